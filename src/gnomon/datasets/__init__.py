@@ -1,0 +1,1 @@
+"""Generators and loaders of example data."""

@@ -1,0 +1,1 @@
+"""The models themselves: parameters, statistics, E-steps and M-steps, one file each."""

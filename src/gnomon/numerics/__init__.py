@@ -1,0 +1,1 @@
+"""Pure mathematics on small arrays; nothing here iterates to a tolerance."""

@@ -1,0 +1,1 @@
+"""Everything that iterates; every entry point returns a result with value, status and path."""
