@@ -1,0 +1,40 @@
+PYTHON ?= python
+SCRIPTS := $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("scripts"))')
+# One thread for each process: the tests run in parallel already, and results do not depend on it.
+ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+ARGS ?=
+
+.PHONY: check test slow mutants bench repro docs clean
+
+check:            ## format, lint, types, import law, news, docstrings, sizes
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m mypy
+	$(SCRIPTS)/lint-imports --no-logo
+	$(PYTHON) tools/import_check.py
+	$(PYTHON) tools/size_check.py
+	$(PYTHON) tools/news.py check
+	$(PYTHON) tools/docstring_check.py
+
+test:             ## every quick test and doctest in parallel, with branch coverage
+	$(ONE_THREAD) $(PYTHON) -m pytest -n auto -m "not slow" --cov --cov-report=term $(ARGS)
+
+slow:             ## the tests marked slow
+	$(ONE_THREAD) $(PYTHON) -m pytest -n auto -m slow $(ARGS)
+
+mutants:          ## edits of the code that must make a named test fail
+	$(ONE_THREAD) $(PYTHON) tools/mutants.py $(ARGS)
+
+bench:            ## speed and memory: every benchmarks/bench_*.py
+	set -e; for script in benchmarks/bench_*.py; do $(PYTHON) $$script $(ARGS); done
+
+repro:            ## the papers' tables and figures, with the printed numbers beside ours
+	$(SCRIPTS)/gnomon reproduce $(ARGS)
+
+docs:             ## run the examples, then write the reference to build/docs
+	set -e; for script in $(wildcard examples/plot_*.py); do MPLBACKEND=Agg $(PYTHON) $$script; done
+	$(PYTHON) -m pdoc --docformat numpy --math -o build/docs gnomon
+
+clean:
+	rm -rf build dist .coverage .coverage.* htmlcov .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests tools benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,66 @@
+"""Fixtures and rules that all tests share."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+NO_DATA = "GNOMON_DATA is unset: it names the folder with the real data files that this test reads"
+
+
+@pytest.fixture(params=[0, 1, 2], ids="seed{}".format)
+def rng(request):
+    """A generator; the test runs once for each of three seeds."""
+    return np.random.default_rng(request.param)
+
+
+@pytest.fixture
+def data_dir():
+    """The folder that GNOMON_DATA names; only for tests marked `realdata`."""
+    return Path(os.environ["GNOMON_DATA"])
+
+
+def pytest_configure(config):
+    folder = os.environ.get("GNOMON_DATA")
+    if folder and not Path(folder).is_dir():
+        raise pytest.UsageError(
+            f"GNOMON_DATA={folder} is not a folder: correct it, or unset it to skip realdata tests"
+        )
+    if folder:  # tests may change the working directory
+        os.environ["GNOMON_DATA"] = str(Path(folder).resolve())
+    if not hasattr(config, "workerinput"):  # under xdist the reports of all workers reach the controller
+        config.pluginmanager.register(RealdataCount())
+
+
+def pytest_collection_modifyitems(items):
+    if not os.environ.get("GNOMON_DATA"):
+        for item in items:
+            if item.get_closest_marker("realdata"):
+                item.add_marker(pytest.mark.skip(reason=NO_DATA))
+
+
+class RealdataCount:
+    """Count the realdata tests that ran, and fail the run if GNOMON_REQUIRE_REALDATA=1 and there were none."""
+
+    def __init__(self):
+        self.n_ran = 0
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" and "realdata" in report.keywords and not report.skipped:
+            self.n_ran += 1
+
+    def pytest_sessionfinish(self, session):
+        if self.missing and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter):
+        terminalreporter.write_line(f"realdata tests that ran: {self.n_ran}")
+        if self.missing:
+            terminalreporter.write_line(
+                "ERROR: GNOMON_REQUIRE_REALDATA=1, and no realdata test ran", red=True
+            )
+
+    @property
+    def missing(self):
+        return os.environ.get("GNOMON_REQUIRE_REALDATA") == "1" and not self.n_ran

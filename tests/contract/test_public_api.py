@@ -1,0 +1,53 @@
+"""The public names are a promise: they change only together with public_api.txt."""
+
+import importlib
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gnomon
+
+SNAPSHOT = Path(__file__).with_name("public_api.txt")
+PACKAGES = (
+    "gnomon",
+    "gnomon.datasets",
+    "gnomon.selection",
+    "gnomon.plotting",
+    "gnomon.experiments",
+    "gnomon.export",
+)
+OPTIONAL = ("cupy", "dask", "matplotlib", "pandas", "plotly", "polars", "pyarrow", "skops", "torch")
+
+
+def public_names():
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        yield from (f"{package}.{name}" for name in getattr(module, "__all__", ()))
+
+
+def test_public_names_are_those_of_the_snapshot():
+    promised = set(SNAPSHOT.read_text(encoding="utf-8").split())
+    present = set(public_names())
+    advice = f"change {SNAPSHOT.name} in the same commit and say so in a news fragment"
+    assert present == promised, f"new {present - promised}, gone {promised - present}: {advice}"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_all_lists_each_name_once_and_each_exists(package):
+    module = importlib.import_module(package)
+    names = list(getattr(module, "__all__", ()))
+    assert len(names) == len(set(names))
+    assert [name for name in names if not hasattr(module, name)] == []
+
+
+def test_importing_gnomon_imports_no_optional_dependency():
+    code = f"import sys, gnomon; print(sorted(set({OPTIONAL}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_version_is_that_of_the_installed_package():
+    assert importlib.metadata.version("gnomon") == gnomon.__version__

@@ -1,0 +1,49 @@
+"""Check two import rules that the import contracts cannot express.
+
+Inside the package only `rows` and `datasets` may import scipy.sparse (its solvers in scipy.sparse.linalg are free),
+and nowhere may a private part of scikit-learn be imported.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CHECKED = ("src", "tests", "benchmarks", "examples", "tools")
+SPARSE_HOMES = ("src/gnomon/rows/", "src/gnomon/datasets/")
+
+
+def imported_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the line and the full dotted name of everything that is imported."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def complaints(path: str, source: str) -> list[str]:
+    """Return one line for each forbidden import in a file, given its path from the root and its text."""
+    found = []
+    for line, name in imported_names(ast.parse(source)):
+        parts = name.split(".")
+        if parts[0] == "sklearn" and any(part.startswith("_") and not part.endswith("__") for part in parts):
+            found.append(f"{path}:{line}: {name} is private to scikit-learn; use its public names")
+        sparse = parts[:2] == ["scipy", "sparse"] and parts[2:3] != ["linalg"]
+        if sparse and path.startswith("src/") and not path.startswith(SPARSE_HOMES):
+            found.append(f"{path}:{line}: {name} belongs in gnomon.rows; ask it for what is needed here")
+    return found
+
+
+def main() -> int:
+    found = []
+    for folder in CHECKED:
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            found += complaints(file.relative_to(ROOT).as_posix(), file.read_text(encoding="utf-8"))
+    print("\n".join(found) or "imports: ok")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
