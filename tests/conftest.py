@@ -25,7 +25,7 @@ def pytest_configure(config):
     folder = os.environ.get("GNOMON_DATA")
     if folder and not Path(folder).is_dir():
         raise pytest.UsageError(
-            f"GNOMON_DATA={folder} is not a folder: correct it, or unset it to skip realdata tests"
+            f"GNOMON_DATA={folder} is not a folder: correct it, or unset it to skip these tests"
         )
     if folder:  # tests may change the working directory
         os.environ["GNOMON_DATA"] = str(Path(folder).resolve())

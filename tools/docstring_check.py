@@ -1,6 +1,6 @@
 """Check the docstrings of every public name and of the public methods of every public class.
 
-Public names are the `__all__` of gnomon and of its public packages. The checks are numpydoc's, a small set of them:
+Public names are the `__all__` of gnomon and of its public packages. Of numpydoc's checks a small set is used:
 
 GL07  the sections are in numpydoc's order            PR01  every parameter is documented
 GL08  there is a docstring                            PR02  no parameter is documented that does not exist
@@ -23,7 +23,7 @@ WITH_EXAMPLE = CODES | {"EX01"}
 
 
 def public_names() -> Iterator[str]:
-    """Yield the dotted names that the public packages list in `__all__`, private ones and modules left out."""
+    """Yield the dotted names in `__all__` of the public packages, private ones and modules left out."""
     for package in PACKAGES:
         if importlib.util.find_spec(package) is None:
             continue
@@ -40,7 +40,7 @@ def resolve(name: str) -> object:
 
 
 def public_methods(cls: type) -> Iterator[tuple[str, object]]:
-    """Yield the public methods and properties of a class that this library defines, inherited ones included."""
+    """Yield the public methods and properties of a class that this library defines, inherited or not."""
     for attribute in dir(cls):
         if attribute.startswith("_"):
             continue

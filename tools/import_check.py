@@ -1,7 +1,7 @@
 """Check two import rules that the import contracts cannot express.
 
-Inside the package only `rows` and `datasets` may import scipy.sparse (its solvers in scipy.sparse.linalg are free),
-and nowhere may a private part of scikit-learn be imported.
+Inside the package only `rows` and `datasets` may import scipy.sparse (its solvers in scipy.sparse.linalg are
+free), and nowhere may a private part of scikit-learn be imported.
 """
 
 import ast

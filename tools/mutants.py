@@ -8,8 +8,8 @@
     new = "eigenvalues"                         # what to put in its place
     tests = ["tests/numerics/test_linalg.py::test_order"]    # one of these must fail
 
-Each mutant gets its own copy of the sources and tests, and the tests import the copy. First the tests named by all
-mutants must pass on an unchanged copy. Words on the command line keep the mutants whose file or texts hold one of them.
+Each mutant gets its own copy of the sources and tests, and the tests import the copy. First the tests named by
+all mutants must pass on an unchanged copy. Words on the command line keep the mutants that hold one of them.
 """
 
 import os
@@ -57,7 +57,7 @@ def load(path: Path) -> list[Mutant]:
 
 
 def copy_tree(folder: Path) -> None:
-    """Copy what the tests need; byte code is left out, since an edit of equal length could leave it looking fresh."""
+    """Copy what the tests need; not byte code, which an edit of equal length could leave looking fresh."""
     for name in COPIED:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,10 +1,10 @@
 """Check the news fragments in `changes/`, or join them into CHANGELOG.md at a release.
 
-    python tools/news.py check             names and texts are right, and a change to the package has a fragment
+    python tools/news.py check             names and texts are right, a changed package has a fragment
     python tools/news.py release 0.1.0     move every fragment into a new section of CHANGELOG.md
 
-A change is what differs from the base: NEWS_BASE when set, else origin/main, else the last tag. Without any of them
-(a copy without history) only the fragments themselves are checked.
+A change is what differs from the base: NEWS_BASE when set, else origin/main, else the last tag. Without any
+of them (a copy without history) only the fragments themselves are checked.
 """
 
 import datetime

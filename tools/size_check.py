@@ -37,10 +37,10 @@ def docstring_lines(tree: ast.AST) -> set[int]:
     """Return the numbers of the lines that hold docstrings."""
     lines: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
-            if ast.get_docstring(node, clean=False) is not None:
-                text = node.body[0]
-                lines.update(range(text.lineno, (text.end_lineno or text.lineno) + 1))
+        documentable = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module)
+        if documentable and ast.get_docstring(node, clean=False) is not None:
+            text = node.body[0]
+            lines.update(range(text.lineno, (text.end_lineno or text.lineno) + 1))
     return lines
 
 
