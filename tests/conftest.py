@@ -24,9 +24,7 @@ def data_dir():
 def pytest_configure(config):
     folder = os.environ.get("GNOMON_DATA")
     if folder and not Path(folder).is_dir():
-        raise pytest.UsageError(
-            f"GNOMON_DATA={folder} is not a folder: correct it, or unset it to skip these tests"
-        )
+        raise pytest.UsageError(f"GNOMON_DATA={folder} is not a folder: correct or unset it")
     if folder:  # tests may change the working directory
         os.environ["GNOMON_DATA"] = str(Path(folder).resolve())
     if not hasattr(config, "workerinput"):  # under xdist the reports of all workers reach the controller

@@ -8,8 +8,8 @@
     new = "eigenvalues"                         # what to put in its place
     tests = ["tests/numerics/test_linalg.py::test_order"]    # one of these must fail
 
-Each mutant gets its own copy of the sources and tests, and the tests import the copy. First the tests named by
-all mutants must pass on an unchanged copy. Words on the command line keep the mutants that hold one of them.
+Each mutant gets its own copy of the sources and tests, and the tests import the copy. First the tests named
+by all mutants must pass on an unchanged copy. Words on the command line keep mutants that hold one of them.
 """
 
 import os
