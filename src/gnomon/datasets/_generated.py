@@ -1,0 +1,292 @@
+"""Data sets made by a formula: planted latent structure, power-law text, and hidden labels."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import Bunch
+
+__all__ = ["make_low_rank", "make_partial", "make_text"]
+
+
+def make_partial(
+    y: Any, n_labelled: int | None = None, *, n_per_class: int | None = None, random_state: Any = None
+) -> Any:
+    """Hide labels: keep a random few and mark every other row as unlabelled.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Full targets: classes (integers, booleans or text) or real numbers (floats).
+    n_labelled : int or None, default=None
+        Number of rows to keep, drawn from all rows. Give this or `n_per_class`.
+    n_per_class : int or None, default=None
+        Number of rows to keep of every class; class targets only.
+    random_state : int, Generator or None, default=None
+        Which rows are kept.
+
+    Returns
+    -------
+    ndarray
+        A copy of `y`. Hidden rows hold -1 for integer classes, None for text and booleans, NaN for floats.
+
+    Examples
+    --------
+    >>> from gnomon.datasets import load_iris, make_partial
+    >>> y = make_partial(load_iris().target, n_per_class=5, random_state=0)
+    >>> int((y >= 0).sum())
+    15
+    """
+    full = np.asarray(y)
+    if (n_labelled is None) == (n_per_class is None):
+        raise ValueError(
+            f"n_labelled={n_labelled!r} and n_per_class={n_per_class!r}: give exactly one of the two."
+        )
+    rng = np.random.default_rng(random_state)
+    if n_per_class is None:
+        if not 0 <= n_labelled <= len(full):  # type: ignore[operator]
+            raise ValueError(
+                f"n_labelled={n_labelled} must lie between 0 and {len(full)}, the number of rows."
+            )
+        keep = rng.permutation(len(full))[:n_labelled]
+    else:
+        keep = _rows_per_class(full, n_per_class, rng)
+    partial = _all_hidden(full)
+    partial[keep] = full[keep]
+    return partial
+
+
+def _rows_per_class(y: np.ndarray, n_per_class: int, rng: np.random.Generator) -> np.ndarray:
+    if y.dtype.kind == "f" or y.ndim > 1:
+        raise ValueError(
+            f"n_per_class={n_per_class} needs 1-D class targets, and y has dtype {y.dtype} and shape "
+            f"{y.shape}. Use n_labelled for real targets."
+        )
+    classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    if not 0 <= n_per_class <= counts.min():
+        rarest = classes[counts.argmin()].item() if hasattr(classes, "item") else classes[counts.argmin()]
+        raise ValueError(
+            f"n_per_class={n_per_class} must lie between 0 and {counts.min()}, the rows of class {rarest!r}."
+        )
+    return np.concatenate(
+        [rng.permutation(np.flatnonzero(codes == c))[:n_per_class] for c in range(len(classes))]
+    )
+
+
+def _all_hidden(y: np.ndarray) -> np.ndarray:
+    if y.dtype.kind == "f":
+        return np.full_like(y, np.nan)
+    if y.dtype.kind in "iu":
+        if (y == -1).any():
+            raise ValueError("y holds -1, which marks a hidden integer label: rename that class first.")
+        return np.full(y.shape, -1, dtype=np.promote_types(y.dtype, np.int8))
+    return np.full(y.shape, None, dtype=object)
+
+
+def make_low_rank(
+    n_samples: int = 200,
+    n_features: int = 20,
+    n_components: int = 2,
+    *,
+    n_targets: int = 1,
+    n_classes: int | None = None,
+    noise_variance: float = 0.1,
+    y_noise_variance: float = 0.1,
+    dtype: Any = "float64",
+    random_state: Any = 0,
+) -> Any:
+    """Draw from the supervised PPCA model with known loadings.
+
+    Each row has a latent vector z ~ N(0, I), features ``components.T @ z + mean + noise`` and targets
+    ``y_loadings @ z + noise``. With `n_classes` the target is the class whose score is highest.
+
+    Parameters
+    ----------
+    n_samples : int, default=200
+        Rows.
+    n_features : int, default=20
+        Feature columns.
+    n_components : int, default=2
+        Latent dimensions.
+    n_targets : int, default=1
+        Number of real targets; one gives a 1-D target. Ignored when `n_classes` is given.
+    n_classes : int or None, default=None
+        Draw classes 0..n_classes-1 instead of real targets.
+    noise_variance : float, default=0.1
+        Variance of the noise on features.
+    y_noise_variance : float, default=0.1
+        Variance of the noise on targets, or on class scores.
+    dtype : {"float64", "float32"}, default="float64"
+        Type of `data` and of real targets.
+    random_state : int, Generator or None, default=0
+        The same integer gives the same data.
+
+    Returns
+    -------
+    Bunch
+        `data`, `target`, the planted `latent` (n, k), `components` (k, p), `mean` (p,), `y_loadings` (q,
+        k), and `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256`.
+
+    Examples
+    --------
+    >>> from gnomon.datasets import make_low_rank
+    >>> make_low_rank(50, 6, 2, n_targets=3).target.shape
+    (50, 3)
+    """
+    if min(n_samples, n_features, n_components, n_targets) < 1 or (n_classes is not None and n_classes < 2):
+        raise ValueError(
+            f"n_samples={n_samples}, n_features={n_features}, n_components={n_components}, "
+            f"n_targets={n_targets} must be at least 1 and n_classes={n_classes} at least 2 or None."
+        )
+    rng = np.random.default_rng(random_state)
+    n_outputs = n_targets if n_classes is None else n_classes
+    components = rng.standard_normal((n_components, n_features))
+    y_loadings = rng.standard_normal((n_outputs, n_components))
+    mean = rng.standard_normal(n_features)
+    latent = rng.standard_normal((n_samples, n_components))
+    noise = rng.standard_normal((n_samples, n_features))
+    data = latent @ components + mean + np.sqrt(noise_variance) * noise
+    scores = latent @ y_loadings.T + np.sqrt(y_noise_variance) * rng.standard_normal((n_samples, n_outputs))
+    target = scores.argmax(axis=1) if n_classes else scores.astype(dtype)
+    if n_classes is None and n_targets == 1:
+        target = target[:, 0]
+    names = range(n_classes) if n_classes else [f"y{j}" for j in range(n_targets)]
+    return Bunch(
+        **_described(
+            data.astype(dtype), target, [f"x{j}" for j in range(n_features)], [str(t) for t in names]
+        ),
+        latent=latent,
+        components=components,
+        mean=mean,
+        y_loadings=y_loadings,
+        DESCR=f"A draw of {n_samples} rows from supervised PPCA with {n_components} latent dimensions.",
+        provenance="generated by gnomon.datasets.make_low_rank",
+    )
+
+
+def make_text(
+    n_samples: int = 20_000,
+    n_features: int = 25_000,
+    n_topics: int = 20,
+    *,
+    words_per_sample: float = 120.0,
+    dtype: Any = "float64",
+    random_state: Any = 0,
+) -> Any:
+    """Generate a sparse TF-IDF matrix of documents with power-law words and topics.
+
+    Word frequencies follow Zipf's law. A topic reweights the vocabulary by heavy-tailed factors. Each
+    document has a main topic, which is its class, and a minor one; the rest of its words come from the
+    common vocabulary. Counts are turned into TF-IDF with rows of unit length.
+
+    Parameters
+    ----------
+    n_samples : int, default=20000
+        Documents. The default sizes give about 1.7 million non-zeros.
+    n_features : int, default=25000
+        Words in the vocabulary.
+    n_topics : int, default=20
+        Topics, which are the classes.
+    words_per_sample : float, default=120.0
+        Mean number of words in a document, repeated words included.
+    dtype : {"float64", "float32"}, default="float64"
+        Type of `data`.
+    random_state : int, Generator or None, default=0
+        The same integer gives the same matrix.
+
+    Returns
+    -------
+    Bunch
+        `data` (csr_matrix), `target` (main topic of each document, from 0), `feature_names`,
+        `target_names`, `DESCR`, `provenance`, `sha256`.
+
+    Examples
+    --------
+    >>> from gnomon.datasets import make_text
+    >>> make_text(100, 500, 3).data.shape
+    (100, 500)
+    """
+    if min(n_samples, n_features, n_topics) < 1 or words_per_sample < 1:
+        raise ValueError(
+            f"n_samples={n_samples}, n_features={n_features}, n_topics={n_topics} and "
+            f"words_per_sample={words_per_sample} must all be at least 1."
+        )
+    rng = np.random.default_rng(random_state)
+    vocabularies = _word_distributions(n_features, n_topics, rng)
+    topic = rng.integers(n_topics, size=n_samples)
+    counts = _draw_counts(vocabularies, topic, words_per_sample, rng)
+    data = _tfidf(counts).astype(dtype)
+    return Bunch(
+        **_described(
+            data, topic, [f"word{j}" for j in range(n_features)], [f"topic{j}" for j in range(n_topics)]
+        ),
+        DESCR=f"TF-IDF of {n_samples} generated documents over {n_features} words and {n_topics} topics.",
+        provenance="generated by gnomon.datasets.make_text",
+    )
+
+
+def _word_distributions(n_features: int, n_topics: int, rng: np.random.Generator) -> np.ndarray:
+    """Cumulative word probabilities, one row per topic and a last row for the common vocabulary."""
+    common = 1.0 / np.arange(1, n_features + 1)
+    weights = np.vstack([common * (rng.gamma(0.05, size=(n_topics, n_features)) + 1e-6), common])
+    cumulative = np.cumsum(weights, axis=1)
+    return cumulative / cumulative[:, -1:]
+
+
+def _draw_counts(
+    vocabularies: np.ndarray, topic: np.ndarray, words_per_sample: float, rng: np.random.Generator
+) -> sparse.csr_matrix:
+    """Word counts per document; all words are drawn at once by inverting the stacked distributions."""
+    n, p, n_topics = len(topic), vocabularies.shape[1], len(vocabularies) - 1
+    spread = 0.5
+    lengths = rng.lognormal(np.log(words_per_sample) - spread**2 / 2, spread, size=n).astype(np.int64) + 1
+    document = np.repeat(np.arange(n), lengths)
+    minor = rng.integers(n_topics, size=n)
+    share = rng.beta(
+        4, 4, size=n
+    )  # of topical words; it differs by document, so topics span n_topics dimensions
+    u = rng.random(document.size)
+    source = np.where(u < share[document], topic[document], n_topics)
+    source = np.where(u < 0.2 * share[document], minor[document], source)
+    stacked = (vocabularies + np.arange(n_topics + 1)[:, None]).ravel()
+    word = np.searchsorted(stacked, rng.random(document.size) + source, side="right") - source * p
+    word = np.minimum(word, p - 1)  # adding `source` rounds a draw just below 1 upwards
+    counts = sparse.coo_matrix((np.ones(document.size), (document, word)), shape=(n, p)).tocsr()
+    counts.sum_duplicates()
+    return counts
+
+
+def _tfidf(counts: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Smoothed inverse document frequencies and unit rows: the defaults of TfidfTransformer."""
+    n, p = counts.shape
+    frequency = np.bincount(counts.indices, minlength=p)
+    weighted = counts.data * (np.log((1 + n) / (1 + frequency)) + 1)[counts.indices]
+    row = np.repeat(np.arange(n), np.diff(counts.indptr))
+    norms = np.sqrt(np.bincount(row, weights=weighted**2, minlength=n))
+    return sparse.csr_matrix((weighted / norms[row], counts.indices, counts.indptr), shape=counts.shape)
+
+
+def _described(
+    data: Any, target: np.ndarray, feature_names: list[str], target_names: list[str]
+) -> dict[str, Any]:
+    return {
+        "data": data,
+        "target": target,
+        "feature_names": feature_names,
+        "target_names": target_names,
+        "sha256": array_digest(data, target),
+    }
+
+
+def array_digest(data: Any, target: np.ndarray) -> str:
+    """sha256 of the values of `data` (dense or csr) and `target`, in row order."""
+    digest = hashlib.sha256()
+    parts = [data]
+    if sparse.issparse(data):
+        parts = [data.data, data.indices.astype(np.int64), data.indptr.astype(np.int64)]
+    for part in [*parts, target]:
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
