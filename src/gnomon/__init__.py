@@ -1,5 +1,8 @@
 """Probabilistic projections of partially labelled tables, with uncertainty."""
 
+from .estimators.ppca import PPCA
+from .estimators.sppca import SPPCA
+
 __version__ = "0.1.0.dev0"
 
-__all__ = ["__version__"]
+__all__ = ["PPCA", "SPPCA", "__version__"]

@@ -1,0 +1,297 @@
+"""What every latent variable estimator with Gaussian views can do once it is fitted."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._types import Status
+from ..numerics import linear_gaussian as lg
+from ..numerics.coding import class_contrasts
+from ..numerics.moments import output_sets
+from ..rows.products import project, squared_lengths
+from ._targets import code_like
+from ._validation import check_integer
+
+
+class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Projection, uncertainty and density from the fitted loadings of a linear-Gaussian model."""
+
+    _uses_targets = True
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = False
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self):
+        return self.components_.shape[0]
+
+    # -- the fitted model in the letters of the formulas ---------------------------------------------------------
+
+    def _params(self):
+        y_loadings = np.asarray(self.y_loadings_, dtype=np.float64)
+        y_mean = np.asarray(self.y_mean_, dtype=np.float64)
+        if self.y_basis_ is not None:
+            y_loadings, y_mean = self.y_basis_.T @ y_loadings, np.zeros(self.y_basis_.shape[1])
+        y_noise = np.broadcast_to(np.asarray(self.y_noise_variance_, dtype=np.float64), y_mean.shape)
+        W_x = np.asarray(self.components_, dtype=np.float64).T
+        return lg.Params(
+            W_x, np.asarray(self.mean_, dtype=np.float64), self.noise_variance_, y_loadings, y_mean, y_noise
+        )
+
+    def _check_rows(self, X):
+        check_is_fitted(self, "components_")
+        return validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse=("csr", "csc"),
+            dtype=(np.float64, np.float32),
+            ensure_min_samples=1,
+        )
+
+    def _condition(self, X, y):
+        """Row-wise posterior of validated rows, and the coded targets."""
+        params = self._params()
+        n = X.shape[0]
+        if y is None or not self._uses_targets:
+            Y = np.full((n, len(params.m_y)), np.nan)
+        else:
+            Y = code_like(
+                y, n, self.target_kind_, getattr(self, "classes_", None), self.y_basis_, self.y_mean_,
+                len(self.y_mean_), getattr(self, "unlabeled", "auto"),
+            )  # fmt: skip
+        observed = ~np.isnan(Y)
+        XW = project(X, params.m_x, params.W_x).astype(np.float64)
+        post = lg.row_posterior(params, XW, Y, observed, output_sets(observed))
+        return params, post, Y, observed
+
+    def posterior(self, X, y=None):
+        """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Targets as in `fit`; what is missing is not conditioned on. None uses x alone. Unsupervised models ignore y.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples, n_components)
+            Posterior means; the latent variables have unit variance a priori.
+        cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
+            One covariance when it is the same for every row, else one per row.
+        """
+        X = self._check_rows(X)
+        _, post, _, _ = self._condition(X, y)
+        cov = post.covs[0] if len(post.covs) == 1 else post.covs[post.of_row]
+        return post.mean.astype(X.dtype), cov.astype(X.dtype)
+
+    def transform(self, X, return_cov=False):
+        """Project rows: the posterior mean of the latent variables given x.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        return_cov : bool, default=False
+            Return the posterior covariance as well.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            Projections.
+        cov : ndarray of shape (n_components, n_components)
+            Their covariance, the same for every row; only with `return_cov=True`.
+        """
+        X = self._check_rows(X)
+        params = self._params()
+        post = lg.latent_map(params, np.arange(0))
+        Z = project(X, params.m_x, post.gain.T)
+        return (Z, post.cov.astype(X.dtype)) if return_cov else Z
+
+    def inverse_transform(self, Z):
+        """Map latent variables to the mean of x: mean + Z components.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n_samples, n_components)
+            Latent variables.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Expected rows, in the units of X.
+        """
+        check_is_fitted(self, "components_")
+        Z = np.asarray(Z)
+        k = self.components_.shape[0]
+        if Z.ndim != 2 or Z.shape[1] != k:
+            raise ValueError(f"Z has shape {Z.shape}; (n_samples, {k}) is wanted.")
+        return Z @ self.components_ + self.mean_
+
+    def score_samples(self, X, y=None):
+        """Log-density of each row, log p(x, observed y) in nats, or log p(x) without y.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Targets as in `fit`. Classes are points in the space of their contrasts, (n_classes - 1) dimensions.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            In nats.
+        """
+        X = self._check_rows(X)
+        params, post, Y, observed = self._condition(X, y)
+        lengths = squared_lengths(X, params.m_x, float(np.sqrt(params.x_noise_var)))
+        return lg.log_density(params, post, lengths, Y, observed)
+
+    def score(self, X, y=None):
+        """Average of `score_samples` over rows, in nats.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like, default=None
+            Targets as in `fit`.
+
+        Returns
+        -------
+        score : float
+            Average log-density.
+        """
+        return float(self.score_samples(X, y).mean())
+
+    def bic(self, X, y=None):
+        """Bayesian information criterion of the rows: -2 log-likelihood + (free parameters) log(n); lower is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like, default=None
+            Targets as in `fit`.
+
+        Returns
+        -------
+        bic : float
+            In nats times two.
+        """
+        log_density = self.score_samples(X, y)
+        p = self._params()
+        q, k = p.W_y.shape
+        free = len(p.W_x) * (k + 1) + 1 + q * (k + 1) + (q > 0) - k * (k - 1) // 2  # W is free up to rotation
+        return float(-2.0 * log_density.sum() + free * np.log(len(log_density)))
+
+    def sample(self, n_samples=1, return_y=False, random_state=None):
+        """Draw rows from the fitted model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows.
+        return_y : bool, default=False
+            Draw the targets too: real outputs, or the class whose code is nearest to the drawn point.
+        random_state : int, RandomState instance or None, default=None
+            Seed; None uses the `random_state` of the estimator.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows.
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Only with `return_y=True`.
+        """
+        check_is_fitted(self, "components_")
+        check_integer("n_samples", n_samples, 1)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        p = self._params()
+        Z = rng.standard_normal((n_samples, p.W_x.shape[1]))
+        X = p.m_x + Z @ p.W_x.T + np.sqrt(p.x_noise_var) * rng.standard_normal((n_samples, len(p.m_x)))
+        X = X.astype(self.components_.dtype)
+        if not return_y:
+            return X
+        self._require_targets("sample(return_y=True)")
+        Y = p.m_y + Z @ p.W_y.T + np.sqrt(p.y_noise_var) * rng.standard_normal((n_samples, len(p.m_y)))
+        if self.target_kind_ == "classes":
+            codes = class_contrasts(len(self.classes_))
+            return X, self.classes_[(Y @ codes.T - 0.5 * (codes**2).sum(axis=1)).argmax(axis=1)]
+        if self.y_basis_ is not None:
+            Y = self.y_mean_ + Y @ self.y_basis_.T
+        return X, Y[:, 0] if self._one_output else Y
+
+    def _require_targets(self, method):
+        if self.target_kind_ == "none" or self.n_labelled_ == 0:
+            raise ValueError(
+                f"{method} needs a model fitted with labelled rows; this one was fitted without any."
+            )
+
+    def get_covariance(self):
+        """Covariance of x under the model, components' components + noise_variance I.
+
+        Returns
+        -------
+        cov : ndarray of shape (n_features, n_features)
+            In squared units of X.
+        """
+        check_is_fitted(self, "components_")
+        W = np.asarray(self.components_, dtype=np.float64).T
+        return W @ W.T + self.noise_variance_ * np.eye(len(W))
+
+    def get_precision(self):
+        """Inverse of `get_covariance`, by the matrix inversion lemma in K dimensions.
+
+        Returns
+        -------
+        precision : ndarray of shape (n_features, n_features)
+            In inverse squared units of X.
+        """
+        check_is_fitted(self, "components_")
+        p = self._params()
+        gain = lg.latent_map(p, np.arange(0)).gain
+        return (np.eye(len(p.W_x)) - p.W_x @ gain) / p.x_noise_var
+
+    def _store(self, result, dtype, targets):
+        """Set the fitted attributes from a model's result; warn once when it did not converge."""
+        fitted, stats = result.value, result.stats
+        p = fitted.params
+        self.components_ = np.ascontiguousarray(p.W_x.T, dtype=dtype)
+        self.mean_ = p.m_x.astype(dtype)
+        self.noise_variance_ = float(p.x_noise_var)
+        y_loadings, y_mean = p.W_y, p.m_y
+        if targets.basis is not None:
+            y_mean = targets.origin + targets.basis @ y_mean
+            y_loadings = targets.basis @ y_loadings
+        self.y_basis_ = targets.basis
+        self.y_loadings_, self.y_mean_ = y_loadings.astype(dtype), y_mean.astype(dtype)
+        self.y_noise_variance_ = float(p.y_noise_var[0]) if len(p.y_noise_var) else None
+        self.target_kind_ = targets.kind
+        self._one_output = targets.one_column
+        self.log_likelihood_ = fitted.log_likelihood
+        self.objective_path_ = result.path
+        self.n_iter_ = max(1, int(stats["n_iter"]))
+        self.n_passes_ = float(stats["n_passes"])
+        self.solver_ = stats["solver"]
+        self.noise_floors_ = tuple(stats["floors"])
+        self.converged_ = result.status is Status.CONVERGED
+        if not self.converged_:
+            warnings.warn(
+                f"{type(self).__name__} {result.status.value} (relative residual {stats['residual']:.1e}, tol={self.tol}).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,60 @@
+"""Checks of constructor parameters and weights, with errors that say what to do."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+
+
+def check_integer(name, value, low):
+    """Raise unless `value` is a whole number of at least `low`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} must be an integer of at least {low}.")
+    if value < low:
+        raise ValueError(f"{name}={value!r} must be at least {low}.")
+
+
+def check_real(name, value, low):
+    """Raise unless `value` is a finite number above `low`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} must be a number above {low}.")
+    if not np.isfinite(value) or value <= low:
+        raise ValueError(f"{name}={value!r} must be finite and above {low}.")
+
+
+def check_choice(name, value, choices):
+    """Raise unless `value` is one of `choices`."""
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}.")
+
+
+def check_weights(sample_weight, n_samples):
+    """Return float64 weights (n_samples,) or None; they are finite, not negative, and not all zero."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}; X has {n_samples} rows, so ({n_samples},) is wanted."
+        )
+    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if len(bad):
+        raise ValueError(f"sample_weight[{bad[0]}]={weights[bad[0]]} must be finite and not negative.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row; at least two rows must count.")
+    return weights
+
+
+def resolve_n_components(n_components, n_samples, n_features):
+    """Return the size of the latent space; raise when it cannot be smaller than the rank of X."""
+    bound = min(n_samples - 1, n_features)
+    k = min(2, max(bound - 1, 1)) if n_components is None else int(n_components)
+    if k >= bound:
+        raise ValueError(
+            f"n_components={k} must be less than the rank of X, which is at most {bound} "
+            f"(n_samples={n_samples}, n_features={n_features}), or no noise is left to estimate."
+        )
+    return k

@@ -1,0 +1,91 @@
+"""Probabilistic PCA as a scikit-learn estimator."""
+
+from ..models import sppca as model
+from ._base import LatentTransformer
+from ._gaussian import check_common, fit_gaussian
+
+SOLVERS = ("auto", "subspace", "moments", "em")
+
+
+class PPCA(LatentTransformer):
+    """Probabilistic PCA: principal components with a noise model, densities and uncertainty.
+
+    Each sample has a latent vector z ~ N(0, I) of size k, and x = W z + m + e with e ~ N(0, noise_var I). The maximum
+    likelihood is closed form: leading eigenvectors of the covariance, scaled by the square root of eigenvalue minus noise.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Size k of the latent space; at least 1, less than the rank of X. None takes 2, or 1 where the shape of X allows
+        no more.
+    solver : {"auto", "subspace", "moments", "em"}, default="auto"
+        "moments" takes the covariance on the shorter side of the table, "subspace" reads the data about ten times, "em"
+        once an iteration. "auto" takes "moments" up to 1500 rows or columns, else "subspace".
+    tol : float, default=1e-8
+        Stop when the relative residual of the likelihood equations is at most this.
+    max_iter : int, default=1000
+        Most EM iterations, or most extensions of the basis.
+    random_state : int, RandomState instance or None, default=0
+        Starting block of the basis. The maximum does not depend on it.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Loadings W transposed, in units of X per unit latent variable, by falling explained variance; orthogonal rows, the
+        largest entry of each positive.
+    mean_ : ndarray of shape (n_features,)
+        Sample mean.
+    noise_variance_ : float
+        Mean of the discarded eigenvalues of the covariance, in squared units of X.
+    log_likelihood_ : float
+        Of the training rows, in nats.
+    solver_, converged_, n_iter_, n_passes_, objective_path_
+        As in `SPPCA`.
+
+    See Also
+    --------
+    SPPCA : The same model guided by targets.
+
+    References
+    ----------
+    Tipping and Bishop, JRSS B 61 (1999), eqs. 7 and 8.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gnomon import PPCA
+    >>> X = load_iris().data
+    >>> PPCA(n_components=2).fit_transform(X).shape
+    (150, 2)
+    """
+
+    _uses_targets = False
+
+    def __init__(self, n_components=None, *, solver="auto", tol=1e-8, max_iter=1000, random_state=0):
+        self.n_components = n_components
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit by maximum likelihood.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; float32 stays float32.
+        y : Ignored
+            Present for the scikit-learn convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many rows each row counts for; rows of weight zero are left out.
+
+        Returns
+        -------
+        self : PPCA
+            Fitted.
+        """
+        check_common(self, SOLVERS)
+        options = model.Options(self.n_components, self.solver, self.tol, self.max_iter)
+        fit_gaussian(self, X, None, sample_weight, options)
+        return self

@@ -1,0 +1,283 @@
+"""The linear-Gaussian latent variable model of two views: conditioning, likelihood, and one step of EM.
+
+z ~ N(0, I),  x = W_x z + m_x + e_x,  y = W_y z + m_y + e_y, with isotropic noise on x and one variance per output on y.
+x is given in an orthonormal basis of r out of p directions; outside it there is only noise, whose energy is known.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._types import Array, BoolArray, IntArray
+from .linalg import inverse_logdet, symmetrise
+from .moments import LooseRows, Moments, OutputSets, Pattern
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+class Params(NamedTuple):
+    """Parameters of the two-view model."""
+
+    W_x: Array  # (r, k)
+    m_x: Array  # (r,)
+    x_noise_var: float
+    W_y: Array  # (q, k)
+    m_y: Array  # (q,)
+    y_noise_var: Array  # (q,)
+
+
+class LatentMap(NamedTuple):
+    """Posterior of z for rows that observe the same things: z | v ~ N(gain (v - m), cov)."""
+
+    gain: Array  # (k, r + q_g)
+    cov: Array  # (k, k)
+    log_det_precision: float
+
+
+class LatentSums(NamedTuple):
+    """Expected sufficient statistics of an E-step, and the observed-data log-likelihood in nats."""
+
+    log_likelihood: float
+    count: float
+    zz: Array  # (k, k)   sum of E[zz']
+    z: Array  # (k,)      sum of E[z]
+    xz: Array  # (r, k)   sum of (x - m_x) E[z]'
+    x: Array  # (r,)      sum of x - m_x
+    x_energy: float  # sum of |x - m_x|^2, over all p directions
+    y_zz: Array  # (q or 1, k + 1, k + 1)   the same moments of (z, 1) over the rows that observe the output
+    y_zy: Array  # (q, k + 1)
+    y_energy: Array  # (q,)
+    y_count: Array  # (q,)
+
+
+class Limits(NamedTuple):
+    """Constraints of the M-step: floors of the two noise variances, one shared variance for all outputs or not."""
+
+    x_floor: float
+    y_floor: float
+    shared_y_noise: bool = True
+
+
+def latent_map(params: Params, outputs: IntArray) -> LatentMap:
+    """Condition z on x and the given outputs.
+
+    The precision I + W' diag(1/noise) W has eigenvalues >= 1, so its Cholesky factor needs no jitter.
+    Source: Yu et al. 2006, eqs. 2 and 3 (our precision is their A).
+    """
+    scaled = np.vstack(
+        [params.W_x / params.x_noise_var, params.W_y[outputs] / params.y_noise_var[outputs, None]]
+    )
+    W = np.vstack([params.W_x, params.W_y[outputs]])
+    cov, log_det = inverse_logdet(np.eye(W.shape[1]) + symmetrise(W.T @ scaled))
+    return LatentMap(cov @ scaled.T, cov, log_det)
+
+
+class RowPosterior(NamedTuple):
+    """Posterior of z row by row; rows with the same observed outputs share a covariance."""
+
+    mean: Array  # (m, k)
+    covs: Array  # (g, k, k)
+    of_row: IntArray  # (m,)   which covariance
+    log_det_precision: Array  # (m,)
+    fit: Array  # (m,)   explained part of the quadratic form
+
+
+def set_posteriors(params: Params, sets: BoolArray) -> tuple[Array, Array]:
+    """Posterior covariances (g, k, k) and log-determinants of the precisions (g,) for x and each set of outputs."""
+    k = params.W_x.shape[1]
+    outer = np.einsum("ja,jb->jab", params.W_y, params.W_y / params.y_noise_var[:, None])
+    precision = np.eye(k) + params.W_x.T @ (params.W_x / params.x_noise_var)
+    precisions = precision + np.tensordot(sets.astype(float), outer, axes=1)
+    factors = np.linalg.cholesky(precisions)
+    log_det = 2.0 * np.log(np.einsum("gaa->ga", factors)).sum(axis=1)
+    return np.linalg.inv(precisions), log_det
+
+
+def row_posterior(
+    params: Params, XW: Array, Y: Array, observed: BoolArray, groups: OutputSets
+) -> RowPosterior:
+    """Condition z row by row, every row with its own set of observed outputs, in batches.
+
+    `XW` (m, k) is (x - m_x)' W_x; Y is (m, q) with any value where not observed.
+    """
+    covs, log_det = set_posteriors(params, groups.sets)
+    dy = np.where(observed, Y - params.m_y, 0.0)
+    b = XW / params.x_noise_var + (dy / params.y_noise_var) @ params.W_y
+    mean = apply_by_row(covs, groups.of_row, b)
+    return RowPosterior(mean, covs, groups.of_row, log_det[groups.of_row], np.einsum("ia,ia->i", b, mean))
+
+
+def apply_by_row(covs: Array, of_row: IntArray, b: Array) -> Array:
+    """covs[of_row[i]] b_i for every row, in chunks of at most 2^21 numbers."""
+    if len(covs) == 1:
+        return np.asarray(b @ covs[0])
+    out = np.empty_like(b)
+    size = max(1, (1 << 21) // b.shape[1] ** 2)
+    for start in range(0, len(b), size):
+        rows = slice(start, start + size)
+        out[rows] = np.matmul(covs[of_row[rows]], b[rows, :, None])[:, :, 0]
+    return out
+
+
+def loose_posterior(params: Params, rows: LooseRows) -> RowPosterior:
+    """`row_posterior` of rows given in the basis of the moments."""
+    return row_posterior(params, (rows.T - params.m_x) @ params.W_x, rows.Y, rows.observed, rows.groups)
+
+
+class _Accumulator:
+    """Adds the contributions of patterns and loose rows to one set of `LatentSums`."""
+
+    def __init__(self, params: Params, moments: Moments) -> None:
+        r, k = params.W_x.shape
+        q = moments.n_outputs
+        self.params, self.r = params, r
+        self.same_outputs = moments.same_outputs
+        self.log_likelihood = 0.0
+        self.zz, self.z = np.zeros((k, k)), np.zeros(k)
+        self.xz, self.x, self.x_energy = np.zeros((r, k)), np.zeros(r), moments.outside_energy
+        self.y_zz = np.zeros((1 if self.same_outputs else q, k + 1, k + 1))
+        self.y_zy, self.y_energy, self.y_count = np.zeros((q, k + 1)), np.zeros(q), np.zeros(q)
+
+    def add_pattern(self, g: Pattern) -> None:
+        p, r, o = self.params, self.r, g.outputs
+        post = latent_map(p, o)
+        shift = g.mean - np.concatenate([p.m_x, p.m_y[o]])
+        z = g.count * (post.gain @ shift)
+        zv = post.gain @ g.scatter + np.outer(z, shift)
+        zz = g.count * post.cov + zv @ post.gain.T
+        squares = np.diag(g.scatter) + g.count * shift**2
+        y_noise = p.y_noise_var[o]
+        fit = float(np.einsum("av,va->", zv[:, :r], p.W_x) / p.x_noise_var)
+        fit += float(np.einsum("av,va->", zv[:, r:], p.W_y[o] / y_noise[:, None]))
+        logs = len(o) * LOG_2PI + float(np.log(y_noise).sum()) + post.log_det_precision
+        self.log_likelihood -= 0.5 * (g.count * logs + float((squares[r:] / y_noise).sum()) - fit)
+        self.zz += zz
+        self.z += z
+        self.xz += zv[:, :r].T
+        self.x += g.count * shift[:r]
+        self.x_energy += float(squares[:r].sum())
+        if len(o):
+            self.y_zz[0 if self.same_outputs else o] += _augmented(zz, z, g.count)
+            self.y_zy[o] += np.column_stack([zv[:, r:].T, g.count * shift[r:]])
+            self.y_energy[o] += squares[r:]
+            self.y_count[o] += g.count
+
+    def add_loose(self, rows: LooseRows) -> None:
+        p, w = self.params, rows.weights
+        post = loose_posterior(p, rows)
+        seen = rows.observed.astype(float)
+        dx, dy = rows.T - p.m_x, np.where(rows.observed, rows.Y - p.m_y, 0.0)
+        logs = (
+            seen @ (LOG_2PI + np.log(p.y_noise_var)) + post.log_det_precision + dy**2 @ (1.0 / p.y_noise_var)
+        )
+        self.log_likelihood -= 0.5 * float(w @ (logs - post.fit))
+        per_set = np.bincount(post.of_row, weights=w, minlength=len(post.covs))
+        self.zz += np.tensordot(per_set, post.covs, axes=1) + (post.mean * w[:, None]).T @ post.mean
+        self.z += w @ post.mean
+        self.xz += (dx * w[:, None]).T @ post.mean
+        self.x += w @ dx
+        self.x_energy += float(w @ (dx**2).sum(axis=1))
+        z1 = np.hstack([post.mean, np.ones((len(w), 1))])
+        self.y_zz += np.einsum("ij,ia,ib->jab", seen * w[:, None], z1, z1, optimize=True)
+        self.y_zz[:, :-1, :-1] += np.einsum("gj,gab->jab", rows.groups.sets * per_set[:, None], post.covs)
+        self.y_zy += (dy * w[:, None]).T @ z1
+        self.y_energy += w @ dy**2
+        self.y_count += w @ seen
+
+    def sums(self, count: float, n_features: int) -> LatentSums:
+        noise = self.params.x_noise_var
+        x_part = count * n_features * (LOG_2PI + float(np.log(noise))) + self.x_energy / noise
+        return LatentSums(
+            self.log_likelihood - 0.5 * x_part, count, symmetrise(self.zz), self.z, self.xz, self.x, self.x_energy,
+            self.y_zz, self.y_zy, self.y_energy, self.y_count,
+        )  # fmt: skip
+
+
+def _augmented(zz: Array, z: Array, count: float) -> Array:
+    return np.block([[zz, z[:, None]], [z[None, :], np.array([[count]])]])
+
+
+def log_density(params: Params, post: RowPosterior, x_energy: Array, Y: Array, observed: BoolArray) -> Array:
+    """Log of p(x, observed y) per row, in nats; `x_energy` (m,) is |x - m_x|^2 / x_noise_var."""
+    p = len(params.W_x)
+    dy = np.where(observed, Y - params.m_y, 0.0)
+    logs = p * (LOG_2PI + np.log(params.x_noise_var)) + observed @ (LOG_2PI + np.log(params.y_noise_var))
+    return np.asarray(
+        -0.5
+        * (logs + post.log_det_precision + x_energy + (dy**2 / params.y_noise_var).sum(axis=1) - post.fit)
+    )
+
+
+def e_step(params: Params, moments: Moments) -> LatentSums:
+    """Expected statistics and log-likelihood (nats, in the units of the moments) at the given parameters.
+
+    Source: Yu et al. 2006, eqs. 5, 6, 11 and 12, the last with its missing factor: the posterior covariance of a row
+    without outputs is x_noise_var (W_x'W_x + x_noise_var I)^-1.
+    """
+    total = _Accumulator(params, moments)
+    for pattern in moments.patterns:
+        total.add_pattern(pattern)
+    if moments.loose is not None:
+        total.add_loose(moments.loose)
+    return total.sums(moments.count, moments.n_features)
+
+
+def m_step(
+    sums: LatentSums, params: Params, n_features: int, limits: Limits, *, expand: bool = True
+) -> Params:
+    """Maximise the expected log-likelihood: regress x and y on (z, 1), then both noise variances.
+
+    With `expand` the latent mean and covariance are estimated too and folded back into W and the means (PX-EM), which
+    removes EM's slowest direction and never lowers the likelihood. Source: Yu et al. 2006, eqs. 8-10 and 13-16; the
+    means are estimated together with W because those of the labelled rows differ from the sample means.
+    """
+    k = len(sums.z)
+    right = np.vstack([sums.xz.T, sums.x])
+    solution = np.linalg.solve(_augmented(sums.zz, sums.z, sums.count), right)
+    W_x, m_x = solution[:k].T, params.m_x + solution[k]
+    x_noise_var = max(
+        (sums.x_energy - float((solution * right).sum())) / (sums.count * n_features), limits.x_floor
+    )
+    W_y, m_y, y_noise_var = params.W_y, params.m_y, params.y_noise_var
+    if len(m_y):
+        beta = (
+            np.linalg.solve(sums.y_zz, sums.y_zy[:, :, None])[:, :, 0]
+            if len(sums.y_zz) == len(m_y)
+            else (np.linalg.solve(sums.y_zz[0], sums.y_zy.T).T)
+        )
+        W_y, m_y = beta[:, :k], params.m_y + beta[:, k]
+        left = sums.y_energy - (beta * sums.y_zy).sum(axis=1)
+        variance = (
+            np.full(len(m_y), left.sum() / sums.y_count.sum())
+            if limits.shared_y_noise
+            else left / sums.y_count
+        )
+        y_noise_var = np.maximum(variance, limits.y_floor)
+    if expand:
+        z_mean = sums.z / sums.count
+        factor = np.linalg.cholesky(symmetrise(sums.zz / sums.count - np.outer(z_mean, z_mean)))
+        m_x, m_y = m_x + W_x @ z_mean, m_y + W_y @ z_mean
+        W_x, W_y = W_x @ factor, W_y @ factor
+    return Params(W_x, m_x, x_noise_var, W_y, m_y, y_noise_var)
+
+
+def relative_residual(sums: LatentSums, params: Params) -> float:
+    """Relative residual of the likelihood equations of the loadings, the larger of the two views.
+
+    For x this is |X'Z - W C| / |X'Z|, for y the same difference beside its Cauchy-Schwarz bound |Y| |Z|, because
+    Y'Z itself may be zero. It is zero at a stationary point.
+    """
+    x_right = sums.xz
+    x_left = params.W_x @ sums.zz
+    size = float(np.linalg.norm(x_right))
+    worst = float(np.linalg.norm(x_right - x_left)) / size if size > 0 else 0.0
+    if len(params.m_y):
+        y_right = sums.y_zy[:, :-1]
+        k = len(sums.z)
+        zz = sums.y_zz[:, :k, :k]
+        y_left = np.einsum("jab,jb->ja", np.broadcast_to(zz, (len(y_right), k, k)), params.W_y)
+        bound = float(np.sqrt(sums.y_energy.sum() * np.trace(sums.zz)))
+        worst = max(worst, float(np.linalg.norm(y_right - y_left)) / bound if bound > 0 else 0.0)
+    return worst

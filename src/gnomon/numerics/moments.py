@@ -1,0 +1,133 @@
+"""Sufficient statistics of rows seen through a basis, one block per pattern of observed outputs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._types import Array, BoolArray, IntArray
+from .linalg import symmetrise
+
+
+class Pattern(NamedTuple):
+    """Rows that observe the same outputs: their weight, the mean and the scatter of v = [t, y_observed]."""
+
+    outputs: IntArray  # (q_g,)
+    count: float
+    mean: Array  # (r + q_g,)
+    scatter: Array  # (r + q_g, r + q_g)  sum of weighted (v - mean)(v - mean)'
+
+
+class OutputSets(NamedTuple):
+    """The distinct sets of observed outputs and which row has which."""
+
+    sets: BoolArray  # (g, q)
+    of_row: IntArray  # (m,)
+
+
+def output_sets(observed: BoolArray) -> OutputSets:
+    """Find the distinct rows of `observed` (m, q)."""
+    if observed.shape[1] == 0 or len(observed) == 0:
+        return OutputSets(
+            np.zeros((1, observed.shape[1]), dtype=bool), np.zeros(len(observed), dtype=np.intp)
+        )
+    sets, of_row = np.unique(observed, axis=0, return_inverse=True)
+    return OutputSets(sets, of_row.reshape(-1).astype(np.intp))
+
+
+class LooseRows(NamedTuple):
+    """Rows whose pattern of observed outputs is rare: kept one by one."""
+
+    T: Array  # (m, r)
+    Y: Array  # (m, q)  zero where not observed
+    observed: BoolArray  # (m, q)
+    weights: Array  # (m,)
+    groups: OutputSets
+
+
+class Moments(NamedTuple):
+    """All that the likelihood needs, in standard units: x restricted to a basis of r directions out of p."""
+
+    patterns: tuple[Pattern, ...]
+    loose: LooseRows | None
+    n_features: int  # p
+    n_outputs: int  # q
+    outside_energy: float  # weighted sum of squares of x outside the basis
+
+    @property
+    def size(self) -> int:
+        """Number r of basis directions."""
+        if self.loose is not None:
+            return int(self.loose.T.shape[1])
+        return len(self.patterns[0].mean) - len(self.patterns[0].outputs)
+
+    @property
+    def count(self) -> float:
+        """Total weight of the rows."""
+        loose = 0.0 if self.loose is None else float(self.loose.weights.sum())
+        return loose + sum(pattern.count for pattern in self.patterns)
+
+    @property
+    def same_outputs(self) -> bool:
+        """Whether each row observes every output or none."""
+        return self.loose is None and all(len(g.outputs) in (0, self.n_outputs) for g in self.patterns)
+
+
+def pattern_from_sums(
+    outputs: IntArray, count: float, t: Array, y: Array, tt: Array, ty: Array, yy: Array
+) -> Pattern:
+    """Build a `Pattern` from raw sums of t, y, tt', ty' and yy' (all weighted)."""
+    total = np.concatenate([t, y])
+    second = np.block([[tt, ty], [ty.T, yy]])
+    mean = total / count
+    return Pattern(outputs, count, mean, symmetrise(second - count * np.outer(mean, mean)))
+
+
+def pattern_from_rows(outputs: IntArray, T: Array, Y: Array, weights: Array) -> Pattern:
+    """Build a `Pattern` from its rows; Y holds the observed outputs only."""
+    V = np.hstack([T, Y])
+    count = float(weights.sum())
+    mean = weights @ V / count
+    V = (V - mean) * np.sqrt(weights)[:, None]
+    return Pattern(outputs, count, mean, V.T @ V)
+
+
+class Completed(NamedTuple):
+    """Averages of x and y as if every row were labelled: outputs use the rows that observe them."""
+
+    xx: Array  # (r, r)
+    xy: Array  # (r, q)
+    yy: Array  # (q, q)
+    y_mean: Array  # (q,)
+
+
+def completed(moments: Moments) -> Completed:
+    """Pool the moments over patterns; exact when all rows are labelled, otherwise a good start for EM."""
+    r, q = moments.size, moments.n_outputs
+    xx, xy, yy = np.zeros((r, r)), np.zeros((r, q)), np.zeros((q, q))
+    pairs, y_sum, y_count = np.zeros((q, q)), np.zeros(q), np.zeros(q)
+    patterns = list(moments.patterns)
+    if moments.loose is not None:
+        rows = moments.loose
+        for j in range(q):  # at most q small blocks: each output over the loose rows that observe it
+            seen = rows.observed[:, j]
+            if seen.any():
+                patterns.append(
+                    pattern_from_rows(
+                        np.array([j]), rows.T[seen], rows.Y[seen, j : j + 1], rows.weights[seen]
+                    )
+                )
+        xx += (rows.T * rows.weights[:, None]).T @ rows.T
+    for i, g in enumerate(patterns):
+        o = g.outputs
+        if i < len(moments.patterns):
+            xx += g.scatter[:r, :r] + g.count * np.outer(g.mean[:r], g.mean[:r])
+        xy[:, o] += g.scatter[:r, r:]
+        yy[np.ix_(o, o)] += g.scatter[r:, r:]
+        pairs[np.ix_(o, o)] += g.count
+        y_sum[o] += g.count * g.mean[r:]
+        y_count[o] += g.count
+    xy = xy / np.maximum(y_count, 1e-300)
+    yy = np.divide(yy, pairs, out=np.zeros_like(yy), where=pairs > 0)
+    return Completed(symmetrise(xx / moments.count), xy, symmetrise(yy), y_sum / np.maximum(y_count, 1e-300))

@@ -1,0 +1,100 @@
+"""Rows of a dense NumPy array, centred block by block in a small buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._types import Array, IntArray
+from .source import RowSource, Step, add_stats
+
+BLOCK_ENTRIES = 1 << 19  # 4 MiB of float64: near the caches, large enough for matrix products
+
+
+class DenseRows(RowSource):
+    """A (n, p) NumPy array of any float or integer type, memory-mapped or not; it is never copied or changed.
+
+    Memory beyond X: one block of about 4 MiB (at least 16 rows).
+    """
+
+    def __init__(self, X: np.ndarray[Any, Any], weights: Array | None = None) -> None:
+        super().__init__((X.shape[0], X.shape[1]), weights)
+        self.X = X
+
+    def _block_rows(self) -> int:
+        return max(16, BLOCK_ENTRIES // max(1, self.shape[1]))
+
+    def _blocks(self, rows: IntArray | None = None) -> Iterator[tuple[Array, IntArray]]:
+        n = self.shape[0] if rows is None else len(rows)
+        size = min(self._block_rows(), n)
+        buffer = np.empty((size, self.shape[1]))
+        for start in range(0, n, size):
+            stop = min(start + size, n)
+            index = np.arange(start, stop) if rows is None else rows[start:stop]
+            block = buffer[: stop - start]
+            source = self.X[start:stop] if rows is None else self.X[index]
+            np.subtract(source, self.mean, out=block)
+            yield block, index
+
+    def _sums(self, U: Array) -> tuple[Array, float]:
+        out = np.zeros((self.shape[1], U.shape[1]))
+        largest = 0.0
+        with_values = U[:, 1:].any(axis=1)
+        size = self._block_rows()
+        for start in range(0, self.shape[0], size):
+            block = np.asarray(self.X[start : start + size], dtype=np.float64)
+            largest = max(
+                largest, float(np.abs(block.max(initial=0.0))), float(np.abs(block.min(initial=0.0)))
+            )
+            out[:, 0] += U[start : start + size, 0] @ block
+            some = np.flatnonzero(with_values[start : start + size])
+            if len(some):
+                out[:, 1:] += block[some].T @ U[start + some, 1:]
+        return out, largest
+
+    def _sweep(self, V: Array | None, step: Step, rows: IntArray | None) -> tuple[Array, Any]:
+        out: Array | None = None
+        total: Any = None
+        measure = (
+            rows is None and self._energy is None
+        )  # the block is at hand: no separate pass for the energy
+        energy = 0.0
+        for block, index in self._blocks(rows):
+            if measure:
+                energy += self._block_energy(block / self.scale, index)
+            T = block @ V if V is not None else np.empty((len(index), 0))
+            U, stats = step(T, index)
+            total = add_stats(total, stats)
+            product = block.T @ self._apply_weights(U, index)
+            out = product if out is None else np.add(out, product, out=out)
+        if measure:
+            self._energy = energy
+        return (np.zeros((self.shape[1], 0)) if out is None else out), total
+
+    def _block_energy(self, block: Array, index: IntArray) -> float:
+        squares = np.einsum("ij,ij->i", block, block)
+        return float(squares.sum() if self.weights is None else squares @ self.weights[index])
+
+    def _raw_energy(self) -> float:
+        return sum(self._block_energy(block / self.scale, index) for block, index in self._blocks())
+
+    def _raw_second_moment(self, rows: IntArray | None) -> Array:
+        out = np.zeros((self.shape[1], self.shape[1]))
+        for block, index in self._blocks(rows):
+            block /= self.scale
+            if self.weights is not None:
+                block *= np.sqrt(self.weights[index])[:, None]
+            out += block.T @ block
+        return out
+
+    def _raw_gram(self) -> Array:
+        n, p = self.shape
+        out = np.zeros((n, n))
+        size = max(16, BLOCK_ENTRIES * 4 // max(1, n))
+        for start in range(0, p, size):
+            columns = slice(start, min(start + size, p))
+            block = (self.X[:, columns] - self.mean[columns]) / self.scale
+            out += block @ block.T
+        return out

@@ -1,0 +1,40 @@
+"""Products of new rows with a few vectors, in the precision of the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._types import Array
+
+CHUNK = 1 << 19
+
+
+def project(X: Any, mean: Array, V: Array) -> Array:
+    """(X - mean) V (n, r) without a centred copy of X: float32 rows give float32, all others float64."""
+    if hasattr(X, "tocsr"):
+        return np.asarray(X @ V.astype(X.dtype) - (mean @ V).astype(X.dtype))
+    if X.dtype != np.float32:
+        return np.asarray(X @ V - mean @ V)
+    out = np.empty((X.shape[0], V.shape[1]), dtype=np.float32)
+    size = max(16, CHUNK // max(1, X.shape[1]))
+    V32 = V.astype(np.float32)
+    for start in range(0, len(X), size):  # in single precision a large mean must go before the product
+        out[start : start + size] = (X[start : start + size] - mean).astype(np.float32) @ V32
+    return out
+
+
+def squared_lengths(X: Any, mean: Array, scale: float) -> Array:
+    """|(x - mean) / scale|^2 per row (n,), float64, in blocks."""
+    if hasattr(X, "tocsr"):
+        scaled = X.astype(np.float64) * (1.0 / scale)
+        m = mean / scale
+        own = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
+        return np.maximum(own - 2.0 * (scaled @ m) + m @ m, 0.0)
+    out = np.empty(X.shape[0])
+    size = max(16, CHUNK // max(1, X.shape[1]))
+    for start in range(0, len(X), size):
+        block = (X[start : start + size] - mean) / scale
+        out[start : start + size] = np.einsum("ij,ij->i", block, block)
+    return out

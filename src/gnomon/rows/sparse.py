@@ -1,0 +1,73 @@
+"""Rows of a scipy sparse matrix or array; the centring is algebra, never a dense copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._types import Array, IntArray
+from .source import RowSource, Step
+
+
+class SparseRows(RowSource):
+    """A (n, p) scipy sparse matrix or array in csr or csc form; other forms are converted to csr.
+
+    Memory beyond X: T and U of a sweep, each n x r; a subset of rows is sliced while it is read; a copy of X when
+    it holds the same entry twice.
+    """
+
+    def __init__(self, X: Any, weights: Array | None = None) -> None:
+        super().__init__((X.shape[0], X.shape[1]), weights)
+        self.X = X if X.format in ("csr", "csc") else X.tocsr()
+        if not self.X.has_canonical_format:
+            self.X = self.X.copy()
+            self.X.sum_duplicates()
+
+    def _sums(self, U: Array) -> tuple[Array, float]:
+        largest = float(np.abs(self.X.data).max(initial=0.0)) if self.X.nnz else 0.0
+        out = np.empty((self.shape[1], U.shape[1]))
+        out[:, 0] = self.X.T @ U[:, 0]
+        some = np.flatnonzero(U[:, 1:].any(axis=1))
+        out[:, 1:] = self.X[some].T @ U[some, 1:] if len(some) < self.shape[0] else self.X.T @ U[:, 1:]
+        return out, largest
+
+    def _sweep(self, V: Array | None, step: Step, rows: IntArray | None) -> tuple[Array, Any]:
+        X = self.X if rows is None else self.X[rows]
+        index = np.arange(self.shape[0]) if rows is None else rows
+        T = np.empty((len(index), 0)) if V is None else X @ V - self.mean @ V
+        U, stats = step(T, index)
+        U = self._apply_weights(U, index)
+        return np.asarray(X.T @ U - np.outer(self.mean, U.sum(axis=0))), stats
+
+    def _raw_energy(self) -> float:
+        # sum over stored entries of (x - m)^2, plus m^2 for the entries that are zero: no cancellation of large sums
+        csc = self.X if self.X.format == "csc" else None
+        mean = self.mean / self.scale
+        w = np.ones(self.shape[0]) if self.weights is None else self.weights
+        if csc is not None:
+            row, column = csc.indices, np.repeat(np.arange(self.shape[1]), np.diff(csc.indptr))
+        else:
+            row, column = np.repeat(np.arange(self.shape[0]), np.diff(self.X.indptr)), self.X.indices
+        stored = w[row]
+        seen = np.bincount(column, weights=stored, minlength=self.shape[1])
+        deviations = self.X.data / self.scale - mean[column]
+        return float(stored @ deviations**2 + np.maximum(self.count - seen, 0.0) @ mean**2)
+
+    def _raw_second_moment(self, rows: IntArray | None) -> Array:
+        index = np.arange(self.shape[0]) if rows is None else rows
+        X = (self.X if rows is None else self.X[rows]) * (1.0 / self.scale)
+        mean = self.mean / self.scale
+        w = np.ones(len(index)) if self.weights is None else self.weights[index]
+        sums = X.T @ w
+        out = (X.T @ sp.diags_array(w) @ X).toarray()
+        cross = np.outer(sums, mean)
+        return np.asarray(out - cross - cross.T + w.sum() * np.outer(mean, mean))
+
+    def _raw_gram(self) -> Array:
+        X = self.X * (1.0 / self.scale)
+        mean = self.mean / self.scale
+        along = np.asarray(X @ mean)
+        out = (X @ X.T).toarray()
+        return np.asarray(out - along[:, None] - along[None, :] + mean @ mean)

@@ -1,0 +1,68 @@
+"""Acceleration of fixed-point maps; a proposal is the driver's to accept or refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._types import Array
+
+
+class Anderson:
+    """Anderson mixing of depth `depth`: the affine combination of past steps with the smallest residual.
+
+    `propose(x, fx)` takes a point and its image under the map and returns the next point to try. Differences are solved
+    for by a least-squares problem scaled to unit columns, so no fixed jitter enters.
+    """
+
+    def __init__(self, depth: int = 8) -> None:
+        self.depth = depth
+        self.points: list[Array] = []
+        self.images: list[Array] = []
+
+    def reset(self) -> None:
+        """Forget the past; the next proposal is the plain step."""
+        self.points.clear()
+        self.images.clear()
+
+    def propose(self, x: Array, fx: Array) -> Array:
+        """Return the next point to try."""
+        self.points.append(x)
+        self.images.append(fx)
+        if len(self.points) > self.depth + 1:
+            del self.points[0], self.images[0]
+        if len(self.points) < 2:
+            return fx
+        images = np.array(self.images)
+        residuals = images - np.array(self.points)
+        dF = np.diff(residuals, axis=0)
+        lengths = np.linalg.norm(dF, axis=1)
+        keep = lengths > 0
+        if not keep.any():
+            return fx
+        scaled = (dF[keep] / lengths[keep, None]).T
+        weights = np.linalg.lstsq(scaled, residuals[-1], rcond=1e-10)[0] / lengths[keep]
+        return np.asarray(fx - weights @ np.diff(images, axis=0)[keep])
+
+
+class Squarem:
+    """SQUAREM (squared extrapolation): from two plain steps, one long step along their difference and curvature."""
+
+    def __init__(self) -> None:
+        self.trail: list[Array] = []
+
+    def reset(self) -> None:
+        """Forget the past; the next proposals are plain steps."""
+        self.trail.clear()
+
+    def propose(self, x: Array, fx: Array) -> Array:
+        """Return the next point to try: the plain step once, then the extrapolated one."""
+        if not self.trail:
+            self.trail = [x]
+            return fx
+        start = self.trail.pop()
+        first, second = x - start, (fx - x) - (x - start)
+        size = float(np.linalg.norm(second))
+        if size == 0.0:
+            return fx
+        step = max(1.0, float(np.linalg.norm(first)) / size)
+        return np.asarray(start + 2.0 * step * first + step**2 * second)

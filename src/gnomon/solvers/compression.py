@@ -1,0 +1,89 @@
+"""Second moments taken at once, on whichever side of the table is shorter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+
+from .._types import Array
+from ..rows import RowSource
+from .basis import GroupMoments, MomentBasis, Outputs
+
+
+class Compressed(NamedTuple):
+    """A basis over moments, and the map from its coordinates back to the features."""
+
+    basis: MomentBasis
+    expand: Callable[[Array], Array]  # (coordinates, r) -> (p, r)
+
+
+def compress(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
+    """Take p x p moments when n >= p (memory p^2 per pattern), else work with the n x n inner products."""
+    n, p = source.shape
+    return _columns(source, outputs, capacity) if n >= p else _rows(source, outputs, capacity)
+
+
+def _columns(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
+    o, n, p = outputs, source.shape[0], source.shape[1]
+    q = o.Y.shape[1]
+    frequent = [(o.bulk_outputs, o.bulk), *o.patterns]
+    masks = np.zeros((n, len(frequent)))
+    for g, (_, rows) in enumerate(frequent):
+        masks[rows, g] = 1.0
+    blocks = [o.Y * masks[:, [g]] for g in range(len(frequent))]
+    products = source.first_pass(np.hstack([*blocks, masks[:, 1:]]))
+    others = [source.second_moment(rows) for _, rows in frequent[1:]]
+    total = source.second_moment(None)
+    source.set_energy(float(np.trace(total)))
+    factor = source.standardise()
+    products *= factor
+    sums = [products[:, len(frequent) * q + g] for g in range(len(frequent) - 1)]
+    first = -np.sum(sums, axis=0) if sums else np.zeros(p)
+    second = [total - sum(others) if others else total, *others]
+    groups = []
+    for g, (observed, rows) in enumerate(frequent):
+        w, Y = o.weights[rows], o.Y[np.ix_(rows, observed)]
+        x = first if g == 0 else sums[g - 1]
+        xy = products[:, g * q : (g + 1) * q][:, observed]
+        yy = (Y * w[:, None]).T @ Y
+        groups.append(GroupMoments(observed, float(w.sum()), x, w @ Y, second[g] * factor**2, xy, yy))
+    if len(o.loose):
+        raise ValueError("moments of columns need few patterns of missing outputs; use solver='subspace'")
+    return Compressed(MomentBasis(groups, None, p, q, n, source.energy, capacity), lambda C: C)
+
+
+def _rows(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
+    o, n, p = outputs, source.shape[0], source.shape[1]
+    q = o.Y.shape[1]
+    source.first_pass(np.zeros((n, 0)))
+    gram = source.gram()
+    w = o.weights
+    source.set_energy(float(w @ np.diag(gram)))
+    gram *= source.standardise() ** 2
+    root = np.sqrt(w)
+    values, U = eigh(gram * np.outer(root, root))
+    kept = values > 1e-13 * n * max(values[-1], 0.0)
+    values, U = values[kept], U[:, kept]
+    back = U / (
+        root[:, None] * np.sqrt(values)
+    )  # rows whose weighted sum of x gives the orthonormal directions
+    T = U * np.sqrt(values) / root[:, None]
+    groups = []
+    for observed, rows in [(o.bulk_outputs, o.bulk), *o.patterns]:
+        Tg, Y, wg = T[rows], o.Y[np.ix_(rows, observed)], w[rows, None]
+        groups.append(
+            GroupMoments(
+                observed, float(wg.sum()), (wg * Tg).sum(axis=0), (wg * Y).sum(axis=0), (wg * Tg).T @ Tg, (wg * Tg).T @ Y,
+                (wg * Y).T @ Y,
+            )
+        )  # fmt: skip
+    loose = o.loose_rows(T[o.loose]) if len(o.loose) else None
+
+    def expand(C: Array) -> Array:
+        coefficients = back @ C
+        return source.sweep(None, lambda _, index: (coefficients[index], None))[0]
+
+    return Compressed(MomentBasis(groups, loose, p, q, n, source.energy, capacity), expand)

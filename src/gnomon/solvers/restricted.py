@@ -1,0 +1,174 @@
+"""Maximum likelihood inside a basis: closed form, global ratio search, or accelerated EM with several starts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._types import Array
+from ..numerics.linalg import symmetrise, top_eigh
+from ..numerics.linear_gaussian import LatentSums, Limits, Params, e_step, m_step, relative_residual
+from ..numerics.moments import Moments, completed
+from .em import run_em
+from .ratio_search import JointMoments, Optimum, params_at, refine_ratio, search_ratio
+from .subspace import Inner as Inner  # the protocol that every maximiser here follows
+
+START_RATIOS = (1e3, 1.0, 1e-3)  # y noise beside x noise in the starts: labels ignored, balanced, decisive
+TRIAL_ITERATIONS = 25
+
+
+class ModelLimits(NamedTuple):
+    """Floors of the noise variances and the effort to spend."""
+
+    floors: Limits
+    tol: float
+    max_iter: int
+    n_init: int
+
+
+class ParamsVector:
+    """Parameters as one unconstrained vector: loadings, means, logarithms of the noise variances."""
+
+    def __init__(self, floors: Limits) -> None:
+        self.floors = floors
+
+    def pack(self, params: Params) -> Array:
+        """Return the vector."""
+        y_noise = params.y_noise_var[:1] if self.floors.shared_y_noise else params.y_noise_var
+        logs = [np.log([params.x_noise_var]), np.log(y_noise)]
+        return np.concatenate([*logs, params.m_x, params.m_y, params.W_x.ravel(), params.W_y.ravel()])
+
+    def unpack(self, vector: Array, like: Params) -> Params:
+        """Return parameters shaped like `like`, noise variances at or above their floors."""
+        r, k = like.W_x.shape
+        q = len(like.m_y)
+        logs = 1 + (min(1, q) if self.floors.shared_y_noise else q)
+        noise, m_x, m_y, W_x, W_y = np.split(vector, np.cumsum([logs, r, q, r * k]))
+        noise = np.exp(np.clip(noise, -60.0, 60.0))
+        x_noise = max(float(noise[0]), self.floors.x_floor)
+        y_noise = np.maximum(np.broadcast_to(noise[1:], (q,)), self.floors.y_floor)
+        return Params(W_x.reshape(r, k), m_x, x_noise, W_y.reshape(q, k), m_y, y_noise)
+
+
+def joint_moments(moments: Moments) -> JointMoments:
+    """Averages over rows that all observe every output; the means of x and y are zero in standard units."""
+    (g,) = moments.patterns
+    r = moments.size
+    S = g.scatter / g.count
+    return JointMoments(
+        S[:r, :r], S[:r, r:], S[r:, r:], moments.outside_energy / g.count, g.count, moments.n_features
+    )
+
+
+def closed_form(moments: Moments, k: int, x_floor: float) -> Params:
+    """Maximum likelihood of PPCA, no outputs: leading eigenvectors, and the mean of the other eigenvalues as noise.
+
+    Source: Tipping and Bishop 1999; Yu et al. 2006, proposition 1.
+    """
+    (g,) = moments.patterns
+    S = symmetrise(g.scatter / g.count)
+    values, vectors = top_eigh(S, k)
+    rest = float(np.trace(S)) + moments.outside_energy / g.count - float(values.sum())
+    noise = max(rest / (moments.n_features - k), x_floor)
+    W_x = vectors * np.sqrt(np.maximum(values - noise, 0.0))
+    return Params(W_x, g.mean.copy(), noise, np.zeros((0, k)), np.zeros(0), np.zeros(0))
+
+
+class RatioInner:
+    """Global maximum for fully labelled rows; follows each local optimum of the ratio in turn as the basis grows."""
+
+    def __init__(self, k: int, limits: ModelLimits) -> None:
+        self.k, self.floors = k, limits.floors
+        self.bracket: tuple[float, float] | None = None
+        self.optima: list[float] = []
+
+    def __call__(self, moments: Moments, start: Params | None, final: bool) -> Params:
+        """Return the best parameters in the basis; the whole range of ratios is searched first and last."""
+        joint = joint_moments(moments)
+        k, x_floor, y_floor = self.k, self.floors.x_floor, self.floors.y_floor
+        best: Optimum | None = None
+        if self.bracket is not None and not final:
+            best = refine_ratio(joint, k, x_floor, y_floor, self.bracket)
+            low, high = self.bracket
+            if min(best.log_ratio - low, high - best.log_ratio) < 0.02 * (high - low):
+                best = None  # the optimum has left its bracket as the basis grew
+        if best is None:
+            found = search_ratio(joint, k, x_floor, y_floor)
+            self.optima = [o.log_likelihood for o in found]
+            best = found[0]
+            self.bracket = best.bracket
+        return params_at(joint, k, best.log_ratio, x_floor, y_floor)
+
+
+class RestrictedEM:
+    """Accelerated PX-EM on the moments, from several starts at first, with one more look when the basis is final."""
+
+    def __init__(self, k: int, limits: ModelLimits, generator: np.random.Generator) -> None:
+        self.k, self.limits, self.generator = k, limits, generator
+
+    def __call__(self, moments: Moments, start: Params | None, final: bool) -> Params:
+        """Return the best parameters found in the basis."""
+        tol, max_iter = 0.1 * self.limits.tol, self.limits.max_iter
+        if start is not None and not final:
+            return self._climb(moments, start, tol, max_iter)[0]
+        trials = [self._climb(moments, s, 1e-4, TRIAL_ITERATIONS) for s in self._starts(moments)]
+        if start is not None:
+            trials.append((start, e_step(start, moments)))
+        trials.sort(key=lambda t: -t[1].log_likelihood)
+        if start is not None and trials[0][0] is start:
+            return start
+        finished = [self._climb(moments, params, tol, max_iter) for params, _ in trials[:2]]
+        return max(finished, key=lambda t: t[1].log_likelihood)[0]
+
+    def _climb(self, moments: Moments, start: Params, tol: float, max_iter: int) -> tuple[Params, LatentSums]:
+        floors, p = self.limits.floors, moments.n_features
+        result = run_em(
+            lambda params: e_step(params, moments),
+            lambda sums, params: m_step(sums, params, p, floors),
+            start,
+            log_likelihood=lambda sums: sums.log_likelihood,
+            residual=em_residual,
+            tol=tol,
+            max_iter=max_iter,
+            packing=ParamsVector(floors),
+            acceleration="anderson",
+        )
+        return result.value
+
+    def _starts(self, moments: Moments) -> list[Params]:
+        pooled = completed(moments)
+        joint = JointMoments(
+            pooled.xx,
+            pooled.xy,
+            pooled.yy,
+            moments.outside_energy / moments.count,
+            moments.count,
+            moments.n_features,
+        )
+        floors, k = self.limits.floors, self.k
+        starts = [params_at(joint, k, np.log(rho), floors.x_floor, floors.y_floor) for rho in START_RATIOS]
+        template = starts[0]
+        for _ in range(self.limits.n_init):
+            mix = self.generator.standard_normal((moments.size, k))
+            W_x = pooled.xx @ mix
+            W_x /= np.linalg.norm(W_x) / np.sqrt(max(float(np.trace(pooled.xx)), 1e-300) / 2)
+            starts.append(
+                template._replace(W_x=W_x, W_y=0.1 * self.generator.standard_normal(template.W_y.shape))
+            )
+        return [_regular(s, floors) for s in starts]
+
+
+def _regular(params: Params, floors: Limits) -> Params:
+    return params._replace(
+        x_noise_var=max(params.x_noise_var, floors.x_floor, 1e-3 * float((params.W_x**2).sum())),
+        y_noise_var=np.maximum(params.y_noise_var, floors.y_floor),
+    )
+
+
+def em_residual(sums: LatentSums, params: Params, after: Params) -> float:
+    """Relative distance from stationarity: of the loadings, and of the noise variances on the log scale."""
+    moved = abs(np.log(after.x_noise_var / params.x_noise_var))
+    if len(params.m_y):
+        moved = max(moved, float(np.abs(np.log(after.y_noise_var / params.y_noise_var)).max()))
+    return max(relative_residual(sums, params), float(moved))

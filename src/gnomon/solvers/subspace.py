@@ -1,0 +1,116 @@
+"""Maximum likelihood in a growing basis: few passes over the data (a nonlinear block Davidson method).
+
+The loadings of the optimum lie in the row space of X. Given an orthonormal basis the likelihood restricted to it is
+exact, because outside it there is only noise of known energy; and the residual of the likelihood equations in the full
+space comes from products already held. So: maximise in the basis, look at the residual, append it, read the data once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .._types import Array, Result, Status
+from ..numerics.linalg import orthonormal_columns, top_eigh
+from ..numerics.linear_gaussian import LatentSums, Params, e_step
+from ..numerics.moments import Moments, completed
+from .basis import Basis
+
+Inner = Callable[[Moments, Params | None, bool], Params]
+
+SPARE_DIRECTIONS = 10
+
+
+def start_block(basis: Basis, k: int, generator: np.random.Generator) -> None:
+    """Begin the basis with a random block after one power step, and with X'Y; everything when that spans it all."""
+    p = len(basis.targets_product())
+    targets = orthonormal_columns(basis.targets_product())
+    width = min(k + SPARE_DIRECTIONS, p)
+    # at least half the capacity stays free for growth; X'Y of many outputs is cut to its leading directions
+    targets = targets[:, : max(k, basis.capacity // 2 - width)]
+    if width + targets.shape[1] >= min(p, basis.n_rows_spanned) and p <= basis.capacity:
+        basis.expand(np.eye(p))
+        return
+    block = basis.power_step(generator.standard_normal((p, width)))
+    first = orthonormal_columns(block, drop=1e-7)
+    basis.expand(np.hstack([first, orthonormal_columns(targets, first, drop=1e-7)]))
+
+
+def _residual(basis: Basis, params: Params, sums: LatentSums) -> tuple[Array, float]:
+    cross = basis.latent_cross(params)
+    fitted = basis.vectors @ (params.W_x @ sums.zz + np.outer(params.m_x, sums.z))
+    D = cross - fitted
+    # X'Z is centred by the fitted mean, as in the likelihood equations
+    size = float(np.linalg.norm(cross - basis.vectors @ np.outer(params.m_x, sums.z)))
+    return D, float(np.linalg.norm(D)) / size if size > 0 else 0.0
+
+
+def _restart(basis: Basis, params: Params, room: int) -> Params:
+    """Shrink the basis to the solution, X'Y and leading Ritz vectors, leaving room for growth."""
+    moments = basis.moments()
+    r, k = params.W_x.shape
+    keep = max(basis.capacity - room, 1)
+    pooled = completed(moments)
+    solution = orthonormal_columns(np.hstack([params.W_x, params.m_x[:, None]]))
+    targets = orthonormal_columns(pooled.xy, solution)[:, : max(0, min(k, keep - solution.shape[1]))]
+    held = np.hstack([solution, targets])
+    ritz = top_eigh(pooled.xx, min(r, keep))[1]
+    extra = orthonormal_columns(ritz, held)
+    C = np.hstack([held, extra[:, : max(0, keep - held.shape[1])]])
+    C = np.linalg.qr(C)[0]
+    basis.rotate(C)
+    return params._replace(W_x=C.T @ params.W_x, m_x=C.T @ params.m_x)
+
+
+def _padded(params: Params, size: int) -> Params:
+    extra = size - len(params.m_x)
+    W_x = np.vstack([params.W_x, np.zeros((extra, params.W_x.shape[1]))])
+    return params._replace(W_x=W_x, m_x=np.concatenate([params.m_x, np.zeros(extra)]))
+
+
+def maximise_in_basis(
+    basis: Basis, inner: Inner, k: int, *, tol: float, max_expansions: int, generator: np.random.Generator
+) -> Result[Params]:
+    """Grow the basis until the relative residual of the likelihood equations is at most `tol`.
+
+    Parameters
+    ----------
+    basis : Basis           empty; holds the final basis on return
+    inner : callable        (moments, start or None, final) -> Params that maximise the restricted likelihood; `final`
+                            asks for a last look for a better optimum
+    k : int                 latent dimensions
+
+    Returns
+    -------
+    Result(params in the basis, status, log-likelihood after each maximisation, {"residual", "n_expansions"})
+    """
+    if basis.size == 0:
+        start_block(basis, k, generator)
+    params = inner(basis.moments(), None, False)
+    path: list[float] = []
+    status, residual, expansions, final = Status.MAX_ITER, np.inf, 0, False
+    while True:
+        sums = e_step(params, basis.moments())
+        path.append(sums.log_likelihood)
+        D, residual = _residual(basis, params, sums)
+        if residual <= tol:
+            if final:
+                status = Status.CONVERGED
+                break
+            final = True
+            params = inner(basis.moments(), params, True)
+            continue
+        if expansions >= max_expansions:
+            break
+        if basis.size + k > basis.capacity and basis.capacity < len(basis.vectors):
+            params = _restart(basis, params, room=max(basis.capacity // 2, 2 * k))
+        Q = orthonormal_columns(D, basis.vectors, drop=max(1e-10, 1e-3 * tol / residual))
+        Q = Q[:, : basis.capacity - basis.size]
+        if Q.shape[1] == 0:
+            status = Status.STALLED
+            break
+        basis.expand(Q)
+        expansions += 1
+        params = inner(basis.moments(), _padded(params, basis.size), final)
+    return Result(params, status, np.asarray(path), {"residual": residual, "n_expansions": expansions})
