@@ -237,9 +237,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _require_targets(self, method):
         if self.target_kind_ == "none" or self.n_labelled_ == 0:
-            raise ValueError(
-                f"{method} needs a model fitted with labelled rows; this one was fitted without any."
-            )
+            raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
 
     def get_covariance(self):
         """Covariance of x under the model, components' components + noise_variance I.
@@ -291,7 +289,8 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.converged_ = result.status is Status.CONVERGED
         if not self.converged_:
             warnings.warn(
-                f"{type(self).__name__} {result.status.value} (relative residual {stats['residual']:.1e}, tol={self.tol}).",
+                f"{type(self).__name__} {result.status.value} "
+                f"(relative residual {stats['residual']:.1e}, tol={self.tol}).",
                 ConvergenceWarning,
                 stacklevel=3,
             )

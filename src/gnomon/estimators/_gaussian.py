@@ -23,9 +23,7 @@ def check_common(estimator, solvers):
 
 def fit_gaussian(estimator, X, y, sample_weight, options, unlabeled="auto"):
     """Validate the data, fit the two-view Gaussian model, set the common attributes; return the model's result."""
-    X = validate_data(
-        estimator, X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), ensure_min_samples=2
-    )
+    X = validate_data(estimator, X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), ensure_min_samples=2)
     targets = read_targets(y, X.shape[0], unlabeled)
     weights = check_weights(sample_weight, X.shape[0])
     Y = targets.coded
@@ -51,9 +49,7 @@ def _set_classes(estimator, targets):
     if targets.kind == "classes":
         estimator.classes_ = targets.classes
     if estimator.n_labelled_ == 0:
-        warnings.warn(
-            "y marks every row as unlabelled; the unsupervised model is fitted.", UserWarning, stacklevel=4
-        )
+        warnings.warn("y marks every row as unlabelled; the unsupervised model is fitted.", UserWarning, stacklevel=4)
     elif targets.kind == "classes" and len(targets.classes) == 1:
         warnings.warn(
             f"y holds the single class {targets.classes[0]!r}; it cannot guide the projection, and predict returns it "

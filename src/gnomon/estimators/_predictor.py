@@ -37,7 +37,7 @@ class TargetPredictor:
             if return_std:
                 raise ValueError("return_std=True is for real outputs; for classes use predict_proba.")
             return self.classes_[self._class_log_density(X).argmax(axis=1)]
-        params, mean, cov = self._predictive(X)
+        mean, cov = self._predictive(X)
         std = np.broadcast_to(np.sqrt(np.diag(cov)), mean.shape)
         if self.y_basis_ is not None:
             std = np.broadcast_to(
@@ -65,9 +65,7 @@ class TargetPredictor:
         X = self._check_rows(X)
         self._require_targets("predict_proba")
         if self.target_kind_ != "classes":
-            raise ValueError(
-                "predict_proba is for class targets; this model was fitted to real outputs, use predict."
-            )
+            raise ValueError("predict_proba is for class targets; this model was fitted to real outputs, use predict.")
         logs = self._class_log_density(X)
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         return (weights / weights.sum(axis=1, keepdims=True)).astype(X.dtype)
@@ -75,11 +73,11 @@ class TargetPredictor:
     def _predictive(self, X):
         params, post, _, _ = self._condition(X, None)
         mean = params.m_y + post.mean @ params.W_y.T
-        return params, mean, params.W_y @ post.covs[0] @ params.W_y.T + np.diag(params.y_noise_var)
+        return mean, params.W_y @ post.covs[0] @ params.W_y.T + np.diag(params.y_noise_var)
 
     def _class_log_density(self, X):
         codes = class_contrasts(len(self.classes_))
-        _, mean, cov = self._predictive(X)
+        mean, cov = self._predictive(X)
         root = np.linalg.cholesky(cov)
         whitened = np.linalg.solve(root, (mean[:, None, :] - codes).reshape(-1, codes.shape[1]).T)
         return -0.5 * (whitened**2).sum(axis=0).reshape(len(mean), len(codes))

@@ -14,7 +14,8 @@ class Targets:
     Attributes
     ----------
     kind : {"none", "classes", "real"}
-    coded : (n, q) float64      NaN where not observed; contrasts for classes, coordinates on `basis` for dependent outputs
+    coded : (n, q) float64      NaN where not observed; contrasts for classes, coordinates on `basis` for dependent
+                                outputs
     classes : (C,) or None      sorted labels
     index : (n,) or None        class number, -1 where unlabelled
     basis : (q_given, q) or None   orthonormal span of linearly dependent real outputs
@@ -77,7 +78,8 @@ def _on_span(table, basis, origin):
     partly = np.flatnonzero(seen.any(axis=1) & ~seen.all(axis=1))
     if len(partly):
         raise ValueError(
-            f"y misses some outputs of row {partly[0]}, but the outputs in fit were linearly dependent; give all of them or none."
+            f"y misses some outputs of row {partly[0]}, but the outputs in fit were linearly dependent; "
+            "give all of them or none."
         )
     deviation = table - origin
     coded = deviation @ basis
@@ -95,22 +97,18 @@ def _real_targets(table, one_column):
     infinite = np.argwhere(np.isinf(table))
     if len(infinite):
         row, column = infinite[0]
-        raise ValueError(
-            f"y is infinite in row {row}, column {column}; use NaN for a value that is not known."
-        )
+        raise ValueError(f"y is infinite in row {row}, column {column}; use NaN for a value that is not known.")
     observed = ~np.isnan(table)
     if observed.any():
         never = np.flatnonzero(~observed.any(axis=0))
         if len(never):
-            raise ValueError(
-                f"output {never[0]} of y is never observed; drop that column or give at least two values."
-            )
+            raise ValueError(f"output {never[0]} of y is never observed; drop that column or give at least two values.")
         for j in range(table.shape[1]):
             seen = table[observed[:, j], j]
             if (seen == seen[0]).all():
                 raise ValueError(
-                    f"output {j} of y has the single value {seen[0]} in its {len(seen)} observed rows; it cannot guide a "
-                    "projection. Drop that column or label rows with other values."
+                    f"output {j} of y has the single value {seen[0]} in its {len(seen)} observed rows; it cannot "
+                    "guide a projection. Drop that column or label rows with other values."
                 )
     else:
         return Targets("real", np.zeros((len(table), 0)), one_column=one_column)
@@ -124,13 +122,9 @@ def _real_targets(table, one_column):
 def _class_targets(values, unlabeled):
     labels, missing = _labels(values, unlabeled, None)
     known = labels[~missing]
-    kinds = {
-        "number" if isinstance(v, (int, np.integer, bool, np.bool_)) else type(v).__name__ for v in known
-    }
+    kinds = {"number" if isinstance(v, (int, np.integer, bool, np.bool_)) else type(v).__name__ for v in known}
     if len(kinds) > 1:
-        raise TypeError(
-            f"y mixes labels of several types ({', '.join(sorted(kinds))}); make them all str or all int."
-        )
+        raise TypeError(f"y mixes labels of several types ({', '.join(sorted(kinds))}); make them all str or all int.")
     classes = np.array(sorted(set(known.tolist()))) if len(known) else np.array([])
     position = {label: i for i, label in enumerate(classes.tolist())}
     index = np.full(len(labels), -1)
@@ -146,9 +140,7 @@ def _labels(values, unlabeled, classes):
         raise ValueError(f"class labels must be one column; y has shape {values.shape}.")
     labels = values.astype(object)
     missing = np.array([v is None or v != v or type(v).__name__ == "NAType" for v in labels], dtype=bool)
-    labels = np.array([v.item() if isinstance(v, np.generic) else v for v in labels] + [None], dtype=object)[
-        :-1
-    ]
+    labels = np.array([v.item() if isinstance(v, np.generic) else v for v in labels] + [None], dtype=object)[:-1]
     if isinstance(unlabeled, str) and unlabeled == "auto":
         integers = {v for v in labels[~missing] if isinstance(v, int) and not isinstance(v, bool)}
         if integers == {-1, 1} and (classes is None or -1 in classes.tolist()):
@@ -156,9 +148,7 @@ def _labels(values, unlabeled, classes):
                 "y holds the integers -1 and 1 only, which is ambiguous: pass unlabeled=None if -1 is a class, "
                 "or unlabeled=-1 if it marks unlabelled rows."
             )
-        missing |= np.array(
-            [isinstance(v, int) and not isinstance(v, bool) and v == -1 for v in labels], dtype=bool
-        )
+        missing |= np.array([isinstance(v, int) and not isinstance(v, bool) and v == -1 for v in labels], dtype=bool)
     elif unlabeled is not None:
         missing |= np.array([type(v) is type(unlabeled) and v == unlabeled for v in labels], dtype=bool)
     return labels, missing
@@ -171,18 +161,15 @@ def _real_table(values, unlabeled):
             table = np.array([[np.nan if v is None or v != v else float(v) for v in row] for row in table])
         except (TypeError, ValueError):
             raise TypeError(
-                "a y of several columns must be numeric (real outputs, NaN where missing); class labels must be one column."
+                "a y of several columns must be numeric (real outputs, NaN where missing); "
+                "class labels must be one column."
             ) from None
-    if (
-        table.dtype.kind in "iu"
-        and table.shape[1] > 1
-        and set(np.unique(table)) <= {-1, 0, 1}
-        and (table == -1).any()
-    ):
-        if isinstance(unlabeled, str) and unlabeled == "auto":
-            raise ValueError(
-                "the integer table y holds -1, which is ambiguous: give it as floats, with NaN where an output is missing."
-            )
+    integers = table.dtype.kind in "iu" and table.shape[1] > 1
+    if integers and (table == -1).any() and isinstance(unlabeled, str) and unlabeled == "auto":
+        raise ValueError(
+            "the integer table y holds -1, which is ambiguous: give it as floats, with NaN where an output is missing, "
+            "or pass unlabeled=-1 or unlabeled=None."
+        )
     out = table.astype(np.float64)
     if unlabeled is not None and not isinstance(unlabeled, str):
         out[out == float(unlabeled)] = np.nan
@@ -198,9 +185,7 @@ def _to_numpy(y):
         columns = [_series_to_numpy(native[name]) for name in native.columns]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
     if hasattr(y, "tocsr"):
-        raise TypeError(
-            "y is a sparse matrix; give a dense array (for multi-label indicators, y.toarray() as floats)."
-        )
+        raise TypeError("y is a sparse matrix; give a dense array (for multi-label indicators, y.toarray() as floats).")
     values = np.asarray(y)
     if values.dtype.kind == "O" and values.ndim == 1:
         return _narrow(values)
@@ -209,9 +194,7 @@ def _to_numpy(y):
     if values.ndim == 2 and values.shape[1] == 1:
         return values[:, 0]
     if values.ndim not in (1, 2):
-        raise ValueError(
-            f"y has shape {values.shape}; a vector or a table with one row per sample is wanted."
-        )
+        raise ValueError(f"y has shape {values.shape}; a vector or a table with one row per sample is wanted.")
     return values
 
 

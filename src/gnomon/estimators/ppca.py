@@ -10,8 +10,9 @@ SOLVERS = ("auto", "subspace", "moments", "em")
 class PPCA(LatentTransformer):
     """Probabilistic PCA: principal components with a noise model, densities and uncertainty.
 
-    Each sample has a latent vector z ~ N(0, I) of size k, and x = W z + m + e with e ~ N(0, noise_var I). The maximum
-    likelihood is closed form: leading eigenvectors of the covariance, scaled by the square root of eigenvalue minus noise.
+    Each sample has a latent vector z ~ N(0, I) of size k, and x = W z + m + e with e ~ N(0, noise_var I). The
+    maximum likelihood is closed form: leading eigenvectors of the covariance, scaled by the square root of
+    eigenvalue minus noise.
 
     Parameters
     ----------
@@ -31,8 +32,8 @@ class PPCA(LatentTransformer):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Loadings W transposed, in units of X per unit latent variable, by falling explained variance; orthogonal rows, the
-        largest entry of each positive.
+        Loadings W transposed, in units of X per unit latent variable, by falling explained variance; orthogonal
+        rows, the largest entry of each positive.
     mean_ : ndarray of shape (n_features,)
         Sample mean.
     noise_variance_ : float

@@ -26,11 +26,10 @@ class SPPCA(TargetPredictor, LatentTransformer):
         Size k of the latent space; at least 1, less than the rank of X. None takes 2, or 1 where the shape of X allows
         no more.
     solver : {"auto", "ratio", "subspace", "moments", "em"}, default="auto"
-        "ratio" (all rows labelled) searches the ratio of the two noise variances for the global maximum. "moments" takes
-        all second moments at once, on the shorter side of the table. "subspace" grows a small basis and reads the data
-        about ten times. "em" reads the data once an iteration. "auto" takes "ratio" when nothing is missing, "moments"
-        when n_samples or n_features is at most 1500, else "subspace". All reach the same maximum; the choice is in
-        `solver_`.
+        "ratio" (all rows labelled) searches the ratio of the two noise variances for the global maximum. "moments"
+        takes all second moments at once, on the shorter side of the table. "subspace" grows a small basis and reads
+        the data about ten times. "em" reads the data once an iteration. "auto" takes "ratio" when nothing is missing,
+        "moments" when n_samples or n_features is at most 1500, else "subspace". The choice is in `solver_`.
     tol : float, default=1e-8
         Stop when the relative residual of the likelihood equations, ``|X'Z - W_x C| / |X'Z|``, is at most this.
     max_iter : int, default=1000
@@ -53,8 +52,9 @@ class SPPCA(TargetPredictor, LatentTransformer):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        W_x transposed, in units of X per unit latent variable. Rows are ordered by the variance they explain in (x, y)
-        jointly, each relative to its noise; the largest entry of each is positive. Not orthogonal when y is used.
+        W_x transposed, in units of X per unit latent variable. Rows are ordered by the variance they explain in
+        (x, y) jointly, each relative to its noise; the largest entry of each is positive. Not orthogonal when y is
+        used.
     mean_ : ndarray of shape (n_features,)
         m_x. With unlabelled rows this is the maximum likelihood estimate, not the sample mean.
     noise_variance_, y_noise_variance_ : float
@@ -64,8 +64,8 @@ class SPPCA(TargetPredictor, LatentTransformer):
     y_mean_ : ndarray of shape (n_outputs,)
         m_y.
     y_basis_ : ndarray of shape (n_outputs, rank) or None
-        When real outputs obey an exact linear relation (one-of-C columns, say), y has a density only on the span of this
-        orthonormal basis, and the model lives there.
+        When real outputs obey an exact linear relation (one-of-C columns, say), y has a density only on the span of
+        this orthonormal basis, and the model lives there.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels; only for class targets.
     target_kind_ : {"none", "classes", "real"}
@@ -77,8 +77,8 @@ class SPPCA(TargetPredictor, LatentTransformer):
     noise_floors_ : tuple of str
         Which noise variances rest on their floor ("x": 1e-6 of the variance of x, "y": 1e-3 of that of y).
     certificate_ : dict or None
-        For "ratio": log-likelihoods (nats) of all local maxima over the noise ratio, the first one taken, and the relative
-        residual in the full space.
+        For "ratio": log-likelihoods (nats) of all local maxima over the noise ratio, the first one taken, and the
+        relative residual in the full space.
     solver_ : str
         The solver that ran.
     converged_ : bool
@@ -105,8 +105,8 @@ class SPPCA(TargetPredictor, LatentTransformer):
 
     Notes
     -----
-    Memory: with q outputs and R (at most 200 + 4 k) basis directions, 2 R (p + rows outside the most frequent pattern of
-    missing targets) numbers for "subspace", and p^2 or n^2 for "moments" and "ratio" on small tables.
+    Memory: with R (at most 200 + 4 k) basis directions, R (2 p + rows outside the most frequent pattern of missing
+    targets) numbers for "subspace", and p^2 or n^2 for "moments" and "ratio" on small tables.
 
     References
     ----------

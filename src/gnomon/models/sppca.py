@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Array, Result, Status
+from .._types import Array, Result
 from ..numerics.linalg import canonical_rotation, top_eigh
-from ..numerics.linear_gaussian import Limits, Params, e_step
-from ..numerics.moments import Moments
+from ..numerics.linear_gaussian import Limits, Params
+from ..numerics.moments import Moments, second_moment
 from ..rows import RowSource
-from ..solvers.basis import Outputs, SweptBasis, group_outputs
+from ..solvers.basis import Basis, Outputs, SweptBasis, group_outputs
 from ..solvers.compression import Compressed, compress
 from ..solvers.restricted import Inner, ModelLimits, RatioInner, RestrictedEM, closed_form
 from ..solvers.row_em import fit_by_row_em
@@ -70,9 +70,7 @@ def fit(source: RowSource, Y: Array, options: Options, generator: np.random.Gene
     if solver == "auto":
         solver = choose_solver(n, p, complete=complete, n_loose=len(outputs.loose))
     if solver == "ratio" and not complete:
-        raise ValueError(
-            "solver='ratio' needs every output of every row; some are missing, so use solver='auto'"
-        )
+        raise ValueError("solver='ratio' needs every output of every row; some are missing, so use solver='auto'")
     limits = ModelLimits(Limits(X_FLOOR, Y_FLOOR), options.tol, options.max_iter, options.n_init)
     if solver == "em":
         params, result = fit_by_row_em(source, outputs, options, limits.floors, generator)
@@ -105,6 +103,7 @@ def _fit_in_basis(
     k = options.n_components
     capacity = min(p, MAX_CAPACITY + 4 * k) if solver == "subspace" else MAX_CAPACITY + 4 * k
     compressed: Compressed | None = None
+    basis: Basis
     if solver == "moments" or (solver == "ratio" and min(n, p) <= EXACT_SIDE):
         compressed = compress(source, outputs, capacity)
         basis = compressed.basis
@@ -116,9 +115,7 @@ def _fit_in_basis(
         inner = RatioInner(k, limits)
     else:
         inner = RestrictedEM(k, limits, generator)
-    result = maximise_in_basis(
-        basis, inner, k, tol=options.tol, max_expansions=options.max_iter, generator=generator
-    )
+    result = maximise_in_basis(basis, inner, k, tol=options.tol, max_expansions=options.max_iter, generator=generator)
     _check_rank(basis.moments(), k)
     stacked = np.column_stack([result.value.W_x, result.value.m_x])
     full = basis.vectors @ stacked if compressed is None else compressed.expand(basis.vectors @ stacked)
@@ -127,17 +124,8 @@ def _fit_in_basis(
 
 
 def _check_rank(moments: Moments, k: int) -> None:
-    total = moments.outside_energy
-    second = sum(
-        (
-            g.scatter[: moments.size, : moments.size]
-            + g.count * np.outer(g.mean, g.mean)[: moments.size, : moments.size]
-        )
-        for g in moments.patterns
-    )
-    if moments.loose is not None:
-        second = second + (moments.loose.T * moments.loose.weights[:, None]).T @ moments.loose.T
-    total += float(np.trace(second))
+    second = second_moment(moments)
+    total = moments.outside_energy + float(np.trace(second))
     rank = int((top_eigh(second, moments.size)[0] > 1e-12 * total).sum()) if total > 0 else 0
     if moments.outside_energy <= 1e-12 * total and k >= rank:
         raise ValueError(
@@ -155,9 +143,7 @@ def _in_data_units(
         floors.append("x")
     if len(y_mean) and params.y_noise_var.min() <= Y_FLOOR * (1 + 1e-9):
         floors.append("y")
-    scaled = np.vstack(
-        [params.W_x / np.sqrt(params.x_noise_var), params.W_y / np.sqrt(params.y_noise_var)[:, None]]
-    )
+    scaled = np.vstack([params.W_x / np.sqrt(params.x_noise_var), params.W_y / np.sqrt(params.y_noise_var)[:, None]])
     R = canonical_rotation(scaled, params.W_x)
     s = source.scale
     observed = float(outputs.weights @ outputs.observed.sum(axis=1))

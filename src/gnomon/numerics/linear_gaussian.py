@@ -33,6 +33,7 @@ class LatentMap(NamedTuple):
 
     gain: Array  # (k, r + q_g)
     cov: Array  # (k, k)
+    precision: Array  # (k, k)
     log_det_precision: float
 
 
@@ -40,7 +41,7 @@ class LatentSums(NamedTuple):
     """Expected sufficient statistics of an E-step, and the observed-data log-likelihood in nats."""
 
     log_likelihood: float
-    count: float
+    weight: float
     zz: Array  # (k, k)   sum of E[zz']
     z: Array  # (k,)      sum of E[z]
     xz: Array  # (r, k)   sum of (x - m_x) E[z]'
@@ -66,12 +67,11 @@ def latent_map(params: Params, outputs: IntArray) -> LatentMap:
     The precision I + W' diag(1/noise) W has eigenvalues >= 1, so its Cholesky factor needs no jitter.
     Source: Yu et al. 2006, eqs. 2 and 3 (our precision is their A).
     """
-    scaled = np.vstack(
-        [params.W_x / params.x_noise_var, params.W_y[outputs] / params.y_noise_var[outputs, None]]
-    )
+    scaled = np.vstack([params.W_x / params.x_noise_var, params.W_y[outputs] / params.y_noise_var[outputs, None]])
     W = np.vstack([params.W_x, params.W_y[outputs]])
-    cov, log_det = inverse_logdet(np.eye(W.shape[1]) + symmetrise(W.T @ scaled))
-    return LatentMap(cov @ scaled.T, cov, log_det)
+    precision = np.eye(W.shape[1]) + symmetrise(W.T @ scaled)
+    cov, log_det = inverse_logdet(precision)
+    return LatentMap(cov @ scaled.T, cov, precision, log_det)
 
 
 class RowPosterior(NamedTuple):
@@ -92,12 +92,10 @@ def set_posteriors(params: Params, sets: BoolArray) -> tuple[Array, Array]:
     precisions = precision + np.tensordot(sets.astype(float), outer, axes=1)
     factors = np.linalg.cholesky(precisions)
     log_det = 2.0 * np.log(np.einsum("gaa->ga", factors)).sum(axis=1)
-    return np.linalg.inv(precisions), log_det
+    return np.asarray(np.linalg.inv(precisions), dtype=np.float64), log_det
 
 
-def row_posterior(
-    params: Params, XW: Array, Y: Array, observed: BoolArray, groups: OutputSets
-) -> RowPosterior:
+def row_posterior(params: Params, XW: Array, Y: Array, observed: BoolArray, groups: OutputSets) -> RowPosterior:
     """Condition z row by row, every row with its own set of observed outputs, in batches.
 
     `XW` (m, k) is (x - m_x)' W_x; Y is (m, q) with any value where not observed.
@@ -144,34 +142,34 @@ class _Accumulator:
         p, r, o = self.params, self.r, g.outputs
         post = latent_map(p, o)
         shift = g.mean - np.concatenate([p.m_x, p.m_y[o]])
-        z = g.count * (post.gain @ shift)
+        z = g.weight * (post.gain @ shift)
         zv = post.gain @ g.scatter + np.outer(z, shift)
-        zz = g.count * post.cov + zv @ post.gain.T
-        squares = np.diag(g.scatter) + g.count * shift**2
+        zz = g.weight * post.cov + zv @ post.gain.T
+        squares = np.diag(g.scatter) + g.weight * shift**2
         y_noise = p.y_noise_var[o]
-        fit = float(np.einsum("av,va->", zv[:, :r], p.W_x) / p.x_noise_var)
-        fit += float(np.einsum("av,va->", zv[:, r:], p.W_y[o] / y_noise[:, None]))
+        # 2 z'b - z'A z instead of z'b: stationary in the gain, so that its rounding error enters squared
+        fit = 2.0 * float(np.einsum("av,va->", zv[:, :r], p.W_x) / p.x_noise_var)
+        fit += 2.0 * float(np.einsum("av,va->", zv[:, r:], p.W_y[o] / y_noise[:, None]))
+        fit -= float(np.einsum("ab,ab->", post.precision, zv @ post.gain.T))
         logs = len(o) * LOG_2PI + float(np.log(y_noise).sum()) + post.log_det_precision
-        self.log_likelihood -= 0.5 * (g.count * logs + float((squares[r:] / y_noise).sum()) - fit)
+        self.log_likelihood -= 0.5 * (g.weight * logs + float((squares[r:] / y_noise).sum()) - fit)
         self.zz += zz
         self.z += z
         self.xz += zv[:, :r].T
-        self.x += g.count * shift[:r]
+        self.x += g.weight * shift[:r]
         self.x_energy += float(squares[:r].sum())
         if len(o):
-            self.y_zz[0 if self.same_outputs else o] += _augmented(zz, z, g.count)
-            self.y_zy[o] += np.column_stack([zv[:, r:].T, g.count * shift[r:]])
+            self.y_zz[0 if self.same_outputs else o] += _augmented(zz, z, g.weight)
+            self.y_zy[o] += np.column_stack([zv[:, r:].T, g.weight * shift[r:]])
             self.y_energy[o] += squares[r:]
-            self.y_count[o] += g.count
+            self.y_count[o] += g.weight
 
     def add_loose(self, rows: LooseRows) -> None:
         p, w = self.params, rows.weights
         post = loose_posterior(p, rows)
         seen = rows.observed.astype(float)
         dx, dy = rows.T - p.m_x, np.where(rows.observed, rows.Y - p.m_y, 0.0)
-        logs = (
-            seen @ (LOG_2PI + np.log(p.y_noise_var)) + post.log_det_precision + dy**2 @ (1.0 / p.y_noise_var)
-        )
+        logs = seen @ (LOG_2PI + np.log(p.y_noise_var)) + post.log_det_precision + dy**2 @ (1.0 / p.y_noise_var)
         self.log_likelihood -= 0.5 * float(w @ (logs - post.fit))
         per_set = np.bincount(post.of_row, weights=w, minlength=len(post.covs))
         self.zz += np.tensordot(per_set, post.covs, axes=1) + (post.mean * w[:, None]).T @ post.mean
@@ -205,8 +203,7 @@ def log_density(params: Params, post: RowPosterior, x_energy: Array, Y: Array, o
     dy = np.where(observed, Y - params.m_y, 0.0)
     logs = p * (LOG_2PI + np.log(params.x_noise_var)) + observed @ (LOG_2PI + np.log(params.y_noise_var))
     return np.asarray(
-        -0.5
-        * (logs + post.log_det_precision + x_energy + (dy**2 / params.y_noise_var).sum(axis=1) - post.fit)
+        -0.5 * (logs + post.log_det_precision + x_energy + (dy**2 / params.y_noise_var).sum(axis=1) - post.fit)
     )
 
 
@@ -221,12 +218,10 @@ def e_step(params: Params, moments: Moments) -> LatentSums:
         total.add_pattern(pattern)
     if moments.loose is not None:
         total.add_loose(moments.loose)
-    return total.sums(moments.count, moments.n_features)
+    return total.sums(moments.weight, moments.n_features)
 
 
-def m_step(
-    sums: LatentSums, params: Params, n_features: int, limits: Limits, *, expand: bool = True
-) -> Params:
+def m_step(sums: LatentSums, params: Params, n_features: int, limits: Limits, *, expand: bool = True) -> Params:
     """Maximise the expected log-likelihood: regress x and y on (z, 1), then both noise variances.
 
     With `expand` the latent mean and covariance are estimated too and folded back into W and the means (PX-EM), which
@@ -235,32 +230,29 @@ def m_step(
     """
     k = len(sums.z)
     right = np.vstack([sums.xz.T, sums.x])
-    solution = np.linalg.solve(_augmented(sums.zz, sums.z, sums.count), right)
+    solution = np.linalg.solve(_augmented(sums.zz, sums.z, sums.weight), right)
     W_x, m_x = solution[:k].T, params.m_x + solution[k]
-    x_noise_var = max(
-        (sums.x_energy - float((solution * right).sum())) / (sums.count * n_features), limits.x_floor
-    )
+    x_noise_var = max((sums.x_energy - float((solution * right).sum())) / (sums.weight * n_features), limits.x_floor)
     W_y, m_y, y_noise_var = params.W_y, params.m_y, params.y_noise_var
     if len(m_y):
-        beta = (
-            np.linalg.solve(sums.y_zz, sums.y_zy[:, :, None])[:, :, 0]
-            if len(sums.y_zz) == len(m_y)
-            else (np.linalg.solve(sums.y_zz[0], sums.y_zy.T).T)
-        )
+        beta = _output_coefficients(sums)
         W_y, m_y = beta[:, :k], params.m_y + beta[:, k]
         left = sums.y_energy - (beta * sums.y_zy).sum(axis=1)
-        variance = (
-            np.full(len(m_y), left.sum() / sums.y_count.sum())
-            if limits.shared_y_noise
-            else left / sums.y_count
-        )
-        y_noise_var = np.maximum(variance, limits.y_floor)
+        shared = np.full(len(m_y), left.sum() / sums.y_count.sum())
+        y_noise_var = np.maximum(shared if limits.shared_y_noise else left / sums.y_count, limits.y_floor)
     if expand:
-        z_mean = sums.z / sums.count
-        factor = np.linalg.cholesky(symmetrise(sums.zz / sums.count - np.outer(z_mean, z_mean)))
+        z_mean = sums.z / sums.weight
+        factor = np.asarray(np.linalg.cholesky(symmetrise(sums.zz / sums.weight - np.outer(z_mean, z_mean))))
         m_x, m_y = m_x + W_x @ z_mean, m_y + W_y @ z_mean
         W_x, W_y = W_x @ factor, W_y @ factor
-    return Params(W_x, m_x, x_noise_var, W_y, m_y, y_noise_var)
+    return Params(np.asarray(W_x), m_x, x_noise_var, np.asarray(W_y), m_y, y_noise_var)
+
+
+def _output_coefficients(sums: LatentSums) -> Array:
+    """Regress every output on (z, 1) over the rows that observe it: (q, k + 1)."""
+    if len(sums.y_zz) == 1:
+        return np.asarray(np.linalg.solve(sums.y_zz[0], sums.y_zy.T).T, dtype=np.float64)
+    return np.asarray(np.linalg.solve(sums.y_zz, sums.y_zy[:, :, None])[:, :, 0], dtype=np.float64)
 
 
 def relative_residual(sums: LatentSums, params: Params) -> float:

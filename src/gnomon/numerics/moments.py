@@ -14,7 +14,7 @@ class Pattern(NamedTuple):
     """Rows that observe the same outputs: their weight, the mean and the scatter of v = [t, y_observed]."""
 
     outputs: IntArray  # (q_g,)
-    count: float
+    weight: float
     mean: Array  # (r + q_g,)
     scatter: Array  # (r + q_g, r + q_g)  sum of weighted (v - mean)(v - mean)'
 
@@ -29,9 +29,7 @@ class OutputSets(NamedTuple):
 def output_sets(observed: BoolArray) -> OutputSets:
     """Find the distinct rows of `observed` (m, q)."""
     if observed.shape[1] == 0 or len(observed) == 0:
-        return OutputSets(
-            np.zeros((1, observed.shape[1]), dtype=bool), np.zeros(len(observed), dtype=np.intp)
-        )
+        return OutputSets(np.zeros((1, observed.shape[1]), dtype=bool), np.zeros(len(observed), dtype=np.intp))
     sets, of_row = np.unique(observed, axis=0, return_inverse=True)
     return OutputSets(sets, of_row.reshape(-1).astype(np.intp))
 
@@ -63,10 +61,10 @@ class Moments(NamedTuple):
         return len(self.patterns[0].mean) - len(self.patterns[0].outputs)
 
     @property
-    def count(self) -> float:
+    def weight(self) -> float:
         """Total weight of the rows."""
         loose = 0.0 if self.loose is None else float(self.loose.weights.sum())
-        return loose + sum(pattern.count for pattern in self.patterns)
+        return loose + sum(pattern.weight for pattern in self.patterns)
 
     @property
     def same_outputs(self) -> bool:
@@ -74,9 +72,7 @@ class Moments(NamedTuple):
         return self.loose is None and all(len(g.outputs) in (0, self.n_outputs) for g in self.patterns)
 
 
-def pattern_from_sums(
-    outputs: IntArray, count: float, t: Array, y: Array, tt: Array, ty: Array, yy: Array
-) -> Pattern:
+def pattern_from_sums(outputs: IntArray, count: float, t: Array, y: Array, tt: Array, ty: Array, yy: Array) -> Pattern:
     """Build a `Pattern` from raw sums of t, y, tt', ty' and yy' (all weighted)."""
     total = np.concatenate([t, y])
     second = np.block([[tt, ty], [ty.T, yy]])
@@ -93,6 +89,17 @@ def pattern_from_rows(outputs: IntArray, T: Array, Y: Array, weights: Array) -> 
     return Pattern(outputs, count, mean, V.T @ V)
 
 
+def second_moment(moments: Moments) -> Array:
+    """Sum of t t' over all rows (r, r), about the sample mean."""
+    r = moments.size
+    out = np.zeros((r, r))
+    for g in moments.patterns:
+        out += g.scatter[:r, :r] + g.weight * np.outer(g.mean[:r], g.mean[:r])
+    if moments.loose is not None:
+        out += (moments.loose.T * moments.loose.weights[:, None]).T @ moments.loose.T
+    return symmetrise(out)
+
+
 class Completed(NamedTuple):
     """Averages of x and y as if every row were labelled: outputs use the rows that observe them."""
 
@@ -105,29 +112,28 @@ class Completed(NamedTuple):
 def completed(moments: Moments) -> Completed:
     """Pool the moments over patterns; exact when all rows are labelled, otherwise a good start for EM."""
     r, q = moments.size, moments.n_outputs
-    xx, xy, yy = np.zeros((r, r)), np.zeros((r, q)), np.zeros((q, q))
+    xy, yy = np.zeros((r, q)), np.zeros((q, q))
     pairs, y_sum, y_count = np.zeros((q, q)), np.zeros(q), np.zeros(q)
-    patterns = list(moments.patterns)
-    if moments.loose is not None:
-        rows = moments.loose
-        for j in range(q):  # at most q small blocks: each output over the loose rows that observe it
-            seen = rows.observed[:, j]
-            if seen.any():
-                patterns.append(
-                    pattern_from_rows(
-                        np.array([j]), rows.T[seen], rows.Y[seen, j : j + 1], rows.weights[seen]
-                    )
-                )
-        xx += (rows.T * rows.weights[:, None]).T @ rows.T
-    for i, g in enumerate(patterns):
+    for g in [*moments.patterns, *_loose_patterns(moments)]:
         o = g.outputs
-        if i < len(moments.patterns):
-            xx += g.scatter[:r, :r] + g.count * np.outer(g.mean[:r], g.mean[:r])
         xy[:, o] += g.scatter[:r, r:]
         yy[np.ix_(o, o)] += g.scatter[r:, r:]
-        pairs[np.ix_(o, o)] += g.count
-        y_sum[o] += g.count * g.mean[r:]
-        y_count[o] += g.count
-    xy = xy / np.maximum(y_count, 1e-300)
+        pairs[np.ix_(o, o)] += g.weight
+        y_sum[o] += g.weight * g.mean[r:]
+        y_count[o] += g.weight
+    some = np.maximum(y_count, 1e-300)
     yy = np.divide(yy, pairs, out=np.zeros_like(yy), where=pairs > 0)
-    return Completed(symmetrise(xx / moments.count), xy, symmetrise(yy), y_sum / np.maximum(y_count, 1e-300))
+    return Completed(second_moment(moments) / moments.weight, xy / some, symmetrise(yy), y_sum / some)
+
+
+def _loose_patterns(moments: Moments) -> list[Pattern]:
+    """One pattern per output over the loose rows that observe it."""
+    rows, out = moments.loose, list[Pattern]()
+    if rows is None:
+        return out
+    for j in range(moments.n_outputs):
+        seen = rows.observed[:, j]
+        if seen.any():
+            y = rows.Y[seen, j : j + 1]
+            out.append(pattern_from_rows(np.array([j]), rows.T[seen], y, rows.weights[seen]))
+    return out

@@ -34,20 +34,17 @@ class DenseRows(RowSource):
             stop = min(start + size, n)
             index = np.arange(start, stop) if rows is None else rows[start:stop]
             block = buffer[: stop - start]
-            source = self.X[start:stop] if rows is None else self.X[index]
-            np.subtract(source, self.mean, out=block)
+            np.subtract(self.X[start:stop] if rows is None else self.X[index], self.mean, out=block)
             yield block, index
 
     def _sums(self, U: Array) -> tuple[Array, float]:
         out = np.zeros((self.shape[1], U.shape[1]))
         largest = 0.0
-        with_values = U[:, 1:].any(axis=1)
+        with_values = np.asarray(U[:, 1:].any(axis=1))
         size = self._block_rows()
         for start in range(0, self.shape[0], size):
             block = np.asarray(self.X[start : start + size], dtype=np.float64)
-            largest = max(
-                largest, float(np.abs(block.max(initial=0.0))), float(np.abs(block.min(initial=0.0)))
-            )
+            largest = max(largest, float(np.abs(block.max(initial=0.0))), float(np.abs(block.min(initial=0.0))))
             out[:, 0] += U[start : start + size, 0] @ block
             some = np.flatnonzero(with_values[start : start + size])
             if len(some):
@@ -57,9 +54,7 @@ class DenseRows(RowSource):
     def _sweep(self, V: Array | None, step: Step, rows: IntArray | None) -> tuple[Array, Any]:
         out: Array | None = None
         total: Any = None
-        measure = (
-            rows is None and self._energy is None
-        )  # the block is at hand: no separate pass for the energy
+        measure = rows is None and self._energy is None  # the block is at hand: no separate pass for the energy
         energy = 0.0
         for block, index in self._blocks(rows):
             if measure:

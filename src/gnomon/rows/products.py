@@ -29,12 +29,12 @@ def squared_lengths(X: Any, mean: Array, scale: float) -> Array:
     """|(x - mean) / scale|^2 per row (n,), float64, in blocks."""
     if hasattr(X, "tocsr"):
         scaled = X.astype(np.float64) * (1.0 / scale)
-        m = mean / scale
+        m = np.asarray(mean / scale)
         own = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
-        return np.maximum(own - 2.0 * (scaled @ m) + m @ m, 0.0)
+        return np.asarray(np.maximum(own - 2.0 * (scaled @ m) + m @ m, 0.0))
     out = np.empty(X.shape[0])
     size = max(16, CHUNK // max(1, X.shape[1]))
     for start in range(0, len(X), size):
-        block = (X[start : start + size] - mean) / scale
+        block = np.asarray(X[start : start + size] - mean, dtype=np.float64) / scale
         out[start : start + size] = np.einsum("ij,ij->i", block, block)
     return out

@@ -24,9 +24,7 @@ from ..numerics.moments import (
 )
 from ..rows import RowSource
 
-MAX_PATTERNS = (
-    12  # more patterns of observed outputs than this: the rows of the rare ones are kept one by one
-)
+MAX_PATTERNS = 12  # more patterns of observed outputs than this: the rows of the rare ones are kept one by one
 
 
 class Outputs(NamedTuple):
@@ -57,9 +55,7 @@ def group_outputs(Y: Array, weights: Array) -> Outputs:
     n, q = Y.shape
     observed = ~np.isnan(Y) & (weights > 0)[:, None]
     codes = np.packbits(observed, axis=1) if q else np.zeros((n, 1), dtype=np.uint8)
-    _, first, inverse, counts = np.unique(
-        codes, axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
+    _, first, inverse, counts = np.unique(codes, axis=0, return_index=True, return_inverse=True, return_counts=True)
     inverse = inverse.reshape(-1)
     by_size = np.lexsort((first, -counts))
     rows = [np.flatnonzero(inverse == g) for g in by_size[:MAX_PATTERNS]]
@@ -224,9 +220,7 @@ class SweptBasis:
         start = 0
         for outputs, rows in o.patterns:
             span = slice(start, start + len(rows))
-            centred = np.hstack(
-                [self._T[span, :r] - params.m_x, o.Y[np.ix_(rows, outputs)] - params.m_y[outputs]]
-            )
+            centred = np.hstack([self._T[span, :r] - params.m_x, o.Y[np.ix_(rows, outputs)] - params.m_y[outputs]])
             Z[span] = centred @ latent_map(params, outputs).gain.T
             start += len(rows)
         if len(o.loose):
@@ -238,7 +232,7 @@ class GroupMoments(NamedTuple):
     """Second moments of one pattern of rows in the full space, standard units, x centred by the overall mean."""
 
     outputs: IntArray
-    count: float
+    weight: float
     x: Array  # (p,)
     y: Array  # (q_g,)
     xx: Array  # (p, p)
@@ -306,7 +300,7 @@ class MomentBasis:
         for g, G in zip(self.groups, self._G, strict=True):
             tt = B.T @ G[:, : self.size]
             inside += float(np.trace(tt))
-            patterns.append(pattern_from_sums(g.outputs, g.count, B.T @ g.x, g.y, tt, B.T @ g.xy, g.yy))
+            patterns.append(pattern_from_sums(g.outputs, g.weight, B.T @ g.x, g.y, tt, B.T @ g.xy, g.yy))
         loose = self._loose_in_basis()
         if loose is not None:
             inside += float(loose.weights @ (loose.T**2).sum(axis=1))

@@ -67,9 +67,7 @@ def _rows(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
     values, U = eigh(gram * np.outer(root, root))
     kept = values > 1e-13 * n * max(values[-1], 0.0)
     values, U = values[kept], U[:, kept]
-    back = U / (
-        root[:, None] * np.sqrt(values)
-    )  # rows whose weighted sum of x gives the orthonormal directions
+    back = U / (root[:, None] * np.sqrt(values))  # rows whose weighted sum of x gives the orthonormal directions
     T = U * np.sqrt(values) / root[:, None]
     groups = []
     for observed, rows in [(o.bulk_outputs, o.bulk), *o.patterns]:

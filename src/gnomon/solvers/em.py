@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -50,42 +50,57 @@ def run_em(
 
     Returns
     -------
-    Result((params, stats at params), status, path, {"n_iter", "n_e_steps", "residual"})
+    Result((params, stats at params), status, path, {"n_iter", "n_refused", "residual"})
         The path holds the log-likelihood at the start and after every step; it never falls beyond rounding.
     """
     if acceleration is not None and packing is None:
         raise TypeError(f"acceleration={acceleration!r} needs packing=, with pack() and unpack()")
-    accelerator = ACCELERATIONS[acceleration]() if acceleration is not None else None
+    proposer = _Proposer(e_step, log_likelihood, packing, acceleration)
     stats = e_step(params)
     path = [log_likelihood(stats)]
-    status, n_e_steps, distance = Status.MAX_ITER, 1, np.inf
+    status, distance = Status.MAX_ITER, np.inf
     for _ in range(max_iter):
         plain = m_step(stats, params)
         distance = residual(stats, params, plain)
         if distance <= tol:
             status = Status.CONVERGED
             break
-        chosen, chosen_stats = None, None
-        if accelerator is not None and packing is not None:
-            x = packing.pack(params)
-            proposal = accelerator.propose(x, packing.pack(plain))
-            if np.isfinite(proposal).all():
-                chosen = packing.unpack(proposal, plain)
-                chosen_stats = e_step(chosen)
-                n_e_steps += 1
-                if not log_likelihood(chosen_stats) >= path[-1]:
-                    chosen, chosen_stats = None, None
-                    accelerator.reset()
-        if chosen is None or chosen_stats is None:
-            chosen, chosen_stats = plain, e_step(plain)
-            n_e_steps += 1
+        proposed = proposer.better(params, plain, path[-1])
+        chosen, chosen_stats = (plain, e_step(plain)) if proposed is None else proposed
         value = log_likelihood(chosen_stats)
-        if value < path[-1] - 1e-9 * (
-            1.0 + abs(path[-1])
-        ):  # a plain step falls only when precision is used up
+        if value < path[-1] - 1e-9 * (1.0 + abs(path[-1])):  # a plain step falls only when precision is used up
             status = Status.STALLED
             break
         params, stats = chosen, chosen_stats
         path.append(value)
-    info = {"n_iter": len(path) - 1, "n_e_steps": n_e_steps, "residual": distance}
+    info = {"n_iter": len(path) - 1, "n_refused": proposer.n_refused, "residual": distance}
     return Result((params, stats), status, np.asarray(path), info)
+
+
+class _Proposer(Generic[P, S]):
+    """Offers accelerated points and refuses those at which the likelihood falls."""
+
+    def __init__(
+        self,
+        e_step: Callable[[P], S],
+        log_likelihood: Callable[[S], float],
+        packing: Packing[P] | None,
+        acceleration: str | None,
+    ) -> None:
+        self.e_step, self.log_likelihood, self.packing = e_step, log_likelihood, packing
+        self.accelerator = None if acceleration is None else ACCELERATIONS[acceleration]()
+        self.n_refused = 0
+
+    def better(self, params: P, plain: P, value: float) -> tuple[P, S] | None:
+        """Return a point at which the log-likelihood is at least `value`, with its stats, or None."""
+        if self.accelerator is None or self.packing is None:
+            return None
+        vector = self.accelerator.propose(self.packing.pack(params), self.packing.pack(plain))
+        if np.isfinite(vector).all():
+            proposal = self.packing.unpack(vector, plain)
+            stats = self.e_step(proposal)
+            if self.log_likelihood(stats) >= value:
+                return proposal, stats
+        self.n_refused += 1
+        self.accelerator.reset()
+        return None

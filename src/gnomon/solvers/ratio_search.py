@@ -21,7 +21,7 @@ class JointMoments(NamedTuple):
     xy: Array  # (r, q)
     yy: Array  # (q, q)
     outside: float  # average squared length of x outside the basis
-    count: float
+    weight: float
     n_features: int  # p
 
 
@@ -66,7 +66,7 @@ def profile(moments: JointMoments, k: int, log_ratio: float, x_floor: float, y_f
     kept = np.maximum(values, noise)
     quadratic = k + (rest - float((kept - values).sum())) / noise
     logs = dims * LOG_2PI + float(np.log(kept).sum()) + (dims - k) * np.log(noise) + quadratic
-    return Profile(-0.5 * moments.count * (logs + q * log_ratio), noise, values, vectors)
+    return Profile(-0.5 * moments.weight * (logs + q * log_ratio), noise, values, vectors)
 
 
 def params_at(moments: JointMoments, k: int, log_ratio: float, x_floor: float, y_floor: float) -> Params:
@@ -89,7 +89,7 @@ def search_ratio(moments: JointMoments, k: int, x_floor: float, y_floor: float) 
     x_level = (float(np.trace(moments.xx)) + moments.outside) / moments.n_features
     low = np.log(y_floor) - np.log(moments.n_features * x_level) - 2.0
     high = np.log(y_top) - np.log(x_floor) + 2.0
-    grid = np.linspace(low, high, GRID_SIZE)
+    grid: Array = np.linspace(low, high, GRID_SIZE)
 
     def loss(log_ratio: float) -> float:
         return -profile(moments, k, log_ratio, x_floor, y_floor).log_likelihood
@@ -97,10 +97,9 @@ def search_ratio(moments: JointMoments, k: int, x_floor: float, y_floor: float) 
     values = np.array([loss(u) for u in grid])
     padded = np.concatenate([[np.inf], values, [np.inf]])
     dips = np.flatnonzero((values <= padded[:-2]) & (values < padded[2:]))
-    found = [
-        refine_ratio(moments, k, x_floor, y_floor, (grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)]))
-        for i in dips
-    ]
+    edges = np.concatenate([grid[:1], grid, grid[-1:]])  # edges[i], edges[i + 2] are the neighbours of grid[i]
+    brackets = [(float(edges[i]), float(edges[i + 2])) for i in dips]
+    found = [refine_ratio(moments, k, x_floor, y_floor, bracket) for bracket in brackets]
     return sorted(found, key=lambda o: -o.log_likelihood)
 
 
@@ -116,9 +115,9 @@ def slope(moments: JointMoments, k: int, log_ratio: float, x_floor: float, y_flo
     r, q = moments.xy.shape
     W = best.vectors * np.sqrt(np.maximum(best.values - best.x_noise_var, 0.0))
     if best.x_noise_var * ratio > y_floor:
-        return (float(np.trace(moments.yy)) / ratio - float((W[r:] ** 2).sum())) / best.x_noise_var - q
+        return float((np.trace(moments.yy) / ratio - (W[r:] ** 2).sum()) / best.x_noise_var - q)
     x_left = float(np.trace(moments.xx)) + moments.outside - float((W[:r] ** 2).sum())
-    return moments.n_features - x_left / best.x_noise_var
+    return float(moments.n_features - x_left / best.x_noise_var)
 
 
 def refine_ratio(
@@ -127,9 +126,8 @@ def refine_ratio(
     """Maximise the profile likelihood inside a bracket of log ratios: the root of its slope, by Brent's method."""
     low, high = bracket
     if slope(moments, k, low, x_floor, y_floor) > 0 > slope(moments, k, high, x_floor, y_floor):
-        where = float(
-            brentq(lambda u: slope(moments, k, u, x_floor, y_floor), low, high, xtol=1e-13, rtol=1e-14)
-        )
+        where = float(brentq(lambda u: slope(moments, k, u, x_floor, y_floor), low, high, xtol=1e-13, rtol=1e-14))
     else:  # the maximum is at the end of the range
-        where = max(bracket, key=lambda u: profile(moments, k, u, x_floor, y_floor).log_likelihood)
+        ends = [profile(moments, k, u, x_floor, y_floor).log_likelihood for u in bracket]
+        where = low if ends[0] > ends[1] else high
     return Optimum(profile(moments, k, where, x_floor, y_floor).log_likelihood, where, bracket)

@@ -55,9 +55,9 @@ def joint_moments(moments: Moments) -> JointMoments:
     """Averages over rows that all observe every output; the means of x and y are zero in standard units."""
     (g,) = moments.patterns
     r = moments.size
-    S = g.scatter / g.count
+    S = g.scatter / g.weight
     return JointMoments(
-        S[:r, :r], S[:r, r:], S[r:, r:], moments.outside_energy / g.count, g.count, moments.n_features
+        S[:r, :r], S[:r, r:], S[r:, r:], moments.outside_energy / g.weight, g.weight, moments.n_features
     )
 
 
@@ -67,9 +67,9 @@ def closed_form(moments: Moments, k: int, x_floor: float) -> Params:
     Source: Tipping and Bishop 1999; Yu et al. 2006, proposition 1.
     """
     (g,) = moments.patterns
-    S = symmetrise(g.scatter / g.count)
+    S = symmetrise(g.scatter / g.weight)
     values, vectors = top_eigh(S, k)
-    rest = float(np.trace(S)) + moments.outside_energy / g.count - float(values.sum())
+    rest = float(np.trace(S)) + moments.outside_energy / g.weight - float(values.sum())
     noise = max(rest / (moments.n_features - k), x_floor)
     W_x = vectors * np.sqrt(np.maximum(values - noise, 0.0))
     return Params(W_x, g.mean.copy(), noise, np.zeros((0, k)), np.zeros(0), np.zeros(0))
@@ -142,8 +142,8 @@ class RestrictedEM:
             pooled.xx,
             pooled.xy,
             pooled.yy,
-            moments.outside_energy / moments.count,
-            moments.count,
+            moments.outside_energy / moments.weight,
+            moments.weight,
             moments.n_features,
         )
         floors, k = self.limits.floors, self.k
@@ -153,9 +153,7 @@ class RestrictedEM:
             mix = self.generator.standard_normal((moments.size, k))
             W_x = pooled.xx @ mix
             W_x /= np.linalg.norm(W_x) / np.sqrt(max(float(np.trace(pooled.xx)), 1e-300) / 2)
-            starts.append(
-                template._replace(W_x=W_x, W_y=0.1 * self.generator.standard_normal(template.W_y.shape))
-            )
+            starts.append(template._replace(W_x=W_x, W_y=0.1 * self.generator.standard_normal(template.W_y.shape)))
         return [_regular(s, floors) for s in starts]
 
 

@@ -68,18 +68,13 @@ class RowEM:
         y_zz = s.y_zz
         y_zz[:, :k, :k] += np.einsum("s,sj,sab->jab", weights, self.sets.astype(float), cov)
         n, p = self.source.count, self.source.shape[1]
-        y_count = weights @ self.sets
+        y_count = np.asarray(weights @ self.sets, dtype=np.float64)
         y_energy = o.weights @ dy**2
         x_energy = self.source.energy + n * float(params.m_x @ params.m_x)
         logs = (
-            n * p * (LOG_2PI + np.log(params.x_noise_var))
-            + x_energy / params.x_noise_var
-            + weights @ log_det
-            - s.fit
+            n * p * (LOG_2PI + np.log(params.x_noise_var)) + x_energy / params.x_noise_var + weights @ log_det - s.fit
         )
-        logs += float(
-            (y_count * (LOG_2PI + np.log(params.y_noise_var)) + y_energy / params.y_noise_var).sum()
-        )
+        logs += float((y_count * (LOG_2PI + np.log(params.y_noise_var)) + y_energy / params.y_noise_var).sum())
         zz = symmetrise(s.zz + np.einsum("s,sab->ab", weights, cov))
         xz = xz - np.outer(params.m_x, s.z)
         return LatentSums(
