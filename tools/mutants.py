@@ -49,9 +49,7 @@ def load(path: Path) -> list[Mutant]:
     mutants = []
     for number, entry in enumerate(entries, 1):
         if set(entry) != set(Mutant._fields) or not entry["tests"] or entry["old"] == entry["new"]:
-            raise SystemExit(
-                f"{path.name}, mutant {number}: give file, old, a different new, and at least one test"
-            )
+            raise SystemExit(f"{path.name}, mutant {number}: give file, old, a different new, and at least one test")
         mutants.append(Mutant(**entry))
     return mutants
 
@@ -89,9 +87,7 @@ def check_unchanged(mutants: list[Mutant]) -> None:
             raise SystemExit(f"the tests would import {imported} and not the edited copy")
         done = run_tests(folder, sorted({test for mutant in mutants for test in mutant.tests}))
         if done.returncode or "skipped" in done.stdout:
-            raise SystemExit(
-                f"{done.stdout}{done.stderr}\nthe named tests must pass before anything is edited"
-            )
+            raise SystemExit(f"{done.stdout}{done.stderr}\nthe named tests must pass before anything is edited")
 
 
 def outcome(mutant: Mutant) -> Outcome:

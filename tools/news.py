@@ -71,9 +71,7 @@ def check() -> list[str]:
     changed = changed_files()
     touched = [name for name in changed if name.startswith("src/gnomon/")]
     if touched and not any(NAME.fullmatch(name.removeprefix("changes/")) for name in changed):
-        found.append(
-            f"{touched[0]} changed without a fragment: add changes/<slug>.<kind>.md, see changes/README.md"
-        )
+        found.append(f"{touched[0]} changed without a fragment: add changes/<slug>.<kind>.md, see changes/README.md")
     return found
 
 

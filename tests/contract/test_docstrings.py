@@ -14,9 +14,7 @@ from sklearn.base import BaseEstimator
 OBJECTS = {name: resolve(name) for name in public_names()}
 CLASSES = {name: obj for name, obj in OBJECTS.items() if inspect.isclass(obj)}
 ESTIMATORS = {name: cls for name, cls in CLASSES.items() if issubclass(cls, BaseEstimator)}
-CALLABLES = {
-    name: obj for name, obj in OBJECTS.items() if inspect.isclass(obj) or inspect.isfunction(obj)
-} | {
+CALLABLES = {name: obj for name, obj in OBJECTS.items() if inspect.isclass(obj) or inspect.isfunction(obj)} | {
     f"{name}.{attribute}": function
     for name, cls in CLASSES.items()
     for attribute, function in public_methods(cls)

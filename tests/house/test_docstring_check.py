@@ -1,6 +1,8 @@
 """The docstring check sees what a public class, its methods and a public function lack."""
 
 import sys
+from functools import cached_property
+from typing import NamedTuple
 
 import docstring_check
 import pytest
@@ -112,3 +114,51 @@ def test_complaints(tmp_path, monkeypatch, old, new, found):
     monkeypatch.setattr(docstring_check, "PACKAGES", (NAME,))
     codes = [line.split()[1] for line in docstring_check.complaints()]
     assert sorted(codes) == found
+
+
+class Pair(NamedTuple):
+    """Two numbers.
+
+    Attributes
+    ----------
+    left, right : int
+        The numbers.
+    """
+
+    left: int
+    right: int
+
+
+class Bare(NamedTuple):
+    """One number."""
+
+    only: int
+
+
+def test_fields_may_be_explained_as_attributes():
+    assert docstring_check.explains_fields(Pair)
+    assert not docstring_check.explains_fields(Bare)
+    assert not docstring_check.explains_fields(dict)
+
+
+class Members:
+    @classmethod
+    def build(cls):
+        return cls()
+
+    @property
+    def width(self):
+        return 1
+
+    @cached_property
+    def height(self):
+        return 2
+
+    def _hidden(self):
+        return 3
+
+
+def test_all_kinds_of_public_methods_are_seen(monkeypatch):
+    for member in (Members.build.__func__, Members.width.fget, Members.__dict__["height"].func, Members._hidden):
+        monkeypatch.setattr(member, "__module__", "gnomon.sample")
+    assert [name for name, _ in docstring_check.public_methods(Members)] == ["build", "height", "width"]

@@ -13,9 +13,7 @@ def tree(tmp_path, monkeypatch):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
     (tmp_path / "src/gnomon/__init__.py").write_text("def add(a, b):\n    return a + b  # sum\n")
-    (tmp_path / "tests/test_it.py").write_text(
-        "import gnomon\n\ndef test_add():\n    assert gnomon.add(2, 3) == 5\n"
-    )
+    (tmp_path / "tests/test_it.py").write_text("import gnomon\n\ndef test_add():\n    assert gnomon.add(2, 3) == 5\n")
     monkeypatch.setattr(mutants, "ROOT", tmp_path)
     return tmp_path
 

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
-WITH_DATA = (
-    "import pytest\n\n@pytest.mark.realdata\ndef test_file(data_dir):\n    assert data_dir.is_absolute()\n"
-)
+WITH_DATA = "import pytest\n\n@pytest.mark.realdata\ndef test_file(data_dir):\n    assert data_dir.is_absolute()\n"
 WITHOUT = "def test_nothing():\n    assert True\n"
 
 

@@ -28,9 +28,7 @@ def test_import_check(path, line, n_found):
 
 
 def function_of(n_lines):
-    return '"""Text."""\n\ndef f(x):\n    """Text.\n\n    More."""\n' + "    # why\n\n    x += 1\n" * (
-        n_lines - 1
-    )
+    return '"""Text."""\n\ndef f(x):\n    """Text.\n\n    More."""\n' + "    # why\n\n    x += 1\n" * (n_lines - 1)
 
 
 def test_size_check_counts_code_only():
@@ -40,9 +38,7 @@ def test_size_check_counts_code_only():
 
 def test_size_check_counts_every_line_of_a_call_over_several_lines():
     body = "    f(\n" + "        1,\n" * 38 + "    )\n"
-    assert size_check.complaints("a.py", f"def f(*x):\n{body}") == [
-        "a.py:1: f has 41 lines of code, at most 40"
-    ]
+    assert size_check.complaints("a.py", f"def f(*x):\n{body}") == ["a.py:1: f has 41 lines of code, at most 40"]
 
 
 def test_size_check_counts_all_lines_of_a_file():
