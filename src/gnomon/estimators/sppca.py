@@ -58,7 +58,8 @@ class SPPCA(TargetPredictor, LatentTransformer):
     mean_ : ndarray of shape (n_features,)
         m_x. With unlabelled rows this is the maximum likelihood estimate, not the sample mean.
     noise_variance_, y_noise_variance_ : float
-        Residual variances per feature and per output, in squared units of X and of y; the second is None without targets.
+        Residual variances per feature and per output, in squared units of X and of y; the second is None without
+        targets.
     y_loadings_ : ndarray of shape (n_outputs, n_components)
         W_y; for classes n_outputs = n_classes - 1 contrasts.
     y_mean_ : ndarray of shape (n_outputs,)

@@ -59,7 +59,8 @@ def fit(source: RowSource, Y: Array, options: Options, generator: np.random.Gene
     Returns
     -------
     Result(Fitted, status, objective path in nats, stats) with stats "solver", "n_passes", "residual", "n_iter",
-    "floors" (names of the noise floors that are active) and "optima" (log-likelihoods of the local optima the ratio search saw).
+    "floors" (names of the noise floors that are active) and "optima" (log-likelihoods of the local optima that the
+    ratio search saw).
     """
     n, p = source.shape
     weights = np.ones(n) if source.weights is None else source.weights
@@ -129,8 +130,8 @@ def _check_rank(moments: Moments, k: int) -> None:
     rank = int((top_eigh(second, moments.size)[0] > 1e-12 * total).sum()) if total > 0 else 0
     if moments.outside_energy <= 1e-12 * total and k >= rank:
         raise ValueError(
-            f"n_components={k} must be less than the rank of X, {rank}: with as many latent dimensions as the data have, "
-            f"no noise is left to estimate. Ask for at most {max(rank - 1, 0)}."
+            f"n_components={k} must be less than the rank of X, {rank}: with as many latent dimensions as the data "
+            f"have, no noise is left to estimate. Ask for at most {max(rank - 1, 0)}."
         )
 
 

@@ -72,12 +72,9 @@ def _rows(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
     groups = []
     for observed, rows in [(o.bulk_outputs, o.bulk), *o.patterns]:
         Tg, Y, wg = T[rows], o.Y[np.ix_(rows, observed)], w[rows, None]
-        groups.append(
-            GroupMoments(
-                observed, float(wg.sum()), (wg * Tg).sum(axis=0), (wg * Y).sum(axis=0), (wg * Tg).T @ Tg, (wg * Tg).T @ Y,
-                (wg * Y).T @ Y,
-            )
-        )  # fmt: skip
+        wT, wY = wg * Tg, wg * Y
+        moments = (wT.sum(axis=0), wY.sum(axis=0), wT.T @ Tg, wT.T @ Y, wY.T @ Y)
+        groups.append(GroupMoments(observed, float(wg.sum()), *moments))
     loose = o.loose_rows(T[o.loose]) if len(o.loose) else None
 
     def expand(C: Array) -> Array:

@@ -106,8 +106,8 @@ def search_ratio(moments: JointMoments, k: int, x_floor: float, y_floor: float) 
 def slope(moments: JointMoments, k: int, log_ratio: float, x_floor: float, y_floor: float) -> float:
     """Derivative of the profile log-likelihood over log_ratio, divided by count / 2.
 
-    At fixed loadings it is the gap between the expected residual variance of y and its noise variance, because W and the
-    common level are at their maximum; where the level rests on the floor of y, it is minus the same gap for x. The
+    At fixed loadings it is the gap between the expected residual variance of y and its noise variance, because W and
+    the common level are at their maximum; where the level rests on the floor of y, it is minus the same gap for x. The
     expected second moment of z is the identity at that maximum.
     """
     best = profile(moments, k, log_ratio, x_floor, y_floor)
