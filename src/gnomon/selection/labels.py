@@ -1,0 +1,77 @@
+"""Which rows a fitted model saw labelled, read from its public attributes."""
+
+from numbers import Real
+
+import numpy as np
+
+
+def class_codes(estimator, y):
+    """Return the index into `estimator.classes_` of each row's class, -1 where the row is unlabelled.
+
+    Whatever is not one of the fitted classes counts as unlabelled.
+
+    Parameters
+    ----------
+    estimator : fitted model with `classes_`
+    y : array-like of shape (n,)
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> class_codes(SimpleNamespace(classes_=np.array(["cat", "dog"])), ["dog", None, "cat"]).tolist()
+    [1, -1, 0]
+    """
+    place = {label: code for code, label in enumerate(np.asarray(estimator.classes_).tolist())}
+    values = np.asarray(y, dtype=object).ravel().tolist()
+    return np.array([place.get(value, -1) for value in values], dtype=int)
+
+
+def unseen_classes(estimator, y):
+    """Return a mask of the rows whose class is known but is none of the fitted classes.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> unseen_classes(SimpleNamespace(classes_=np.array(["cat", "dog"])), ["emu", None, "cat"]).tolist()
+    [True, False, False]
+    """
+    values = np.asarray(y, dtype=object).ravel().tolist()
+    known = np.array([not _is_missing(value) for value in values], dtype=bool)
+    return known & (class_codes(estimator, y) < 0)
+
+
+def real_targets(y):
+    """Return real targets as floats of shape (n, q), NaN where missing.
+
+    Examples
+    --------
+    >>> real_targets([1.0, None]).tolist()
+    [[1.0], [nan]]
+    """
+    values = np.asarray(y)
+    if values.dtype == object:  # None and pd.NA are no numbers
+        flat = [float(v) if isinstance(v, Real) else np.nan for v in values.ravel().tolist()]
+        values = np.array(flat).reshape(values.shape)
+    return values.astype(float).reshape(len(values), -1)
+
+
+def labelled_rows(estimator, y, n_samples):
+    """Return a mask of the rows with a class, or with at least one output, as the fitted model reads them.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> labelled_rows(SimpleNamespace(target_kind_="real"), [0.5, np.nan], 2).tolist()
+    [True, False]
+    """
+    if y is None or estimator.target_kind_ == "none":
+        return np.zeros(n_samples, dtype=bool)
+    if estimator.target_kind_ == "classes":
+        return class_codes(estimator, y) >= 0
+    return np.isfinite(real_targets(y)).any(axis=1)
+
+
+def _is_missing(value):
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return isinstance(value, Real) and (value != value or value == -1)

@@ -1,0 +1,127 @@
+"""The linear projections that a supervised model has to beat: PCA, ridge LDA and PLS."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.decomposition import PCA
+from sklearn.metrics import pairwise_distances_argmin
+
+LDA_RIDGE = 1e-3  # of the mean within-class variance; enough to make LDA the strongest simple rival on faces
+MAX_DENSE = 50_000_000  # entries; scikit-learn's PLS takes no sparse rows
+
+
+class NotApplicable(Exception):
+    """A rival that has no answer on these data; the message says why."""
+
+
+class LinearMap(NamedTuple):
+    """An affine map z = (x - mean) rotation, with an optional read-out of the target from z."""
+
+    mean: np.ndarray  # (p,)
+    rotation: np.ndarray  # (p, k)
+    read_out: object = None  # function of the projection: predicted labels or values
+
+    def project(self, X):
+        return X @ self.rotation - self.mean @ self.rotation
+
+
+def pca_map(X, n_components, random_state=None):
+    """PCA of all rows; sparse rows are centred implicitly."""
+    sparse = hasattr(X, "tocsr")
+    limit = min(X.shape) - sparse
+    if n_components > limit:
+        raise NotApplicable(f"{X.shape[0]} x {X.shape[1]} values have at most {limit} components")
+    pca = PCA(n_components, svd_solver="arpack" if sparse else "auto", random_state=random_state).fit(X)
+    return LinearMap(pca.mean_, pca.components_.T)
+
+
+def lda_map(X, labels, n_components, ridge=LDA_RIDGE):
+    """Ridge LDA of labelled rows: directions of between- against within-class variance, at most C - 1.
+
+    The within-class covariance S is replaced by (1 - ridge) S + ridge tr(S)/p I, as `shrinkage` does in
+    scikit-learn. The work is done in the row space: no p-by-p matrix is formed when p > n.
+    """
+    classes, index = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise NotApplicable("it needs two classes")
+    mean, scores, back = _principal_coordinates(X)
+    n, p = X.shape
+    one_of_c = np.eye(len(classes))[index]
+    centres = one_of_c.T @ scores / one_of_c.sum(axis=0)[:, None]  # (c, r)
+    deviations = scores - centres[index]
+    within, total = deviations.T @ deviations / n, scores.T @ scores / n
+    scale = np.trace(within) or np.trace(total)  # one row a class: nothing varies within
+    shrunk = (1 - ridge) * within + ridge * scale / p * np.eye(len(within))
+    values, vectors = np.linalg.eigh(shrunk)
+    whiten = vectors / np.sqrt(values)  # (r, r)
+    spread = np.sqrt(one_of_c.mean(axis=0))[:, None] * (centres @ whiten)  # (c, r)
+    directions = np.linalg.svd(spread, full_matrices=False)[2].T
+    k = min(n_components, len(classes) - 1, directions.shape[1])
+    rotation = whiten @ directions[:, :k]
+    placed, log_prior = centres @ rotation, np.log(one_of_c.mean(axis=0))
+
+    def nearest_class(Z):
+        score = Z @ placed.T - 0.5 * (placed**2).sum(axis=1) + log_prior
+        return classes[score.argmax(axis=1)]
+
+    return LinearMap(mean, back(rotation), nearest_class)
+
+
+def pls_map(X, Y, n_components, classes=None):
+    """PLS2 of labelled rows (deflated by x scores, centred, never scaled), projected by `x_rotations_`.
+
+    With `classes` the columns of Y are one-of-C and the read-out is the class of the largest fitted column.
+    """
+    n, p = X.shape
+    limit = min(n - 1, p)
+    if n_components > limit:
+        raise NotApplicable(f"{n} labelled rows of {p} features have at most {limit} components")
+    if n * p > MAX_DENSE:
+        raise NotApplicable(f"it would need {n} x {p} dense values")
+    if hasattr(X, "toarray"):
+        X = X.toarray()
+    pls = PLSRegression(n_components, scale=False, max_iter=5000).fit(X, Y)
+    y_mean, y_map = Y.mean(axis=0), pls.y_loadings_.T
+
+    def fitted(Z):
+        values = Z @ y_map + y_mean
+        return values if classes is None else classes[values.argmax(axis=1)]
+
+    return LinearMap(X.mean(axis=0), pls.x_rotations_, fitted)
+
+
+def nearest_labels(Z_labelled, labels, Z):
+    """Label of the nearest labelled row in Euclidean distance."""
+    return np.asarray(labels)[pairwise_distances_argmin(Z, Z_labelled)]
+
+
+def _principal_coordinates(X):
+    """Return the mean, the centred rows in an orthonormal basis of their span, and its map to features."""
+    n, p = X.shape
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    if n > p:
+        scatter = _dense(X.T @ X) - n * np.outer(mean, mean)
+        basis = _leading(*np.linalg.eigh(scatter))[1]
+        return mean, X @ basis - mean @ basis, lambda rotation: basis @ rotation
+    gram = _dense(X @ X.T)
+    row_mean = gram.mean(axis=0)
+    values, vectors = _leading(*np.linalg.eigh(gram - row_mean - row_mean[:, None] + row_mean.mean()))
+    root = np.sqrt(values)
+
+    def back(rotation):
+        weights = (vectors / root) @ rotation  # (n, k): each direction as a sum of centred rows
+        return X.T @ weights - np.outer(mean, weights.sum(axis=0))
+
+    return mean, vectors * root, back
+
+
+def _leading(values, vectors):
+    keep = values > 1e-12 * values[-1]
+    if not keep.any() or values[-1] <= 0:
+        raise NotApplicable("it needs labelled rows that differ")
+    return values[keep], vectors[:, keep]
+
+
+def _dense(matrix):
+    return matrix.toarray() if hasattr(matrix, "toarray") else matrix

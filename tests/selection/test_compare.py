@@ -1,0 +1,270 @@
+"""The comparison must be honest: no held-out label reaches a method, and scores are what they say."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.decomposition import PCA
+from sklearn.metrics import r2_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+
+from gnomon import SPPCA
+from gnomon.selection import Comparison, compare
+from gnomon.selection.comparison import Outcome, summarise
+
+NAMES = np.array(["barolo", "grignolino", "barbera"], dtype=object)
+
+
+@pytest.fixture
+def wine():
+    X, y = load_wine(return_X_y=True)
+    labelled = np.random.default_rng(1).random(len(y)) < 0.2
+    return scale(X), y, labelled
+
+
+@pytest.fixture
+def diabetes():
+    X, y = load_diabetes(return_X_y=True)
+    labelled = np.random.default_rng(1).random(len(y)) < 0.3
+    return scale(X), y, labelled
+
+
+class Spy(SPPCA):
+    """SPPCA that keeps the targets of every fit."""
+
+    seen = ()
+
+    def fit(self, X, y=None, sample_weight=None):
+        Spy.seen = [*Spy.seen, (len(X), np.array(y))]
+        return super().fit(X, y)
+
+
+class Cut(BaseEstimator):
+    """The first two columns: quick, and without a read-out."""
+
+    target_kind_ = "classes"
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y[y >= 0])
+        return self
+
+    def transform(self, X):
+        return X[:, :2]
+
+
+def by_method(comparison):
+    return {row["method"]: row for row in comparison.rows}
+
+
+def test_held_out_labels_reach_no_fit(wine):
+    X, y, labelled = wine
+    Spy.seen = ()
+    result = compare(X, np.where(labelled, y, -1), estimators={"spy": Spy(2)}, n_splits=10, random_state=0)
+    fits = Spy.seen[1:]  # the first only reads what kind of target y is
+    assert len(fits) == result.n_splits == 10
+    assert {n for n, _ in fits} == {len(X)}
+    visible = np.array([targets >= 0 for _, targets in fits])
+    assert not visible[:, ~labelled].any()
+    assert_array_equal((~visible[:, labelled]).sum(axis=0), 2)  # five folds, twice
+    for _, targets in fits:
+        assert_array_equal(np.unique(targets), [-1, 0, 1, 2])
+
+
+def test_labels_of_pure_noise_are_worth_nothing():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 70)), rng.integers(0, 2, 90)
+    result = compare(X, np.where(np.arange(90) < 60, y, -1), n_components=1, n_splits=5, random_state=0)
+    for row in result.rows:  # LDA separates these rows perfectly when it is allowed to see them
+        assert abs(row["score"] - 0.5) < 4 * row["standard_error"], row
+        assert row["standard_error"] > 0.02
+
+
+def test_a_few_rows_a_class_lose_one_a_split():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2, -1], [2, 3, 1, 20])
+    X = rng.normal(size=(26, 6)) + 3 * np.eye(6)[y]
+    Spy.seen = ()
+    result = compare(X, y, estimators={"spy": Spy(2)}, n_splits=6, random_state=0)
+    for _, targets in Spy.seen[1:]:
+        lost = np.bincount(y[:6], minlength=3) - np.bincount(targets[targets >= 0], minlength=3)
+        assert lost.max() == 1
+        assert lost[2] == 0
+    assert result.n_scored == 5  # the only row of the third class stays
+
+
+def test_hidden_truth_scores_are_one_nearest_neighbour(wine):
+    X, y, labelled = wine
+    result = by_method(compare(X, np.where(labelled, y, -1), y_true=y, random_state=0))
+    for name, Z in [("FULL", X), ("PCA", PCA(2).fit_transform(X))]:
+        error = 1 - KNeighborsClassifier(1).fit(Z[labelled], y[labelled]).score(Z[~labelled], y[~labelled])
+        assert_allclose(result[name]["score"], error)
+        assert_allclose(result[name]["standard_error"] ** 2, error * (1 - error) / ((~labelled).sum() - 1))
+    model = SPPCA(2).fit(X, np.where(labelled, y, -1))
+    assert_allclose(result["SPPCA"]["read_out"], np.mean(model.predict(X[~labelled]) != y[~labelled]))
+    assert result["LDA"]["dims"] == 2
+    assert result["FULL"]["read_out"] is None
+
+
+def test_real_read_out_is_r2(diabetes):
+    X, y, labelled = diabetes
+    seen = np.where(labelled, y, np.nan)
+    result = by_method(compare(X, seen, n_components=3, y_true=y, random_state=0))
+    model = SPPCA(3).fit(X, seen)
+    assert_allclose(result["SPPCA"]["read_out"], r2_score(y[~labelled], model.predict(X[~labelled])), rtol=1e-6)
+    assert result["LDA"]["score"] is None
+    assert "classes" in result["LDA"]["note"]
+    assert 0.2 < result["PLS"]["score"] < 0.7
+
+
+def test_several_outputs_with_missing_entries(diabetes):
+    X, y, _ = diabetes
+    rng = np.random.default_rng(5)
+    Y = np.column_stack([y, X[:, 2] * 10 + rng.normal(size=len(y))])
+    seen = np.where(rng.random(Y.shape) < 0.3, Y, np.nan)
+    truth = by_method(compare(X, seen, n_components=3, y_true=Y, random_state=0))
+    held = by_method(compare(X, seen, n_components=3, n_splits=5, random_state=0))
+    for method in ("SPPCA", "PCA", "PLS", "FULL"):
+        assert abs(truth[method]["score"] - held[method]["score"]) < 0.2
+        assert truth[method]["score"] > 0.3
+    model = SPPCA(3).fit(X, seen)
+    hidden = np.isnan(seen)
+    r2 = [r2_score(Y[hidden[:, j], j], model.predict(X[hidden[:, j]])[:, j]) for j in range(2)]
+    assert min(r2) - 0.05 < truth["SPPCA"]["read_out"] < max(r2) + 0.05
+
+
+def test_repeating_folds_does_not_shrink_the_standard_error(wine):
+    X, y, labelled = wine
+    seen = np.where(labelled, y % 2, -1)
+    few, many = (
+        by_method(compare(X, seen, estimators={"cut": Cut()}, n_splits=n, random_state=0))["cut"] for n in (5, 50)
+    )
+    assert 0.6 < many["standard_error"] / few["standard_error"] < 1.2
+
+
+@pytest.mark.parametrize("truth", [True, False])
+def test_sparse_rows_score_as_dense_rows(wine, truth):
+    X, y, labelled = wine
+    X = np.where(X > 0, X, 0.0)
+    arguments = {"y": np.where(labelled, y, -1), "y_true": y if truth else None, "n_splits": 5, "random_state": 0}
+    dense, sparse = compare(X, **arguments), compare(sp.csr_array(X), **arguments)
+    for ours, theirs in zip(dense.rows, sparse.rows):
+        assert ours["score"] == pytest.approx(theirs["score"], abs=0.011), ours["method"]
+
+
+def test_names_frames_and_pipelines(wine):
+    X, y, labelled = wine
+    named = pd.Series(np.where(labelled, NAMES[y], None))
+    estimators = {"scaled": make_pipeline(StandardScaler(), SPPCA(2)), "plain": SPPCA(2)}
+    by_name = compare(pd.DataFrame(X), named, estimators=estimators, y_true=NAMES[y], random_state=0)
+    by_code = compare(X, np.where(labelled, y, -1), estimators=estimators, y_true=y, random_state=0)
+    assert [row["method"] for row in by_name.rows] == ["scaled", "plain", "PCA", "LDA", "PLS", "FULL"]
+    assert by_method(by_name)["FULL"]["score"] == by_method(by_code)["FULL"]["score"]
+    assert by_method(by_name)["plain"]["score"] == pytest.approx(by_method(by_code)["plain"]["score"], abs=0.02)
+
+
+def test_another_unlabelled_mark_is_respected(wine):
+    X, y, labelled = wine
+    marked = np.where(labelled, y + 1, 0)
+    result = compare(X, marked, estimators={"SPPCA": SPPCA(2, unlabeled=0)}, y_true=y + 1, random_state=0)
+    assert result.n_labelled == labelled.sum()
+    assert by_method(result)["SPPCA"]["score"] < 0.15
+
+
+def test_a_class_without_labelled_rows_is_always_wrong(wine):
+    X, y, labelled = wine
+    seen = np.where(labelled & (y < 2), y, -1)
+    result = compare(X, seen, n_components=1, y_true=y, random_state=0)
+    never = (y[seen < 0] == 2).mean()
+    assert all(row["score"] >= never for row in result.rows)
+    assert by_method(result)["FULL"]["score"] < never + 0.2
+
+
+def test_the_same_seed_gives_the_same_comparison(wine):
+    X, y, labelled = wine
+    first, second = (compare(X, np.where(labelled, y, -1), n_splits=2, random_state=3).to_dict() for _ in range(2))
+    for one, other in zip(first["rows"], second["rows"]):
+        assert one | {"seconds": 0} == other | {"seconds": 0}
+
+
+def test_rivals_that_do_not_apply_say_so(wine):
+    X, y, _ = wine
+    seen = np.full(len(y), -1)
+    seen[[0, 1, 60, 61, 140, 141]] = [0, 0, 1, 1, 2, 2]
+    result = compare(X, seen, n_components=7, y_true=y, random_state=0)
+    pls = by_method(result)["PLS"]
+    assert pls["score"] is None
+    assert "at most 5" in pls["note"]
+    assert "PLS does not apply" in repr(result)
+
+
+@pytest.mark.parametrize(
+    "y, y_true, words",
+    [
+        (lambda y: None, None, "no label"),
+        (lambda y: np.where(np.isin(np.arange(178), [0, 70, 150]), y, -1), None, "one labelled row in each class"),
+        (lambda y: y, lambda y: y, "adds nothing"),
+    ],
+)
+def test_errors_name_the_way_out(wine, y, y_true, words):
+    X, truth, _ = wine
+    with pytest.raises(ValueError, match=words):
+        compare(X, y(truth), y_true=y_true and y_true(truth))
+
+
+def test_constant_hidden_targets_have_no_r2(diabetes):
+    X, y, labelled = diabetes
+    with pytest.raises(ValueError, match="vary"):
+        compare(X, np.where(labelled, y, np.nan), y_true=np.ones(len(y)))
+
+
+def outcome(rate, n=200, flip=0):
+    return Outcome(dims=2, losses=(np.roll(np.arange(n), flip) < rate * n).astype(float), seconds=0.1)
+
+
+@pytest.mark.parametrize(
+    "rates, words",
+    [
+        ({"SPPCA": 0.1, "PCA": 0.4, "LDA": 0.3}, "the best rival, LDA, errs on 30.0 % of the rows: better by 20.0"),
+        ({"SPPCA": 0.4, "PCA": 0.1, "LDA": 0.3}, "the best rival, PCA, errs on 10.0 % of the rows: worse by 30.0"),
+        ({"SPPCA": 0.2, "PCA": 0.2, "LDA": 0.3}, "equal on every row"),
+        ({"SPPCA": 0.1, "PCA": 0.4, "LDA": 0.3}, "Against PCA, which ignores the labels: better by 30.0"),
+    ],
+)
+def test_verdict(rates, words):
+    outcomes = {name: outcome(rate) for name, rate in rates.items()}
+    result = summarise(outcomes, models=["SPPCA"], metric="error", n_labelled=9, n_splits=0)
+    assert words in result.verdict
+
+
+def test_verdict_calls_a_small_difference_unclear():
+    outcomes = {"SPPCA": outcome(0.20), "PCA": outcome(0.22, flip=100)}
+    result = summarise(outcomes, models=["SPPCA"], metric="error", n_labelled=9, n_splits=4)
+    assert "no clear difference (2.0 ± 4.6 points)" in result.verdict
+    assert "in 4 splits" in result.protocol
+
+
+def test_comparison_survives_json_and_shows_names_as_text(wine):
+    X, y, labelled = wine
+    estimators = {"<b>mine</b>": SPPCA(2)}
+    result = compare(X, np.where(labelled, y, -1), estimators=estimators, y_true=y, random_state=0)
+    stored = Comparison.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert stored == result
+    assert repr(stored) == repr(result)
+    page = result._repr_html_()
+    assert "<b>mine" not in page
+    assert "&lt;b&gt;mine" in page
+
+
+def test_models_without_read_out_are_welcome(wine):
+    X, y, labelled = wine
+
+    result = by_method(compare(X, np.where(labelled, y, -1), estimators={"cut": Cut()}, y_true=y))
+    assert result["cut"]["dims"] == 2
+    assert result["cut"]["read_out"] is None
