@@ -1,1 +1,6 @@
-"""Stored models and reports."""
+"""Models and results for elsewhere: one-file models without pickle, and the HTML report."""
+
+from gnomon.export.model_file import load_metadata, load_model, save_model
+from gnomon.export.report import write_report
+
+__all__ = ["load_metadata", "load_model", "save_model", "write_report"]

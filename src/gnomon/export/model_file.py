@@ -1,0 +1,239 @@
+"""Fitted models as one file without pickle: a manifest in JSON and plain arrays, all checked on reading.
+
+The file is a zip archive, uncompressed and with fixed dates, so the same model gives the same bytes.
+`manifest.json` names the class, its parameters and its fitted attributes; arrays are members in NumPy's
+.npy format. The manifest holds the sha256 of every array, and the comment of the archive the sha256 of all
+bytes before it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import secrets
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gnomon
+from gnomon.export._codec import decode, encode
+
+__all__ = ["load_metadata", "load_model", "save_model"]
+
+FORMAT = "gnomon-model"
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+DIGEST_LENGTH = 64
+FITTED = re.compile(r"[A-Za-z]\w*_|_[A-Za-z]\w*")
+ROUTING = "_metadata_request"  # an object of scikit-learn; what a loaded model is asked for does not need it
+
+
+def save_model(estimator, path, *, metadata=None):
+    """Write a fitted model to one file, without pickle.
+
+    The file appears complete or not at all: it is written under another name in the same folder and then
+    renamed.
+
+    Parameters
+    ----------
+    estimator : fitted model of this library
+        Any of the classes in `gnomon.__all__`.
+    path : path
+        File to write; ".gnomon" is the usual ending. An existing file is replaced.
+    metadata : dict or None, default=None
+        Numbers, text, lists, dicts and arrays to keep beside the model, for :func:`load_metadata`.
+
+    See Also
+    --------
+    load_model : the way back.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from gnomon import PPCA
+    >>> from gnomon.datasets import load_iris
+    >>> from gnomon.export import load_model, save_model
+    >>> X = load_iris().data
+    >>> model = PPCA(2).fit(X)
+    >>> with TemporaryDirectory() as folder:
+    ...     save_model(model, Path(folder) / "iris.gnomon")
+    ...     loaded = load_model(Path(folder) / "iris.gnomon")
+    >>> bool((loaded.transform(X) == model.transform(X)).all())
+    True
+    """
+    name = type(estimator).__name__
+    if _model_classes().get(name) is not type(estimator):
+        raise TypeError(
+            f"estimator is a {type(estimator).__module__}.{name}; save_model takes the classes of gnomon: "
+            f"{', '.join(_model_classes())}. Save a pipeline step by step."
+        )
+    params = estimator.get_params(deep=False)
+    fitted = {key: value for key, value in vars(estimator).items() if key not in (*params, ROUTING)}
+    if not any(key.endswith("_") for key in fitted):
+        raise ValueError(f"estimator is a {name} that is not fitted; call fit first.")
+    _refuse_strange(fitted, "estimator")
+    arrays: list[np.ndarray] = []
+    manifest = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "gnomon_version": gnomon.__version__,
+        "class": name,
+        "params": {key: encode(value, arrays, key) for key, value in params.items()},
+        "fitted": {key: encode(value, arrays, key) for key, value in fitted.items()},
+        "metadata": encode(metadata, arrays, "metadata"),
+    }
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(_sealed(manifest, arrays))
+
+
+def load_model(path):
+    """Read a model that :func:`save_model` wrote.
+
+    Nothing in the file is executed, and only the classes of this library are made. A file that is damaged,
+    was altered or is something else gives one ValueError that says so.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    fitted model
+        Its predictions are those of the saved one, bit for bit.
+
+    See Also
+    --------
+    save_model : writes the file.
+
+    Examples
+    --------
+    >>> from gnomon.export import load_model
+    >>> model = load_model("iris.gnomon")  # doctest: +SKIP
+    """
+    manifest, arrays = _opened(path)
+    classes = _model_classes()
+    if manifest["class"] not in classes:
+        raise ValueError(
+            f"{path} holds a model of class {manifest['class']!r}, which gnomon {gnomon.__version__} does "
+            f"not have; it was written by gnomon {manifest.get('gnomon_version')}."
+        )
+    params = {key: decode(value, arrays) for key, value in manifest["params"].items()}
+    fitted = {key: decode(value, arrays) for key, value in manifest["fitted"].items()}
+    _refuse_strange(fitted, path)
+    try:
+        model = classes[manifest["class"]](**params)
+    except TypeError as error:
+        raise ValueError(
+            f"{path} was written by gnomon {manifest.get('gnomon_version')} and does not fit gnomon "
+            f"{gnomon.__version__}: {error}."
+        ) from None
+    vars(model).update(fitted)
+    return model
+
+
+def load_metadata(path):
+    """Read what was given to :func:`save_model` as `metadata`.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    dict or None
+        The metadata, with arrays as arrays.
+
+    See Also
+    --------
+    save_model : writes the file.
+
+    Examples
+    --------
+    >>> from gnomon.export import load_metadata
+    >>> load_metadata("iris.gnomon")  # doctest: +SKIP
+    """
+    manifest, arrays = _opened(path)
+    return decode(manifest["metadata"], arrays)
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A name beside `path` to write under; it replaces `path` when the block ends well, else it goes."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _model_classes() -> dict[str, type]:
+    public = {name: getattr(gnomon, name) for name in gnomon.__all__}
+    return {name: value for name, value in public.items() if isinstance(value, type)}
+
+
+def _refuse_strange(fitted: dict[str, Any], where: Any) -> None:
+    for key in fitted:
+        if not FITTED.fullmatch(key):
+            raise ValueError(f"{where} has an attribute {key!r}; fitted ones begin or end in an underscore.")
+
+
+def _sealed(manifest: dict[str, Any], arrays: list[np.ndarray]) -> bytes:
+    members = {member_name(i): _npy(array) for i, array in enumerate(arrays)}
+    manifest["sha256"] = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
+    text = json.dumps(manifest, indent=1, allow_nan=False)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in {MANIFEST: text.encode(), **members}.items():
+            archive.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), content)
+        archive.comment = b"0" * DIGEST_LENGTH
+    content = buffer.getvalue()[:-DIGEST_LENGTH]
+    return content + hashlib.sha256(content).hexdigest().encode()
+
+
+def member_name(i: int) -> str:
+    return f"arrays/{i:03}.npy"
+
+
+def _npy(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _opened(path: Any) -> tuple[dict[str, Any], list[np.ndarray]]:
+    """The manifest and the arrays of a file, once every digest agrees."""
+    content = Path(path).read_bytes()
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        manifest = json.loads(members.pop(MANIFEST))
+        is_model = manifest["format"] == FORMAT
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, RuntimeError, OSError, EOFError):
+        is_model = False
+    if not is_model:
+        raise ValueError(f"{path} is not a gnomon model file, or it was cut short or damaged.")
+    if manifest["format_version"] != FORMAT_VERSION:
+        raise ValueError(
+            f"{path} has format version {manifest['format_version']} and gnomon {gnomon.__version__} "
+            f"reads version {FORMAT_VERSION}; it was written by gnomon {manifest.get('gnomon_version')}: use "
+            "that version."
+        )
+    digest = hashlib.sha256(content[:-DIGEST_LENGTH]).hexdigest().encode()
+    found = {name: hashlib.sha256(member).hexdigest() for name, member in members.items()}
+    if content[-DIGEST_LENGTH:] != digest or found != manifest["sha256"]:
+        raise ValueError(f"{path} was cut short or altered after it was written (its sha256 differs).")
+    files = [io.BytesIO(members[member_name(i)]) for i in range(len(members))]
+    return manifest, [np.lib.format.read_array(file, allow_pickle=False) for file in files]
