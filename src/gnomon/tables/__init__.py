@@ -1,0 +1,22 @@
+"""Reading tables (CSV, TSV, Parquet, npz) as features, targets and row ids, and writing columns.
+
+Every problem with a table is one `TableError` whose message is a single line that names the file and, where
+it can, the column and the row. CSV and TSV are read with the standard library alone, so a file means the
+same whatever else is installed; Parquet goes through polars, pyarrow or pandas, whichever is there.
+"""
+
+from gnomon.tables._read import read_table
+from gnomon.tables._table import Table, TableError
+from gnomon.tables._targets import Target, resolve_target
+from gnomon.tables._write import can_write_parquet, check_output, write_table
+
+__all__ = [
+    "Table",
+    "TableError",
+    "Target",
+    "can_write_parquet",
+    "check_output",
+    "read_table",
+    "resolve_target",
+    "write_table",
+]

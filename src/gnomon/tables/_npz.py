@@ -1,0 +1,126 @@
+"""npz files: X or the four arrays of a CSR matrix, and arrays of one entry per row beside it."""
+
+from __future__ import annotations
+
+import zipfile
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gnomon.tables._table import (
+    MOST_INTEGER_CLASSES,
+    Table,
+    TableError,
+    Wanted,
+    bad_feature,
+    cell_name,
+    choose_features,
+    objects,
+    refuse_duplicates,
+)
+
+CSR_PARTS = ("data", "indices", "indptr", "shape")
+
+
+def read_npz(path: str, wanted: Wanted) -> Table:
+    """Read a .npz file; nothing in it is unpickled."""
+    arrays = _arrays(path)
+    X = _matrix(path, arrays)
+    n, p = X.shape
+    if not n or not p:
+        raise TableError(f"{path}: X is empty, with shape {X.shape}.")
+    columns = [f"x{j}" for j in range(p)]
+    if "feature_names" in arrays and arrays["feature_names"].shape == (p,):
+        columns = [str(name) for name in arrays["feature_names"]]
+    beside = {
+        name: array
+        for name, array in arrays.items()
+        if name not in ("X", *CSR_PARTS) and array.ndim in (1, 2) and len(array) == n
+    }
+    refuse_duplicates(path, [*columns, *beside])
+    wanted = wanted.settled(list(beside))
+    unused = [name for name in beside if name not in (*wanted.targets, wanted.id, *wanted.drop)]
+    wanted = wanted._replace(ignore=[*wanted.ignore, *unused])
+    features = choose_features(path, [*columns, *beside], wanted)
+    targets: dict[str, np.ndarray] = {}
+    for name in wanted.targets:
+        targets |= _target_columns(path, name, beside, arrays)
+    ids = None if wanted.id is None else objects(_one_per_row(path, wanted.id, beside).tolist())
+    order = [columns.index(name) for name in features]
+    if order != list(range(p)):
+        X = X[:, order]
+    _refuse_not_finite(path, X, features)
+    return Table(path, X, features, targets, ids, wanted.id)
+
+
+def _arrays(path: str) -> dict[str, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise TableError(f"{path} is not an npz file of plain arrays ({reason}).") from None
+
+
+def _matrix(path: str, arrays: dict[str, np.ndarray]) -> Any:
+    if "X" in arrays:
+        X = arrays["X"]
+        if X.ndim != 2 or X.dtype.kind not in "fiub":
+            raise TableError(f"{path}: X has shape {X.shape} and type {X.dtype}; 2-D numbers were wanted.")
+    elif all(name in arrays for name in CSR_PARTS):
+        try:
+            parts = (arrays["data"], arrays["indices"].astype(np.int64), arrays["indptr"].astype(np.int64))
+            X = sparse.csr_matrix(parts, shape=tuple(int(size) for size in arrays["shape"]))
+            X.check_format(full_check=True)
+        except (ValueError, TypeError) as error:
+            reason = " ".join(str(error).split())
+            raise TableError(f"{path}: data, indices, indptr and shape do not make a CSR matrix ({reason}).") from None
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    else:
+        raise TableError(
+            f"{path} holds neither X nor data, indices, indptr and shape; its arrays are {', '.join(arrays)}."
+        )
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+
+
+def _one_per_row(path: str, name: str, beside: dict[str, np.ndarray]) -> np.ndarray:
+    if name not in beside or beside[name].ndim != 1:
+        raise TableError(f"{path}: {name!r} must be a 1-D array with one entry per row to be the --id.")
+    return beside[name]
+
+
+def _target_columns(
+    path: str, name: str, beside: dict[str, np.ndarray], arrays: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    if name not in beside:
+        raise TableError(f"{path}: {name!r} is a column of X; a --target must be an array of its own.")
+    array = beside[name]
+    if array.ndim == 1:
+        return {name: _given(array)}
+    names = [f"{name}{j}" for j in range(array.shape[1])]
+    if "target_names" in arrays and arrays["target_names"].shape == (array.shape[1],):
+        names = [str(target) for target in arrays["target_names"]]
+    return {column: _given(array[:, j]) for j, column in enumerate(names)}
+
+
+def _given(values: np.ndarray) -> np.ndarray:
+    given = objects(values.tolist())
+    missing = np.array([value == "" or value != value for value in given])
+    distinct = np.unique(values).tolist() if values.dtype.kind == "i" else [0]
+    if distinct[0] == -1 and distinct != [-1, 1] and len(distinct) <= MOST_INTEGER_CLASSES + 1:
+        missing = values == -1  # the marker of integer classes, as in SPPCA.fit
+    given[missing] = None
+    return given
+
+
+def _refuse_not_finite(path: str, X: Any, names: list[str]) -> None:
+    values = X.data if sparse.issparse(X) else X.ravel()
+    bad = np.flatnonzero(~np.isfinite(values))
+    if not bad.size:
+        return
+    if sparse.issparse(X):
+        i, j = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1, int(X.indices[bad[0]])
+    else:
+        i, j = divmod(int(bad[0]), X.shape[1])
+    raise bad_feature(cell_name(path, i, None, names[j]), names[j], float(values[bad[0]]))

@@ -1,0 +1,170 @@
+"""What every reader returns, which columns the caller wants, and how problems are worded."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
+
+
+MOST_INTEGER_CLASSES = 20
+
+
+class TableError(ValueError):
+    """A table that cannot be used; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """What one file holds, by role.
+
+    Attributes
+    ----------
+    path : str
+        The file, as the user named it.
+    X : ndarray or csr_matrix of shape (n, p)
+        Features, all finite; float32 when every feature column was, else float64.
+    feature_names : list of str
+        Names of the p columns.
+    targets : dict of str to object ndarray of shape (n,)
+        Target cells as given, None where the cell is empty.
+    ids : object ndarray of shape (n,) or None
+        Cells of the id column.
+    id_name : str or None
+        Name of the id column.
+    lines : int ndarray of shape (n,) or None
+        Line of the file on which each row starts; None for files without lines.
+    """
+
+    path: str
+    X: Any
+    feature_names: list[str]
+    targets: dict[str, np.ndarray]
+    ids: np.ndarray | None = None
+    id_name: str | None = None
+    lines: np.ndarray | None = None
+
+    def where(self, i: int, column: str) -> str:
+        """Name the cell in row `i` (from 0) for a message."""
+        return cell_name(self.path, i, None if self.lines is None else self.lines[i], column)
+
+
+class Wanted(NamedTuple):
+    """Columns by role; `features` None means all that have no other role, `likely_id` may be absent."""
+
+    targets: Sequence[str] = ()
+    id: str | None = None
+    likely_id: str | None = None
+    drop: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    features: Sequence[str] | None = None
+
+    def settled(self, names: Sequence[str]) -> Wanted:
+        """Take the likely id where the file has it and no other id was asked for."""
+        return self._replace(id=self.likely_id) if self.id is None and self.likely_id in names else self
+
+
+def cell_name(path: str, i: int, line: int | None, column: str) -> str:
+    """File, row (counted from 1 without the header), line of the file where there are lines, and column."""
+    return f"{row_name(path, i, line)}, column {column!r}"
+
+
+def row_name(path: str, i: int, line: int | None) -> str:
+    """File, row (counted from 1 without the header) and line of the file where there are lines."""
+    return f"{path}, row {i + 1}" + ("" if line is None else f" (line {line})")
+
+
+def choose_features(path: str, names: Sequence[str], wanted: Wanted) -> list[str]:
+    """Check the wanted roles against the columns of the file; return the feature columns, in order."""
+    taken = _taken(path, names, wanted)
+    rest = [column for column in names if column not in taken and column not in wanted.ignore]
+    if wanted.features is None:
+        if not rest:
+            raise TableError(f"{path}: no feature columns are left beside {listing(taken)}.")
+        return rest
+    known, present = set(wanted.features), set(names)
+    missing = [column for column in wanted.features if column not in present]
+    extra = [column for column in rest if column not in known]
+    parts = [f"the model needs {listing(missing)}, which the table lacks"] if missing else []
+    parts += [f"the model does not know {listing(extra)}: leave out with --drop"] if extra else []
+    if parts:
+        raise TableError(f"{path}: {'; '.join(parts)}.")
+    return list(wanted.features)
+
+
+def _taken(path: str, names: Sequence[str], wanted: Wanted) -> dict[str, str]:
+    """Columns with a role of their own, each with the option that gave it."""
+    asked = [(column, "--target") for column in wanted.targets]
+    asked += [(wanted.id, "--id")] if wanted.id is not None else []
+    asked += [(column, "--drop") for column in wanted.drop]
+    taken: dict[str, str] = {}
+    for column, option in asked:
+        if column not in names:
+            raise TableError(f"{path}: no column {column!r} for {option}. {_suggestion(column, names)}")
+        if column in taken:
+            again = "twice" if taken[column] == option else f"and for {option}"
+            raise TableError(f"{path}: column {column!r} is named for {taken[column]} {again}; name it once.")
+        taken[column] = option
+    return taken
+
+
+def _suggestion(column: str, names: Sequence[str]) -> str:
+    close = difflib.get_close_matches(column, names, n=1)
+    if close:
+        return f"Did you mean {close[0]!r}?"
+    no_header = all(name.replace(".", "").lstrip("-").isdigit() for name in names)
+    hint = " Is the header line missing?" if no_header else ""
+    return f"The columns are {listing(names)}.{hint}"
+
+
+def listing(names: Iterable[str], most: int = 8) -> str:
+    """Quoted names with commas, the first few when there are many."""
+    quoted = [repr(name) for name in names]
+    shown = ", ".join(quoted[:most])
+    return shown if len(quoted) <= most else f"{shown}, ... ({len(quoted)} in all)"
+
+
+def refuse_duplicates(path: str, names: Sequence[str]) -> None:
+    """Refuse two columns of one name."""
+    if len(set(names)) == len(names):
+        return
+    twice = next(name for name in names if names.count(name) > 1)
+    places = ", ".join(str(j + 1) for j, name in enumerate(names) if name == twice)
+    raise TableError(f"{path}: several columns are called {twice!r} (columns {places}); rename all but one.")
+
+
+def bad_feature(cell: str, column: str, value: Any) -> TableError:
+    """The error for a feature cell that is not a finite number; `cell` names it, `value` is what it holds."""
+    text = "" if value is None or value != value else str(value).strip()
+    leave_out = f"leave the column out with --drop {shlex.quote(column)}"
+    if text in MISSING:
+        return TableError(
+            f"{cell}: the cell is empty, and missing feature entries are not supported by this model yet; "
+            f"fill it, remove the row, or {leave_out}."
+        )
+    shown = text if len(text) <= 40 else text[:37] + "..."
+    if number(text) is not None:
+        return TableError(f"{cell}: {shown} is not a finite number; correct it, or {leave_out}.")
+    return TableError(f"{cell}: {shown!r} is not a number; {leave_out}, or name it for --target or --id.")
+
+
+def number(cell: Any) -> float | None:
+    """The number that a cell holds, or None; 1_000, which Python would read, is more likely a code."""
+    try:
+        value = float(cell)
+    except (TypeError, ValueError):
+        return None
+    return None if isinstance(cell, str) and "_" in cell else value
+
+
+def objects(values: Sequence[Any]) -> np.ndarray:
+    """A 1-D object array, whatever the values are."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

@@ -1,0 +1,126 @@
+"""What target columns mean: classes or real numbers, and which rows are labelled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gnomon.tables._table import MOST_INTEGER_CLASSES, Table, TableError, number, objects
+
+
+class Target(NamedTuple):
+    """Targets as an estimator takes them.
+
+    Attributes
+    ----------
+    kind : {"classes", "real"}
+        What the columns were read as.
+    y : ndarray of shape (n,) or (n, q)
+        Classes with -1 or None where unlabelled, or floats with NaN.
+    names : list of str
+        The q target columns.
+    labelled : bool ndarray of shape (n,)
+        Rows with at least one target.
+    reason : str
+        Why this kind, in words for the user.
+    """
+
+    kind: str
+    y: np.ndarray
+    names: list[str]
+    labelled: np.ndarray
+    reason: str
+
+
+def resolve_target(table: Table, kind: str | None = None, unlabelled: str | None = None) -> Target:
+    """Decide what the targets of a table mean.
+
+    Text and booleans are classes; whole numbers are classes when there are at most 20 different ones; all
+    other numbers are real. Several targets are real.
+
+    Parameters
+    ----------
+    table : Table
+        A table with at least one target.
+    kind : {"classes", "real"} or None, default=None
+        The kind, when the rules above are not what is meant.
+    unlabelled : str or None, default=None
+        A cell that means unlabelled, beside the empty one; "" says that only the empty one does.
+
+    Returns
+    -------
+    Target
+    """
+    names = list(table.targets)
+    given = {name: _without(values, unlabelled) for name, values in table.targets.items()}
+    if len(names) > 1:
+        if kind == "classes":
+            raise TableError(f"{table.path}: {len(names)} targets, and only one can be classes; name one --target.")
+        y = np.column_stack([_real(table, name, given[name]) for name in names])
+        return _checked(table, Target("real", y, names, ~np.isnan(y).all(axis=1), "several targets"))
+    (name,) = names
+    chosen, reason = _kind_of(given[name]) if kind is None else (kind, "as asked")
+    if chosen == "real":
+        y = _real(table, name, given[name])
+        return _checked(table, Target("real", y, names, ~np.isnan(y), reason))
+    labelled = np.array([value is not None for value in given[name]])
+    y = _classes(table, name, given[name], unlabelled)
+    return _checked(table, Target("classes", y, names, labelled, reason))
+
+
+def _checked(table: Table, target: Target) -> Target:
+    if not target.labelled.any():
+        columns = ", ".join(repr(name) for name in target.names)
+        raise TableError(f"{table.path}: no row has a value in {columns}; without labels use --model ppca.")
+    return target
+
+
+def _without(values: np.ndarray, unlabelled: str | None) -> np.ndarray:
+    if not unlabelled:
+        return values
+    return objects([None if value is None or str(value) == unlabelled else value for value in values])
+
+
+def _kind_of(values: np.ndarray) -> tuple[str, str]:
+    present = [value for value in values if value is not None]
+    if any(isinstance(value, bool) or number(value) is None for value in present):
+        return "classes", "not all cells are numbers"
+    distinct = {number(value) for value in present}
+    if any(not value.is_integer() for value in distinct):
+        return "real", "the cells are numbers with fractions"
+    if len(distinct) <= MOST_INTEGER_CLASSES:
+        return "classes", f"{len(distinct)} different whole numbers"
+    return "real", f"more than {MOST_INTEGER_CLASSES} different whole numbers"
+
+
+def _real(table: Table, name: str, values: np.ndarray) -> np.ndarray:
+    y = np.full(len(values), np.nan)
+    for i, value in enumerate(values):
+        if value is None:
+            continue
+        target = number(value)
+        if target is None:
+            more = " (several targets must all be numbers)" if len(table.targets) > 1 else ""
+            raise TableError(f"{table.where(i, name)}: {str(value)[:40]!r} is not a number{more}.")
+        if not np.isfinite(target):
+            raise TableError(f"{table.where(i, name)}: {value} is not a finite number.")
+        y[i] = target
+    return y
+
+
+def _classes(table: Table, name: str, values: np.ndarray, unlabelled: str | None) -> np.ndarray:
+    """Whole numbers as integers, all else as given; the unlabelled marker is the one of each."""
+    present = [value for value in values if value is not None]
+    numbers = [None if isinstance(value, bool) else number(value) for value in present]
+    if any(value is None or not value.is_integer() for value in numbers):
+        texts = {type(value) for value in present} != {bool}
+        return objects([str(v) if texts and v is not None else v for v in values])
+    if -1.0 not in numbers:
+        return np.array([-1 if value is None else int(number(value)) for value in values])
+    if unlabelled is None and len(present) == len(values):
+        raise TableError(
+            f"{table.where(list(numbers).index(-1.0), name)}: -1 can be a class or mean unlabelled; "
+            "add --unlabelled=-1 if it means unlabelled, --unlabelled= if it is a class."
+        )
+    return objects([None if value is None else str(int(number(value))) for value in values])

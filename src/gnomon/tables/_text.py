@@ -1,0 +1,149 @@
+"""CSV and TSV with the standard library: the same result everywhere, and exact line numbers."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gnomon.tables._table import (
+    MISSING,
+    Table,
+    TableError,
+    Wanted,
+    bad_feature,
+    cell_name,
+    choose_features,
+    number,
+    objects,
+    refuse_duplicates,
+    row_name,
+)
+
+CHUNK_ROWS = 4096  # rows held as text at once
+SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
+
+
+class Row(NamedTuple):
+    """The cells of a row and the line on which it starts."""
+
+    line: int
+    cells: list[str]
+
+
+def read_text(path: str, wanted: Wanted) -> Table:
+    """Read a .csv or .tsv file in UTF-8 with a header line."""
+    delimiter = "\t" if path.lower().endswith(".tsv") else ","
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            return _collect(path, _rows(path, csv.reader(file, delimiter=delimiter, strict=True)), wanted, delimiter)
+    except UnicodeDecodeError:
+        raise TableError(_not_utf8(path)) from None
+
+
+def _not_utf8(path: str) -> str:
+    content = Path(path).read_bytes()
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        byte = content[error.start]
+        return f"{path}, line {line}: byte 0x{byte:02x} is not UTF-8; save the table as UTF-8 text."
+    return f"{path} changed while it was read."
+
+
+def _rows(path: str, reader: Any) -> Iterator[Row]:
+    """The rows that are not blank."""
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise TableError(f"{path}, line {line}: not a table row ({error}).") from None
+        if cells is None:
+            return
+        if cells:
+            yield Row(line, cells)
+
+
+def _collect(path: str, rows: Iterator[Row], wanted: Wanted, delimiter: str) -> Table:
+    header = _header(path, next(rows, Row(1, [])).cells, delimiter)
+    names = [name or unnamed(j) for j, name in enumerate(header)]
+    refuse_duplicates(path, names)
+    wanted = wanted.settled(names)
+    features = choose_features(path, names, wanted)
+    _refuse_nameless(path, header, features)
+    place = {name: j for j, name in enumerate(names)}
+    kept: dict[str, list[Any]] = {name: [] for name in (*wanted.targets, wanted.id) if name is not None}
+    blocks, lines = [], []
+    while chunk := list(islice(rows, CHUNK_ROWS)):
+        _refuse_ragged(path, chunk, len(names), len(lines))
+        columns = list(zip(*(row.cells for row in chunk)))
+        block = np.empty((len(chunk), len(features)))
+        for j, name in enumerate(features):
+            block[:, j] = _numbers(path, name, columns[place[name]], chunk, len(lines))
+        blocks.append(block)
+        for name, values in kept.items():
+            values += [_given(cell) for cell in columns[place[name]]]
+        lines += [row.line for row in chunk]
+    if not lines:
+        raise TableError(f"{path}: a header and no rows.")
+    ids = None if wanted.id is None else objects(kept[wanted.id])
+    targets = {name: objects(kept[name]) for name in wanted.targets}
+    return Table(path, np.concatenate(blocks), features, targets, ids, wanted.id, np.array(lines))
+
+
+def unnamed(j: int) -> str:
+    """How a column without a name can be called in --id and --drop."""
+    return f"column{j + 1}"
+
+
+def _header(path: str, names: list[str], delimiter: str) -> list[str]:
+    if not any(name.strip() for name in names):
+        raise TableError(f"{path}: the first line holds no column names.")
+    if len(names) == 1:
+        for other, word in SEPARATORS.items():
+            if other in names[0]:
+                raise TableError(f"{path}: the header is separated by {word}, not by {SEPARATORS[delimiter]}.")
+    return [name.strip() for name in names]
+
+
+def _refuse_nameless(path: str, header: list[str], features: list[str]) -> None:
+    for j, name in enumerate(header):
+        if not name and unnamed(j) in features:
+            raise TableError(
+                f"{path}: column {j + 1} has no name in the header; if it numbers the rows, "
+                f"add --id {unnamed(j)} or --drop {unnamed(j)}."
+            )
+
+
+def _refuse_ragged(path: str, chunk: list[Row], n_columns: int, n_before: int) -> None:
+    for i, row in enumerate(chunk, n_before):
+        if len(row.cells) != n_columns:
+            cells = "1 cell" if len(row.cells) == 1 else f"{len(row.cells)} cells"
+            raise TableError(f"{row_name(path, i, row.line)}: {cells}, and the header has {n_columns}.")
+
+
+def _numbers(path: str, name: str, cells: tuple[str, ...], chunk: list[Row], n_before: int) -> np.ndarray:
+    """The cells of one feature column as finite numbers."""
+    try:
+        values = np.array([float(cell) for cell in cells])
+        ok = np.isfinite(values).all() and "_" not in "".join(cells)
+    except ValueError:
+        ok = False
+    if ok:
+        return values
+    for i, cell in enumerate(cells):
+        value = number(cell)
+        if value is None or not np.isfinite(value):
+            raise bad_feature(cell_name(path, n_before + i, chunk[i].line, name), name, cell)
+    raise AssertionError("some cell is not a finite number")
+
+
+def _given(cell: str) -> str | None:
+    text = cell.strip()
+    return None if text in MISSING else text
