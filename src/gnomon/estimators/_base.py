@@ -285,6 +285,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.n_iter_ = max(1, int(stats["n_iter"]))
         self.n_passes_ = float(stats["n_passes"])
         self.solver_ = stats["solver"]
+        self.objective_residual_ = float(stats["residual"])
         self.noise_floors_ = tuple(stats["floors"])
         self.converged_ = result.status is Status.CONVERGED
         if not self.converged_:

@@ -40,7 +40,7 @@ class PPCA(LatentTransformer):
         Mean of the discarded eigenvalues of the covariance, in squared units of X.
     log_likelihood_ : float
         Of the training rows, in nats.
-    solver_, converged_, n_iter_, n_passes_, objective_path_
+    solver_, converged_, n_iter_, n_passes_, objective_path_, objective_residual_
         As in `SPPCA`.
 
     See Also

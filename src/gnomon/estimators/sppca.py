@@ -39,7 +39,9 @@ class SPPCA(TargetPredictor, LatentTransformer):
     init : {"pca", "random"}, default="pca"
         Start of `solver="em"`.
     noise_init : float, default=None
-        Starting value of both noise variances of `solver="em"`, relative to the variances of x and y. None derives it.
+        Starting value of both noise variances of `solver="em"`, in squared units of X and of y. None derives it. The
+        paper's own setting is ``init="random", noise_init=1e-5, max_iter=1000, acceleration=None``; it stops far from
+        the maximum.
     acceleration : {"anderson", "squarem", None}, default="anderson"
         Acceleration of `solver="em"`, over parameter-expanded EM; None is the plain algorithm of the paper. A proposal
         is kept only if the likelihood does not fall.
@@ -75,6 +77,8 @@ class SPPCA(TargetPredictor, LatentTransformer):
         Log-likelihood of the training rows, in nats.
     objective_path_ : ndarray
         Log-likelihood after each maximisation, in nats; it never falls.
+    objective_residual_ : float
+        Relative residual of the likelihood equations at the end, see `tol`.
     noise_floors_ : tuple of str
         Which noise variances rest on their floor ("x": 1e-6 of the variance of x, "y": 1e-3 of that of y).
     certificate_ : dict or None

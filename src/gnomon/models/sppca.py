@@ -74,7 +74,7 @@ def fit(source: RowSource, Y: Array, options: Options, generator: np.random.Gene
         raise ValueError("solver='ratio' needs every output of every row; some are missing, so use solver='auto'")
     limits = ModelLimits(Limits(X_FLOOR, Y_FLOOR), options.tol, options.max_iter, options.n_init)
     if solver == "em":
-        params, result = fit_by_row_em(source, outputs, options, limits.floors, generator)
+        params, result = fit_by_row_em(source, outputs, options, limits.floors, y_scale, generator)
     else:
         params, result = _fit_in_basis(source, outputs, options, limits, solver, complete, generator)
     return _in_data_units(params, result, source, outputs, y_mean, y_scale, solver)

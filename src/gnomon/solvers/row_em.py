@@ -81,34 +81,41 @@ class RowEM:
             float(-0.5 * logs), n, zz, s.z, xz, -n * params.m_x, x_energy, y_zz, s.y_zy, y_energy, y_count
         )
 
-    def start(self, k: int, init: str, noise_init: float | None, generator: np.random.Generator) -> Params:
-        """Starting point: random loadings, or PCA of all rows by a few power steps plus regression of y."""
+    def start(
+        self, k: int, init: str, noise_init: tuple[float, float] | None, generator: np.random.Generator
+    ) -> Params:
+        """Starting point: random loadings, or PCA of all rows by a few power steps and almost no y.
+
+        `noise_init` holds the noise variances of x and y in standard units, or None to derive them.
+        """
         o, (_, p) = self.outputs, self.source.shape
         q = o.Y.shape[1]
         W_x = generator.standard_normal((p, k))
         W_y = generator.standard_normal((q, k))
-        x_noise = 0.5 if noise_init is None else noise_init
+        x_noise, y_noise = (0.5, 1.0) if noise_init is None else noise_init
         if init == "pca":
             for _ in range(3):
                 W_x = orthonormal_columns(self.source.gram_product(W_x))
             G = self.source.gram_product(W_x)
             values, R = top_eigh(symmetrise(W_x.T @ G) / self.source.count, k)
-            x_noise = max((p - float(values.sum())) / (p - W_x.shape[1]), 1e-3) if p > k else 1e-3
-            W_x = W_x @ R * np.sqrt(np.maximum(values - x_noise, 1e-3))
+            level = max((p - float(values.sum())) / (p - k), 1e-3)
+            W_x = W_x @ R * np.sqrt(np.maximum(values - level, 1e-3))
+            x_noise = level if noise_init is None else x_noise
             W_y = np.zeros((q, k)) + 1e-3 * generator.standard_normal((q, k))
-        y_noise = 1.0 if noise_init is None else noise_init
         return Params(W_x, np.zeros(p), x_noise, W_y, np.zeros(q), np.full(q, y_noise))
 
 
 def fit_by_row_em(
-    source: RowSource, outputs: Outputs, options: Any, floors: Limits, generator: np.random.Generator
+    source: RowSource, outputs: Outputs, options: Any, floors: Limits, y_scale: float, generator: np.random.Generator
 ) -> tuple[Params, Result[Params]]:
     """Fit by EM over the rows; one pass an iteration, plus the start's."""
     source.first_pass(np.zeros((source.shape[0], 0)))
     source.energy  # noqa: B018  (read now: the scale must be known before the first product)
     source.standardise()
     rows = RowEM(source, outputs)
-    start = rows.start(options.n_components, options.init, options.noise_init, generator)
+    noise = options.noise_init
+    noise = None if noise is None else (noise / source.scale**2, noise / y_scale**2)
+    start = rows.start(options.n_components, options.init, noise, generator)
     p = source.shape[1]
     result = run_em(
         rows.e_step,
