@@ -28,7 +28,7 @@ class DenseRows(RowSource):
 
     def _blocks(self, rows: IntArray | None = None) -> Iterator[tuple[Array, IntArray]]:
         n = self.shape[0] if rows is None else len(rows)
-        size = min(self._block_rows(), n)
+        size = max(1, min(self._block_rows(), n))
         buffer = np.empty((size, self.shape[1]))
         for start in range(0, n, size):
             stop = min(start + size, n)

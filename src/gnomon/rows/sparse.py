@@ -52,12 +52,12 @@ class SparseRows(RowSource):
             row, column = np.repeat(np.arange(self.shape[0]), np.diff(self.X.indptr)), self.X.indices
         stored = w[row]
         seen = np.bincount(column, weights=stored, minlength=self.shape[1])
-        deviations = self.X.data / self.scale - mean[column]
+        deviations = self.X.data.astype(np.float64) / self.scale - mean[column]
         return float(stored @ deviations**2 + np.maximum(self.count - seen, 0.0) @ mean**2)
 
     def _raw_second_moment(self, rows: IntArray | None) -> Array:
         index = np.arange(self.shape[0]) if rows is None else rows
-        X = (self.X if rows is None else self.X[rows]) * (1.0 / self.scale)
+        X = (self.X if rows is None else self.X[rows]).astype(np.float64) * (1.0 / self.scale)
         mean = self.mean / self.scale
         w = np.ones(len(index)) if self.weights is None else self.weights[index]
         sums = X.T @ w
@@ -66,7 +66,7 @@ class SparseRows(RowSource):
         return np.asarray(out - cross - cross.T + w.sum() * np.outer(mean, mean))
 
     def _raw_gram(self) -> Array:
-        X = self.X * (1.0 / self.scale)
+        X = self.X.astype(np.float64) * (1.0 / self.scale)
         mean = self.mean / self.scale
         along = np.asarray(X @ mean)
         out = (X @ X.T).toarray()

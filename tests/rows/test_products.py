@@ -1,0 +1,59 @@
+"""Products of new rows with a few vectors, in their own precision."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from gnomon.rows import products
+from gnomon.rows.products import project, squared_lengths
+
+FORMS = {"dense": np.asarray, "csr": sp.csr_array, "csc_matrix": sp.csc_matrix}
+
+
+@pytest.fixture(params=[1 << 19, 1], ids=["one_chunk", "small_chunks"])
+def case(request, monkeypatch):
+    monkeypatch.setattr(products, "CHUNK", request.param)
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(41, 6)), rng.normal(size=6), rng.normal(size=(6, 2))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-12), (np.float32, 1e-4)])
+def test_project_is_the_centred_product(case, form, dtype, rtol):
+    X, mean, V = case
+    out = project(FORMS[form](X.astype(dtype)), mean, V)
+    assert isinstance(out, np.ndarray)
+    assert out.dtype == dtype
+    assert_allclose(out, (X - mean) @ V, rtol=rtol, atol=rtol)
+
+
+def test_project_of_single_precision_rows_with_a_large_mean(case):
+    X, _, V = case
+    mean = np.full(6, 1e4)
+    moved = (X + mean).astype(np.float32)
+    assert_allclose(project(moved, mean, V), (moved.astype(np.float64) - mean) @ V, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("size", [1e-150, 1.0, 1e150])
+def test_squared_lengths(case, form, size):
+    X, mean, _ = case
+    out = squared_lengths(FORMS[form](X * size), mean * size, 2.0 * size)
+    assert out.dtype == np.float64
+    assert_allclose(out, ((X - mean) ** 2).sum(axis=1) / 4.0, rtol=1e-11)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_squared_lengths_of_single_precision_rows_are_double(case, form):
+    X, mean, _ = case
+    X32 = X.astype(np.float32)
+    out = squared_lengths(FORMS[form](X32), mean, 1.0)
+    assert out.dtype == np.float64
+    assert_allclose(out, ((X32.astype(np.float64) - mean) ** 2).sum(axis=1), rtol=1e-12)
+
+
+def test_squared_length_of_a_row_at_the_mean_is_not_negative():
+    mean = np.array([1e8, -3e7, 1.0])
+    X = sp.csr_array(np.vstack([mean, mean + 1e-8]))
+    assert (squared_lengths(X, mean, 1.0) >= 0).all()
