@@ -1,1 +1,7 @@
-"""Displays of fitted models."""
+"""Displays of fitted models, as in scikit-learn; matplotlib is imported only when one is drawn."""
+
+from gnomon.plotting.convergence import ConvergenceDisplay
+from gnomon.plotting.loadings import LoadingsDisplay
+from gnomon.plotting.projection import ProjectionDisplay
+
+__all__ = ["ConvergenceDisplay", "LoadingsDisplay", "ProjectionDisplay"]

@@ -1,6 +1,7 @@
 """Which rows a fitted model saw labelled, read from its public attributes."""
 
 from numbers import Real
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -69,6 +70,21 @@ def labelled_rows(estimator, y, n_samples):
     if estimator.target_kind_ == "classes":
         return class_codes(estimator, y) >= 0
     return np.isfinite(real_targets(y)).any(axis=1)
+
+
+def plain_targets(y):
+    """Read targets that no model was fitted to: floats are real, anything else is classes, -1 is unlabelled.
+
+    Examples
+    --------
+    >>> plain_targets(["b", None, "a"]).classes_.tolist()
+    ['a', 'b']
+    """
+    values = np.asarray(y)
+    if values.dtype.kind == "f" or values.ndim == 2:
+        return SimpleNamespace(target_kind_="real")
+    known = {value for value in values.astype(object).tolist() if not _is_missing(value)}
+    return SimpleNamespace(target_kind_="classes", classes_=np.array(sorted(known), dtype=object))
 
 
 def _is_missing(value):

@@ -1,0 +1,137 @@
+"""The look of a report: one HTML page that needs nothing from outside. Every text is escaped here."""
+
+import base64
+import warnings
+from html import escape
+from io import BytesIO
+
+STYLE = """
+:root { --ink: #17202a; --soft: #55606d; --line: #d9dee4; --tint: #f4f6f8; --blue: #0072b2; --orange: #d55e00; }
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; }
+body { margin: 0; background: #fff; color: var(--ink);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+main { max-width: 60rem; margin: 0 auto; padding: 2.5rem 1.25rem 3rem; }
+h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .6rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.25rem; margin: 2.6rem 0 .7rem; padding-bottom: .3rem; border-bottom: 1px solid var(--line); }
+h3 { font-size: 1rem; margin: 0 0 .5rem; }
+p { margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; }
+.lead { font-size: 1.1rem; }
+.soft { color: var(--soft); font-size: .92rem; }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .75rem;
+  margin: 1.4rem 0; padding: 0; }
+.facts div { background: var(--tint); border-radius: .4rem; padding: .7rem .9rem; }
+.facts dt { color: var(--soft); font-size: .85rem; }
+.facts dd { margin: 0; font-size: 1.35rem; font-weight: 600; font-variant-numeric: tabular-nums; }
+.verdict { border-left: 4px solid var(--blue); background: var(--tint); padding: .7rem 1rem; margin: 1.2rem 0;
+  max-width: none; border-radius: 0 .4rem .4rem 0; }
+figure { margin: 1rem 0; }
+figure img { max-width: 100%; height: auto; display: block; }
+figcaption { color: var(--soft); font-size: .92rem; max-width: 46rem; margin-top: .4rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; margin: .8rem 0; font-size: .92rem; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: .32rem 1.4rem .32rem 0; border-bottom: 1px solid var(--line);
+  vertical-align: top; overflow-wrap: break-word; max-width: 24rem; }
+th { color: var(--soft); font-weight: 600; }
+td.n, th.n { text-align: right; }
+td.n { white-space: nowrap; }
+tr.ours td { font-weight: 600; }
+tr.wrong td { color: #a33b00; }
+.panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); gap: 2rem; }
+.bars { display: grid; grid-template-columns: minmax(6rem, auto) minmax(5rem, 1fr) auto; gap: .2rem .6rem;
+  align-items: center; font-size: .88rem; }
+.bars > span:nth-child(3n+1) { overflow-wrap: anywhere; }
+.bars > span:nth-child(3n) { text-align: right; font-variant-numeric: tabular-nums; }
+.bar { position: relative; height: .85rem;
+  background: linear-gradient(var(--line), var(--line)) 50% 0 / 1px 100% no-repeat; }
+.bar i { position: absolute; top: 0; bottom: 0; }
+.bar .up { left: 50%; background: var(--blue); } .bar .down { right: 50%; background: var(--orange); }
+footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line); color: var(--soft);
+  font-size: .85rem; }
+@media (max-width: 34rem) { main { padding-top: 1.5rem; } h1 { font-size: 1.5rem; } }
+@media print { body { font-size: 11pt; } main { max-width: none; padding: 0; } h2 { break-after: avoid; }
+  figure, tr, .verdict, .facts, .panel { break-inside: avoid; } .wide { overflow: visible; }
+  * { -webkit-print-color-adjust: exact; print-color-adjust: exact; } }
+"""
+
+# The policy makes a browser refuse any request or script, should one ever slip in.
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+<style>{style}</style>
+</head>
+<body>
+<main>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def page(title, parts):
+    """Return the page that holds the given parts, each HTML already."""
+    return PAGE.format(title=escape(title), style=STYLE, body="\n".join(part for part in parts if part))
+
+
+def tag(name, text, kind=""):
+    """Return an element around a text."""
+    mark = f' class="{kind}"' if kind else ""
+    return f"<{name}{mark}>{escape(str(text))}</{name}>"
+
+
+def facts(pairs):
+    """Return tiles of (name, value)."""
+    tiles = "".join(f"<div>{tag('dt', name)}{tag('dd', value)}</div>" for name, value in pairs)
+    return f'<dl class="facts">{tiles}</dl>'
+
+
+def table(header, rows, *, numeric=(), kinds=None):
+    """Return a table of texts; `numeric` columns are set to the right, `kinds` are classes of rows."""
+
+    def line(cells, cell_name, kind=""):
+        cells = [tag(cell_name, cell, "n" if j in numeric else "") for j, cell in enumerate(cells)]
+        return (f'<tr class="{kind}">' if kind else "<tr>") + "".join(cells) + "</tr>"
+
+    kinds = kinds or [""] * len(rows)
+    body = "\n".join(line(row, "td", kind) for row, kind in zip(rows, kinds))
+    head = f"<thead>{line(header, 'th')}</thead>" if header else ""
+    return f'<div class="wide"><table>{head}<tbody>\n{body}\n</tbody></table></div>'
+
+
+def bars(title, names, values, largest):
+    """Return signed horizontal bars on the scale of `largest`."""
+    cells = []
+    for name, value in zip(names, values):
+        side, width = ("up" if value >= 0 else "down"), 50 * min(abs(value) / largest, 1.0)
+        bar = f'<span class="bar"><i class="{side}" style="width:{width:.2f}%"></i></span>'
+        cells.append(f"{tag('span', name)}{bar}{tag('span', number(value, 3))}")
+    return f'<div class="panel">{tag("h3", title)}<div class="bars">{"".join(cells)}</div></div>'
+
+
+def figure(drawn, description, caption):
+    """Return a matplotlib figure as an inline picture with its caption."""
+    from matplotlib import rc_context
+
+    file = BytesIO()
+    with rc_context({"svg.hashsalt": "gnomon"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # a name in a script that the font lacks
+        drawn.savefig(file, format="svg", dpi=170, metadata={"Date": None, "Creator": None})
+    data = base64.b64encode(file.getvalue()).decode("ascii")
+    picture = f'<img alt="{escape(description)}" src="data:image/svg+xml;base64,{data}">'
+    return f"<figure>{picture}{tag('figcaption', caption)}</figure>"
+
+
+def number(value, digits=4):
+    """Return a float as short text of so many digits."""
+    return f"{value:#.{digits}g}".rstrip(".").replace("-", "\u2212")
+
+
+def count(n, thing, things=None):
+    """Return "1 row" or "1,234 rows"."""
+    return f"{n:,} {thing if n == 1 else things or thing + 's'}"

@@ -1,0 +1,298 @@
+"""One self-contained HTML page about a fitted model: what it is, what it shows, how it compares, what it predicts."""
+
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from gnomon.export import _report_page as html
+from gnomon.export.model_file import atomic_path
+from gnomon.plotting import ConvergenceDisplay, LoadingsDisplay, ProjectionDisplay
+from gnomon.selection import Comparison
+from gnomon.selection.labels import class_codes, labelled_rows, real_targets
+
+N_PREDICTIONS = 50
+N_LOADINGS = 15
+PACKAGES = ("gnomon", "numpy", "scipy", "scikit-learn")
+
+
+def write_report(
+    path,
+    *,
+    estimator,
+    X,
+    y=None,
+    y_true=None,
+    row_ids=None,
+    feature_names=None,
+    target_names=None,
+    comparison=None,
+    title=None,
+    settings=None,
+):
+    """Write a report of a fitted model as one HTML file that opens without a network.
+
+    The file appears complete or not at all.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File to write; replaced if it exists.
+    estimator : fitted gnomon model
+        The model.
+    X, y : array-like
+        The rows it was fitted to and their targets, as given to `fit`; `y` may be None.
+    y_true : array-like like `y`, default=None
+        Hidden truth to put beside the predictions.
+    row_ids : sequence of length n_samples, default=None
+        Names of the rows; None counts from 0.
+    feature_names : sequence of length n_features, default=None
+        None takes the model's `feature_names_in_`, or x0, x1, ...
+    target_names : str or sequence of str, default=None
+        Name of the target, or of each real output.
+    comparison : Comparison or dict, default=None
+        Result of `gnomon.selection.compare`, or its `to_dict()`.
+    title : str, default=None
+        Heading; None says which model it is.
+    settings : dict, default=None
+        Further settings to list, such as those of a command line.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from gnomon import SPPCA
+    >>> from gnomon.export import write_report
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = write_report(f"{folder}/report.html", estimator=SPPCA(2).fit(X, y), X=X, y=y)
+    ...     file.read_text(encoding="utf-8")[:15]
+    '<!DOCTYPE html>'
+    """
+    if isinstance(comparison, dict):
+        comparison = Comparison.from_dict(comparison)
+    names = _target_names(target_names, estimator)
+    title = title or f"{type(estimator).__name__} in {_components(estimator)}"
+    parts = [
+        html.tag("h1", title),
+        html.tag("p", _what_was_fitted(estimator, names), "lead"),
+        _facts(estimator),
+        html.tag("p", comparison.verdict, "verdict") if comparison else "",
+        _projection(estimator, X, y, names),
+        _comparison(comparison) if comparison else "",
+        _loadings(estimator, feature_names),
+        _predictions(estimator, X, y, y_true, row_ids, names),
+        _fit(estimator, names),
+        _settings(estimator, settings or {}),
+    ]
+    text = html.page(title, parts)
+    with atomic_path(path) as temporary:
+        Path(temporary).write_text(text, encoding="utf-8")
+    return Path(path)
+
+
+def _target_names(given, estimator):
+    if given is None:
+        n = len(estimator.y_mean_) if estimator.target_kind_ == "real" else 1
+        return ["y"] if n == 1 else [f"y{j}" for j in range(n)]
+    return [given] if isinstance(given, str) else [str(name) for name in given]
+
+
+def _components(estimator):
+    return html.count(len(estimator.components_), "component")
+
+
+def _what_was_fitted(estimator, names):
+    model, n = type(estimator).__name__, estimator.n_samples_
+    size = f"{html.count(n, 'row')} of {html.count(estimator.n_features_in_, 'column')}"
+    start = f"{model} with {_components(estimator)} was fitted to {size}"
+    if estimator.target_kind_ == "none":
+        return f"{start}, without labels."
+    labelled = estimator.n_labelled_
+    if estimator.target_kind_ == "classes":
+        label = f"a label of one of {html.count(len(estimator.classes_), 'class', 'classes')}"
+    else:
+        shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+        label = f"a value of {shown}"
+    who = "all of them" if labelled == n else f"{labelled:,} of them"
+    rest = "" if labelled == n else f" The other {html.count(n - labelled, 'row')} took part without one."
+    return f"{start}; {who} with {label}.{rest}"
+
+
+def _facts(estimator):
+    pairs = [
+        ("rows", f"{estimator.n_samples_:,}"),
+        ("labelled", f"{estimator.n_labelled_:,}"),
+        ("columns", f"{estimator.n_features_in_:,}"),
+        ("components", len(estimator.components_)),
+    ]
+    if estimator.target_kind_ == "classes":
+        pairs.append(("classes", len(estimator.classes_)))
+    return html.facts(pairs)
+
+
+def _projection(estimator, X, y, names):
+    from matplotlib.figure import Figure
+
+    drawn = Figure(figsize=(7.6, 5.0), layout="constrained")
+    display = ProjectionDisplay.from_estimator(estimator, X, y, target_name=names[0], ax=drawn.subplots())
+    n_labelled, n = int(display.labelled.sum()), len(display.labelled)
+    caption = "Each point is a row at its posterior mean. "
+    if 0 < n_labelled < n:
+        caption += "Solid points with an edge are labelled; faint ones are not"
+        guessed = np.isfinite(display.values).all()
+        caption += " and have the colour of their prediction. " if guessed else ". "
+    caption += "Outlines hold 95 % of the posterior of a row: how far it may lie from where it is drawn."
+    description = f"Scatter plot of {n} rows, {n_labelled} of them labelled"
+    return html.tag("h2", "Projection") + html.figure(drawn, description, caption)
+
+
+def _comparison(comparison):
+    header, body = comparison.cells()
+    numeric = range(1, len(header))
+    notes = [f"{row['method']} does not apply: {row['note']}." for row in comparison.rows if row["note"]]
+    better = "lower" if comparison.metric == "error" else "higher"
+    how = f"{comparison.protocol} A {better} {header[2].split(' of ')[0]} is better; ± is one standard error."
+    table = html.table(header, body, numeric=numeric)
+    said = "".join(html.tag("p", text, "soft") for text in [*notes, how])
+    return html.tag("h2", "Comparison") + table + said
+
+
+def _predictions(estimator, X, y, y_true, row_ids, names):
+    """Return the predictions of unlabelled rows, most uncertain first."""
+    rows = np.flatnonzero(~labelled_rows(estimator, y, estimator.n_samples_))
+    if estimator.target_kind_ == "none" or not estimator.n_labelled_ or not len(rows):
+        return ""
+    find = _class_predictions if estimator.target_kind_ == "classes" else _real_predictions
+    header, numeric, cells, doubt, wrong, more = find(estimator, X, y_true, rows, names)
+    order = np.argsort(-doubt, kind="stable")[:N_PREDICTIONS]
+    ids = range(estimator.n_samples_) if row_ids is None else row_ids
+    ids = list(ids)
+    body = [[ids[rows[i]], *cells(i)] for i in order]
+    kinds = ["wrong" if wrong[i] else "" for i in order]
+    said = f"{html.count(len(rows), 'row')} had no label.{more}"
+    if len(order) < len(rows):
+        which = f"first {len(order)}" if np.ptp(doubt) < 1e-9 else f"{len(order)} most uncertain"
+        said += f" The {which} are shown."
+    return (
+        html.tag("h2", "Predictions for the unlabelled rows")
+        + html.tag("p", said)
+        + html.table(["row", *header], body, numeric=numeric, kinds=kinds)
+    )
+
+
+def _class_predictions(estimator, X, y_true, rows, names):
+    proba = np.asarray(estimator.predict_proba(X))[rows]
+    ranked = np.argsort(-proba, axis=1, kind="stable")
+    classes = estimator.classes_
+    header = [names[0], "probability"]
+    if len(classes) > 1:
+        header += ["next", "its probability"]
+    wrong, score = np.zeros(len(rows), dtype=bool), ""
+    if y_true is not None:
+        header.append("truth")
+        truth = np.asarray(y_true, dtype=object).ravel()[rows]
+        wrong = class_codes(estimator, truth) != ranked[:, 0]
+        score = f" {100 * (1 - wrong.mean()):.1f} % of the predictions agree with the hidden truth."
+
+    def cells(i):
+        best = [classes[ranked[i, 0]], f"{proba[i, ranked[i, 0]]:.3f}"]
+        if len(classes) > 1:
+            best += [classes[ranked[i, 1]], f"{proba[i, ranked[i, 1]]:.3f}"]
+        return best if y_true is None else [*best, truth[i]]
+
+    return header, (2, 4), cells, 1 - proba.max(axis=1), wrong, score
+
+
+def _real_predictions(estimator, X, y_true, rows, names):
+    mean, std = (real_targets(values)[rows] for values in estimator.predict(X, return_std=True))
+    header = [text for name in names for text in (name, "± std")]
+    truth = None if y_true is None else real_targets(y_true)[rows]
+    score = ""
+    if truth is not None:
+        header += [f"true {name}" for name in names]
+        inside = np.abs(truth - mean) <= 1.959964 * std
+        share = inside[np.isfinite(truth)].mean()
+        score = f" {100 * share:.1f} % of the hidden values lie in the 95 % interval of their prediction."
+
+    def cells(i):
+        found = [html.number(value) for pair in zip(mean[i], std[i]) for value in pair]
+        return found if truth is None else [*found, *(html.number(value) for value in truth[i])]
+
+    doubt, wrong = (std / std.max(axis=0)).sum(axis=1), np.zeros(len(rows), dtype=bool)
+    if np.ptp(doubt) < 1e-9:
+        score += " The model gives every row the same standard deviation."
+    return header, range(1, len(header) + 1), cells, doubt, wrong, score
+
+
+def _loadings(estimator, feature_names):
+    k, p = estimator.components_.shape
+    if feature_names is None:
+        feature_names = getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(p)])
+    display = LoadingsDisplay(
+        loadings=estimator.components_[:4], feature_names=list(feature_names), dims=range(min(k, 4))
+    )
+    largest = np.abs(display.loadings).max() or 1.0
+    panels = []
+    for row in range(len(display.loadings)):
+        top = display.top(row, N_LOADINGS)
+        panels.append(
+            html.bars(
+                f"Component {row + 1}",
+                [display.feature_names[j] for j in top],
+                display.loadings[row, top],
+                largest,
+            )
+        )
+    said = "Change of each column per unit of a component, in the units of the data."
+    if p > N_LOADINGS:
+        said += f" The {N_LOADINGS} largest of each component are shown."
+    if k > len(panels):
+        said += f" The first {len(panels)} of {k} components are shown."
+    return html.tag("h2", "Loadings") + html.tag("p", said) + f'<div class="panels">{"".join(panels)}</div>'
+
+
+def _fit(estimator, names):
+    from matplotlib.figure import Figure
+
+    drawn = Figure(figsize=(6.4, 3.2), layout="constrained")
+    ConvergenceDisplay.from_estimator(estimator, ax=drawn.subplots())
+    signal = float((np.asarray(estimator.components_, dtype=float) ** 2).sum())
+    noise = float(estimator.noise_variance_) * estimator.n_features_in_
+    rows = [
+        ("solver", estimator.solver_),
+        ("converged", "yes" if estimator.converged_ else "no"),
+        ("iterations", estimator.n_iter_),
+        ("passes over the data", html.number(estimator.n_passes_)),
+        ("log-likelihood of the training rows", f"{html.number(estimator.log_likelihood_)} nats"),
+        ("noise variance of a column", html.number(estimator.noise_variance_)),
+        ("share of the columns' variance in the components", f"{100 * signal / (signal + noise):.1f} %"),
+    ]
+    if estimator.target_kind_ == "real":
+        for name, variance in zip(names, np.broadcast_to(estimator.y_noise_variance_, len(names))):
+            rows.append((f"noise variance of {name}", html.number(float(variance))))
+    elif estimator.target_kind_ == "classes" and estimator.n_labelled_:
+        rows.append(("noise variance of the class codes", html.number(float(estimator.y_noise_variance_))))
+    rows += [("held at its floor", name) for name in getattr(estimator, "noise_floors_", ())]
+    caption = "Log-likelihood after each iteration, in nats (natural-log units)."
+    picture = html.figure(drawn, "Line plot of the log-likelihood by iteration", caption)
+    return html.tag("h2", "Fit") + html.table([], rows) + picture
+
+
+def _settings(estimator, settings):
+    rows = [(name, _setting(value)) for name, value in settings.items()]
+    rows += [(f"{type(estimator).__name__}.{name}", _setting(v)) for name, v in estimator.get_params().items()]
+    rows += [("Python", platform.python_version())] + [(name, version(name)) for name in PACKAGES]
+    written = f"Written by gnomon {version('gnomon')} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
+    return html.tag("h2", "Settings and versions") + html.table([], rows) + html.tag("footer", written)
+
+
+def _setting(value):
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value

@@ -1,0 +1,62 @@
+"""Colours, markers and axes shared by the displays."""
+
+import numpy as np
+
+# Okabe and Ito's colours, told apart with any common colour vision; their yellow is too pale on white.
+CLASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+VALUE_MAP = "viridis"
+NEUTRAL = "#4c5866"
+POSITIVE, NEGATIVE = "#0072B2", "#D55E00"
+
+
+def class_style(code):
+    """Return the colour and marker of a class: 49 classes differ, by colour first."""
+    n = len(CLASS_COLOURS)
+    return CLASS_COLOURS[code % n], CLASS_MARKERS[code // n % len(CLASS_MARKERS)]
+
+
+def figure_and_axes(ax, **figure):
+    """Return the figure and axes to draw in, new ones unless `ax` is given."""
+    if ax is not None:
+        return ax.figure, ax
+    return pyplot().subplots(layout="constrained", **figure)
+
+
+def pyplot():
+    """Import matplotlib.pyplot, or say how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("Plots need matplotlib: pip install 'gnomon[plot]'.") from None
+    return plt
+
+
+def literal(texts):
+    """Show the user's own names as they are: a dollar sign starts no formula."""
+    for text in texts:
+        text.set_parse_math(False)
+
+
+def plain_axes(ax):
+    """Leave out what carries no data."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(length=3, color=NEUTRAL)
+
+
+def spread(points, n_wanted):
+    """Return indices of up to `n_wanted` points that lie far apart, each farthest from those before it.
+
+    Examples
+    --------
+    >>> spread(np.array([[0.0], [0.1], [9.0], [5.0]]), 3).tolist()
+    [2, 0, 3]
+    """
+    if len(points) <= n_wanted:
+        return np.arange(len(points))
+    chosen = [int(((points - points.mean(axis=0)) ** 2).sum(axis=1).argmax())]
+    gap = ((points - points[chosen[0]]) ** 2).sum(axis=1)
+    while len(chosen) < n_wanted:
+        chosen.append(int(gap.argmax()))
+        gap = np.minimum(gap, ((points - points[chosen[-1]]) ** 2).sum(axis=1))
+    return np.array(chosen)

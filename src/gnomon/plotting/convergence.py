@@ -1,0 +1,81 @@
+"""The objective, iteration by iteration."""
+
+import numpy as np
+
+from gnomon.plotting._style import POSITIVE, figure_and_axes, plain_axes
+
+
+class ConvergenceDisplay:
+    """The path of the log-likelihood in nats.
+
+    Made by `from_estimator`.
+
+    Parameters
+    ----------
+    path : ndarray of shape (n_iter,)
+        Log-likelihood after each iteration, in nats.
+    title : str
+        How the path was made.
+
+    Attributes
+    ----------
+    figure_, ax_ : Figure, Axes
+        Set by `plot`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gnomon import SPPCA
+    >>> from gnomon.plotting import ConvergenceDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ConvergenceDisplay.from_estimator(SPPCA(2).fit(X, y)).ax_.get_ylabel()
+    'log-likelihood in nats'
+    """
+
+    def __init__(self, *, path, title=""):
+        self.path = path
+        self.title = title
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None):
+        """Draw the path of a fitted model.
+
+        Parameters
+        ----------
+        estimator : fitted gnomon model
+            With `objective_path_`, `solver_`, `converged_` and `n_passes_`.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+        """
+        state = "converged" if estimator.converged_ else "not converged"
+        title = f'solver "{estimator.solver_}", {state}, {estimator.n_passes_:.3g} passes over the data'
+        return cls(path=np.asarray(estimator.objective_path_, dtype=float), title=title).plot(ax=ax)
+
+    def plot(self, ax=None):
+        """Draw the path.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            This display.
+        """
+        self.figure_, self.ax_ = figure_and_axes(ax, figsize=(5.6, 3.2))
+        steps = np.arange(1, len(self.path) + 1)
+        self.ax_.plot(steps, self.path, color=POSITIVE, lw=1.4, marker="o", ms=3 if len(steps) < 80 else 0)
+        self.ax_.xaxis.get_major_locator().set_params(integer=True)
+        if np.ptp(self.path) < 1:  # less than a nat is no visible climb
+            self.ax_.set_ylim(self.path.mean() - 1, self.path.mean() + 1)
+        self.ax_.ticklabel_format(axis="y", useOffset=False)
+        self.ax_.set(xlabel="iteration", ylabel="log-likelihood in nats")
+        self.ax_.set_title(self.title, fontsize="small")
+        plain_axes(self.ax_)
+        return self

@@ -1,0 +1,132 @@
+"""The features that make up each component."""
+
+import numpy as np
+
+from gnomon.plotting._style import NEGATIVE, POSITIVE, literal, plain_axes, pyplot
+
+
+class LoadingsDisplay:
+    """Bars of the largest loadings of each component, by feature name.
+
+    Made by `from_estimator`.
+
+    Parameters
+    ----------
+    loadings : ndarray of shape (k, p)
+        Rows of `components_`, in units of X per unit of the latent variable.
+    feature_names : sequence of str
+        Names of the p features.
+    dims : sequence of int
+        Which components the rows are, counted from 0.
+
+    Attributes
+    ----------
+    figure_ : Figure
+    ax_ : ndarray of Axes
+        One a component; set by `plot`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gnomon import SPPCA
+    >>> from gnomon.plotting import LoadingsDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LoadingsDisplay.from_estimator(SPPCA(2).fit(X, y), n_top=3).ax_.shape
+    (2,)
+    """
+
+    def __init__(self, *, loadings, feature_names, dims):
+        self.loadings = loadings
+        self.feature_names = feature_names
+        self.dims = dims
+
+    @classmethod
+    def from_estimator(cls, estimator, *, n_top=15, dims=None, feature_names=None, ax=None):
+        """Draw the loadings of a fitted model.
+
+        Parameters
+        ----------
+        estimator : fitted gnomon model
+            With `components_`.
+        n_top : int, default=15
+            Features shown a component, largest in size first.
+        dims : sequence of int, default=None
+            Components to draw, counted from 0; None takes the first three.
+        feature_names : sequence of str, default=None
+            None takes `feature_names_in_`, or x0, x1, ...
+        ax : Axes or sequence of Axes, default=None
+            One a component; None makes a figure.
+
+        Returns
+        -------
+        LoadingsDisplay
+        """
+        k, p = estimator.components_.shape
+        dims = list(range(min(k, 3))) if dims is None else [int(d) for d in dims]
+        if not dims or not all(0 <= d < k for d in dims):
+            raise ValueError(f"dims={dims!r} must be components counted from 0, below {k}.")
+        if feature_names is None:
+            feature_names = getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(p)])
+        if len(feature_names) != p:
+            raise ValueError(f"feature_names has {len(feature_names)} names; the model has {p} features.")
+        names = [str(name) for name in feature_names]
+        display = cls(loadings=estimator.components_[dims], feature_names=names, dims=dims)
+        return display.plot(ax=ax, n_top=n_top)
+
+    def top(self, row, n_top=15):
+        """Return which features have the largest loadings, largest in size first.
+
+        Parameters
+        ----------
+        row : int
+            Row of `loadings`.
+        n_top : int, default=15
+            How many at most.
+
+        Returns
+        -------
+        ndarray of int
+        """
+        return np.argsort(-np.abs(self.loadings[row]), kind="stable")[:n_top]
+
+    def plot(self, ax=None, *, n_top=15):
+        """Draw the bars.
+
+        Parameters
+        ----------
+        ax : Axes or sequence of Axes, default=None
+            One a component; None makes a figure.
+        n_top : int, default=15
+            Features shown a component.
+
+        Returns
+        -------
+        LoadingsDisplay
+            This display.
+        """
+        if ax is None:
+            shown = min(n_top, self.loadings.shape[1])
+            size = (0.6 + 3.6 * len(self.dims), 1.1 + 0.25 * shown)
+            ax = pyplot().subplots(1, len(self.dims), figsize=size, squeeze=False, layout="constrained")[1][0]
+        self.ax_ = np.atleast_1d(ax)
+        if len(self.ax_) != len(self.dims):
+            raise ValueError(f"ax has {len(self.ax_)} axes; {len(self.dims)} components need one each.")
+        self.figure_ = self.ax_[0].figure
+        for row, panel in enumerate(self.ax_):
+            self._draw(panel, row, n_top)
+        return self
+
+    def _draw(self, panel, row, n_top):
+        order = self.top(row, n_top)[::-1]  # barh fills from below
+        sizes = self.loadings[row, order]
+        panel.barh(range(len(order)), sizes, color=np.where(sizes >= 0, POSITIVE, NEGATIVE), height=0.72)
+        panel.set_yticks(range(len(order)), [_shorten(self.feature_names[j]) for j in order])
+        literal(panel.get_yticklabels())
+        panel.axvline(0, color="black", lw=0.8)
+        panel.set_title(f"component {self.dims[row] + 1}", fontsize="medium")
+        panel.set_xlabel("loading")
+        plain_axes(panel)
+
+
+def _shorten(name, width=28):
+    return name if len(name) <= width else f"{name[: width - 1]}…"

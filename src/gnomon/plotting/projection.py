@@ -1,0 +1,281 @@
+"""Scatter plot of a projection with the uncertainty of its rows."""
+
+import numpy as np
+
+from gnomon.plotting._style import (
+    NEUTRAL,
+    VALUE_MAP,
+    class_style,
+    figure_and_axes,
+    literal,
+    plain_axes,
+    spread,
+)
+from gnomon.selection.labels import class_codes, labelled_rows, plain_targets, real_targets
+
+MAX_LEGEND = 14
+RADIUS_95 = {1: 1.959964, 2: 2.447747}  # square roots of the 95 % points of chi-squared
+
+
+class ProjectionDisplay:
+    """Rows in the latent space: labelled ones solid, unlabelled ones faint in the colour of their prediction.
+
+    Made by `from_estimator`. One component is drawn as lanes by class, or against a real target.
+
+    Parameters
+    ----------
+    projection : ndarray of shape (n, 1) or (n, 2)
+        Posterior means in the drawn dimensions.
+    covariance : ndarray of shape (d, d) or (n, d, d)
+        Posterior covariance, shared or row by row.
+    labelled : ndarray of shape (n,)
+        Mask of the labelled rows.
+    values : ndarray of shape (n,)
+        Class code or real target of a labelled row, prediction of an unlabelled one; NaN where there is none.
+    class_names : sequence of str or None
+        Names of the class codes; None when `values` are real.
+    dims : tuple of int
+        Index of each drawn component.
+    target_name : str
+        Name of the real target.
+
+    Attributes
+    ----------
+    figure_, ax_ : Figure, Axes
+        Set by `plot`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from gnomon import SPPCA
+    >>> from gnomon.plotting import ProjectionDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> seen = np.where(np.arange(150) % 10 == 0, y, -1)
+    >>> display = ProjectionDisplay.from_estimator(SPPCA(2).fit(X, seen), X, seen)
+    >>> display.ax_.get_xlabel()
+    'component 1'
+    """
+
+    def __init__(self, *, projection, covariance, labelled, values, class_names=None, dims=(0, 1), target_name="y"):
+        self.projection = projection
+        self.covariance = covariance
+        self.labelled = labelled
+        self.values = values
+        self.class_names = class_names
+        self.dims = dims
+        self.target_name = target_name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X,
+        y=None,
+        *,
+        dims=None,
+        ellipses=True,
+        n_ellipses=12,
+        output=0,
+        target_name="y",
+        class_names=None,
+        ax=None,
+    ):
+        """Project rows with a fitted model and draw them.
+
+        Parameters
+        ----------
+        estimator : fitted gnomon model
+            With `transform(X, return_cov=True)`, `target_kind_`, and `predict` when it was given targets.
+        X : array-like of shape (n, p)
+            Rows to draw.
+        y : array-like, default=None
+            Their labels as in `fit`, unlabelled rows included; None draws all rows as unlabelled. A model
+            without targets is drawn with them too.
+        dims : tuple of one or two int, default=None
+            Components to draw, counted from 0; None takes the first two, or the only one.
+        ellipses : bool, default=True
+            Draw the 95 % region of the posterior of some rows.
+        n_ellipses : int, default=12
+            At most so many: labelled rows before others, far apart before near.
+        output : int, default=0
+            Which of several real targets gives the colour.
+        target_name : str, default="y"
+            Name of the real target.
+        class_names : sequence of str, default=None
+            Names to show for `estimator.classes_`, in that order.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        ProjectionDisplay
+        """
+        Z, cov = estimator.transform(X, return_cov=True)
+        Z, cov = np.asarray(Z), np.asarray(cov)
+        dims = _chosen_dims(dims, Z.shape[1])
+        reader = estimator if estimator.target_kind_ != "none" or y is None else plain_targets(y)
+        labelled = labelled_rows(reader, y, len(Z))
+        values = _values(reader, X, y, labelled, output)
+        if reader.target_kind_ == "classes":
+            class_names = [str(name) for name in (class_names or reader.classes_.tolist())]
+        else:
+            class_names = None
+        display = cls(
+            projection=Z[:, dims],
+            covariance=cov[..., dims, :][..., :, dims],
+            labelled=labelled,
+            values=values,
+            class_names=class_names,
+            dims=dims,
+            target_name=target_name,
+        )
+        return display.plot(ax=ax, ellipses=ellipses, n_ellipses=n_ellipses)
+
+    def plot(self, ax=None, *, ellipses=True, n_ellipses=12):
+        """Draw the rows.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        ellipses : bool, default=True
+            Draw the 95 % region of the posterior of some rows.
+        n_ellipses : int, default=12
+            At most so many.
+
+        Returns
+        -------
+        ProjectionDisplay
+            This display.
+        """
+        self.figure_, self.ax_ = figure_and_axes(ax, figsize=(7.2, 5.2))
+        points = self._points()
+        self._draw_points(points)
+        if ellipses and n_ellipses:
+            self._draw_regions(points, n_ellipses)
+        self._name_axes()
+        handles = self._legend_handles(ellipses and n_ellipses)
+        if handles:
+            beside = self.class_names is not None and len(self.dims) == 2
+            where = {"loc": "outside right upper"} if beside else {"loc": "outside lower center", "ncols": 3}
+            literal(self.figure_.legend(handles=handles, frameon=False, fontsize="small", **where).get_texts())
+        plain_axes(self.ax_)
+        return self
+
+    def _points(self):
+        """Return positions on the plane; one component gets a second axis from the target."""
+        if len(self.dims) == 2:
+            return self.projection
+        if self.class_names is None and np.isfinite(self.values).any():
+            return np.column_stack([self.projection, self.values])
+        lane = np.where(np.isfinite(self.values), self.values, 0)
+        shift = 0.6 * (np.arange(len(lane)) * 0.618034 % 1 - 0.5)  # golden-ratio steps fill a lane evenly
+        return np.column_stack([self.projection, lane + shift])
+
+    def _draw_points(self, points):
+        rasterized = {"rasterized": len(points) > 2000}
+        faint = {"s": 18, "alpha": float(np.clip(300 / len(points), 0.15, 0.5)), "linewidths": 0} | rasterized
+        solid = {"s": 44, "linewidths": 0.8, "edgecolors": "black", "zorder": 3} | rasterized
+        known = np.isfinite(self.values)
+        self.ax_.scatter(*points[~known].T, color=NEUTRAL, **faint)
+        for mask, look in ((~self.labelled & known, faint), (self.labelled, solid)):
+            if self.class_names is None:
+                colours = {"c": self.values[mask], "cmap": VALUE_MAP, "norm": self._norm()}
+                shown = self.ax_.scatter(*points[mask].T, **colours, **look)
+                continue
+            for code in np.unique(self.values[mask]).astype(int):
+                rows = mask & (self.values == code)
+                colour, marker = class_style(code)
+                self.ax_.scatter(*points[rows].T, color=colour, marker=marker, **look)
+        if self.class_names is None and known.any() and len(self.dims) == 2:
+            shown.set_alpha(None)  # the bar would be as faint as the points
+            bar = self.figure_.colorbar(shown, ax=self.ax_, label=self.target_name, fraction=0.04)
+            literal([bar.ax.yaxis.label])
+
+    def _norm(self):
+        from matplotlib.colors import Normalize
+
+        known = self.values[np.isfinite(self.values)]
+        return Normalize(known.min(), known.max()) if len(known) else Normalize()
+
+    def _draw_regions(self, points, n_wanted):
+        """Draw the 95 % region of some rows: an ellipse, or a bar for one component."""
+        rows = np.flatnonzero(self.labelled) if self.labelled.any() else np.arange(len(points))
+        rows = rows[spread(points[rows], n_wanted)]
+        for row in rows:
+            colour = self._colour(row)
+            cov = self.covariance if self.covariance.ndim == 2 else self.covariance[row]
+            if len(self.dims) == 1:
+                half = RADIUS_95[1] * np.sqrt(cov[0, 0])
+                self.ax_.errorbar(*points[row], xerr=half, color=colour, alpha=0.5, lw=0.9, zorder=2)
+            else:
+                self.ax_.add_patch(_ellipse(points[row], cov, colour))
+        self.ax_.autoscale_view()
+
+    def _colour(self, row):
+        if self.class_names is None or not np.isfinite(self.values[row]):
+            return NEUTRAL
+        return class_style(int(self.values[row]))[0]
+
+    def _name_axes(self):
+        self.ax_.set_xlabel(f"component {self.dims[0] + 1}")
+        if len(self.dims) == 2:
+            self.ax_.set_ylabel(f"component {self.dims[1] + 1}")
+        elif self.class_names is not None:
+            self.ax_.set_yticks(range(len(self.class_names)), self.class_names)
+            literal(self.ax_.get_yticklabels())
+        elif np.isfinite(self.values).any():
+            literal([self.ax_.set_ylabel(self.target_name)])
+        else:
+            self.ax_.set_yticks([])
+
+    def _legend_handles(self, regions):
+        from matplotlib.lines import Line2D
+
+        def dot(label, colour, marker="o", **look):
+            return Line2D([], [], ls="", color=colour, marker=marker, label=label, **look)
+
+        handles = []
+        if self.class_names is not None and len(self.dims) == 2 and len(self.class_names) <= MAX_LEGEND:
+            handles = [dot(name, *class_style(code)) for code, name in enumerate(self.class_names)]
+        if self.labelled.any() and not self.labelled.all():
+            handles.append(dot("labelled", NEUTRAL, markeredgecolor="black", ms=7))
+            predicted = np.isfinite(self.values[~self.labelled]).any()
+            name = "unlabelled (prediction)" if predicted else "unlabelled"
+            handles.append(dot(name, NEUTRAL, alpha=0.5, ms=4.5, mew=0))
+        if regions:
+            handles.append(Line2D([], [], color=NEUTRAL, lw=0.9, label="95 % region of a row"))
+        return handles
+
+
+def _chosen_dims(dims, k):
+    chosen = list(range(min(k, 2))) if dims is None else [int(d) for d in dims]
+    if len(chosen) not in (1, 2) or not all(0 <= d < k for d in chosen):
+        raise ValueError(f"dims={dims!r} must be one or two components counted from 0, below {k}.")
+    return chosen
+
+
+def _values(reader, X, y, labelled, output):
+    """Return class codes or one real target: given where labelled, predicted elsewhere if the reader can."""
+    missing = np.full(len(labelled), np.nan)
+    if reader.target_kind_ == "none":
+        return missing
+    predicted = reader.predict(X) if hasattr(reader, "predict") else None
+    if reader.target_kind_ == "classes":
+        given = missing if y is None else class_codes(reader, y)
+        values = missing if predicted is None else class_codes(reader, predicted)
+    else:
+        given = missing if y is None else real_targets(y)[:, output]
+        values = missing if predicted is None else real_targets(predicted)[:, output]
+        labelled &= np.isfinite(given)
+    return np.where(labelled, given, values)
+
+
+def _ellipse(centre, cov, colour):
+    from matplotlib.patches import Ellipse
+
+    variances, axes = np.linalg.eigh(cov)
+    width, height = 2 * RADIUS_95[2] * np.sqrt(variances[::-1].clip(0))
+    angle = np.degrees(np.arctan2(axes[1, 1], axes[0, 1]))
+    return Ellipse(centre, width, height, angle=angle, fc=(colour, 0.05), ec=(colour, 0.75), lw=0.9, zorder=2)
