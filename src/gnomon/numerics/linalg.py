@@ -28,24 +28,31 @@ def top_eigh(S: Array, k: int) -> tuple[Array, Array]:
     return values[::-1], vectors[:, ::-1]
 
 
-def orthonormal_columns(D: Array, B: Array | None = None, *, drop: float = 1e-10) -> Array:
+def orthonormal_columns(D: Array, B: Array | None = None, *, drop: float = 1e-7) -> Array:
     """Orthonormal basis of the columns of D, orthogonal to the orthonormal columns of B.
 
-    Directions whose size is below `drop` times the largest are left out, so that rounding noise is never scaled up to
-    unit length. Columns are projected off B twice before and once after the factorisation.
+    Directions whose size is below `drop` (at least 1e-7) times the largest are left out, so that rounding noise is never
+    scaled up to unit length. Works on k x k inner products, twice: the first round may lose half the digits of small
+    directions, the second starts from nearly orthonormal ones and loses none.
     """
-    if D.shape[1] == 0:
-        return D
-    if B is not None:
-        D = D - B @ (B.T @ D)
-        D = D - B @ (B.T @ D)
-    U, size, _ = np.linalg.svd(D, full_matrices=False)
-    Q = U[:, size > max(drop * size[0], np.finfo(float).tiny)] if size[0] > 0 else U[:, :0]
-    if B is not None and Q.shape[1]:
-        Q = Q - B @ (B.T @ Q)
-        lengths = np.linalg.norm(Q, axis=0)
-        Q = np.linalg.qr(Q[:, lengths > 0.5])[0]  # a column that mostly vanishes was inside B up to rounding
+    largest = float(np.abs(D).max(initial=0.0))
+    if largest == 0.0:
+        return D[:, :0]
+    Q = _outside(D / largest, B)
+    for threshold in (max(drop, 1e-7), 0.5, 0.5):  # a unit column that halves when projected again was inside B
+        values, V = top_eigh(symmetrise(Q.T @ Q), Q.shape[1])
+        reference = values[0] if threshold < 0.5 else 1.0
+        kept = values > max(threshold**2 * reference, np.finfo(float).tiny)
+        Q = Q @ (V[:, kept] / np.sqrt(values[kept]))
+        if Q.shape[1] == 0:
+            break
+        if threshold < 0.5:
+            Q = _outside(Q, B)
     return np.asarray(Q)
+
+
+def _outside(D: Array, B: Array | None) -> Array:
+    return D if B is None else D - B @ (B.T @ D)
 
 
 def sign_of_columns(W: Array) -> Array:

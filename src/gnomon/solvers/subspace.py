@@ -38,11 +38,10 @@ def start_block(basis: Basis, k: int, generator: np.random.Generator) -> None:
 
 
 def _residual(basis: Basis, params: Params, sums: LatentSums) -> tuple[Array, float]:
-    cross = basis.latent_cross(params)
-    fitted = basis.vectors @ (params.W_x @ sums.zz + np.outer(params.m_x, sums.z))
-    D = cross - fitted
-    # X'Z is centred by the fitted mean, as in the likelihood equations
-    size = float(np.linalg.norm(cross - basis.vectors @ np.outer(params.m_x, sums.z)))
+    centred = basis.latent_cross(params)
+    centred -= np.outer(basis.vectors @ params.m_x, sums.z)  # about the fitted mean, as in the likelihood equations
+    size = float(np.linalg.norm(centred))
+    D = centred - basis.vectors @ (params.W_x @ sums.zz)
     return D, float(np.linalg.norm(D)) / size if size > 0 else 0.0
 
 
@@ -105,7 +104,7 @@ def maximise_in_basis(
             break
         if basis.size + k > basis.capacity and basis.capacity < len(basis.vectors):
             params = _restart(basis, params, room=max(basis.capacity // 2, 2 * k))
-        Q = orthonormal_columns(D, basis.vectors, drop=max(1e-10, 1e-3 * tol / residual))
+        Q = orthonormal_columns(D, basis.vectors, drop=1e-3 * tol / residual)
         Q = Q[:, : basis.capacity - basis.size]
         if Q.shape[1] == 0:
             status = Status.STALLED
