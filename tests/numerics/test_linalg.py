@@ -1,0 +1,149 @@
+"""Laws of the dense linear algebra."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from gnomon.numerics.linalg import (
+    canonical_rotation,
+    inverse_logdet,
+    orthonormal_columns,
+    sign_of_columns,
+    symmetrise,
+    top_eigh,
+)
+
+
+def orthonormal(rng, p, k):
+    return np.linalg.qr(rng.normal(size=(p, k)))[0]
+
+
+def assert_orthonormal(Q, B=None):
+    assert_allclose(Q.T @ Q, np.eye(Q.shape[1]), atol=1e-13)
+    if B is not None:
+        assert_allclose(B.T @ Q, 0.0, atol=1e-13)
+
+
+def test_symmetrise(rng):
+    S = rng.normal(size=(4, 4))
+    out = symmetrise(S)
+    assert_array_equal(out, out.T)
+    assert_allclose(out, (S + S.T) / 2)
+
+
+def test_inverse_logdet(rng):
+    S = np.cov(rng.normal(size=(6, 30)))
+    inverse, logdet = inverse_logdet(S)
+    assert_allclose(inverse @ S, np.eye(6), atol=1e-11)
+    assert_allclose(logdet, np.linalg.slogdet(S)[1], rtol=1e-12)
+
+
+def test_logdet_of_many_small_variances_is_finite():
+    assert_allclose(inverse_logdet(1e-8 * np.eye(200))[1], 200 * np.log(1e-8), rtol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 3, 6, 9])
+def test_top_eigh(rng, k):
+    S = np.cov(rng.normal(size=(6, 30)))
+    values, vectors = top_eigh(S, k)
+    assert_allclose(values, np.sort(np.linalg.eigvalsh(S))[::-1][:k], rtol=1e-11)
+    assert_orthonormal(vectors)
+    assert_allclose(S @ vectors, vectors * values, atol=1e-11)
+
+
+class TestOrthonormalColumns:
+    def test_spans_the_block_beside_the_basis(self, rng):
+        B, D = orthonormal(rng, 12, 3), rng.normal(size=(12, 4))
+        Q = orthonormal_columns(D, B)
+        assert Q.shape == (12, 4)
+        assert_orthonormal(Q, B)
+        both = np.hstack([B, Q])
+        assert_allclose(both @ (both.T @ D), D, atol=1e-12)
+
+    def test_without_a_basis(self, rng):
+        D = rng.normal(size=(12, 4))
+        Q = orthonormal_columns(D)
+        assert_orthonormal(Q)
+        assert_allclose(Q @ (Q.T @ D), D, atol=1e-12)
+
+    def test_leaves_out_repeated_columns(self, rng):
+        D = rng.normal(size=(12, 2))
+        Q = orthonormal_columns(np.hstack([D, D @ rng.normal(size=(2, 5)), np.zeros((12, 2))]))
+        assert Q.shape == (12, 2)
+        assert_orthonormal(Q)
+
+    def test_leaves_out_near_dependent_columns(self, rng):
+        D = rng.normal(size=(12, 1))
+        near = D + 1e-13 * rng.normal(size=(12, 1))
+        assert orthonormal_columns(np.hstack([D, near])).shape == (12, 1)
+        assert orthonormal_columns(np.hstack([D, near]), drop=1e-15).shape == (12, 2)
+
+    def test_a_block_inside_the_basis_leaves_nothing(self, rng):
+        B = orthonormal(rng, 12, 4)
+        Q = orthonormal_columns(B @ rng.normal(size=(4, 3)), B)
+        assert_orthonormal(Q, B)  # rounding noise may stay, but only orthogonal to the basis
+        assert Q.shape[1] < 3 or np.abs(B.T @ Q).max() < 1e-13
+
+    def test_a_tiny_part_outside_the_basis_is_found_exactly(self, rng):
+        B = orthonormal(rng, 12, 4)
+        outside = orthonormal_columns(rng.normal(size=(12, 1)), B)
+        Q = orthonormal_columns(B @ rng.normal(size=(4, 1)) + 1e-9 * outside, B)
+        assert_orthonormal(Q, B)
+        assert abs(float(Q[:, 0] @ outside[:, 0])) > 1 - 1e-6
+
+    @pytest.mark.parametrize("shape", [(5, 0), (5, 2)])
+    def test_an_empty_or_zero_block_gives_no_column(self, shape):
+        assert orthonormal_columns(np.zeros(shape)).shape == (5, 0)
+        assert orthonormal_columns(np.zeros(shape), np.eye(5)[:, :2]).shape == (5, 0)
+
+    def test_a_full_basis_leaves_no_room(self, rng):
+        assert orthonormal_columns(rng.normal(size=(4, 2)), np.eye(4)).shape == (4, 0)
+
+    @pytest.mark.parametrize("size", [1e-150, 1e150])
+    def test_does_not_depend_on_the_magnitude(self, rng, size):
+        B, D = orthonormal(rng, 9, 2), rng.normal(size=(9, 3))
+        assert_allclose(np.abs(orthonormal_columns(D * size, B)), np.abs(orthonormal_columns(D, B)), atol=1e-12)
+
+    @settings(max_examples=40, deadline=None, derandomize=True)
+    @given(seed=st.integers(0, 10**6), p=st.integers(1, 12), held=st.integers(0, 6), rank=st.integers(0, 4))
+    def test_is_always_orthonormal_and_never_too_wide(self, seed, p, held, rank):
+        rng = np.random.default_rng(seed)
+        B = orthonormal(rng, p, min(held, p))
+        D = rng.normal(size=(p, rank)) @ rng.normal(size=(rank, 5)) * 10.0 ** rng.integers(-12, 3, size=5)
+        Q = orthonormal_columns(D, B)
+        assert Q.shape[1] <= min(rank, p - B.shape[1])
+        assert_orthonormal(Q, B)
+
+
+def test_signs_make_the_largest_entry_positive():
+    W = np.array([[1.0, -2.0, 0.0], [-3.0, 1.0, 0.0]])
+    assert_array_equal(sign_of_columns(W), [-1.0, -1.0, 1.0])
+
+
+def test_signs_of_near_ties_follow_the_first_entry():
+    W = np.array([[1.0], [-1.0 - 1e-9]])
+    assert_array_equal(sign_of_columns(W), [1.0])
+    assert_array_equal(sign_of_columns(W[::-1]), [-1.0])
+
+
+class TestCanonicalRotation:
+    def test_orders_by_explained_variance(self, rng):
+        W = rng.normal(size=(7, 3))
+        R = canonical_rotation(W)
+        assert_orthonormal(R)
+        gram = (W @ R).T @ (W @ R)
+        assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-12)
+        assert (np.diff(np.diag(gram)) < 0).all()
+
+    def test_undoes_any_rotation(self, rng):
+        W, turn = rng.normal(size=(7, 3)), orthonormal(rng, 3, 3)
+        assert_allclose((W @ turn) @ canonical_rotation(W @ turn), W @ canonical_rotation(W), atol=1e-11)
+
+    def test_signs_come_from_the_second_matrix(self, rng):
+        W, V = rng.normal(size=(7, 3)), rng.normal(size=(4, 3))
+        signed = V @ canonical_rotation(W, V)
+        assert (signed[np.abs(signed).argmax(axis=0), np.arange(3)] > 0).all()
+        own = W @ canonical_rotation(W)
+        assert (own[np.abs(own).argmax(axis=0), np.arange(3)] > 0).all()
