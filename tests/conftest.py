@@ -55,9 +55,7 @@ class RealdataCount:
     def pytest_terminal_summary(self, terminalreporter):
         terminalreporter.write_line(f"realdata tests that ran: {self.n_ran}")
         if self.missing:
-            terminalreporter.write_line(
-                "ERROR: GNOMON_REQUIRE_REALDATA=1, and no realdata test ran", red=True
-            )
+            terminalreporter.write_line("ERROR: GNOMON_REQUIRE_REALDATA=1, and no realdata test ran", red=True)
 
     @property
     def missing(self):

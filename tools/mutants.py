@@ -13,6 +13,7 @@ by all mutants must pass on an unchanged copy. Words on the command line keep mu
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import tempfile
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,7 +88,7 @@ def check_unchanged(mutants: list[Mutant]) -> None:
         if not imported.is_relative_to(folder):
             raise SystemExit(f"the tests would import {imported} and not the edited copy")
         done = run_tests(folder, sorted({test for mutant in mutants for test in mutant.tests}))
-        if done.returncode or "skipped" in done.stdout:
+        if done.returncode or re.search(r"\d skipped", done.stdout):
             raise SystemExit(f"{done.stdout}{done.stderr}\nthe named tests must pass before anything is edited")
 
 
@@ -115,9 +117,11 @@ def timed_outcome(mutant: Mutant) -> tuple[Mutant, Outcome, float]:
     return mutant, outcome(mutant), time.perf_counter() - start
 
 
-def first_line(text: str, width: int = 44) -> str:
-    line = text.strip().splitlines()[0] if text.strip() else "(nothing)"
-    return line if len(line) <= width else line[: width - 3] + "..."
+def first_change(mutant: Mutant, width: int = 40) -> str:
+    """Show the first line that differs, cut to a width."""
+    pairs = zip_longest(mutant.old.splitlines(), mutant.new.splitlines(), fillvalue="")
+    before, after = next((a.strip(), b.strip()) for a, b in pairs if a != b)
+    return " -> ".join(line if len(line) <= width else line[: width - 3] + "..." for line in (before, after))
 
 
 def main(words: list[str]) -> int:
@@ -131,9 +135,8 @@ def main(words: list[str]) -> int:
     n_missed = 0
     with ThreadPoolExecutor(N_PROCESSES) as pool:
         for mutant, result, seconds in pool.map(timed_outcome, mutants):
-            edit = f"{first_line(mutant.old)} -> {first_line(mutant.new)}"
             print(
-                f"{result.text:<30} {seconds:5.1f} s  {mutant.file.removeprefix('src/gnomon/'):<28} {edit}",
+                f"{result.text:<30} {seconds:5.1f} s  {mutant.file.removeprefix('src/gnomon/'):<28} {first_change(mutant)}",
                 flush=True,
             )
             if not result.caught:
