@@ -120,7 +120,7 @@ def timed_outcome(mutant: Mutant) -> tuple[Mutant, Outcome, float]:
 def first_change(mutant: Mutant, width: int = 40) -> str:
     """Show the first line that differs, cut to a width."""
     pairs = zip_longest(mutant.old.splitlines(), mutant.new.splitlines(), fillvalue="")
-    before, after = next((a.strip(), b.strip()) for a, b in pairs if a != b)
+    before, after = next(((a.strip(), b.strip()) for a, b in pairs if a != b), ("", ""))
     return " -> ".join(line if len(line) <= width else line[: width - 3] + "..." for line in (before, after))
 
 
@@ -135,10 +135,8 @@ def main(words: list[str]) -> int:
     n_missed = 0
     with ThreadPoolExecutor(N_PROCESSES) as pool:
         for mutant, result, seconds in pool.map(timed_outcome, mutants):
-            print(
-                f"{result.text:<30} {seconds:5.1f} s  {mutant.file.removeprefix('src/gnomon/'):<28} {first_change(mutant)}",
-                flush=True,
-            )
+            where = mutant.file.removeprefix("src/gnomon/")
+            print(f"{result.text:<30} {seconds:5.1f} s  {where:<28} {first_change(mutant)}", flush=True)
             if not result.caught:
                 n_missed += 1
                 print(result.output)
