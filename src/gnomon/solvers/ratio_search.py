@@ -12,6 +12,7 @@ from ..numerics.linalg import top_eigh
 from ..numerics.linear_gaussian import LOG_2PI, Params
 
 GRID_SIZE = 240
+REFINED_SIZE = 9
 
 
 class JointMoments(NamedTuple):
@@ -123,11 +124,19 @@ def slope(moments: JointMoments, k: int, log_ratio: float, x_floor: float, y_flo
 def refine_ratio(
     moments: JointMoments, k: int, x_floor: float, y_floor: float, bracket: tuple[float, float]
 ) -> Optimum:
-    """Maximise the profile likelihood inside a bracket of log ratios: the root of its slope, by Brent's method."""
-    low, high = bracket
-    if slope(moments, k, low, x_floor, y_floor) > 0 > slope(moments, k, high, x_floor, y_floor):
-        where = float(brentq(lambda u: slope(moments, k, u, x_floor, y_floor), low, high, xtol=1e-13, rtol=1e-14))
-    else:  # the maximum is at the end of the range
-        ends = [profile(moments, k, u, x_floor, y_floor).log_likelihood for u in bracket]
-        where = low if ends[0] > ends[1] else high
-    return Optimum(profile(moments, k, where, x_floor, y_floor).log_likelihood, where, bracket)
+    """Maximise the profile likelihood inside a bracket of log ratios: the best root of its slope, by Brent's method.
+
+    Where two eigenvalues cross, the profile has a corner between two maxima that may be close to each other, so the
+    bracket is looked at on a finer grid first. Without a root inside, the maximum is at the end of the range.
+    """
+    grid = np.linspace(*bracket, REFINED_SIZE)
+    slopes = [slope(moments, k, u, x_floor, y_floor) for u in grid]
+    candidates = [bracket[0], bracket[1]]
+    for i in range(REFINED_SIZE - 1):
+        if slopes[i] > 0 >= slopes[i + 1]:
+            ends = float(grid[i]), float(grid[i + 1])
+            root = brentq(lambda u: slope(moments, k, u, x_floor, y_floor), *ends, xtol=1e-13, rtol=1e-14)
+            candidates.append(float(root))
+    values = [profile(moments, k, u, x_floor, y_floor).log_likelihood for u in candidates]
+    best = int(np.argmax(values))
+    return Optimum(values[best], candidates[best], bracket)
