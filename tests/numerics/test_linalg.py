@@ -78,7 +78,12 @@ class TestOrthonormalColumns:
         D = rng.normal(size=(12, 1))
         near = D + 1e-13 * rng.normal(size=(12, 1))
         assert orthonormal_columns(np.hstack([D, near])).shape == (12, 1)
-        assert orthonormal_columns(np.hstack([D, near]), drop=1e-15).shape == (12, 2)
+        apart = D + 1e-5 * rng.normal(size=(12, 1))
+        kept = orthonormal_columns(np.hstack([D, apart]))
+        assert kept.shape == (12, 2)
+        assert_orthonormal(kept)
+        assert_allclose(kept @ (kept.T @ (apart - D)), apart - D, atol=1e-14)
+        assert orthonormal_columns(np.hstack([D, apart]), drop=1e-3).shape == (12, 1)
 
     def test_a_block_inside_the_basis_leaves_nothing(self, rng):
         B = orthonormal(rng, 12, 4)
@@ -104,7 +109,8 @@ class TestOrthonormalColumns:
     @pytest.mark.parametrize("size", [1e-150, 1e150])
     def test_does_not_depend_on_the_magnitude(self, rng, size):
         B, D = orthonormal(rng, 9, 2), rng.normal(size=(9, 3))
-        assert_allclose(np.abs(orthonormal_columns(D * size, B)), np.abs(orthonormal_columns(D, B)), atol=1e-12)
+        Q, scaled = orthonormal_columns(D, B), orthonormal_columns(D * size, B)
+        assert_allclose(scaled @ scaled.T, Q @ Q.T, atol=1e-12)
 
     @settings(max_examples=40, deadline=None, derandomize=True)
     @given(seed=st.integers(0, 10**6), p=st.integers(1, 12), held=st.integers(0, 6), rank=st.integers(0, 4))
