@@ -1,0 +1,321 @@
+"""The report is one page that needs nothing from outside, shows what the model says, and escapes every text."""
+
+import re
+import shutil
+import socketserver
+import subprocess
+import threading
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.preprocessing import scale
+
+from gnomon import PPCA, SPPCA
+from gnomon.export import report, write_report
+from gnomon.selection import Comparison, compare
+
+EVIL = "<script>alert('x')</script>\"&"
+VOID = {"meta", "link", "img", "br"}
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+OWN_HOSTS = ("google.com", "googleapis.com")  # where the browser itself looks for updates
+
+
+class Page(HTMLParser):
+    """A page as its tags, their attributes, the text of its cells, and whether the tags balance."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.open, self.rows, self.balanced = [], [], [], True
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        self.balanced &= bool(self.open) and self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in ("td", "th"):
+            self.rows[-1][-1] += data
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    names = np.array(["barolo", "grignolino", "barbera"], dtype=object)[y]
+    labelled = np.random.default_rng(3).random(len(y)) < 0.15
+    seen = np.where(labelled, names, None)
+    X = scale(X)
+    return X, seen, names, SPPCA(2).fit(X, seen)
+
+
+@pytest.fixture(scope="module")
+def full_report(wine, tmp_path_factory):
+    """Everything a report can hold, with markup in every text that a user supplies."""
+    X, seen, names, _ = wine
+    table = pd.DataFrame(X, columns=[f"{EVIL}{j}" for j in range(X.shape[1])])
+    evil = np.array([None if s is None else s + EVIL for s in seen], dtype=object)
+    model = SPPCA(2).fit(table, evil)
+    comparison = compare(X, seen, estimators={EVIL: SPPCA(2)}, y_true=names, random_state=0)
+    return write_report(
+        tmp_path_factory.mktemp("report") / "report.html",
+        estimator=model,
+        X=table,
+        y=evil,
+        y_true=names + EVIL,
+        row_ids=[f"{EVIL}{i}" for i in range(len(X))],
+        target_names=EVIL,
+        comparison=comparison,
+        title=EVIL,
+        settings={EVIL: [EVIL, 3]},
+    )
+
+
+def read(path):
+    text = path.read_text(encoding="utf-8")
+    return text, Page(text)
+
+
+def predictions(page):
+    start = next(i for i, row in enumerate(page.rows) if row[:1] == ["row"])
+    stop = next((i for i, row in enumerate(page.rows) if row[:1] == ["solver"]), len(page.rows))
+    return page.rows[start], page.rows[start + 1 : stop]
+
+
+def test_nothing_comes_from_outside(full_report):
+    text, page = read(full_report)
+    assert page.balanced
+    assert not page.open
+    for tag, attrs in page.tags:
+        assert tag not in {"script", "iframe", "object", "embed", "base", "form"}
+        assert not [name for name in attrs if name.startswith("on")]
+        for name in ("src", "href", "srcset", "action", "xlink:href"):
+            assert attrs.get(name, "data:").startswith("data:")
+    style = text[text.index("<style>") : text.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert not re.search(r"https?://", text)
+
+
+def test_every_text_of_the_user_is_escaped(full_report):
+    text, page = read(full_report)
+    assert "<script" not in text
+    assert "&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt;&quot;&amp;" in text
+    shown = [cell for row in page.rows for cell in row]
+    for wanted in (EVIL, f"barolo{EVIL}", f"{EVIL}, 3"):  # method and target, class, setting
+        assert wanted in shown, wanted
+    assert any(re.fullmatch(re.escape(EVIL) + r"\d+", cell) for cell in shown)  # a row
+    assert text.count("<h1>&lt;script&gt;") == 1
+    assert "<title>&lt;script&gt;" in text
+    pictures = [attrs for tag, attrs in page.tags if tag == "img"]
+    assert len(pictures) == 2
+    assert all(picture["alt"] for picture in pictures)
+
+
+def test_it_says_what_was_fitted(wine, tmp_path):
+    X, seen, _, model = wine
+    text, page = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen))
+    n_labelled = sum(label is not None for label in seen)
+    assert f"SPPCA with 2 components was fitted to 178 rows of 13 columns; {n_labelled} of them with a label" in text
+    assert f"The other {178 - n_labelled} rows took part without one." in text
+    cells = dict(row for row in page.rows if len(row) == 2)
+    assert float(cells["noise variance of a column"]) == pytest.approx(model.noise_variance_, rel=1e-3)
+    assert cells["solver"] == model.solver_
+    assert cells["SPPCA.n_components"] == "2"
+    assert cells["numpy"] == np.__version__
+    signal = (model.components_**2).sum()
+    share = 100 * signal / np.trace(model.get_covariance())
+    assert float(cells["share of the columns' variance in the components"].split()[0]) == pytest.approx(share, abs=0.05)
+
+
+def test_predictions_of_unlabelled_rows_come_most_uncertain_first(wine, tmp_path):
+    X, seen, names, model = wine
+    page = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen, y_true=names))[1]
+    header, rows = predictions(page)
+    assert header == ["row", "y", "probability", "next", "its probability", "truth"]
+    assert len(rows) == 50
+    proba = model.predict_proba(X)
+    found = np.array([int(row[0]) for row in rows])
+    unlabelled = np.flatnonzero([label is None for label in seen])
+    assert set(found) <= set(unlabelled)
+    best = proba[found].max(axis=1)
+    assert (np.diff(best) >= 0).all()
+    assert best[-1] <= np.sort(proba[unlabelled].max(axis=1))[50]
+    assert_allclose([float(row[2]) for row in rows], best, atol=5e-4)
+    assert [row[1] for row in rows] == list(model.predict(X)[found])
+    assert [row[5] for row in rows] == list(names[found])
+
+
+def test_wrong_predictions_are_marked_and_counted(wine, tmp_path):
+    X, seen, names, model = wine
+    text, _ = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen, y_true=np.roll(names, 59)))
+    unlabelled = np.array([label is None for label in seen])
+    right = (model.predict(X) == np.roll(names, 59))[unlabelled]
+    assert f"{100 * right.mean():.1f} % of the predictions agree" in text
+    assert text.count('<tr class="wrong">') > 30
+
+
+def test_real_targets_have_standard_deviations_and_coverage(tmp_path):
+    X, y = load_diabetes(return_X_y=True)
+    X, seen = scale(X), np.where(np.arange(len(y)) % 4, np.nan, y)
+    model = SPPCA(3).fit(X, seen)
+    path = tmp_path / "r.html"
+    text, page = read(write_report(path, estimator=model, X=X, y=seen, y_true=y, target_names="progression"))
+    header, rows = predictions(page)
+    assert header == ["row", "progression", "± std", "true progression"]
+    mean, std = model.predict(X, return_std=True)
+    found = np.array([int(row[0]) for row in rows])
+    assert_allclose([float(row[1]) for row in rows], mean[found], rtol=1e-3)
+    assert_allclose([float(row[2]) for row in rows], std[found], rtol=1e-3)
+    assert_allclose([float(row[3]) for row in rows], y[found], rtol=1e-3)
+    inside = (np.abs(y - mean) < 1.96 * std)[np.isnan(seen)].mean()
+    assert f"{100 * inside:.1f} % of the hidden values lie in the 95 % interval" in text
+    assert "with a value of progression" in text
+    assert "The first 50 are shown" in text  # all are equally uncertain
+
+
+def test_several_outputs_are_named(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    Y = X[:, :2] + 0.1 * rng.normal(size=(60, 2))
+    Y[20:] = np.nan
+    text, page = read(
+        write_report(tmp_path / "r.html", estimator=SPPCA(2).fit(X, Y), X=X, y=Y, target_names=["a", "b"])
+    )
+    assert predictions(page)[0] == ["row", "a", "± std", "b", "± std"]
+    assert {"noise variance of a", "noise variance of b"} <= {row[0] for row in page.rows}
+    assert "with a value of a, b" in text
+
+
+def test_models_without_targets_and_fully_labelled_rows_predict_nothing(wine, tmp_path):
+    X, _, names, _ = wine
+    for model, y in ((PPCA(1).fit(X), None), (SPPCA(2).fit(X, names), names)):
+        text, page = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=y))
+        assert "Predictions" not in text
+        assert page.balanced
+    assert "all of them with a label" in text
+
+
+def test_loadings_are_the_largest_with_their_names(wine, tmp_path):
+    X, seen, _, model = wine
+    names = [f"column {j}" for j in range(13)]
+    text, _ = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen, feature_names=names))
+    panel = text[text.index("Component 1</h3>") : text.index("Component 2</h3>")]
+    order = np.argsort(-np.abs(model.components_[0]), kind="stable")
+    assert re.findall(r"<span>(column \d+)</span>", panel) == [names[j] for j in order]
+    widths = np.array(re.findall(r"width:([\d.]+)%", panel), dtype=float)
+    assert_allclose(widths, 50 * np.abs(model.components_[0, order]) / np.abs(model.components_).max(), atol=0.01)
+    sides = re.findall(r'class="(up|down)"', panel)
+    assert_array_equal(np.array(sides) == "up", model.components_[0, order] >= 0)
+
+
+def test_the_comparison_and_its_verdict_are_shown(wine, tmp_path):
+    X, seen, names, model = wine
+    comparison = compare(X, seen, y_true=names, random_state=0)
+    pages = [
+        read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen, comparison=given))[0]
+        for given in (comparison, comparison.to_dict(), None)
+    ]
+    strip = re.compile(r"Written by.*?UTC")
+    assert strip.sub("", pages[0]) == strip.sub("", pages[1])
+    assert comparison.verdict in pages[0]
+    assert "A lower 1-NN error is better" in pages[0]
+    assert "Comparison" not in pages[2]
+
+
+def test_methods_that_do_not_apply_have_their_reason(wine, tmp_path):
+    X, seen, _, model = wine
+    row = {"method": "LDA", "dims": None, "score": None, "standard_error": None, "read_out": None}
+    comparison = Comparison([row | {"read_out_error": None, "seconds": None, "note": "it needs classes"}], "R2", "v")
+    text, page = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen, comparison=comparison))
+    assert "LDA does not apply: it needs classes." in text
+    assert ["LDA", "-", "-", "-", "-"] in page.rows
+    assert "A higher R2 is better" in text
+
+
+def test_sparse_rows(tmp_path):
+    X = sp.random(80, 40, density=0.2, random_state=0, format="csr")
+    y = np.where(np.arange(80) < 20, np.arange(80) % 2, -1)
+    page = read(write_report(tmp_path / "r.html", estimator=SPPCA(2).fit(X, y), X=X, y=y))[1]
+    assert len(predictions(page)[1]) == 50
+
+
+def test_a_report_that_fails_leaves_the_old_one(wine, tmp_path, monkeypatch):
+    X, seen, _, model = wine
+    path = tmp_path / "report.html"
+    path.write_text("old", encoding="utf-8")
+
+    def broken(*args):
+        raise RuntimeError("no page")
+
+    monkeypatch.setattr(report.html, "page", broken)
+    with pytest.raises(RuntimeError, match="no page"):
+        write_report(path, estimator=model, X=X, y=seen)
+    assert path.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+class Proxy:
+    """A web proxy that answers nothing and keeps the first line of every request."""
+
+    def __enter__(self):
+        seen = self.requests = []
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self):
+                seen.append(self.rfile.readline().decode("latin-1").strip())
+                self.wfile.write(b"HTTP/1.1 502 none\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+        self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *error):
+        self.server.shutdown()
+        self.server.server_close()
+
+    @property
+    def foreign(self):
+        hosts = [re.sub(r"^\w+ (https?://)?", "", line) for line in self.requests]
+        hosts = [re.split(r"[:/ ]", host)[0] for host in hosts]
+        return [line for line, host in zip(self.requests, hosts) if not host.endswith(OWN_HOSTS)]
+
+
+def browse(path, profile):
+    """Open a page in headless Chromium; return its document, its console messages and requests to anywhere."""
+    quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
+    with Proxy() as proxy:
+        route = [f"--proxy-server=http://127.0.0.1:{proxy.server.server_address[1]}", "--proxy-bypass-list=<-loopback>"]
+        show = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=2000"]
+        command = [BROWSER, *show, *quiet, *route, f"--user-data-dir={profile}", "--dump-dom", path.as_uri()]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line], proxy.foreign
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+def test_a_browser_opens_it_without_a_request_or_an_error(full_report, tmp_path):
+    document, console, requests = browse(full_report, tmp_path / "profile")
+    assert "Settings and versions" in document
+    assert console == []
+    assert requests == []
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+def test_a_request_and_an_error_would_be_noticed(tmp_path):
+    page = tmp_path / "bad.html"
+    page.write_text('<script>missing()</script><img src="http://example.org/x.png">', encoding="utf-8")
+    _, console, requests = browse(page, tmp_path / "profile")
+    assert "missing is not defined" in console[0]
+    assert requests == ["GET http://example.org/x.png HTTP/1.1"]

@@ -1,0 +1,230 @@
+"""The scatter shows the rows where the model puts them, and regions that hold what they say."""
+
+import sys
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_rgba
+from matplotlib.patches import Ellipse
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import chi2
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.preprocessing import scale
+
+from gnomon import PPCA, SPPCA
+from gnomon.plotting import ProjectionDisplay
+from gnomon.plotting._style import NEUTRAL, class_style, spread
+from gnomon.plotting.projection import RADIUS_95
+
+NAMES = np.array(["$barolo", "_grignolino", "barbera"], dtype=object)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    X = scale(X)
+    labelled = np.random.default_rng(2).random(len(y)) < 0.2
+    seen = np.where(labelled, NAMES[y], None)
+    return X, seen, labelled, SPPCA(3).fit(X, seen)
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    X, y = load_diabetes(return_X_y=True)
+    X = scale(X)
+    seen = np.where(np.random.default_rng(2).random(len(y)) < 0.2, y, np.nan)
+    return X, seen, np.isfinite(seen)
+
+
+def points(collections):
+    return np.vstack([c.get_offsets() for c in collections])
+
+
+def ellipses(ax):
+    return [patch for patch in ax.patches if isinstance(patch, Ellipse)]
+
+
+def legend(display):
+    return [text.get_text() for text in display.figure_.legends[0].get_texts()]
+
+
+def test_labelled_rows_are_solid_with_an_edge_and_the_others_faint(wine):
+    X, seen, labelled, model = wine
+    ax = ProjectionDisplay.from_estimator(model, X, seen).ax_
+    solid = [c for c in ax.collections if c.get_linewidths()[0] > 0 and len(c.get_offsets())]
+    faint = [c for c in ax.collections if c.get_linewidths()[0] == 0 and len(c.get_offsets())]
+    Z = model.transform(X)[:, :2]
+    for drawn, rows in ((solid, labelled), (faint, ~labelled)):
+        assert_allclose(np.sort(points(drawn), axis=0), np.sort(Z[rows], axis=0))
+    assert min(c.get_sizes()[0] for c in solid) > 2 * max(c.get_sizes()[0] for c in faint)
+    assert max(c.get_alpha() for c in faint) <= 0.5
+
+
+def test_colours_are_labels_where_known_and_predictions_elsewhere(wine):
+    X, seen, labelled, model = wine
+    display = ProjectionDisplay.from_estimator(model, X, seen)
+    codes = {name: code for code, name in enumerate(model.classes_)}
+    expected = [codes[s if s is not None else p] for s, p in zip(seen, model.predict(X))]
+    assert_array_equal(display.values, expected)
+    assert_array_equal(display.labelled, labelled)
+    drawn = {tuple(c.get_facecolor()[0][:3]) for c in display.ax_.collections if len(c.get_offsets())}
+    assert drawn == {to_rgba(class_style(code)[0])[:3] for code in range(3)}
+
+
+def test_names_are_shown_literally(wine):
+    X, seen, _, model = wine
+    display = ProjectionDisplay.from_estimator(model, X, seen)
+    display.figure_.canvas.draw()
+    assert legend(display) == [*model.classes_, "labelled", "unlabelled (prediction)", "95 % region of a row"]
+    assert not display.figure_.legends[0].get_texts()[0].get_parse_math()
+
+
+def test_regions_hold_95_percent():
+    cov = np.array([[2.0, 0.9], [0.9, 0.7]])
+    display = ProjectionDisplay(
+        projection=np.array([[1.0, -2.0]]), covariance=cov, labelled=np.array([False]), values=np.array([np.nan])
+    ).plot()
+    (ellipse,) = ellipses(display.ax_)
+    edge = ellipse.get_patch_transform().transform(ellipse.get_path().vertices[:-1:3]) - [1.0, -2.0]
+    distance = np.einsum("ij,jk,ik->i", edge, np.linalg.inv(cov), edge)
+    assert len(distance) == 9  # where the splines of the path meet
+    assert_allclose(distance, chi2.ppf(0.95, 2), rtol=1e-6)
+    assert_allclose([RADIUS_95[d] ** 2 for d in (1, 2)], chi2.ppf(0.95, [1, 2]), rtol=1e-6)
+
+
+def test_covariances_may_differ_row_by_row():
+    cov = np.stack([np.diag([1.0, 0.25]), np.diag([4.0, 0.01])])
+    display = ProjectionDisplay(
+        projection=np.array([[0.0, 0.0], [9.0, 9.0]]),
+        covariance=cov,
+        labelled=np.zeros(2, dtype=bool),
+        values=np.full(2, np.nan),
+    ).plot()
+    widths = sorted(ellipse.width for ellipse in ellipses(display.ax_))
+    assert_allclose(widths, [2 * RADIUS_95[2] * 1.0, 2 * RADIUS_95[2] * 2.0])
+
+
+def test_dims_choose_components_and_their_covariance(wine):
+    X, seen, _, model = wine
+    display = ProjectionDisplay.from_estimator(model, X, seen, dims=(2, 0))
+    Z, cov = model.transform(X, return_cov=True)
+    assert_allclose(display.projection, Z[:, [2, 0]])
+    assert_allclose(display.covariance, cov[np.ix_([2, 0], [2, 0])])
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("component 3", "component 1")
+
+
+@pytest.mark.parametrize("dims", [(0, 3), (0, 1, 2), (), (-1, 0)])
+def test_dims_that_do_not_exist_are_refused(wine, dims):
+    X, seen, _, model = wine
+    with pytest.raises(ValueError, match="below 3"):
+        ProjectionDisplay.from_estimator(model, X, seen, dims=dims)
+
+
+def test_regions_are_few_and_on_labelled_rows(wine):
+    X, seen, labelled, model = wine
+    shown = ellipses(ProjectionDisplay.from_estimator(model, X, seen, n_ellipses=5).ax_)
+    centres = np.array([ellipse.center for ellipse in shown])
+    gaps = np.abs(centres[:, None] - model.transform(X)[labelled][None, :, :2]).sum(axis=2)
+    assert len(shown) == 5
+    assert_allclose(gaps.min(axis=1), 0, atol=1e-12)
+    assert not ellipses(ProjectionDisplay.from_estimator(model, X, seen, ellipses=False).ax_)
+
+
+def test_ten_thousand_rows_stay_readable():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_000, 4)) * [3, 2, 1, 1]
+    y = np.where(rng.random(10_000) < 0.02, (X[:, 0] > 0).astype(int), -1)
+    display = ProjectionDisplay.from_estimator(SPPCA(2).fit(X, y), X, y)
+    assert len(ellipses(display.ax_)) == 12
+    assert all(c.get_rasterized() for c in display.ax_.collections)
+    faint = [c for c in display.ax_.collections if len(c.get_offsets()) > 1000]
+    assert faint
+    assert all(c.get_alpha() < 0.2 for c in faint)
+
+
+def test_real_targets_have_a_colour_bar(diabetes):
+    X, seen, labelled = diabetes
+    model = SPPCA(2).fit(X, seen)
+    display = ProjectionDisplay.from_estimator(model, X, seen, target_name="a_$_b")
+    assert_allclose(display.values, np.where(labelled, seen, model.predict(X)))
+    bar = display.figure_.axes[1]
+    assert bar.get_ylabel() == "a_$_b"
+    assert_allclose(bar.get_ylim(), [display.values.min(), display.values.max()])
+    display.figure_.canvas.draw()
+
+
+def test_one_of_several_outputs_gives_the_colour(diabetes):
+    X, seen, _ = diabetes
+    Y = np.column_stack([seen, np.where(np.arange(len(X)) % 3, np.nan, X[:, 2])])
+    model = SPPCA(2).fit(X, Y)
+    display = ProjectionDisplay.from_estimator(model, X, Y, output=1)
+    assert_array_equal(display.labelled, np.isfinite(Y[:, 1]))
+    assert_allclose(display.values[display.labelled], Y[display.labelled, 1])
+
+
+def test_one_component_and_a_real_target_make_a_curve(diabetes):
+    X, seen, labelled = diabetes
+    model = SPPCA(1).fit(X, seen)
+    display = ProjectionDisplay.from_estimator(model, X, seen, target_name="progression")
+    solid = [c for c in display.ax_.collections if isinstance(c, PathCollection)][-1]
+    assert_allclose(solid.get_offsets(), np.column_stack([model.transform(X)[labelled], seen[labelled]]))
+    assert display.ax_.get_ylabel() == "progression"
+    half = RADIUS_95[1] * np.sqrt(model.transform(X, return_cov=True)[1][0, 0])
+    bars = [line for line in display.ax_.collections if hasattr(line, "get_segments")]
+    assert_allclose([np.ptp(bar.get_segments()[0][:, 0]) for bar in bars], 2 * half)
+
+
+def test_one_component_and_classes_make_lanes(wine):
+    X, seen, _, _ = wine
+    model = SPPCA(1).fit(X, seen)
+    display = ProjectionDisplay.from_estimator(model, X, seen)
+    assert [t.get_text() for t in display.ax_.get_yticklabels()] == list(model.classes_)
+    lanes = display._points()[:, 1]
+    assert_array_equal(np.round(lanes), display.values)
+
+
+def test_no_targets_at_all(wine):
+    X = wine[0]
+    display = ProjectionDisplay.from_estimator(PPCA(2).fit(X), X)
+    assert not display.labelled.any()
+    assert len(ellipses(display.ax_)) == 12
+    assert to_rgba(NEUTRAL)[:3] == tuple(display.ax_.collections[0].get_facecolor()[0][:3])
+
+
+def test_an_unsupervised_model_can_be_drawn_with_labels(wine, diabetes):
+    X, seen, labelled, _ = wine
+    display = ProjectionDisplay.from_estimator(PPCA(2).fit(X), X, seen)
+    assert_array_equal(display.labelled, labelled)
+    assert_array_equal(np.isfinite(display.values), labelled)  # nothing is predicted
+    assert "unlabelled" in legend(display)
+    X, seen, labelled = diabetes
+    display = ProjectionDisplay.from_estimator(PPCA(2).fit(X), X, seen)
+    assert_allclose(display.values, seen)
+    assert len(display.figure_.axes) == 2
+
+
+def test_an_axes_is_used_when_given(wine):
+    X, seen, _, model = wine
+    figure, ax = plt.subplots()
+    display = ProjectionDisplay.from_estimator(model, X, seen, ax=ax, class_names=["A", "B", "C"])
+    assert display.ax_ is ax
+    assert display.figure_ is figure
+    assert legend(display)[:3] == ["A", "B", "C"]
+
+
+def test_spread_takes_far_points_first():
+    line = np.array([[0.0], [1.0], [2.0], [10.0]])
+    assert_array_equal(spread(line, 3), [3, 0, 2])
+    assert_array_equal(spread(line, 9), [0, 1, 2, 3])
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    rows = SimpleNamespace(
+        projection=np.zeros((1, 2)), covariance=np.eye(2), labelled=np.array([False]), values=np.array([np.nan])
+    )
+    with pytest.raises(ImportError, match=r"gnomon\[plot\]"):
+        ProjectionDisplay(**vars(rows)).plot()
