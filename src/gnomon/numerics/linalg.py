@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_solve, eigh
+from scipy.linalg import eigh
 
 from .._types import Array
 
@@ -16,8 +16,8 @@ def symmetrise(S: Array) -> Array:
 def inverse_logdet(S: Array) -> tuple[Array, float]:
     """Inverse and log-determinant of a positive definite matrix, by Cholesky."""
     factor = np.linalg.cholesky(S)
-    inverse = cho_solve((factor, True), np.eye(len(S)))
-    return np.asarray(inverse), 2.0 * float(np.log(np.diag(factor)).sum())
+    root = np.linalg.inv(factor)
+    return np.asarray(root.T @ root), 2.0 * float(np.log(factor.diagonal()).sum())
 
 
 def top_eigh(S: Array, k: int) -> tuple[Array, Array]:
@@ -31,8 +31,8 @@ def top_eigh(S: Array, k: int) -> tuple[Array, Array]:
 def orthonormal_columns(D: Array, B: Array | None = None, *, drop: float = 1e-7) -> Array:
     """Orthonormal basis of the columns of D, orthogonal to the orthonormal columns of B.
 
-    Directions whose size is below `drop` (at least 1e-7) times the largest are left out, so that rounding noise is never
-    scaled up to unit length. Works on k x k inner products, twice: the first round may lose half the digits of small
+    Directions whose size is below `drop` (at least 1e-7) times the largest are left out, so that rounding noise is
+    never scaled up to unit length. Works on k x k inner products, twice: the first round may lose half the digits of small
     directions, the second starts from nearly orthonormal ones and loses none.
     """
     largest = float(np.abs(D).max(initial=0.0))

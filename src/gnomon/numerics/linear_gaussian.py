@@ -32,6 +32,7 @@ class LatentMap(NamedTuple):
     """Posterior of z for rows that observe the same things: z | v ~ N(gain (v - m), cov)."""
 
     gain: Array  # (k, r + q_g)
+    scaled: Array  # (k, r + q_g)   W' diag(1/noise)
     cov: Array  # (k, k)
     precision: Array  # (k, k)
     log_det_precision: float
@@ -67,11 +68,13 @@ def latent_map(params: Params, outputs: IntArray) -> LatentMap:
     The precision I + W' diag(1/noise) W has eigenvalues >= 1, so its Cholesky factor needs no jitter.
     Source: Yu et al. 2006, eqs. 2 and 3 (our precision is their A).
     """
-    scaled = np.vstack([params.W_x / params.x_noise_var, params.W_y[outputs] / params.y_noise_var[outputs, None]])
-    W = np.vstack([params.W_x, params.W_y[outputs]])
-    precision = np.eye(W.shape[1]) + symmetrise(W.T @ scaled)
+    W_y = params.W_y[outputs]
+    scaled = np.concatenate([params.W_x / params.x_noise_var, W_y / params.y_noise_var[outputs, None]]).T
+    precision = scaled @ np.concatenate([params.W_x, W_y])
+    precision.flat[:: len(precision) + 1] += 1.0
+    precision = symmetrise(precision)
     cov, log_det = inverse_logdet(precision)
-    return LatentMap(cov @ scaled.T, cov, precision, log_det)
+    return LatentMap(cov @ scaled, scaled, cov, precision, log_det)
 
 
 class RowPosterior(NamedTuple):
@@ -143,16 +146,15 @@ class _Accumulator:
         post = latent_map(p, o)
         shift = g.mean - np.concatenate([p.m_x, p.m_y[o]])
         z = g.weight * (post.gain @ shift)
-        zv = post.gain @ g.scatter + np.outer(z, shift)
-        zz = g.weight * post.cov + zv @ post.gain.T
-        squares = np.diag(g.scatter) + g.weight * shift**2
+        zv = post.gain @ g.scatter + z[:, None] * shift
+        squares = g.scatter.diagonal() + g.weight * shift**2
         y_noise = p.y_noise_var[o]
         # 2 z'b - z'A z instead of z'b: stationary in the gain, so that its rounding error enters squared
-        fit = 2.0 * float(np.einsum("av,va->", zv[:, :r], p.W_x) / p.x_noise_var)
-        fit += 2.0 * float(np.einsum("av,va->", zv[:, r:], p.W_y[o] / y_noise[:, None]))
-        fit -= float(np.einsum("ab,ab->", post.precision, zv @ post.gain.T))
+        zz_data = zv @ post.gain.T
+        fit = 2.0 * float((zv * post.scaled).sum()) - float((post.precision * zz_data).sum())
         logs = len(o) * LOG_2PI + float(np.log(y_noise).sum()) + post.log_det_precision
         self.log_likelihood -= 0.5 * (g.weight * logs + float((squares[r:] / y_noise).sum()) - fit)
+        zz = g.weight * post.cov + zz_data
         self.zz += zz
         self.z += z
         self.xz += zv[:, :r].T
@@ -160,7 +162,8 @@ class _Accumulator:
         self.x_energy += float(squares[:r].sum())
         if len(o):
             self.y_zz[0 if self.same_outputs else o] += _augmented(zz, z, g.weight)
-            self.y_zy[o] += np.column_stack([zv[:, r:].T, g.weight * shift[r:]])
+            self.y_zy[o, :-1] += zv[:, r:].T
+            self.y_zy[o, -1] += g.weight * shift[r:]
             self.y_energy[o] += squares[r:]
             self.y_count[o] += g.weight
 
@@ -193,8 +196,11 @@ class _Accumulator:
         )  # fmt: skip
 
 
-def _augmented(zz: Array, z: Array, count: float) -> Array:
-    return np.block([[zz, z[:, None]], [z[None, :], np.array([[count]])]])
+def _augmented(zz: Array, z: Array, weight: float) -> Array:
+    k = len(z)
+    out = np.empty((k + 1, k + 1))
+    out[:k, :k], out[:k, k], out[k, :k], out[k, k] = zz, z, z, weight
+    return out
 
 
 def log_density(params: Params, post: RowPosterior, x_energy: Array, Y: Array, observed: BoolArray) -> Array:
@@ -229,7 +235,7 @@ def m_step(sums: LatentSums, params: Params, n_features: int, limits: Limits, *,
     means are estimated together with W because those of the labelled rows differ from the sample means.
     """
     k = len(sums.z)
-    right = np.vstack([sums.xz.T, sums.x])
+    right = np.concatenate([sums.xz.T, sums.x[None, :]])
     solution = np.linalg.solve(_augmented(sums.zz, sums.z, sums.weight), right)
     W_x, m_x = solution[:k].T, params.m_x + solution[k]
     x_noise_var = max((sums.x_energy - float((solution * right).sum())) / (sums.weight * n_features), limits.x_floor)
@@ -242,7 +248,7 @@ def m_step(sums: LatentSums, params: Params, n_features: int, limits: Limits, *,
         y_noise_var = np.maximum(shared if limits.shared_y_noise else left / sums.y_count, limits.y_floor)
     if expand:
         z_mean = sums.z / sums.weight
-        factor = np.asarray(np.linalg.cholesky(symmetrise(sums.zz / sums.weight - np.outer(z_mean, z_mean))))
+        factor = np.asarray(np.linalg.cholesky(symmetrise(sums.zz / sums.weight - z_mean[:, None] * z_mean)))
         m_x, m_y = m_x + W_x @ z_mean, m_y + W_y @ z_mean
         W_x, W_y = W_x @ factor, W_y @ factor
     return Params(np.asarray(W_x), m_x, x_noise_var, np.asarray(W_y), m_y, y_noise_var)
@@ -261,15 +267,13 @@ def relative_residual(sums: LatentSums, params: Params) -> float:
     For x this is |X'Z - W C| / |X'Z|, for y the same difference beside its Cauchy-Schwarz bound |Y| |Z|, because
     Y'Z itself may be zero. It is zero at a stationary point.
     """
-    x_right = sums.xz
-    x_left = params.W_x @ sums.zz
-    size = float(np.linalg.norm(x_right))
-    worst = float(np.linalg.norm(x_right - x_left)) / size if size > 0 else 0.0
+    size = float(np.linalg.norm(sums.xz))
+    worst = float(np.linalg.norm(sums.xz - params.W_x @ sums.zz)) / size if size > 0 else 0.0
     if len(params.m_y):
         y_right = sums.y_zy[:, :-1]
         k = len(sums.z)
         zz = sums.y_zz[:, :k, :k]
-        y_left = np.einsum("jab,jb->ja", np.broadcast_to(zz, (len(y_right), k, k)), params.W_y)
+        y_left = params.W_y @ zz[0] if len(zz) == 1 else np.matmul(zz, params.W_y[:, :, None])[:, :, 0]
         bound = float(np.sqrt(sums.y_energy.sum() * np.trace(sums.zz)))
         worst = max(worst, float(np.linalg.norm(y_right - y_left)) / bound if bound > 0 else 0.0)
     return worst

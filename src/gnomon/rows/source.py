@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._types import Array, IntArray
 
 Step = Callable[[Array, IntArray], tuple[Array, Any]]
+
+
+class GroupMoments(NamedTuple):
+    """Weighted sums over one group of rows, x centred by the overall mean and in standard units."""
+
+    x: Array  # (p,)
+    xx: Array  # (p, p)
+    xy: Array  # (p, q)
 
 
 class RowSource(ABC):
@@ -117,6 +125,29 @@ class RowSource(ABC):
         """X' diag(weights) X (p, p) of all rows or some; one pass."""
         self.n_passes += (self.shape[0] if rows is None else len(rows)) / self.shape[0]
         return self._raw_second_moment(rows)
+
+    def group_moments(self, groups: list[IntArray], Y: Array) -> list[GroupMoments]:
+        """First and second moments of groups of rows that together are all rows; sets `mean` and `scale`.
+
+        The rows of the first group, which should be the largest, are what remains of the total. Two passes, or one
+        where a source can do with less. Rows without a value in Y carry zeros there. Memory: p^2 per group.
+        """
+        n, q = self.shape[0], Y.shape[1]
+        masks = np.zeros((n, len(groups)))
+        for g, rows in enumerate(groups):
+            masks[rows, g] = 1.0
+        blocks = [Y * masks[:, [g]] for g in range(len(groups))]
+        products = self.first_pass(np.hstack([*blocks, masks[:, 1:]]))
+        seconds = [self.second_moment(rows) for rows in groups[1:]]
+        total = self.second_moment(None)
+        self.set_energy(float(np.trace(total)))
+        factor = self.standardise()
+        products *= factor
+        sums = products[:, len(groups) * q :]
+        firsts = [-sums.sum(axis=1), *sums.T]
+        seconds = [total - sum(seconds) if seconds else total, *seconds]
+        xy = [products[:, g * q : (g + 1) * q] for g in range(len(groups))]
+        return [GroupMoments(x, xx * factor**2, c) for x, xx, c in zip(firsts, seconds, xy, strict=True)]
 
     def gram(self) -> Array:
         """X X' (n, n), weights not applied; one pass."""

@@ -10,8 +10,8 @@ from .._types import Array
 class Anderson:
     """Anderson mixing of depth `depth`: the affine combination of past steps with the smallest residual.
 
-    `propose(x, fx)` takes a point and its image under the map and returns the next point to try. Differences are solved
-    for by a least-squares problem scaled to unit columns, so no fixed jitter enters.
+    `propose(x, fx)` takes a point and its image under the map and returns the next point to try. The
+    least-squares problem is solved in unit columns, so its ridge has no scale.
     """
 
     def __init__(self, depth: int = 8) -> None:
@@ -35,12 +35,15 @@ class Anderson:
         images = np.array(self.images)
         residuals = images - np.array(self.points)
         dF = np.diff(residuals, axis=0)
-        lengths = np.linalg.norm(dF, axis=1)
+        lengths = np.sqrt(np.einsum("ij,ij->i", dF, dF))
         keep = lengths > 0
         if not keep.any():
             return fx
-        scaled = (dF[keep] / lengths[keep, None]).T
-        weights = np.linalg.lstsq(scaled, residuals[-1], rcond=1e-10)[0] / lengths[keep]
+        unit = dF[keep] / lengths[keep, None]
+        # unit columns: the ridge of 1e-12 acts only on directions that repeat one another to six digits
+        gram = unit @ unit.T
+        gram.flat[:: len(gram) + 1] += 1e-12
+        weights = np.linalg.solve(gram, unit @ residuals[-1]) / lengths[keep]
         return np.asarray(fx - weights @ np.diff(images, axis=0)[keep])
 
 

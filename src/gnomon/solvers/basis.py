@@ -52,11 +52,8 @@ class Outputs(NamedTuple):
 
 def group_outputs(Y: Array, weights: Array) -> Outputs:
     """Group rows by the outputs they observe (NaN in Y means not observed); rows of weight zero observe nothing."""
-    n, q = Y.shape
     observed = ~np.isnan(Y) & (weights > 0)[:, None]
-    codes = np.packbits(observed, axis=1) if q else np.zeros((n, 1), dtype=np.uint8)
-    _, first, inverse, counts = np.unique(codes, axis=0, return_index=True, return_inverse=True, return_counts=True)
-    inverse = inverse.reshape(-1)
+    inverse, first, counts = _pattern_numbers(observed)
     by_size = np.lexsort((first, -counts))
     rows = [np.flatnonzero(inverse == g) for g in by_size[:MAX_PATTERNS]]
     outputs = [np.flatnonzero(observed[r[0]]) for r in rows]
@@ -72,6 +69,22 @@ def group_outputs(Y: Array, weights: Array) -> Outputs:
         loose,
         output_sets(observed[loose]),
     )
+
+
+def _pattern_numbers(observed: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Number the distinct rows of `observed`: number of each row, first row and count of each number."""
+    n, q = observed.shape
+    if q <= 12:  # few outputs: the bits are small integers, counted without sorting
+        bits = observed @ (1 << np.arange(q)) if q else np.zeros(n, dtype=np.intp)
+        counts = np.bincount(bits)
+        used = np.flatnonzero(counts)
+        number = np.cumsum(counts > 0) - 1
+        inverse = number[bits]
+        first = np.array([int(np.argmax(inverse == g)) for g in range(len(used))], dtype=np.intp)
+        return inverse, first, counts[used]
+    codes = np.packbits(observed, axis=1)
+    _, first, inverse, counts = np.unique(codes, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    return inverse.reshape(-1), first, counts
 
 
 class Basis(Protocol):

@@ -27,32 +27,17 @@ def compress(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
 
 
 def _columns(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
-    o, n, p = outputs, source.shape[0], source.shape[1]
-    q = o.Y.shape[1]
-    frequent = [(o.bulk_outputs, o.bulk), *o.patterns]
-    masks = np.zeros((n, len(frequent)))
-    for g, (_, rows) in enumerate(frequent):
-        masks[rows, g] = 1.0
-    blocks = [o.Y * masks[:, [g]] for g in range(len(frequent))]
-    products = source.first_pass(np.hstack([*blocks, masks[:, 1:]]))
-    others = [source.second_moment(rows) for _, rows in frequent[1:]]
-    total = source.second_moment(None)
-    source.set_energy(float(np.trace(total)))
-    factor = source.standardise()
-    products *= factor
-    sums = [products[:, len(frequent) * q + g] for g in range(len(frequent) - 1)]
-    first = -np.sum(sums, axis=0) if sums else np.zeros(p)
-    second = [total - sum(others) if others else total, *others]
-    groups = []
-    for g, (observed, rows) in enumerate(frequent):
-        w, Y = o.weights[rows], o.Y[np.ix_(rows, observed)]
-        x = first if g == 0 else sums[g - 1]
-        xy = products[:, g * q : (g + 1) * q][:, observed]
-        yy = (Y * w[:, None]).T @ Y
-        groups.append(GroupMoments(observed, float(w.sum()), x, w @ Y, second[g] * factor**2, xy, yy))
+    o, (n, p) = outputs, source.shape
     if len(o.loose):
         raise ValueError("moments of columns need few patterns of missing outputs; use solver='subspace'")
-    return Compressed(MomentBasis(groups, None, p, q, n, source.energy, capacity), lambda C: C)
+    frequent = [(o.bulk_outputs, o.bulk), *o.patterns]
+    groups = []
+    moments = source.group_moments([rows for _, rows in frequent], o.Y)
+    for (observed, rows), m in zip(frequent, moments, strict=True):
+        w, Y = o.weights[rows], o.Y[np.ix_(rows, observed)]
+        yy = (Y * w[:, None]).T @ Y
+        groups.append(GroupMoments(observed, float(w.sum()), m.x, w @ Y, m.xx, m.xy[:, observed], yy))
+    return Compressed(MomentBasis(groups, None, p, o.Y.shape[1], n, source.energy, capacity), lambda C: C)
 
 
 def _rows(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:

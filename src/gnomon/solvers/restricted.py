@@ -112,12 +112,16 @@ class RestrictedEM:
         tol, max_iter = 0.1 * self.limits.tol, self.limits.max_iter
         if start is not None and not final:
             return self._climb(moments, start, tol, max_iter)[0]
-        trials = [self._climb(moments, s, 1e-4, TRIAL_ITERATIONS) for s in self._starts(moments)]
+        trials = [self._climb(moments, s, 1e-3, TRIAL_ITERATIONS) for s in self._starts(moments)]
         if start is not None:
-            trials.append((start, e_step(start, moments)))
-        trials.sort(key=lambda t: -t[1].log_likelihood)
-        if start is not None and trials[0][0] is start:
-            return start
+            held = e_step(start, moments).log_likelihood
+            trials = [t for t in trials if t[1].log_likelihood > held + 1e-9 * (1.0 + abs(held))]
+            if not trials:
+                return start
+        return self._best(moments, trials, tol, max_iter)
+
+    def _best(self, moments: Moments, trials: list[tuple[Params, LatentSums]], tol: float, max_iter: int) -> Params:
+        trials = sorted(trials, key=lambda t: -t[1].log_likelihood)
         finished = [self._climb(moments, params, tol, max_iter) for params, _ in trials[:2]]
         return max(finished, key=lambda t: t[1].log_likelihood)[0]
 
