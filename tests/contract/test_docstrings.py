@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from docstring_check import public_methods, public_names, resolve
 from numpydoc.docscrape import NumpyDocString
 from sklearn.base import BaseEstimator
+
+from docstring_check import public_methods, public_names, resolve
 
 OBJECTS = {name: resolve(name) for name in public_names()}
 CLASSES = {name: obj for name, obj in OBJECTS.items() if inspect.isclass(obj)}

@@ -4,8 +4,9 @@ import sys
 from functools import cached_property
 from typing import NamedTuple
 
-import docstring_check
 import pytest
+
+import docstring_check
 
 MODULE = '''
 __all__ = ["Model", "make"]

@@ -1,7 +1,8 @@
 """The mutant runner tells edits that a test catches from those that none does."""
 
-import mutants
 import pytest
+
+import mutants
 
 TEST = "tests/test_it.py::test_add"
 

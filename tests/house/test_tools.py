@@ -2,9 +2,10 @@
 
 import datetime
 
+import pytest
+
 import import_check
 import news
-import pytest
 import size_check
 
 
