@@ -44,9 +44,7 @@ def test_shapes_and_names(name, data_dir):
     assert len(bunch.target_names) == n_targets
     if bunch.target.ndim == 1:
         assert_array_equal(np.unique(bunch.target), np.arange(n_targets))
-    assert sparse.issparse(bunch.data) == (
-        name in ("fetch_tdt2", "fetch_news20", "fetch_amazon", "fetch_rcv1")
-    )
+    assert sparse.issparse(bunch.data) == (name in ("fetch_tdt2", "fetch_news20", "fetch_amazon", "fetch_rcv1"))
     assert bunch.data.dtype == (np.float32 if name == "fetch_usps" else np.float64)
 
 
@@ -95,9 +93,7 @@ def test_altered_file_is_refused(tiny_crabs):
     content = bytearray((tiny_crabs / "crabs.npz").read_bytes())
     content[100] ^= 1
     (tiny_crabs / "crabs.npz").write_bytes(content)
-    with pytest.raises(
-        ValueError, match=r"crabs\.npz has sha256 \w+, wanted \w+.*damaged or another version"
-    ):
+    with pytest.raises(ValueError, match=r"crabs\.npz has sha256 \w+, wanted \w+.*damaged or another version"):
         datasets.fetch_crabs(data_home=tiny_crabs)
 
 
@@ -145,9 +141,7 @@ def test_both_places_missing_is_one_message(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError) as caught:
         datasets.fetch_orl(data_home=tmp_path, download_if_missing=False)
     assert "orl_32x32.npz is not in" in str(caught.value)
-    assert str(caught.value).endswith(
-        "fetch_olivetti_faces failed too: Data not found and nothing downloaded"
-    )
+    assert str(caught.value).endswith("fetch_olivetti_faces failed too: Data not found and nothing downloaded")
 
 
 @pytest.mark.parametrize(

@@ -171,9 +171,7 @@ def fetch_crabs(*, data_home: Any = None) -> Any:
     >>> fetch_crabs().data.shape  # doctest: +SKIP
     (200, 5)
     """
-    bunch = _dense(
-        FILES["crabs"], data_home, names=["blue female", "blue male", "orange female", "orange male"]
-    )
+    bunch = _dense(FILES["crabs"], data_home, names=["blue female", "blue male", "orange female", "orange male"])
     bunch.feature_names = ["FL", "RW", "CL", "CW", "BD"]
     return bunch
 

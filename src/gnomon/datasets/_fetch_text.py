@@ -79,9 +79,7 @@ def fetch_news20(*, data_home: Any = None, download_if_missing: bool = True) -> 
             "130,107 unstemmed words and unit rows.",
             stacklevel=2,
         )
-        return bunch_of_fetched(
-            fetched, "sklearn.datasets.fetch_20newsgroups_vectorized", fetched.target_names
-        )
+        return bunch_of_fetched(fetched, "sklearn.datasets.fetch_20newsgroups_vectorized", fetched.target_names)
     return bunch_of(
         source,
         read_csr(arrays),

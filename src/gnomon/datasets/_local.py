@@ -85,9 +85,7 @@ def second_place(fetcher: Any, missing: FileNotFoundError, download_if_missing: 
         return fetcher(download_if_missing=download_if_missing, **options)
     except OSError as failure:
         reason = " ".join(str(failure).split())
-        raise FileNotFoundError(
-            f"{missing} sklearn.datasets.{fetcher.__name__} failed too: {reason}"
-        ) from failure
+        raise FileNotFoundError(f"{missing} sklearn.datasets.{fetcher.__name__} failed too: {reason}") from failure
 
 
 def bunch_of_fetched(fetched: Any, origin: str, target_names: list[str] | None) -> Any:

@@ -36,15 +36,13 @@ FILES = {
         "orl_32x32.npz",
         "8dd715dcf659f172b9bf16710c1b71de68d5252bf776914d617f0e5acc80fc2c",
         "github.com/ishaqima/LSDP, ORL_32x32.mat, commit b2f45a964962 (no licence stated)",
-        "ORL (AT&T) faces, 32 x 32 pixels: 10 images of each of 40 people. Images are flattened column by "
-        "column.",
+        "ORL (AT&T) faces, 32 x 32 pixels: 10 images of each of 40 people. Images are flattened column by column.",
     ),
     "orl_64": SourceFile(
         "orl_64x64.npz",
         "c6c47a01eb95ea9d437e9d2ea610c087ed70a8e908992c5fdd687e176c1fc923",
         "github.com/ishaqima/LSDP, ORL_64x64.mat, commit b2f45a964962 (no licence stated)",
-        "ORL (AT&T) faces, 64 x 64 pixels: 10 images of each of 40 people. Images are flattened column by "
-        "column.",
+        "ORL (AT&T) faces, 64 x 64 pixels: 10 images of each of 40 people. Images are flattened column by column.",
     ),
     "yaleb_32": SourceFile(
         "yaleb_32x32.npz",
@@ -78,8 +76,7 @@ FILES = {
     "usps": SourceFile(
         "usps.npz",
         "6f6792fcb95a3cc69cf797edc3824c477c7210728f5025ddea107eaee3e0cffd",
-        "github.com/niuers/Learning-From-Data-A-Short-Course, usps.h5, commit 879a698b960e (no licence "
-        "stated)",
+        "github.com/niuers/Learning-From-Data-A-Short-Course, usps.h5, commit 879a698b960e (no licence stated)",
         "USPS handwritten digits, 16 x 16 pixels in [0, 1]; rows 0 to 7290 are the official training part.",
     ),
     "crabs": SourceFile(
@@ -94,8 +91,7 @@ FILES = {
         "github.com/MLDMXM2017/MOGA-ECOC, Cancers_*.data, commit fe1324e919a8, and github.com/jlmorillo/"
         "On-the-use-of-Oversampling-and-Feature-Selection-techniques-for-dealing-with-Microarray-Data, "
         "commit dc7ef293d82d (no licence stated)",
-        "GEMS 11_Tumors gene expression, 166 of its 174 rows: four bladder and four pancreas samples are "
-        "missing.",
+        "GEMS 11_Tumors gene expression, 166 of its 174 rows: four bladder and four pancreas samples are missing.",
     ),
     "lung_cancer": SourceFile(
         "lung_cancer_102.npz",
@@ -119,8 +115,7 @@ FILES = {
     "tdt2": SourceFile(
         "tdt2.npz",
         "211f030931e6d5ca7268aa9bdbb3deb82a16ff629b587c634ee1959e5aacfa7e",
-        "github.com/jiangelle/Mat-data-time, TDT2.mat, commit 1125d509f310 (no licence stated; an LDC "
-        "corpus)",
+        "github.com/jiangelle/Mat-data-time, TDT2.mat, commit 1125d509f310 (no licence stated; an LDC corpus)",
         "TDT2 news: word counts of 9,394 stories in 30 categories, largest category first, sorted by "
         "category. The 20 largest categories are ``target < 20``.",
     ),

@@ -32,6 +32,11 @@ class Target(NamedTuple):
     labelled: np.ndarray
     reason: str
 
+    @property
+    def n_classes(self) -> int:
+        """How many classes occur; 0 for real targets."""
+        return len(set(self.y[self.labelled].tolist())) if self.kind == "classes" else 0
+
 
 def resolve_target(table: Table, kind: str | None = None, unlabelled: str | None = None) -> Target:
     """Decide what the targets of a table mean.

@@ -1,0 +1,56 @@
+"""Results as columns, ready to be written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gnomon._cli.stored import StoredModel
+from gnomon.tables import Table
+
+
+def row_column(table: Table) -> dict[str, Any]:
+    """The ids as given, or row numbers from 1."""
+    if table.ids is not None:
+        return {str(table.id_name): table.ids}
+    return {"row": np.arange(1, table.X.shape[0] + 1)}
+
+
+def projection_columns(estimator: Any, X: Any) -> dict[str, np.ndarray]:
+    """z1, z2, ... given the features alone, then the posterior standard deviation of each."""
+    Z, cov = estimator.transform(X, return_cov=True)
+    std = np.sqrt(np.diagonal(cov, axis1=-2, axis2=-1))
+    std = np.broadcast_to(std, Z.shape)
+    columns = {f"z{j + 1}": Z[:, j] for j in range(Z.shape[1])}
+    return columns | {f"z{j + 1}_std": std[:, j] for j in range(Z.shape[1])}
+
+
+def prediction_columns(stored: StoredModel, X: Any, *, probabilities: bool = True) -> dict[str, Any]:
+    """Predicted classes with probabilities, or predicted numbers with standard deviations."""
+    estimator = stored.estimator
+    if estimator.target_kind_ == "classes":
+        columns = {"predicted": estimator.predict(X)}
+        if probabilities:
+            shares = estimator.predict_proba(X)
+            columns |= {f"p_{label}": shares[:, j] for j, label in enumerate(estimator.classes_)}
+        return columns
+    mean, std = (
+        stored.scaling.restore_targets(np.reshape(values, (X.shape[0], -1)))
+        for values in estimator.predict(X, return_std=True)
+    )
+    if len(stored.targets) == 1:
+        return {"predicted": mean[:, 0], "predicted_std": std[:, 0]}
+    columns = {f"predicted_{name}": mean[:, j] for j, name in enumerate(stored.targets)}
+    return columns | {f"predicted_{name}_std": std[:, j] for j, name in enumerate(stored.targets)}
+
+
+def joined(*parts: dict[str, Any]) -> dict[str, Any]:
+    """One set of columns; a name that an earlier part has already taken is given an underscore."""
+    columns: dict[str, Any] = {}
+    for part in parts:
+        for name, values in part.items():
+            while name in columns:
+                name += "_"
+            columns[name] = values
+    return columns

@@ -1,0 +1,74 @@
+"""How commands are parsed and how they fail: one line on stderr, exit code 2."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+class Refusal(click.ClickException):
+    """Bad input: its message becomes one line on stderr, and the exit code is 2."""
+
+    exit_code = 2
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an error on one line."""
+    return " ".join(str(error).split())
+
+
+class OneLineErrors(click.Group):
+    """A group whose commands fail with one line, in the shell and in tests alike."""
+
+    def main(self, *args, standalone_mode=True, **kwargs):
+        """Run; turn every error that is the user's to mend into one line and exit code 2."""
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **kwargs)
+        try:
+            code = super().main(*args, standalone_mode=False, **kwargs)
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx else "gnomon"
+            _say(f"{one_line(error.format_message())} See `{command} --help`.")
+            sys.exit(2)
+        except click.ClickException as error:
+            _say(one_line(error.format_message()))
+            sys.exit(error.exit_code)
+        except click.Abort:
+            _say("stopped.")
+            sys.exit(130)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(message: str) -> None:
+    click.echo(f"gnomon: {message}", err=True)
+
+
+class ManyValues(click.Command):
+    """A command whose repeatable options also take several values at once: `--target a b`.
+
+    Only words after the table and directly after such an option are taken as more values, so the table may
+    stand before or after the options.
+    """
+
+    def parse_args(self, ctx, args):
+        """Write `--target a b` as `--target a --target b`, then parse."""
+        return super().parse_args(ctx, self._spread(args))
+
+    def _spread(self, args):
+        options = {name: param for param in self.params for name in param.opts if name.startswith("-")}
+        spread, repeated, waiting, table_seen = [], None, False, False
+        for word in args:
+            option = options.get(word.split("=")[0]) if word.startswith("-") and word != "-" else None
+            if waiting:
+                waiting = False
+            elif option is not None:
+                takes_value = not getattr(option, "is_flag", False)
+                waiting = takes_value and "=" not in word
+                repeated = word.split("=")[0] if getattr(option, "multiple", False) else None
+            elif repeated and table_seen:
+                spread.append(repeated)
+            else:
+                table_seen = True
+            spread.append(word)
+        return spread

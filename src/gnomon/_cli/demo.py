@@ -1,0 +1,67 @@
+"""The table of gnomon demo: real data with most labels hidden."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gnomon import datasets
+from gnomon._cli.commands import Refusal
+from gnomon._cli.fitting import Request
+from gnomon.tables import Table, Target, resolve_target
+
+
+class Example(NamedTuple):
+    """A partially labelled table and what was hidden."""
+
+    request: Request
+    table: Table
+    target: Target
+    truth: np.ndarray
+    columns: dict[str, Any]
+    story: str
+
+
+class Source(NamedTuple):
+    """One data set of the demo."""
+
+    load: Any
+    target: str
+    scale: str
+    story: str
+
+
+SOURCES = {
+    "wine": Source(datasets.load_wine, "cultivar", "standard", "chemical analyses of wines from three cultivars"),
+    "digits": Source(datasets.load_digits, "digit", "none", "images of handwritten digits, 8 x 8 pixels"),
+    "breast_cancer": Source(
+        datasets.load_breast_cancer, "diagnosis", "standard", "measurements of breast tumours, malignant or benign"
+    ),
+}
+
+
+def demo_table(name: str, n_per_class: int, seed: int) -> Example:
+    """Load one of the bundled sets and hide all but `n_per_class` labels of each class."""
+    source = SOURCES[name]
+    bunch = source.load()
+    truth = np.array(bunch.target_names, dtype=object)[bunch.target] if name != "digits" else bunch.target
+    try:
+        partial = datasets.make_partial(truth, n_per_class=n_per_class, random_state=seed)
+    except ValueError as error:
+        raise Refusal(f"--labels {n_per_class} is too many: {error}") from None
+    hidden = np.array([value is None or value == -1 for value in partial])
+    given = truth.astype(object)
+    given[hidden] = None
+    features = [feature.replace(" ", "_") for feature in bunch.feature_names]
+    rows = np.arange(1, len(truth) + 1)
+    table = Table(f"{name} (bundled with scikit-learn)", bunch.data, features, {source.target: given}, rows, "row")
+    columns = {"row": rows} | {feature: bunch.data[:, j] for j, feature in enumerate(features)}
+    return Example(
+        Request("demo", scale=source.scale, seed=seed, id="row"),
+        table,
+        resolve_target(table),
+        truth,
+        columns | {source.target: given},
+        f"{source.story}; {n_per_class} labels of each class kept, {int(hidden.sum())} hidden",
+    )

@@ -1,0 +1,232 @@
+"""gnomon fit and gnomon demo, once the arguments are parsed: fit, compare, write."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import platform
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.preprocessing import StandardScaler
+
+import gnomon
+from gnomon import PPCA, SPPCA
+from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
+from gnomon._cli.commands import Refusal, one_line
+from gnomon._cli.outputs import new_folder
+from gnomon._cli.stored import Scaling, StoredModel
+from gnomon.export.report import write_report
+from gnomon.selection import compare
+from gnomon.tables import Table, Target, can_write_parquet, write_table
+
+MOST_DEFAULT_COMPONENTS = 10
+DOMINANT = 0.9  # share of the variance from which scaling is suggested
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for, beside the table itself."""
+
+    command: str
+    model: str = "sppca"
+    components: int | None = None
+    scale: str = "none"
+    seed: int = 0
+    id: str | None = None
+    drop: tuple[str, ...] = ()
+
+
+@dataclass
+class Run:
+    """A fit and everything said about it."""
+
+    request: Request
+    table: Table
+    target: Target | None
+    stored: StoredModel
+    X: Any
+    y: np.ndarray | None
+    comparison: Any = None
+    notes: list[str] = field(default_factory=list)
+
+
+def default_components(target: Target | None, shape: tuple[int, int]) -> int:
+    """As many dimensions as the targets span, between 2 and 10, and fewer than the table can carry."""
+    wanted = 2
+    if target is not None:
+        wanted = max(2, target.n_classes - 1, len(target.names))
+    return max(1, min(wanted, MOST_DEFAULT_COMPONENTS, shape[0] - 2, shape[1] - 1))
+
+
+def fit(request: Request, table: Table, target: Target | None) -> Run:
+    """Scale the table and fit the model; warnings become notes."""
+    guided = request.model == "sppca" and target is not None
+    if guided:
+        _refuse_single_value(table, target)
+    scaling = Scaling.of(request.scale, table.X, target.y if guided and target.y.ndim == 2 else None)
+    X = scaling.apply(table.X)
+    y = scaling.apply_to_targets(target.y) if guided else None
+    model = SPPCA if guided else PPCA
+    estimator = model(request.components or default_components(target, X.shape), random_state=request.seed)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            estimator.fit(X, y)
+        except (ValueError, TypeError) as error:
+            raise Refusal(f"{table.path}: {one_line(error)}") from error
+    targets = target.names if guided else []
+    stored = StoredModel(estimator, table.feature_names, targets, request.id, list(request.drop), scaling)
+    notes = list(dict.fromkeys(one_line(warning.message) for warning in caught))
+    if request.scale == "none":
+        notes += _scale_notes(table, target if guided else None)
+    return Run(request, table, target, stored, X, y, notes=notes)
+
+
+def _refuse_single_value(table: Table, target: Target) -> None:
+    """A target that is the same wherever it is known can guide nothing."""
+    for j, name in enumerate(target.names):
+        column = target.y if target.y.ndim == 1 else target.y[:, j]
+        known = target.labelled if target.y.ndim == 1 else ~np.isnan(column)
+        values = {str(value) for value in column[known]}
+        if len(values) < 2:
+            what = f"only the value {values.pop()} in {known.sum()} labelled rows" if values else "no value at all"
+            raise Refusal(f"{table.path}, column {name!r}: {what}, which guides nothing; label more rows.")
+
+
+def _scale_notes(table: Table, target: Target | None) -> list[str]:
+    """Advice where one column outweighs all others, most often by its unit alone."""
+    columns = [(table.feature_names, StandardScaler(with_mean=False).fit(table.X).var_)]
+    if target is not None and target.y.ndim == 2:
+        columns.append((target.names, np.nanvar(target.y, axis=0)))
+    return [
+        f"{names[variances.argmax()]} holds {100 * variances.max() / variances.sum():.1f} % of the variance of "
+        f"{len(names)} columns, so it decides the projection; --scale standard gives every column the same weight."
+        for names, variances in columns
+        if len(names) > 1 and variances.max() > DOMINANT * variances.sum()
+    ]
+
+
+def compare_with_rivals(run: Run, y_true: np.ndarray | None = None) -> None:
+    """Score the model beside PCA, LDA and PLS on the same rows; say why not where that cannot be done."""
+    fitted = run.stored.estimator
+    model = SPPCA(fitted.components_.shape[0], random_state=run.request.seed)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # each split may warn of what the fit has said already
+            run.comparison = compare(
+                run.X,
+                run.y,
+                n_components=fitted.components_.shape[0],
+                estimators={"SPPCA": model},
+                y_true=y_true,
+                random_state=run.request.seed,
+            )
+    except ValueError as error:
+        run.notes.append(f"no comparison: {one_line(error)}")
+
+
+def write_results(run: Run, out: str, more: dict[str, Any] | None = None, y_true: Any = None) -> list[str]:
+    """Write the result folder; `more` are further tables by file name. Returns the names of the files."""
+    projection = _projection(run)
+    with new_folder(out) as folder:
+        run.stored.save(folder / "model.gnomon")
+        write_table(folder / "projection.csv", projection)
+        if can_write_parquet():
+            write_table(folder / "projection.parquet", projection)
+        for name, columns in (more or {}).items():
+            write_table(folder / name, columns)
+        text = json.dumps(metrics(run), indent=2, allow_nan=False)
+        (folder / "metrics.json").write_text(text + "\n", encoding="utf-8")
+        if can_write_report():
+            _write_report(run, folder / "report.html", y_true)
+        names = sorted(entry.name for entry in folder.iterdir())
+    return names
+
+
+def can_write_report() -> bool:
+    """Whether the library that draws the pictures is installed."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def _projection(run: Run) -> dict[str, Any]:
+    estimator = run.stored.estimator
+    parts = [row_column(run.table), projection_columns(estimator, run.X)]
+    if run.target is not None:
+        parts += [dict(run.table.targets), {"labelled": run.target.labelled}]
+    if run.stored.targets:
+        parts.append(prediction_columns(run.stored, run.X, probabilities=False))
+    return joined(*parts)
+
+
+def metrics(run: Run) -> dict[str, Any]:
+    """Settings, versions and figures of a fit, ready for JSON."""
+    estimator, request = run.stored.estimator, run.request
+    noise = getattr(estimator, "y_noise_variance_", None)
+    return {
+        "command": request.command,
+        "table": run.table.path,
+        "versions": {
+            "gnomon": gnomon.__version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+        "settings": settings(run),
+        "n_rows": int(run.X.shape[0]),
+        "n_features": int(run.X.shape[1]),
+        "n_labelled": 0 if run.target is None else int(run.target.labelled.sum()),
+        "classes": [
+            getattr(label, "item", lambda label=label: label)() for label in getattr(estimator, "classes_", [])
+        ],
+        "log_likelihood_nats": float(estimator.log_likelihood_),
+        "noise_variance": float(estimator.noise_variance_),
+        "y_noise_variance": None if noise is None else np.asarray(noise, dtype=float).tolist(),
+        "noise_floors": list(getattr(estimator, "noise_floors_", ())),
+        "solver": estimator.solver_,
+        "converged": bool(estimator.converged_),
+        "n_iterations": int(estimator.n_iter_),
+        "n_passes": float(estimator.n_passes_),
+        "notes": run.notes,
+        "comparison": None if run.comparison is None else run.comparison.to_dict(),
+    }
+
+
+def settings(run: Run) -> dict[str, Any]:
+    """What decided the result, in the words of the command line."""
+    request, target = run.request, run.target
+    return {
+        "model": request.model,
+        "components": int(run.stored.estimator.components_.shape[0]),
+        "scale": request.scale,
+        "seed": request.seed,
+        "target": [] if target is None else target.names,
+        "target_kind": None if target is None else target.kind,
+        "id": request.id,
+        "drop": list(request.drop),
+    }
+
+
+def _write_report(run: Run, path: Path, y_true: np.ndarray | None) -> None:
+    names = None if run.target is None else run.target.names
+    if run.stored.scaling.y_divisors is not None:
+        names = [f"{name} / {divisor:.4g}" for name, divisor in zip(names, run.stored.scaling.y_divisors)]
+    write_report(
+        path,
+        estimator=run.stored.estimator,
+        X=run.X,
+        y=run.y,
+        y_true=y_true,
+        row_ids=row_column(run.table).popitem()[1],
+        feature_names=run.table.feature_names,
+        target_names=names,
+        comparison=run.comparison,
+        title=Path(run.table.path).name,
+        settings=settings(run),
+    )

@@ -1,0 +1,314 @@
+"""Bad input: one line on stderr that names the trouble, exit code 2, nothing written, never a traceback."""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from gnomon import SPPCA
+from gnomon.cli import main
+from gnomon.datasets import load_iris
+from gnomon.export import save_model
+from gnomon.tables import write_table
+
+IRIS = load_iris()
+GOOD = "\n".join(["flower,a,b,c,kind", *(f"f{i},{i % 7},{i % 5},{i % 3}.5,{'xyz'[i % 3]}" for i in range(30))]) + "\n"
+FIT = ["fit", "t.csv", "--no-compare", "--target", "kind", "--id", "flower", "--out", "out"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A working directory with a good table, t.csv."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(GOOD)
+    monkeypatch.setattr("gnomon._cli.fitting.can_write_report", lambda: False)
+    return tmp_path
+
+
+def contents(folder):
+    return {path: path.read_bytes() if path.is_file() else None for path in Path(folder).rglob("*")}
+
+
+def refusal(*arguments):
+    """Run a command that must fail; return its one line and check that nothing was written."""
+    before = contents(".")
+    result = CliRunner().invoke(main, [str(word) for word in arguments], prog_name="gnomon")
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert contents(".") == before
+    assert result.stderr.startswith("gnomon: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr.removeprefix("gnomon: ").rstrip("\n")
+
+
+def succeed(*arguments):
+    result = CliRunner().invoke(main, [str(word) for word in arguments], prog_name="gnomon")
+    assert result.exit_code == 0, result.output
+
+
+# ------------------------------------------------------------------------------------------- arguments
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["fit"], ["Missing argument 'TABLE'", "See `gnomon fit --help`."]),
+        (["fit", "t.csv", "--target", "kind"], ["Missing option '--out'"]),
+        (["fit", "t.csv", "--out", "o"], ["--target is missing; without labels, use --model ppca."]),
+        ([*FIT, "--components", "0"], ["'--components'", "0 is not in the range x>=1"]),
+        ([*FIT, "--components", "two"], ["'--components'", "'two' is not a valid integer"]),
+        ([*FIT, "--model", "pca"], ["'--model'", "'pca' is not one of 'sppca', 'ppca'"]),
+        ([*FIT, "--seed", "-1"], ["'--seed'", "-1 is not in the range x>=0"]),
+        (["fit", "t.csv", "u.csv", "--target", "kind", "--out", "o"], ["unexpected extra argument (u.csv)"]),
+        (["demo", "--data", "iris"], ["'--data'", "'iris' is not one of 'wine', 'digits', 'breast_cancer'"]),
+        (["fti"], ["No such command 'fti'", "See `gnomon --help`."]),
+    ],
+)
+def test_wrong_arguments(arguments, words):
+    message = refusal(*arguments)
+    assert [word for word in words if word not in message] == []
+
+
+# ----------------------------------------------------------------------------------------------- tables
+
+
+@pytest.mark.parametrize(
+    "content, expected",
+    [
+        ("", "t.csv is empty."),
+        ("flower,a,b,c,kind\n", "t.csv: a header and no rows."),
+        ("flower,a,b,a,kind\n1,2,3,4,x\n", "t.csv: several columns are called 'a' (columns 2, 4); rename all but one."),
+        (GOOD + "f31,1,2\n", "t.csv, row 31 (line 32): 3 cells, and the header has 5."),
+        (GOOD + "f31,1,two,3,x\n", "t.csv, row 31 (line 32), column 'b': 'two' is not a number; leave the column out "
+         "with --drop b, or name it for --target or --id."),
+        (GOOD + "f31,1,,3,x\n", "t.csv, row 31 (line 32), column 'b': the cell is empty, and missing feature entries "
+         "are not supported by this model yet; fill it, remove the row, or leave the column out with --drop b."),
+        (GOOD + "f31,1,inf,3,x\n", "t.csv, row 31 (line 32), column 'b': inf is not a finite number; correct it, or "
+         "leave the column out with --drop b."),
+        (GOOD.encode() + b"f31,1,2,3,caf\xe9\n", "t.csv, line 32: byte 0xe9 is not UTF-8; save the table as UTF-8 "
+         "text."),
+        (GOOD.replace(",", ";"), "t.csv: the header is separated by semicolons, not by commas."),
+        (GOOD.replace("kind", "sort"), "t.csv: no column 'kind' for --target. The columns are 'flower', 'a', 'b', "
+         "'c', 'sort'."),
+        (GOOD + 'f31,1,"2,3,x\n', "t.csv, line 32: not a table row (unexpected end of data)."),
+        (b"PK\x03\x04\xff\xfe\x00", "t.csv, line 1: byte 0xff is not UTF-8; save the table as UTF-8 text."),
+    ],
+)  # fmt: skip
+def test_bad_tables(content, expected, folder):
+    (folder / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert refusal(*FIT) == expected
+
+
+def test_other_kinds_of_files(folder):
+    (folder / "t.xlsx").write_bytes(b"PK")
+    (folder / "t.parquet").write_bytes(b"PAR1 and nothing else")
+    (folder / "t.npz").write_bytes(b"no archive")
+    (folder / "d").mkdir()
+    options = ["--target", "kind", "--out", "out"]
+    assert refusal("fit", "no.csv", *options) == "no.csv does not exist."
+    assert refusal("fit", "d", *options) == "d is a folder; name a table file in it."
+    assert refusal("fit", "t.xlsx", *options).startswith("t.xlsx: .xlsx is not a kind of table that can be read; use")
+    assert refusal("fit", "t.parquet", *options).startswith("t.parquet is not a Parquet file that ")
+    assert refusal("fit", "t.npz", *options).startswith("t.npz is not an npz file of plain arrays")
+
+
+@pytest.mark.parametrize(
+    "kinds, options, expected",
+    [
+        ([""] * 30, [], "t.csv: no row has a value in 'kind'; without labels use --model ppca."),
+        (["x"] * 2 + [""] * 28, [], "t.csv, column 'kind': only the value x in 2 labelled rows, which guides nothing; "
+         "label more rows."),
+        (["1.5"] * 2 + [""] * 28, [], "t.csv, column 'kind': only the value 1.5 in 2 labelled rows, which guides "
+         "nothing; label more rows."),
+        (["1.5", "inf"] * 15, [], "t.csv, row 2 (line 3), column 'kind': inf is not a finite number."),
+        (["1", "x"] * 15, ["--target-kind", "real"], "t.csv, row 2 (line 3), column 'kind': 'x' is not a number."),
+        (["1", "-1"] * 15, [], "t.csv, row 2 (line 3), column 'kind': -1 can be a class or mean unlabelled; add "
+         "--unlabelled=-1 if it means unlabelled, --unlabelled= if it is a class."),
+        (["x", "y"] * 15, ["--target", "a"], "t.csv, row 1 (line 2), column 'kind': 'x' is not a number (several "
+         "targets must all be numbers)."),
+        (["x", "y"] * 15, ["--drop", "kind"], "t.csv: column 'kind' is named for --target and for --drop; name it "
+         "once."),
+        (["x", "y"] * 15, ["--drop", "a", "b", "c"], "t.csv: no feature columns are left beside 'kind', 'flower', "
+         "'a', 'b', 'c'."),
+    ],
+)  # fmt: skip
+def test_bad_targets(kinds, options, expected, folder):
+    header, *rows = GOOD.splitlines()
+    table = [header] + [row.rsplit(",", 1)[0] + "," + kind for row, kind in zip(rows, kinds)]
+    (folder / "t.csv").write_text("\n".join(table) + "\n")
+    assert refusal(*FIT, *options) == expected
+
+
+def test_a_target_without_any_value_beside_others(folder):
+    write_table("t.csv", {"a": range(9), "b": np.arange(9) % 4, "u": np.arange(9) / 2, "v": [None] * 9})
+    assert refusal("fit", "t.csv", "--target", "u", "v", "--out", "out") == (
+        "t.csv, column 'v': no value at all, which guides nothing; label more rows."
+    )
+
+
+def test_too_many_components():
+    message = refusal(*FIT, "--components", "3")
+    assert message.startswith("t.csv: n_components=3 must be less than the rank of X, which is at most 3")
+
+
+def test_the_equal_sign_of_an_empty_marker_is_understood(folder):
+    write_table("t.csv", {"a": range(8), "b": np.arange(8) % 3, "kind": [1, -1] * 4})
+    succeed("fit", "t.csv", "--target", "kind", "--unlabelled=", "--out", "out")
+
+
+# ---------------------------------------------------------------------------------------------- outputs
+
+
+def test_an_existing_folder_is_kept(folder):
+    (folder / "out").mkdir()
+    (folder / "out" / "notes.txt").write_text("mine")
+    kept = "out exists and was kept; choose another --out, or add --force to replace it."
+    assert refusal(*FIT) == kept
+    assert refusal("demo", "--out", "out") == kept
+    foreign = "out holds notes.txt, which gnomon did not write; --force does not replace it."
+    assert refusal(*FIT, "--force") == foreign
+
+
+def test_only_folders_of_results_are_replaced(folder):
+    (folder / "file").write_text("mine")
+    (folder / "real").mkdir()
+    (folder / "link").symlink_to(folder / "real")
+    for name in ("file", "link"):
+        assert refusal(*FIT[:-1], name, "--force") == (
+            f"{name} is not a folder, and --force replaces only folders that gnomon wrote."
+        )
+
+
+def test_the_folder_around_the_output_must_exist():
+    assert refusal(*FIT[:-1], "no/out") == "no/out: the folder no does not exist; make it first."
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_failed_write_leaves_things_as_they_were(force, monkeypatch):
+    if force:
+        succeed(*FIT)
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("gnomon._cli.fitting.write_table", full)
+    options = ["--force"] if force else []
+    assert refusal(*FIT, *options) == "out cannot be written ([Errno 28] No space left on device)."
+
+
+def test_a_failed_replacement_brings_the_old_folder_back(monkeypatch):
+    succeed(*FIT)
+    rename = Path.rename
+
+    def fail_for_the_new_one(self, target):
+        if (self / "metrics.json").exists() and Path(target).name == "out" and not self.name.endswith(".old"):
+            raise OSError("the new folder cannot be renamed")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail_for_the_new_one)
+    assert refusal(*FIT, "--force") == "out cannot be written (the new folder cannot be renamed)."
+
+
+def test_an_interrupted_fit_leaves_nothing(folder, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gnomon._cli.fitting.write_table", interrupt)
+    result = CliRunner().invoke(main, FIT)
+    assert (result.exit_code, result.stderr.strip()) == (130, "gnomon: stopped.")
+    assert os.listdir(folder) == ["t.csv"]
+
+
+# ---------------------------------------------------------------------------------- transform and predict
+
+
+@pytest.fixture
+def fitted(folder):
+    succeed(*FIT)
+
+
+@pytest.mark.parametrize("command", ["transform", "predict"])
+@pytest.mark.parametrize(
+    "change, expected",
+    [
+        (lambda text: text.replace("flower,a,b", "flower,a,beta"), "new.csv: the model needs 'b', which the table "
+         "lacks; the model does not know 'beta': leave out with --drop."),
+        (lambda text: re.sub(r"(?m)^([^,]*),[^,]*,", r"\1,", text), "new.csv: the model needs 'a', which the table "
+         "lacks."),
+        (lambda text: re.sub(r"(?m)$", ",9", text.strip()).replace("kind,9", "kind,more"), "new.csv: the model does "
+         "not know 'more': leave out with --drop."),
+        (lambda text: text.replace("f3,3,", "f3,three,"), "new.csv, row 4 (line 5), column 'a': 'three' is not a "
+         "number; leave the column out with --drop a, or name it for --target or --id."),
+        (lambda text: "", "new.csv is empty."),
+    ],
+)  # fmt: skip
+def test_bad_new_tables(command, change, expected, fitted, folder):
+    (folder / "new.csv").write_text(change(GOOD))
+    assert refusal(command, "new.csv", "--model", "out", "--out", "result.csv") == expected
+
+
+@pytest.mark.parametrize("command", ["transform", "predict"])
+def test_bad_models(command, fitted, folder):
+    (folder / "model.txt").write_text("no model")
+    content = (folder / "out" / "model.gnomon").read_bytes()
+    (folder / "cut.gnomon").write_bytes(content[:-100])
+    (folder / "empty").mkdir()
+    save_model(SPPCA(2).fit(IRIS.data, IRIS.target), "bare.gnomon")
+
+    def with_model(name):
+        return refusal(command, "t.csv", "--model", name, "--out", "result.csv")
+
+    assert with_model("none") == "none does not exist."
+    assert with_model("empty") == "empty/model.gnomon does not exist (is empty a folder that gnomon fit wrote?)."
+    assert with_model("model.txt") == "model.txt is not a gnomon model file, or it was cut short or damaged."
+    assert with_model("cut.gnomon") == "cut.gnomon is not a gnomon model file, or it was cut short or damaged."
+    assert with_model("bare.gnomon") == "bare.gnomon names no columns; use a model that gnomon fit wrote."
+
+
+@pytest.mark.parametrize("command", ["transform", "predict"])
+def test_bad_result_files(command, fitted, folder):
+    (folder / "old.csv").write_text("mine")
+    (folder / "folder.csv").mkdir()
+
+    def with_out(name, *more):
+        return refusal(command, "t.csv", "--model", "out", "--out", name, *more)
+
+    kept = "old.csv exists and was kept; choose another --out, or add --force to replace it."
+    assert with_out("old.csv") == kept
+    assert with_out("t.csv", "--force") == "t.csv is the input; choose another --out."
+    assert with_out("folder.csv", "--force") == "folder.csv is a folder; --out wants the name of a table file."
+    assert with_out("no/x.csv") == "no/x.csv: the folder no does not exist; make it first."
+    assert with_out("x.xlsx").startswith("x.xlsx: .xlsx is not a kind of table that can be written; use .csv")
+
+
+@pytest.mark.parametrize("command", ["transform", "predict"])
+def test_a_failed_result_file_leaves_nothing(command, fitted, monkeypatch):
+    def half(path, columns):
+        Path(path).write_text("half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr("gnomon.tables.write_table", half)
+    assert refusal(command, "t.csv", "--model", "out", "--out", "result.csv") == (
+        "result.csv cannot be written (disk full)."
+    )
+
+
+def test_a_model_without_targets_predicts_nothing():
+    succeed("fit", "t.csv", "--model", "ppca", "--drop", "flower", "kind", "--out", "out")
+    assert refusal("predict", "t.csv", "--model", "out", "--out", "result.csv") == (
+        "out: a model without targets predicts nothing; use gnomon transform."
+    )
+
+
+# ------------------------------------------------------------------------------------------------- demo
+
+
+def test_demo_labels():
+    assert refusal("demo", "--labels", "60") == (
+        "--labels 60 is too many: n_per_class=60 must lie between 0 and 48, the rows of class 'class_2'."
+    )
+    assert refusal("demo", "--labels", "0").startswith("Invalid value for '--labels': 0 is not in the range x>=1.")
