@@ -208,6 +208,16 @@ def test_models_without_targets_and_fully_labelled_rows_predict_nothing(wine, tm
     assert "all of them with a label" in text
 
 
+@pytest.mark.filterwarnings("ignore:y marks every row as unlabelled")
+@pytest.mark.parametrize("y", [np.full(178, -1), np.full(178, np.nan)])
+def test_a_model_that_saw_no_label_is_reported_as_unsupervised(wine, tmp_path, y):
+    X = wine[0]
+    text, page = read(write_report(tmp_path / "r.html", estimator=SPPCA(2).fit(X, y), X=X, y=y))
+    assert "was fitted to 178 rows of 13 columns, without labels." in text
+    assert "Predictions" not in text
+    assert page.balanced
+
+
 def test_loadings_are_the_largest_with_their_names(wine, tmp_path):
     X, seen, _, model = wine
     names = [f"column {j}" for j in range(13)]

@@ -206,6 +206,15 @@ def test_an_unsupervised_model_can_be_drawn_with_labels(wine, diabetes):
     assert len(display.figure_.axes) == 2
 
 
+@pytest.mark.filterwarnings("ignore:y marks every row as unlabelled")
+@pytest.mark.parametrize("y", [np.full(178, -1), np.full(178, np.nan)])
+def test_a_model_that_saw_no_label_has_nothing_to_predict(wine, y):
+    X = wine[0]
+    display = ProjectionDisplay.from_estimator(SPPCA(2).fit(X, y), X, y)
+    assert not display.labelled.any()
+    assert np.isnan(display.values).all()
+
+
 def test_an_axes_is_used_when_given(wine):
     X, seen, _, model = wine
     figure, ax = plt.subplots()

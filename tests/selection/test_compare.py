@@ -139,6 +139,15 @@ def test_several_outputs_with_missing_entries(diabetes):
     assert min(r2) - 0.05 < truth["SPPCA"]["read_out"] < max(r2) + 0.05
 
 
+def test_no_split_hides_every_value_of_one_output(diabetes):
+    X, y, _ = diabetes
+    Y = np.full((len(y), 2), np.nan)
+    Y[:40, 0], Y[40:44, 1] = y[:40], y[40:44]
+    result = compare(X, Y, n_splits=20, random_state=0)
+    assert result.n_scored == 44
+    assert by_method(result)["PLS"]["score"] is None  # no row has both outputs
+
+
 def test_repeating_folds_does_not_shrink_the_standard_error(wine):
     X, y, labelled = wine
     seen = np.where(labelled, y % 2, -1)
@@ -204,11 +213,14 @@ def test_rivals_that_do_not_apply_say_so(wine):
     assert "PLS does not apply" in repr(result)
 
 
+@pytest.mark.filterwarnings("ignore:y marks every row as unlabelled")
 @pytest.mark.parametrize(
     "y, y_true, words",
     [
         (lambda y: None, None, "no label"),
+        (lambda y: np.full(178, -1), None, "no label"),
         (lambda y: np.where(np.isin(np.arange(178), [0, 70, 150]), y, -1), None, "one labelled row in each class"),
+        (lambda y: np.where(np.arange(178) < 2, y + np.arange(178.0), np.nan), None, "2 labelled rows"),
         (lambda y: y, lambda y: y, "adds nothing"),
     ],
 )

@@ -11,7 +11,7 @@ from gnomon.export import _report_page as html
 from gnomon.export.model_file import atomic_path
 from gnomon.plotting import ConvergenceDisplay, LoadingsDisplay, ProjectionDisplay
 from gnomon.selection import Comparison
-from gnomon.selection.labels import class_codes, labelled_rows, real_targets
+from gnomon.selection.labels import class_codes, labelled_rows, real_targets, target_kind
 
 N_PREDICTIONS = 50
 N_LOADINGS = 15
@@ -100,7 +100,7 @@ def write_report(
 
 def _target_names(given, estimator):
     if given is None:
-        n = len(estimator.y_mean_) if estimator.target_kind_ == "real" else 1
+        n = len(estimator.y_mean_) if target_kind(estimator) == "real" else 1
         return ["y"] if n == 1 else [f"y{j}" for j in range(n)]
     return [given] if isinstance(given, str) else [str(name) for name in given]
 
@@ -113,10 +113,10 @@ def _what_was_fitted(estimator, names):
     model, n = type(estimator).__name__, estimator.n_samples_
     size = f"{html.count(n, 'row')} of {html.count(estimator.n_features_in_, 'column')}"
     start = f"{model} with {_components(estimator)} was fitted to {size}"
-    if estimator.target_kind_ == "none":
+    if target_kind(estimator) == "none":
         return f"{start}, without labels."
     labelled = estimator.n_labelled_
-    if estimator.target_kind_ == "classes":
+    if target_kind(estimator) == "classes":
         label = f"a label of one of {html.count(len(estimator.classes_), 'class', 'classes')}"
     else:
         shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
@@ -133,7 +133,7 @@ def _facts(estimator):
         ("columns", f"{estimator.n_features_in_:,}"),
         ("components", len(estimator.components_)),
     ]
-    if estimator.target_kind_ == "classes":
+    if target_kind(estimator) == "classes":
         pairs.append(("classes", len(estimator.classes_)))
     return html.facts(pairs)
 
@@ -168,9 +168,9 @@ def _comparison(comparison):
 def _predictions(estimator, X, y, y_true, row_ids, names):
     """Return the predictions of unlabelled rows, most uncertain first."""
     rows = np.flatnonzero(~labelled_rows(estimator, y, estimator.n_samples_))
-    if estimator.target_kind_ == "none" or not estimator.n_labelled_ or not len(rows):
+    if target_kind(estimator) == "none" or not len(rows):
         return ""
-    find = _class_predictions if estimator.target_kind_ == "classes" else _real_predictions
+    find = _class_predictions if target_kind(estimator) == "classes" else _real_predictions
     header, numeric, cells, doubt, wrong, more = find(estimator, X, y_true, rows, names)
     order = np.argsort(-doubt, kind="stable")[:N_PREDICTIONS]
     ids = range(estimator.n_samples_) if row_ids is None else row_ids
@@ -275,10 +275,10 @@ def _fit(estimator, names):
         ("noise variance of a column", html.number(estimator.noise_variance_)),
         ("share of the columns' variance in the components", f"{100 * signal / (signal + noise):.1f} %"),
     ]
-    if estimator.target_kind_ == "real":
+    if target_kind(estimator) == "real":
         for name, variance in zip(names, np.broadcast_to(estimator.y_noise_variance_, len(names))):
             rows.append((f"noise variance of {name}", html.number(float(variance))))
-    elif estimator.target_kind_ == "classes" and estimator.n_labelled_:
+    elif target_kind(estimator) == "classes":
         rows.append(("noise variance of the class codes", html.number(float(estimator.y_noise_variance_))))
     rows += [("held at its floor", name) for name in getattr(estimator, "noise_floors_", ())]
     caption = "Log-likelihood after each iteration, in nats (natural-log units)."

@@ -11,7 +11,7 @@ from gnomon.plotting._style import (
     plain_axes,
     spread,
 )
-from gnomon.selection.labels import class_codes, labelled_rows, plain_targets, real_targets
+from gnomon.selection.labels import class_codes, labelled_rows, plain_targets, real_targets, target_kind
 
 MAX_LEGEND = 14
 RADIUS_95 = {1: 1.959964, 2: 2.447747}  # square roots of the 95 % points of chi-squared
@@ -114,10 +114,10 @@ class ProjectionDisplay:
         Z, cov = estimator.transform(X, return_cov=True)
         Z, cov = np.asarray(Z), np.asarray(cov)
         dims = _chosen_dims(dims, Z.shape[1])
-        reader = estimator if estimator.target_kind_ != "none" or y is None else plain_targets(y)
+        reader = estimator if target_kind(estimator) != "none" or y is None else plain_targets(y)
         labelled = labelled_rows(reader, y, len(Z))
         values = _values(reader, X, y, labelled, output)
-        if reader.target_kind_ == "classes":
+        if target_kind(reader) == "classes":
             class_names = [str(name) for name in (class_names or reader.classes_.tolist())]
         else:
             class_names = None
@@ -259,10 +259,10 @@ def _chosen_dims(dims, k):
 def _values(reader, X, y, labelled, output):
     """Return class codes or one real target: given where labelled, predicted elsewhere if the reader can."""
     missing = np.full(len(labelled), np.nan)
-    if reader.target_kind_ == "none":
+    if target_kind(reader) == "none":
         return missing
     predicted = reader.predict(X) if hasattr(reader, "predict") else None
-    if reader.target_kind_ == "classes":
+    if target_kind(reader) == "classes":
         given = missing if y is None else class_codes(reader, y)
         values = missing if predicted is None else class_codes(reader, predicted)
     else:

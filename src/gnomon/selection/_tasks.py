@@ -48,7 +48,8 @@ class Classes:
         return Split(visible, rows)
 
     def strata(self, rows):
-        return self.visible[rows]
+        """Return what must be spread over the folds, and a finer order within it."""
+        return self.visible[rows], np.zeros(len(rows))
 
     def rival_targets(self, visible):
         """Return the rows that LDA and PLS learn from, their labels and their one-of-C coding."""
@@ -86,7 +87,9 @@ class Real:
         return Split(visible, rows)
 
     def strata(self, rows):
-        return np.zeros(len(rows), dtype=int)
+        """Return one stratum, ordered by which outputs are seen, so that no fold takes all values of one output."""
+        patterns = np.unique(np.isfinite(self.visible[rows]), axis=0, return_inverse=True)[1]
+        return np.zeros(len(rows), dtype=int), patterns.ravel()
 
     def rival_targets(self, visible):
         """Return the rows that PLS learns from (every output seen), no labels, and their outputs."""
@@ -126,7 +129,12 @@ def held_out(task, n_splits, rng):
     A class with m labelled rows loses at most one of them a split when m <= 5; a class with one row keeps it.
     """
     labelled = np.flatnonzero(task.observed(task.visible))
-    strata, counts = np.unique(task.strata(labelled), return_inverse=True, return_counts=True)[1:]
+    strata, order = task.strata(labelled)
+    strata, counts = np.unique(strata, return_inverse=True, return_counts=True)[1:]
+    if task.metric == "R2" and len(labelled) < 3:
+        raise ValueError(
+            f"y has {len(labelled)} labelled rows; holding some out takes three. Label more or give y_true."
+        )
     if counts.max() < 2:
         raise ValueError(
             "y has one labelled row in each class, so none can be held out. Label a second row of one "
@@ -138,6 +146,7 @@ def held_out(task, n_splits, rng):
         fold = np.full(len(labelled), -1)
         for stratum in np.flatnonzero(counts > 1):
             members = rng.permutation(np.flatnonzero(strata == stratum))
+            members = members[np.argsort(order[members], kind="stable")]
             fold[members] = (np.arange(len(members)) + rng.randint(n_folds)) % n_folds
         splits += [task.hide(labelled[fold == f]) for f in range(n_folds) if (fold == f).any()]
     return splits

@@ -13,6 +13,7 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from gnomon import SPPCA
 from gnomon.selection._tasks import Classes, Real, held_out, hidden_truth
 from gnomon.selection.comparison import Outcome, summarise
+from gnomon.selection.labels import target_kind
 from gnomon.selection.rivals import NotApplicable, lda_map, pca_map, pls_map
 
 
@@ -93,9 +94,9 @@ def _read_task(estimator, X, y, y_true):
     """Let the first model say what the targets are."""
     fitted = clone(estimator).fit(X, y)
     model = fitted[-1] if isinstance(fitted, Pipeline) else fitted
-    if model.target_kind_ == "none":
+    if target_kind(model) == "none":
         raise ValueError("y has no label; compare needs labelled rows. Give y with some labels.")
-    return Classes(model, y, y_true) if model.target_kind_ == "classes" else Real(y, y_true)
+    return Classes(model, y, y_true) if target_kind(model) == "classes" else Real(y, y_true)
 
 
 def _model(estimator):
@@ -105,9 +106,7 @@ def _model(estimator):
         model = clone(estimator)
         last = model[-1] if isinstance(model, Pipeline) else model
         if "unlabeled" in last.get_params():
-            last.set_params(
-                unlabeled="auto"
-            )  # the targets are codes now, whatever marked a missing one before
+            last.set_params(unlabeled="auto")  # the targets are codes now, whatever marked a missing one before
         model.fit(X, visible if task.metric == "error" or visible.shape[1] > 1 else visible.ravel())
         return _Fitted(model.transform, getattr(model, "predict", None))
 

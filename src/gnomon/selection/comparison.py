@@ -80,18 +80,14 @@ class Comparison:
     @property
     def protocol(self):
         """How the scores were made, in one sentence."""
-        what = (
-            "the nearest labelled row" if self.metric == "error" else "a ridge regression on the projection"
-        )
+        what = "the nearest labelled row" if self.metric == "error" else "a ridge regression on the projection"
         if not self.n_splits:
             return (
                 f"Each method learned from {self.n_labelled} labelled rows and was scored by {what} on "
                 f"{self.n_scored} rows whose labels were hidden."
             )
         how_many = (
-            f"{self.n_scored} of {self.n_labelled}"
-            if self.n_scored < self.n_labelled
-            else f"All {self.n_scored}"
+            f"{self.n_scored} of {self.n_labelled}" if self.n_scored < self.n_labelled else f"All {self.n_scored}"
         )
         return (
             f"{how_many} labelled rows were held out in turn, in {self.n_splits} splits, and "
@@ -129,21 +125,15 @@ class Comparison:
     def __repr__(self):
         header, body = self.cells()
         widths = [max(map(len, column)) for column in zip(header, *body)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths)) for line in [header, *body]
-        ]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)) for line in [header, *body]]
         notes = [f"{row['method']} does not apply: {row['note']}." for row in self.rows if row["note"]]
         return "\n".join([line.rstrip() for line in lines] + notes + [self.protocol, self.verdict])
 
     def _repr_html_(self):
         header, body = self.cells()
         head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-        lines = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in body
-        )
-        notes = "".join(
-            f"<p>{escape(row['method'])}: {escape(row['note'])}.</p>" for row in self.rows if row["note"]
-        )
+        lines = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in body)
+        notes = "".join(f"<p>{escape(row['method'])}: {escape(row['note'])}.</p>" for row in self.rows if row["note"])
         return (
             f"<p><strong>{escape(self.verdict)}</strong></p><table><thead><tr>{head}</tr></thead>"
             f"<tbody>{lines}</tbody></table>{notes}<p>{escape(self.protocol)}</p>"
@@ -206,9 +196,7 @@ def _verdict(outcomes, models, metric):
     first = f"{ours} {_scored(losses, metric)}; the best rival, {best}, {_scored(rivals[best], metric)}"
     sentences = [f"{first}: {_difference(rivals[best] - losses, metric)}."]
     if "PCA" in rivals and best != "PCA":
-        sentences.append(
-            f"Against PCA, which ignores the labels: {_difference(rivals['PCA'] - losses, metric)}."
-        )
+        sentences.append(f"Against PCA, which ignores the labels: {_difference(rivals['PCA'] - losses, metric)}.")
     return " ".join(sentences)
 
 
@@ -222,9 +210,7 @@ def _difference(gains, metric):
     gain = gains.mean()
     error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.inf
     size = (
-        f"{100 * abs(gain):.1f} ± {100 * error:.1f} points"
-        if metric == "error"
-        else f"{abs(gain):.3f} ± {error:.3f}"
+        f"{100 * abs(gain):.1f} ± {100 * error:.1f} points" if metric == "error" else f"{abs(gain):.3f} ± {error:.3f}"
     )
     if not gains.any():
         return "equal on every row"

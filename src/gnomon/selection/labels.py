@@ -6,6 +6,17 @@ from types import SimpleNamespace
 import numpy as np
 
 
+def target_kind(estimator):
+    """Return "none", "classes" or "real": what guided the fit; "none" too where every row was unlabelled.
+
+    Examples
+    --------
+    >>> target_kind(SimpleNamespace(target_kind_="classes", n_labelled_=0))
+    'none'
+    """
+    return estimator.target_kind_ if getattr(estimator, "n_labelled_", True) else "none"
+
+
 def class_codes(estimator, y):
     """Return the index into `estimator.classes_` of each row's class, -1 where the row is unlabelled.
 
@@ -18,7 +29,6 @@ def class_codes(estimator, y):
 
     Examples
     --------
-    >>> from types import SimpleNamespace
     >>> class_codes(SimpleNamespace(classes_=np.array(["cat", "dog"])), ["dog", None, "cat"]).tolist()
     [1, -1, 0]
     """
@@ -32,7 +42,6 @@ def unseen_classes(estimator, y):
 
     Examples
     --------
-    >>> from types import SimpleNamespace
     >>> unseen_classes(SimpleNamespace(classes_=np.array(["cat", "dog"])), ["emu", None, "cat"]).tolist()
     [True, False, False]
     """
@@ -61,13 +70,12 @@ def labelled_rows(estimator, y, n_samples):
 
     Examples
     --------
-    >>> from types import SimpleNamespace
     >>> labelled_rows(SimpleNamespace(target_kind_="real"), [0.5, np.nan], 2).tolist()
     [True, False]
     """
-    if y is None or estimator.target_kind_ == "none":
+    if y is None or target_kind(estimator) == "none":
         return np.zeros(n_samples, dtype=bool)
-    if estimator.target_kind_ == "classes":
+    if target_kind(estimator) == "classes":
         return class_codes(estimator, y) >= 0
     return np.isfinite(real_targets(y)).any(axis=1)
 
