@@ -3,6 +3,7 @@ SCRIPTS := $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("scr
 # One thread for each process: the tests run in parallel already, and results do not depend on it.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 ARGS ?=
+EXPERIMENTS = $(filter-out _%,$(notdir $(basename $(wildcard src/gnomon/experiments/*.py))))
 
 .PHONY: check test slow mutants bench repro docs clean
 
@@ -29,12 +30,12 @@ bench:            ## speed and memory: every benchmarks/bench_*.py
 	set -e; for script in benchmarks/bench_*.py; do $(PYTHON) $$script $(ARGS); done
 
 repro:            ## the papers' tables and figures, with the printed numbers beside ours
-	$(SCRIPTS)/gnomon reproduce $(ARGS)
+	set -e; for name in $(EXPERIMENTS); do $(PYTHON) -m gnomon.experiments.$$name $(ARGS); done
 
 docs:             ## run the examples, then write the reference to build/docs
 	set -e; for script in $(wildcard examples/plot_*.py); do MPLBACKEND=Agg $(PYTHON) $$script; done
 	$(PYTHON) -m pdoc --docformat numpy --math -o build/docs gnomon
 
 clean:
-	rm -rf build dist .coverage .coverage.* htmlcov .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build benchmarks/build dist .coverage .coverage.* htmlcov .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests tools benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
