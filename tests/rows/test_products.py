@@ -28,11 +28,12 @@ def test_project_is_the_centred_product(case, form, dtype, rtol):
     assert_allclose(out, (X - mean) @ V, rtol=rtol, atol=rtol)
 
 
-def test_project_of_single_precision_rows_with_a_large_mean(case):
+@pytest.mark.parametrize("form", FORMS)
+def test_project_of_single_precision_rows_with_a_large_mean(case, form):
     X, _, V = case
     mean = np.full(6, 1e4)
     moved = (X + mean).astype(np.float32)
-    assert_allclose(project(moved, mean, V), (moved.astype(np.float64) - mean) @ V, rtol=1e-5, atol=1e-5)
+    assert_allclose(project(FORMS[form](moved), mean, V), (moved.astype(np.float64) - mean) @ V, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("form", FORMS)

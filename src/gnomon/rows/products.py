@@ -14,7 +14,7 @@ CHUNK = 1 << 19
 def project(X: Any, mean: Array, V: Array) -> Array:
     """(X - mean) V (n, r) without a centred copy of X: float32 rows give float32, all others float64."""
     if hasattr(X, "tocsr"):
-        return np.asarray(X @ V.astype(X.dtype) - (mean @ V).astype(X.dtype))
+        return np.asarray(X @ V - mean @ V).astype(X.dtype)  # the difference of two large products, in double
     if X.dtype != np.float32:
         return np.asarray(X @ V - mean @ V)
     out = np.empty((X.shape[0], V.shape[1]), dtype=np.float32)
