@@ -57,10 +57,12 @@ def _seen_entries(model, x, y):
 def log_density(model, X, Y=None):
     """Log p(x, observed y) of every row, in nats."""
     mean, cov = joint(model)
-    out = []
+    out, densities = [], {}
     for i, x in enumerate(X):
         seen, values = _seen_entries(model, x, None if Y is None else Y[i])
-        out.append(multivariate_normal(mean[seen], cov[np.ix_(seen, seen)]).logpdf(values))
+        if tuple(seen) not in densities:
+            densities[tuple(seen)] = multivariate_normal(mean[seen], cov[np.ix_(seen, seen)])
+        out.append(densities[tuple(seen)].logpdf(values))
     return np.array(out)
 
 
