@@ -52,7 +52,7 @@ def _set_classes(estimator, targets):
         warnings.warn("y marks every row as unlabelled; the unsupervised model is fitted.", UserWarning, stacklevel=4)
     elif targets.kind == "classes" and len(targets.classes) == 1:
         warnings.warn(
-            f"y holds the single class {targets.classes[0]!r}; it cannot guide the projection, and predict returns it "
+            f"y holds the single class {targets.classes.tolist()[0]!r}; it cannot guide the projection, and predict returns it "
             "for every row.",
             UserWarning,
             stacklevel=4,

@@ -139,7 +139,7 @@ def _labels(values, unlabeled, classes):
     if values.ndim != 1:
         raise ValueError(f"class labels must be one column; y has shape {values.shape}.")
     labels = values.astype(object)
-    missing = np.array([v is None or v != v or type(v).__name__ == "NAType" for v in labels], dtype=bool)
+    missing = np.array([_is_missing(v) for v in labels], dtype=bool)
     labels = np.array([v.item() if isinstance(v, np.generic) else v for v in labels] + [None], dtype=object)[:-1]
     if isinstance(unlabeled, str) and unlabeled == "auto":
         integers = {v for v in labels[~missing] if isinstance(v, int) and not isinstance(v, bool)}
@@ -158,7 +158,7 @@ def _real_table(values, unlabeled):
     table = values.reshape(len(values), -1)
     if table.dtype.kind in "OUS":
         try:
-            table = np.array([[np.nan if v is None or v != v else float(v) for v in row] for row in table])
+            table = np.array([[np.nan if _is_missing(v) else float(v) for v in row] for row in table])
         except (TypeError, ValueError):
             raise TypeError(
                 "a y of several columns must be numeric (real outputs, NaN where missing); "
@@ -211,10 +211,15 @@ def _series_to_numpy(series):
 
 def _narrow(values):
     """An object vector of numbers of which some are fractions is a real target; anything else stays labels."""
-    known = [v for v in values if v is not None and v == v and type(v).__name__ != "NAType"]
+    known = [v for v in values if not _is_missing(v)]
     if known and all(isinstance(v, (float, np.floating)) for v in known):
         return np.array([float(v) if isinstance(v, (float, np.floating)) else np.nan for v in values])
     return values
+
+
+def _is_missing(value):
+    """None, NaN or pd.NA, which refuses to be compared."""
+    return value is None or type(value).__name__ == "NAType" or value != value
 
 
 def _check_length(values, n_samples):
