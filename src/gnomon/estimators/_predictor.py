@@ -77,7 +77,10 @@ class TargetPredictor:
 
     def _class_log_density(self, X):
         codes = class_contrasts(len(self.classes_))
+        if len(codes) == 1:
+            return np.zeros((X.shape[0], 1))
         mean, cov = self._predictive(X)
         root = np.linalg.cholesky(cov)
-        whitened = np.linalg.solve(root, (mean[:, None, :] - codes).reshape(-1, codes.shape[1]).T)
+        gaps = (mean[:, None, :] - codes).reshape(len(mean) * len(codes), codes.shape[1])
+        whitened = np.linalg.solve(root, gaps.T)
         return -0.5 * (whitened**2).sum(axis=0).reshape(len(mean), len(codes))
