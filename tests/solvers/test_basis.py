@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles import gaussian
 
 from gnomon.numerics.linalg import orthonormal_columns
 from gnomon.numerics.linear_gaussian import e_step
@@ -13,6 +12,7 @@ from gnomon.solvers import basis as basis_module
 from gnomon.solvers.basis import SweptBasis, group_outputs
 from gnomon.solvers.compression import compress
 from numerics import build
+from oracles import gaussian
 
 TARGETS = ("labelled", "semi", "entries", "unlabelled", "none")
 N, P, R = 30, 8, 4

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from oracles import closed_forms, gaussian
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_iris
@@ -12,6 +11,7 @@ from gnomon.numerics.linear_gaussian import Limits, e_step, relative_residual
 from gnomon.solvers.ratio_search import JointMoments, params_at, profile, refine_ratio, search_ratio, slope
 from gnomon.solvers.restricted import ModelLimits, RatioInner, closed_form, joint_moments
 from numerics import build
+from oracles import closed_forms, gaussian
 
 FLOORS = (1e-6, 1e-6)
 
@@ -167,15 +167,15 @@ def test_refining_a_bracket_without_a_maximum_takes_its_better_end(rng):
 def test_ratio_inner_looks_at_everything_first_and_last():
     X, Y = iris()
     moments = build.moments(X, Y)
-    inner = RatioInner(2, ModelLimits(Limits(*FLOORS), 1e-8, 100, 0))
-    first = inner(moments, None, False)
+    inner = RatioInner(2, ModelLimits(Limits(*FLOORS), 100, 0))
+    first = inner(moments, None, False, 1e-9)
     assert_allclose(e_step(first, moments).log_likelihood, -507.3763, atol=1e-3)
-    tracked = inner(moments, first, False)
+    tracked = inner(moments, first, False, 1e-9)
     assert_allclose(tracked.W_x, first.W_x, atol=1e-9)
     inner.bracket = (5.0, 9.0)  # a stale bracket: the optimum has left it
-    assert_allclose(inner(moments, first, False).x_noise_var, first.x_noise_var, rtol=1e-8)
+    assert_allclose(inner(moments, first, False, 1e-9).x_noise_var, first.x_noise_var, rtol=1e-8)
     inner.bracket = (5.0, 9.0)
-    assert_allclose(inner(moments, first, True).x_noise_var, first.x_noise_var, rtol=1e-8)
+    assert_allclose(inner(moments, first, True, 1e-9).x_noise_var, first.x_noise_var, rtol=1e-8)
     assert len(inner.optima) >= 2
 
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
-from oracles import gaussian
 
 from gnomon.numerics.linear_gaussian import e_step
 from gnomon.rows import row_source
 from gnomon.solvers.basis import group_outputs
 from gnomon.solvers.row_em import RowEM
 from numerics import build
+from oracles import gaussian
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from oracles import closed_forms, gaussian
 
 from gnomon._types import Status
 from gnomon.numerics.linear_gaussian import Limits
 from gnomon.rows import row_source
 from gnomon.solvers.basis import SweptBasis, group_outputs
 from gnomon.solvers.restricted import ModelLimits, RatioInner, RestrictedEM, closed_form
-from gnomon.solvers.subspace import maximise_in_basis
+from gnomon.solvers.subspace import maximise_in_basis, start_block
 from numerics import build
+from oracles import closed_forms, gaussian
 
 FLOORS = Limits(1e-6, 1e-3)
 
@@ -27,14 +27,16 @@ def solve(X, Y, k, capacity=None, tol=1e-8, max_expansions=500, seed=0):
     basis = SweptBasis(source, group_outputs(Y, w), capacity or X.shape[1])
     if capacity is None:
         basis.expand(np.eye(X.shape[1]))
-    limits = ModelLimits(FLOORS, tol, 2000, 2)
+    limits = ModelLimits(FLOORS, 2000, 2)
     if Y.shape[1] == 0:
-        inner = lambda moments, start, final: closed_form(moments, k, 1e-6)  # noqa: E731
+        inner = lambda moments, start, final, tol: closed_form(moments, k, 1e-6)  # noqa: E731
     elif not np.isnan(Y).any():
         inner = RatioInner(k, limits)
     else:
         inner = RestrictedEM(k, limits, generator)
-    result = maximise_in_basis(basis, inner, k, tol=tol, max_expansions=max_expansions, generator=generator)
+    if capacity is not None:
+        start_block(basis, k, generator)
+    result = maximise_in_basis(basis, inner, k, tol=tol, max_expansions=max_expansions)
     B = basis.vectors
     assert_allclose(B.T @ B, np.eye(B.shape[1]), atol=1e-9)
     assert basis.size <= basis.capacity

@@ -42,7 +42,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         Starting value of both noise variances of `solver="em"`, in squared units of X and of y. None derives it. The
         paper's own setting is ``init="random", noise_init=1e-5, max_iter=1000, acceleration=None``; it stops far from
         the maximum.
-    acceleration : {"anderson", "squarem", None}, default="anderson"
+    acceleration : {"alternating", "anderson", "squarem", None}, default="alternating"
         Acceleration of `solver="em"`, over parameter-expanded EM; None is the plain algorithm of the paper. A proposal
         is kept only if the likelihood does not fall.
     unlabeled : "auto", None or a label, default="auto"
@@ -141,7 +141,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         n_init=2,
         init="pca",
         noise_init=None,
-        acceleration="anderson",
+        acceleration="alternating",
         unlabeled="auto",
         random_state=0,
     ):
@@ -188,6 +188,6 @@ class SPPCA(TargetPredictor, LatentTransformer):
         check_common(self, SOLVERS)
         check_integer("n_init", self.n_init, 0)
         check_choice("init", self.init, ("pca", "random"))
-        check_choice("acceleration", self.acceleration, ("anderson", "squarem", None))
+        check_choice("acceleration", self.acceleration, ("alternating", "anderson", "squarem", None))
         if self.noise_init is not None:
             check_real("noise_init", self.noise_init, 0)

@@ -32,8 +32,8 @@ def orthonormal_columns(D: Array, B: Array | None = None, *, drop: float = 1e-7)
     """Orthonormal basis of the columns of D, orthogonal to the orthonormal columns of B.
 
     Directions whose size is below `drop` (at least 1e-7) times the largest are left out, so that rounding noise is
-    never scaled up to unit length. Works on k x k inner products, twice: the first round may lose half the digits of small
-    directions, the second starts from nearly orthonormal ones and loses none.
+    never scaled up to unit length. Works on k x k inner products, twice: the first round may lose half the digits of
+    small directions, the second starts from nearly orthonormal ones and loses none.
     """
     largest = float(np.abs(D).max(initial=0.0))
     if largest == 0.0:

@@ -69,3 +69,24 @@ class Squarem:
             return fx
         step = max(1.0, float(np.linalg.norm(first)) / size)
         return np.asarray(start + 2.0 * step * first + step**2 * second)
+
+
+class Alternating:
+    """Anderson mixing until a proposal is refused, then SQUAREM until one is refused, and so on.
+
+    Anderson mixing is the faster of the two near a maximum; on a plateau, where a noise variance leaves zero by a small
+    factor a step, its proposals are refused one after another and SQUAREM's long steps get across.
+    """
+
+    def __init__(self, depth: int = 8) -> None:
+        self.active: Anderson | Squarem = Anderson(depth)
+        self.resting: Anderson | Squarem = Squarem()
+
+    def reset(self) -> None:
+        """Forget the past and change over."""
+        self.active.reset()
+        self.active, self.resting = self.resting, self.active
+
+    def propose(self, x: Array, fx: Array) -> Array:
+        """Return the next point to try."""
+        return self.active.propose(x, fx)

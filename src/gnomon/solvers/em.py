@@ -8,12 +8,12 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from .._types import Array, Result, Status
-from .acceleration import Anderson, Squarem
+from .acceleration import Alternating, Anderson, Squarem
 
 P = TypeVar("P")
 S = TypeVar("S")
 
-ACCELERATIONS = {"anderson": Anderson, "squarem": Squarem}
+ACCELERATIONS = {"alternating": Alternating, "anderson": Anderson, "squarem": Squarem}
 
 
 class Packing(Protocol[P]):
@@ -45,7 +45,7 @@ def run_em(
     e_step, m_step : callables      params -> stats, and (stats, params) -> params
     log_likelihood : callable       of the stats, in nats
     residual : callable             of (stats, params, params after the M-step): relative distance from stationarity
-    acceleration : None, "anderson" or "squarem"
+    acceleration : None, "alternating", "anderson" or "squarem"
         A proposal is kept only if the likelihood does not fall; otherwise the plain step is taken.
 
     Returns

@@ -22,7 +22,6 @@ class ModelLimits(NamedTuple):
     """Floors of the noise variances and the effort to spend."""
 
     floors: Limits
-    tol: float
     max_iter: int
     n_init: int
 
@@ -83,7 +82,7 @@ class RatioInner:
         self.bracket: tuple[float, float] | None = None
         self.optima: list[float] = []
 
-    def __call__(self, moments: Moments, start: Params | None, final: bool) -> Params:
+    def __call__(self, moments: Moments, start: Params | None, final: bool, tol: float) -> Params:
         """Return the best parameters in the basis; the whole range of ratios is searched first and last."""
         joint = joint_moments(moments)
         k, x_floor, y_floor = self.k, self.floors.x_floor, self.floors.y_floor
@@ -107,9 +106,9 @@ class RestrictedEM:
     def __init__(self, k: int, limits: ModelLimits, generator: np.random.Generator) -> None:
         self.k, self.limits, self.generator = k, limits, generator
 
-    def __call__(self, moments: Moments, start: Params | None, final: bool) -> Params:
+    def __call__(self, moments: Moments, start: Params | None, final: bool, tol: float) -> Params:
         """Return the best parameters found in the basis."""
-        tol, max_iter = 0.1 * self.limits.tol, self.limits.max_iter
+        max_iter = self.limits.max_iter
         if start is not None and not final:
             return self._climb(moments, start, tol, max_iter)[0]
         trials = [self._climb(moments, s, 1e-3, TRIAL_ITERATIONS) for s in self._starts(moments)]
@@ -136,7 +135,7 @@ class RestrictedEM:
             tol=tol,
             max_iter=max_iter,
             packing=ParamsVector(floors),
-            acceleration="anderson",
+            acceleration="alternating",
         )
         return result.value
 

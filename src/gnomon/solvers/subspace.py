@@ -17,13 +17,15 @@ from ..numerics.linear_gaussian import LatentSums, Params, e_step
 from ..numerics.moments import Moments, completed
 from .basis import Basis
 
-Inner = Callable[[Moments, Params | None, bool], Params]
+Inner = Callable[[Moments, Params | None, bool, float], Params]
 
 SPARE_DIRECTIONS = 10
+START_ACCURACY = 1e-3
+INNER_ACCURACY = 0.05
 
 
 def start_block(basis: Basis, k: int, generator: np.random.Generator) -> None:
-    """Begin the basis with a random block after one power step, and with X'Y; everything when that spans it all."""
+    """Begin an empty basis with a random block after one power step, and X'Y; with everything when they span it."""
     p = len(basis.targets_product())
     targets = orthonormal_columns(basis.targets_product())
     width = min(k + SPARE_DIRECTIONS, p)
@@ -68,27 +70,23 @@ def _padded(params: Params, size: int) -> Params:
     return params._replace(W_x=W_x, m_x=np.concatenate([params.m_x, np.zeros(extra)]))
 
 
-def maximise_in_basis(
-    basis: Basis, inner: Inner, k: int, *, tol: float, max_expansions: int, generator: np.random.Generator
-) -> Result[Params]:
+def maximise_in_basis(basis: Basis, inner: Inner, k: int, *, tol: float, max_expansions: int) -> Result[Params]:
     """Grow the basis until the relative residual of the likelihood equations is at most `tol`.
 
     Parameters
     ----------
-    basis : Basis           empty; holds the final basis on return
-    inner : callable        (moments, start or None, final) -> Params that maximise the restricted likelihood; `final`
-                            asks for a last look for a better optimum
+    basis : Basis           begun by `start_block`; holds the final basis on return
+    inner : callable        (moments, start or None, final, tol) -> Params that maximise the restricted likelihood to a
+                            relative residual of tol; `final` asks for a last look for a better optimum
     k : int                 latent dimensions
 
     Returns
     -------
     Result(params in the basis, status, log-likelihood after each maximisation, {"residual", "n_expansions"})
     """
-    if basis.size == 0:
-        start_block(basis, k, generator)
-    params = inner(basis.moments(), None, False)
+    params = inner(basis.moments(), None, False, START_ACCURACY)
     path: list[float] = []
-    status, residual, expansions, final = Status.MAX_ITER, np.inf, 0, False
+    status, residual, expansions, final, sharpened = Status.MAX_ITER, np.inf, 0, False, False
     while True:
         sums = e_step(params, basis.moments())
         path.append(sums.log_likelihood)
@@ -98,7 +96,7 @@ def maximise_in_basis(
                 status = Status.CONVERGED
                 break
             final = True
-            params = inner(basis.moments(), params, True)
+            params = inner(basis.moments(), params, True, INNER_ACCURACY * tol)
             continue
         if expansions >= max_expansions:
             break
@@ -106,10 +104,16 @@ def maximise_in_basis(
             params = _restart(basis, params, room=max(basis.capacity // 2, 2 * k))
         Q = orthonormal_columns(D, basis.vectors, drop=1e-3 * tol / residual)
         Q = Q[:, : basis.capacity - basis.size]
-        if Q.shape[1] == 0:
-            status = Status.STALLED
-            break
+        if Q.shape[1] == 0:  # the basis holds all there is: what is left is the inner accuracy
+            if sharpened:
+                status = Status.STALLED
+                break
+            sharpened = True
+            params = inner(basis.moments(), params, final, INNER_ACCURACY * tol)
+            continue
+        sharpened = False
         basis.expand(Q)
         expansions += 1
-        params = inner(basis.moments(), _padded(params, basis.size), final)
+        accuracy = INNER_ACCURACY * max(tol, residual)  # no sharper than the residual that the basis leaves
+        params = inner(basis.moments(), _padded(params, basis.size), final, accuracy)
     return Result(params, status, np.asarray(path), {"residual": residual, "n_expansions": expansions})
