@@ -153,8 +153,9 @@ def test_weights_are_repeated_rows_with_more_features_than_rows(rng):
 def test_order_of_rows_does_not_matter(name, solver):
     X, y = load(name, 0.0 if solver == "ratio" else 0.5)
     order = np.random.default_rng(2).permutation(len(X))
-    model = SPPCA(2, solver=solver).fit(X, y)
-    assert_same_fit(SPPCA(2, solver=solver).fit(X[order], y[order]), model, tol=1e-8)
+    tol = 1e-10 if solver == "em" else 1e-8  # EM has no closed form or inner iterations to add digits
+    model = SPPCA(2, solver=solver, tol=tol).fit(X, y)
+    assert_same_fit(SPPCA(2, solver=solver, tol=tol).fit(X[order], y[order]), model, tol=1e-8)
 
 
 @pytest.mark.parametrize("solver", ["ratio", "moments", "subspace", "em"])

@@ -6,13 +6,13 @@ from numpy.testing import assert_allclose
 
 from gnomon._types import Status
 from gnomon.numerics.linear_gaussian import Limits, Params, e_step, m_step
-from gnomon.solvers.acceleration import Anderson, Squarem
+from gnomon.solvers.acceleration import Alternating, Anderson, Squarem
 from gnomon.solvers.em import run_em
 from gnomon.solvers.restricted import ParamsVector, em_residual
 from numerics import build
 
 FLOORS = Limits(1e-9, 1e-9)
-ACCELERATIONS = [None, "anderson", "squarem"]
+ACCELERATIONS = [None, "anderson", "squarem", "alternating"]
 
 
 def start(X, Y, k=2):
@@ -103,7 +103,7 @@ def test_a_step_that_falls_is_refused_and_reported():
     assert found.path.tolist() == [-9.0]
 
 
-@pytest.mark.parametrize("acceleration", ["anderson", "squarem"])
+@pytest.mark.parametrize("acceleration", ["anderson", "squarem", "alternating"])
 def test_bad_proposals_are_refused_and_counted(acceleration):
     class Bad(Numbers):
         def unpack(self, vector, like):
@@ -177,6 +177,17 @@ def test_squarem_forgets_and_takes_no_step_without_curvature():
     straight = Squarem()
     straight.propose(np.zeros(1), np.ones(1))
     assert_allclose(straight.propose(np.ones(1), np.full(1, 2.0)), 2.0)
+
+
+def test_alternating_changes_over_when_refused():
+    both = Alternating()
+    both.propose(np.zeros(1), np.ones(1))
+    assert isinstance(both.active, Anderson)
+    both.reset()
+    assert isinstance(both.active, Squarem)
+    assert not both.resting.points
+    both.reset()
+    assert isinstance(both.active, Anderson)
 
 
 class TestParamsVector:
