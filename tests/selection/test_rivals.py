@@ -39,8 +39,23 @@ def test_pls_map_is_scikit_learns_unscaled_pls():
     X, y = load_iris(return_X_y=True)
     Y = np.eye(3)[y]
     ours, theirs = pls_map(X, Y, 2, classes=np.arange(3)), PLSRegression(2, scale=False).fit(X, Y)
-    assert_allclose(ours.project(X), theirs.transform(X), atol=1e-10)
+    same_up_to_sign(ours.project(X), theirs.transform(X), atol=1e-10)
     assert_allclose(ours.read_out(ours.project(X)), theirs.predict(X).argmax(axis=1))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_pls_of_wide_rows_is_scikit_learns(wide, form):
+    X, labels = wide
+    Y = (labels[:, None] == np.unique(labels)).astype(float)
+    ours, theirs = pls_map(form(X), Y, 4), PLSRegression(4, scale=False, max_iter=5000).fit(X, Y)
+    assert_allclose(np.abs(ours.project(form(X))), np.abs(theirs.transform(X)), rtol=1e-4, atol=1e-4)
+    assert_allclose(ours.read_out(ours.project(X)), theirs.predict(X), atol=1e-4)
+
+
+def test_pls_has_no_more_components_than_the_rows_span():
+    X = np.outer(np.arange(8.0), np.ones(5))
+    with pytest.raises(NotApplicable, match="span 1 dimensions"):
+        pls_map(X, np.arange(8.0)[:, None], 2)
 
 
 def test_lda_with_a_vanishing_ridge_spans_classical_lda():
@@ -91,7 +106,7 @@ def test_lda_has_at_most_one_direction_less_than_classes(wide):
         (lambda X, y: pca_map(sp.csr_array(X), 20), "at most 19 components"),
         (lambda X, y: pls_map(X, np.eye(4)[np.repeat(range(4), 5)], 20), "at most 19 components"),
         (lambda X, y: lda_map(X, np.zeros(20), 1), "two classes"),
-        (lambda X, y: lda_map(np.ones((20, 60)), y, 1), "differ"),
+        (lambda X, y: lda_map(np.ones((20, 60)), y, 1), "do not differ"),
     ],
 )
 def test_a_rival_says_why_it_does_not_apply(wide, call, words):

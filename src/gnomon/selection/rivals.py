@@ -8,7 +8,6 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import pairwise_distances_argmin
 
 LDA_RIDGE = 1e-3  # of the mean within-class variance; enough to make LDA the strongest simple rival on faces
-MAX_DENSE = 50_000_000  # entries; scikit-learn's PLS takes no sparse rows
 
 
 class NotApplicable(Exception):
@@ -71,24 +70,25 @@ def lda_map(X, labels, n_components, ridge=LDA_RIDGE):
 def pls_map(X, Y, n_components, classes=None):
     """PLS2 of labelled rows (deflated by x scores, centred, never scaled), projected by `x_rotations_`.
 
-    With `classes` the columns of Y are one-of-C and the read-out is the class of the largest fitted column.
+    PLS commutes with a rotation of the rows, so it works on their coordinates in the span of the labelled rows: few
+    columns, and sparse rows stay sparse. With `classes` the columns of Y are one-of-C and the read-out is the class of
+    the largest fitted column.
     """
     n, p = X.shape
     limit = min(n - 1, p)
     if n_components > limit:
         raise NotApplicable(f"{n} labelled rows of {p} features have at most {limit} components")
-    if n * p > MAX_DENSE:
-        raise NotApplicable(f"it would need {n} x {p} dense values")
-    if hasattr(X, "toarray"):
-        X = X.toarray()
-    pls = PLSRegression(n_components, scale=False, max_iter=5000).fit(X, Y)
+    mean, scores, back = _principal_coordinates(X)
+    if n_components > scores.shape[1]:
+        raise NotApplicable(f"the labelled rows span {scores.shape[1]} dimensions")
+    pls = PLSRegression(n_components, scale=False, max_iter=5000).fit(scores, Y)
     y_mean, y_map = Y.mean(axis=0), pls.y_loadings_.T
 
     def fitted(Z):
         values = Z @ y_map + y_mean
         return values if classes is None else classes[values.argmax(axis=1)]
 
-    return LinearMap(X.mean(axis=0), pls.x_rotations_, fitted)
+    return LinearMap(mean, back(pls.x_rotations_), fitted)
 
 
 def nearest_labels(Z_labelled, labels, Z):
@@ -119,7 +119,7 @@ def _principal_coordinates(X):
 def _leading(values, vectors):
     keep = values > 1e-12 * values[-1]
     if not keep.any() or values[-1] <= 0:
-        raise NotApplicable("it needs labelled rows that differ")
+        raise NotApplicable("the labelled rows do not differ")
     return values[keep], vectors[:, keep]
 
 
