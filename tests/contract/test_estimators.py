@@ -9,7 +9,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import gnomon
 
 ESTIMATORS = [
-    cls for cls in (getattr(gnomon, name) for name in gnomon.__all__) if inspect.isclass(cls) and issubclass(cls, BaseEstimator)
+    cls
+    for cls in (getattr(gnomon, name) for name in gnomon.__all__)
+    if inspect.isclass(cls) and issubclass(cls, BaseEstimator)
 ]
 
 # Checks that do not apply, by estimator and name, each with its reason. None is needed: NaN in y passes as unlabelled

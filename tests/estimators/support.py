@@ -4,8 +4,9 @@ import warnings
 
 import numpy as np
 from numpy.testing import assert_allclose
-from oracles import closed_forms, gaussian
 from sklearn.datasets import load_diabetes, load_iris, load_wine
+
+from oracles import closed_forms, gaussian
 
 LOADERS = {"iris": load_iris, "wine": load_wine, "diabetes": load_diabetes}
 

@@ -1,12 +1,14 @@
 """Log-likelihoods and posteriors of fitted models are those of the joint Gaussian, by brute force."""
 
+from functools import cache
+
 import numpy as np
 import pytest
-from estimators.support import coded, entries_missing, load, oracle, quietly
 from numpy.testing import assert_allclose
-from oracles import gaussian
 
+from estimators.support import coded, entries_missing, load, oracle, quietly
 from gnomon import PPCA, SPPCA
+from oracles import gaussian
 
 CASES = {
     "iris": load("iris"),
@@ -16,13 +18,17 @@ CASES = {
     "diabetes_half": load("diabetes", 0.5),
     "entries": entries_missing(),
 }
-FITTED = {name: SPPCA(2).fit(X, y) for name, (X, y) in CASES.items()}
+
+
+@cache
+def fitted(name):
+    return SPPCA(2).fit(*CASES[name])
 
 
 @pytest.fixture(params=CASES)
 def case(request):
     X, y = CASES[request.param]
-    model = FITTED[request.param]
+    model = fitted(request.param)
     return model, X, y, coded(model, y)
 
 
@@ -50,7 +56,7 @@ def test_posterior_is_brute_force_conditioning(case, with_y):
 
 
 def test_one_covariance_when_rows_are_alike_else_one_per_row():
-    model, (X, y) = FITTED["iris_half"], CASES["iris_half"]
+    model, (X, y) = fitted("iris_half"), CASES["iris_half"]
     assert model.posterior(X)[1].shape == (2, 2)
     assert model.posterior(X, y)[1].shape == (150, 2, 2)
     assert model.posterior(X, load("iris")[1])[1].shape == (2, 2)
@@ -84,7 +90,7 @@ def test_predictions_are_brute_force_conditioning(case):
 def test_one_of_c_columns_are_the_contrasts_of_the_classes():
     X, y = load("iris")
     table = SPPCA(2).fit(X, np.eye(3)[y])
-    labels = FITTED["iris"]
+    labels = fitted("iris")
     assert_allclose(table.log_likelihood_, -507.3763, atol=1e-3)
     assert_allclose(table.log_likelihood_, labels.log_likelihood_, rtol=1e-10)
     assert_allclose(table.components_, labels.components_, atol=1e-8)
@@ -104,7 +110,7 @@ def test_one_of_c_columns_with_unlabelled_rows():
 
 
 def test_iris_takes_the_better_of_its_two_maxima():
-    model = FITTED["iris"]
+    model = fitted("iris")
     assert round(model.log_likelihood_, 2) == -507.38
     optima = model.certificate_["optima"]
     assert [round(v, 2) for v in optima[:2]] == [-507.38, -548.15]
@@ -132,7 +138,7 @@ def test_plain_em_never_falls_and_moves():
 
 def test_bic_counts_parameters():
     X, y = CASES["diabetes_half"]
-    model = FITTED["diabetes_half"]
+    model = fitted("diabetes_half")
     free = 10 * 2 + 10 + 1 + 1 * 2 + 1 + 1 - 1  # W_x, m_x, noise, W_y, m_y, noise, less one rotation
     assert_allclose(model.bic(X, y), -2 * model.log_likelihood_ + free * np.log(len(X)), rtol=1e-10)
     plain = PPCA(3).fit(X)
@@ -141,14 +147,14 @@ def test_bic_counts_parameters():
 
 @pytest.mark.parametrize("name", ["iris_half", "diabetes"])
 def test_covariance_and_precision(name):
-    model, (X, _) = FITTED[name], CASES[name]
+    model, (X, _) = fitted(name), CASES[name]
     cov = model.get_covariance()
     assert_allclose(cov, gaussian.joint(oracle(model))[1][2 : 2 + X.shape[1], 2 : 2 + X.shape[1]], rtol=1e-12)
     assert_allclose(cov @ model.get_precision(), np.eye(X.shape[1]), atol=1e-8)
 
 
 def test_inverse_transform_is_the_mean_of_x():
-    model, (X, _) = FITTED["iris_half"], CASES["iris_half"]
+    model, (X, _) = fitted("iris_half"), CASES["iris_half"]
     Z = model.transform(X)
     assert_allclose(model.inverse_transform(Z), Z @ model.components_ + model.mean_, rtol=1e-12)
     residual = ((X - model.inverse_transform(Z)) ** 2).mean()

@@ -1,48 +1,62 @@
 """Predictions and samples against simulation, and recovery of planted models in Monte Carlo standard errors."""
 
+from functools import cache
+
 import numpy as np
 import pytest
-from estimators.support import load, oracle
 from numpy.testing import assert_allclose
-from oracles import gaussian
 
+from estimators.support import load, oracle
 from gnomon import PPCA, SPPCA
+from oracles import gaussian
 
 X_CLASS, Y_CLASS = load("iris", 0.5)
 X_REAL, Y_REAL = load("diabetes", 0.5)
-CLASSES = SPPCA(2).fit(X_CLASS, Y_CLASS)
-REAL = SPPCA(2).fit(X_REAL, Y_REAL)
+
+
+@cache
+def classes():
+    return SPPCA(2).fit(X_CLASS, Y_CLASS)
+
+
+@cache
+def real():
+    return SPPCA(2).fit(X_REAL, Y_REAL)
+
+
+def unsupervised():
+    return PPCA(2).fit(X_CLASS)
 
 
 def test_probabilities_sum_to_one_and_agree_with_predict():
-    proba = CLASSES.predict_proba(X_CLASS)
+    proba = classes().predict_proba(X_CLASS)
     assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
     assert (proba >= 0).all()
-    assert (CLASSES.classes_[proba.argmax(axis=1)] == CLASSES.predict(X_CLASS)).all()
-    assert (CLASSES.predict(X_CLASS) == load("iris")[1]).mean() > 0.8
+    assert (classes().classes_[proba.argmax(axis=1)] == classes().predict(X_CLASS)).all()
+    assert (classes().predict(X_CLASS) == load("iris")[1]).mean() > 0.8
 
 
 def test_probabilities_far_away_are_finite():
-    proba = CLASSES.predict_proba(X_CLASS * 1e6)
+    proba = classes().predict_proba(X_CLASS * 1e6)
     assert np.isfinite(proba).all()
     assert_allclose(proba.sum(axis=1), 1.0)
 
 
 def test_return_std_is_for_real_outputs():
     with pytest.raises(ValueError, match="predict_proba"):
-        CLASSES.predict(X_CLASS, return_std=True)
+        classes().predict(X_CLASS, return_std=True)
     with pytest.raises(ValueError, match="use predict"):
-        REAL.predict_proba(X_REAL)
+        real().predict_proba(X_REAL)
 
 
 def test_predictive_spread_is_that_of_simulation():
     """Draw z from its posterior and y from z: mean and spread of y at one row, in standard errors."""
     row, n = X_REAL[:1], 40_000
-    mean, cov = REAL.posterior(row)
+    mean, cov = real().posterior(row)
     rng = np.random.default_rng(0)
     Z = rng.multivariate_normal(mean[0], cov, n)
-    y = REAL.y_mean_ + Z @ REAL.y_loadings_.T + np.sqrt(REAL.y_noise_variance_) * rng.normal(size=(n, 1))
-    predicted, std = REAL.predict(row, return_std=True)
+    y = real().y_mean_ + Z @ real().y_loadings_.T + np.sqrt(real().y_noise_variance_) * rng.normal(size=(n, 1))
+    predicted, std = real().predict(row, return_std=True)
     assert abs(y.mean() - predicted[0]) < 4 * std[0] / np.sqrt(n)
     assert abs(y.std() - std[0]) < 4 * std[0] / np.sqrt(2 * n)
 
@@ -50,7 +64,7 @@ def test_predictive_spread_is_that_of_simulation():
 def test_predictive_intervals_cover_hidden_outputs():
     hidden = np.isnan(Y_REAL)
     truth = load("diabetes")[1][hidden]
-    predicted, std = REAL.predict(X_REAL[hidden], return_std=True)
+    predicted, std = real().predict(X_REAL[hidden], return_std=True)
     covered = (np.abs(truth - predicted) < 1.645 * std).mean()
     assert 0.85 < covered < 0.95
 
@@ -66,9 +80,9 @@ def test_predictive_std_of_dependent_outputs():
     assert_allclose(std[0], np.sqrt(np.diag(spread)), rtol=1e-9)
 
 
-@pytest.mark.parametrize("model", [CLASSES, REAL, PPCA(2).fit(X_CLASS)], ids=["classes", "real", "ppca"])
-def test_moments_of_samples(model):
-    n = 40_000
+@pytest.mark.parametrize("make", [classes, real, unsupervised])
+def test_moments_of_samples(make):
+    n, model = 40_000, make()
     X = model.sample(n, random_state=0)
     cov = model.get_covariance()
     spread = np.sqrt(np.diag(cov))
@@ -79,14 +93,14 @@ def test_moments_of_samples(model):
 
 def test_samples_of_targets():
     n = 40_000
-    X, y = REAL.sample(n, return_y=True, random_state=0)
+    X, y = real().sample(n, return_y=True, random_state=0)
     assert y.shape == (n,)
-    joint = gaussian.joint(oracle(REAL))[1]
+    joint = gaussian.joint(oracle(real()))[1]
     cross = joint[2:12, 12]
     found = (X - X.mean(axis=0)).T @ (y - y.mean()) / n
     errors = np.sqrt((np.diag(joint)[2:12] * joint[12, 12] + cross**2) / n)
     assert (np.abs(found - cross) < 4.5 * errors).all()
-    labels = CLASSES.sample(2000, return_y=True, random_state=0)[1]
+    labels = classes().sample(2000, return_y=True, random_state=0)[1]
     assert set(labels) == {0, 1, 2}
     assert abs((labels == 0).mean() - 1 / 3) < 0.08
 
@@ -97,14 +111,14 @@ def test_samples_of_dependent_outputs_obey_their_relation():
 
 
 def test_samples_depend_on_the_seed_alone():
-    assert_allclose(CLASSES.sample(5, random_state=3), CLASSES.sample(5, random_state=3))
-    assert np.abs(CLASSES.sample(5, random_state=3) - CLASSES.sample(5, random_state=4)).max() > 0.1
-    assert_allclose(CLASSES.sample(5), CLASSES.sample(5))
+    assert_allclose(classes().sample(5, random_state=3), classes().sample(5, random_state=3))
+    assert np.abs(classes().sample(5, random_state=3) - classes().sample(5, random_state=4)).max() > 0.1
+    assert_allclose(classes().sample(5), classes().sample(5))
 
 
 def test_samples_need_a_count_and_targets():
     with pytest.raises(ValueError, match="n_samples=0"):
-        CLASSES.sample(0)
+        classes().sample(0)
     with pytest.raises(ValueError, match="without any"):
         PPCA(2).fit(X_CLASS).sample(3, return_y=True)
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from estimators.support import assert_same_fit, entries_missing, load, oracle, quietly
 from numpy.testing import assert_allclose
-from oracles import closed_forms, em, gaussian
 from threadpoolctl import threadpool_limits
 
+from estimators.support import assert_same_fit, entries_missing, load, oracle, quietly
 from gnomon import PPCA, SPPCA
+from oracles import closed_forms, em, gaussian
 
 NAMES = ("iris", "wine", "diabetes")
 

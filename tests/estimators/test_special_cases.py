@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from estimators.support import assert_same_fit, coded, load, oracle, quietly
 from numpy.testing import assert_allclose
-from oracles import closed_forms, gaussian
 from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
+from estimators.support import assert_same_fit, coded, load, oracle, quietly
 from gnomon import PPCA, SPPCA
+from oracles import closed_forms, gaussian
 
 IRIS, _ = load_iris(return_X_y=True)
 WINE, _ = load_wine(return_X_y=True)
@@ -116,7 +116,9 @@ class TestRank:
     def test_too_many_components_for_the_shape(self, model, k, shape):
         X = np.random.default_rng(0).normal(size=shape)
         bound = min(shape[0] - 1, shape[1])
-        with pytest.raises(ValueError, match=f"n_components={k} must be less than the rank of X, which is at most {bound}"):
+        with pytest.raises(
+            ValueError, match=f"n_components={k} must be less than the rank of X, which is at most {bound}"
+        ):
             model(k).fit(X)
 
     @pytest.mark.parametrize("solver", ["auto", "moments", "subspace", "em"])

@@ -1,10 +1,10 @@
 """Models and moments for the tests of numerics and solvers."""
 
 import numpy as np
-from oracles import gaussian
 
 from gnomon.numerics.linear_gaussian import Params
 from gnomon.numerics.moments import LooseRows, Moments, output_sets, pattern_from_rows
+from oracles import gaussian
 
 TARGETS = ("labelled", "semi", "entries", "unlabelled", "none")
 

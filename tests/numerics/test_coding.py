@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles import closed_forms
 
 from gnomon.numerics.coding import class_contrasts, code_classes, dependent_span
+from oracles import closed_forms
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7])

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from oracles import em, gaussian
 
 from gnomon.numerics import linear_gaussian as lg
 from gnomon.numerics.moments import output_sets
 from numerics import build
+from oracles import em, gaussian
 
 LIMITS = lg.Limits(1e-12, 1e-12)
 FREE = lg.Limits(1e-12, 1e-12, shared_y_noise=False)

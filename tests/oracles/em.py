@@ -18,7 +18,9 @@ def expectations(model, X, Y):
             z = np.linalg.solve(C, model.W_x.T @ (x - model.m_x))
             cov = model.s2_x * np.linalg.inv(C)  # the printed (12) lacks the factor
         else:
-            precision = model.W_x.T @ model.W_x / model.s2_x + model.W_y.T @ (model.W_y / model.s2_y[:, None]) + np.eye(k)
+            precision = (
+                model.W_x.T @ model.W_x / model.s2_x + model.W_y.T @ (model.W_y / model.s2_y[:, None]) + np.eye(k)
+            )
             b = model.W_x.T @ (x - model.m_x) / model.s2_x + model.W_y.T @ ((y - model.m_y) / model.s2_y)
             cov = np.linalg.inv(precision)
             z = cov @ b
@@ -65,4 +67,6 @@ def fit(model, X, Y, n_iter):
 def start(rng, X, Y, k):
     """Random loadings and unit noise around the sample means."""
     p, q = X.shape[1], Y.shape[1]
-    return Model(rng.normal(size=(p, k)), X.mean(axis=0), 1.0, rng.normal(size=(q, k)), np.nanmean(Y, axis=0), np.ones(q))
+    return Model(
+        rng.normal(size=(p, k)), X.mean(axis=0), 1.0, rng.normal(size=(q, k)), np.nanmean(Y, axis=0), np.ones(q)
+    )
