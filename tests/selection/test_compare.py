@@ -255,6 +255,15 @@ def test_verdict(rates, words):
     assert words in result.verdict
 
 
+@pytest.mark.parametrize(
+    "metric, words", [("error", "itself err on 10.0 % of the rows."), ("R2", "itself reach R2 0.900.")]
+)
+def test_verdict_ends_with_the_models_own_predictions(metric, words):
+    outcomes = {"SPPCA": outcome(0.3)._replace(own_losses=outcome(0.1).losses), "PCA": outcome(0.4)}
+    result = summarise(outcomes, models=["SPPCA"], metric=metric, n_labelled=9, n_splits=0)
+    assert result.verdict.endswith(words)
+
+
 def test_verdict_calls_a_small_difference_unclear():
     outcomes = {"SPPCA": outcome(0.20), "PCA": outcome(0.22, flip=100)}
     result = summarise(outcomes, models=["SPPCA"], metric="error", n_labelled=9, n_splits=4)

@@ -13,7 +13,7 @@ from gnomon.plotting._style import (
 )
 from gnomon.selection.labels import class_codes, labelled_rows, plain_targets, real_targets, target_kind
 
-MAX_LEGEND = 14
+MAX_LEGEND = 28
 RADIUS_95 = {1: 1.959964, 2: 2.447747}  # square roots of the 95 % points of chi-squared
 
 
@@ -158,7 +158,11 @@ class ProjectionDisplay:
         handles = self._legend_handles(ellipses and n_ellipses)
         if handles:
             beside = self.class_names is not None and len(self.dims) == 2
-            where = {"loc": "outside right upper"} if beside else {"loc": "outside lower center", "ncols": 3}
+            where = (
+                {"loc": "outside right upper", "ncols": 1 + (len(handles) > 17)}
+                if beside
+                else {"loc": "outside lower center", "ncols": 3}
+            )
             literal(self.figure_.legend(handles=handles, frameon=False, fontsize="small", **where).get_texts())
         plain_axes(self.ax_)
         return self

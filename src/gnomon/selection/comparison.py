@@ -197,6 +197,9 @@ def _verdict(outcomes, models, metric):
     sentences = [f"{first}: {_difference(rivals[best] - losses, metric)}."]
     if "PCA" in rivals and best != "PCA":
         sentences.append(f"Against PCA, which ignores the labels: {_difference(rivals['PCA'] - losses, metric)}.")
+    if outcomes[ours].own_losses is not None:
+        read_out = _scored(outcomes[ours].own_losses, metric).replace("errs", "err").replace("reaches", "reach")
+        sentences.append(f"The predictions of {ours} itself {read_out}.")
     return " ".join(sentences)
 
 
