@@ -189,6 +189,22 @@ def test_plain_m_step_maximises_the_expected_log_likelihood(rng, limits):
     assert_allclose(slope, 0.0, atol=1e-8)
 
 
+def test_expansion_folds_the_estimated_prior_into_the_parameters(rng):
+    """x | N(mu, S) prior on z is N(m + W mu, W S W' + noise): the expanded model and the folded one are the same."""
+    p, X, Y, w = case(rng, "semi")
+    sums = lg.e_step(p, build.moments(X, Y, w))
+    plain, folded = (lg.m_step(sums, p, X.shape[1], LIMITS, expand=expand) for expand in (False, True))
+    mean, cov = gaussian.posterior(build.model(p), X, Y)
+    mu = w @ mean / w.sum()
+    S = np.einsum("i,iab->ab", w, cov + (mean - mu)[:, :, None] * (mean - mu)[:, None, :]) / w.sum()
+    assert np.abs(mu).max() > 0.01
+    assert_allclose(folded.m_x, plain.m_x + plain.W_x @ mu, rtol=1e-9)
+    assert_allclose(folded.m_y, plain.m_y + plain.W_y @ mu, rtol=1e-9)
+    W, V = np.vstack([plain.W_x, plain.W_y]), np.vstack([folded.W_x, folded.W_y])
+    assert_allclose(V @ V.T, W @ S @ W.T, rtol=1e-8, atol=1e-9)
+    assert folded.x_noise_var == plain.x_noise_var
+
+
 def test_expanded_step_stays_at_a_maximum(rng):
     p, X, Y, w = case(rng, "semi")
     moments = build.moments(X, Y, w)
