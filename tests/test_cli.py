@@ -211,7 +211,7 @@ def two_targets():
 
 def test_several_targets(two_targets):
     text = run("fit", "t.csv", "--target", "oil", "water", "--out", "out")
-    assert "target oil, water: real numbers (several targets); 120 of 120 rows labelled" in text
+    assert "target oil, water: 2 real targets (several are always real); 120 of 120 rows labelled" in text
     assert "note: water holds 100.0 % of the variance of 2 columns" in text
     mean, _ = SPPCA(2).fit(two_targets.data, two_targets.target).predict(two_targets.data, return_std=True)
     table = columns_of("out/projection.csv")
@@ -343,6 +343,18 @@ def test_a_comparison_that_cannot_be_made_is_a_note():
     assert metrics_of("out")["comparison"] is None
 
 
+@pytest.mark.parametrize("kind", ["text", "integers", "real"])
+def test_many_labels_are_compared_on_some(kind, monkeypatch):
+    """All rows are labelled, and the comparison sees the labels of 60."""
+    values = {"text": SPECIES, "integers": IRIS.target, "real": IRIS.data[:, 0] + 0.25}[kind]
+    write_table("t.csv", {name: IRIS.data[:, j] for j, name in enumerate(FEATURES)} | {"y": values})
+    monkeypatch.setattr("gnomon._cli.fitting.MOST_COMPARED", 60)
+    text = run("fit", "t.csv", "--target", "y", "--out", "out")
+    assert "note: the comparison used 60 of the 150 labels, to be quick.\n" in text
+    metrics = metrics_of("out")
+    assert (metrics["n_labelled"], metrics["comparison"]["n_labelled"]) == (150, 60)
+
+
 def test_warnings_of_the_fit_are_notes(monkeypatch):
     def warn_and_fit(self, X, y=None, fit=SPPCA.fit):
         warnings.warn("the fit\nstopped early", UserWarning, stacklevel=2)
@@ -431,6 +443,14 @@ def test_demo_scores_are_of_the_hidden_labels():
     hidden = np.array(table["labelled"]) == "False"
     error = (np.array(table["predicted"]) != truth)[hidden].mean()
     assert metrics["comparison"]["rows"][0]["read_out"] == pytest.approx(error)
+
+
+def test_many_target_names_are_cut():
+    Y = make_low_rank(40, 5, 2, n_targets=8).target
+    X = make_low_rank(40, 5, 2).data
+    np.savez("t.npz", X=X, Y=Y)
+    text = run("fit", "t.npz", "--target", "Y", "--out", "out", "--no-compare")
+    assert "target Y0, Y1, Y2, Y3, Y4, Y5, ...: 8 real targets (several are always real); 40 of 40" in text
 
 
 # ---------------------------------------------------------------------------------------- in a shell

@@ -20,12 +20,13 @@ from gnomon import PPCA, SPPCA
 from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
 from gnomon._cli.commands import Refusal, one_line
 from gnomon._cli.outputs import new_folder
-from gnomon._cli.stored import Scaling, StoredModel
+from gnomon._cli.stored import StoredModel
 from gnomon.export.report import write_report
 from gnomon.selection import compare
-from gnomon.tables import Table, Target, can_write_parquet, write_table
+from gnomon.tables import Scaling, Table, Target, can_write_parquet, write_table
 
 MOST_DEFAULT_COMPONENTS = 10
+MOST_COMPARED = 2000  # labelled rows; the rivals need cubic time in them
 DOMINANT = 0.9  # share of the variance from which scaling is suggested
 
 
@@ -78,7 +79,7 @@ def fit(request: Request, table: Table, target: Target | None) -> Run:
         warnings.simplefilter("always")
         try:
             estimator.fit(X, y)
-        except (ValueError, TypeError) as error:
+        except ValueError as error:
             raise Refusal(f"{table.path}: {one_line(error)}") from error
     targets = target.names if guided else []
     stored = StoredModel(estimator, table.feature_names, targets, request.id, list(request.drop), scaling)
@@ -121,7 +122,7 @@ def compare_with_rivals(run: Run, y_true: np.ndarray | None = None) -> None:
             warnings.simplefilter("ignore")  # each split may warn of what the fit has said already
             run.comparison = compare(
                 run.X,
-                run.y,
+                _fewer_labels(run),
                 n_components=fitted.components_.shape[0],
                 estimators={"SPPCA": model},
                 y_true=y_true,
@@ -129,6 +130,18 @@ def compare_with_rivals(run: Run, y_true: np.ndarray | None = None) -> None:
             )
     except ValueError as error:
         run.notes.append(f"no comparison: {one_line(error)}")
+
+
+def _fewer_labels(run: Run) -> np.ndarray:
+    """The targets with all but some labels hidden where there are so many that a comparison would take long."""
+    labelled = np.flatnonzero(run.target.labelled)
+    if len(labelled) <= MOST_COMPARED:
+        return run.y
+    y = run.y.copy()
+    hidden = np.random.default_rng(run.request.seed).permutation(labelled)[MOST_COMPARED:]
+    y[hidden] = {"f": np.nan, "i": -1, "O": None}[y.dtype.kind]
+    run.notes.append(f"the comparison used {MOST_COMPARED} of the {len(labelled)} labels, to be quick.")
+    return y
 
 
 def write_results(run: Run, out: str, more: dict[str, Any] | None = None, y_true: Any = None) -> list[str]:

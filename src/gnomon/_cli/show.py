@@ -12,6 +12,7 @@ from gnomon._cli.demo import Example
 from gnomon._cli.fitting import Run
 
 WIDTH = 100
+MOST_NAMES = 6
 
 
 def fit_summary(run: Run) -> str:
@@ -31,11 +32,12 @@ def fit_summary(run: Run) -> str:
 
 def _target_line(run: Run) -> str:
     target = run.target
-    kind = "real numbers"
+    kind = "real numbers" if len(target.names) == 1 else f"{len(target.names)} real targets"
     if target.kind == "classes":
         kind = f"{target.n_classes} classes"
     labelled = f"{int(target.labelled.sum())} of {len(target.labelled)} rows labelled"
-    return f"target {', '.join(target.names)}: {kind} ({target.reason}); {labelled}"
+    names = ", ".join(target.names[:MOST_NAMES]) + (", ..." if len(target.names) > MOST_NAMES else "")
+    return f"target {names}: {kind} ({target.reason}); {labelled}"
 
 
 def _model_line(run: Run) -> str:

@@ -6,11 +6,13 @@ same whatever else is installed; Parquet goes through polars, pyarrow or pandas,
 """
 
 from gnomon.tables._read import read_table
+from gnomon.tables._scaling import Scaling
 from gnomon.tables._table import Table, TableError
 from gnomon.tables._targets import Target, resolve_target
 from gnomon.tables._write import can_write_parquet, check_output, write_table
 
 __all__ = [
+    "Scaling",
     "Table",
     "TableError",
     "Target",

@@ -63,7 +63,7 @@ def resolve_target(table: Table, kind: str | None = None, unlabelled: str | None
         if kind == "classes":
             raise TableError(f"{table.path}: {len(names)} targets, and only one can be classes; name one --target.")
         y = np.column_stack([_real(table, name, given[name]) for name in names])
-        return _checked(table, Target("real", y, names, ~np.isnan(y).all(axis=1), "several targets"))
+        return _checked(table, Target("real", y, names, ~np.isnan(y).all(axis=1), "several are always real"))
     (name,) = names
     chosen, reason = _kind_of(given[name]) if kind is None else (kind, "as asked")
     if chosen == "real":
@@ -95,8 +95,8 @@ def _kind_of(values: np.ndarray) -> tuple[str, str]:
     if any(not value.is_integer() for value in distinct):
         return "real", "the cells are numbers with fractions"
     if len(distinct) <= MOST_INTEGER_CLASSES:
-        return "classes", f"{len(distinct)} different whole numbers"
-    return "real", f"more than {MOST_INTEGER_CLASSES} different whole numbers"
+        return "classes", f"{len(distinct)} different whole numbers; else --target-kind real"
+    return "real", f"more than {MOST_INTEGER_CLASSES} different whole numbers; else --target-kind classes"
 
 
 def _real(table: Table, name: str, values: np.ndarray) -> np.ndarray:

@@ -1,0 +1,56 @@
+"""Making the columns of a table comparable, and remembering how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler, normalize
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How columns are made comparable before a model sees them.
+
+    Attributes
+    ----------
+    kind : {"none", "standard", "unit"}
+        "standard" divides each feature, and each of several targets, by its standard deviation; "unit" divides each
+        row of features by its length.
+    divisors : ndarray of shape (p,) or None
+        The standard deviations of the training table; 1 for a constant column. Means need no removing: the models
+        estimate them.
+    y_divisors : ndarray of shape (q,) or None
+        The same of several targets, over the rows that have them. One target alone needs no scaling.
+    """
+
+    kind: str
+    divisors: np.ndarray | None = None
+    y_divisors: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, kind: str, X: Any, y: np.ndarray | None = None) -> Scaling:
+        """Learn the scaling of a training table; `y` are its targets when there are several."""
+        if kind != "standard":
+            return cls(kind)
+        divisors, y_divisors = (None if Z is None else StandardScaler(with_mean=False).fit(Z).scale_ for Z in (X, y))
+        return cls(kind, divisors, y_divisors)
+
+    def apply(self, X: Any) -> Any:
+        """Scale rows of features; the type of float stays."""
+        if self.kind == "unit":
+            return normalize(X)
+        if self.kind == "none":
+            return X
+        inverse = (1.0 / self.divisors).astype(X.dtype)
+        return (X @ sparse.diags_array(inverse)).tocsr() if sparse.issparse(X) else X * inverse
+
+    def apply_to_targets(self, y: Any) -> Any:
+        """Scale several targets; one stays as it is."""
+        return y if self.y_divisors is None else y / self.y_divisors
+
+    def restore_targets(self, values: np.ndarray) -> np.ndarray:
+        """Bring (n, q) predictions, or their standard deviations, back to the units of the table."""
+        return values if self.y_divisors is None else values * self.y_divisors
