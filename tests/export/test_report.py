@@ -218,6 +218,16 @@ def test_a_model_that_saw_no_label_is_reported_as_unsupervised(wine, tmp_path, y
     assert page.balanced
 
 
+@pytest.mark.filterwarnings("ignore:y holds the single class")
+def test_a_single_class_is_predicted_everywhere(wine, tmp_path):
+    X = wine[0]
+    y = np.where(np.arange(178) < 5, "only", None)
+    page = read(write_report(tmp_path / "r.html", estimator=SPPCA(2).fit(X, y), X=X, y=y))[1]
+    header, rows = predictions(page)
+    assert header == ["row", "y", "probability"]
+    assert {tuple(row[1:]) for row in rows} == {("only", "1.000")}
+
+
 def test_loadings_are_the_largest_with_their_names(wine, tmp_path):
     X, seen, _, model = wine
     names = [f"column {j}" for j in range(13)]

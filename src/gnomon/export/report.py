@@ -129,7 +129,7 @@ def _what_was_fitted(estimator, names):
 def _facts(estimator):
     pairs = [
         ("rows", f"{estimator.n_samples_:,}"),
-        ("labelled", f"{estimator.n_labelled_:,}"),
+        ("labelled", f"{getattr(estimator, 'n_labelled_', 0):,}"),
         ("columns", f"{estimator.n_features_in_:,}"),
         ("components", len(estimator.components_)),
     ]
@@ -278,7 +278,7 @@ def _fit(estimator, names):
     if target_kind(estimator) == "real":
         for name, variance in zip(names, np.broadcast_to(estimator.y_noise_variance_, len(names))):
             rows.append((f"noise variance of {name}", html.number(float(variance))))
-    elif target_kind(estimator) == "classes":
+    elif target_kind(estimator) == "classes" and len(estimator.classes_) > 1:  # one class has no code
         rows.append(("noise variance of the class codes", html.number(float(estimator.y_noise_variance_))))
     rows += [("held at its floor", name) for name in getattr(estimator, "noise_floors_", ())]
     caption = "Log-likelihood after each iteration, in nats (natural-log units)."
