@@ -120,7 +120,7 @@ def test_samples_need_a_count_and_targets():
     with pytest.raises(ValueError, match="n_samples=0"):
         classes().sample(0)
     with pytest.raises(ValueError, match="without any"):
-        PPCA(2).fit(X_CLASS).sample(3, return_y=True)
+        SPPCA(2).fit(X_CLASS).sample(3, return_y=True)
 
 
 @pytest.mark.parametrize("targets", ["labelled", "semi", "entries"])

@@ -10,17 +10,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._types import Status
 from ..numerics import linear_gaussian as lg
-from ..numerics.coding import class_contrasts
 from ..numerics.moments import output_sets
 from ..rows.products import project, squared_lengths
-from ._targets import code_like
 from ._validation import check_integer
 
 
 class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Projection, uncertainty and density from the fitted loadings of a linear-Gaussian model."""
-
-    _uses_targets = True
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -38,15 +34,17 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     # -- the fitted model in the letters of the formulas ---------------------------------------------------------
 
     def _params(self):
-        y_loadings = np.asarray(self.y_loadings_, dtype=np.float64)
-        y_mean = np.asarray(self.y_mean_, dtype=np.float64)
-        if self.y_basis_ is not None:
-            y_loadings, y_mean = self.y_basis_.T @ y_loadings, np.zeros(self.y_basis_.shape[1])
-        y_noise = np.broadcast_to(np.asarray(self.y_noise_variance_, dtype=np.float64), y_mean.shape)
         W_x = np.asarray(self.components_, dtype=np.float64).T
-        return lg.Params(
-            W_x, np.asarray(self.mean_, dtype=np.float64), self.noise_variance_, y_loadings, y_mean, y_noise
-        )
+        m_x = np.asarray(self.mean_, dtype=np.float64)
+        return lg.Params(W_x, m_x, self.noise_variance_, *self._target_params())
+
+    def _target_params(self):
+        """W_y, m_y and the noise variances of y; none in an unsupervised model."""
+        return np.zeros((0, self.components_.shape[0])), np.zeros(0), np.zeros(0)
+
+    def _code_targets(self, y, n_samples):
+        """Targets of new rows as coded in fit, NaN where not observed; an unsupervised model ignores y."""
+        return np.zeros((n_samples, 0))
 
     def _check_rows(self, X):
         check_is_fitted(self, "components_")
@@ -62,14 +60,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _condition(self, X, y):
         """Row-wise posterior of validated rows, and the coded targets."""
         params = self._params()
-        n = X.shape[0]
-        if y is None or not self._uses_targets:
-            Y = np.full((n, len(params.m_y)), np.nan)
-        else:
-            Y = code_like(
-                y, n, self.target_kind_, getattr(self, "classes_", None), self.y_basis_, self.y_mean_,
-                len(self.y_mean_), getattr(self, "unlabeled", "auto"),
-            )  # fmt: skip
+        Y = self._code_targets(y, X.shape[0])
         observed = ~np.isnan(Y)
         XW = project(X, params.m_x, params.W_x).astype(np.float64)
         post = lg.row_posterior(params, XW, Y, observed, output_sets(observed))
@@ -198,46 +189,33 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         free = len(p.W_x) * (k + 1) + 1 + q * (k + 1) + (q > 0) - k * (k - 1) // 2  # W is free up to rotation
         return float(-2.0 * log_density.sum() + free * np.log(len(log_density)))
 
-    def sample(self, n_samples=1, return_y=False, random_state=None):
+    def sample(self, n_samples=1, random_state=None):
         """Draw rows from the fitted model.
 
         Parameters
         ----------
         n_samples : int, default=1
             How many rows.
-        return_y : bool, default=False
-            Draw the targets too: real outputs, or the class whose code is nearest to the drawn point.
         random_state : int, RandomState instance or None, default=None
             Seed; None uses the `random_state` of the estimator.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Rows.
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Only with `return_y=True`.
+            Rows, in the units of X.
         """
+        return self._draw(n_samples, random_state)[0]
+
+    def _draw(self, n_samples, random_state):
+        """Rows, and targets as coded."""
         check_is_fitted(self, "components_")
         check_integer("n_samples", n_samples, 1)
         rng = check_random_state(self.random_state if random_state is None else random_state)
         p = self._params()
         Z = rng.standard_normal((n_samples, p.W_x.shape[1]))
         X = p.m_x + Z @ p.W_x.T + np.sqrt(p.x_noise_var) * rng.standard_normal((n_samples, len(p.m_x)))
-        X = X.astype(self.components_.dtype)
-        if not return_y:
-            return X
-        self._require_targets("sample(return_y=True)")
         Y = p.m_y + Z @ p.W_y.T + np.sqrt(p.y_noise_var) * rng.standard_normal((n_samples, len(p.m_y)))
-        if self.target_kind_ == "classes":
-            codes = class_contrasts(len(self.classes_))
-            return X, self.classes_[(Y @ codes.T - 0.5 * (codes**2).sum(axis=1)).argmax(axis=1)]
-        if self.y_basis_ is not None:
-            Y = self.y_mean_ + Y @ self.y_basis_.T
-        return X, Y[:, 0] if self._one_output else Y
-
-    def _require_targets(self, method):
-        if self.target_kind_ == "none" or self.n_labelled_ == 0:
-            raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
+        return X.astype(self.components_.dtype), Y
 
     def get_covariance(self):
         """Covariance of x under the model, components' components + noise_variance I.
@@ -264,22 +242,13 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         gain = lg.latent_map(p, np.arange(0)).gain
         return (np.eye(len(p.W_x)) - p.W_x @ gain) / p.x_noise_var
 
-    def _store(self, result, dtype, targets):
+    def _store(self, result, dtype):
         """Set the fitted attributes from a model's result; warn once when it did not converge."""
         fitted, stats = result.value, result.stats
         p = fitted.params
         self.components_ = np.ascontiguousarray(p.W_x.T, dtype=dtype)
         self.mean_ = p.m_x.astype(dtype)
         self.noise_variance_ = float(p.x_noise_var)
-        y_loadings, y_mean = p.W_y, p.m_y
-        if targets.basis is not None:
-            y_mean = targets.origin + targets.basis @ y_mean
-            y_loadings = targets.basis @ y_loadings
-        self.y_basis_ = targets.basis
-        self.y_loadings_, self.y_mean_ = y_loadings.astype(dtype), y_mean.astype(dtype)
-        self.y_noise_variance_ = float(p.y_noise_var[0]) if len(p.y_noise_var) else None
-        self.target_kind_ = targets.kind
-        self._one_output = targets.one_column
         self.log_likelihood_ = fitted.log_likelihood
         self.objective_path_ = result.path
         self.n_iter_ = max(1, int(stats["n_iter"]))

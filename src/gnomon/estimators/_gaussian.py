@@ -21,7 +21,7 @@ def check_common(estimator, solvers):
     check_integer("max_iter", estimator.max_iter, 1)
 
 
-def fit_gaussian(estimator, X, y, sample_weight, options, unlabeled="auto"):
+def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised, unlabeled="auto"):
     """Validate the data, fit the two-view Gaussian model, set the common attributes; return the model's result."""
     X = validate_data(estimator, X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), ensure_min_samples=2)
     targets = read_targets(y, X.shape[0], unlabeled)
@@ -33,11 +33,15 @@ def fit_gaussian(estimator, X, y, sample_weight, options, unlabeled="auto"):
         X, Y, weights, labelled = X[kept], Y[kept], weights[kept], labelled[kept]
     k = resolve_n_components(options.n_components, *X.shape)
     estimator.n_components_ = k
-    estimator.n_samples_, estimator.n_labelled_ = X.shape[0], int(labelled.sum())
-    _set_classes(estimator, targets)
+    estimator.n_samples_ = X.shape[0]
+    if supervised:
+        estimator.n_labelled_ = int(labelled.sum())
+        _set_classes(estimator, targets)
     generator = np.random.default_rng(check_random_state(estimator.random_state).randint(2**31))
     result = model.fit(row_source(X, weights), Y, options._replace(n_components=k), generator)
-    estimator._store(result, X.dtype, targets)
+    estimator._store(result, X.dtype)
+    if supervised:
+        estimator._store_targets(result, X.dtype, targets)
     return result
 
 
@@ -52,8 +56,8 @@ def _set_classes(estimator, targets):
         warnings.warn("y marks every row as unlabelled; the unsupervised model is fitted.", UserWarning, stacklevel=4)
     elif targets.kind == "classes" and len(targets.classes) == 1:
         warnings.warn(
-            f"y holds the single class {targets.classes.tolist()[0]!r}; it cannot guide the projection, and predict returns it "
-            "for every row.",
+            f"y holds the single class {targets.classes.tolist()[0]!r}; it cannot guide the projection, "
+            "and predict returns it for every row.",
             UserWarning,
             stacklevel=4,
         )

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils import ClassifierTags
 
 from ..numerics.coding import class_contrasts
+from ._targets import code_like
 
 
 class TargetPredictor:
@@ -13,6 +14,34 @@ class TargetPredictor:
         tags = super().__sklearn_tags__()
         tags.classifier_tags = ClassifierTags()  # scikit-learn's checks look for it beside predict_proba
         return tags
+
+    def _store_targets(self, result, dtype, targets):
+        p = result.value.params
+        y_loadings, y_mean = p.W_y, p.m_y
+        if targets.basis is not None:
+            y_mean = targets.origin + targets.basis @ y_mean
+            y_loadings = targets.basis @ y_loadings
+        self.y_basis_ = targets.basis
+        self.y_loadings_, self.y_mean_ = y_loadings.astype(dtype), y_mean.astype(dtype)
+        self.y_noise_variance_ = float(p.y_noise_var[0]) if len(p.y_noise_var) else None
+        self.target_kind_ = targets.kind
+        self._one_output = targets.one_column
+
+    def _target_params(self):
+        y_loadings = np.asarray(self.y_loadings_, dtype=np.float64)
+        y_mean = np.asarray(self.y_mean_, dtype=np.float64)
+        if self.y_basis_ is not None:
+            y_loadings, y_mean = self.y_basis_.T @ y_loadings, np.zeros(self.y_basis_.shape[1])
+        y_noise = np.broadcast_to(np.asarray(self.y_noise_variance_, dtype=np.float64), y_mean.shape)
+        return y_loadings, y_mean, y_noise
+
+    def _code_targets(self, y, n_samples):
+        if y is None:
+            return np.full((n_samples, len(self._target_params()[1])), np.nan)
+        return code_like(
+            y, n_samples, self.target_kind_, getattr(self, "classes_", None), self.y_basis_, self.y_mean_,
+            len(self.y_mean_), self.unlabeled,
+        )  # fmt: skip
 
     def predict(self, X, return_std=False):
         """Predict the targets, integrating over the uncertainty of the projection.
@@ -69,6 +98,40 @@ class TargetPredictor:
         logs = self._class_log_density(X)
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         return (weights / weights.sum(axis=1, keepdims=True)).astype(X.dtype)
+
+    def sample(self, n_samples=1, return_y=False, random_state=None):
+        """Draw rows from the fitted model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows.
+        return_y : bool, default=False
+            Draw the targets too: real outputs, or the class whose code is nearest to the drawn point.
+        random_state : int, RandomState instance or None, default=None
+            Seed; None uses the `random_state` of the estimator.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows, in the units of X.
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Only with `return_y=True`.
+        """
+        X, Y = self._draw(n_samples, random_state)
+        if not return_y:
+            return X
+        self._require_targets("sample(return_y=True)")
+        if self.target_kind_ == "classes":
+            codes = class_contrasts(len(self.classes_))
+            return X, self.classes_[(Y @ codes.T - 0.5 * (codes**2).sum(axis=1)).argmax(axis=1)]
+        if self.y_basis_ is not None:
+            Y = self.y_mean_ + Y @ self.y_basis_.T
+        return X, Y[:, 0] if self._one_output else Y
+
+    def _require_targets(self, method):
+        if self.target_kind_ == "none" or self.n_labelled_ == 0:
+            raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
 
     def _predictive(self, X):
         params, post, _, _ = self._condition(X, None)

@@ -22,7 +22,7 @@ class PPCA(LatentTransformer):
     solver : {"auto", "subspace", "moments", "em"}, default="auto"
         "moments" takes the covariance on the shorter side of the table, "subspace" reads the data about ten times, "em"
         once an iteration. "auto" takes "moments" up to 1500 rows or columns, else "subspace".
-    tol : float, default=1e-8
+    tol : float, default=1e-9
         Stop when the relative residual of the likelihood equations is at most this.
     max_iter : int, default=1000
         Most EM iterations, or most extensions of the basis.
@@ -40,8 +40,16 @@ class PPCA(LatentTransformer):
         Mean of the discarded eigenvalues of the covariance, in squared units of X.
     log_likelihood_ : float
         Of the training rows, in nats.
-    solver_, converged_, n_iter_, n_passes_, objective_path_, objective_residual_
+    solver_, converged_, n_iter_, n_passes_, objective_path_, objective_residual_, noise_floors_
         As in `SPPCA`.
+    n_components_ : int
+        Size k of the latent space.
+    n_samples_ : int
+        Rows used.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, when X had them.
 
     See Also
     --------
@@ -60,9 +68,7 @@ class PPCA(LatentTransformer):
     (150, 2)
     """
 
-    _uses_targets = False
-
-    def __init__(self, n_components=None, *, solver="auto", tol=1e-8, max_iter=1000, random_state=0):
+    def __init__(self, n_components=None, *, solver="auto", tol=1e-9, max_iter=1000, random_state=0):
         self.n_components = n_components
         self.solver = solver
         self.tol = tol
@@ -88,5 +94,5 @@ class PPCA(LatentTransformer):
         """
         check_common(self, SOLVERS)
         options = model.Options(self.n_components, self.solver, self.tol, self.max_iter)
-        fit_gaussian(self, X, None, sample_weight, options)
+        fit_gaussian(self, X, None, sample_weight, options, supervised=False)
         return self

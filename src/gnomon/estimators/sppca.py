@@ -30,7 +30,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         takes all second moments at once, on the shorter side of the table. "subspace" grows a small basis and reads
         the data about ten times. "em" reads the data once an iteration. "auto" takes "ratio" when nothing is missing,
         "moments" when n_samples or n_features is at most 1500, else "subspace". The choice is in `solver_`.
-    tol : float, default=1e-8
+    tol : float, default=1e-9
         Stop when the relative residual of the likelihood equations, ``|X'Z - W_x C| / |X'Z|``, is at most this.
     max_iter : int, default=1000
         Most EM iterations, or most extensions of the basis.
@@ -92,6 +92,8 @@ class SPPCA(TargetPredictor, LatentTransformer):
         Iterations of EM, or maximisations inside the basis.
     n_passes_ : float
         Full reads of the data; reading some of the rows counts for their share.
+    n_components_ : int
+        Size k of the latent space.
     n_samples_, n_labelled_ : int
         Rows used, and rows with at least one observed target.
     n_features_in_ : int
@@ -136,7 +138,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         n_components=None,
         *,
         solver="auto",
-        tol=1e-8,
+        tol=1e-9,
         max_iter=1000,
         n_init=2,
         init="pca",
@@ -179,7 +181,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
             self.n_components, self.solver, self.tol, self.max_iter, self.n_init, self.init, self.noise_init,
             self.acceleration,
         )  # fmt: skip
-        result = fit_gaussian(self, X, y, sample_weight, options, self.unlabeled)
+        result = fit_gaussian(self, X, y, sample_weight, options, supervised=True, unlabeled=self.unlabeled)
         optima = result.stats["optima"]
         self.certificate_ = {"optima": optima, "residual": result.stats["residual"]} if optima else None
         return self

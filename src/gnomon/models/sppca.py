@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Array, Result
-from ..numerics.linalg import canonical_rotation, orthonormal_columns, top_eigh
+from ..numerics.linalg import canonical_rotation
 from ..numerics.linear_gaussian import Limits, Params
-from ..numerics.moments import Moments, second_moment
 from ..rows import RowSource
 from ..solvers.basis import Basis, Outputs, SweptBasis, group_outputs
 from ..solvers.compression import Compressed, compress
+from ..solvers.rank import refuse_full_rank
 from ..solvers.restricted import Inner, ModelLimits, RatioInner, RestrictedEM, closed_form
 from ..solvers.row_em import fit_by_row_em
 from ..solvers.subspace import maximise_in_basis, start_block
@@ -26,7 +26,7 @@ class Options(NamedTuple):
 
     n_components: int
     solver: str = "auto"
-    tol: float = 1e-8
+    tol: float = 1e-9
     max_iter: int = 1000
     n_init: int = 2
     init: str = "pca"
@@ -75,8 +75,6 @@ def fit(source: RowSource, Y: Array, options: Options, generator: np.random.Gene
     limits = ModelLimits(Limits(X_FLOOR, Y_FLOOR), options.max_iter, options.n_init)
     if solver == "em":
         params, result = fit_by_row_em(source, outputs, options, limits.floors, y_scale, generator)
-        if params.x_noise_var <= X_FLOOR * (1 + 1e-9):
-            _check_rank_of_rows(source, options.n_components, generator)
     else:
         params, result = _fit_in_basis(source, outputs, options, limits, solver, complete, generator)
     return _in_data_units(params, result, source, outputs, y_mean, y_scale, solver)
@@ -119,37 +117,12 @@ def _fit_in_basis(
     else:
         inner = RestrictedEM(k, limits, generator)
     start_block(basis, k, generator)
-    _check_rank(basis.moments(), k)
+    refuse_full_rank(basis.moments(), k)
     result = maximise_in_basis(basis, inner, k, tol=options.tol, max_expansions=options.max_iter)
     stacked = np.column_stack([result.value.W_x, result.value.m_x])
     full = basis.vectors @ stacked if compressed is None else compressed.expand(basis.vectors @ stacked)
     result.stats["optima"] = getattr(inner, "optima", [])
     return result.value._replace(W_x=full[:, :-1], m_x=full[:, -1]), result
-
-
-def _check_rank(moments: Moments, k: int) -> None:
-    """Raise when K latent dimensions leave no noise; a start block wider than K then spans all rows."""
-    second = second_moment(moments)
-    total = moments.outside_energy + float(np.trace(second))
-    rank = int((top_eigh(second, moments.size)[0] > 1e-12 * total).sum()) if total > 0 else 0
-    if moments.outside_energy <= 1e-12 * total:
-        _refuse_full_rank(rank, k)
-
-
-def _check_rank_of_rows(source: RowSource, k: int, generator: np.random.Generator) -> None:
-    """The same check by two passes, for EM over the rows, which keeps no basis."""
-    B = orthonormal_columns(source.gram_product(generator.standard_normal((source.shape[1], k + 1))))
-    inside = float(np.sum(B * source.gram_product(B)))
-    if source.energy - inside <= 1e-12 * source.energy:
-        _refuse_full_rank(B.shape[1], k)
-
-
-def _refuse_full_rank(rank: int, k: int) -> None:
-    if k >= rank:
-        raise ValueError(
-            f"n_components={k} must be less than the rank of X, {rank}: with as many latent dimensions as the data "
-            f"have, no noise is left to estimate. Ask for at most {max(rank - 1, 0)}."
-        )
 
 
 def _in_data_units(

@@ -28,6 +28,14 @@ def top_eigh(S: Array, k: int) -> tuple[Array, Array]:
     return values[::-1], vectors[:, ::-1]
 
 
+def top_eigenvalues(S: Array, k: int) -> Array:
+    """The k largest eigenvalues of a symmetric matrix, falling."""
+    size = len(S)
+    if size <= 64 or k >= size:
+        return np.asarray(np.linalg.eigvalsh(S)[::-1][:k])
+    return np.asarray(eigh(S, eigvals_only=True, subset_by_index=[size - k, size - 1])[::-1])
+
+
 def orthonormal_columns(D: Array, B: Array | None = None, *, drop: float = 1e-7) -> Array:
     """Orthonormal basis of the columns of D, orthogonal to the orthonormal columns of B.
 

@@ -11,11 +11,12 @@ from ..numerics.linalg import symmetrise, top_eigh
 from ..numerics.linear_gaussian import LatentSums, Limits, Params, e_step, m_step, relative_residual
 from ..numerics.moments import Moments, completed
 from .em import run_em
-from .ratio_search import JointMoments, Optimum, params_at, refine_ratio, search_ratio
+from .ratio_search import GRID_SIZE, LATER_GRID_SIZE, JointMoments, Optimum, params_at, refine_ratio, search_ratio
 from .subspace import Inner as Inner  # the protocol that every maximiser here follows
 
 START_RATIOS = (1e3, 1.0, 1e-3)  # y noise beside x noise in the starts: labels ignored, balanced, decisive
 TRIAL_ITERATIONS = 25
+WIDE = 100  # a basis of more directions is searched on the coarser grid once a first search is done
 
 
 class ModelLimits(NamedTuple):
@@ -85,19 +86,20 @@ class RatioInner:
     def __call__(self, moments: Moments, start: Params | None, final: bool, tol: float) -> Params:
         """Return the best parameters in the basis; the whole range of ratios is searched first and last."""
         joint = joint_moments(moments)
-        k, x_floor, y_floor = self.k, self.floors.x_floor, self.floors.y_floor
+        k, floors = self.k, self.floors
         best: Optimum | None = None
         if self.bracket is not None and not final:
-            best = refine_ratio(joint, k, x_floor, y_floor, self.bracket)
+            best = refine_ratio(joint, k, floors, self.bracket)
             low, high = self.bracket
             if min(best.log_ratio - low, high - best.log_ratio) < 0.02 * (high - low):
                 best = None  # the optimum has left its bracket as the basis grew
         if best is None:
-            found = search_ratio(joint, k, x_floor, y_floor)
+            coarse = bool(self.optima) and moments.size > WIDE
+            found = search_ratio(joint, k, floors, LATER_GRID_SIZE if coarse else GRID_SIZE)
             self.optima = [o.log_likelihood for o in found]
             best = found[0]
             self.bracket = best.bracket
-        return params_at(joint, k, best.log_ratio, x_floor, y_floor)
+        return params_at(joint, k, best.log_ratio, floors)
 
 
 class RestrictedEM:
@@ -150,7 +152,7 @@ class RestrictedEM:
             moments.n_features,
         )
         floors, k = self.limits.floors, self.k
-        starts = [params_at(joint, k, np.log(rho), floors.x_floor, floors.y_floor) for rho in START_RATIOS]
+        starts = [params_at(joint, k, np.log(rho), floors) for rho in START_RATIOS]
         template = starts[0]
         for _ in range(self.limits.n_init):
             mix = self.generator.standard_normal((moments.size, k))

@@ -21,6 +21,7 @@ from ..numerics.moments import output_sets
 from ..rows import RowSource
 from .basis import Outputs
 from .em import run_em
+from .rank import refuse_full_rank_of_rows
 from .restricted import ParamsVector, em_residual
 
 
@@ -112,6 +113,7 @@ def fit_by_row_em(
     source.first_pass(np.zeros((source.shape[0], 0)))
     source.energy  # noqa: B018  (read now: the scale must be known before the first product)
     source.standardise()
+    refuse_full_rank_of_rows(source, options.n_components, generator)
     rows = RowEM(source, outputs)
     noise = options.noise_init
     noise = None if noise is None else (noise / source.scale**2, noise / y_scale**2)
