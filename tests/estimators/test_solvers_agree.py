@@ -44,6 +44,13 @@ def test_all_solvers_agree_on_partly_labelled_rows(name, hidden):
     assert_same_fit(em_fit(X, y), moments)
 
 
+@pytest.mark.parametrize("solver", ["moments", "subspace", "em"])
+def test_nearly_as_many_components_as_features_of_very_different_size(solver):
+    X, _ = load("wine")
+    model = PPCA(12, solver=solver).fit(X)
+    assert_allclose(model.log_likelihood_, gaussian.log_density(closed_forms.ppca(X, 12), X).sum(), atol=1e-5)
+
+
 def test_all_solvers_agree_with_single_outputs_missing():
     X, Y = entries_missing()
     moments = SPPCA(2, solver="moments", tol=1e-9).fit(X, Y)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._types import Array, IntArray, Result
-from ..numerics.linalg import orthonormal_columns, symmetrise, top_eigh
+from ..numerics.linalg import symmetrise, top_eigh
 from ..numerics.linear_gaussian import (
     LOG_2PI,
     LatentSums,
@@ -96,7 +96,7 @@ class RowEM:
         x_noise, y_noise = (0.5, 1.0) if noise_init is None else noise_init
         if init == "pca":
             for _ in range(3):
-                W_x = orthonormal_columns(self.source.gram_product(W_x))
+                W_x = np.linalg.qr(self.source.gram_product(W_x))[0]  # k columns even where X varies least
             G = self.source.gram_product(W_x)
             values, R = top_eigh(symmetrise(W_x.T @ G) / self.source.count, k)
             level = max((p - float(values.sum())) / (p - k), 1e-3)
