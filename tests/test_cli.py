@@ -219,13 +219,15 @@ def test_several_targets(two_targets):
     assert_allclose(numbers(table["predicted_water"]), mean[:, 1], rtol=1e-9)
 
 
-def test_standard_scaling_covers_features_and_targets_and_is_stored(two_targets):
+def test_standard_scaling_covers_features_and_targets_and_is_stored(two_targets, report):
     run("fit", "t.csv", "--target", "oil", "--target", "water", "--scale", "standard", "--no-compare", "--out", "out")
     X, Y = two_targets.data, two_targets.target
     spread, y_spread = X.std(axis=0), np.nanstd(Y, axis=0)
     mean, std = SPPCA(2).fit(X / spread, Y / y_spread).predict(X / spread, return_std=True)
     table = columns_of("out/projection.csv")
     assert_allclose(numbers(table["predicted_water"]), mean[:, 1] * y_spread[1], rtol=1e-6)
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    assert f"water / {y_spread[1]:.4g}" in page  # the report shows the model's own units
     run("predict", "t.csv", "--model", "out", "--out", "answers.csv")
     answers = columns_of("answers.csv")
     assert answers["predicted_oil"] == table["predicted_oil"]

@@ -168,6 +168,8 @@ def test_missing_files_folders_and_kinds(write, tmp_path):
          "column out with --drop b."),
         ("a,b\n1,1e999\n", "t.csv, row 1 (line 2), column 'b': 1e999 is not a finite number; correct it, or leave "
          "the column out with --drop b."),
+        ("a,b\n1,-1e200\n", "t.csv, row 1 (line 2), column 'b': -1e200 is larger than 1e+150 in size; correct it, or "
+         "leave the column out with --drop b."),
         (",a\n0,1\n", "t.csv: column 1 has no name in the header; if it numbers the rows, add --id column1 or "
          "--drop column1."),
         ("a,b\n1,caf\u00e9\n".encode("latin-1"), "t.csv, line 2: byte 0xe9 is not UTF-8; save the table as UTF-8 "
@@ -343,6 +345,7 @@ def test_several_targets_are_real():
         ({"y": ["1", "a"]}, {"kind": "real"}, "t.csv, row 2 (line 3), column 'y': 'a' is not a number."),
         ({"y": ["0.5", "inf"]}, {"kind": "real"}, "t.csv, row 2 (line 3), column 'y': inf is not a finite number."),
         ({"y": ["0.5", "inf"]}, {}, "t.csv, row 2 (line 3), column 'y': inf is not a finite number."),
+        ({"y": ["0.5", "1e151"]}, {}, "t.csv, row 2 (line 3), column 'y': 1e151 is larger than 1e+150 in size."),
         ({"u": ["1", "2"], "v": ["1", "a"]}, {}, "t.csv, row 2 (line 3), column 'v': 'a' is not a number (several "
          "targets must all be numbers)."),
         ({"u": ["1"], "v": ["1"]}, {"kind": "classes"}, "t.csv: 2 targets, and only one can be classes; name one "

@@ -109,6 +109,9 @@ def fit(table, target, id_, drop, components, model, target_kind, unlabelled, sc
     gnomon fit flowers.csv --target species --out flowers
     gnomon fit corn.csv --target moisture oil --id sample --scale standard --out corn
     gnomon fit genes.parquet --model ppca --components 5 --out genes
+
+    In Python, gnomon.export.load_model("DIR/model.gnomon") is the fitted estimator; after --scale it wants scaled
+    columns.
     """
     from gnomon._cli import fitting, outputs, show
     from gnomon.tables import read_table, resolve_target

@@ -16,6 +16,7 @@ from gnomon.tables._table import (
     bad_feature,
     cell_name,
     choose_features,
+    in_range,
     objects,
     refuse_duplicates,
 )
@@ -116,7 +117,7 @@ def _given(values: np.ndarray) -> np.ndarray:
 
 def _refuse_not_finite(path: str, X: Any, names: list[str]) -> None:
     values = X.data if sparse.issparse(X) else X.ravel()
-    bad = np.flatnonzero(~np.isfinite(values))
+    bad = np.flatnonzero(~in_range(values))
     if not bad.size:
         return
     if sparse.issparse(X):

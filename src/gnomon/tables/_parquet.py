@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from gnomon.tables._table import Table, TableError, Wanted, bad_feature, cell_name, choose_features, objects
+from gnomon.tables._table import Table, TableError, Wanted, bad_feature, cell_name, choose_features, in_range, objects
 
 INSTALL = "needs polars or pyarrow, and neither is installed: pip install 'gnomon[io]'"
 
@@ -55,7 +55,7 @@ def _features(path: str, frame: Any, names: list[str]) -> np.ndarray:
             i, value = next(((i, v) for i, v in enumerate(column.to_list()) if v is not None), (0, None))
             raise bad_feature(cell_name(path, i, None, name), name, value)
         X[:, j] = column.cast(nw.Float64).to_numpy()
-        bad = np.flatnonzero(~np.isfinite(X[:, j]))
+        bad = np.flatnonzero(~in_range(X[:, j]))
         if bad.size:
             raise bad_feature(cell_name(path, bad[0], None, name), name, float(X[bad[0], j]))
     return X

@@ -14,6 +14,7 @@ MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
 
 
 MOST_INTEGER_CLASSES = 20
+LARGEST = 1e150  # squares of larger numbers, and sums of them, would overflow
 
 
 class TableError(ValueError):
@@ -150,7 +151,7 @@ def bad_feature(cell: str, column: str, value: Any) -> TableError:
         )
     shown = text if len(text) <= 40 else text[:37] + "..."
     if number(text) is not None:
-        return TableError(f"{cell}: {shown} is not a finite number; correct it, or {leave_out}.")
+        return TableError(f"{cell}: {shown} {out_of_range(number(text))}; correct it, or {leave_out}.")
     return TableError(f"{cell}: {shown!r} is not a number; {leave_out}, or name it for --target or --id.")
 
 
@@ -161,6 +162,16 @@ def number(cell: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return None if isinstance(cell, str) and "_" in cell else value
+
+
+def in_range(values: Any) -> Any:
+    """Whether numbers can be computed with: not NaN, not infinite, not so large that squares overflow."""
+    return np.abs(values) <= LARGEST
+
+
+def out_of_range(value: float) -> str:
+    """What is wrong with a number for which `in_range` says no."""
+    return f"is larger than {LARGEST:.0e} in size" if np.isfinite(value) else "is not a finite number"
 
 
 def objects(values: Sequence[Any]) -> np.ndarray:

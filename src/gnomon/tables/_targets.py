@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gnomon.tables._table import MOST_INTEGER_CLASSES, Table, TableError, number, objects
+from gnomon.tables._table import MOST_INTEGER_CLASSES, Table, TableError, in_range, number, objects, out_of_range
 
 
 class Target(NamedTuple):
@@ -108,8 +108,8 @@ def _real(table: Table, name: str, values: np.ndarray) -> np.ndarray:
         if target is None:
             more = " (several targets must all be numbers)" if len(table.targets) > 1 else ""
             raise TableError(f"{table.where(i, name)}: {str(value)[:40]!r} is not a number{more}.")
-        if not np.isfinite(target):
-            raise TableError(f"{table.where(i, name)}: {value} is not a finite number.")
+        if not in_range(target):
+            raise TableError(f"{table.where(i, name)}: {value} {out_of_range(target)}.")
         y[i] = target
     return y
 

@@ -18,6 +18,7 @@ from gnomon.tables._table import (
     bad_feature,
     cell_name,
     choose_features,
+    in_range,
     number,
     objects,
     refuse_duplicates,
@@ -132,14 +133,14 @@ def _numbers(path: str, name: str, cells: tuple[str, ...], chunk: list[Row], n_b
     """The cells of one feature column as finite numbers."""
     try:
         values = np.array([float(cell) for cell in cells])
-        ok = np.isfinite(values).all() and "_" not in "".join(cells)
+        ok = in_range(values).all() and "_" not in "".join(cells)
     except ValueError:
         ok = False
     if ok:
         return values
     for i, cell in enumerate(cells):
         value = number(cell)
-        if value is None or not np.isfinite(value):
+        if value is None or not in_range(value):
             raise bad_feature(cell_name(path, n_before + i, chunk[i].line, name), name, cell)
     raise AssertionError("some cell is not a finite number")
 
