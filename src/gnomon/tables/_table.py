@@ -14,7 +14,7 @@ MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
 
 
 MOST_INTEGER_CLASSES = 20
-LARGEST = 1e150  # squares of larger numbers, and sums of them, would overflow
+LARGEST = np.float64(1e150)  # squares of larger numbers, and sums of them, would overflow
 
 
 class TableError(ValueError):
