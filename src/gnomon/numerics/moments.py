@@ -49,7 +49,7 @@ class Moments(NamedTuple):
 
     patterns: tuple[Pattern, ...]
     loose: LooseRows | None
-    n_features: int  # p
+    n_features: float  # p, or the effective dimension of a feature space
     n_outputs: int  # q
     outside_energy: float  # weighted sum of squares of x outside the basis
 

@@ -71,6 +71,19 @@ def group_outputs(Y: Array, weights: Array) -> Outputs:
     )
 
 
+def output_units(Y: Array, weights: Array) -> tuple[Array, float]:
+    """Mean of each output over the rows that observe it, and one scale for all: their root mean variance."""
+    observed = ~np.isnan(Y)
+    w = np.where(observed, weights[:, None], 0.0)
+    counts = w.sum(axis=0)
+    filled = np.where(observed, Y, 0.0)
+    largest = np.abs(filled).max(initial=0.0) or 1.0
+    mean = (w * (filled / largest)).sum(axis=0) / counts
+    variance = (w * (filled / largest - mean) ** 2).sum(axis=0) / counts
+    spread = float(np.sqrt(variance.mean())) if len(variance) else 1.0
+    return mean * largest, (spread or 1.0) * float(largest) if len(variance) else 1.0
+
+
 def _pattern_numbers(observed: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
     """Number the distinct rows of `observed`: number of each row, first row and count of each number."""
     n, q = observed.shape
@@ -261,7 +274,7 @@ class MomentBasis:
     """
 
     def __init__(
-        self, groups: list[GroupMoments], loose: LooseRows | None, n_features: int, n_outputs: int, n_rows: int,
+        self, groups: list[GroupMoments], loose: LooseRows | None, n_features: float, n_outputs: int, n_rows: int,
         energy: float, capacity: int,
     ) -> None:  # fmt: skip
         p = len(groups[0].x)

@@ -41,11 +41,10 @@ def _columns(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
 
 
 def _rows(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
-    o, n, p = outputs, source.shape[0], source.shape[1]
-    q = o.Y.shape[1]
+    n, p = source.shape
     source.first_pass(np.zeros((n, 0)))
     gram = source.gram()
-    w = o.weights
+    w = outputs.weights
     source.set_energy(float(w @ np.diag(gram)))
     gram *= source.standardise() ** 2
     root = np.sqrt(w)
@@ -54,16 +53,25 @@ def _rows(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
     values, U = values[kept], U[:, kept]
     back = U / (root[:, None] * np.sqrt(values))  # rows whose weighted sum of x gives the orthonormal directions
     T = U * np.sqrt(values) / root[:, None]
-    groups = []
-    for observed, rows in [(o.bulk_outputs, o.bulk), *o.patterns]:
-        Tg, Y, wg = T[rows], o.Y[np.ix_(rows, observed)], w[rows, None]
-        wT, wY = wg * Tg, wg * Y
-        moments = (wT.sum(axis=0), wY.sum(axis=0), wT.T @ Tg, wT.T @ Y, wY.T @ Y)
-        groups.append(GroupMoments(observed, float(wg.sum()), *moments))
-    loose = o.loose_rows(T[o.loose]) if len(o.loose) else None
 
     def expand(C: Array) -> Array:
         coefficients = back @ C
         return source.sweep(None, lambda _, index: (coefficients[index], None))[0]
 
-    return Compressed(MomentBasis(groups, loose, p, q, n, source.energy, capacity), expand)
+    return Compressed(coordinate_basis(T, outputs, p, source.energy, capacity), expand)
+
+
+def coordinate_basis(T: Array, outputs: Outputs, n_features: float, energy: float, capacity: int) -> MomentBasis:
+    """Moments of rows given by coordinates T (n, r) in a space of n_features dimensions, centred, in standard units.
+
+    Any inner product serves: T = U sqrt(values) of a kernel matrix makes the linear model one of its feature space.
+    """
+    o = outputs
+    groups = []
+    for observed, rows in [(o.bulk_outputs, o.bulk), *o.patterns]:
+        Tg, Y, wg = T[rows], o.Y[np.ix_(rows, observed)], o.weights[rows, None]
+        wT, wY = wg * Tg, wg * Y
+        moments = (wT.sum(axis=0), wY.sum(axis=0), wT.T @ Tg, wT.T @ Y, wY.T @ Y)
+        groups.append(GroupMoments(observed, float(wg.sum()), *moments))
+    loose = o.loose_rows(T[o.loose]) if len(o.loose) else None
+    return MomentBasis(groups, loose, n_features, o.Y.shape[1], len(T), energy, capacity)

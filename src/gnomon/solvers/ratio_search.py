@@ -24,7 +24,7 @@ class JointMoments(NamedTuple):
     yy: Array  # (q, q)
     outside: float  # average squared length of x outside the basis
     weight: float
-    n_features: int  # p
+    n_features: float  # p
 
 
 class Optimum(NamedTuple):
