@@ -251,7 +251,7 @@ def _loadings(estimator, feature_names):
                 largest,
             )
         )
-    said = "Change of each column per unit of a component, in the units of the data."
+    said = "Change of each column per unit of a component, in the units that the model was given."
     if p > N_LOADINGS:
         said += f" The {N_LOADINGS} largest of each component are shown."
     if k > len(panels):
