@@ -1,0 +1,132 @@
+"""Kernel matrices: centring, rank, and the map from kernel values to coordinates of the feature space.
+
+A kernel is an inner product k(a, b) = <phi(a), phi(b)>. The rows of a kernel matrix are never features themselves: what
+a linear model needs of phi are its coordinates on an orthonormal basis of the span of some reference rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+
+from .._types import Array
+from .linalg import symmetrise
+
+ROUNDING = 1e-8  # of the largest eigenvalue: what a kernel computed with care may fall short of semi-definite
+NULL = 1e-13  # of the largest eigenvalue, times n: an eigenvalue no larger than this is zero
+
+
+class Centre(NamedTuple):
+    """Means of a kernel matrix over the training rows."""
+
+    columns: Array  # (n,)
+    overall: float
+
+
+class FeatureMap(NamedTuple):
+    """Coordinates of rows on an orthonormal basis of centred feature space: (k(row, references) - shift) basis."""
+
+    shift: Array  # (m,)    mean kernel value of the training rows with each reference
+    basis: Array  # (m, r)
+
+    def coordinates(self, cross: Array) -> Array:
+        """Coordinates (l, r) of rows given by their kernel values with the references (l, m)."""
+        return np.asarray((cross - self.shift) @ self.basis)
+
+
+def checked_gram(gram: Any, name: str) -> Array:
+    """Return a kernel matrix of training rows in double precision; raise unless it is square and symmetric."""
+    K = np.asarray(gram)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"{name} has shape {K.shape}; the kernel matrix of the training rows is square, (n_samples, n_samples)."
+        )
+    gap = np.abs(K - K.T)
+    if gap.max(initial=0.0) > max(ROUNDING, 8 * entry_error(K)) * np.abs(K).max():
+        i, j = np.unravel_index(int(gap.argmax()), K.shape)
+        raise ValueError(
+            f"{name} is not symmetric: entry ({i}, {j}) is {K[i, j]:.6g}, entry ({j}, {i}) is {K[j, i]:.6g}. "
+            "Give a symmetric kernel matrix, for example (K + K.T) / 2."
+        )
+    return symmetrise(K.astype(np.float64))
+
+
+def entry_error(K: Any) -> float:
+    """Relative rounding error of the entries of K in their own precision."""
+    return float(np.finfo(K.dtype).eps) if K.dtype.kind == "f" else float(np.finfo(np.float64).eps)
+
+
+def centre_gram(K: Array) -> tuple[Array, Centre]:
+    """Kernel matrix of training rows about their mean in feature space, and the means for new rows.
+
+    Source: Yu et al. 2006, eq. 27.
+    """
+    centre = Centre(K.mean(axis=0), float(K.mean()))
+    return K - centre.columns - centre.columns[:, None] + centre.overall, centre
+
+
+def centre_cross(cross: Array, centre: Centre) -> Array:
+    """Kernel values (l, n) of new rows with the training rows, both about the mean of the training rows.
+
+    Source: Yu et al. 2006, eq. 28.
+    """
+    return np.asarray(cross - cross.mean(axis=1, keepdims=True) - centre.columns + centre.overall)
+
+
+class Spectrum(NamedTuple):
+    """Positive part of the spectrum of a symmetric matrix, falling; its length is the rank."""
+
+    values: Array  # (r,)
+    vectors: Array  # (n, r)
+
+
+def spectrum(K: Array, error: float = 0.0) -> Spectrum:
+    """Eigenvalues of a positive semi-definite matrix above rounding, with their vectors.
+
+    `error` is the size of rounding errors in the entries: it moves an eigenvalue by at most n times as much. Raises
+    ValueError, naming the eigenvalue, when the smallest one is negative beyond that.
+    """
+    n = len(K)
+    values, vectors = eigh(K)
+    top = max(float(values[-1]), 0.0)
+    if values[0] < -max(ROUNDING * top, n * error):
+        raise ValueError(
+            f"the kernel matrix has the eigenvalue {values[0]:.6g} (the largest is {values[-1]:.6g}), so it is not "
+            "positive semi-definite and no inner product gives it. Choose another kernel or other kernel parameters, "
+            "or clip the negative eigenvalues of a precomputed matrix."
+        )
+    kept = values > max(NULL * n * top, n * error)
+    return Spectrum(values[kept][::-1], vectors[:, kept][:, ::-1])
+
+
+def exact_map(K: Array, error: float = 0.0) -> tuple[FeatureMap, Array]:
+    """Map by all training rows, and their coordinates T (n, r): T T' is the kernel matrix K (n, n), centred.
+
+    The coordinates are principal components: T'T is diagonal, falling. The basis sums to zero over the rows, so the
+    shift alone does what eq. 28 does.
+    """
+    centred, centre = centre_gram(K)
+    values, vectors = spectrum(centred, max(error, entry_error(K) * float(np.abs(K).max(initial=0.0))))
+    root = np.sqrt(values)
+    return FeatureMap(centre.columns, vectors / root), vectors * root
+
+
+def nystrom_map(cross: Array, among: Array) -> tuple[FeatureMap, Array]:
+    """Map by m landmarks, and the coordinates T (n, r) of all rows in the span of the landmarks, centred.
+
+    Memory n m. With every row a landmark it is the exact map.
+
+    Parameters
+    ----------
+    cross : (n, m)     kernel values of all rows with the landmarks
+    among : (m, m)     kernel values of the landmarks
+    """
+    error = entry_error(among) * float(np.abs(among).max(initial=0.0))
+    values, vectors = spectrum(among, error)
+    shift = cross.mean(axis=0)
+    half = vectors / np.sqrt(values)
+    T = (cross - shift) @ half
+    inner = spectrum(symmetrise(T.T @ T), error)
+    return FeatureMap(shift, half @ inner.vectors), T @ inner.vectors
