@@ -50,7 +50,9 @@ def coded(model, y):
 
 def assert_same_fit(a, b, tol=1e-6):
     """Every fitted number agrees; components are compared directly because their rotation and signs are canonical."""
-    both = ("components_", "y_loadings_") if hasattr(a, "y_loadings_") and hasattr(b, "y_loadings_") else ("components_",)
+    both = (
+        ("components_", "y_loadings_") if hasattr(a, "y_loadings_") and hasattr(b, "y_loadings_") else ("components_",)
+    )
     for name in both:
         mine, other = getattr(a, name), getattr(b, name)
         assert_allclose(mine, other, atol=tol * np.abs(other).max(initial=0.0), err_msg=name)

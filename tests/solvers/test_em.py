@@ -29,7 +29,7 @@ def climb(X, Y, *, expand=True, acceleration=None, tol=1e-9, max_iter=20_000):
         lambda sums, params: m_step(sums, params, X.shape[1], FLOORS, expand=expand),
         start(X, Y),
         log_likelihood=lambda sums: sums.log_likelihood,
-        residual=em_residual,
+        residual=lambda sums, params, after: em_residual(sums, params, after, FLOORS),
         tol=tol,
         max_iter=max_iter,
         packing=ParamsVector(FLOORS),

@@ -6,13 +6,18 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
+from ..models.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
+from ..numerics.masked import masked_posterior
 from ..numerics.moments import output_sets
-from ..rows.products import project, squared_lengths
+from ..rows.products import missing_rows, project, squared_lengths
+from ._gaussian import check_table
 from ._validation import check_integer
+
+BATCH = 1 << 21  # numbers held at once for rows with missing entries
 
 
 class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -21,6 +26,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         tags.target_tags.required = False
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
@@ -48,23 +54,47 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _check_rows(self, X):
         check_is_fitted(self, "components_")
-        return validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse=("csr", "csc"),
-            dtype=(np.float64, np.float32),
-            ensure_min_samples=1,
-        )
+        return check_table(self, X, reset=False, min_samples=1)
 
-    def _condition(self, X, y):
-        """Row-wise posterior of validated rows, and the coded targets."""
+    def _condition(self, X, y=None, want=("mean",)):
+        """Posterior statistics of validated rows: any of "mean", "cov" (by row or shared) and "log_density"."""
         params = self._params()
         Y = self._code_targets(y, X.shape[0])
         observed = ~np.isnan(Y)
-        XW = project(X, params.m_x, params.W_x).astype(np.float64)
-        post = lg.row_posterior(params, XW, Y, observed, output_sets(observed))
-        return params, post, Y, observed
+        groups = output_sets(observed)
+        incomplete = missing_rows(X)
+        out = {}
+        if len(incomplete) < X.shape[0]:
+            XW = project(X, params.m_x, params.W_x).astype(np.float64)
+            post = lg.row_posterior(params, XW, Y, observed, groups)
+            out["mean"] = post.mean
+            if "cov" in want:
+                shared = len(post.covs) == 1 and len(incomplete) == 0
+                out["cov"] = post.covs[0] if shared else post.covs[post.of_row]
+            if "log_density" in want:
+                energy = squared_lengths(X, params.m_x, float(np.sqrt(params.x_noise_var)))
+                out["log_density"] = lg.log_density(params, post, energy, X.shape[1], Y, observed)
+        if len(incomplete):
+            self._condition_incomplete(params, X, Y, observed, groups, incomplete, want, out)
+        return out
+
+    def _condition_incomplete(self, params, X, Y, observed, groups, incomplete, want, out):
+        """Fill in the statistics of rows with missing features, in batches of rows."""
+        n, k = X.shape[0], params.W_x.shape[1]
+        shapes = {"mean": (n, k), "cov": (n, k, k), "log_density": (n,)}
+        for name in want:
+            out.setdefault(name, np.empty(shapes[name]))
+        size = max(1, BATCH // max(X.shape[1], k * k))
+        for start in range(0, len(incomplete), size):
+            rows = incomplete[start : start + size]
+            post = masked_posterior(params, X, Y, observed, groups, rows)
+            if "mean" in want:
+                out["mean"][rows] = post.mean
+            if "cov" in want:
+                out["cov"][rows] = post.cov
+            if "log_density" in want:
+                some = (params, post, post.x_energy, post.n_observed, Y[rows], observed[rows])
+                out["log_density"][rows] = lg.log_density(*some)
 
     def posterior(self, X, y=None):
         """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
@@ -84,9 +114,8 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             One covariance when it is the same for every row, else one per row.
         """
         X = self._check_rows(X)
-        _, post, _, _ = self._condition(X, y)
-        cov = post.covs[0] if len(post.covs) == 1 else post.covs[post.of_row]
-        return post.mean.astype(X.dtype), cov.astype(X.dtype)
+        post = self._condition(X, y, ("mean", "cov"))
+        return post["mean"].astype(X.dtype), post["cov"].astype(X.dtype)
 
     def transform(self, X, return_cov=False):
         """Project rows: the posterior mean of the latent variables given x.
@@ -102,14 +131,44 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         -------
         Z : ndarray of shape (n_samples, n_components)
             Projections.
-        cov : ndarray of shape (n_components, n_components)
-            Their covariance, the same for every row; only with `return_cov=True`.
+        cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
+            Their covariance, the same for every row unless entries are missing; only with `return_cov=True`.
         """
         X = self._check_rows(X)
+        if len(missing_rows(X)):
+            post = self._condition(X, None, ("mean", "cov") if return_cov else ("mean",))
+            Z = post["mean"].astype(X.dtype)
+            return (Z, post["cov"].astype(X.dtype)) if return_cov else Z
         params = self._params()
         post = lg.latent_map(params, np.arange(0))
         Z = project(X, params.m_x, post.gain.T)
         return (Z, post.cov.astype(X.dtype)) if return_cov else Z
+
+    def impute(self, X, y=None):
+        """Fill missing entries with their expectation given what is observed in the row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; NaN marks missing entries.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Targets as in `fit`, conditioned on as well. Unsupervised models ignore them.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            A copy without missing entries; observed ones are unchanged.
+        """
+        X = self._check_rows(X)
+        if hasattr(X, "tocsr"):
+            raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
+        out = np.array(X)
+        rows = missing_rows(X)
+        if len(rows):
+            mean = self._condition(X, y)["mean"][rows]
+            filled = mean @ np.asarray(self.components_, dtype=np.float64) + self.mean_
+            out[rows] = np.where(np.isnan(X[rows]), filled, X[rows])
+        return out
 
     def inverse_transform(self, Z):
         """Map latent variables to the mean of x: mean + Z components.
@@ -132,7 +191,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return Z @ self.components_ + self.mean_
 
     def score_samples(self, X, y=None):
-        """Log-density of each row, log p(x, observed y) in nats, or log p(x) without y.
+        """Log-density of each row, log p(observed x, observed y) in nats, or log p(observed x) without y.
 
         Parameters
         ----------
@@ -147,9 +206,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             In nats.
         """
         X = self._check_rows(X)
-        params, post, Y, observed = self._condition(X, y)
-        lengths = squared_lengths(X, params.m_x, float(np.sqrt(params.x_noise_var)))
-        return lg.log_density(params, post, lengths, Y, observed)
+        return self._condition(X, y, ("log_density",))["log_density"]
 
     def score(self, X, y=None):
         """Average of `score_samples` over rows, in nats.
@@ -184,9 +241,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             In nats times two.
         """
         log_density = self.score_samples(X, y)
-        p = self._params()
-        q, k = p.W_y.shape
-        free = len(p.W_x) * (k + 1) + 1 + q * (k + 1) + (q > 0) - k * (k - 1) // 2  # W is free up to rotation
+        free = n_free_parameters(self._params())
         return float(-2.0 * log_density.sum() + free * np.log(len(log_density)))
 
     def sample(self, n_samples=1, random_state=None):

@@ -7,42 +7,108 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from ..models import sppca as model
-from ..rows import row_source
+from ..rows import MaskedRows, row_source
 from ._targets import read_targets
 from ._validation import check_choice, check_integer, check_real, check_weights, resolve_n_components
+
+RISES = 3  # how often BIC may rise in a row before the search for k ends
 
 
 def check_common(estimator, solvers):
     """Check the parameters that both estimators have."""
-    if estimator.n_components is not None:
-        check_integer("n_components", estimator.n_components, 1)
+    k = estimator.n_components
+    if isinstance(k, str):
+        check_choice("n_components", k, ("auto",))
+    elif k is not None:
+        check_integer("n_components", k, 1)
     check_choice("solver", estimator.solver, solvers)
     check_real("tol", estimator.tol, 0)
     check_integer("max_iter", estimator.max_iter, 1)
 
 
-def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised, unlabeled="auto"):
+def check_table(estimator, X, *, reset, min_samples):
+    """Validate rows: dense or csr, csc; float32 or float64; NaN where missing in dense rows only."""
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse=("csr", "csc"),
+        dtype=(np.float64, np.float32),
+        ensure_min_samples=min_samples,
+        ensure_all_finite="allow-nan",
+    )
+    if hasattr(X, "tocsr") and np.isnan(X.data).any():
+        raise ValueError(
+            "Input X contains NaN among its stored entries; missing entries need a dense X, since an entry that a "
+            "sparse X does not store is a zero."
+        )
+    return X
+
+
+def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
     """Validate the data, fit the two-view Gaussian model, set the common attributes; return the model's result."""
-    X = validate_data(estimator, X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), ensure_min_samples=2)
-    targets = read_targets(y, X.shape[0], unlabeled)
+    X = check_table(estimator, X, reset=True, min_samples=2)
+    targets = read_targets(y, X.shape[0], getattr(estimator, "unlabeled", "auto"))
+    _check_outputs(options, targets)
     weights = check_weights(sample_weight, X.shape[0])
     Y = targets.coded
     labelled = targets.index >= 0 if targets.kind == "classes" else (~np.isnan(Y)).any(axis=1)
     if weights is not None and not weights.all():
         kept = np.flatnonzero(weights)
         X, Y, weights, labelled = X[kept], Y[kept], weights[kept], labelled[kept]
-    k = resolve_n_components(options.n_components, *X.shape)
-    estimator.n_components_ = k
     estimator.n_samples_ = X.shape[0]
     if supervised:
         estimator.n_labelled_ = int(labelled.sum())
         _set_classes(estimator, targets)
-    generator = np.random.default_rng(check_random_state(estimator.random_state).randint(2**31))
-    result = model.fit(row_source(X, weights), Y, options._replace(n_components=k), generator)
+        if estimator.label_weight != 1.0:
+            weights = np.where(labelled, estimator.label_weight, 1.0) * (1.0 if weights is None else weights)
+    result = _fit(estimator, X, Y, weights, options)
     estimator._store(result, X.dtype)
     if supervised:
         estimator._store_targets(result, X.dtype, targets)
     return result
+
+
+def _fit(estimator, X, Y, weights, options):
+    seed = check_random_state(estimator.random_state).randint(2**31)
+
+    def fit_one(k):
+        source = _source(X, weights)
+        return model.fit(source, Y, options._replace(n_components=k), np.random.default_rng(seed))
+
+    estimator.bic_path_ = None
+    if options.n_components != "auto":
+        estimator.n_components_ = resolve_n_components(options.n_components, options.n_private, *X.shape)
+        return fit_one(estimator.n_components_)
+    largest = min(X.shape[0] - 1, X.shape[1]) - 1 - options.n_private
+    resolve_n_components(1, options.n_private, *X.shape)
+    best, criteria = None, []
+    for k in range(1, largest + 1):
+        result = fit_one(k)
+        criteria.append(model.bic(result.value, float(X.shape[0] if weights is None else weights.sum())))
+        if best is None or criteria[-1] < min(criteria[:-1]):
+            best, estimator.n_components_ = result, k
+        if k > RISES and (np.diff(criteria[-RISES - 1 :]) > 0).all():
+            break
+    estimator.bic_path_ = np.array(criteria)
+    return best
+
+
+def _source(X, weights):
+    if hasattr(X, "tocsr") or not np.isnan(X).any():
+        return row_source(X, weights)
+    never = np.flatnonzero(np.isnan(X).all(axis=0))
+    if len(never):
+        raise ValueError(f"column {never[0]} of X is never observed; drop it.")
+    return MaskedRows(X, weights)
+
+
+def _check_outputs(options, targets):
+    if options.output_noise == "per_output" and targets.basis is not None:
+        raise ValueError(
+            "output_noise='per_output' needs linearly independent outputs; the columns of y obey an exact relation. "
+            "Drop one of them, give class labels, or use output_noise='ml'."
+        )
 
 
 def _set_classes(estimator, targets):

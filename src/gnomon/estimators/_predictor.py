@@ -4,10 +4,12 @@ import numpy as np
 from sklearn.utils import ClassifierTags
 
 from ..numerics.coding import class_contrasts
+from ..rows.products import missing_rows
+from ._base import BATCH
 from ._targets import code_like
 
 
-class TargetPredictor:
+class TargetReader:
     """`predict` and `predict_proba`, integrating over the uncertainty of the projection."""
 
     def __sklearn_tags__(self):
@@ -23,7 +25,10 @@ class TargetPredictor:
             y_loadings = targets.basis @ y_loadings
         self.y_basis_ = targets.basis
         self.y_loadings_, self.y_mean_ = y_loadings.astype(dtype), y_mean.astype(dtype)
-        self.y_noise_variance_ = float(p.y_noise_var[0]) if len(p.y_noise_var) else None
+        self.y_noise_variance_ = None
+        if len(p.y_noise_var):
+            shared = (p.y_noise_var == p.y_noise_var[0]).all()
+            self.y_noise_variance_ = float(p.y_noise_var[0]) if shared else p.y_noise_var.astype(dtype)
         self.target_kind_ = targets.kind
         self._one_output = targets.one_column
 
@@ -66,13 +71,8 @@ class TargetPredictor:
             if return_std:
                 raise ValueError("return_std=True is for real outputs; for classes use predict_proba.")
             return self.classes_[self._class_log_density(X).argmax(axis=1)]
-        mean, cov = self._predictive(X)
-        std = np.broadcast_to(np.sqrt(np.diag(cov)), mean.shape)
-        if self.y_basis_ is not None:
-            std = np.broadcast_to(
-                np.sqrt(np.diag(self.y_basis_ @ cov @ self.y_basis_.T)), (len(mean), len(self.y_mean_))
-            )
-            mean = self.y_mean_ + mean @ self.y_basis_.T
+        parts = [self._expected_outputs(rows) for rows in self._batches(X)]
+        mean, std = (np.concatenate(part) for part in zip(*parts, strict=True))
         if self._one_output:
             mean, std = mean[:, 0], std[:, 0]
         mean, std = mean.astype(X.dtype), std.astype(X.dtype)
@@ -98,6 +98,47 @@ class TargetPredictor:
         logs = self._class_log_density(X)
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         return (weights / weights.sum(axis=1, keepdims=True)).astype(X.dtype)
+
+    def _require_targets(self, method):
+        if self.target_kind_ == "none" or self.n_labelled_ == 0:
+            raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
+
+    def _batches(self, X):
+        """X as it is, or in slices when every row has a predictive covariance of its own."""
+        if len(missing_rows(X)) == 0:
+            return [X]
+        size = max(1, BATCH // max(self.y_loadings_.shape[0], self.components_.shape[0]) ** 2)
+        return [X[start : start + size] for start in range(0, X.shape[0], size)]
+
+    def _predictive(self, X):
+        """Predictive mean (n, q) and covariance (q, q) or (n, q, q) of the targets as coded."""
+        p = self._params()
+        post = self._condition(X, None, ("mean", "cov"))
+        return p.m_y + post["mean"] @ p.W_y.T, p.W_y @ post["cov"] @ p.W_y.T + np.diag(p.y_noise_var)
+
+    def _expected_outputs(self, X):
+        mean, cov = self._predictive(X)
+        if self.y_basis_ is not None:
+            mean, cov = self.y_mean_ + mean @ self.y_basis_.T, self.y_basis_ @ cov @ self.y_basis_.T
+        std = np.sqrt(np.diagonal(cov, axis1=-2, axis2=-1))
+        return mean, np.broadcast_to(std, mean.shape)
+
+    def _class_log_density(self, X):
+        """Log-density of the code of every class, up to a constant in each row."""
+        codes = class_contrasts(len(self.classes_))
+        if len(codes) == 1:
+            return np.zeros((X.shape[0], 1))
+        out = []
+        for rows in self._batches(X):
+            mean, cov = self._predictive(rows)
+            gaps = np.swapaxes(mean[:, None, :] - codes, 1, 2)  # (n, q, C)
+            whitened = np.linalg.solve(np.linalg.cholesky(cov), gaps)
+            out.append(-0.5 * (whitened**2).sum(axis=1))
+        return np.concatenate(out)
+
+
+class TargetPredictor(TargetReader):
+    """`predict`, `predict_proba`, and `sample` of rows with their targets."""
 
     def sample(self, n_samples=1, return_y=False, random_state=None):
         """Draw rows from the fitted model.
@@ -128,22 +169,3 @@ class TargetPredictor:
         if self.y_basis_ is not None:
             Y = self.y_mean_ + Y @ self.y_basis_.T
         return X, Y[:, 0] if self._one_output else Y
-
-    def _require_targets(self, method):
-        if self.target_kind_ == "none" or self.n_labelled_ == 0:
-            raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
-
-    def _predictive(self, X):
-        params, post, _, _ = self._condition(X, None)
-        mean = params.m_y + post.mean @ params.W_y.T
-        return mean, params.W_y @ post.covs[0] @ params.W_y.T + np.diag(params.y_noise_var)
-
-    def _class_log_density(self, X):
-        codes = class_contrasts(len(self.classes_))
-        if len(codes) == 1:
-            return np.zeros((X.shape[0], 1))
-        mean, cov = self._predictive(X)
-        root = np.linalg.cholesky(cov)
-        gaps = (mean[:, None, :] - codes).reshape(len(mean) * len(codes), codes.shape[1])
-        whitened = np.linalg.solve(root, gaps.T)
-        return -0.5 * (whitened**2).sum(axis=0).reshape(len(mean), len(codes))

@@ -15,12 +15,13 @@ def check_integer(name, value, low):
         raise ValueError(f"{name}={value!r} must be at least {low}.")
 
 
-def check_real(name, value, low):
-    """Raise unless `value` is a finite number above `low`."""
+def check_real(name, value, low, *, included=False):
+    """Raise unless `value` is a finite number above `low`, or at least `low` when it is included."""
+    wanted = f"at least {low}" if included else f"above {low}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise TypeError(f"{name}={value!r} must be a number above {low}.")
-    if not np.isfinite(value) or value <= low:
-        raise ValueError(f"{name}={value!r} must be finite and above {low}.")
+        raise TypeError(f"{name}={value!r} must be a number {wanted}.")
+    if not np.isfinite(value) or value < low or (value == low and not included):
+        raise ValueError(f"{name}={value!r} must be finite and {wanted}.")
 
 
 def check_choice(name, value, choices):
@@ -48,13 +49,14 @@ def check_weights(sample_weight, n_samples):
     return weights
 
 
-def resolve_n_components(n_components, n_samples, n_features):
+def resolve_n_components(n_components, n_private, n_samples, n_features):
     """Return the size of the latent space; raise when it cannot be smaller than the rank of X."""
     bound = min(n_samples - 1, n_features)
-    k = min(2, max(bound - 1, 1)) if n_components is None else int(n_components)
-    if k >= bound:
+    k = min(2, max(bound - 1 - n_private, 1)) if n_components is None else int(n_components)
+    if k + n_private >= bound:
+        what = f"n_components={k}" if n_private == 0 else f"n_components={k} plus n_private={n_private}"
         raise ValueError(
-            f"n_components={k} must be less than the rank of X, which is at most {bound} "
+            f"{what} must be less than the rank of X, which is at most {bound} "
             f"(n_samples={n_samples}, n_features={n_features}), or no noise is left to estimate."
         )
     return k

@@ -16,12 +16,13 @@ class PPCA(LatentTransformer):
 
     Parameters
     ----------
-    n_components : int, default=None
+    n_components : int, "auto" or None, default=None
         Size k of the latent space; at least 1, less than the rank of X. None takes 2, or 1 where the shape of X allows
-        no more.
+        no more. "auto" takes the smallest BIC of the training rows, from k = 1 upwards until it has risen three times.
     solver : {"auto", "subspace", "moments", "em"}, default="auto"
         "moments" takes the covariance on the shorter side of the table, "subspace" reads the data about ten times, "em"
-        once an iteration. "auto" takes "moments" up to 1500 rows or columns, else "subspace".
+        once an iteration, and takes missing entries. "auto" takes "em" when entries are missing, else "moments" up to
+        1500 rows or columns, else "subspace".
     tol : float, default=1e-9
         Stop when the relative residual of the likelihood equations is at most this.
     max_iter : int, default=1000
@@ -44,6 +45,8 @@ class PPCA(LatentTransformer):
         As in `SPPCA`.
     n_components_ : int
         Size k of the latent space.
+    bic_path_ : ndarray or None
+        BIC for k = 1, 2, ... with ``n_components="auto"``.
     n_samples_ : int
         Rows used.
     n_features_in_ : int
@@ -81,7 +84,7 @@ class PPCA(LatentTransformer):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; float32 stays float32.
+            Rows; NaN marks missing entries of a dense X; float32 stays float32.
         y : Ignored
             Present for the scikit-learn convention.
         sample_weight : array-like of shape (n_samples,), default=None

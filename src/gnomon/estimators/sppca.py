@@ -6,7 +6,7 @@ from ._gaussian import check_common, fit_gaussian
 from ._predictor import TargetPredictor
 from ._validation import check_choice, check_integer, check_real
 
-SOLVERS = ("auto", "ratio", "subspace", "moments", "em")
+SOLVERS = ("auto", "ratio", "subspace", "moments", "em", "paper")
 
 
 class SPPCA(TargetPredictor, LatentTransformer):
@@ -22,26 +22,39 @@ class SPPCA(TargetPredictor, LatentTransformer):
 
     Parameters
     ----------
-    n_components : int, default=None
+    n_components : int, "auto" or None, default=None
         Size k of the latent space; at least 1, less than the rank of X. None takes 2, or 1 where the shape of X allows
-        no more.
-    solver : {"auto", "ratio", "subspace", "moments", "em"}, default="auto"
+        no more. "auto" takes the smallest BIC of the training rows, from k = 1 upwards until it has risen three times.
+    solver : {"auto", "ratio", "subspace", "moments", "em", "paper"}, default="auto"
         "ratio" (all rows labelled) searches the ratio of the two noise variances for the global maximum. "moments"
         takes all second moments at once, on the shorter side of the table. "subspace" grows a small basis and reads
-        the data about ten times. "em" reads the data once an iteration. "auto" takes "ratio" when nothing is missing,
-        "moments" when n_samples or n_features is at most 1500, else "subspace". The choice is in `solver_`.
+        the data about ten times. "em" reads the data once an iteration; it is the one that takes missing entries in X.
+        "paper" is EM as the paper ran it: random start, noise variances 1e-5, no acceleration, sample means; with its
+        1000 iterations it stops far from the maximum. "auto" takes "em" when entries of X are missing, "ratio" when
+        nothing is, "moments" when n_samples or n_features is at most 1500, else "subspace"; `solver_` has the choice.
     tol : float, default=1e-9
         Stop when the relative residual of the likelihood equations, ``|X'Z - W_x C| / |X'Z|``, is at most this.
     max_iter : int, default=1000
         Most EM iterations, or most extensions of the basis.
+    n_private : int, default=0
+        Latent dimensions that explain x only, beside the `n_components` guided ones: their loadings on y are zero. The
+        guided ones come first, ordered by how much of y they explain; `transform` returns all, guided first.
+    label_weight : float, default=1.0
+        Each labelled row counts as that many rows, so that few labels are heard among many features.
+    output_noise : "ml", "per_output" or float, default="ml"
+        One noise variance for all outputs by maximum likelihood, one for each, or a fixed value in squared units of y.
+        A small fixed value makes the projection follow the labels closely.
+    prior_precision : float, default=0.0
+        Precision of an isotropic Gaussian prior on every loading, with x and y scaled to unit mean variance. Above zero
+        the fit is the maximum a posteriori.
+    means : {"ml", "fixed"}, default="ml"
+        Estimate the means together with the loadings, or hold them at the sample means, as the paper does.
     n_init : int, default=2
-        Random starts tried inside the basis beside three that are computed; not used by "ratio" and "em".
+        Random starts tried beside the computed ones; not used by "ratio".
     init : {"pca", "random"}, default="pca"
         Start of `solver="em"`.
     noise_init : float, default=None
-        Starting value of both noise variances of `solver="em"`, in squared units of X and of y. None derives it. The
-        paper's own setting is ``init="random", noise_init=1e-5, max_iter=1000, acceleration=None``; it stops far from
-        the maximum.
+        Starting value of both noise variances of `solver="em"`, in squared units of X and of y. None derives it.
     acceleration : {"alternating", "anderson", "squarem", None}, default="alternating"
         Acceleration of `solver="em"`, over parameter-expanded EM; None is the plain algorithm of the paper. A proposal
         is kept only if the likelihood does not fall.
@@ -59,11 +72,13 @@ class SPPCA(TargetPredictor, LatentTransformer):
         used.
     mean_ : ndarray of shape (n_features,)
         m_x. With unlabelled rows this is the maximum likelihood estimate, not the sample mean.
-    noise_variance_, y_noise_variance_ : float
-        Residual variances per feature and per output, in squared units of X and of y; the second is None without
+    noise_variance_ : float
+        Residual variance per feature, in squared units of X.
+    y_noise_variance_ : float, ndarray of shape (n_outputs,) or None
+        Residual variance per output, in squared units of y; an array with ``output_noise="per_output"``, None without
         targets.
     y_loadings_ : ndarray of shape (n_outputs, n_components)
-        W_y; for classes n_outputs = n_classes - 1 contrasts.
+        W_y, zero for private dimensions; for classes n_outputs = n_classes - 1 contrasts.
     y_mean_ : ndarray of shape (n_outputs,)
         m_y.
     y_basis_ : ndarray of shape (n_outputs, rank) or None
@@ -74,9 +89,11 @@ class SPPCA(TargetPredictor, LatentTransformer):
     target_kind_ : {"none", "classes", "real"}
         How y was read.
     log_likelihood_ : float
-        Log-likelihood of the training rows, in nats.
+        Log-likelihood of the training rows, weighted, in nats.
     objective_path_ : ndarray
-        Log-likelihood after each maximisation, in nats; it never falls.
+        Log-likelihood (log-posterior with a prior) after each maximisation, in nats; it never falls.
+    bic_path_ : ndarray or None
+        BIC for k = 1, 2, ... with ``n_components="auto"``.
     objective_residual_ : float
         Relative residual of the likelihood equations at the end, see `tol`.
     noise_floors_ : tuple of str
@@ -93,7 +110,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
     n_passes_ : float
         Full reads of the data; reading some of the rows counts for their share.
     n_components_ : int
-        Size k of the latent space.
+        Number of guided dimensions, k.
     n_samples_, n_labelled_ : int
         Rows used, and rows with at least one observed target.
     n_features_in_ : int
@@ -112,8 +129,8 @@ class SPPCA(TargetPredictor, LatentTransformer):
 
     Notes
     -----
-    Memory: with R (at most 200 + 4 k) basis directions, R (2 p + rows outside the most frequent pattern of missing
-    targets) numbers for "subspace", and p^2 or n^2 for "moments" and "ratio" on small tables.
+    Memory: with R (the larger of 160 and 6 k) basis directions, R (2 p + rows outside the most frequent pattern of
+    missing targets) numbers for "subspace", and p^2 or n^2 for "moments" and "ratio" on small tables.
 
     References
     ----------
@@ -140,6 +157,11 @@ class SPPCA(TargetPredictor, LatentTransformer):
         solver="auto",
         tol=1e-9,
         max_iter=1000,
+        n_private=0,
+        label_weight=1.0,
+        output_noise="ml",
+        prior_precision=0.0,
+        means="ml",
         n_init=2,
         init="pca",
         noise_init=None,
@@ -151,6 +173,11 @@ class SPPCA(TargetPredictor, LatentTransformer):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.n_private = n_private
+        self.label_weight = label_weight
+        self.output_noise = output_noise
+        self.prior_precision = prior_precision
+        self.means = means
         self.n_init = n_init
         self.init = init
         self.noise_init = noise_init
@@ -164,7 +191,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; float32 stays float32.
+            Rows; NaN marks missing entries of a dense X; float32 stays float32.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             Classes (str, int, bool, categorical), unlabelled where -1, None, NaN or pd.NA; or real outputs (float), NaN
             where missing. None fits the unsupervised model.
@@ -177,17 +204,38 @@ class SPPCA(TargetPredictor, LatentTransformer):
             Fitted.
         """
         self._check_parameters()
-        options = model.Options(
-            self.n_components, self.solver, self.tol, self.max_iter, self.n_init, self.init, self.noise_init,
-            self.acceleration,
-        )  # fmt: skip
-        result = fit_gaussian(self, X, y, sample_weight, options, supervised=True, unlabeled=self.unlabeled)
+        result = fit_gaussian(self, X, y, sample_weight, self._options(), supervised=True)
         optima = result.stats["optima"]
         self.certificate_ = {"optima": optima, "residual": result.stats["residual"]} if optima else None
         return self
 
+    def _options(self):
+        options = model.Options(
+            self.n_components,
+            self.solver,
+            self.tol,
+            self.max_iter,
+            self.n_init,
+            self.init,
+            self.noise_init,
+            self.acceleration,
+            self.n_private,
+            self.output_noise,
+            self.prior_precision,
+            self.means,
+        )
+        if self.solver != "paper":
+            return options
+        return options._replace(solver="em", init="random", noise_init=1e-5, acceleration=None, means="fixed")
+
     def _check_parameters(self):
         check_common(self, SOLVERS)
+        check_integer("n_private", self.n_private, 0)
+        check_real("label_weight", self.label_weight, 0)
+        if self.output_noise not in ("ml", "per_output"):
+            check_real("output_noise", self.output_noise, 0)
+        check_real("prior_precision", self.prior_precision, 0, included=True)
+        check_choice("means", self.means, ("ml", "fixed"))
         check_integer("n_init", self.n_init, 0)
         check_choice("init", self.init, ("pca", "random"))
         check_choice("acceleration", self.acceleration, ("alternating", "anderson", "squarem", None))

@@ -42,8 +42,10 @@ def write_report(
         File to write; replaced if it exists.
     estimator : fitted gnomon model
         The model.
-    X, y : array-like
-        The rows it was fitted to and their targets, as given to `fit`; `y` may be None.
+    X : array-like
+        The rows it was fitted to.
+    y : array-like, default=None
+        Their targets, as given to `fit`.
     y_true : array-like like `y`, default=None
         Hidden truth to put beside the predictions.
     row_ids : sequence of length n_samples, default=None

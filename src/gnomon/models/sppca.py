@@ -7,18 +7,19 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Array, Result
-from ..numerics.linalg import canonical_rotation
-from ..numerics.linear_gaussian import Limits, Params
-from ..rows import RowSource
-from ..solvers.basis import Basis, Outputs, SweptBasis, group_outputs
+from ..numerics.linalg import canonical_rotation, sign_of_columns, top_eigh
+from ..numerics.linear_gaussian import Limits, Params, log_prior
+from ..rows import MaskedRows, RowSource
+from ..solvers.basis import Basis, Outputs, SweptBasis, group_outputs, output_units
 from ..solvers.compression import Compressed, compress
-from ..solvers.rank import refuse_full_rank
+from ..solvers.masked_em import MaskedEM
+from ..solvers.rank import refuse_full_rank, refuse_full_rank_of_rows
 from ..solvers.restricted import Inner, ModelLimits, RatioInner, RestrictedEM, closed_form
-from ..solvers.row_em import fit_by_row_em
+from ..solvers.row_em import RowEM, Schedule, fit_by_rows
 from ..solvers.subspace import maximise_in_basis, start_block
 
 EXACT_SIDE = 1500  # up to this many rows or columns, all second moments are taken at once
-MAX_CAPACITY = 200  # directions a growing basis may hold
+CAPACITY = 160  # directions a growing basis may hold, or six times K when that is more
 
 
 class Options(NamedTuple):
@@ -32,6 +33,10 @@ class Options(NamedTuple):
     init: str = "pca"
     noise_init: float | None = None
     acceleration: str | None = "alternating"
+    n_private: int = 0
+    output_noise: str | float = "ml"
+    prior_precision: float = 0.0
+    means: str = "ml"
 
 
 class Fitted(NamedTuple):
@@ -41,19 +46,19 @@ class Fitted(NamedTuple):
     log_likelihood: float  # nats, training rows
 
 
-def choose_solver(n: int, p: int, *, complete: bool, n_loose: int) -> str:
-    """Name the solver that "auto" takes.
+def choose_solver(n: int, p: int, *, complete: bool, plain: bool, supervised: bool, n_loose: int) -> str:
+    """Name the solver that "auto" takes for rows without missing features.
 
-    "ratio" when every row observes every output (a global search); else "moments" when the second moments fit (n or p
-    up to 1500, and for n > p few patterns of missing outputs); else "subspace".
+    "ratio" when every row observes every output of a plain model (a global search); else "moments" when the second
+    moments fit (n or p up to 1500, and for n > p few patterns of missing outputs); else "subspace".
     """
-    if complete:
+    if complete and plain and supervised:
         return "ratio"
     small = p <= EXACT_SIDE if n >= p else n <= EXACT_SIDE
     return "moments" if small and (n_loose == 0 or p > n) else "subspace"
 
 
-def fit(source: RowSource, Y: Array, options: Options, generator: np.random.Generator) -> Result[Fitted]:
+def fit(source: RowSource | MaskedRows, Y: Array, options: Options, generator: np.random.Generator) -> Result[Fitted]:
     """Fit the model to the rows of `source` and outputs Y (n, q), NaN where not observed.
 
     Returns
@@ -66,43 +71,78 @@ def fit(source: RowSource, Y: Array, options: Options, generator: np.random.Gene
     weights = np.ones(n) if source.weights is None else source.weights
     y_mean, y_scale = output_units(Y, weights)
     outputs = group_outputs((Y - y_mean) / y_scale, weights)
+    limits = _limits(options, y_scale)
     complete = len(outputs.others) == 0 and len(outputs.bulk_outputs) == Y.shape[1]
+    plain = limits == Limits(X_FLOOR, Y_FLOOR, free_means=limits.free_means)
     solver = options.solver
-    if solver == "auto":
-        solver = choose_solver(n, p, complete=complete, n_loose=len(outputs.loose))
-    if solver == "ratio" and not complete:
-        raise ValueError("solver='ratio' needs every output of every row; some are missing, so use solver='auto'")
-    limits = ModelLimits(Limits(X_FLOOR, Y_FLOOR), options.max_iter, options.n_init)
+    if isinstance(source, MaskedRows):
+        if solver not in ("auto", "em"):
+            raise ValueError(f"solver={solver!r} needs complete rows; X has missing entries, so use solver='auto'")
+        solver = "em"
+    elif solver == "auto":
+        kind = {"complete": complete, "plain": plain, "supervised": Y.shape[1] > 0, "n_loose": len(outputs.loose)}
+        solver = choose_solver(n, p, **kind)
+    if solver == "ratio" and not (complete and plain):
+        raise ValueError(
+            "solver='ratio' needs every output of every row, and no output_noise, n_private or prior_precision of its "
+            "own; use solver='auto'"
+        )
     if solver == "em":
-        params, result = fit_by_row_em(source, outputs, options, limits.floors, y_scale, generator)
+        result = _fit_by_em(source, outputs, options, limits, y_scale, generator)
     else:
-        params, result = _fit_in_basis(source, outputs, options, limits, solver, complete, generator)
-    return _in_data_units(params, result, source, outputs, y_mean, y_scale, solver)
+        assert isinstance(source, RowSource)
+        result = _fit_in_basis(source, outputs, options, limits, solver, generator)
+    return _in_data_units(result, source, outputs, limits, Units(y_mean, y_scale), solver)
+
+
+class Units(NamedTuple):
+    """Mean of each output and the one scale of all."""
+
+    y_mean: Array
+    y_scale: float
+
+
+def _limits(options: Options, y_scale: float) -> Limits:
+    noise = options.output_noise
+    return Limits(
+        X_FLOOR,
+        Y_FLOOR,
+        shared_y_noise=noise != "per_output",
+        fixed_y_noise=None if isinstance(noise, str) else noise / y_scale**2,
+        n_guided=options.n_components if options.n_private else None,
+        prior_precision=options.prior_precision,
+        free_means=options.means == "ml",
+    )
 
 
 X_FLOOR, Y_FLOOR = 1e-6, 1e-3  # smallest noise variances, relative to the variance of x and of y
 
 
-def output_units(Y: Array, weights: Array) -> tuple[Array, float]:
-    """Mean of each output over the rows that observe it, and one scale for all: their root mean variance."""
-    observed = ~np.isnan(Y)
-    w = np.where(observed, weights[:, None], 0.0)
-    counts = w.sum(axis=0)
-    filled = np.where(observed, Y, 0.0)
-    largest = np.abs(filled).max(initial=0.0) or 1.0
-    mean = (w * (filled / largest)).sum(axis=0) / counts
-    variance = (w * (filled / largest - mean) ** 2).sum(axis=0) / counts
-    spread = float(np.sqrt(variance.mean())) if len(variance) else 1.0
-    return mean * largest, (spread or 1.0) * float(largest) if len(variance) else 1.0
+def _fit_by_em(
+    source: RowSource | MaskedRows, outputs: Outputs, options: Options, limits: Limits, y_scale: float,
+    generator: np.random.Generator,
+) -> Result[Params]:  # fmt: skip
+    k = options.n_components + options.n_private
+    rows: RowEM | MaskedEM
+    if isinstance(source, MaskedRows):
+        rows = MaskedEM(source, outputs)
+    else:
+        source.first_pass(np.zeros((source.shape[0], 0)))
+        source.standardise()
+        refuse_full_rank_of_rows(source, k, generator)
+        rows = RowEM(source, outputs)
+    noise = options.noise_init
+    in_units = None if noise is None else (noise / source.scale**2, noise / y_scale**2)
+    schedule = Schedule(options.tol, options.max_iter, options.init, options.n_init, in_units, options.acceleration)
+    return fit_by_rows(rows, k, schedule, limits, generator)
 
 
 def _fit_in_basis(
-    source: RowSource, outputs: Outputs, options: Options, limits: ModelLimits, solver: str, complete: bool,
-    generator: np.random.Generator,
-) -> tuple[Params, Result[Params]]:  # fmt: skip
+    source: RowSource, outputs: Outputs, options: Options, limits: Limits, solver: str, generator: np.random.Generator
+) -> Result[Params]:
     n, p = source.shape
-    k = options.n_components
-    capacity = min(p, MAX_CAPACITY + 4 * k) if solver == "subspace" else MAX_CAPACITY + 4 * k
+    k = options.n_components + options.n_private
+    capacity = min(p, max(CAPACITY, 6 * k))
     compressed: Compressed | None = None
     basis: Basis
     if solver == "moments" or (solver == "ratio" and min(n, p) <= EXACT_SIDE):
@@ -110,35 +150,55 @@ def _fit_in_basis(
         basis = compressed.basis
     else:
         basis = SweptBasis(source, outputs, capacity)
-    if outputs.Y.shape[1] == 0:
-        inner: Inner = lambda moments, start, final, tol: closed_form(moments, k, limits.floors.x_floor)  # noqa: E731
+    effort = ModelLimits(limits, options.max_iter, options.n_init)
+    if outputs.Y.shape[1] == 0 and limits.prior_precision == 0.0:
+        inner: Inner = lambda moments, start, final, tol: closed_form(moments, k, X_FLOOR)  # noqa: E731
     elif solver == "ratio":
-        inner = RatioInner(k, limits)
+        inner = RatioInner(k, effort)
     else:
-        inner = RestrictedEM(k, limits, generator)
+        inner = RestrictedEM(k, effort, generator)
     start_block(basis, k, generator)
     refuse_full_rank(basis.moments(), k)
-    result = maximise_in_basis(basis, inner, k, tol=options.tol, max_expansions=options.max_iter)
+    result = maximise_in_basis(
+        basis, inner, k, tol=options.tol, max_expansions=options.max_iter, prior_precision=limits.prior_precision
+    )
     stacked = np.column_stack([result.value.W_x, result.value.m_x])
     full = basis.vectors @ stacked if compressed is None else compressed.expand(basis.vectors @ stacked)
-    result.stats["optima"] = getattr(inner, "optima", [])
-    return result.value._replace(W_x=full[:, :-1], m_x=full[:, -1]), result
+    stats = {**result.stats, "optima": getattr(inner, "optima", [])}
+    return result._replace(value=result.value._replace(W_x=full[:, :-1], m_x=full[:, -1]), stats=stats)
+
+
+def rotation_of(params: Params, limits: Limits) -> Array:
+    """Canonical rotation of the latent space.
+
+    Dimensions are ordered by the variance of (x, y) they explain, each relative to its noise. With private dimensions,
+    the guided ones come first, ordered by how much of y they explain, then by x where they explain no y.
+    """
+    x = params.W_x / np.sqrt(params.x_noise_var)
+    y = params.W_y / np.sqrt(params.y_noise_var)[:, None]
+    if limits.n_guided is None:
+        return canonical_rotation(np.vstack([x, y]), params.W_x)
+    k, g = x.shape[1], limits.n_guided
+    values, by_y = top_eigh(y[:, :g].T @ y[:, :g], g)
+    rank = int((values > 1e-10 * max(values[0], 1e-300)).sum()) if len(y) else 0
+    R = np.zeros((k, k))
+    R[:g, :rank] = by_y[:, :rank]
+    R[:g, rank:g] = by_y[:, rank:] @ canonical_rotation(x[:, :g] @ by_y[:, rank:])
+    R[g:, g:] = canonical_rotation(x[:, g:])
+    return R * sign_of_columns(params.W_x @ R)
 
 
 def _in_data_units(
-    params: Params, result: Result[Params], source: RowSource, outputs: Outputs, y_mean: Array, y_scale: float,
-    solver: str,
-) -> Result[Fitted]:  # fmt: skip
-    floors = []
-    if params.x_noise_var <= X_FLOOR * (1 + 1e-9):
-        floors.append("x")
-    if len(y_mean) and params.y_noise_var.min() <= Y_FLOOR * (1 + 1e-9):
+    result: Result[Params], source: RowSource | MaskedRows, outputs: Outputs, limits: Limits, units: Units, solver: str
+) -> Result[Fitted]:
+    params, (y_mean, y_scale) = result.value, units
+    floors = ["x"] if params.x_noise_var <= X_FLOOR * (1 + 1e-9) else []
+    if len(y_mean) and limits.fixed_y_noise is None and params.y_noise_var.min() <= Y_FLOOR * (1 + 1e-9):
         floors.append("y")
-    scaled = np.vstack([params.W_x / np.sqrt(params.x_noise_var), params.W_y / np.sqrt(params.y_noise_var)[:, None]])
-    R = canonical_rotation(scaled, params.W_x)
+    R = rotation_of(params, limits)
     s = source.scale
     observed = float(outputs.weights @ outputs.observed.sum(axis=1))
-    to_nats = -source.count * source.shape[1] * np.log(s) - observed * np.log(y_scale)
+    to_nats = -source.n_entries * np.log(s) - observed * np.log(y_scale)
     fitted = Params(
         params.W_x @ R * s,
         source.mean + params.m_x * s,
@@ -149,12 +209,21 @@ def _in_data_units(
     )
     path = result.path + to_nats
     optima = [float(value + to_nats) for value in result.stats.get("optima", [])]
-    stats = {
-        **result.stats,
-        "solver": solver,
-        "n_passes": source.n_passes,
-        "floors": floors,
-        "optima": optima,
-    }
+    stats = {**result.stats, "solver": solver, "n_passes": source.n_passes, "floors": floors, "optima": optima}
     stats.setdefault("n_iter", len(path))
-    return Result(Fitted(fitted, float(path[-1])), result.status, path, stats)
+    log_likelihood = float(path[-1]) - log_prior(params, limits.prior_precision)
+    return Result(Fitted(fitted, log_likelihood), result.status, path, stats)
+
+
+def bic(fitted: Fitted, n: float) -> float:
+    """Bayesian information criterion of the training rows: -2 log-likelihood + free parameters x log n."""
+    return -2.0 * fitted.log_likelihood + n_free_parameters(fitted.params) * float(np.log(n))
+
+
+def n_free_parameters(params: Params) -> int:
+    """Free parameters: loadings up to rotation, means, noise variances (one for y when they are all equal)."""
+    (p, k), q = params.W_x.shape, len(params.m_y)
+    noises = 1 + len(np.unique(params.y_noise_var))
+    guided = int((params.W_y**2).any(axis=0).sum()) if q else k
+    rotations = guided * (guided - 1) // 2 + (k - guided) * (k - guided - 1) // 2
+    return int(p * (k + 1) + q * (guided + 1) + noises - rotations)

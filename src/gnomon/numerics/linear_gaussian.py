@@ -6,7 +6,7 @@ x is given in an orthonormal basis of r out of p directions; outside it there is
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -54,12 +54,44 @@ class LatentSums(NamedTuple):
     y_count: Array  # (q,)
 
 
-class Limits(NamedTuple):
-    """Constraints of the M-step: floors of the two noise variances, one shared variance for all outputs or not."""
+class Conditioned(Protocol):
+    """What the log-density needs of a posterior, row by row."""
 
-    x_floor: float
+    @property
+    def log_det_precision(self) -> Array: ...
+    @property
+    def fit(self) -> Array: ...
+
+
+class OutputSums(Protocol):
+    """The part of the expected statistics that concerns z and y, shared by all forms of the E-step."""
+
+    @property
+    def weight(self) -> float: ...
+    @property
+    def zz(self) -> Array: ...
+    @property
+    def z(self) -> Array: ...
+    @property
+    def y_zz(self) -> Array: ...
+    @property
+    def y_zy(self) -> Array: ...
+    @property
+    def y_energy(self) -> Array: ...
+    @property
+    def y_count(self) -> Array: ...
+
+
+class Limits(NamedTuple):
+    """Constraints of the M-step."""
+
+    x_floor: float  # smallest noise variances, in standard units
     y_floor: float
-    shared_y_noise: bool = True
+    shared_y_noise: bool = True  # one noise variance for all outputs, or one each
+    fixed_y_noise: float | None = None  # hold it at this value
+    n_guided: int | None = None  # only the first latent dimensions load on y; None: all of them
+    prior_precision: float = 0.0  # of a N(0, 1 / precision) prior on every loading, in standard units
+    free_means: bool = True  # estimate the means with W, or hold them at the sample means
 
 
 def latent_map(params: Params, outputs: IntArray) -> LatentMap:
@@ -187,7 +219,7 @@ class _Accumulator:
         self.y_energy += w @ dy**2
         self.y_count += w @ seen
 
-    def sums(self, count: float, n_features: int) -> LatentSums:
+    def sums(self, count: float, n_features: float) -> LatentSums:
         noise = self.params.x_noise_var
         x_part = count * n_features * (LOG_2PI + float(np.log(noise))) + self.x_energy / noise
         return LatentSums(
@@ -203,14 +235,14 @@ def _augmented(zz: Array, z: Array, weight: float) -> Array:
     return out
 
 
-def log_density(params: Params, post: RowPosterior, x_energy: Array, Y: Array, observed: BoolArray) -> Array:
-    """Log of p(x, observed y) per row, in nats; `x_energy` (m,) is |x - m_x|^2 / x_noise_var."""
-    p = len(params.W_x)
+def log_density(
+    params: Params, post: Conditioned, x_energy: Array, n_features: Array | int, Y: Array, observed: BoolArray
+) -> Array:
+    """Log of p(observed x, observed y) per row, in nats; `x_energy` (m,) is |x - m_x|^2 / x_noise_var."""
     dy = np.where(observed, Y - params.m_y, 0.0)
-    logs = p * (LOG_2PI + np.log(params.x_noise_var)) + observed @ (LOG_2PI + np.log(params.y_noise_var))
-    return np.asarray(
-        -0.5 * (logs + post.log_det_precision + x_energy + (dy**2 / params.y_noise_var).sum(axis=1) - post.fit)
-    )
+    logs = n_features * (LOG_2PI + np.log(params.x_noise_var)) + observed @ (LOG_2PI + np.log(params.y_noise_var))
+    quadratic = x_energy + (dy**2 / params.y_noise_var).sum(axis=1) - post.fit
+    return np.asarray(-0.5 * (logs + post.log_det_precision + quadratic))
 
 
 def e_step(params: Params, moments: Moments) -> LatentSums:
@@ -227,53 +259,105 @@ def e_step(params: Params, moments: Moments) -> LatentSums:
     return total.sums(moments.weight, moments.n_features)
 
 
-def m_step(sums: LatentSums, params: Params, n_features: int, limits: Limits, *, expand: bool = True) -> Params:
-    """Maximise the expected log-likelihood: regress x and y on (z, 1), then both noise variances.
+def m_step(sums: LatentSums, params: Params, n_features: float, limits: Limits, *, expand: bool = True) -> Params:
+    """Maximise the expected log-likelihood, or log-posterior: regress x and y on (z, 1), then both noise variances.
 
     With `expand` the latent mean and covariance are estimated too and folded back into W and the means (PX-EM), which
     removes EM's slowest direction and never lowers the likelihood. Source: Yu et al. 2006, eqs. 8-10 and 13-16; the
     means are estimated together with W because those of the labelled rows differ from the sample means.
     """
     k = len(sums.z)
+    zz1 = _augmented(sums.zz, sums.z, sums.weight)
     right = np.concatenate([sums.xz.T, sums.x[None, :]])
-    solution = np.linalg.solve(_augmented(sums.zz, sums.z, sums.weight), right)
-    W_x, m_x = solution[:k].T, params.m_x + solution[k]
-    x_noise_var = max((sums.x_energy - float((solution * right).sum())) / (sums.weight * n_features), limits.x_floor)
-    W_y, m_y, y_noise_var = params.W_y, params.m_y, params.y_noise_var
-    if len(m_y):
-        beta = _output_coefficients(sums)
-        W_y, m_y = beta[:, :k], params.m_y + beta[:, k]
-        left = sums.y_energy - (beta * sums.y_zy).sum(axis=1)
-        shared = np.full(len(m_y), left.sum() / sums.y_count.sum())
-        y_noise_var = np.maximum(shared if limits.shared_y_noise else left / sums.y_count, limits.y_floor)
-    if expand:
-        z_mean = sums.z / sums.weight
-        factor = np.asarray(np.linalg.cholesky(symmetrise(sums.zz / sums.weight - z_mean[:, None] * z_mean)))
-        m_x, m_y = m_x + W_x @ z_mean, m_y + W_y @ z_mean
-        W_x, W_y = W_x @ factor, W_y @ factor
-    return Params(np.asarray(W_x), m_x, x_noise_var, np.asarray(W_y), m_y, y_noise_var)
+    ridge = limits.prior_precision * params.x_noise_var
+    coefficients = regress(zz1, right, ridge, limits.free_means)
+    W_x, m_x = coefficients[:k].T, params.m_x + coefficients[k]
+    left = sums.x_energy - float((coefficients * (2.0 * right - zz1 @ coefficients)).sum())
+    x_noise_var = max(left / (sums.weight * n_features), limits.x_floor)
+    W_y, m_y, y_noise_var = outputs_m_step(sums, params, limits)
+    found = Params(W_x, m_x, x_noise_var, W_y, m_y, y_noise_var)
+    return fold_latent(found, sums, limits.free_means) if expand and limits.prior_precision == 0.0 else found
 
 
-def _output_coefficients(sums: LatentSums) -> Array:
-    """Regress every output on (z, 1) over the rows that observe it: (q, k + 1)."""
-    if len(sums.y_zz) == 1:
-        return np.asarray(np.linalg.solve(sums.y_zz[0], sums.y_zy.T).T, dtype=np.float64)
-    return np.asarray(np.linalg.solve(sums.y_zz, sums.y_zy[:, :, None])[:, :, 0], dtype=np.float64)
+def regress(zz1: Array, right: Array, ridge: float | Array, free_means: bool) -> Array:
+    """Coefficients (k + 1, m) of targets on (z, 1) from their moments; a ridge on z; the last row zero when held."""
+    k = zz1.shape[-1] - 1
+    A = zz1 + ridge * np.diag(np.arange(k + 1) < k)
+    if free_means:
+        return np.asarray(np.linalg.solve(A, right))
+    out = np.zeros(right.shape)
+    out[..., :k, :] = np.linalg.solve(A[..., :k, :k], right[..., :k, :])
+    return out
 
 
-def relative_residual(sums: LatentSums, params: Params) -> float:
+def outputs_m_step(sums: OutputSums, params: Params, limits: Limits) -> tuple[Array, Array, Array]:
+    """Loadings, means and noise variances of the outputs, each from the rows that observe it."""
+    q, k = params.W_y.shape
+    if q == 0:
+        return params.W_y, params.m_y, params.y_noise_var
+    used = np.append(np.arange(k if limits.n_guided is None else limits.n_guided), k)
+    zz1 = sums.y_zz[:, used[:, None], used]
+    right = sums.y_zy[:, used]
+    ridge = limits.prior_precision * params.y_noise_var[:, None, None]
+    if limits.prior_precision and not limits.shared_y_noise:
+        zz1 = np.broadcast_to(zz1, (q, *zz1.shape[1:]))
+    if len(zz1) == 1:
+        beta = regress(zz1[0], right.T, ridge[0], limits.free_means).T
+    else:
+        beta = regress(zz1, right[:, :, None], ridge, limits.free_means)[:, :, 0]
+    fitted = beta @ zz1[0] if len(zz1) == 1 else np.matmul(zz1, beta[:, :, None])[:, :, 0]
+    left = sums.y_energy - (beta * (2.0 * right - fitted)).sum(axis=1)
+    W_y = np.zeros((q, k))
+    W_y[:, used[:-1]] = beta[:, :-1]
+    if limits.fixed_y_noise is not None:
+        return W_y, params.m_y + beta[:, -1], params.y_noise_var
+    shared = np.full(q, left.sum() / sums.y_count.sum())
+    noise = np.maximum(shared if limits.shared_y_noise else left / sums.y_count, limits.y_floor)
+    return W_y, params.m_y + beta[:, -1], noise
+
+
+def fold_latent(params: Params, sums: OutputSums, free_means: bool) -> Params:
+    """Fold the estimated mean and covariance of z into the loadings; zero columns at the end of W_y stay zero."""
+    z_mean = sums.z / sums.weight if free_means else np.zeros(len(sums.z))
+    factor = np.asarray(np.linalg.cholesky(symmetrise(sums.zz / sums.weight - z_mean[:, None] * z_mean)))
+    return params._replace(
+        m_x=params.m_x + params.W_x @ z_mean,
+        m_y=params.m_y + params.W_y @ z_mean,
+        W_x=params.W_x @ factor,
+        W_y=params.W_y @ factor,
+    )
+
+
+def log_prior(params: Params, prior_precision: float) -> float:
+    """Log-density of the prior on the loadings, without its constant."""
+    return -0.5 * prior_precision * float((params.W_x**2).sum() + (params.W_y**2).sum())
+
+
+def relative_residual(sums: LatentSums, params: Params, limits: Limits | None = None) -> float:
     """Relative residual of the likelihood equations of the loadings, the larger of the two views.
 
-    For x this is |X'Z - W C| / |X'Z|, for y the same difference beside its Cauchy-Schwarz bound |Y| |Z|, because
-    Y'Z itself may be zero. It is zero at a stationary point.
+    For x this is |X'Z - W C| / |X'Z| (C with the ridge of the prior, if any), for y the same difference over the guided
+    dimensions beside its Cauchy-Schwarz bound |Y| |Z|, because Y'Z itself may be zero. Zero at a stationary point.
     """
+    prior = 0.0 if limits is None else limits.prior_precision
     size = float(np.linalg.norm(sums.xz))
-    worst = float(np.linalg.norm(sums.xz - params.W_x @ sums.zz)) / size if size > 0 else 0.0
-    if len(params.m_y):
-        y_right = sums.y_zy[:, :-1]
-        k = len(sums.z)
-        zz = sums.y_zz[:, :k, :k]
-        y_left = params.W_y @ zz[0] if len(zz) == 1 else np.matmul(zz, params.W_y[:, :, None])[:, :, 0]
-        bound = float(np.sqrt(sums.y_energy.sum() * np.trace(sums.zz)))
-        worst = max(worst, float(np.linalg.norm(y_right - y_left)) / bound if bound > 0 else 0.0)
-    return worst
+    left = params.W_x @ sums.zz
+    if prior:
+        left = left + prior * params.x_noise_var * params.W_x
+    worst = float(np.linalg.norm(sums.xz - left)) / size if size > 0 else 0.0
+    return max(worst, output_residual(sums, params, limits))
+
+
+def output_residual(sums: OutputSums, params: Params, limits: Limits | None) -> float:
+    """The part of `relative_residual` that concerns y."""
+    if len(params.m_y) == 0:
+        return 0.0
+    k = len(sums.z)
+    zz = sums.y_zz[:, :k, :k]
+    left = params.W_y @ zz[0] if len(zz) == 1 else np.matmul(zz, params.W_y[:, :, None])[:, :, 0]
+    if limits is not None and limits.prior_precision:
+        left = left + limits.prior_precision * params.y_noise_var[:, None] * params.W_y
+    guided = slice(None if limits is None else limits.n_guided)
+    gap = float(np.linalg.norm((sums.y_zy[:, :-1] - left)[:, guided]))
+    bound = float(np.sqrt(sums.y_energy.sum() * np.trace(sums.zz)))
+    return gap / bound if bound > 0 else 0.0

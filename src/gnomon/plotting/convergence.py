@@ -14,7 +14,7 @@ class ConvergenceDisplay:
     ----------
     path : ndarray of shape (n_iter,)
         Log-likelihood after each iteration, in nats.
-    title : str
+    title : str, default=""
         How the path was made.
 
     Attributes

@@ -32,9 +32,9 @@ class ProjectionDisplay:
         Mask of the labelled rows.
     values : ndarray of shape (n,)
         Class code or real target of a labelled row, prediction of an unlabelled one; NaN where there is none.
-    class_names : sequence of str or None
+    class_names : sequence of str or None, default=None
         Names of the class codes; None when `values` are real.
-    dims : tuple of int
+    dims : tuple of int, default=(0, 1)
         Index of each drawn component.
     target_name : str
         Name of the real target.

@@ -6,10 +6,11 @@ from typing import Any
 
 from .._types import Array
 from .dense import DenseRows
+from .masked import MaskedRows
 from .source import RowSource
 from .sparse import SparseRows
 
-__all__ = ["DenseRows", "RowSource", "SparseRows", "row_source"]
+__all__ = ["DenseRows", "MaskedRows", "RowSource", "SparseRows", "row_source"]
 
 
 def row_source(X: Any, weights: Array | None = None) -> RowSource:

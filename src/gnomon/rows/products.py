@@ -6,9 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from .._types import Array
+from .._types import Array, IntArray
 
 CHUNK = 1 << 19
+
+
+def missing_rows(X: Any) -> IntArray:
+    """Indices of the rows with a NaN; none in a sparse X."""
+    if hasattr(X, "tocsr") or not np.isnan(np.sum(X)):  # one sum tells of any NaN
+        return np.zeros(0, dtype=np.intp)
+    return np.flatnonzero(np.isnan(X).any(axis=1))
 
 
 def project(X: Any, mean: Array, V: Array) -> Array:

@@ -79,7 +79,13 @@ class RowSource(ABC):
         self.n_passes += 1
         self.mean = sums[:, 0] / self.count
         self.scale = largest if largest > 0 else 1.0
+        self._energy = None
         return np.asarray((sums[:, 1:] - np.outer(self.mean, U[:, 1:].sum(axis=0))) / self.scale)
+
+    @property
+    def n_entries(self) -> float:
+        """Weighted number of entries, all of which are observed."""
+        return self.count * self.shape[1]
 
     @property
     def energy(self) -> float:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from .._types import Array
 from ..numerics.linalg import symmetrise, top_eigh
-from ..numerics.linear_gaussian import LatentSums, Limits, Params, e_step, m_step, relative_residual
+from ..numerics.linear_gaussian import LatentSums, Limits, Params, e_step, log_prior, m_step, relative_residual
 from ..numerics.moments import Moments, completed
 from .em import run_em
 from .ratio_search import GRID_SIZE, LATER_GRID_SIZE, JointMoments, Optimum, params_at, refine_ratio, search_ratio
 from .subspace import Inner as Inner  # the protocol that every maximiser here follows
+
+Sums = TypeVar("Sums", bound=Any)
 
 START_RATIOS = (1e3, 1.0, 1e-3)  # y noise beside x noise in the starts: labels ignored, balanced, decisive
 TRIAL_ITERATIONS = 25
@@ -115,7 +117,7 @@ class RestrictedEM:
             return self._climb(moments, start, tol, max_iter)[0]
         trials = [self._climb(moments, s, 1e-3, TRIAL_ITERATIONS) for s in self._starts(moments)]
         if start is not None:
-            held = e_step(start, moments).log_likelihood
+            held = with_prior(e_step(start, moments), start, self.limits.floors).log_likelihood
             trials = [t for t in trials if t[1].log_likelihood > held + 1e-9 * (1.0 + abs(held))]
             if not trials:
                 return start
@@ -129,11 +131,11 @@ class RestrictedEM:
     def _climb(self, moments: Moments, start: Params, tol: float, max_iter: int) -> tuple[Params, LatentSums]:
         floors, p = self.limits.floors, moments.n_features
         result = run_em(
-            lambda params: e_step(params, moments),
+            lambda params: with_prior(e_step(params, moments), params, floors),
             lambda sums, params: m_step(sums, params, p, floors),
             start,
             log_likelihood=lambda sums: sums.log_likelihood,
-            residual=em_residual,
+            residual=lambda sums, params, after: em_residual(sums, params, after, floors),
             tol=tol,
             max_iter=max_iter,
             packing=ParamsVector(floors),
@@ -159,19 +161,35 @@ class RestrictedEM:
             W_x = pooled.xx @ mix
             W_x /= np.linalg.norm(W_x) / np.sqrt(max(float(np.trace(pooled.xx)), 1e-300) / 2)
             starts.append(template._replace(W_x=W_x, W_y=0.1 * self.generator.standard_normal(template.W_y.shape)))
-        return [_regular(s, floors) for s in starts]
+        return [obey(s, floors) for s in starts]
 
 
-def _regular(params: Params, floors: Limits) -> Params:
-    return params._replace(
-        x_noise_var=max(params.x_noise_var, floors.x_floor, 1e-3 * float((params.W_x**2).sum())),
-        y_noise_var=np.maximum(params.y_noise_var, floors.y_floor),
-    )
+def obey(params: Params, limits: Limits, *, keep_noise: bool = False) -> Params:
+    """Make a start obey the constraints: noise at least its floor, the fixed noise, guided dimensions first."""
+    y_noise = np.maximum(params.y_noise_var, limits.y_floor)
+    if limits.fixed_y_noise is not None:
+        y_noise = np.full(len(y_noise), limits.fixed_y_noise)
+    if limits.n_guided is not None and len(params.m_y):
+        rotation = np.linalg.svd(params.W_y)[2].T
+        W_y = params.W_y @ rotation
+        W_y[:, limits.n_guided :] = 0.0
+        params = params._replace(W_x=params.W_x @ rotation, W_y=W_y)
+    smallest = 0.0 if keep_noise else 1e-3 * float((params.W_x**2).sum())
+    x_noise = max(params.x_noise_var, limits.x_floor, smallest)
+    return params._replace(x_noise_var=x_noise, y_noise_var=y_noise)
 
 
-def em_residual(sums: LatentSums, params: Params, after: Params) -> float:
+def with_prior(sums: Sums, params: Params, limits: Limits) -> Sums:
+    """Add the log-density of the prior on the loadings, which makes the objective of EM the log-posterior."""
+    if limits.prior_precision == 0.0:
+        return sums
+    with_it: Sums = sums._replace(log_likelihood=sums.log_likelihood + log_prior(params, limits.prior_precision))
+    return with_it
+
+
+def em_residual(sums: LatentSums, params: Params, after: Params, limits: Limits) -> float:
     """Relative distance from stationarity: of the loadings, and of the noise variances on the log scale."""
     moved = abs(np.log(after.x_noise_var / params.x_noise_var))
     if len(params.m_y):
         moved = max(moved, float(np.abs(np.log(after.y_noise_var / params.y_noise_var)).max()))
-    return max(relative_residual(sums, params), float(moved))
+    return max(relative_residual(sums, params, limits), float(moved))

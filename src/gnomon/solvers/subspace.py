@@ -13,7 +13,7 @@ import numpy as np
 
 from .._types import Array, Result, Status
 from ..numerics.linalg import orthonormal_columns, top_eigh
-from ..numerics.linear_gaussian import LatentSums, Params, e_step
+from ..numerics.linear_gaussian import LatentSums, Params, e_step, log_prior
 from ..numerics.moments import Moments, completed
 from .basis import Basis
 
@@ -39,11 +39,12 @@ def start_block(basis: Basis, k: int, generator: np.random.Generator) -> None:
     basis.expand(np.hstack([first, orthonormal_columns(targets, first, drop=1e-7)]))
 
 
-def _residual(basis: Basis, params: Params, sums: LatentSums) -> tuple[Array, float]:
+def _residual(basis: Basis, params: Params, sums: LatentSums, prior_precision: float) -> tuple[Array, float]:
     centred = basis.latent_cross(params)
     centred -= np.outer(basis.vectors @ params.m_x, sums.z)  # about the fitted mean, as in the likelihood equations
     size = float(np.linalg.norm(centred))
-    D = centred - basis.vectors @ (params.W_x @ sums.zz)
+    pulled = sums.zz + prior_precision * params.x_noise_var * np.eye(len(sums.z))
+    D = centred - basis.vectors @ (params.W_x @ pulled)
     return D, float(np.linalg.norm(D)) / size if size > 0 else 0.0
 
 
@@ -70,7 +71,9 @@ def _padded(params: Params, size: int) -> Params:
     return params._replace(W_x=W_x, m_x=np.concatenate([params.m_x, np.zeros(extra)]))
 
 
-def maximise_in_basis(basis: Basis, inner: Inner, k: int, *, tol: float, max_expansions: int) -> Result[Params]:
+def maximise_in_basis(
+    basis: Basis, inner: Inner, k: int, *, tol: float, max_expansions: int, prior_precision: float = 0.0
+) -> Result[Params]:
     """Grow the basis until the relative residual of the likelihood equations is at most `tol`.
 
     Parameters
@@ -79,6 +82,7 @@ def maximise_in_basis(basis: Basis, inner: Inner, k: int, *, tol: float, max_exp
     inner : callable        (moments, start or None, final, tol) -> Params that maximise the restricted likelihood to a
                             relative residual of tol; `final` asks for a last look for a better optimum
     k : int                 latent dimensions
+    prior_precision : float of the prior on the loadings; the objective is then the log-posterior
 
     Returns
     -------
@@ -89,8 +93,8 @@ def maximise_in_basis(basis: Basis, inner: Inner, k: int, *, tol: float, max_exp
     status, residual, expansions, final, sharpened = Status.MAX_ITER, np.inf, 0, False, False
     while True:
         sums = e_step(params, basis.moments())
-        path.append(sums.log_likelihood)
-        D, residual = _residual(basis, params, sums)
+        path.append(sums.log_likelihood + log_prior(params, prior_precision))
+        D, residual = _residual(basis, params, sums, prior_precision)
         if residual <= tol:
             if final:
                 status = Status.CONVERGED

@@ -1,0 +1,131 @@
+"""EM for rows with missing features and missing outputs: every row is conditioned on what it observes, in batches."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._types import Array, IntArray
+from ..numerics.linalg import top_eigh
+from ..numerics.linear_gaussian import LOG_2PI, Limits, Params, fold_latent, output_residual, outputs_m_step, regress
+from ..numerics.masked import batch_inverse, from_triangle, masked_precisions_from, triangle, triangle_of_outer
+from ..numerics.moments import output_sets
+from ..rows.masked import MaskedRows
+from .basis import Outputs
+
+
+class MaskedSums(NamedTuple):
+    """Expected sufficient statistics; the first moments of (z, 1) are kept feature by feature."""
+
+    log_likelihood: float
+    weight: float
+    zz: Array  # (k, k)
+    z: Array  # (k,)
+    xz1: Array  # (p, k + 1)          sum of x E[(z, 1)] over the rows that observe the feature
+    zz1: Array  # (p, k + 1, k + 1)   sum of E[(z, 1)(z, 1)'] over the same rows
+    y_zz: Array  # (q, k + 1, k + 1)
+    y_zy: Array  # (q, k + 1)
+    y_energy: Array  # (q,)
+    y_count: Array  # (q,)
+
+
+class _Block(NamedTuple):
+    fit: float
+    log_det: float
+    zz: Array
+    z: Array
+    y_zz: Array
+    y_zy: Array
+
+
+class MaskedEM:
+    """E-step, M-step and start over `MaskedRows`; a drop-in for `RowEM`. Memory a block: rows x k^2 numbers."""
+
+    def __init__(self, source: MaskedRows, outputs: Outputs) -> None:
+        self.source, self.outputs = source, outputs
+        self.sets, self.of_row = output_sets(outputs.observed)
+
+    def e_step(self, params: Params) -> MaskedSums:
+        """Condition every row on its observed features and outputs; one read of the data."""
+        o, k = self.outputs, params.W_x.shape[1]
+        noise = params.x_noise_var
+        corner = triangle_of_outer(params.W_x).shape[1]
+        outer = np.einsum("ja,jb->jab", params.W_y, params.W_y / params.y_noise_var[:, None])
+        of_sets = np.tensordot(self.sets.astype(float), outer, axes=1)  # (g, k, k)
+        dy = np.where(o.observed, o.Y - params.m_y, 0.0)
+
+        def step(T: Array, TM: Array, index: IntArray) -> tuple[Array, Array, Any]:
+            b = (T - TM[:, corner:]) / noise + (dy[index] / params.y_noise_var) @ params.W_y
+            precision = masked_precisions_from(TM[:, :corner] / noise, k) + of_sets[self.of_row[index]]
+            post = batch_inverse(precision)
+            Z = np.einsum("mab,mb->ma", post.inverse, b)
+            w = o.weights[index]
+            z1 = np.column_stack([Z, np.ones(len(Z))])
+            second = np.zeros((len(Z), k + 1, k + 1))
+            second[:, :k, :k] = post.inverse
+            second += z1[:, :, None] * z1[:, None, :]
+            weighted = second * w[:, None, None]
+            y_zz = np.einsum("mj,mab->jab", o.observed[index].astype(float), weighted, optimize=True)
+            zz1 = weighted.sum(axis=0)
+            fit = float(w @ (b * Z).sum(axis=1))
+            stats = _Block(fit, float(w @ post.log_det), zz1[:k, :k], zz1[:k, k], y_zz, (dy[index] * w[:, None]).T @ z1)
+            return z1, triangle(second), stats
+
+        V_mask = np.hstack([triangle_of_outer(params.W_x), params.m_x[:, None] * params.W_x])
+        xz1, zz1, s = self.source.sweep(params.W_x, V_mask, step)
+        y_count = np.asarray(o.weights @ o.observed, dtype=np.float64)
+        y_energy = o.weights @ dy**2
+        x_energy = self.source.energy + float(self.source.observed_weight @ params.m_x**2)
+        x_energy -= 2.0 * float(params.m_x @ xz1[:, k])
+        logs = self.source.n_entries * (LOG_2PI + np.log(noise)) + x_energy / noise + s.log_det - s.fit
+        logs += float((y_count * (LOG_2PI + np.log(params.y_noise_var)) + y_energy / params.y_noise_var).sum())
+        return MaskedSums(
+            -0.5 * float(logs), self.source.count, s.zz, s.z, xz1, from_triangle(zz1, k + 1), s.y_zz, s.y_zy, y_energy,
+            y_count,
+        )  # fmt: skip
+
+    def m_step(self, sums: MaskedSums, params: Params, limits: Limits, *, expand: bool) -> Params:
+        """Regress every feature and output on (z, 1) over the rows that observe it."""
+        k = len(sums.z)
+        ridge = limits.prior_precision * params.x_noise_var
+        right = sums.xz1 if limits.free_means else sums.xz1 - params.m_x[:, None] * sums.zz1[:, k]
+        beta = regress(sums.zz1, right[:, :, None], ridge, limits.free_means)[:, :, 0]
+        fitted = np.matmul(sums.zz1, beta[:, :, None])[:, :, 0]
+        energy = self.source.energy
+        if not limits.free_means:
+            energy += float(self.source.observed_weight @ params.m_x**2 - 2.0 * params.m_x @ sums.xz1[:, k])
+        left = energy - float((beta * (2.0 * right - fitted)).sum())
+        m_x = beta[:, k] if limits.free_means else params.m_x
+        x_noise_var = max(left / self.source.n_entries, limits.x_floor)
+        found = Params(beta[:, :k], m_x, x_noise_var, *outputs_m_step(sums, params, limits))
+        return fold_latent(found, sums, limits.free_means) if expand and limits.prior_precision == 0.0 else found
+
+    def residual(self, sums: MaskedSums, params: Params, after: Params, limits: Limits) -> float:
+        """Relative distance from stationarity: of the loadings, and of the noise variances on the log scale."""
+        k = len(sums.z)
+        right = sums.xz1[:, :k] - params.m_x[:, None] * sums.zz1[:, k, :k]
+        left = np.matmul(sums.zz1[:, :k, :k], params.W_x[:, :, None])[:, :, 0]
+        left = left + limits.prior_precision * params.x_noise_var * params.W_x
+        size = float(np.linalg.norm(right))
+        moved = [float(np.linalg.norm(right - left)) / size if size > 0 else 0.0]
+        moved.append(abs(float(np.log(after.x_noise_var / params.x_noise_var))))
+        if len(params.m_y):
+            moved.append(float(np.abs(np.log(after.y_noise_var / params.y_noise_var)).max()))
+        return max(*moved, output_residual(sums, params, limits))
+
+    def start(
+        self, k: int, init: str, noise_init: tuple[float, float] | None, generator: np.random.Generator
+    ) -> Params:
+        """Starting point: random loadings, or PCA of the rows with missing entries at their mean."""
+        p, q = self.source.shape[1], self.outputs.Y.shape[1]
+        W_x, W_y = generator.standard_normal((p, k)), 1e-3 * generator.standard_normal((q, k))
+        x_noise, y_noise = (0.5, 1.0) if noise_init is None else noise_init
+        if init == "pca":
+            for _ in range(3):
+                W_x = np.linalg.qr(self.source.gram_product(W_x))[0]
+            values, R = top_eigh(W_x.T @ self.source.gram_product(W_x) / self.source.count, k)
+            W_x = W_x @ R * np.sqrt(np.maximum(values - 0.5, 1e-3))
+        else:
+            W_y = generator.standard_normal((q, k))
+        return Params(W_x, np.zeros(p), x_noise, W_y, np.zeros(q), np.full(q, y_noise))
