@@ -163,7 +163,7 @@ def test_effective_dimension_below_the_rank(rng):
     least = 2 + values[2:].sum() / values[1]
     params = model.fit(T, np.zeros((40, 0)), model.Options(2, least + 1.0), rng).value.params
     assert_allclose(params.x_noise_var, values[2:].sum() / 40 / (least - 1.0))
-    with pytest.raises(ValueError, match="effective_dimension=.* must exceed"):
+    with pytest.raises(ValueError, match=r"effective_dimension=.* must exceed"):
         model.fit(T, np.zeros((40, 0)), model.Options(2, least - 0.01), rng)
 
 

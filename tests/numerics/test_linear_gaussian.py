@@ -62,7 +62,9 @@ def test_row_posterior_and_density_are_brute_force(rng, targets):
     assert_allclose(post.mean, mean, rtol=1e-9, atol=1e-11)
     assert_allclose(post.covs[post.of_row], cov, rtol=1e-9, atol=1e-11)
     energy = ((X - p.m_x) ** 2).sum(axis=1) / p.x_noise_var
-    assert_allclose(lg.log_density(p, post, energy, X.shape[1], Y, observed), gaussian.log_density(model, X, Y), rtol=1e-10)
+    assert_allclose(
+        lg.log_density(p, post, energy, X.shape[1], Y, observed), gaussian.log_density(model, X, Y), rtol=1e-10
+    )
 
 
 def test_many_covariances_are_applied_row_by_row(rng, monkeypatch):

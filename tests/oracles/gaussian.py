@@ -1,4 +1,4 @@
-"""The two-view Gaussian model, straight from its joint density: dense, row by row, any entries of y missing."""
+"""The two-view Gaussian model, straight from its joint density: dense, row by row, any entries of x and y missing."""
 
 from typing import NamedTuple
 
@@ -39,19 +39,20 @@ def joint(model):
     return np.concatenate([np.zeros(k), model.m_x, model.m_y]), W @ W.T + np.diag(noise)
 
 
-def _condition(mean, cov, seen, values):
-    """Mean and covariance of the entries before the seen ones, given those."""
-    wanted = np.arange(seen[0])
+def _condition(mean, cov, seen, values, n_wanted):
+    """Mean and covariance of the first entries, given the seen ones."""
+    wanted = np.arange(n_wanted)
     gain = np.linalg.solve(cov[np.ix_(seen, seen)], cov[np.ix_(seen, wanted)]).T
     return mean[wanted] + gain @ (values - mean[seen]), cov[np.ix_(wanted, wanted)] - gain @ cov[np.ix_(seen, wanted)]
 
 
 def _seen_entries(model, x, y):
     """Which entries of (z, x, y) are known, and their values."""
-    k, p = model.W_x.shape[1], len(x)
+    k = model.W_x.shape[1]
     y = np.full(len(model.m_y), np.nan) if y is None else y
-    observed = np.flatnonzero(~np.isnan(y))
-    return np.concatenate([k + np.arange(p), k + p + observed]), np.concatenate([x, y[observed]])
+    values = np.concatenate([x, y])
+    observed = np.flatnonzero(~np.isnan(values))
+    return k + observed, values[observed]
 
 
 def log_density(model, X, Y=None):
@@ -69,15 +70,23 @@ def log_density(model, X, Y=None):
 def posterior(model, X, Y=None):
     """Mean (n, k) and covariance (n, k, k) of z given x and the observed y."""
     mean, cov = joint(model)
-    rows = [_condition(mean, cov, *_seen_entries(model, x, None if Y is None else Y[i])) for i, x in enumerate(X)]
+    k = model.W_x.shape[1]
+    rows = [_condition(mean, cov, *_seen_entries(model, x, None if Y is None else Y[i]), k) for i, x in enumerate(X)]
     return np.array([m for m, _ in rows]), np.array([c for _, c in rows])
 
 
 def predictive(model, X):
-    """Mean (n, q) and covariance (q, q) of y given x."""
+    """Mean (n, q) and covariance (n, q, q) of y given the observed x."""
     k, p, q = model.W_x.shape[1], len(model.m_x), len(model.m_y)
     mean, cov = joint(model)
     order = np.concatenate([k + p + np.arange(q), k + np.arange(p)])
     mean, cov = mean[order], cov[np.ix_(order, order)]
-    rows = [_condition(mean, cov, q + np.arange(p), x) for x in X]
-    return np.array([m for m, _ in rows]), rows[0][1]
+    seen = [np.flatnonzero(~np.isnan(x)) for x in X]
+    rows = [_condition(mean, cov, q + s, x[s], q) for s, x in zip(seen, X, strict=True)]
+    return np.array([m for m, _ in rows]), np.array([c for _, c in rows])
+
+
+def expected_x(model, X, Y=None):
+    """X with every missing entry replaced by its expectation given the rest of the row."""
+    Z, _ = posterior(model, X, Y)
+    return np.where(np.isnan(X), model.m_x + Z @ model.W_x.T, X)

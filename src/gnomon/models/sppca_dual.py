@@ -140,7 +140,7 @@ def m_step(sums: DualSums, data: DualData, limits: Limits) -> DualState:
 
 
 def dual_residual(sums: DualSums, state: DualState, after: DualState, data: DualData) -> float:
-    """Relative distance from stationarity: |X'Z - W_x C| / |X'Z|, the same for y, and the moves of the log variances."""
+    """Relative distance from stationarity: |X'Z - W_x C| / |X'Z|, the same for y, the moves of the log variances."""
     D = sums.Z - state.dual_loadings() @ sums.C
     gap = np.sqrt(max(float((D * (data.gram @ D)).sum()), 0.0))
     worst = gap / np.sqrt(float((after.Z * after.gram_Z).sum()))

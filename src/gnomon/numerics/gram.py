@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 from .._types import Array
 from .linalg import symmetrise
 
-ROUNDING = 1e-8  # of the largest eigenvalue: what a kernel computed with care may fall short of semi-definite
+ROUNDING = 1e-6  # of the largest eigenvalue or entry: what a kernel once held in single precision may be off
 NULL = 1e-13  # of the largest eigenvalue, times n: an eigenvalue no larger than this is zero
 
 
@@ -44,7 +44,7 @@ def checked_gram(gram: Any, name: str) -> Array:
             f"{name} has shape {K.shape}; the kernel matrix of the training rows is square, (n_samples, n_samples)."
         )
     gap = np.abs(K - K.T)
-    if gap.max(initial=0.0) > max(ROUNDING, 8 * entry_error(K)) * np.abs(K).max():
+    if gap.max(initial=0.0) > ROUNDING * np.abs(K).max():
         i, j = np.unravel_index(int(gap.argmax()), K.shape)
         raise ValueError(
             f"{name} is not symmetric: entry ({i}, {j}) is {K[i, j]:.6g}, entry ({j}, {i}) is {K[j, i]:.6g}. "
@@ -97,7 +97,8 @@ def spectrum(K: Array, error: float = 0.0) -> Spectrum:
             "positive semi-definite and no inner product gives it. Choose another kernel or other kernel parameters, "
             "or clip the negative eigenvalues of a precomputed matrix."
         )
-    kept = values > max(NULL * n * top, n * error)
+    # the most negative eigenvalue shows the size of rounding errors that nobody declared
+    kept = values > max(NULL * n * top, n * error, -float(values[0]))
     return Spectrum(values[kept][::-1], vectors[:, kept][:, ::-1])
 
 
@@ -108,12 +109,12 @@ def exact_map(K: Array, error: float = 0.0) -> tuple[FeatureMap, Array]:
     shift alone does what eq. 28 does.
     """
     centred, centre = centre_gram(K)
-    values, vectors = spectrum(centred, max(error, entry_error(K) * float(np.abs(K).max(initial=0.0))))
+    values, vectors = spectrum(centred, _at_least_rounding(error, K))
     root = np.sqrt(values)
     return FeatureMap(centre.columns, vectors / root), vectors * root
 
 
-def nystrom_map(cross: Array, among: Array) -> tuple[FeatureMap, Array]:
+def nystrom_map(cross: Array, among: Array, error: float = 0.0) -> tuple[FeatureMap, Array]:
     """Map by m landmarks, and the coordinates T (n, r) of all rows in the span of the landmarks, centred.
 
     Memory n m. With every row a landmark it is the exact map.
@@ -122,11 +123,15 @@ def nystrom_map(cross: Array, among: Array) -> tuple[FeatureMap, Array]:
     ----------
     cross : (n, m)     kernel values of all rows with the landmarks
     among : (m, m)     kernel values of the landmarks
+    error : float      size of rounding errors in the entries, if beyond those of double precision
     """
-    error = entry_error(among) * float(np.abs(among).max(initial=0.0))
-    values, vectors = spectrum(among, error)
+    values, vectors = spectrum(among, _at_least_rounding(error, among))
     shift = cross.mean(axis=0)
     half = vectors / np.sqrt(values)
     T = (cross - shift) @ half
-    inner = spectrum(symmetrise(T.T @ T), error)
+    inner = spectrum(symmetrise(T.T @ T))
     return FeatureMap(shift, half @ inner.vectors), T @ inner.vectors
+
+
+def _at_least_rounding(error: float, K: Array) -> float:
+    return max(error, entry_error(K) * float(np.abs(K).max(initial=0.0)))

@@ -1,0 +1,176 @@
+"""Label weight, output noise, private dimensions, prior, fixed means, BIC: neutral values and what each one does."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from gnomon import PPCA, SPPCA
+from oracles import gaussian
+
+from .support import assert_same_fit, load
+
+MODEL = gaussian.random_model(np.random.default_rng(8), 12, 4, 3)
+SOLVERS = ["moments", "subspace", "em"]
+
+
+def rows(n=120, labelled=50, seed=0):
+    X, Y = gaussian.draw(np.random.default_rng(seed), MODEL, n)
+    Y[labelled:] = np.nan
+    return X, Y
+
+
+@pytest.mark.parametrize(
+    "neutral",
+    [{"label_weight": 1.0}, {"output_noise": "ml"}, {"n_private": 0}, {"prior_precision": 0.0}, {"means": "ml"}],
+    ids=lambda d: next(iter(d)),
+)
+def test_neutral_values_are_the_plain_model(neutral):
+    X, Y = rows()
+    assert_same_fit(SPPCA(2, **neutral).fit(X, Y), SPPCA(2).fit(X, Y), tol=1e-9)
+
+
+def test_a_tiny_prior_is_almost_none():
+    X, Y = rows()
+    assert_same_fit(SPPCA(2, prior_precision=1e-9).fit(X, Y), SPPCA(2).fit(X, Y), tol=1e-5)
+
+
+def test_label_weight_repeats_labelled_rows():
+    X, Y = rows()
+    times = np.where(np.isnan(Y[:, 0]), 1, 5)
+    weighted = SPPCA(2, label_weight=5.0).fit(X, Y)
+    assert_same_fit(weighted, SPPCA(2).fit(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0)), tol=1e-6)
+    assert weighted.y_noise_variance_ < SPPCA(2).fit(X, Y).y_noise_variance_
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_one_noise_variance_per_output(solver):
+    X, Y = rows(n=300, labelled=300)
+    model = SPPCA(4, output_noise="per_output", solver=solver).fit(X, Y)
+    assert model.y_noise_variance_.shape == (3,)
+    truth = gaussian.Model(
+        model.components_.T,
+        model.mean_,
+        model.noise_variance_,
+        model.y_loadings_,
+        model.y_mean_,
+        model.y_noise_variance_,
+    )
+    assert_allclose(model.log_likelihood_, gaussian.log_density(truth, X, Y).sum(), rtol=1e-9)
+    assert_allclose(model.score_samples(X, Y), gaussian.log_density(truth, X, Y), rtol=1e-8)
+    assert model.log_likelihood_ > SPPCA(4).fit(X, Y).log_likelihood_ + 0.1
+    assert_allclose(model.y_noise_variance_, MODEL.s2_y, rtol=0.5)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_output_noise_is_held(solver):
+    X, Y = rows()
+    model = SPPCA(2, output_noise=0.05, solver=solver).fit(X, Y)
+    assert_allclose(model.y_noise_variance_, 0.05, rtol=1e-12)
+    free = SPPCA(2).fit(X, Y)
+    at_the_free_value = SPPCA(2, output_noise=free.y_noise_variance_, solver=solver).fit(X, Y)
+    assert_allclose(at_the_free_value.components_, free.components_, atol=1e-5)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_private_dimensions_load_on_x_alone(solver):
+    X, Y = rows(n=400, labelled=200)
+    model = SPPCA(2, n_private=2, solver=solver).fit(X, Y)
+    assert model.transform(X).shape == (400, 4)
+    assert_allclose(model.y_loadings_[:, 2:], 0.0, atol=1e-12)
+    explained = (model.y_loadings_[:, :2] ** 2).sum(axis=0)
+    assert explained[0] >= explained[1] > 0
+    assert_allclose(model.y_loadings_[:, 0] @ model.y_loadings_[:, 1], 0.0, atol=1e-8 * explained[0])
+    private = model.components_[2:]
+    assert_allclose(private[0] @ private[1], 0.0, atol=1e-6 * (private**2).sum())
+    bounds = SPPCA(2).fit(X, Y).log_likelihood_, SPPCA(4).fit(X, Y).log_likelihood_
+    assert bounds[0] < model.log_likelihood_ < bounds[1]
+    truth = gaussian.Model(
+        model.components_.T, model.mean_, model.noise_variance_, model.y_loadings_, model.y_mean_,
+        np.full(3, model.y_noise_variance_),
+    )  # fmt: skip
+    assert_allclose(model.log_likelihood_, gaussian.log_density(truth, X, Y).sum(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_prior_reaches_the_maximum_a_posteriori(solver):
+    X, Y = rows(n=60, labelled=30)
+    precision = 40.0
+    model = SPPCA(2, prior_precision=precision, solver=solver).fit(X, Y)
+    assert (np.diff(model.objective_path_) >= -1e-9 * np.abs(model.objective_path_[:-1])).all()
+    x_unit, y_unit = X.var(axis=0).mean(), np.nanvar(Y, axis=0).mean()
+
+    def log_posterior(W_x, W_y):
+        m = gaussian.Model(
+            W_x, model.mean_, model.noise_variance_, W_y, model.y_mean_, np.full(3, model.y_noise_variance_)
+        )
+        penalty = (W_x**2).sum() / x_unit + (W_y**2).sum() / y_unit
+        return gaussian.log_density(m, X, Y).sum() - 0.5 * precision * penalty
+
+    best = log_posterior(model.components_.T, model.y_loadings_)
+    assert_allclose(model.objective_path_[-1], best, rtol=1e-9)
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        W_x = model.components_.T + 1e-3 * rng.normal(size=(12, 2))
+        W_y = model.y_loadings_ + 1e-3 * rng.normal(size=(3, 2))
+        assert log_posterior(W_x, W_y) < best
+    assert (model.components_**2).sum() < (SPPCA(2).fit(X, Y).components_ ** 2).sum()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_fixed_means_are_the_sample_means(solver):
+    X, Y = rows()
+    model = SPPCA(2, means="fixed", solver=solver).fit(X, Y)
+    assert_allclose(model.mean_, X.mean(axis=0), rtol=1e-10)
+    assert_allclose(model.y_mean_, np.nanmean(Y, axis=0), rtol=1e-10)
+    assert model.log_likelihood_ < SPPCA(2).fit(X, Y).log_likelihood_
+
+
+def test_solver_paper_is_plain_em_from_a_random_start():
+    X, y = load("iris", 0.5)
+    paper = SPPCA(2, solver="paper", max_iter=40, tol=1e-12)
+    with pytest.warns(match="max_iter"):
+        paper.fit(X, y)
+    literal = SPPCA(
+        2, solver="em", init="random", noise_init=1e-5, acceleration=None, means="fixed", max_iter=40, tol=1e-12
+    )
+    with pytest.warns(match="max_iter"):
+        literal.fit(X, y)
+    assert_same_fit(paper, literal, tol=1e-12)
+    assert len(paper.objective_path_) == 41
+
+
+@pytest.mark.parametrize("k", [1, 3, 4])
+def test_auto_recovers_the_planted_size(k):
+    model = gaussian.random_model(np.random.default_rng(k), 15, k, 2)
+    X, Y = gaussian.draw(np.random.default_rng(1), model, 600)
+    Y[200:] = np.nan
+    found = SPPCA("auto").fit(X, Y)
+    assert found.n_components_ == k
+    assert found.components_.shape == (k, 15)
+    assert found.bic_path_.argmin() == k - 1
+    assert_allclose(found.bic_path_[k - 1], found.bic(X, Y), rtol=1e-9)
+    assert PPCA("auto").fit(X).n_components_ == k
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"label_weight": 0.0}, "label_weight=0.0 must be finite and above 0"),
+        ({"n_private": -1}, "n_private=-1 must be at least 0"),
+        ({"output_noise": -1.0}, "output_noise=-1.0"),
+        ({"prior_precision": -1}, "prior_precision=-1 must be finite and at least 0"),
+        ({"means": "none"}, "means='none' must be one of"),
+        ({"n_private": 10}, "n_components=2 plus n_private=10 must be less than the rank"),
+        ({"solver": "ratio", "n_private": 1}, "solver='ratio' needs"),
+    ],
+)
+def test_bad_values_are_named(bad, message):
+    X, Y = gaussian.draw(np.random.default_rng(0), MODEL, 50)
+    with pytest.raises(ValueError, match=message):
+        SPPCA(2, **bad).fit(X, Y)
+
+
+def test_per_output_noise_needs_independent_outputs():
+    X, y = load("iris")
+    with pytest.raises(ValueError, match="linearly independent"):
+        SPPCA(2, output_noise="per_output").fit(X, np.eye(3)[y])
