@@ -1,0 +1,407 @@
+"""Supervised probabilistic PCA in the feature space of a kernel, as a scikit-learn estimator."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._types import Status
+from ..models import sppca_dual as model
+from ..numerics import gram
+from ..numerics import linear_gaussian as lg
+from ..numerics.moments import output_sets
+from ..rows.products import project
+from ._gaussian import _set_classes
+from ._kernels import check_kernel, kernel_values, takes_tables
+from ._predictor import TargetReader
+from ._targets import read_targets
+from ._validation import check_choice, check_integer, check_real
+
+SOLVERS = ("auto", "ratio", "moments", "dual")
+
+
+class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Supervised probabilistic PCA in the feature space of a kernel: nonlinear projections guided by partial labels.
+
+    The model of `SPPCA` with phi(x) in place of x, where k(a, b) = <phi(a), phi(b)> is the kernel::
+
+        phi(x) = W_x z + m_x + e_x,   e_x ~ N(0, x_noise_var I)
+        y      = W_y z + m_y + e_y,   e_y ~ N(0, y_noise_var I)
+
+    Only kernel values are computed; W_x is a combination of the training rows. Kernel matrices are centred in feature
+    space. With a linear kernel the projection is that of `SPPCA`.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Size k of the latent space; at least 1, less than the rank of the centred kernel matrix. None takes 2, or 1
+        where the rank allows no more.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="linear"
+        A kernel of `sklearn.metrics.pairwise`. A function takes two tables and returns the matrix of their kernel
+        values, or takes two rows and returns a number. With "precomputed", `fit` takes the kernel matrix of the
+        training rows, and every other method the kernel values (n_samples, n_training_rows) of new rows with them.
+    gamma : float, default=None
+        Of "rbf", "poly", "sigmoid" and "laplacian"; None takes 1 / n_features.
+    degree : float, default=3
+        Of "poly".
+    coef0 : float, default=1
+        Of "poly" and "sigmoid".
+    kernel_params : dict, default=None
+        Keyword arguments of a function as kernel.
+    effective_dimension : {"auto", "rank"} or float, default="auto"
+        In how many dimensions the noise of phi(x) lives: the paper's M, which a kernel does not give. "rank" takes the
+        rank of the centred kernel matrix; "auto" takes n_features for the linear kernel, where it is known, else
+        "rank". More dimensions mean less noise in each, so that projections shrink less.
+    n_landmarks : int, default=None
+        For many rows: work in the span of this many of them, drawn at random (Nystrom). Memory n_samples x n_landmarks
+        instead of n_samples squared. None uses all rows.
+    solver : {"auto", "ratio", "moments", "dual"}, default="auto"
+        "ratio" (all rows labelled) searches the ratio of the two noise variances for the global maximum; "moments" is
+        accelerated EM from several starts in the coordinates of the kernel matrix. "auto" takes "ratio" when nothing
+        is missing and the effective dimension is at least the rank, else "moments". "dual" is algorithm 3 of the paper,
+        plain EM on the kernel matrix with the means fixed at those of the sample; it may need many thousand iterations,
+        and it takes rows that are labelled fully or not at all. The choice is in `solver_`.
+    tol : float, default=1e-9
+        Stop when the relative residual of the likelihood equations is at most this.
+    max_iter : int, default=1000
+        Most iterations.
+    n_init : int, default=2
+        Random starts of "moments" beside three that are computed.
+    init : {"pca", "random"}, default="pca"
+        Start of ``solver="dual"``.
+    noise_init : float, default=None
+        Starting value of both noise variances of ``solver="dual"``, in the units of the kernel and squared units of y.
+        None derives it. The paper's own setting is ``init="random", noise_init=1e-5``.
+    unlabeled : "auto", None or a label, default="auto"
+        What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`.
+    random_state : int, RandomState instance or None, default=0
+        Landmarks, starting block of the basis and random starts. Without landmarks the maximum does not depend on it.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_references, n_components)
+        W_x as combinations of the reference rows: training rows, or landmarks. Columns are ordered by the variance of
+        (phi(x), y) they explain, each relative to its noise. Signs: for the linear kernel those of
+        ``SPPCA.components_``, else the training row farthest along a column has a positive product with it.
+    X_fit_ : {ndarray, sparse matrix} of shape (n_references, n_features) or None
+        The reference rows; None with a precomputed kernel.
+    landmarks_ : ndarray of shape (n_landmarks,) or None
+        Which training rows the references are; None when all are.
+    kernel_mean_ : ndarray of shape (n_references,)
+        Mean kernel value of the training rows with each reference.
+    rank_ : int
+        Rank of the centred kernel matrix, or of its approximation by landmarks.
+    effective_dimension_ : float
+        As used.
+    gamma_ : float or None
+        As used; None with a precomputed kernel.
+    noise_variance_ : float
+        Noise variance of phi(x) per dimension.
+    y_noise_variance_, y_loadings_, y_mean_, y_basis_, classes_, target_kind_
+        As in `SPPCA`.
+    log_likelihood_ : float
+        Log-likelihood of the training rows in nats, phi(x) having `effective_dimension_` dimensions; comparable only
+        between models of the same kernel and dimension.
+    objective_path_, objective_residual_, noise_floors_, certificate_, solver_, converged_, n_iter_
+        As in `SPPCA`.
+    n_passes_ : float
+        Times the kernel matrix was computed, 1.
+    n_components_ : int
+        Size k of the latent space.
+    n_samples_, n_labelled_ : int
+        Rows used, and rows with at least one observed target.
+    n_features_in_ : int
+        Number of features, or of training rows with a precomputed kernel.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, when X had them.
+
+    Raises
+    ------
+    ValueError
+        When the kernel matrix is not square, symmetric, finite and positive semi-definite (the error names the
+        eigenvalue), n_components reaches its rank, or y does not match X or is ambiguous.
+
+    See Also
+    --------
+    SPPCA : The same model of the features themselves.
+
+    Notes
+    -----
+    There is no `score_samples`: x has no density under the model, only phi(x) has, relative to a dimension that is
+    chosen rather than known. Time and memory: n^3 and n^2 for n rows, n m^2 and n m for m landmarks.
+
+    References
+    ----------
+    Yu, Yu, Tresp, Kriegel and Wu, KDD 2006: algorithm 3, theorem 3 with n x_noise_var D^-1 where (ii) prints D^-1,
+    eqs. 20-28, the effective dimension in place of M in eq. 25.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from gnomon import KernelSPPCA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> y[5:] = -1                                   # 173 of 178 rows are unlabelled, one class is left
+    >>> y[[60, 61, 150, 151]] = [1, 1, 2, 2]         # a few more labels
+    >>> model = KernelSPPCA(n_components=2, kernel="rbf", gamma=0.02).fit(scale(X), y)
+    >>> model.transform(scale(X)).shape
+    (178, 2)
+    >>> model.predict(scale(X)[:2])
+    array([0, 0])
+    """
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        kernel="linear",
+        gamma=None,
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        effective_dimension="auto",
+        n_landmarks=None,
+        solver="auto",
+        tol=1e-9,
+        max_iter=1000,
+        n_init=2,
+        init="pca",
+        noise_init=None,
+        unlabeled="auto",
+        random_state=0,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.effective_dimension = effective_dimension
+        self.n_landmarks = n_landmarks
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init = init
+        self.noise_init = noise_init
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not self._precomputed
+        tags.input_tags.pairwise = self._precomputed
+        tags.target_tags.required = False
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _precomputed(self):
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _n_features_out(self):
+        return self.dual_coef_.shape[1]
+
+    def fit(self, X, y=None):
+        """Fit by maximum likelihood.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or their kernel matrix (n_samples, n_samples) with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Classes (str, int, bool, categorical), unlabelled where -1, None, NaN or pd.NA; or real outputs (float), NaN
+            where missing. None fits the unsupervised model: probabilistic kernel PCA.
+
+        Returns
+        -------
+        self : KernelSPPCA
+            Fitted.
+        """
+        self._check_parameters()
+        X = self._validated(X, reset=True)
+        if self.n_landmarks is not None and self.n_landmarks > X.shape[0]:
+            raise ValueError(
+                f"n_landmarks={self.n_landmarks} must be at most n_samples={X.shape[0]}; use None for all rows."
+            )
+        targets = read_targets(y, X.shape[0], self.unlabeled)
+        rng = check_random_state(self.random_state)
+        feature_map, T = self._map_features(X, rng)
+        self._fit_model(feature_map, T, targets, np.random.default_rng(rng.randint(2**31)), X.dtype)
+        return self
+
+    def transform(self, X, return_cov=False):
+        """Project rows: the posterior mean of the latent variables given x.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or kernel values with the training rows.
+        return_cov : bool, default=False
+            Return the posterior covariance as well.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            Projections.
+        cov : ndarray of shape (n_components, n_components)
+            Their covariance, the same for every row; only with `return_cov=True`.
+        """
+        mean, cov = self.posterior(X)
+        return (mean, cov) if return_cov else mean
+
+    def posterior(self, X, y=None):
+        """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or kernel values with the training rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Targets as in `fit`; what is missing is not conditioned on. None uses x alone.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples, n_components)
+            Posterior means; the latent variables have unit variance a priori.
+        cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
+            One covariance when it is the same for every row, else one per row.
+        """
+        X = self._check_rows(X)
+        post = self._condition(X, y)
+        return post["mean"].astype(X.dtype), post["cov"].astype(X.dtype)
+
+    # -- parameters and rows -------------------------------------------------------------------------------------
+
+    def _check_parameters(self):
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, 1)
+        check_kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
+        if isinstance(self.effective_dimension, str):
+            check_choice("effective_dimension", self.effective_dimension, ("auto", "rank"))
+        else:
+            check_real("effective_dimension", self.effective_dimension, 0)
+        check_choice("solver", self.solver, SOLVERS)
+        if self.n_landmarks is not None:
+            check_integer("n_landmarks", self.n_landmarks, 2)
+            if self.solver == "dual":
+                raise ValueError("solver='dual' works on the whole kernel matrix; use n_landmarks=None.")
+        check_real("tol", self.tol, 0)
+        check_integer("max_iter", self.max_iter, 1)
+        check_integer("n_init", self.n_init, 0)
+        check_choice("init", self.init, ("pca", "random"))
+        if self.noise_init is not None:
+            check_real("noise_init", self.noise_init, 0)
+
+    def _validated(self, X, *, reset):
+        sparse = False if self._precomputed else ("csr", "csc")
+        least = 2 if reset else 1
+        dtypes = (np.float64, np.float32)
+        return validate_data(self, X, reset=reset, accept_sparse=sparse, dtype=dtypes, ensure_min_samples=least)
+
+    def _check_rows(self, X):
+        check_is_fitted(self, "dual_coef_")
+        return self._validated(X, reset=False)
+
+    # -- the feature space ---------------------------------------------------------------------------------------
+
+    def _map_features(self, X, rng):
+        """Set the references; return the map from kernel values to coordinates, and those of the training rows."""
+        n, m = X.shape[0], self.n_landmarks
+        self.landmarks_ = None if m is None else np.sort(rng.choice(n, m, replace=False))
+        self.gamma_, self.X_fit_, self._by_rows = None, None, False
+        if self._precomputed:
+            K = gram.checked_gram(X, "X")
+            error = gram.entry_error(X) * float(np.abs(K).max())
+            return self._mapped(K if m is None else K[:, self.landmarks_], error)
+        self.gamma_ = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
+        self.X_fit_ = X.copy() if m is None else X[self.landmarks_]
+        if callable(self.kernel):
+            self._by_rows = not takes_tables(self.kernel, X, self.kernel_params or {})
+        return self._mapped(self._cross(X), 0.0)
+
+    def _mapped(self, cross, error):
+        name = "X" if self._precomputed else "the kernel matrix"
+        if self.landmarks_ is None:
+            return gram.exact_map(gram.checked_gram(cross, name), error)
+        return gram.nystrom_map(cross, gram.checked_gram(cross[self.landmarks_], name), error)
+
+    def _cross(self, X):
+        """Kernel values of rows with the references (n, m)."""
+        if self._precomputed:
+            return X if self.landmarks_ is None else X[:, self.landmarks_]
+        if callable(self.kernel):
+            params = self.kernel_params or {}
+        else:
+            params = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
+        return kernel_values(X, self.X_fit_, self.kernel, params=params, by_rows=self._by_rows)
+
+    # -- the model -----------------------------------------------------------------------------------------------
+
+    def _fit_model(self, feature_map, T, targets, generator, dtype):
+        self.rank_ = T.shape[1]
+        if self.rank_ < 2:
+            raise ValueError(
+                f"the centred kernel matrix has rank {self.rank_} (n_samples={len(T)}, n_features="
+                f"{self.n_features_in_}); a latent space and noise need a rank of at least 2."
+            )
+        k = min(2, self.rank_ - 1) if self.n_components is None else int(self.n_components)
+        linear = isinstance(self.kernel, str) and self.kernel == "linear"
+        d = self.effective_dimension
+        if isinstance(d, str):
+            d = self.n_features_in_ if d == "auto" and linear else self.rank_
+        options = model.Options(
+            k, float(d), self.solver, self.tol, self.max_iter, self.n_init, self.init, self.noise_init
+        )
+        self.n_components_, self.effective_dimension_, self.n_samples_ = k, float(d), len(T)
+        labelled = targets.index >= 0 if targets.kind == "classes" else (~np.isnan(targets.coded)).any(axis=1)
+        self.n_labelled_ = int(labelled.sum())
+        _set_classes(self, targets)
+        orient = (lambda W: self.X_fit_.T @ (feature_map.basis @ W)) if linear else None  # components_ of SPPCA
+        result = model.fit(T, targets.coded, options, generator, orient)
+        self._store(result, feature_map)
+        self._store_targets(result, dtype, targets)
+
+    def _store(self, result, feature_map):
+        p, stats = result.value.params, result.stats
+        self.dual_coef_ = feature_map.basis @ p.W_x
+        self.kernel_mean_ = feature_map.shift
+        self._latent_offset = p.W_x.T @ p.m_x
+        self._loadings_root = np.linalg.qr(p.W_x, mode="r")
+        self.noise_variance_ = float(p.x_noise_var)
+        self.log_likelihood_ = result.value.log_likelihood
+        self.objective_path_ = result.path
+        self.objective_residual_ = float(stats["residual"])
+        self.noise_floors_ = tuple(stats["floors"])
+        self.certificate_ = {"optima": stats["optima"], "residual": stats["residual"]} if stats["optima"] else None
+        self.n_iter_, self.n_passes_ = max(1, int(stats["n_iter"])), 1.0
+        self.solver_ = stats["solver"]
+        self.converged_ = result.status is Status.CONVERGED
+        if not self.converged_:
+            warnings.warn(
+                f"KernelSPPCA {result.status.value} (relative residual {stats['residual']:.1e}, tol={self.tol}).",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _params(self):
+        """The parameters in k dimensions that hold W_x: inner products with W_x are all that conditioning needs."""
+        root = self._loadings_root
+        return lg.Params(root, np.zeros(len(root)), self.noise_variance_, *self._target_params())
+
+    def _condition(self, X, y=None, want=("mean", "cov")):
+        """Posterior of validated rows: "mean", and "cov" by row or shared."""
+        Y = self._code_targets(y, X.shape[0])
+        observed = ~np.isnan(Y)
+        XW = project(self._cross(X).astype(np.float64), self.kernel_mean_, self.dual_coef_) - self._latent_offset
+        post = lg.row_posterior(self._params(), XW, Y, observed, output_sets(observed))
+        return {"mean": post.mean, "cov": post.covs[0] if len(post.covs) == 1 else post.covs[post.of_row]}
+
+    def _batches(self, X):
+        return [X]

@@ -1,0 +1,89 @@
+"""Centring, spectra and feature maps of kernel matrices, against explicit features."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from gnomon.numerics import gram
+from oracles import dual
+
+
+def features(rng, n=25, p=6):
+    return rng.normal(size=(n, p)) @ rng.normal(size=(p, p)) + 3.0, rng.normal(size=(9, p)) + 3.0
+
+
+def test_centring_is_that_of_explicit_features(rng):
+    phi, new = features(rng)
+    K, cross = dual.centred(phi, new)
+    found, centre = gram.centre_gram(phi @ phi.T)
+    assert_allclose(found, K, atol=1e-10)
+    assert_allclose(gram.centre_cross(new @ phi.T, centre), cross, atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [25, 4], ids=["more rows", "fewer rows"])
+def test_coordinates_keep_inner_products(rng, n):
+    phi, new = features(rng, n)
+    K, cross = dual.centred(phi, new)
+    feature_map, T = gram.exact_map(phi @ phi.T)
+    assert T.shape == (n, min(n - 1, 6))
+    assert_allclose(T @ T.T, K, atol=1e-9)
+    assert_allclose(feature_map.coordinates(phi @ phi.T), T, atol=1e-7)
+    assert_allclose(feature_map.coordinates(new @ phi.T) @ T.T, cross, atol=1e-7)
+    moments = T.T @ T
+    assert_allclose(moments, np.diag(np.diag(moments)), atol=1e-9)
+    assert (np.diff(np.diag(moments)) <= 0).all()
+
+
+def test_coordinates_are_those_of_centred_kernel_values(rng):
+    phi, new = features(rng, 4)
+    K = phi @ phi.T
+    feature_map, _ = gram.exact_map(K)
+    centred = gram.centre_cross(new @ phi.T, gram.centre_gram(K)[1])
+    assert_allclose(feature_map.coordinates(new @ phi.T), centred @ feature_map.basis, atol=1e-9)
+
+
+def test_every_row_a_landmark_is_the_exact_map(rng):
+    phi, new = features(rng)
+    exact, T = gram.exact_map(phi @ phi.T)
+    landmarks, T_all = gram.nystrom_map(phi @ phi.T, phi @ phi.T)
+    assert_allclose(T_all @ T_all.T, T @ T.T, atol=1e-8)
+    a, b = exact.coordinates(new @ phi.T), landmarks.coordinates(new @ phi.T)
+    assert_allclose(a @ T.T, b @ T_all.T, atol=1e-7)
+
+
+def test_landmarks_project_on_their_span(rng):
+    phi, new = features(rng, p=6)
+    chosen = phi[:3]
+    P = chosen.T @ np.linalg.solve(chosen @ chosen.T, chosen)
+    K, cross = dual.centred(phi @ P, new @ P)
+    feature_map, T = gram.nystrom_map(phi @ chosen.T, chosen @ chosen.T)
+    assert T.shape == (25, 3)
+    assert_allclose(T @ T.T, K, atol=1e-8)
+    assert_allclose(feature_map.coordinates(new @ chosen.T) @ T.T, cross, atol=1e-8)
+    assert_allclose(T.mean(axis=0), 0.0, atol=1e-10)
+
+
+def test_negative_eigenvalues_are_named(rng):
+    Q = np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    values = np.array([4.0, 2.0, 1.0, 0.5, -0.25])
+    with pytest.raises(ValueError, match=r"eigenvalue -0\.25 \(the largest is 4\)"):
+        gram.spectrum((Q * values) @ Q.T)
+
+
+def test_rounding_is_no_dimension(rng):
+    phi = features(rng)[0]
+    K = (phi @ phi.T).astype(np.float32)
+    _, T = gram.exact_map(gram.checked_gram(K, "K"), gram.entry_error(K) * float(np.abs(K).max()))
+    assert T.shape[1] == 6
+    Q = np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    values = np.array([4.0, 2.0, 1.0, 3e-7, -4e-7])  # undeclared rounding: the negative one gives its size away
+    assert_allclose(gram.spectrum((Q * values) @ Q.T).values, [4.0, 2.0, 1.0])
+
+
+def test_matrices_that_are_no_kernel_matrix():
+    with pytest.raises(ValueError, match=r"X has shape \(3, 2\); .* square"):
+        gram.checked_gram(np.ones((3, 2)), "X")
+    K = np.eye(3)
+    K[0, 2] = 0.5
+    with pytest.raises(ValueError, match=r"entry \(0, 2\) is 0\.5, entry \(2, 0\) is 0"):
+        gram.checked_gram(K, "X")
