@@ -1,5 +1,7 @@
 """KernelSPPCA: the linear kernel is SPPCA, routes agree, new rows, landmarks, targets, errors."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,12 +11,14 @@ from sklearn.base import clone
 from sklearn.datasets import make_circles
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
+from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels, rbf_kernel
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import check_estimator
 
 from estimators.support import entries_missing, load
 from gnomon import SPPCA, KernelSPPCA
+from gnomon.datasets import fetch_orl
+from gnomon.export import load_model, save_model
 from gnomon.models import sppca, sppca_dual
 from oracles import closed_forms, dual, gaussian
 
@@ -402,3 +406,40 @@ def test_scikit_learn_checks_of_other_kernels(params):
 def test_pairwise_rows_are_split_with_their_columns():
     assert clone(KernelSPPCA(kernel="precomputed")).__sklearn_tags__().input_tags.pairwise
     assert not KernelSPPCA().__sklearn_tags__().input_tags.pairwise
+
+
+def test_landmarks_need_no_square_memory(rng):
+    X = rng.normal(size=(6000, 4))  # the whole kernel matrix would take 288 MB
+    model = KernelSPPCA(2, kernel="rbf", n_landmarks=40)
+    tracemalloc.start()
+    model.fit(X, (X[:, 0] > 0).astype(int))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * 6000 * 40 * 8
+
+
+def test_a_saved_model_projects_alike(tmp_path):
+    X, y = wine()
+    model = KernelSPPCA(2, **RBF, n_landmarks=50).fit(X, y)
+    save_model(model, tmp_path / "rbf.gnomon")
+    loaded = load_model(tmp_path / "rbf.gnomon")
+    assert_array_equal(loaded.transform(X), model.transform(X))
+    assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+@pytest.mark.realdata
+def test_rbf_faces_beat_linear_ones_in_twenty_dimensions():
+    data = fetch_orl()
+    X = data.data / np.linalg.norm(data.data, axis=1, keepdims=True)
+    gamma = 1.0 / np.median(pairwise_distances(X) ** 2)
+    errors = {"linear": [], "rbf": []}
+    for seed in range(3):
+        draw = np.random.default_rng(seed)
+        seen = np.concatenate([draw.choice(np.flatnonzero(data.target == c), 2, False) for c in np.unique(data.target)])
+        hidden = np.setdiff1d(np.arange(len(X)), seen)
+        y = np.where(np.isin(np.arange(len(X)), seen), data.target, -1)
+        for kernel, found in errors.items():
+            Z = KernelSPPCA(20, kernel=kernel, gamma=gamma).fit(X, y).transform(X)
+            nearest = seen[pairwise_distances(Z[hidden], Z[seen]).argmin(axis=1)]
+            found.append((data.target[nearest] != data.target[hidden]).mean())
+    assert np.mean(errors["rbf"]) < np.mean(errors["linear"]) < 0.33

@@ -145,6 +145,15 @@ def test_estimated_means_beat_fixed_ones_with_unlabelled_rows(rng):
     assert free.value.log_likelihood > fixed.value.log_likelihood + 1e-3
 
 
+@pytest.mark.parametrize("max_iter", [1, 1000])
+def test_the_mean_of_x_stays_that_of_the_sample(rng, max_iter):
+    X, Y = problem(rng)
+    Y_all = np.vstack([Y + [1.0, 2.0], np.full((len(X) - len(Y), 2), np.nan)])
+    fitted = model.fit(coordinates(X), Y_all, model.Options(2, 60.0, max_iter=max_iter), rng).value.params
+    assert np.abs(fitted.m_x).max() < 1e-9 * np.abs(fitted.W_x).max()
+    assert np.abs(fitted.m_y - [1.0, 2.0]).max() > 1e-3  # that of the labelled rows is not kept
+
+
 def test_no_outputs_is_kernel_pca(rng):
     X, _ = problem(rng)
     T = coordinates(X)

@@ -31,8 +31,8 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         phi(x) = W_x z + m_x + e_x,   e_x ~ N(0, x_noise_var I)
         y      = W_y z + m_y + e_y,   e_y ~ N(0, y_noise_var I)
 
-    Only kernel values are computed; W_x is a combination of the training rows. Kernel matrices are centred in feature
-    space. With a linear kernel the projection is that of `SPPCA`.
+    Only kernel values are computed; W_x is a combination of the training rows, and m_x is their mean, about which
+    kernel matrices are centred. With a linear kernel the projection is that of `SPPCA`.
 
     Parameters
     ----------
@@ -372,7 +372,6 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         p, stats = result.value.params, result.stats
         self.dual_coef_ = feature_map.basis @ p.W_x
         self.kernel_mean_ = feature_map.shift
-        self._latent_offset = p.W_x.T @ p.m_x
         self._loadings_root = np.linalg.qr(p.W_x, mode="r")
         self.noise_variance_ = float(p.x_noise_var)
         self.log_likelihood_ = result.value.log_likelihood
@@ -399,7 +398,7 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """Posterior of validated rows: "mean", and "cov" by row or shared."""
         Y = self._code_targets(y, X.shape[0])
         observed = ~np.isnan(Y)
-        XW = project(self._cross(X).astype(np.float64), self.kernel_mean_, self.dual_coef_) - self._latent_offset
+        XW = project(self._cross(X).astype(np.float64), self.kernel_mean_, self.dual_coef_)
         post = lg.row_posterior(self._params(), XW, Y, observed, output_sets(observed))
         return {"mean": post.mean, "cov": post.covs[0] if len(post.covs) == 1 else post.covs[post.of_row]}
 

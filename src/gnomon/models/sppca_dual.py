@@ -42,7 +42,7 @@ class Options(NamedTuple):
 class Fitted(NamedTuple):
     """Parameters in the units of the data, x in the coordinates T, rotated and signed canonically."""
 
-    params: Params  # W_x (r, k), m_x (r,)
+    params: Params  # W_x (r, k), m_x (r,) zero: all rows observe x, so its mean is that of the sample
     log_likelihood: float  # nats, training rows; x has a density in effective_dimension dimensions
 
 
