@@ -36,7 +36,7 @@ class ProjectionDisplay:
         Names of the class codes; None when `values` are real.
     dims : tuple of int, default=(0, 1)
         Index of each drawn component.
-    target_name : str
+    target_name : str, default='y'
         Name of the real target.
 
     Attributes
@@ -100,7 +100,7 @@ class ProjectionDisplay:
             At most so many: labelled rows before others, far apart before near.
         output : int, default=0
             Which of several real targets gives the colour.
-        target_name : str, default="y"
+        target_name : str, default='y'
             Name of the real target.
         class_names : sequence of str, default=None
             Names to show for `estimator.classes_`, in that order.

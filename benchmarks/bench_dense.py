@@ -1,0 +1,99 @@
+"""Dense fits beside scikit-learn's PCA, FactorAnalysis and PLSRegression, ikpls and the paper's own EM."""
+
+import warnings
+
+import numpy as np
+from common import paired, ratio, record
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.decomposition import PCA, FactorAnalysis
+from sklearn.exceptions import ConvergenceWarning
+
+from gnomon import PPCA, SPPCA
+
+
+def planted(n, p, q, k, labelled, seed=0):
+    """Rows of a planted linear-Gaussian model; targets of all but `labelled` rows hidden."""
+    rng = np.random.default_rng(seed)
+    strength = np.linspace(1.5, 0.4, k)[:, None]
+    Z = rng.standard_normal((n, k))
+    X = Z @ (strength * rng.standard_normal((k, p))) + rng.standard_normal((n, p))
+    Y = Z @ rng.standard_normal((k, q)) + 0.5 * rng.standard_normal((n, q))
+    Y[rng.permutation(n)[labelled:]] = np.nan
+    return X, Y
+
+
+def tall(n, p, limit):
+    """K = 10, q = 5, one row in ten labelled, beside PCA."""
+    X, Y = planted(n, p, 5, 10, n // 10)
+    tasks = {
+        "SPPCA": lambda: SPPCA(10).fit(X, Y),
+        "PPCA": lambda: PPCA(10).fit(X),
+        "PCA": lambda: PCA(10).fit(X),
+        "PCA(full)": lambda: PCA(10, svd_solver="full").fit(X),
+        "PCA(arpack)": lambda: PCA(10, svd_solver="arpack").fit(X),
+        "PCA(randomized)": lambda: PCA(10, svd_solver="randomized").fit(X),
+        "X'X": lambda: X.T @ X,
+    }
+    if n <= 20_000:
+        tasks["FactorAnalysis"] = lambda: FactorAnalysis(10).fit(X)
+        tasks["PLSRegression"] = lambda: PLSRegression(10).fit(X, np.nan_to_num(Y))
+    seconds = paired(tasks)
+    name = f"dense {n:,} x {p}"
+    rows = [(f"{name}: SPPCA / PCA", ratio(seconds, "SPPCA", "PCA"), limit)]
+    rows += [(f"{name}: {a} / PCA", ratio(seconds, a, "PCA"), None) for a in ("PPCA", "X'X")]
+    peers = [b for b in tasks if b not in ("SPPCA", "PPCA", "PCA", "X'X")]
+    return rows + [(f"{name}: SPPCA / {b}", ratio(seconds, "SPPCA", b), None) for b in peers]
+
+
+def wide():
+    """300 x 12,000, 26 outputs, 52 rows labelled, K = 20, beside ikpls on all rows."""
+    X, Y = planted(300, 12_000, 26, 20, 52)
+    whole = planted(300, 12_000, 26, 20, 300)[1]
+    tasks = {"SPPCA": lambda: SPPCA(20).fit(X, Y), "PLSRegression": lambda: PLSRegression(20).fit(X, whole)}
+    try:
+        from ikpls.numpy import PLS
+
+        tasks["ikpls"] = lambda: PLS(algorithm=1, scale_X=False, scale_Y=False).fit(X, whole, 20)
+    except ImportError as error:
+        tasks["ikpls"] = lambda error=error: (_ for _ in ()).throw(error)
+    seconds = paired(tasks)
+    return [
+        ("dense 300 x 12,000: SPPCA / ikpls algorithm 1, 20 components, all rows", ratio(seconds, "SPPCA", "ikpls"), 1.0),
+        ("dense 300 x 12,000: SPPCA / PLSRegression(20)", ratio(seconds, "SPPCA", "PLSRegression"), None),
+    ]
+
+
+def beside_literal_em():
+    """The paper's EM, 1,000 iterations, on 2,000 x 300."""
+    X, Y = planted(2_000, 300, 5, 10, 200)
+
+    def literal():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return SPPCA(10, solver="paper").fit(X, Y)
+
+    seconds = paired({"SPPCA": lambda: SPPCA(10).fit(X, Y), "EM": literal}, repeats=1)
+    short = SPPCA(10).fit(X, Y).log_likelihood_ - literal().log_likelihood_
+    return [
+        ("dense 2,000 x 300: SPPCA / the paper's EM, 1,000 iterations", ratio(seconds, "SPPCA", "EM"), None),
+        ("dense 2,000 x 300: nats by which that EM is short", short, None),
+    ]
+
+
+def transform():
+    """Projection of new rows beside the matrix product it cannot do without."""
+    X, Y = planted(100_000, 300, 5, 10, 10_000)
+    model = SPPCA(10).fit(X[:5_000], Y[:5_000])
+    V = np.ascontiguousarray(model.components_.T)
+    seconds = paired({"transform": lambda: model.transform(X), "product": lambda: X @ V}, repeats=9)
+    return [("transform 100,000 x 300 to 10 / the product alone", ratio(seconds, "transform", "product"), 1.5)]
+
+
+def main():
+    """Run and record."""
+    rows = [*tall(20_000, 300, 1.2), *tall(200_000, 200, 1.3), *wide(), *transform(), *beside_literal_em()]
+    record("dense", [{"what": what, "value": value, "limit": limit} for what, value, limit in rows])
+
+
+if __name__ == "__main__":
+    main()
