@@ -1,0 +1,332 @@
+"""Mixtures of probabilistic PCA (Tipping and Bishop 1999), with any entries of dense rows missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+
+from .._types import Array, IntArray, Result
+from ..numerics.linalg import canonical_rotation
+from ..numerics.local_gaussians import Mixture, Shape, condition, local_maps, responsibilities
+from ..rows import DenseRows, MaskedRows, SparseRows, row_source
+from ..rows.products import missing_rows, squared_lengths
+from ..solvers.mixture_em import (
+    CompleteRows,
+    Control,
+    IncompleteRows,
+    Rows,
+    climb,
+    masked_condition,
+    masked_directions,
+)
+from ..solvers.partition import Partition
+from ..solvers.rank import refuse_full_rank_of_rows
+
+NOISE_FLOOR = 1e-6  # smallest noise variance, relative to the variance of x
+MOMENT_SIDE = 32  # up to this many coordinates, p x p products per component are cheaper than more iterations
+GRAM_SIDE = 1500  # up to this many rows, a table with more columns is rotated to its row space first
+PARTITION_ROWS, PARTITION_ENTRIES = 1000, 1 << 22  # k-means for the start reads so many rows, or entries if more
+BLOCK = 1 << 19  # entries of incomplete rows that are conditioned at a time
+
+
+class Options(NamedTuple):
+    """How to fit; see `gnomon.MixturePPCA` for the meaning."""
+
+    sizes: tuple[int, ...]
+    shared: bool = False
+    solver: str = "auto"
+    n_init: int = 1
+    init: str = "kmeans"
+    tol: float = 1e-6
+    max_iter: int = 1000
+    acceleration: str | None = "alternating"
+
+
+class Fitted(NamedTuple):
+    """The best local maximum, in units of the data; components by falling weight, loadings rotated canonically."""
+
+    params: Mixture
+    sizes: tuple[int, ...]
+    responsibilities: Array  # (s,)   mean over the training rows
+    log_likelihood: float  # nats, training rows
+
+
+class RowPosterior(NamedTuple):
+    """New rows under a fitted mixture."""
+
+    log_density: Array  # (n,)
+    resp: Array  # (n, s)
+    z: Array  # (n, s, k)
+    covs: Array  # (s, k, k), or (n, s, k, k) when rows miss entries
+
+
+def choose_solver(n: int, p: int, s: int, *, sparse: bool, missing: bool) -> str:
+    """Name the solver that "auto" takes.
+
+    "masked" when entries are missing. "moments" (closed-form M-steps from p x p products) when the shorter side is at
+    most 32, or at most 1500 for one component, which needs one step; where n < p it runs on a rotated table. Else
+    "latent" (M-steps by products with the loadings): more steps, each of which is far cheaper.
+    """
+    if missing:
+        return "masked"
+    if sparse and n >= p:
+        return "latent"
+    return "moments" if min(n, p) <= (MOMENT_SIDE if s > 1 else GRAM_SIDE) else "latent"
+
+
+def fit(X: Any, weights: Array | None, options: Options, generator: np.random.Generator) -> Result[Fitted]:
+    """Fit the mixture to rows X (n, p): dense, NaN where missing, or scipy sparse.
+
+    Returns
+    -------
+    Result(Fitted, status, objective path in nats, stats) with stats "solver", "n_passes", "n_iter", "residual",
+    "floors" (components whose noise rests on its floor), "collapsed" (components with too few rows for their
+    dimensions) and "optima" (log-likelihood of every start).
+    """
+    sparse = hasattr(X, "tocsr")
+    missing = len(missing_rows(X)) > 0
+    n, p = X.shape
+    solver = options.solver
+    if solver == "auto":
+        solver = choose_solver(n, p, len(options.sizes), sparse=sparse, missing=missing)
+    if missing and solver != "masked":
+        raise ValueError(f"solver={solver!r} needs every entry of X and some are NaN; use solver='auto' or 'masked'.")
+    if sparse and (solver == "masked" or (solver == "moments" and not n < p)):
+        raise ValueError(f"solver={solver!r} would make the sparse X dense; use solver='auto' or 'latent'.")
+    shape = Shape(options.sizes, p, NOISE_FLOOR, options.shared)
+    if solver == "masked":
+        table = _masked_table(MaskedRows(X, weights), shape)
+    else:
+        table = _complete_table(_read(X, weights), shape, solver == "moments", generator)
+    starts = [_climb_from(table, options, generator, first=i == 0) for i in range(options.n_init)]
+    found = [_in_data_units(table, result, options.sizes) for result in starts]
+    best = max(found, key=lambda r: (not r.stats["collapsed"], not r.stats["floors"], r.value.log_likelihood))
+    passes = table.source.n_passes + table.reader.n_passes * (table.reader is not table.source)
+    best.stats.update(solver=solver, n_passes=passes, optima=[r.value.log_likelihood for r in found])
+    return best
+
+
+Map = Callable[[Array], Array]
+
+
+class _Table(NamedTuple):
+    """Rows ready for EM, where k-means reads them, and the way back to the units of the data."""
+
+    engine: CompleteRows | IncompleteRows
+    reader: Rows
+    partition: Partition
+    source: Rows | MaskedRows
+    expand: Map  # coordinates (r, m) -> features (p, m), standard units
+    inward: Map  # the way back
+
+
+def _read(X: Any, weights: Array | None) -> Rows:
+    source = SparseRows(X, weights) if hasattr(X, "tocsr") else DenseRows(X, weights)
+    source.first_pass(np.zeros((X.shape[0], 0)))
+    source.standardise()
+    return source
+
+
+def _complete_table(source: Rows, shape: Shape, moments: bool, generator: np.random.Generator) -> _Table:
+    refuse_full_rank_of_rows(source, max(shape.sizes), generator)
+    n, p = source.shape
+    reader, expand, inward = _rotated(source) if n < p and n <= GRAM_SIDE else (source, _same, _same)
+    engine = CompleteRows(reader, shape, moments=moments)
+    rows = _spaced(*reader.shape)
+    return _Table(engine, reader, Partition(reader, rows, engine.lengths[rows]), source, expand, inward)
+
+
+def _masked_table(source: MaskedRows, shape: Shape) -> _Table:
+    unseen = np.flatnonzero(source.observed_weight == 0)
+    if len(unseen):
+        raise ValueError(f"Input X has no observed entry in column {unseen[0]}; leave the column out.")
+    if source.energy == 0.0:
+        raise ValueError("Input X is constant: every observed entry equals the mean of its column.")
+    engine = IncompleteRows(source, shape)
+    rows = _spaced(*source.shape)
+    filled = np.nan_to_num((source.X[rows] - source.mean) / source.scale)
+    reader = DenseRows(filled, source.weights[rows])
+    partition = Partition(reader, np.arange(len(rows)), engine.lengths[rows])
+    return _Table(engine, reader, partition, source, _same, _same)
+
+
+def _same(V: Array) -> Array:
+    return V
+
+
+def _rotated(source: Rows) -> tuple[DenseRows, Map, Map]:
+    """The same rows in an orthonormal basis of their span, by their inner products, and the maps from it and to it."""
+    values, U = eigh(source.gram())
+    kept = values > 1e-13 * len(values) * values[-1]
+    roots = np.sqrt(values[kept])
+    rows, back = U[:, kept] * roots, U[:, kept] / roots
+    if source.weights is not None:
+        back = back / source.weights[:, None]  # a sweep applies them
+
+    def expand(V: Array) -> Array:
+        coefficients = back @ V
+        return source.sweep(None, lambda _, index: (coefficients[index], None))[0]
+
+    def inward(V: Array) -> Array:
+        product = np.empty((source.shape[0], V.shape[1]))
+
+        def step(T: Array, index: IntArray) -> tuple[Array, None]:
+            product[index] = T
+            return np.zeros((len(index), 0)), None
+
+        source.sweep(V, step)
+        return np.asarray((U[:, kept] / roots).T @ product)
+
+    return DenseRows(rows, source.weights), expand, inward
+
+
+def _spaced(n: int, p: int) -> IntArray:
+    """Rows that k-means reads, evenly spaced."""
+    m = max(PARTITION_ROWS, PARTITION_ENTRIES // p)
+    return np.arange(n) if n <= m else np.linspace(0, n - 1, m).astype(np.intp)
+
+
+def _climb_from(table: _Table, options: Options, generator: np.random.Generator, *, first: bool) -> Any:
+    planned = first and options.init == "kmeans"
+    s, k = len(options.sizes), max(options.sizes)
+    centres = table.partition.centres(s, options.init, None if planned else generator)
+    block = (np.random.default_rng(0) if planned else generator).standard_normal((table.source.shape[1], s * k))
+    blocks = table.inward(block).reshape(-1, s, k).transpose(1, 0, 2)
+    start = table.engine.start(centres, blocks)
+    return climb(table.engine, start, Control(options.tol, options.max_iter, options.acceleration))
+
+
+def _in_data_units(table: _Table, result: Any, sizes: tuple[int, ...]) -> Result[Fitted]:
+    """Undo centring, scale and rotation; order the components and fix their axes and signs."""
+    params, sums = result.value
+    source, scale = table.source, table.source.scale
+    order = np.argsort(-params.mix_weights, kind="stable")
+    s, _, k = params.W.shape
+    W = np.zeros((s, source.shape[1], k))
+    for place, c in enumerate(order):
+        found = table.expand(params.W[c, :, : sizes[c]])
+        W[place, :, : sizes[c]] = found @ canonical_rotation(found) * scale
+    means = source.mean + table.expand(params.means[order].T).T * scale
+    noise = params.noise_vars[order]
+    fitted = Mixture(params.mix_weights[order], means, W, noise * scale**2)
+    path = result.path - source.n_entries * np.log(scale)
+    counts = sums.counts[order]
+    sizes = tuple(sizes[c] for c in order)
+    stats = {
+        **result.stats,
+        "floors": np.flatnonzero(noise <= NOISE_FLOOR * (1 + 1e-9)).tolist(),
+        "collapsed": np.flatnonzero(counts <= np.add(sizes, 1)).tolist(),
+    }
+    return Result(Fitted(fitted, sizes, counts / counts.sum(), float(path[-1])), result.status, path, stats)
+
+
+def row_posterior(params: Mixture, X: Any, *, with_cov: bool = False) -> RowPosterior:
+    """Condition new rows on what they observe: density, responsibilities and latent coordinates in every component.
+
+    Parameters
+    ----------
+    X : (n, p)          dense, NaN where missing, or scipy sparse
+    with_cov : bool     keep a covariance for every row and component where rows miss entries
+    """
+    scale = float(np.sqrt(params.noise_vars.max()))
+    mean = params.mix_weights @ params.means
+    units = Mixture(params.mix_weights, (params.means - mean) / scale, params.W / scale, params.noise_vars / scale**2)
+    incomplete = missing_rows(X)
+    if len(incomplete) == 0:
+        log_joint, z, covs = _of_complete(units, X, mean, scale)
+        seen: Any = X.shape[1]
+    else:
+        log_joint, z, covs, seen = _of_any(units, X, mean, scale, incomplete, with_cov)
+    resp, density = responsibilities(log_joint)
+    return RowPosterior(density - seen * np.log(scale), resp, z, covs)
+
+
+def _of_complete(units: Mixture, X: Any, mean: Array, scale: float) -> tuple[Array, Array, Array]:
+    source, maps = row_source(X), local_maps(units)
+    source.mean, source.scale = mean, scale
+    source.set_energy(1.0)  # not needed here
+    s, p, k = units.W.shape
+    log_joint, z = np.empty((X.shape[0], s)), np.empty((X.shape[0], s, k))
+    lengths = squared_lengths(X, mean, scale)
+
+    def step(T: Array, index: IntArray) -> tuple[Array, None]:
+        log_joint[index], z[index] = condition(maps, T, lengths[index], p)
+        return np.zeros((len(index), 0)), None
+
+    source.sweep(maps.directions, step)
+    return log_joint, z, maps.covs
+
+
+def _of_any(
+    units: Mixture, X: Array, mean: Array, scale: float, incomplete: IntArray, with_cov: bool
+) -> tuple[Array, Array, Array, Array]:
+    (n, p), (s, _, k) = X.shape, units.W.shape
+    log_joint, z, seen = np.empty((n, s)), np.empty((n, s, k)), np.full(n, float(p))
+    covs = np.empty((n if with_cov else 0, s, k, k))
+    whole = np.setdiff1d(np.arange(n), incomplete)
+    if len(whole):
+        log_joint[whole], z[whole], shared = _of_complete(units, X[whole], mean, scale)
+        if with_cov:
+            covs[whole] = shared
+    directions, mask_directions = masked_directions(units)
+    size = max(16, BLOCK // p)
+    for rows in (incomplete[i : i + size] for i in range(0, len(incomplete), size)):
+        block = (np.asarray(X[rows], dtype=np.float64) - mean) / scale
+        mask = (~np.isnan(block)).astype(np.float64)
+        block = np.nan_to_num(block)
+        seen[rows], lengths = mask.sum(axis=1), np.einsum("ij,ij->i", block, block)
+        found = masked_condition(units, block @ directions, mask @ mask_directions, lengths, seen[rows])
+        log_joint[rows], z[rows] = found[:2]
+        if with_cov:
+            covs[rows] = np.stack(found[2], axis=1)
+    return log_joint, z, covs, seen
+
+
+def gated_moments(post: RowPosterior, sizes: tuple[int, ...], *, with_cov: bool) -> tuple[Array, Array | None]:
+    """Moments of the latent vectors set to zero in all components but the one a row comes from, side by side.
+
+    Mean (n, sum of sizes): responsibility times posterior mean. Covariance by the law of total covariance.
+    """
+    columns = [(c, j) for c, size in enumerate(sizes) for j in range(size)]
+    c, j = np.array(columns).T
+    mean = post.resp[:, c] * post.z[:, c, j]
+    if not with_cov:
+        return mean, None
+    same = c[:, None] == c
+    within = post.covs[..., c[:, None], j[:, None], j] + post.z[:, c, j][:, :, None] * post.z[:, c, j][:, None, :]
+    second = np.where(same, post.resp[:, c][:, :, None] * within, 0.0)
+    return mean, np.asarray(second - mean[:, :, None] * mean[:, None, :])
+
+
+def impute(params: Mixture, X: Array) -> Array:
+    """Fill NaN by the expectation of the missing entries given the observed ones; the rest stays as it is."""
+    out = X.copy()
+    post = row_posterior(params, X)
+    broken, size = missing_rows(X), max(16, BLOCK // X.shape[1])
+    for rows in (broken[i : i + size] for i in range(0, len(broken), size)):
+        expected = post.resp[rows] @ params.means
+        weighted = post.resp[rows, :, None] * post.z[rows]
+        expected += np.einsum("nsk,spk->np", weighted, params.W, optimize=True)
+        out[rows] = np.where(np.isnan(X[rows]), expected, X[rows])
+    return out
+
+
+def sample(params: Mixture, n: int, generator: np.random.Generator) -> tuple[Array, IntArray]:
+    """Draw n rows (n, p) and the components (n,) they come from."""
+    s, p, k = params.W.shape
+    labels = generator.choice(s, size=n, p=params.mix_weights / params.mix_weights.sum())
+    Z, noise = generator.standard_normal((n, k)), generator.standard_normal((n, p))
+    X = params.means[labels] + np.sqrt(params.noise_vars[labels])[:, None] * noise
+    for c in range(s):
+        rows = labels == c
+        X[rows] += Z[rows] @ params.W[c].T
+    return X, labels
+
+
+def n_free(sizes: tuple[int, ...], p: int, shared: bool) -> int:
+    """Free parameters: weights, means, loadings up to rotation, noise variances."""
+    loadings = sum(p * k - k * (k - 1) // 2 for k in sizes)
+    return len(sizes) - 1 + len(sizes) * p + loadings + (1 if shared else len(sizes))
