@@ -1,0 +1,499 @@
+"""Mixtures of probabilistic PCA as a scikit-learn estimator."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._types import Status
+from ..models import mixture_ppca as model
+from ._gaussian import check_table
+from ._validation import check_choice, check_integer, check_real, check_weights
+
+SOLVERS = ("auto", "moments", "latent", "masked")
+
+
+class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Mixture of probabilistic PCA: several local subspaces, each with its own mean, loadings and noise.
+
+    Each sample comes from component c with probability weight_c. It then has a latent vector z ~ N(0, I), and
+    x = W_c z + m_c + e with e ~ N(0, noise_var_c I). EM finds a local maximum of the likelihood; missing entries (NaN)
+    of a dense X are integrated out exactly, in fitting and in new rows.
+
+    Parameters
+    ----------
+    n_mixtures : int, default=2
+        Number of components of the mixture. `bic` on the same rows compares choices.
+    n_components : int, sequence of int or None, default=None
+        Latent dimensions of every component, or one number for each: the first is for the largest cluster of the
+        start. At least 1, less than the rank of X. None takes 2, or 1 where the shape of X allows no more.
+    noise : {"per_component", "shared"}, default="per_component"
+        One noise variance for each component, or one for all. The shared one is harder to drive to its floor.
+    n_init : int, default=1
+        Starts; the best likelihood wins, among those in which no component collapsed where there are any.
+    init : {"kmeans", "random"}, default="kmeans"
+        Starting centres. "kmeans" splits the rows along principal directions and refines by k-means: the first start
+        needs no seed, further ones are k-means++. "random" takes random rows.
+    solver : {"auto", "moments", "latent", "masked"}, default="auto"
+        M-step of EM. "moments": closed form from the covariance of every component. "latent": one EM step over the
+        latent vectors, cheap and never dense. "masked": the same row by row for missing entries. "auto" takes "masked"
+        when entries are missing, "moments" when a side of a dense table is at most 32 or `n_mixtures=1`, else "latent".
+    tol : float, default=1e-6
+        EM stops when a step is shorter than this, in the metric whose square is about twice the gain in nats per row.
+    max_iter : int, default=1000
+        Most EM iterations of a start; every one reads the data once.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the starts that are random.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_mixtures,)
+        Probability of each component, falling.
+    means_ : ndarray of shape (n_mixtures, n_features)
+        Mean of each component.
+    components_ : ndarray of shape (n_mixtures, K, n_features)
+        Loadings W_c transposed, in units of X per unit latent variable, by falling explained variance; orthogonal
+        rows, the largest entry of each positive. K is the largest number of latent dimensions; a component with fewer
+        has rows of zeros at the end.
+    noise_variances_ : ndarray of shape (n_mixtures,)
+        Noise variance of each component, in squared units of X.
+    mean_responsibilities_ : ndarray of shape (n_mixtures,)
+        Average of `predict_proba` over the training rows: `weights_`, once EM has converged.
+    n_components_ : ndarray of shape (n_mixtures,)
+        Latent dimensions of each component.
+    log_likelihood_ : float
+        Of the training rows, in nats.
+    objective_path_ : ndarray
+        Log-likelihood at the start and after each EM step of the best start, in nats; it never falls.
+    objective_residual_ : float
+        Length of the last step, see `tol`.
+    noise_floors_ : tuple of int
+        Components whose noise rests on its floor, 1e-6 of the variance of X.
+    collapsed_ : tuple of int
+        Components left with no more rows than their latent dimensions plus one.
+    optima_ : ndarray of shape (n_init,)
+        Log-likelihood that each start reached.
+    solver_ : str
+        The solver that ran.
+    converged_ : bool
+        Whether the last step was shorter than `tol`.
+    n_iter_ : int
+        EM iterations of the best start.
+    n_passes_ : float
+        Full reads of the data, all starts together.
+    n_samples_ : int
+        Rows used.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, when X had them.
+
+    Raises
+    ------
+    ValueError
+        When n_components reaches the rank of X, a column has no observed entry, or a sparse X holds NaN.
+
+    See Also
+    --------
+    PPCA : The same with one component.
+
+    Notes
+    -----
+    A component left with too few rows for its subspace has a likelihood without bound, so the noise variances have a
+    floor, and a warning names such components: fewer `n_mixtures` or `n_components`, `noise="shared"` or more starts
+    help.
+
+    References
+    ----------
+    Tipping and Bishop, Mixtures of probabilistic principal component analysers, Neural Computation 11 (1999).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gnomon import MixturePPCA
+    >>> X = load_iris().data
+    >>> X[::7, 1] = float("nan")
+    >>> model = MixturePPCA(n_mixtures=3, n_components=1).fit(X)
+    >>> model.predict_proba(X).shape
+    (150, 3)
+    >>> bool((model.impute(X)[::7, 1] > 2).all())
+    True
+    """
+
+    def __init__(
+        self,
+        n_mixtures=2,
+        n_components=None,
+        *,
+        noise="per_component",
+        n_init=1,
+        init="kmeans",
+        solver="auto",
+        tol=1e-6,
+        max_iter=1000,
+        random_state=0,
+    ):
+        self.n_mixtures = n_mixtures
+        self.n_components = n_components
+        self.noise = noise
+        self.n_init = n_init
+        self.init = init
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.classifier_tags = ClassifierTags(multi_class=False)  # says how wide predict_proba is by default
+        return tags
+
+    @property
+    def _n_features_out(self):
+        return int(np.sum(self.n_components_))
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit by maximum likelihood.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, NaN where an entry of a dense X is missing; float32 stays float32.
+        y : Ignored
+            Present for the scikit-learn convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many rows each row counts for; rows of weight zero are left out.
+
+        Returns
+        -------
+        self : MixturePPCA
+            Fitted.
+        """
+        self._check_parameters()
+        X = check_table(self, X, reset=True, min_samples=2)
+        weights = check_weights(sample_weight, X.shape[0])
+        if weights is not None and not weights.all():
+            kept = np.flatnonzero(weights)
+            X, weights = X[kept], weights[kept]
+        options = model.Options(
+            self._sizes(*X.shape), self.noise == "shared", self.solver, self.n_init, self.init, self.tol, self.max_iter
+        )
+        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        result = model.fit(X, weights, options, generator)
+        self.n_samples_ = X.shape[0]
+        self._store(result, X.dtype)
+        return self
+
+    def _check_parameters(self):
+        check_integer("n_mixtures", self.n_mixtures, 1)
+        if np.ndim(self.n_components) > 0:
+            for i, k in enumerate(self.n_components):
+                check_integer(f"n_components[{i}]", k, 1)
+            if len(self.n_components) != self.n_mixtures:
+                raise ValueError(
+                    f"n_components={self.n_components!r} holds {len(self.n_components)} numbers; one number, or "
+                    f"n_mixtures={self.n_mixtures} of them, is wanted."
+                )
+        elif self.n_components is not None:
+            check_integer("n_components", self.n_components, 1)
+        check_choice("noise", self.noise, ("per_component", "shared"))
+        check_integer("n_init", self.n_init, 1)
+        check_choice("init", self.init, ("kmeans", "random"))
+        check_choice("solver", self.solver, SOLVERS)
+        check_real("tol", self.tol, 0)
+        check_integer("max_iter", self.max_iter, 1)
+
+    def _sizes(self, n_samples, n_features):
+        """Latent dimensions of the components, once they fit the shape of X."""
+        if self.n_mixtures >= n_samples:
+            raise ValueError(f"n_mixtures={self.n_mixtures} must be less than the number of rows, {n_samples}.")
+        bound = min(n_samples - 1, n_features)
+        k = min(2, max(bound - 1, 1)) if self.n_components is None else self.n_components
+        sizes = tuple(int(k) for k in np.broadcast_to(k, self.n_mixtures))
+        if max(sizes) >= bound:
+            raise ValueError(
+                f"n_components={max(sizes)} must be less than the rank of X, which is at most {bound} "
+                f"(n_samples={n_samples}, n_features={n_features}), or no noise is left to estimate."
+            )
+        return sizes
+
+    def _store(self, result, dtype):
+        fitted, stats = result.value, result.stats
+        params = fitted.params
+        self.weights_ = params.mix_weights
+        self.means_ = params.means.astype(dtype)
+        self.components_ = np.ascontiguousarray(params.W.transpose(0, 2, 1), dtype=dtype)
+        self.noise_variances_ = params.noise_vars
+        self.mean_responsibilities_ = fitted.responsibilities
+        self.n_components_ = np.array(fitted.sizes)
+        self.log_likelihood_ = fitted.log_likelihood
+        self.objective_path_ = result.path
+        self.objective_residual_ = float(stats["residual"])
+        self.noise_floors_ = tuple(stats["floors"])
+        self.collapsed_ = tuple(stats["collapsed"])
+        self.optima_ = np.array(stats["optima"])
+        self.solver_ = stats["solver"]
+        self.n_iter_ = max(1, int(stats["n_iter"]))
+        self.n_passes_ = float(stats["n_passes"])
+        self.converged_ = result.status is Status.CONVERGED
+        if self.collapsed_ or self.noise_floors_:
+            warnings.warn(
+                f"MixturePPCA: components {sorted({*self.collapsed_, *self.noise_floors_})} collapsed onto few rows or "
+                "onto rows without noise, and their noise variance may rest on its floor; ask for fewer n_mixtures or "
+                "n_components, for noise='shared', or for a larger n_init.",
+                UserWarning,
+                stacklevel=3,
+            )
+        if not self.converged_:
+            warnings.warn(
+                f"MixturePPCA {result.status.value} (last step {stats['residual']:.1e}, tol={self.tol}).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _params(self):
+        W = np.asarray(self.components_, dtype=np.float64).transpose(0, 2, 1)
+        return model.Mixture(self.weights_, np.asarray(self.means_, dtype=np.float64), W, self.noise_variances_)
+
+    def _check_rows(self, X):
+        check_is_fitted(self, "components_")
+        return check_table(self, X, reset=False, min_samples=1)
+
+    def _check_component(self, component):
+        if component is None:
+            return
+        check_integer("component", component, 0)
+        if component >= len(self.weights_):
+            raise ValueError(f"component={component} must be less than n_mixtures={len(self.weights_)}, or None.")
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """Fit, then name the most probable component of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows as in `fit`.
+        y : Ignored
+            Present for the scikit-learn convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many rows each row counts for.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Indices of components.
+        """
+        return self.fit(X, sample_weight=sample_weight).predict(X)
+
+    def predict(self, X):
+        """Name the most probable component of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, NaN where an entry of a dense X is missing.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Indices of components.
+        """
+        X = self._check_rows(X)
+        return model.row_posterior(self._params(), X).resp.argmax(axis=1)
+
+    def predict_proba(self, X):
+        """Responsibilities: the probability of each component given the observed entries of a row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, NaN where an entry of a dense X is missing.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_mixtures)
+            Rows sum to one.
+        """
+        X = self._check_rows(X)
+        return model.row_posterior(self._params(), X).resp.astype(X.dtype)
+
+    def transform(self, X, return_cov=False):
+        """Project rows: local coordinates, weighted by how probable their component is.
+
+        Local coordinates of different components are not comparable, so each component has its own columns: the
+        posterior mean of its latent vector where the row comes from it, zero where it does not. For a row that clearly
+        belongs to component c they are its local coordinates in the columns of c and zeros elsewhere, and they change
+        smoothly between components, which a choice of the best one would not. `posterior` has the coordinates in a
+        given component.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, NaN where an entry of a dense X is missing.
+        return_cov : bool, default=False
+            Return the posterior covariances as well.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, sum of n_components_)
+            Projections.
+        cov : ndarray of shape (n_samples, D, D)
+            Their covariances, D the number of columns of Z; only with `return_cov=True`.
+        """
+        mean, cov = self._moments(X, None, return_cov)
+        return (mean, cov) if return_cov else mean
+
+    def posterior(self, X, y=None, component=None):
+        """Posterior mean and covariance of what `transform` returns, or of local coordinates in one component.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, NaN where an entry of a dense X is missing.
+        y : Ignored
+            Present because supervised models have it.
+        component : int or None, default=None
+            Take this component as given.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples, D)
+            As in `transform`; for a given component its D = n_components_[component] local coordinates.
+        cov : ndarray of shape (n_samples, D, D) or (D, D)
+            One covariance per row; a single one for a given component and rows without missing entries.
+        """
+        return self._moments(X, component, True)
+
+    def _moments(self, X, component, with_cov):
+        X = self._check_rows(X)
+        self._check_component(component)
+        post = model.row_posterior(self._params(), X, with_cov=with_cov)
+        if component is None:
+            mean, cov = model.gated_moments(post, tuple(self.n_components_), with_cov=with_cov)
+        else:
+            k = self.n_components_[component]
+            mean, cov = post.z[:, component, :k], post.covs[..., component, :k, :k]
+        return mean.astype(X.dtype), cov.astype(X.dtype) if with_cov else None
+
+    def impute(self, X):
+        """Fill missing entries by their expectation given the observed entries of the row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Dense rows, NaN where an entry is missing.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            A copy; observed entries are unchanged.
+        """
+        X = self._check_rows(X)
+        if hasattr(X, "tocsr"):
+            raise TypeError("X is sparse, and a sparse X has no missing entries to impute; pass a dense one.")
+        return model.impute(self._params(), X)
+
+    def score_samples(self, X, y=None):
+        """Log-density of the observed entries of each row, in nats.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, NaN where an entry of a dense X is missing.
+        y : Ignored
+            Present because supervised models have it.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            In nats.
+        """
+        X = self._check_rows(X)
+        return model.row_posterior(self._params(), X).log_density
+
+    def score(self, X, y=None):
+        """Average of `score_samples` over rows, in nats.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : Ignored
+            Present for the scikit-learn convention.
+
+        Returns
+        -------
+        score : float
+            Average log-density.
+        """
+        return float(self.score_samples(X).mean())
+
+    def _free(self):
+        return model.n_free(tuple(self.n_components_), self.n_features_in_, self.noise == "shared")
+
+    def bic(self, X, y=None):
+        """Bayesian information criterion of the rows: -2 log-likelihood + (free parameters) log(n); lower is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : Ignored
+            Present because supervised models have it.
+
+        Returns
+        -------
+        bic : float
+            In nats times two.
+        """
+        log_density = self.score_samples(X)
+        return float(-2.0 * log_density.sum() + self._free() * np.log(len(log_density)))
+
+    def aic(self, X, y=None):
+        """Akaike information criterion of the rows: -2 log-likelihood + 2 (free parameters); lower is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : Ignored
+            Present because supervised models have it.
+
+        Returns
+        -------
+        aic : float
+            In nats times two.
+        """
+        return float(-2.0 * self.score_samples(X).sum() + 2.0 * self._free())
+
+    def sample(self, n_samples=1, return_y=False, random_state=None):
+        """Draw rows from the fitted model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows.
+        return_y : bool, default=False
+            Return the components the rows come from as well.
+        random_state : int, RandomState instance or None, default=None
+            Seed; None uses the `random_state` of the estimator.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows, in the units of X.
+        y : ndarray of shape (n_samples,)
+            Indices of components; only with `return_y=True`.
+        """
+        check_is_fitted(self, "components_")
+        check_integer("n_samples", n_samples, 1)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        X, labels = model.sample(self._params(), n_samples, np.random.default_rng(rng.randint(2**31)))
+        X = X.astype(self.components_.dtype)
+        return (X, labels) if return_y else X
