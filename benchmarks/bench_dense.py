@@ -58,7 +58,11 @@ def wide():
         tasks["ikpls"] = lambda error=error: (_ for _ in ()).throw(error)
     seconds = paired(tasks)
     return [
-        ("dense 300 x 12,000: SPPCA / ikpls algorithm 1, 20 components, all rows", ratio(seconds, "SPPCA", "ikpls"), 1.0),
+        (
+            "dense 300 x 12,000: SPPCA / ikpls algorithm 1, 20 components, all rows",
+            ratio(seconds, "SPPCA", "ikpls"),
+            1.0,
+        ),
         ("dense 300 x 12,000: SPPCA / PLSRegression(20)", ratio(seconds, "SPPCA", "PLSRegression"), None),
     ]
 

@@ -29,7 +29,11 @@ def main():
     ours = np.sqrt(((model.impute(gaps) - X)[lost] ** 2).mean())
     theirs = np.sqrt(((one_round() - X)[lost] ** 2).mean())
     rows = [
-        ("20,000 x 200, 20 % missing: PPCA / one IterativeImputer round", ratio(seconds, "PPCA", "IterativeImputer"), 0.5),
+        (
+            "20,000 x 200, 20 % missing: PPCA / one IterativeImputer round",
+            ratio(seconds, "PPCA", "IterativeImputer"),
+            0.5,
+        ),
         ("relative residual at the end", model.objective_residual_, 1e-6),
         ("passes over the data", model.n_passes_, None),
         ("root mean squared error of the imputation / IterativeImputer's", ours / theirs, None),
