@@ -149,7 +149,7 @@ def test_product_that_also_takes_tables_is_one_of_rows(name):
 def test_sparse_rows_are_dense_rows(rng):
     X = np.where(rng.random((50, 30)) < 0.2, rng.random((50, 30)), 0.0)
     y = np.arange(50) % 2
-    for kernel in ("linear", "rbf", "cosine", lambda A, B: rbf_kernel(A, B)):
+    for kernel in ("linear", "rbf", "cosine", lambda A, B: rbf_kernel(A, B), lambda A, B: A @ B.T):
         dense = KernelSPPCA(2, kernel=kernel).fit(X, y).transform(X)
         assert_allclose(
             KernelSPPCA(2, kernel=kernel).fit(sp.csr_array(X), y).transform(sp.csr_array(X)), dense, atol=1e-7
@@ -378,6 +378,16 @@ def test_wrong_parameters(params, error, message):
     X, y = wine()
     with pytest.raises(error, match=message):
         KernelSPPCA(**{"n_components": 2, **params}).fit(X, y)
+
+
+def test_function_that_takes_no_sparse_rows():
+    def dense_only(A, B):
+        raise TypeError("dense rows are wanted")
+
+    X, y = wine()
+    with pytest.raises(ValueError, match="kernel returned an error for tables of 2 and 16 rows") as caught:
+        KernelSPPCA(2, kernel=dense_only).fit(sp.csr_array(X), y)
+    assert str(caught.value.__cause__) == "dense rows are wanted"
 
 
 def test_function_that_breaks_its_word_on_new_rows():

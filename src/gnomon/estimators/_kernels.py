@@ -58,14 +58,13 @@ def kernel_values(A, B, kernel, *, params, by_rows):
     """
     A, B = A.astype(np.float64), B.astype(np.float64)
     if callable(kernel) and not by_rows:
-        values = np.asarray(kernel(A, B, **params), dtype=np.float64)
+        values = kernel(A, B, **params)
+        values = np.asarray(values.toarray() if hasattr(values, "tocsr") else values, dtype=np.float64)
         if values.shape != (A.shape[0], B.shape[0]):
             raise ValueError(f"kernel returned shape {values.shape}; {(A.shape[0], B.shape[0])} is wanted.")
     else:
         with np.errstate(over="ignore", invalid="ignore"):
             values = pairwise_kernels(A, B, metric=kernel, filter_params=True, **params)
-        if hasattr(values, "tocsr"):
-            values = values.toarray()
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         i, j = bad[0]
