@@ -61,6 +61,7 @@ class DenseRows(RowSource):
             if measure:
                 energy += self._block_energy(block / self.scale, index)
             T = block @ V if V is not None else np.empty((len(index), 0))
+            T /= self.scale
             U, stats = step(T, index)
             total = add_stats(total, stats)
             product = block.T @ self._apply_weights(U, index)

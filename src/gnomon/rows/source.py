@@ -53,7 +53,7 @@ class RowSource(ABC):
 
     @abstractmethod
     def _sweep(self, V: Array | None, step: Step, rows: IntArray | None) -> tuple[Array, Any]:
-        """Do the work of `sweep` in units of X, centred by `mean`."""
+        """Do the work of `sweep`, with T in standard units and the product (a fresh array) still in units of X."""
 
     @abstractmethod
     def _raw_energy(self) -> float:
@@ -120,8 +120,9 @@ class RowSource(ABC):
         """
         m = self.shape[0] if rows is None else len(rows)
         self.n_passes += m / self.shape[0]
-        out, stats = self._sweep(None if V is None else V / self.scale, step, rows)
-        return out / self.scale, stats
+        out, stats = self._sweep(V, step, rows)
+        out /= self.scale
+        return out, stats
 
     def gram_product(self, V: Array) -> Array:
         """X' diag(weights) X V (p, r): the sweep whose step is the identity."""

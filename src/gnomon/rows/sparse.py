@@ -10,6 +10,8 @@ import scipy.sparse as sp
 from .._types import Array, IntArray
 from .source import RowSource, Step
 
+CHUNK = 1 << 18  # stored entries handled at once where each needs its row and column
+
 
 class SparseRows(RowSource):
     """A (n, p) scipy sparse matrix or array in csr or csc form; other forms are converted to csr.
@@ -36,24 +38,35 @@ class SparseRows(RowSource):
     def _sweep(self, V: Array | None, step: Step, rows: IntArray | None) -> tuple[Array, Any]:
         X = self.X if rows is None else self.X[rows]
         index = np.arange(self.shape[0]) if rows is None else rows
-        T = np.empty((len(index), 0)) if V is None else X @ V - self.mean @ V
+        T = np.empty((len(index), 0)) if V is None else np.asarray(X @ V)
+        if V is not None:
+            T -= self.mean @ V
+            T /= self.scale
         U, stats = step(T, index)
         U = self._apply_weights(U, index)
-        return np.asarray(X.T @ U - np.outer(self.mean, U.sum(axis=0))), stats
+        out = np.asarray(X.T @ U)
+        for column, total in zip(out.T, U.sum(axis=0), strict=True):  # in place: out is as large as a block of the basis
+            column -= self.mean * total
+        return out, stats
 
     def _raw_energy(self) -> float:
         # sum over stored entries of (x - m)^2, plus m^2 for the entries that are zero: no cancellation of large sums
-        csc = self.X if self.X.format == "csc" else None
+        by_rows = self.X.format == "csr"
         mean = self.mean / self.scale
         w = np.ones(self.shape[0]) if self.weights is None else self.weights
-        if csc is not None:
-            row, column = csc.indices, np.repeat(np.arange(self.shape[1]), np.diff(csc.indptr))
-        else:
-            row, column = np.repeat(np.arange(self.shape[0]), np.diff(self.X.indptr)), self.X.indices
-        stored = w[row]
-        seen = np.bincount(column, weights=stored, minlength=self.shape[1])
-        deviations = self.X.data.astype(np.float64) / self.scale - mean[column]
-        return float(stored @ deviations**2 + np.maximum(self.count - seen, 0.0) @ mean**2)
+        seen, total, indptr = np.zeros(self.shape[1]), 0.0, self.X.indptr
+        n_major = len(indptr) - 1
+        cuts = np.searchsorted(indptr, np.arange(0, indptr[-1], CHUNK), side="left")
+        edges = np.unique(np.concatenate([[0], cuts, [n_major]]))
+        for start, stop in zip(edges[:-1], edges[1:], strict=True):
+            entries = slice(indptr[start], indptr[stop])
+            major = np.repeat(np.arange(start, stop), np.diff(indptr[start : stop + 1]))
+            minor = self.X.indices[entries]
+            row, column = (major, minor) if by_rows else (minor, major)
+            stored = w[row]
+            seen += np.bincount(column, weights=stored, minlength=self.shape[1])
+            total += float(stored @ (self.X.data[entries].astype(np.float64) / self.scale - mean[column]) ** 2)
+        return total + float(np.maximum(self.count - seen, 0.0) @ mean**2)
 
     def _raw_second_moment(self, rows: IntArray | None) -> Array:
         index = np.arange(self.shape[0]) if rows is None else rows

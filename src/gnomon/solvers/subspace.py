@@ -34,9 +34,10 @@ def start_block(basis: Basis, k: int, generator: np.random.Generator) -> None:
     if width + targets.shape[1] >= min(p, basis.n_rows_spanned) and p <= basis.capacity:
         basis.expand(np.eye(p))
         return
-    block = basis.power_step(generator.standard_normal((p, width)))
-    first = orthonormal_columns(block, drop=1e-7)
-    basis.expand(np.hstack([first, orthonormal_columns(targets, first, drop=1e-7)]))
+    block = orthonormal_columns(basis.power_step(generator.standard_normal((p, width))))
+    block = np.hstack([block, orthonormal_columns(targets, block)])
+    del targets  # a block of columns is the unit of memory here
+    basis.expand(block)
 
 
 def _residual(basis: Basis, params: Params, sums: LatentSums, prior_precision: float) -> tuple[Array, float]:
