@@ -24,7 +24,7 @@ def top_eigh(S: Array, k: int) -> tuple[Array, Array]:
     """Return the k largest eigenvalues, falling, and their eigenvectors (columns) of a symmetric matrix."""
     size = len(S)
     k = min(k, size)
-    values, vectors = eigh(S, subset_by_index=[size - k, size - 1]) if k < size else eigh(S)
+    values, vectors = eigh(S, subset_by_index=[size - k, size - 1]) if k < size else np.linalg.eigh(S)
     return values[::-1], vectors[:, ::-1]
 
 
@@ -36,17 +36,18 @@ def top_eigenvalues(S: Array, k: int) -> Array:
     return np.asarray(eigh(S, eigvals_only=True, subset_by_index=[size - k, size - 1])[::-1])
 
 
-def orthonormal_columns(D: Array, B: Array | None = None, *, drop: float = 1e-7) -> Array:
+def orthonormal_columns(D: Array, B: Array | None = None, *, drop: float = 1e-7, outside: bool = False) -> Array:
     """Orthonormal basis of the columns of D, orthogonal to the orthonormal columns of B.
 
     Directions whose size is below `drop` (at least 1e-7) times the largest are left out, so that rounding noise is
     never scaled up to unit length. Works on k x k inner products, twice: the first round may lose half the digits of
-    small directions, the second starts from nearly orthonormal ones and loses none.
+    small directions, the second starts from nearly orthonormal ones and loses none. `outside` says that D has been
+    projected off B before.
     """
     largest = float(np.abs(D).max(initial=0.0))
     if largest == 0.0:
         return D[:, :0]
-    Q = _outside(D / largest, B)
+    Q = D / largest if outside else _outside(D / largest, B)
     for threshold in (max(drop, 1e-7), 0.5, 0.5):  # a unit column that halves when projected again was inside B
         values, V = top_eigh(symmetrise(Q.T @ Q), Q.shape[1])
         reference = values[0] if threshold < 0.5 else 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 
 from .._types import Array, IntArray
 from .source import RowSource, Step
+from .threads import sparse_product
 
 CHUNK = 1 << 18  # stored entries handled at once where each needs its row and column
 
@@ -38,14 +40,16 @@ class SparseRows(RowSource):
     def _sweep(self, V: Array | None, step: Step, rows: IntArray | None) -> tuple[Array, Any]:
         X = self.X if rows is None else self.X[rows]
         index = np.arange(self.shape[0]) if rows is None else rows
-        T = np.empty((len(index), 0)) if V is None else np.asarray(X @ V)
+        T = np.empty((len(index), 0)) if V is None else sparse_product(X, V)
         if V is not None:
             T -= self.mean @ V
             T /= self.scale
         U, stats = step(T, index)
         U = self._apply_weights(U, index)
-        out = np.asarray(X.T @ U)
-        for column, total in zip(out.T, U.sum(axis=0), strict=True):  # in place: out is as large as a block of the basis
+        out = sparse_product(X.T, U)
+        for column, total in zip(
+            out.T, U.sum(axis=0), strict=True
+        ):  # in place: out is as large as a block of the basis
             column -= self.mean * total
         return out, stats
 
@@ -58,7 +62,7 @@ class SparseRows(RowSource):
         n_major = len(indptr) - 1
         cuts = np.searchsorted(indptr, np.arange(0, indptr[-1], CHUNK), side="left")
         edges = np.unique(np.concatenate([[0], cuts, [n_major]]))
-        for start, stop in zip(edges[:-1], edges[1:], strict=True):
+        for start, stop in pairwise(edges):
             entries = slice(indptr[start], indptr[stop])
             major = np.repeat(np.arange(start, stop), np.diff(indptr[start : stop + 1]))
             minor = self.X.indices[entries]

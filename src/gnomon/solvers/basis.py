@@ -154,11 +154,11 @@ class SweptBasis:
         o = self.outputs
         is_bulk = np.zeros((len(o.Y), 1))
         is_bulk[o.bulk] = 1.0
-        q = o.Y.shape[1]
+        b, q = len(o.bulk_outputs), o.Y.shape[1]
         # three blocks in one read: Y of the bulk, Y of the other rows, and the sum of the other rows
-        product = self.source.first_pass(np.hstack([o.Y * is_bulk, o.Y * (1 - is_bulk), 1 - is_bulk]))
-        self._products = product
-        self._split = (slice(0, q), slice(q, 2 * q), 2 * q)
+        blocks = [o.Y[:, o.bulk_outputs] * is_bulk, o.Y * (1 - is_bulk), 1 - is_bulk]
+        self._products = self.source.first_pass(np.hstack(blocks))
+        self._split = (slice(0, b), slice(b, b + q), b + q)
         self._standard = False
 
     def _standardise(self) -> None:
@@ -168,7 +168,9 @@ class SweptBasis:
 
     def targets_product(self) -> Array:
         bulk, others, _ = self._split
-        return np.asarray(self._products[:, bulk] + self._products[:, others])
+        out = self._products[:, others].copy()
+        out[:, self.outputs.bulk_outputs] += self._products[:, bulk]
+        return out
 
     def power_step(self, V: Array) -> Array:
         product = self.source.gram_product(V)
@@ -212,7 +214,7 @@ class SweptBasis:
         q_bulk = o.bulk_outputs
         Y_bulk, w_bulk = o.Y[np.ix_(o.bulk, q_bulk)], o.weights[o.bulk]
         t = -(B.T @ self._products[:, ones])  # centred rows sum to zero, so the bulk is minus the others
-        ty = B.T @ self._products[:, bulk][:, q_bulk]
+        ty = B.T @ self._products[:, bulk]
         yy = (Y_bulk * w_bulk[:, None]).T @ Y_bulk
         patterns = [pattern_from_sums(q_bulk, float(w_bulk.sum()), t, w_bulk @ Y_bulk, tt, ty, yy)]
         start = 0
@@ -230,7 +232,7 @@ class SweptBasis:
         post = latent_map(params, o.bulk_outputs)
         offset = post.gain @ np.concatenate([params.m_x, params.m_y[o.bulk_outputs]])
         cross = self._G[:, :r] @ post.gain[:, :r].T + np.outer(self._products[:, ones], offset)
-        cross += self._products[:, bulk][:, o.bulk_outputs] @ post.gain[:, r:].T
+        cross += self._products[:, bulk] @ post.gain[:, r:].T
         if len(self._others) == 0:
             return np.asarray(cross)
         difference = self._others_latent(params) - self._T[:, :r] @ post.gain[:, :r].T

@@ -157,7 +157,8 @@ def fit_by_rows(
     starts = [rows.start(k, schedule.init, schedule.noise_init, generator)]
     if schedule.init == "pca":
         starts += [rows.start(k, "random", schedule.noise_init, generator) for _ in range(schedule.n_init)]
-    starts = [obey(start, limits) for start in starts]
+    given = schedule.noise_init is not None
+    starts = [obey(start, limits, keep_noise=given) for start in starts]
     if len(starts) == 1:
         result = _climb(rows, starts[0], schedule, limits)
         return Result(result.value[0], result.status, result.path, result.stats)

@@ -41,12 +41,14 @@ def start_block(basis: Basis, k: int, generator: np.random.Generator) -> None:
 
 
 def _residual(basis: Basis, params: Params, sums: LatentSums, prior_precision: float) -> tuple[Array, float]:
+    """Residual of the likelihood equations outside the basis (p, k), and the relative size of all of it."""
     centred = basis.latent_cross(params)
     centred -= np.outer(basis.vectors @ params.m_x, sums.z)  # about the fitted mean, as in the likelihood equations
     size = float(np.linalg.norm(centred))
-    pulled = sums.zz + prior_precision * params.x_noise_var * np.eye(len(sums.z))
-    D = centred - basis.vectors @ (params.W_x @ pulled)
-    return D, float(np.linalg.norm(D)) / size if size > 0 else 0.0
+    centred -= basis.vectors @ sums.xz  # what is left lies outside the basis, up to rounding
+    inside = sums.xz - params.W_x @ sums.zz - prior_precision * params.x_noise_var * params.W_x
+    residual = float(np.hypot(np.linalg.norm(centred), np.linalg.norm(inside)))
+    return centred, residual / size if size > 0 else 0.0
 
 
 def _restart(basis: Basis, params: Params, room: int) -> Params:
@@ -106,8 +108,8 @@ def maximise_in_basis(
         if expansions >= max_expansions:
             break
         if basis.size + k > basis.capacity and basis.capacity < len(basis.vectors):
-            params = _restart(basis, params, room=max(basis.capacity // 2, 2 * k))
-        Q = orthonormal_columns(D, basis.vectors, drop=1e-3 * tol / residual)
+            params = _restart(basis, params, room=2 * k)
+        Q = orthonormal_columns(D, basis.vectors, drop=max(5e-3, 1e-3 * tol / residual), outside=True)
         Q = Q[:, : basis.capacity - basis.size]
         if Q.shape[1] == 0:  # the basis holds all there is: what is left is the inner accuracy
             if sharpened:
