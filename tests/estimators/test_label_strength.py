@@ -174,3 +174,24 @@ def test_per_output_noise_needs_independent_outputs():
     X, y = load("iris")
     with pytest.raises(ValueError, match="linearly independent"):
         SPPCA(2, output_noise="per_output").fit(X, np.eye(3)[y])
+
+
+@pytest.mark.parametrize("shape", [(40, 12), (25, 60)])
+def test_the_dual_form_reaches_the_maximum_of_fixed_means(shape):
+    model = gaussian.random_model(np.random.default_rng(8), shape[1], 2, 3)
+    X, Y = gaussian.draw(np.random.default_rng(0), model, shape[0])
+    Y[15:] = np.nan
+    dual = SPPCA(2, solver="dual", tol=1e-10, max_iter=20_000).fit(X, Y)
+    primal = SPPCA(2, means="fixed").fit(X, Y)
+    assert dual.solver_ == "dual"
+    assert_same_fit(dual, primal, tol=1e-5)
+
+
+def test_the_dual_form_is_the_papers_alone():
+    X, Y = rows()
+    for extra in ({"label_weight": 2.0}, {"n_private": 1}, {"prior_precision": 1.0}, {"output_noise": 0.1}):
+        with pytest.raises(ValueError, match="algorithm 3 of the paper"):
+            SPPCA(2, solver="dual", **extra).fit(X, Y)
+    X[0, 0] = np.nan
+    with pytest.raises(ValueError, match="needs complete rows"):
+        SPPCA(2, solver="dual").fit(X, Y)

@@ -8,6 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from ..models import sppca as model
 from ..rows import MaskedRows, row_source
+from ._dual import fit_dual
 from ._targets import read_targets
 from ._validation import check_choice, check_integer, check_real, check_weights, resolve_n_components
 
@@ -73,6 +74,8 @@ def _fit(estimator, X, Y, weights, options):
     seed = check_random_state(estimator.random_state).randint(2**31)
 
     def fit_one(k):
+        if options.solver == "dual":
+            return fit_dual(X, Y, weights, options._replace(n_components=k), np.random.default_rng(seed))
         source = _source(X, weights)
         return model.fit(source, Y, options._replace(n_components=k), np.random.default_rng(seed))
 

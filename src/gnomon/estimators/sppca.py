@@ -6,7 +6,7 @@ from ._gaussian import check_common, fit_gaussian
 from ._predictor import TargetPredictor
 from ._validation import check_choice, check_integer, check_real
 
-SOLVERS = ("auto", "ratio", "subspace", "moments", "em", "paper")
+SOLVERS = ("auto", "ratio", "subspace", "moments", "em", "dual", "paper")
 
 
 class SPPCA(TargetPredictor, LatentTransformer):
@@ -25,10 +25,11 @@ class SPPCA(TargetPredictor, LatentTransformer):
     n_components : int, "auto" or None, default=None
         Size k of the latent space; at least 1, less than the rank of X. None takes 2, or 1 where the shape of X allows
         no more. "auto" takes the smallest BIC of the training rows, from k = 1 upwards until it has risen three times.
-    solver : {"auto", "ratio", "subspace", "moments", "em", "paper"}, default="auto"
+    solver : {"auto", "ratio", "subspace", "moments", "em", "dual", "paper"}, default="auto"
         "ratio" (all rows labelled) searches the ratio of the two noise variances for the global maximum. "moments"
         takes all second moments at once, on the shorter side of the table. "subspace" grows a small basis and reads
         the data about ten times. "em" reads the data once an iteration; it is the one that takes missing entries in X.
+        "dual" is the paper's algorithm 3, EM on the inner products of rows, with sample means and no acceleration.
         "paper" is EM as the paper ran it: random start, noise variances 1e-5, no acceleration, sample means; with its
         1000 iterations it stops far from the maximum. "auto" takes "em" when entries of X are missing, "ratio" when
         nothing is, "moments" when n_samples or n_features is at most 1500, else "subspace"; `solver_` has the choice.

@@ -40,11 +40,19 @@ def _columns(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
     return Compressed(MomentBasis(groups, None, p, o.Y.shape[1], n, source.energy, capacity), lambda C: C)
 
 
-def _rows(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
-    n, p = source.shape
+class RowCoordinates(NamedTuple):
+    """Rows in an orthonormal basis of the space they span, and the map back to the features."""
+
+    T: Array  # (n, r), standard units, energy falling to the left
+    expand: Callable[[Array], Array]  # (r, m) -> (p, m)
+
+
+def row_coordinates(source: RowSource) -> RowCoordinates:
+    """Coordinates of centred rows from their n x n inner products; two reads, and one for each use of `expand`."""
+    n = source.shape[0]
     source.first_pass(np.zeros((n, 0)))
     gram = source.gram()
-    w = outputs.weights
+    w = np.ones(n) if source.weights is None else source.weights
     source.set_energy(float(w @ np.diag(gram)))
     gram *= source.standardise() ** 2
     root = np.sqrt(w)
@@ -52,13 +60,17 @@ def _rows(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
     kept = values > 1e-13 * n * max(values[-1], 0.0)
     values, U = values[kept], U[:, kept]
     back = U / (root[:, None] * np.sqrt(values))  # rows whose weighted sum of x gives the orthonormal directions
-    T = U * np.sqrt(values) / root[:, None]
 
     def expand(C: Array) -> Array:
         coefficients = back @ C
         return source.sweep(None, lambda _, index: (coefficients[index], None))[0]
 
-    return Compressed(coordinate_basis(T, outputs, p, source.energy, capacity), expand)
+    return RowCoordinates(U * np.sqrt(values) / root[:, None], expand)
+
+
+def _rows(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
+    rows = row_coordinates(source)
+    return Compressed(coordinate_basis(rows.T, outputs, source.shape[1], source.energy, capacity), rows.expand)
 
 
 def coordinate_basis(T: Array, outputs: Outputs, n_features: float, energy: float, capacity: int) -> MomentBasis:

@@ -1,0 +1,33 @@
+"""The paper's algorithm 3 for the linear model: inner products of rows in, loadings of features out."""
+
+import numpy as np
+
+from ..models import sppca, sppca_dual
+from ..rows import row_source
+from ..solvers.compression import row_coordinates
+
+
+def fit_dual(X, Y, weights, options, generator):
+    """Fit by algorithm 3 and return a result in the form of the primal model.
+
+    Raises ValueError for what the paper's dual form does not have: weights, missing entries, a prior, output noise of
+    its own, private dimensions.
+    """
+    neutral = (0, "ml", 0.0)
+    if weights is not None or (options.n_private, options.output_noise, options.prior_precision) != neutral:
+        raise ValueError(
+            "solver='dual' is algorithm 3 of the paper: without sample_weight, label_weight, n_private, output_noise "
+            "and prior_precision. Use solver='auto', which is exact on the n x n side too."
+        )
+    if not hasattr(X, "tocsr") and np.isnan(X).any():
+        raise ValueError("solver='dual' needs complete rows; X has missing entries, so use solver='auto'.")
+    source = row_source(X)
+    rows = row_coordinates(source)
+    dual = sppca_dual.Options(
+        options.n_components, X.shape[1], "dual", options.tol, options.max_iter, 0, options.init, options.noise_init
+    )
+    result = sppca_dual.fit(rows.T * source.scale, Y, dual, generator, orient=rows.expand)
+    p = result.value.params
+    params = p._replace(W_x=rows.expand(p.W_x), m_x=source.mean)
+    stats = {**result.stats, "n_passes": source.n_passes}
+    return result._replace(value=sppca.Fitted(params, result.value.log_likelihood), stats=stats)
