@@ -14,7 +14,7 @@ from ..numerics import linear_gaussian as lg
 from ..numerics.masked import masked_posterior
 from ..numerics.moments import output_sets
 from ..rows.products import missing_rows, project, squared_lengths
-from ._gaussian import check_table
+from ._gaussian import check_table, check_values
 from ._validation import check_integer
 
 BATCH = 1 << 21  # numbers held at once for rows with missing entries
@@ -54,7 +54,9 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _check_rows(self, X):
         check_is_fitted(self, "components_")
-        return check_table(self, X, reset=False, min_samples=1)
+        X = check_table(self, X, reset=False, min_samples=1)
+        check_values(X)
+        return X
 
     def _condition(self, X, y=None, want=("mean",)):
         """Posterior statistics of validated rows: any of "mean", "cov" (by row or shared) and "log_density"."""
@@ -134,14 +136,16 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
             Their covariance, the same for every row unless entries are missing; only with `return_cov=True`.
         """
-        X = self._check_rows(X)
-        if len(missing_rows(X)):
-            post = self._condition(X, None, ("mean", "cov") if return_cov else ("mean",))
-            Z = post["mean"].astype(X.dtype)
-            return (Z, post["cov"].astype(X.dtype)) if return_cov else Z
+        check_is_fitted(self, "components_")
+        X = check_table(self, X, reset=False, min_samples=1)
         params = self._params()
         post = lg.latent_map(params, np.arange(0))
-        Z = project(X, params.m_x, post.gain.T)
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = project(X, params.m_x, post.gain.T)
+        if not np.isfinite(Z).all() and check_values(X):  # what is not finite in X shows in Z: no look at X before
+            some = self._condition(X, None, ("mean", "cov") if return_cov else ("mean",))
+            Z = some["mean"].astype(X.dtype)
+            return (Z, some["cov"].astype(X.dtype)) if return_cov else Z
         return (Z, post.cov.astype(X.dtype)) if return_cov else Z
 
     def impute(self, X, y=None):

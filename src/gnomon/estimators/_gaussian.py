@@ -3,7 +3,7 @@
 import warnings
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import validate_data
 
 from ..models import sppca as model
@@ -28,27 +28,39 @@ def check_common(estimator, solvers):
 
 
 def check_table(estimator, X, *, reset, min_samples):
-    """Validate rows: dense or csr, csc; float32 or float64; NaN where missing in dense rows only."""
-    X = validate_data(
+    """Validate the form of rows: dense or csr, csc; float32 or float64. `check_values` looks at the entries."""
+    return validate_data(
         estimator,
         X,
         reset=reset,
         accept_sparse=("csr", "csc"),
         dtype=(np.float64, np.float32),
         ensure_min_samples=min_samples,
-        ensure_all_finite="allow-nan",
+        ensure_all_finite=False,
     )
-    if hasattr(X, "tocsr") and np.isnan(X.data).any():
+
+
+def check_values(X):
+    """Return whether entries are missing; raise for infinity, and for NaN in a sparse X. One sum over the entries."""
+    values = X.data if hasattr(X, "tocsr") else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(np.sum(values, dtype=np.float64))
+    if finite:
+        return False
+    assert_all_finite(values, allow_nan=True, input_name="X")
+    missing = bool(np.isnan(values).any())
+    if missing and hasattr(X, "tocsr"):
         raise ValueError(
             "Input X contains NaN among its stored entries; missing entries need a dense X, since an entry that a "
             "sparse X does not store is a zero."
         )
-    return X
+    return missing
 
 
 def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
     """Validate the data, fit the two-view Gaussian model, set the common attributes; return the model's result."""
     X = check_table(estimator, X, reset=True, min_samples=2)
+    missing = check_values(X)
     targets = read_targets(y, X.shape[0], getattr(estimator, "unlabeled", "auto"))
     _check_outputs(options, targets)
     weights = check_weights(sample_weight, X.shape[0])
@@ -63,20 +75,20 @@ def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
         _set_classes(estimator, targets)
         if estimator.label_weight != 1.0:
             weights = np.where(labelled, estimator.label_weight, 1.0) * (1.0 if weights is None else weights)
-    result = _fit(estimator, X, Y, weights, options)
+    result = _fit(estimator, X, Y, weights, options, missing)
     estimator._store(result, X.dtype)
     if supervised:
         estimator._store_targets(result, X.dtype, targets)
     return result
 
 
-def _fit(estimator, X, Y, weights, options):
+def _fit(estimator, X, Y, weights, options, missing):
     seed = check_random_state(estimator.random_state).randint(2**31)
 
     def fit_one(k):
         if options.solver == "dual":
             return fit_dual(X, Y, weights, options._replace(n_components=k), np.random.default_rng(seed))
-        source = _source(X, weights)
+        source = _source(X, weights, missing)
         return model.fit(source, Y, options._replace(n_components=k), np.random.default_rng(seed))
 
     estimator.bic_path_ = None
@@ -97,8 +109,8 @@ def _fit(estimator, X, Y, weights, options):
     return best
 
 
-def _source(X, weights):
-    if hasattr(X, "tocsr") or not np.isnan(X).any():
+def _source(X, weights, missing):
+    if not missing:
         return row_source(X, weights)
     never = np.flatnonzero(np.isnan(X).all(axis=0))
     if len(never):

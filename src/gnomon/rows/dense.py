@@ -118,7 +118,8 @@ class DenseRows(RowSource):
         for g, rows in enumerate(groups[1:], start=1):
             group[rows] = g
         has_y = np.asarray(Y.any(axis=1))
-        size = self._block_rows()
+        # rows in double precision are used where they lie, so blocks may be large; others are converted in the cache
+        size = self._block_rows() * (8 if self.X.dtype == np.float64 else 1)
         for start in range(0, self.shape[0], size):
             block = np.asarray(self.X[start : start + size], dtype=np.float64)
             rows = np.arange(start, start + len(block))

@@ -7,19 +7,25 @@ from typing import Any
 import numpy as np
 
 from .._types import Array, IntArray
+from .namespace import block_rows, from_host, host_double, is_foreign, namespace, widest
 
 CHUNK = 1 << 19
 
 
 def missing_rows(X: Any) -> IntArray:
-    """Indices of the rows with a NaN; none in a sparse X."""
-    if hasattr(X, "tocsr") or not np.isnan(np.sum(X)):  # one sum tells of any NaN
+    """Indices of the rows with a NaN; none in a sparse X, nor in one of another library, which was checked."""
+    if hasattr(X, "tocsr") or is_foreign(X) or not np.isnan(np.sum(X)):  # one sum tells of any NaN
         return np.zeros(0, dtype=np.intp)
     return np.flatnonzero(np.isnan(X).any(axis=1))
 
 
 def project(X: Any, mean: Array, V: Array) -> Array:
-    """(X - mean) V (n, r) without a centred copy of X: float32 rows give float32, all others float64."""
+    """(X - mean) V (n, r) without a centred copy of X: float32 rows give float32, all others float64.
+
+    The result of a foreign X is foreign too.
+    """
+    if is_foreign(X):
+        return _project_foreign(X, mean, V)
     if hasattr(X, "tocsr"):
         return np.asarray(X @ V - mean @ V).astype(X.dtype)  # the difference of two large products, in double
     if X.dtype != np.float32:
@@ -33,7 +39,9 @@ def project(X: Any, mean: Array, V: Array) -> Array:
 
 
 def squared_lengths(X: Any, mean: Array, scale: float) -> Array:
-    """|(x - mean) / scale|^2 per row (n,), float64, in blocks."""
+    """|(x - mean) / scale|^2 per row (n,), float64, in blocks; on the host."""
+    if is_foreign(X):
+        return _squared_lengths_foreign(X, mean, scale)
     if hasattr(X, "tocsr"):
         scaled = X.astype(np.float64) * (1.0 / scale)
         m = np.asarray(mean / scale)
@@ -44,4 +52,26 @@ def squared_lengths(X: Any, mean: Array, scale: float) -> Array:
     for start in range(0, len(X), size):
         block = np.asarray(X[start : start + size] - mean, dtype=np.float64) / scale
         out[start : start + size] = np.einsum("ij,ij->i", block, block)
+    return out
+
+
+def _project_foreign(X: Any, mean: Array, V: Array) -> Any:
+    xp = namespace(X)
+    if X.dtype == xp.float64:
+        return X @ from_host(V, X) - from_host(mean @ V, X)
+    centre, V32, parts = from_host(mean, X, widest(X)), from_host(V, X), []
+    size = block_rows(X)
+    for start in range(0, X.shape[0], size):
+        block = xp.astype(X[start : start + size, :], widest(X), copy=False) - centre
+        parts.append(xp.astype(block, X.dtype, copy=False) @ V32)
+    return xp.concat(parts, axis=0)
+
+
+def _squared_lengths_foreign(X: Any, mean: Array, scale: float) -> Array:
+    xp, dtype = namespace(X), widest(X)
+    centre, out = from_host(mean, X, dtype), np.empty(X.shape[0])
+    size = block_rows(X)
+    for start in range(0, len(out), size):
+        block = (xp.astype(X[start : start + size, :], dtype, copy=False) - centre) / scale
+        out[start : start + size] = host_double(xp.sum(block * block, axis=1))
     return out
