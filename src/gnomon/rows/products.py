@@ -19,7 +19,7 @@ def missing_rows(X: Any) -> IntArray:
     return np.flatnonzero(np.isnan(X).any(axis=1))
 
 
-def project(X: Any, mean: Array, V: Array) -> Array:
+def project(X: Any, mean: Array, V: Array) -> Any:
     """(X - mean) V (n, r) without a centred copy of X: float32 rows give float32, all others float64.
 
     The result of a foreign X is foreign too.

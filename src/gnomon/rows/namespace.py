@@ -1,0 +1,123 @@
+"""Arrays of other libraries than NumPy: which ones they are, and the few moves between them and the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+
+from .._types import Array, IntArray
+
+BLOCK_ENTRIES = 1 << 19  # entries read at once; a device other than the host takes DEVICE_BLOCKS times as many
+DEVICE_BLOCKS = 32
+
+
+def is_foreign(X: Any) -> bool:
+    """Whether X is an array of another library than NumPy (PyTorch, CuPy, JAX, array-api-strict), on any device.
+
+    Sparse matrices, frames and Dask arrays are not: they have ways of their own.
+    """
+    if isinstance(X, np.ndarray) or not compat.is_array_api_obj(X):
+        return False
+    return not (compat.is_numpy_array(X) or compat.is_dask_array(X) or compat.is_pydata_sparse_array(X))
+
+
+def namespace(X: Any) -> Any:
+    """The functions of the library that X belongs to."""
+    return compat.array_namespace(X)
+
+
+def is_real_floating(X: Any) -> bool:
+    """Whether a foreign X holds floats, of any precision."""
+    return bool(namespace(X).isdtype(X.dtype, "real floating"))
+
+
+def widest(X: Any) -> Any:
+    """The type in which sums over X are taken: float64, or float32 where the device of X has no float64 (Apple MPS)."""
+    xp = namespace(X)
+    known = xp.__array_namespace_info__().dtypes(device=compat.device(X), kind="real floating")
+    return known.get("float64", xp.float32)
+
+
+def has_double(X: Any) -> bool:
+    """Whether the device of X computes in float64."""
+    return bool(widest(X) == namespace(X).float64)
+
+
+def host_dtype(X: Any) -> Any:
+    """The NumPy type of what is computed from X: its own for NumPy and sparse rows, float32 or float64 for others."""
+    if not is_foreign(X):
+        return X.dtype
+    return np.dtype(np.float32 if X.dtype == namespace(X).float32 else np.float64)
+
+
+def to_host(A: Any) -> Any:
+    """A as a NumPy array if it is foreign, else as it is; for small results and targets, never for the rows."""
+    if not is_foreign(A):
+        return A
+    if compat.is_torch_array(A):
+        return A.detach().cpu().numpy()
+    if compat.is_cupy_array(A):
+        return A.get()
+    xp = namespace(A)
+    if compat.is_array_api_strict_namespace(xp):
+        return np.asarray(compat.to_device(A, xp.Device("CPU_DEVICE")))
+    return np.asarray(A)
+
+
+def host_double(A: Any) -> Array:
+    """A foreign A as float64 NumPy."""
+    return np.asarray(to_host(A), dtype=np.float64)
+
+
+def from_host(A: Any, X: Any, dtype: Any = None) -> Any:
+    """The NumPy array A in the namespace of a foreign X and on its device, in X's type if that is a float's."""
+    xp = namespace(X)
+    if dtype is None:
+        dtype = X.dtype if is_real_floating(X) else widest(X)
+    single = dtype == xp.float32  # narrowed here: a device without float64 cannot take it in
+    values = np.array(A, dtype=np.float32 if single else np.float64)
+    return xp.astype(xp.asarray(values, device=compat.device(X)), dtype, copy=False)
+
+
+def beside(A: Any, X: Any) -> Any:
+    """The NumPy array A as it is, or, when X is foreign, where X is and in X's type."""
+    return from_host(A, X) if is_foreign(X) else A
+
+
+def like(A: Any, X: Any) -> Any:
+    """The NumPy array A in the type of X, and where X is."""
+    return from_host(A, X) if is_foreign(X) else A.astype(X.dtype)
+
+
+def take_rows(X: Any, rows: IntArray) -> Any:
+    """Some rows of a dense, sparse or foreign X, a copy."""
+    if not is_foreign(X):
+        return X[rows]
+    xp = namespace(X)
+    index = xp.asarray(rows.astype(np.int32), device=compat.device(X))  # not every device has 64-bit integers
+    return xp.take(X, index, axis=0)
+
+
+def block_rows(X: Any) -> int:
+    """How many rows of a foreign X to read at once: small blocks stay in the caches of a host."""
+    on_host = "cpu" in str(compat.device(X)).lower()
+    entries = BLOCK_ENTRIES if on_host else BLOCK_ENTRIES * DEVICE_BLOCKS
+    return int(max(16, entries // max(1, X.shape[1])))
+
+
+def first_not_finite(X: Any) -> str | None:
+    """ "NaN" or "infinity" when a foreign X holds one, else None; one sum tells in most cases."""
+    xp = namespace(X)
+    if bool(xp.isfinite(xp.sum(X))):
+        return None
+    size = block_rows(X)
+    found = None
+    for start in range(0, X.shape[0], size):
+        block = X[start : start + size, :]
+        if bool(xp.any(xp.isinf(block))):
+            return "infinity"
+        if bool(xp.any(xp.isnan(block))):
+            found = "NaN"
+    return found
