@@ -13,6 +13,7 @@ from ..models.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
 from ..numerics.masked import masked_posterior
 from ..numerics.moments import output_sets
+from ..rows.namespace import all_finite, as_floats, beside, is_foreign, like, namespace, to_host
 from ..rows.products import missing_rows, project, squared_lengths
 from ._gaussian import check_table, check_values
 from ._validation import check_integer
@@ -54,7 +55,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _check_rows(self, X):
         check_is_fitted(self, "components_")
-        X = check_table(self, X, reset=False, min_samples=1)
+        X = check_table(self, X, reset=False, min_samples=1, anywhere=True)
         check_values(X)
         return X
 
@@ -67,7 +68,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         incomplete = missing_rows(X)
         out = {}
         if len(incomplete) < X.shape[0]:
-            XW = project(X, params.m_x, params.W_x).astype(np.float64)
+            XW = to_host(project(X, params.m_x, params.W_x)).astype(np.float64)
             post = lg.row_posterior(params, XW, Y, observed, groups)
             out["mean"] = post.mean
             if "cov" in want:
@@ -117,7 +118,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         X = self._check_rows(X)
         post = self._condition(X, y, ("mean", "cov"))
-        return post["mean"].astype(X.dtype), post["cov"].astype(X.dtype)
+        return like(post["mean"], X), like(post["cov"], X)
 
     def transform(self, X, return_cov=False):
         """Project rows: the posterior mean of the latent variables given x.
@@ -137,16 +138,16 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             Their covariance, the same for every row unless entries are missing; only with `return_cov=True`.
         """
         check_is_fitted(self, "components_")
-        X = check_table(self, X, reset=False, min_samples=1)
+        X = check_table(self, X, reset=False, min_samples=1, anywhere=True)
         params = self._params()
         post = lg.latent_map(params, np.arange(0))
         with np.errstate(over="ignore", invalid="ignore"):
             Z = project(X, params.m_x, post.gain.T)
-        if not np.isfinite(Z).all() and check_values(X):  # what is not finite in X shows in Z: no look at X before
+        if not all_finite(Z) and check_values(X):  # what is not finite in X shows in Z: no look at X before
             some = self._condition(X, None, ("mean", "cov") if return_cov else ("mean",))
             Z = some["mean"].astype(X.dtype)
             return (Z, some["cov"].astype(X.dtype)) if return_cov else Z
-        return (Z, post.cov.astype(X.dtype)) if return_cov else Z
+        return (Z, like(post.cov, X)) if return_cov else Z
 
     def impute(self, X, y=None):
         """Fill missing entries with their expectation given what is observed in the row.
@@ -166,6 +167,8 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         X = self._check_rows(X)
         if hasattr(X, "tocsr"):
             raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
+        if is_foreign(X):
+            return namespace(X).asarray(X, copy=True)  # nothing is missing: it was checked
         out = np.array(X)
         rows = missing_rows(X)
         if len(rows):
@@ -188,11 +191,11 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             Expected rows, in the units of X.
         """
         check_is_fitted(self, "components_")
-        Z = np.asarray(Z)
+        Z = as_floats(Z) if is_foreign(Z) else np.asarray(Z)
         k = self.components_.shape[0]
         if Z.ndim != 2 or Z.shape[1] != k:
-            raise ValueError(f"Z has shape {Z.shape}; (n_samples, {k}) is wanted.")
-        return Z @ self.components_ + self.mean_
+            raise ValueError(f"Z has shape {tuple(Z.shape)}; (n_samples, {k}) is wanted.")
+        return Z @ beside(self.components_, Z) + beside(self.mean_, Z)
 
     def score_samples(self, X, y=None):
         """Log-density of each row, log p(observed x, observed y) in nats, or log p(observed x) without y.
@@ -210,7 +213,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             In nats.
         """
         X = self._check_rows(X)
-        return self._condition(X, y, ("log_density",))["log_density"]
+        return beside(self._condition(X, y, ("log_density",))["log_density"], X)
 
     def score(self, X, y=None):
         """Average of `score_samples` over rows, in nats.
@@ -227,7 +230,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         score : float
             Average log-density.
         """
-        return float(self.score_samples(X, y).mean())
+        return float(to_host(self.score_samples(X, y)).mean(dtype=np.float64))
 
     def bic(self, X, y=None):
         """Bayesian information criterion of the rows: -2 log-likelihood + (free parameters) log(n); lower is better.
@@ -244,7 +247,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         bic : float
             In nats times two.
         """
-        log_density = self.score_samples(X, y)
+        log_density = to_host(self.score_samples(X, y))
         free = n_free_parameters(self._params())
         return float(-2.0 * log_density.sum() + free * np.log(len(log_density)))
 

@@ -1,9 +1,8 @@
 """The paper's algorithm 3 for the linear model: inner products of rows in, loadings of features out."""
 
-import numpy as np
-
 from ..models import sppca, sppca_dual
 from ..rows import row_source
+from ..rows.products import missing_rows
 from ..solvers.compression import row_coordinates
 
 
@@ -19,7 +18,7 @@ def fit_dual(X, Y, weights, options, generator):
             "solver='dual' is algorithm 3 of the paper: without sample_weight, label_weight, n_private, output_noise "
             "and prior_precision. Use solver='auto', which is exact on the n x n side too."
         )
-    if not hasattr(X, "tocsr") and np.isnan(X).any():
+    if len(missing_rows(X)):
         raise ValueError("solver='dual' needs complete rows; X has missing entries, so use solver='auto'.")
     source = row_source(X)
     rows = row_coordinates(source)

@@ -8,6 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from ..models import sppca as model
 from ..rows import MaskedRows, row_source
+from ..rows.namespace import as_floats, first_not_finite, host_dtype, is_foreign, take_rows, to_host
 from ._dual import fit_dual
 from ._targets import read_targets
 from ._validation import check_choice, check_integer, check_real, check_weights, resolve_n_components
@@ -27,8 +28,13 @@ def check_common(estimator, solvers):
     check_integer("max_iter", estimator.max_iter, 1)
 
 
-def check_table(estimator, X, *, reset, min_samples):
-    """Validate the form of rows: dense or csr, csc; float32 or float64. `check_values` looks at the entries."""
+def check_table(estimator, X, *, reset, min_samples, anywhere=False):
+    """Validate the form of rows: dense or csr, csc; float32 or float64. `check_values` looks at the entries.
+
+    With `anywhere`, an array of another library than NumPy stays one and stays on its device.
+    """
+    if anywhere and is_foreign(X):
+        return _check_foreign_table(estimator, X, reset, min_samples)
     return validate_data(
         estimator,
         X,
@@ -40,8 +46,21 @@ def check_table(estimator, X, *, reset, min_samples):
     )
 
 
+def _check_foreign_table(estimator, X, reset, min_samples):
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array: X has shape {tuple(X.shape)}; (n_samples, n_features) is wanted.")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)  # names and number of features only
+    for found, least, what in zip(X.shape, (min_samples, 1), ("sample", "feature"), strict=True):
+        if found < least:
+            raise ValueError(f"Found array with {found} {what}(s): X must have at least {least}.")
+    return as_floats(X)
+
+
 def check_values(X):
     """Return whether entries are missing; raise for infinity, and for NaN in a sparse X. One sum over the entries."""
+    if is_foreign(X):
+        _refuse_not_finite(X)
+        return False
     values = X.data if hasattr(X, "tocsr") else X
     with np.errstate(over="ignore", invalid="ignore"):
         finite = np.isfinite(np.sum(values, dtype=np.float64))
@@ -57,18 +76,29 @@ def check_values(X):
     return missing
 
 
+def _refuse_not_finite(X):
+    found = first_not_finite(X)
+    if found == "infinity":
+        raise ValueError("Input X contains infinity.")
+    if found:
+        raise ValueError(
+            f"Input X contains NaN, in an array of {type(X).__module__.split('.')[0]}; missing entries are read from "
+            "NumPy arrays only: convert X to NumPy, or fill them in."
+        )
+
+
 def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
     """Validate the data, fit the two-view Gaussian model, set the common attributes; return the model's result."""
-    X = check_table(estimator, X, reset=True, min_samples=2)
+    X = check_table(estimator, X, reset=True, min_samples=2, anywhere=True)
     missing = check_values(X)
-    targets = read_targets(y, X.shape[0], getattr(estimator, "unlabeled", "auto"))
+    targets = read_targets(to_host(y), X.shape[0], getattr(estimator, "unlabeled", "auto"))
     _check_outputs(options, targets)
-    weights = check_weights(sample_weight, X.shape[0])
+    weights = check_weights(to_host(sample_weight), X.shape[0])
     Y = targets.coded
     labelled = targets.index >= 0 if targets.kind == "classes" else (~np.isnan(Y)).any(axis=1)
     if weights is not None and not weights.all():
         kept = np.flatnonzero(weights)
-        X, Y, weights, labelled = X[kept], Y[kept], weights[kept], labelled[kept]
+        X, Y, weights, labelled = take_rows(X, kept), Y[kept], weights[kept], labelled[kept]
     estimator.n_samples_ = X.shape[0]
     if supervised:
         estimator.n_labelled_ = int(labelled.sum())
@@ -76,9 +106,9 @@ def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
         if estimator.label_weight != 1.0:
             weights = np.where(labelled, estimator.label_weight, 1.0) * (1.0 if weights is None else weights)
     result = _fit(estimator, X, Y, weights, options, missing)
-    estimator._store(result, X.dtype)
+    estimator._store(result, host_dtype(X))
     if supervised:
-        estimator._store_targets(result, X.dtype, targets)
+        estimator._store_targets(result, host_dtype(X), targets)
     return result
 
 

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils import ClassifierTags
 
 from ..numerics.coding import class_contrasts
+from ..rows.namespace import like, to_host
 from ..rows.products import missing_rows
 from ._base import BATCH
 from ._targets import code_like
@@ -44,7 +45,7 @@ class TargetReader:
         if y is None:
             return np.full((n_samples, len(self._target_params()[1])), np.nan)
         return code_like(
-            y, n_samples, self.target_kind_, getattr(self, "classes_", None), self.y_basis_, self.y_mean_,
+            to_host(y), n_samples, self.target_kind_, getattr(self, "classes_", None), self.y_basis_, self.y_mean_,
             len(self.y_mean_), self.unlabeled,
         )  # fmt: skip
 
@@ -75,7 +76,7 @@ class TargetReader:
         mean, std = (np.concatenate(part) for part in zip(*parts, strict=True))
         if self._one_output:
             mean, std = mean[:, 0], std[:, 0]
-        mean, std = mean.astype(X.dtype), std.astype(X.dtype)
+        mean, std = like(mean, X), like(std, X)
         return (mean, std) if return_std else mean
 
     def predict_proba(self, X):
@@ -97,7 +98,7 @@ class TargetReader:
             raise ValueError("predict_proba is for class targets; this model was fitted to real outputs, use predict.")
         logs = self._class_log_density(X)
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return (weights / weights.sum(axis=1, keepdims=True)).astype(X.dtype)
+        return like(weights / weights.sum(axis=1, keepdims=True), X)
 
     def _require_targets(self, method):
         if self.target_kind_ == "none" or self.n_labelled_ == 0:

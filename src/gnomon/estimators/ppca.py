@@ -58,6 +58,11 @@ class PPCA(LatentTransformer):
     --------
     SPPCA : The same model guided by targets.
 
+    Notes
+    -----
+    From an array of another library (PyTorch, CuPy, JAX), methods return arrays of that library, device and type;
+    fitted attributes are NumPy arrays. See `SPPCA`.
+
     References
     ----------
     Tipping and Bishop, JRSS B 61 (1999), eqs. 7 and 8.
@@ -84,7 +89,8 @@ class PPCA(LatentTransformer):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN marks missing entries of a dense X; float32 stays float32.
+            Rows; NaN marks missing entries of a dense X; float32 stays float32. PyTorch tensors and other array API
+            arrays are read where they are.
         y : Ignored
             Present for the scikit-learn convention.
         sample_weight : array-like of shape (n_samples,), default=None

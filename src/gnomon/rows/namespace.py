@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import array_api_compat as compat
@@ -26,6 +27,16 @@ def is_foreign(X: Any) -> bool:
 def namespace(X: Any) -> Any:
     """The functions of the library that X belongs to."""
     return compat.array_namespace(X)
+
+
+def as_floats(X: Any) -> Any:
+    """A foreign X without gradients, as float32 or float64: other real types become the widest float, where X is."""
+    xp = namespace(X)
+    if not xp.isdtype(X.dtype, ("bool", "real floating", "integral")):
+        raise TypeError(f"X has dtype {X.dtype}; real numbers are wanted.")
+    if compat.is_torch_array(X):
+        X = X.detach()
+    return X if X.dtype in (xp.float32, xp.float64) else xp.astype(X, widest(X))
 
 
 def is_real_floating(X: Any) -> bool:
@@ -107,15 +118,27 @@ def block_rows(X: Any) -> int:
     return int(max(16, entries // max(1, X.shape[1])))
 
 
+def row_slices(X: Any) -> Iterator[slice]:
+    """Slices of `block_rows` rows that end where a foreign X ends: beyond it the standard promises nothing."""
+    size = block_rows(X)
+    for start in range(0, X.shape[0], size):
+        yield slice(start, min(start + size, X.shape[0]))
+
+
+def all_finite(A: Any) -> bool:
+    """Whether no entry of A, foreign or not, is NaN or infinite."""
+    xp = namespace(A) if is_foreign(A) else np
+    return bool(xp.all(xp.isfinite(A)))
+
+
 def first_not_finite(X: Any) -> str | None:
     """ "NaN" or "infinity" when a foreign X holds one, else None; one sum tells in most cases."""
     xp = namespace(X)
     if bool(xp.isfinite(xp.sum(X))):
         return None
-    size = block_rows(X)
     found = None
-    for start in range(0, X.shape[0], size):
-        block = X[start : start + size, :]
+    for rows in row_slices(X):
+        block = X[rows, :]
         if bool(xp.any(xp.isinf(block))):
             return "infinity"
         if bool(xp.any(xp.isnan(block))):

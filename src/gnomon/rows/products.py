@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._types import Array, IntArray
-from .namespace import block_rows, from_host, host_double, is_foreign, namespace, widest
+from .namespace import from_host, host_double, is_foreign, namespace, row_slices, widest
 
 CHUNK = 1 << 19
 
@@ -60,9 +60,8 @@ def _project_foreign(X: Any, mean: Array, V: Array) -> Any:
     if X.dtype == xp.float64:
         return X @ from_host(V, X) - from_host(mean @ V, X)
     centre, V32, parts = from_host(mean, X, widest(X)), from_host(V, X), []
-    size = block_rows(X)
-    for start in range(0, X.shape[0], size):
-        block = xp.astype(X[start : start + size, :], widest(X), copy=False) - centre
+    for rows in row_slices(X):
+        block = xp.astype(X[rows, :], widest(X), copy=False) - centre
         parts.append(xp.astype(block, X.dtype, copy=False) @ V32)
     return xp.concat(parts, axis=0)
 
@@ -70,8 +69,7 @@ def _project_foreign(X: Any, mean: Array, V: Array) -> Any:
 def _squared_lengths_foreign(X: Any, mean: Array, scale: float) -> Array:
     xp, dtype = namespace(X), widest(X)
     centre, out = from_host(mean, X, dtype), np.empty(X.shape[0])
-    size = block_rows(X)
-    for start in range(0, len(out), size):
-        block = (xp.astype(X[start : start + size, :], dtype, copy=False) - centre) / scale
-        out[start : start + size] = host_double(xp.sum(block * block, axis=1))
+    for rows in row_slices(X):
+        block = (xp.astype(X[rows, :], dtype, copy=False) - centre) / scale
+        out[rows] = host_double(xp.sum(block * block, axis=1))
     return out
