@@ -168,7 +168,7 @@ def test_refining_a_bracket_without_a_maximum_takes_its_better_end(rng):
 def test_ratio_inner_looks_at_everything_first_and_last():
     X, Y = iris()
     moments = build.moments(X, Y)
-    inner = RatioInner(2, ModelLimits(FLOORS, 100, 0))
+    inner = RatioInner(2, ModelLimits(FLOORS, 100))
     first = inner(moments, None, False, 1e-9)
     assert_allclose(e_step(first, moments).log_likelihood, -507.3763, atol=1e-3)
     tracked = inner(moments, first, False, 1e-9)

@@ -29,13 +29,13 @@ def solve(X, Y, k, capacity=None, tol=1e-8, max_expansions=500, seed=0):
         basis.expand(np.eye(X.shape[1]))
     else:
         start_block(basis, k, generator)
-    limits = ModelLimits(FLOORS, 2000, 2)
+    limits = ModelLimits(FLOORS, 2000)
     if Y.shape[1] == 0:
         inner = lambda moments, start, final, tol: closed_form(moments, k, 1e-6)  # noqa: E731
     elif not np.isnan(Y).any():
         inner = RatioInner(k, limits)
     else:
-        inner = RestrictedEM(k, limits, generator)
+        inner = RestrictedEM(k, limits)
     result = maximise_in_basis(basis, inner, k, tol=tol, max_expansions=max_expansions)
     B = basis.vectors
     assert_allclose(B.T @ B, np.eye(B.shape[1]), atol=1e-9)

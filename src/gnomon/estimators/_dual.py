@@ -23,7 +23,7 @@ def fit_dual(X, Y, weights, options, generator):
     source = row_source(X)
     rows = row_coordinates(source)
     dual = sppca_dual.Options(
-        options.n_components, X.shape[1], "dual", options.tol, options.max_iter, 0, options.init, options.noise_init
+        options.n_components, X.shape[1], "dual", options.tol, options.max_iter, options.init, options.noise_init
     )
     result = sppca_dual.fit(rows.T * source.scale, Y, dual, generator, orient=rows.expand)
     p = result.value.params

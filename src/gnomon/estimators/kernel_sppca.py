@@ -68,8 +68,6 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Stop when the relative residual of the likelihood equations is at most this.
     max_iter : int, default=1000
         Most iterations.
-    n_init : int, default=2
-        Random starts of "moments" beside three that are computed.
     init : {"pca", "random"}, default="pca"
         Start of ``solver="dual"``.
     noise_init : float, default=None
@@ -167,7 +165,6 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         solver="auto",
         tol=1e-9,
         max_iter=1000,
-        n_init=2,
         init="pca",
         noise_init=None,
         unlabeled="auto",
@@ -184,7 +181,6 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
-        self.n_init = n_init
         self.init = init
         self.noise_init = noise_init
         self.unlabeled = unlabeled
@@ -294,7 +290,6 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 raise ValueError("solver='dual' works on the whole kernel matrix; use n_landmarks=None.")
         check_real("tol", self.tol, 0)
         check_integer("max_iter", self.max_iter, 1)
-        check_integer("n_init", self.n_init, 0)
         check_choice("init", self.init, ("pca", "random"))
         if self.noise_init is not None:
             check_real("noise_init", self.noise_init, 0)
@@ -356,9 +351,7 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         d = self.effective_dimension
         if isinstance(d, str):
             d = self.n_features_in_ if d == "auto" and linear else self.rank_
-        options = model.Options(
-            k, float(d), self.solver, self.tol, self.max_iter, self.n_init, self.init, self.noise_init
-        )
+        options = model.Options(k, float(d), self.solver, self.tol, self.max_iter, self.init, self.noise_init)
         self.n_components_, self.effective_dimension_, self.n_samples_ = k, float(d), len(T)
         labelled = targets.index >= 0 if targets.kind == "classes" else (~np.isnan(targets.coded)).any(axis=1)
         self.n_labelled_ = int(labelled.sum())

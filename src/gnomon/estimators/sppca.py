@@ -51,7 +51,8 @@ class SPPCA(TargetPredictor, LatentTransformer):
     means : {"ml", "fixed"}, default="ml"
         Estimate the means together with the loadings, or hold them at the sample means, as the paper does.
     n_init : int, default=2
-        Random starts tried beside the computed ones; not used by "ratio".
+        Random starts that "em" tries beside PCA. "moments" and "subspace" start from computed points, "ratio" needs
+        none.
     init : {"pca", "random"}, default="pca"
         Start of `solver="em"`.
     noise_init : float, default=None
@@ -133,6 +134,13 @@ class SPPCA(TargetPredictor, LatentTransformer):
     Memory: with R (the larger of 160 and 6 k) basis directions, R (2 p + rows outside the most frequent pattern of
     missing targets) numbers for "subspace", and p^2 or n^2 for "moments" and "ratio" on small tables.
 
+    Arrays of other libraries (PyTorch, CuPy, JAX, any of the array API) stay on their device: blocks of X are
+    multiplied there, with sums in float64; only small products and numbers per row and direction come to the host.
+    `transform`, `posterior`, `score_samples`, `predict_proba`, `predict` of real outputs and `inverse_transform` return
+    arrays of the same library, device and type; class labels and fitted attributes are NumPy arrays. Missing entries
+    need NumPy. On a device without float64 sums over blocks are added on the host; ``solver="moments"`` suits it best,
+    since the others stall before `tol`.
+
     References
     ----------
     Yu, Yu, Tresp, Kriegel and Wu, KDD 2006. E-step eqs. 5, 6, 11, 12; M-step eqs. 8-10, 13-16; closed form theorem 2.
@@ -192,7 +200,8 @@ class SPPCA(TargetPredictor, LatentTransformer):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN marks missing entries of a dense X; float32 stays float32.
+            Rows; NaN marks missing entries of a dense X; float32 stays float32. PyTorch tensors and other array API
+            arrays are read where they are.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             Classes (str, int, bool, categorical), unlabelled where -1, None, NaN or pd.NA; or real outputs (float), NaN
             where missing. None fits the unsupervised model.

@@ -150,13 +150,13 @@ def _fit_in_basis(
         basis = compressed.basis
     else:
         basis = SweptBasis(source, outputs, capacity)
-    effort = ModelLimits(limits, options.max_iter, options.n_init)
+    effort = ModelLimits(limits, options.max_iter)
     if outputs.Y.shape[1] == 0 and limits.prior_precision == 0.0:
         inner: Inner = lambda moments, start, final, tol: closed_form(moments, k, X_FLOOR)  # noqa: E731
     elif solver == "ratio":
         inner = RatioInner(k, effort)
     else:
-        inner = RestrictedEM(k, effort, generator)
+        inner = RestrictedEM(k, effort)
     start_block(basis, k, generator)
     refuse_full_rank(basis.moments(), k)
     result = maximise_in_basis(

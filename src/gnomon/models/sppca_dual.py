@@ -34,7 +34,6 @@ class Options(NamedTuple):
     solver: str = "auto"
     tol: float = 1e-9
     max_iter: int = 1000
-    n_init: int = 2
     init: str = "pca"
     noise_init: float | None = None
 
@@ -261,14 +260,14 @@ def _fit_in_coordinates(
 ) -> Result[Params]:
     k = options.n_components
     basis = coordinate_basis(T, outputs, options.effective_dimension, float((T**2).sum()), MAX_CAPACITY + 4 * k)
-    effort = ModelLimits(Limits(X_FLOOR, Y_FLOOR), options.max_iter, options.n_init)
+    effort = ModelLimits(Limits(X_FLOOR, Y_FLOOR), options.max_iter)
     inner: Inner
     if outputs.Y.shape[1] == 0:
         inner = lambda moments, start, final, tol: unsupervised(moments, k, X_FLOOR)  # noqa: E731
     elif options.solver == "ratio":
         inner = RatioInner(k, effort)
     else:
-        inner = RestrictedEM(k, effort, generator)
+        inner = RestrictedEM(k, effort)
     start_block(basis, k, generator)
     result = maximise_in_basis(basis, inner, k, tol=options.tol, max_expansions=options.max_iter)
     params = result.value._replace(W_x=basis.vectors @ result.value.W_x, m_x=basis.vectors @ result.value.m_x)

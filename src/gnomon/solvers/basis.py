@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from .._types import Array, BoolArray, IntArray
+from ..numerics.linalg import orthonormal_columns
 from ..numerics.linear_gaussian import Params, latent_map, loose_posterior
 from ..numerics.moments import (
     LooseRows,
@@ -24,6 +25,7 @@ from ..numerics.moments import (
 )
 from ..rows import RowSource
 
+POWER_STEPS = 4  # of the first block on second moments, where a step costs little
 MAX_PATTERNS = 12  # more patterns of observed outputs than this: the rows of the rare ones are kept one by one
 
 
@@ -104,6 +106,7 @@ class Basis(Protocol):
     """What the subspace solver needs to know of the data."""
 
     n_rows_spanned: int
+    whole_up_to: int  # with so few features, all of them make the first basis
     size: int
     capacity: int
 
@@ -114,8 +117,8 @@ class Basis(Protocol):
     def targets_product(self) -> Array:
         """X'Y over the rows that observe each output (p, q)."""
 
-    def power_step(self, V: Array) -> Array:
-        """X'X V, kept nowhere."""
+    def leading_block(self, width: int, generator: np.random.Generator) -> Array:
+        """Orthonormal columns near the directions in which x varies most; kept nowhere."""
 
     def expand(self, Q: Array) -> None:
         """Append directions, orthonormal and orthogonal to the basis; one pass over the data."""
@@ -135,6 +138,8 @@ class SweptBasis:
 
     Memory: 2 p x capacity + (rows outside the bulk) x capacity doubles.
     """
+
+    whole_up_to = 0
 
     def __init__(self, source: RowSource, outputs: Outputs, capacity: int) -> None:
         n, p = source.shape
@@ -172,10 +177,10 @@ class SweptBasis:
         out[:, self.outputs.bulk_outputs] += self._products[:, bulk]
         return out
 
-    def power_step(self, V: Array) -> Array:
-        product = self.source.gram_product(V)
+    def leading_block(self, width: int, generator: np.random.Generator) -> Array:
+        product = self.source.gram_product(generator.standard_normal((self.source.shape[1], width)))
         self._standardise()
-        return product
+        return orthonormal_columns(product)
 
     @property
     def vectors(self) -> Array:
@@ -272,16 +277,20 @@ class MomentBasis:
     """Basis over second moments: what `SweptBasis` reads from the rows, this one computes from p x p matrices.
 
     `outside_energy` and `n_features` account for directions that the moments leave out because the rows have no energy
-    there (p larger than n). `loose` holds rows of rare patterns in the coordinates of the moments.
+    there (p larger than n). `principal` says that the coordinates are principal ones. `loose` holds rows of rare
+    patterns in the coordinates of the moments.
     """
+
+    whole_up_to = 100
 
     def __init__(
         self, groups: list[GroupMoments], loose: LooseRows | None, n_features: float, n_outputs: int, n_rows: int,
-        energy: float, capacity: int,
+        energy: float, capacity: int, principal: bool = False,
     ) -> None:  # fmt: skip
         p = len(groups[0].x)
         self.groups, self.loose, self.n_features, self.n_outputs = groups, loose, n_features, n_outputs
         self.n_rows_spanned, self.capacity, self.energy = n_rows, min(capacity, p), energy
+        self.principal = principal
         self.size = 0
         self._B = np.empty((p, self.capacity))
         self._G = [np.empty((p, self.capacity)) for _ in groups]
@@ -298,13 +307,16 @@ class MomentBasis:
             out += (self.loose.T * self.loose.weights[:, None]).T @ self.loose.Y
         return out
 
-    def power_step(self, V: Array) -> Array:
-        out = np.zeros((len(self._B), V.shape[1]))
-        for g in self.groups:
-            out += g.xx @ V
+    def leading_block(self, width: int, generator: np.random.Generator) -> Array:
+        total = np.sum([g.xx for g in self.groups], axis=0)
         if self.loose is not None:
-            out += (self.loose.T * self.loose.weights[:, None]).T @ (self.loose.T @ V)
-        return out
+            total += (self.loose.T * self.loose.weights[:, None]).T @ self.loose.T
+        if self.principal:  # the coordinates are principal ones already
+            return np.eye(len(total))[:, np.argsort(-total.diagonal())[:width]]
+        block = generator.standard_normal((len(total), width))
+        for _ in range(POWER_STEPS):
+            block = orthonormal_columns(total @ block)
+        return block
 
     def expand(self, Q: Array) -> None:
         old, new = self.size, self.size + Q.shape[1]

@@ -86,4 +86,4 @@ def coordinate_basis(T: Array, outputs: Outputs, n_features: float, energy: floa
         moments = (wT.sum(axis=0), wY.sum(axis=0), wT.T @ Tg, wT.T @ Y, wY.T @ Y)
         groups.append(GroupMoments(observed, float(wg.sum()), *moments))
     loose = o.loose_rows(T[o.loose]) if len(o.loose) else None
-    return MomentBasis(groups, loose, n_features, o.Y.shape[1], len(T), energy, capacity)
+    return MomentBasis(groups, loose, n_features, o.Y.shape[1], len(T), energy, capacity, principal=True)

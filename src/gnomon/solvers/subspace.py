@@ -25,16 +25,17 @@ INNER_ACCURACY = 0.05
 
 
 def start_block(basis: Basis, k: int, generator: np.random.Generator) -> None:
-    """Begin an empty basis with a random block after one power step, and X'Y; with everything when they span it."""
-    p = len(basis.targets_product())
+    """Begin an empty basis with leading directions of x and with X'Y; with everything where that is little more."""
     targets = orthonormal_columns(basis.targets_product())
+    p = len(targets)
     width = min(k + SPARE_DIRECTIONS, p)
     # at least half the capacity stays free for growth; X'Y of many outputs is cut to its leading directions
     targets = targets[:, : max(k, basis.capacity // 2 - width)]
-    if width + targets.shape[1] >= min(p, basis.n_rows_spanned) and p <= basis.capacity:
+    spanned = width + targets.shape[1] >= min(p, basis.n_rows_spanned)
+    if p <= basis.capacity and (spanned or p <= basis.whole_up_to):
         basis.expand(np.eye(p))
         return
-    block = orthonormal_columns(basis.power_step(generator.standard_normal((p, width))))
+    block = basis.leading_block(width, generator)
     block = np.hstack([block, orthonormal_columns(targets, block)])
     del targets  # a block of columns is the unit of memory here
     basis.expand(block)
