@@ -87,6 +87,13 @@ def _refuse_not_finite(X):
         )
 
 
+def check_rows(estimator, X, *, reset, min_samples):
+    """Validate the form and the entries of rows."""
+    X = check_table(estimator, X, reset=reset, min_samples=min_samples)
+    check_values(X)
+    return X
+
+
 def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
     """Validate the data, fit the two-view Gaussian model, set the common attributes; return the model's result."""
     X = check_table(estimator, X, reset=True, min_samples=2, anywhere=True)

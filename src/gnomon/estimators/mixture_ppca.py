@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
 from ..models import mixture_ppca as model
-from ._gaussian import check_table, check_values
+from ._gaussian import check_rows
 from ._validation import check_choice, check_integer, check_real, check_weights
 
 SOLVERS = ("auto", "moments", "latent", "masked")
@@ -176,8 +176,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             Fitted.
         """
         self._check_parameters()
-        X = check_table(self, X, reset=True, min_samples=2)
-        check_values(X)
+        X = check_rows(self, X, reset=True, min_samples=2)
         weights = check_weights(sample_weight, X.shape[0])
         if weights is not None and not weights.all():
             kept = np.flatnonzero(weights)
@@ -264,9 +263,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _check_rows(self, X):
         check_is_fitted(self, "components_")
-        X = check_table(self, X, reset=False, min_samples=1)
-        check_values(X)
-        return X
+        return check_rows(self, X, reset=False, min_samples=1)
 
     def _check_component(self, component):
         if component is None:
