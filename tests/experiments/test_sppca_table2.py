@@ -51,7 +51,7 @@ def test_the_semi_supervised_model_sees_the_unlabelled_rows(digits):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_papers_em_differs_from_the_maximum(digits, monkeypatch):
-    monkeypatch.setitem(sppca_table2.PAPER_EM, "max_iter", 5)
+    monkeypatch.setitem(sppca_table2.PAPER_EM, "max_iter", 1)
     X, y = digits
     errors = one_nn_errors(X, y, methods=("S2PPCA", "S2PPCA-paper"), dims=(3,), n_draws=2)
     assert (errors["S2PPCA-paper", 3] != errors["S2PPCA", 3]).any()

@@ -18,6 +18,7 @@ from ..rows.products import missing_rows, project, squared_lengths
 from ._gaussian import check_table, check_values
 from ._validation import check_integer
 
+PRECISION = 1e-6  # a residual below this with no further step possible is as far as the arithmetic goes
 BATCH = 1 << 21  # numbers held at once for rows with missing entries
 
 
@@ -318,7 +319,8 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.solver_ = stats["solver"]
         self.objective_residual_ = float(stats["residual"])
         self.noise_floors_ = tuple(stats["floors"])
-        self.converged_ = result.status is Status.CONVERGED
+        exhausted = result.status is Status.STALLED and stats["residual"] <= PRECISION
+        self.converged_ = result.status is Status.CONVERGED or exhausted
         if not self.converged_:
             warnings.warn(
                 f"{type(self).__name__} {result.status.value} "

@@ -106,7 +106,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
     solver_ : str
         The solver that ran.
     converged_ : bool
-        Whether the residual reached `tol`.
+        Whether the residual reached `tol`, or is below 1e-6 and rounding allows no further step.
     n_iter_ : int
         Iterations of EM, or maximisations inside the basis.
     n_passes_ : float

@@ -13,6 +13,7 @@ from .acceleration import Alternating, Anderson, Squarem
 P = TypeVar("P")
 S = TypeVar("S")
 
+ROUNDING = 1e-12  # relative error of a log-likelihood; close to a maximum, gains are smaller than that
 ACCELERATIONS = {"alternating": Alternating, "anderson": Anderson, "squarem": Squarem}
 
 
@@ -99,7 +100,7 @@ class _Proposer(Generic[P, S]):
         if np.isfinite(vector).all():
             proposal = self.packing.unpack(vector, plain)
             stats = self.e_step(proposal)
-            if self.log_likelihood(stats) >= value:
+            if self.log_likelihood(stats) >= value - ROUNDING * (1.0 + abs(value)):
                 return proposal, stats
         self.n_refused += 1
         self.accelerator.reset()

@@ -46,7 +46,10 @@ def _residual(basis: Basis, params: Params, sums: LatentSums, prior_precision: f
     centred = basis.latent_cross(params)
     centred -= np.outer(basis.vectors @ params.m_x, sums.z)  # about the fitted mean, as in the likelihood equations
     size = float(np.linalg.norm(centred))
-    centred -= basis.vectors @ sums.xz  # what is left lies outside the basis, up to rounding
+    if basis.size == len(centred):
+        centred[:] = 0.0  # nothing is outside
+    else:
+        centred -= basis.vectors @ sums.xz  # what is left lies outside the basis, up to rounding
     inside = sums.xz - params.W_x @ sums.zz - prior_precision * params.x_noise_var * params.W_x
     residual = float(np.hypot(np.linalg.norm(centred), np.linalg.norm(inside)))
     return centred, residual / size if size > 0 else 0.0
