@@ -14,7 +14,7 @@ from ..solvers.basis import Basis, Outputs, SweptBasis, group_outputs, output_un
 from ..solvers.compression import Compressed, compress
 from ..solvers.masked_em import MaskedEM
 from ..solvers.rank import refuse_full_rank, refuse_full_rank_of_rows
-from ..solvers.restricted import Inner, ModelLimits, RatioInner, RestrictedEM, closed_form
+from ..solvers.restricted import X_FLOOR, Y_FLOOR, Inner, ModelLimits, RatioInner, RestrictedEM, closed_form
 from ..solvers.row_em import RowEM, Schedule, fit_by_rows
 from ..solvers.subspace import maximise_in_basis, start_block
 
@@ -113,9 +113,6 @@ def _limits(options: Options, y_scale: float) -> Limits:
         prior_precision=options.prior_precision,
         free_means=options.means == "ml",
     )
-
-
-X_FLOOR, Y_FLOOR = 1e-6, 1e-3  # smallest noise variances, relative to the variance of x and of y
 
 
 def _fit_by_em(

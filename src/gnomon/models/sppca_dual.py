@@ -18,12 +18,11 @@ from ..numerics.linear_gaussian import LOG_2PI, Limits, Params
 from ..solvers.basis import Outputs, group_outputs, output_units
 from ..solvers.compression import coordinate_basis
 from ..solvers.em import run_em
-from ..solvers.restricted import Inner, ModelLimits, RatioInner, RestrictedEM
+from ..solvers.restricted import X_FLOOR, Y_FLOOR, Inner, ModelLimits, RatioInner, RestrictedEM
 from ..solvers.restricted import closed_form as unsupervised
 from ..solvers.subspace import maximise_in_basis, start_block
 
 MAX_CAPACITY = 200  # directions a growing basis may hold, beside 4 k
-X_FLOOR, Y_FLOOR = 1e-6, 1e-3  # smallest noise variances, relative to the variance of x and of y, as in the primal form
 
 
 class Options(NamedTuple):

@@ -119,12 +119,16 @@ class RowPosterior(NamedTuple):
     fit: Array  # (m,)   explained part of the quadratic form
 
 
+def output_precisions(params: Params, sets: BoolArray) -> Array:
+    """What each set of observed outputs adds to the posterior precision (g, k, k)."""
+    outer = np.einsum("ja,jb->jab", params.W_y, params.W_y / params.y_noise_var[:, None])
+    return np.asarray(np.tensordot(sets.astype(float), outer, axes=1))
+
+
 def set_posteriors(params: Params, sets: BoolArray) -> tuple[Array, Array]:
     """Posterior covariances (g, k, k) and log-determinants of the precisions (g,) for x and each set of outputs."""
     k = params.W_x.shape[1]
-    outer = np.einsum("ja,jb->jab", params.W_y, params.W_y / params.y_noise_var[:, None])
-    precision = np.eye(k) + params.W_x.T @ (params.W_x / params.x_noise_var)
-    precisions = precision + np.tensordot(sets.astype(float), outer, axes=1)
+    precisions = np.eye(k) + params.W_x.T @ (params.W_x / params.x_noise_var) + output_precisions(params, sets)
     factors = np.linalg.cholesky(precisions)
     log_det = 2.0 * np.log(np.einsum("gaa->ga", factors)).sum(axis=1)
     return np.asarray(np.linalg.inv(precisions), dtype=np.float64), log_det

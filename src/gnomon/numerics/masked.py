@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Array, BoolArray, IntArray
-from .linear_gaussian import Params
+from .linear_gaussian import Params, output_precisions
 from .moments import OutputSets
 
 
@@ -83,8 +83,7 @@ def masked_posterior(
     block = X[rows].astype(np.float64) - params.m_x
     missing = np.isnan(block)
     block[missing] = 0.0
-    outer = np.einsum("ja,jb->jab", params.W_y, params.W_y / params.y_noise_var[:, None])
-    of_sets = np.tensordot(groups.sets.astype(float), outer, axes=1)
+    of_sets = output_precisions(params, groups.sets)
     scaled = params.W_x / np.sqrt(noise)
     precision = masked_precisions((~missing).astype(np.float64), scaled, 1.0) + of_sets[groups.of_row[rows]]
     dy = np.where(observed[rows], Y[rows] - params.m_y, 0.0)

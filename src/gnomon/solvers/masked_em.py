@@ -8,11 +8,21 @@ import numpy as np
 
 from .._types import Array, IntArray
 from ..numerics.linalg import top_eigh
-from ..numerics.linear_gaussian import LOG_2PI, Limits, Params, fold_latent, output_residual, outputs_m_step, regress
+from ..numerics.linear_gaussian import (
+    LOG_2PI,
+    Limits,
+    Params,
+    fold_latent,
+    output_precisions,
+    output_residual,
+    outputs_m_step,
+    regress,
+)
 from ..numerics.masked import batch_inverse, from_triangle, masked_precisions_from, triangle, triangle_of_outer
 from ..numerics.moments import output_sets
 from ..rows.masked import MaskedRows
 from .basis import Outputs
+from .restricted import noise_move
 
 
 class MaskedSums(NamedTuple):
@@ -51,8 +61,7 @@ class MaskedEM:
         o, k = self.outputs, params.W_x.shape[1]
         noise = params.x_noise_var
         corner = triangle_of_outer(params.W_x).shape[1]
-        outer = np.einsum("ja,jb->jab", params.W_y, params.W_y / params.y_noise_var[:, None])
-        of_sets = np.tensordot(self.sets.astype(float), outer, axes=1)  # (g, k, k)
+        of_sets = output_precisions(params, self.sets)
         dy = np.where(o.observed, o.Y - params.m_y, 0.0)
 
         def step(T: Array, TM: Array, index: IntArray) -> tuple[Array, Array, Any]:
@@ -108,11 +117,8 @@ class MaskedEM:
         left = np.matmul(sums.zz1[:, :k, :k], params.W_x[:, :, None])[:, :, 0]
         left = left + limits.prior_precision * params.x_noise_var * params.W_x
         size = float(np.linalg.norm(right))
-        moved = [float(np.linalg.norm(right - left)) / size if size > 0 else 0.0]
-        moved.append(abs(float(np.log(after.x_noise_var / params.x_noise_var))))
-        if len(params.m_y):
-            moved.append(float(np.abs(np.log(after.y_noise_var / params.y_noise_var)).max()))
-        return max(*moved, output_residual(sums, params, limits))
+        of_x = float(np.linalg.norm(right - left)) / size if size > 0 else 0.0
+        return max(of_x, output_residual(sums, params, limits), noise_move(params, after))
 
     def start(
         self, k: int, init: str, noise_init: tuple[float, float] | None, generator: np.random.Generator

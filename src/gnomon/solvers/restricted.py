@@ -16,6 +16,7 @@ from .subspace import Inner as Inner  # the protocol that every maximiser here f
 
 Sums = TypeVar("Sums", bound=Any)
 
+X_FLOOR, Y_FLOOR = 1e-6, 1e-3  # smallest noise variances, relative to the variance of x and of y
 START_RATIOS = (1e4, 1e2, 1.0, 1e-2, 1e-4)  # y noise beside x noise in the starts: labels ignored to decisive
 TRIAL_ITERATIONS = 25
 WIDE = 100  # a basis of more directions is searched on the coarser grid once a first search is done
@@ -77,7 +78,7 @@ def closed_form(moments: Moments, k: int, x_floor: float) -> Params:
 
 
 class RatioInner:
-    """Global maximum for fully labelled rows; follows each local optimum of the ratio in turn as the basis grows."""
+    """Global maximum for fully labelled rows: all ratios are searched first and last, the best is followed between."""
 
     def __init__(self, k: int, limits: ModelLimits) -> None:
         self.k, self.floors = k, limits.floors
@@ -170,7 +171,10 @@ def with_prior(sums: Sums, params: Params, limits: Limits) -> Sums:
 
 def em_residual(sums: LatentSums, params: Params, after: Params, limits: Limits) -> float:
     """Relative distance from stationarity: of the loadings, and of the noise variances on the log scale."""
-    moved = abs(np.log(after.x_noise_var / params.x_noise_var))
-    if len(params.m_y):
-        moved = max(moved, float(np.abs(np.log(after.y_noise_var / params.y_noise_var)).max()))
-    return max(relative_residual(sums, params, limits), float(moved))
+    return max(relative_residual(sums, params, limits), noise_move(params, after))
+
+
+def noise_move(params: Params, after: Params) -> float:
+    """Largest change of a noise variance in one step, on the log scale."""
+    y_moves = np.abs(np.log(after.y_noise_var / params.y_noise_var))
+    return max(abs(float(np.log(after.x_noise_var / params.x_noise_var))), float(y_moves.max(initial=0.0)))

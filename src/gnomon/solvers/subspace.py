@@ -55,9 +55,8 @@ def _residual(basis: Basis, params: Params, sums: LatentSums, prior_precision: f
     return centred, residual / size if size > 0 else 0.0
 
 
-def _restart(basis: Basis, params: Params, room: int) -> Params:
+def _restart(basis: Basis, moments: Moments, params: Params, room: int) -> Params:
     """Shrink the basis to the solution, X'Y and leading Ritz vectors, leaving room for growth."""
-    moments = basis.moments()
     r, k = params.W_x.shape
     keep = max(basis.capacity - room, 1)
     pooled = completed(moments)
@@ -95,11 +94,12 @@ def maximise_in_basis(
     -------
     Result(params in the basis, status, log-likelihood after each maximisation, {"residual", "n_expansions"})
     """
-    params = inner(basis.moments(), None, False, START_ACCURACY)
+    moments = basis.moments()
+    params = inner(moments, None, False, START_ACCURACY)
     path: list[float] = []
     status, residual, expansions, final, sharpened = Status.MAX_ITER, np.inf, 0, False, False
     while True:
-        sums = e_step(params, basis.moments())
+        sums = e_step(params, moments)
         path.append(sums.log_likelihood + log_prior(params, prior_precision))
         D, residual = _residual(basis, params, sums, prior_precision)
         if residual <= tol:
@@ -107,12 +107,13 @@ def maximise_in_basis(
                 status = Status.CONVERGED
                 break
             final = True
-            params = inner(basis.moments(), params, True, INNER_ACCURACY * tol)
+            params = inner(moments, params, True, INNER_ACCURACY * tol)
             continue
         if expansions >= max_expansions:
             break
         if basis.size + k > basis.capacity and basis.capacity < len(basis.vectors):
-            params = _restart(basis, params, room=2 * k)
+            params = _restart(basis, moments, params, room=2 * k)
+            moments = basis.moments()
         Q = orthonormal_columns(D, basis.vectors, drop=max(5e-3, 1e-3 * tol / residual), outside=True)
         Q = Q[:, : basis.capacity - basis.size]
         if Q.shape[1] == 0:  # the basis holds all there is: what is left is the inner accuracy
@@ -120,11 +121,12 @@ def maximise_in_basis(
                 status = Status.STALLED
                 break
             sharpened = True
-            params = inner(basis.moments(), params, final, INNER_ACCURACY * tol)
+            params = inner(moments, params, final, INNER_ACCURACY * tol)
             continue
         sharpened = False
         basis.expand(Q)
         expansions += 1
         accuracy = INNER_ACCURACY * max(tol, residual)  # no sharper than the residual that the basis leaves
-        params = inner(basis.moments(), _padded(params, basis.size), final, accuracy)
+        moments = basis.moments()
+        params = inner(moments, _padded(params, basis.size), final, accuracy)
     return Result(params, status, np.asarray(path), {"residual": residual, "n_expansions": expansions})
