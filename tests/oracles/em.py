@@ -44,15 +44,19 @@ def _regress(V, Ez, Ezz):
     return W, m, squares
 
 
-def em_step(model, X, Y):
-    """One iteration: eqs. 13-16 (8-10 when every row is labelled), the means estimated together with the loadings."""
-    Ez, Ezz = expectations(model, X, Y)
+def m_step(Ez, Ezz, X, Y):
+    """Eqs. 13-16 (8-10 when every row is labelled), the means estimated together with the loadings."""
     labelled = ~np.isnan(Y).all(axis=1)
     W_x, m_x, squares = _regress(X, Ez, Ezz)
     s2_x = squares / X.size
     W_y, m_y, squares = _regress(Y[labelled], Ez[labelled], Ezz[labelled])
     s2_y = np.full(Y.shape[1], squares / Y[labelled].size)
     return Model(W_x, m_x, s2_x, W_y, m_y, s2_y)
+
+
+def em_step(model, X, Y):
+    """One iteration."""
+    return m_step(*expectations(model, X, Y), X, Y)
 
 
 def fit(model, X, Y, n_iter):
