@@ -19,14 +19,35 @@ def rows(n=120, labelled=50, seed=0):
     return X, Y
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(
     "neutral",
-    [{"label_weight": 1.0}, {"output_noise": "ml"}, {"n_private": 0}, {"prior_precision": 0.0}, {"means": "ml"}],
+    [{"label_weight": 3.0}, {"output_noise": "per_output"}, {"means": "fixed"}, {"sample_weight": 2.0}],
     ids=lambda d: next(iter(d)),
 )
-def test_neutral_values_are_the_plain_model(neutral):
-    X, Y = rows()
-    assert_same_fit(SPPCA(2, **neutral).fit(X, Y), SPPCA(2).fit(X, Y), tol=1e-9)
+def test_options_that_change_nothing_on_labelled_rows_with_one_output(neutral, solver):
+    """All rows weigh the same, one output has one noise, and the sample means are those of maximum likelihood."""
+    X, Y = rows(labelled=120)
+    options = dict(neutral)
+    weight = options.pop("sample_weight", None)
+    times = weight or options.get("label_weight", 1.0)
+    plain = SPPCA(2, solver=solver).fit(X, Y[:, 0])
+    found = SPPCA(2, solver=solver, **options).fit(X, Y[:, 0], sample_weight=weight and np.full(120, weight))
+    found.log_likelihood_ /= times
+    assert_same_fit(found, plain, tol=1e-6)
+    few = Y[:, :2].copy()  # where the option does mean something, it is not ignored
+    few[50:] = np.nan
+    if weight is None:
+        apart = SPPCA(2, solver=solver, **options).fit(X, few), SPPCA(2, solver=solver).fit(X, few)
+        assert np.abs(apart[0].components_ - apart[1].components_).max() > 1e-5
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_without_outputs_private_dimensions_are_dimensions(solver):
+    X, _ = rows()
+    found, plain = SPPCA(1, n_private=2, solver=solver).fit(X), PPCA(3).fit(X)
+    assert_allclose(found.get_covariance(), plain.get_covariance(), atol=1e-6 * np.abs(plain.get_covariance()).max())
+    assert_allclose(found.log_likelihood_, plain.log_likelihood_, rtol=1e-10)
 
 
 def test_a_tiny_prior_is_almost_none():

@@ -69,6 +69,17 @@ def test_one_component_is_ppca():
     assert_allclose(a.posterior(X)[1][0], b.posterior(X)[1], atol=1e-10)
 
 
+def test_one_component_is_ppca_with_missing_entries():
+    holes = with_holes()
+    a, b = MixturePPCA(1, 2, tol=1e-10).fit(holes), PPCA(2).fit(holes)
+    assert (a.solver_, b.solver_) == ("masked", "em")
+    assert_allclose(a.log_likelihood_, b.log_likelihood_, rtol=1e-10)
+    assert_allclose(a.components_[0], b.components_, atol=1e-6)
+    assert_allclose(a.means_[0], b.mean_, atol=1e-6)
+    assert_allclose(a.posterior(holes)[1], b.posterior(holes)[1], atol=1e-6)
+    assert_allclose(a.impute(holes), b.impute(holes), atol=1e-6)
+
+
 def test_criteria_count_the_free_parameters():
     # 2 means of 4, loadings 4 + (8 - 1), one weight, noise variances
     for noise, extra in (("per_component", 2), ("shared", 1)):

@@ -1,4 +1,4 @@
-"""Formulas of Yu et al. 2006 exactly as printed, where the print is wrong. Only the tests of the corrections use them."""
+"""Formulas of Yu et al. 2006 exactly as printed, where the print is wrong; only for the tests of the corrections."""
 
 import numpy as np
 
