@@ -112,6 +112,48 @@ def test_hidden_truth_scores_are_one_nearest_neighbour(wine):
     assert result["FULL"]["read_out"] is None
 
 
+def test_rivals_see_column_means_where_entries_are_missing_and_it_is_said(wine):
+    X, y, labelled = wine
+    holes = np.random.default_rng(2).random(X.shape) < 0.15
+    X, seen = np.where(holes, np.nan, X), np.where(labelled, y, -1)
+    result = compare(X, seen, y_true=y, random_state=0)
+    filled = compare(np.where(holes, np.nanmean(X, axis=0), X), seen, y_true=y, random_state=0)
+    ours, theirs = by_method(result), by_method(filled)
+    for name in ("PCA", "LDA", "PLS", "FULL"):
+        assert ours[name]["score"] == theirs[name]["score"]
+    model = SPPCA(2).fit(X, seen)  # the model itself sees what is missing
+    Z = model.transform(X)
+    error = 1 - KNeighborsClassifier(1).fit(Z[labelled], y[labelled]).score(Z[~labelled], y[~labelled])
+    assert_allclose(ours["SPPCA"]["score"], error)
+    assert_allclose(ours["SPPCA"]["read_out"], np.mean(model.predict(X[~labelled]) != y[~labelled]))
+    assert ours["SPPCA"]["read_out"] != theirs["SPPCA"]["read_out"]
+    said = f"For the rivals {holes.sum()} missing entries of X had to be filled with column means."
+    assert (result.n_filled, filled.n_filled) == (holes.sum(), 0)
+    assert said in repr(result)
+    assert said in result._repr_html_()
+    assert "filled" not in repr(filled)
+
+
+def test_real_targets_and_folds_with_missing_entries(diabetes):
+    X, y, labelled = diabetes
+    X = np.where(np.random.default_rng(2).random(X.shape) < 0.1, np.nan, X)
+    result = compare(X, np.where(labelled, y, np.nan), n_splits=5, random_state=0)
+    scores = {name: row["score"] for name, row in by_method(result).items() if row["score"] is not None}
+    assert set(scores) == {"SPPCA", "PCA", "PLS", "FULL"}
+    assert all(0.1 < score < 0.6 for score in scores.values()), scores
+
+
+def test_what_is_refused_in_x(wine):
+    X, y, labelled = wine
+    seen = np.where(labelled, y, -1)
+    with pytest.raises(ValueError, match="column 4 of X is never observed; drop it"):
+        compare(np.where(np.arange(13) == 4, np.nan, X), seen)
+    with pytest.raises(ValueError, match="Input X contains infinity"):
+        compare(np.where(np.arange(13) == 4, np.inf, X), seen)
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        compare(sp.csr_array(np.where(np.arange(13) == 4, np.nan, X)), seen)
+
+
 def test_real_read_out_is_r2(diabetes):
     X, y, labelled = diabetes
     seen = np.where(labelled, y, np.nan)

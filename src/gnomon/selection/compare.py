@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array, check_consistent_length, check_random_state
+from sklearn.utils import assert_all_finite, check_array, check_consistent_length, check_random_state
 
 from gnomon import SPPCA
 from gnomon.selection._tasks import Classes, Real, held_out, hidden_truth
@@ -28,7 +28,9 @@ def compare(X, y, *, n_components=2, estimators=None, y_true=None, n_splits=10, 
     Parameters
     ----------
     X : array-like or sparse array of shape (n_samples, n_features)
-        As it should enter the models: scale or normalise it first where that is wanted.
+        As it should enter the models: scale or normalise it first where that is wanted. NaN marks missing entries
+        of a dense X: `estimators` see it as it is; for the rivals, which cannot take it, each missing entry is filled
+        with the mean of its column, and the result says so.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Classes or real targets with unlabelled rows marked as in `SPPCA.fit`.
     n_components : int, default=2
@@ -67,7 +69,8 @@ def compare(X, y, *, n_components=2, estimators=None, y_true=None, n_splits=10, 
     ['SPPCA', 'PCA', 'LDA', 'PLS', 'FULL']
     """
     check_consistent_length(X, y, y_true)
-    X = check_array(X, accept_sparse="csr")
+    X = check_array(X, accept_sparse="csr", ensure_all_finite=False)
+    filled, n_filled = _fill(X)
     rng = check_random_state(random_state)
     seed = rng.randint(2**31 - 1)
     if estimators is None:
@@ -75,14 +78,28 @@ def compare(X, y, *, n_components=2, estimators=None, y_true=None, n_splits=10, 
     task = _read_task(next(iter(estimators.values())), X, y, y_true)
     splits = held_out(task, n_splits, rng) if y_true is None else hidden_truth(task)
     methods = {name: _model(estimator) for name, estimator in estimators.items()}
-    methods |= _rivals(X, n_components, seed)
+    scored = {name: _score(method, task, X, splits) for name, method in methods.items()}
+    rivals = _rivals(filled, n_components, seed)
     return summarise(
-        {name: _score(method, task, X, splits) for name, method in methods.items()},
+        scored | {name: _score(method, task, filled, splits) for name, method in rivals.items()},
         models=list(estimators),
         metric=task.metric,
+        n_filled=n_filled,
         n_labelled=int(task.observed(task.visible).sum()),
         n_splits=0 if y_true is not None else len(splits),
     )
+
+
+def _fill(X):
+    """Return X with column means in place of missing entries, and how many those are."""
+    sparse = hasattr(X, "tocsr")
+    assert_all_finite(X, allow_nan=not sparse, input_name="X")
+    if sparse or not (missing := np.isnan(X)).any():
+        return X, 0
+    never = np.flatnonzero(missing.all(axis=0))
+    if len(never):
+        raise ValueError(f"column {never[0]} of X is never observed; drop it.")
+    return np.where(missing, np.nanmean(X, axis=0), X), int(missing.sum())
 
 
 class _Fitted(NamedTuple):

@@ -35,6 +35,8 @@ class Comparison:
         How the best supervised projection does against its best rival, and against PCA.
     n_scored, n_labelled, n_splits : int
         Rows scored, rows labelled, splits of the labelled rows (0 when the hidden truth was given).
+    n_filled : int
+        Missing entries of X that the rivals saw as the mean of their column.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class Comparison:
     n_scored: int = 0
     n_labelled: int = 0
     n_splits: int = 0
+    n_filled: int = 0
 
     @classmethod
     def from_dict(cls, stored):
@@ -65,6 +68,7 @@ class Comparison:
         -------
         Comparison
         """
+        stored = {"n_filled": 0, **stored}  # versions before missing entries did not write it
         return cls(**{name: stored[name] for name in cls.__dataclass_fields__})
 
     def to_dict(self):
@@ -79,7 +83,13 @@ class Comparison:
 
     @property
     def protocol(self):
-        """How the scores were made, in one sentence."""
+        """How the scores were made, in one sentence, or two where entries of X are missing."""
+        if not self.n_filled:
+            return self._procedure()
+        entries = "1 missing entry" if self.n_filled == 1 else f"{self.n_filled} missing entries"
+        return f"{self._procedure()} For the rivals {entries} of X had to be filled with column means."
+
+    def _procedure(self):
         what = "the nearest labelled row" if self.metric == "error" else "a ridge regression on the projection"
         if not self.n_splits:
             return (
@@ -140,7 +150,7 @@ class Comparison:
         )
 
 
-def summarise(outcomes, *, models, metric, n_labelled, n_splits):
+def summarise(outcomes, *, models, metric, n_labelled, n_splits, n_filled=0):
     """Make a Comparison of the outcome of each method; `models` names the supervised ones."""
     n_scored = max(len(outcome.losses) for outcome in outcomes.values() if outcome.losses is not None)
     return Comparison(
@@ -150,6 +160,7 @@ def summarise(outcomes, *, models, metric, n_labelled, n_splits):
         n_scored=n_scored,
         n_labelled=n_labelled,
         n_splits=n_splits,
+        n_filled=n_filled,
     )
 
 
