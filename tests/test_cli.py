@@ -89,7 +89,7 @@ def test_version_and_help():
     assert run() == run("--help")
 
 
-@pytest.mark.parametrize("command", ["demo", "fit", "transform", "predict"])
+@pytest.mark.parametrize("command", ["demo", "fit", "transform", "predict", "impute"])
 def test_every_command_explains_itself(command):
     text = run(command, "--help")
     assert f"Usage: gnomon {command}" in text.replace("main", "gnomon")
@@ -445,6 +445,11 @@ def test_demo_scores_are_of_the_hidden_labels():
     hidden = np.array(table["labelled"]) == "False"
     error = (np.array(table["predicted"]) != truth)[hidden].mean()
     assert metrics["comparison"]["rows"][0]["read_out"] == pytest.approx(error)
+
+
+def test_an_option_may_follow_several_values():
+    run("fit", flowers(), "--drop", "flower", "--target", "species", "--no-compare", "--out", "out")
+    assert metrics_of("out")["comparison"] is None
 
 
 def test_many_target_names_are_cut():

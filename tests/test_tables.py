@@ -73,6 +73,34 @@ def test_parquet_is_read(write, backend, monkeypatch):
     assert_is_good(read_table("t.parquet", targets=["kind"], id="row"))
 
 
+@pytest.mark.parametrize("empty", ["", " ", "NA", "N/A", "NaN", "nan", "null", "NULL", "-nan"])
+def test_empty_cells_of_text_are_nan(write, empty):
+    table = read_table(write("t.csv", f"a,b,c\n1,{empty},2\n3,4,{empty}\n"))
+    assert_array_equal(table.X, [[1, np.nan, 2], [3, 4, np.nan]])
+    assert table.n_missing == 2
+
+
+@pytest.mark.parametrize("backend", ["polars", "pyarrow"])
+def test_null_cells_of_parquet_are_nan(write, backend, monkeypatch):
+    pytest.importorskip(backend)
+    monkeypatch.setattr(parquet_module, "parquet_backend", lambda: backend)
+    columns = {"real": [1.5, None, np.nan], "whole": [1, None, 2], "flag": [None, True, False], "none": [None] * 3}
+    pytest.importorskip("polars").DataFrame(columns, strict=False).write_parquet("t.parquet")
+    table = read_table("t.parquet")
+    nan = np.nan
+    assert_array_equal(table.X, [[1.5, 1, nan, nan], [nan, nan, 1, nan], [nan, 2, 0, nan]])
+    assert table.n_missing == 7
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_nan_in_npz_stays_and_so_does_the_type(write, dtype):
+    X = np.array([[1, np.nan], [np.nan, 2]], dtype=dtype)
+    np.savez("t.npz", X=X)
+    table = read_table("t.npz")
+    assert_array_equal(table.X, X)
+    assert (table.X.dtype, table.n_missing) == (dtype, 2)
+
+
 def test_parquet_keeps_float32_and_leaves_the_index_of_pandas_out(write):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": [1.5, 2.5], "b": [3.0, 4.0]}, dtype=np.float32, index=[7, 9])
@@ -160,10 +188,10 @@ def test_missing_files_folders_and_kinds(write, tmp_path):
          "--drop b, or name it for --target or --id."),
         ("a,my col\n1,1_0\n", "t.csv, row 1 (line 2), column 'my col': '1_0' is not a number; leave the column out "
          "with --drop 'my col', or name it for --target or --id."),
-        ("a,b\n1,2\n3,\n", "t.csv, row 2 (line 3), column 'b': the cell is empty, and missing feature entries are "
-         "not supported by this model yet; fill it, remove the row, or leave the column out with --drop b."),
-        ("a,b\n1,2\n3,NaN\n", "t.csv, row 2 (line 3), column 'b': the cell is empty, and missing feature entries are "
-         "not supported by this model yet; fill it, remove the row, or leave the column out with --drop b."),
+        ("a,b\n1,\n,x\n", "t.csv, row 2 (line 3), column 'b': 'x' is not a number; leave the column out with --drop b, "
+         "or name it for --target or --id."),
+        ("a,b\n,inf\n1,\n", "t.csv, row 1 (line 2), column 'b': inf is not a finite number; correct it, or leave the "
+         "column out with --drop b."),
         ("a,b\n1,-inf\n", "t.csv, row 1 (line 2), column 'b': -inf is not a finite number; correct it, or leave the "
          "column out with --drop b."),
         ("a,b\n1,1e999\n", "t.csv, row 1 (line 2), column 'b': 1e999 is not a finite number; correct it, or leave "
@@ -196,10 +224,9 @@ def test_tabs_are_wanted_in_tsv(write):
     "columns, expected",
     [
         ({"a": [1.0, 2.0], "b": ["x", "y"]}, "row 1, column 'b': 'x' is not a number"),
-        ({"a": [1.0, None], "b": [1, 2]}, "row 2, column 'a': the cell is empty"),
-        ({"a": [1.0, float("nan")], "b": [1, 2]}, "row 2, column 'a': the cell is empty"),
-        ({"a": [1.0, 2.0], "b": [float("inf"), 2]}, "row 1, column 'b': inf is not a finite number"),
-        ({"a": [1.0, 2.0], "b": [None, None]}, "row 1, column 'b': the cell is empty"),
+        ({"a": [1.0, None], "b": [None, "1.5"]}, "row 2, column 'b': '1.5' is text; store the column as numbers, or"),
+        ({"a": [1.0, None], "b": [float("inf"), 2]}, "row 1, column 'b': inf is not a finite number"),
+        ({"a": [None, 1e200], "b": [1, 2]}, "row 2, column 'a': 1e+200 is larger than 1e+150 in size"),
     ],
 )
 def test_bad_parquet_cells_are_named(write, columns, expected):
@@ -231,11 +258,10 @@ def bad_npz(**arrays):
         (bad_npz(X=np.ones(3)), "t.npz: X has shape (3,) and type float64; 2-D numbers were wanted."),
         (bad_npz(X=np.array([["a"]])), "t.npz: X has shape (1, 1) and type <U1; 2-D numbers were wanted."),
         (bad_npz(X=np.ones((0, 3))), "t.npz: X is empty, with shape (0, 3)."),
-        (bad_npz(X=[[1.0, 2.0], [np.nan, 1]]), "t.npz, row 2, column 'x0': the cell is empty, and missing feature"),
-        (bad_npz(X=[[1.0, np.inf]], feature_names=["p", "q"]), "t.npz, row 1, column 'q': inf is not a finite"),
+        (bad_npz(X=[[np.nan, np.inf]], feature_names=["p", "q"]), "t.npz, row 1, column 'q': inf is not a finite"),
         (bad_npz(X=np.array([[1, {}]], dtype=object)), "t.npz is not an npz file of plain arrays (Object arrays"),
         (bad_npz(data=[1.0], indices=[5], indptr=[0, 1], shape=[1, 3]), "t.npz: data, indices, indptr and shape do"),
-        (bad_npz(data=[1, np.nan], indices=[0, 2], indptr=[0, 1, 2], shape=[2, 3]), "t.npz, row 2, column 'x2': the"),
+        (bad_npz(data=[1, np.nan], indices=[0, 2], indptr=[0, 1, 2], shape=[2, 3]), "t.npz, row 2, column 'x2': NaN"),
         (bad_npz(X=np.ones((2, 2)), x0=[1, 2]), "t.npz: several columns are called 'x0' (columns 1, 3)"),
     ],
 )  # fmt: skip

@@ -103,7 +103,7 @@ def fit(table, target, id_, drop, components, model, target_kind, unlabelled, sc
     """Fit a projection to TABLE (.csv, .tsv, .parquet, .npz) and write it to a new folder.
 
     DIR gets model.gnomon, projection.csv (and .parquet), metrics.json and report.html. Every column that is
-    neither --target, --id nor --drop is a feature and must be numeric.
+    neither --target, --id nor --drop is a feature and must be numeric; empty cells are missing values.
 
     \b
     gnomon fit flowers.csv --target species --out flowers
@@ -176,6 +176,25 @@ def predict(table, model, out, id_, drop, force):
     _apply(table, model, out, id_, drop, force, columns, "predicted")
 
 
+@main.command(cls=ManyValues)
+@new_table_options
+def impute(table, model, out, id_, drop, force):
+    """Fill the empty feature cells of TABLE with a stored model.
+
+    FILE gets the row's id or number and the features, in the units of TABLE: cells with a value as they are, empty
+    ones with their expectation given the other features of the row.
+
+    \b
+    gnomon impute more.csv --model flowers --out more-filled.csv
+    """
+    from gnomon._cli.columns import imputed_columns, joined, row_column
+
+    def columns(stored, data, X):
+        return joined(row_column(data), imputed_columns(stored, data, X))
+
+    _apply(table, model, out, id_, drop, force, columns, "filled")
+
+
 def _apply(table, model, out, id_, drop, force, columns, what):
     from gnomon._cli.outputs import check_file, new_file
     from gnomon._cli.stored import StoredModel
@@ -187,7 +206,7 @@ def _apply(table, model, out, id_, drop, force, columns, what):
         stored = StoredModel.load(model)
         data = stored.read(table, id_, drop)
         step("computing")
-        result = columns(stored, data, stored.scaling.apply(data.X))
+        result = columns(stored, data, stored.scaling.apply(data))
         step("writing")
         with new_file(out) as temporary:
             write_table(temporary, result)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gnomon._cli.commands import Refusal
 from gnomon._cli.stored import StoredModel
 from gnomon.tables import Table
 
@@ -43,6 +44,15 @@ def prediction_columns(stored: StoredModel, X: Any, *, probabilities: bool = Tru
         return {"predicted": mean[:, 0], "predicted_std": std[:, 0]}
     columns = {f"predicted_{name}": mean[:, j] for j, name in enumerate(stored.targets)}
     return columns | {f"predicted_{name}_std": std[:, j] for j, name in enumerate(stored.targets)}
+
+
+def imputed_columns(stored: StoredModel, table: Table, X: Any) -> dict[str, np.ndarray]:
+    """The features of a table, empty cells filled; X are its features as the model takes them."""
+    if hasattr(X, "tocsr"):
+        raise Refusal(f"{table.path}: a sparse table has no empty cells to fill; what it does not store is zero.")
+    filled = stored.scaling.restore(stored.estimator.impute(X)) if table.n_missing else table.X
+    values = np.where(np.isnan(table.X), filled, table.X)
+    return {name: values[:, j] for j, name in enumerate(table.feature_names)}
 
 
 def joined(*parts: dict[str, Any]) -> dict[str, Any]:

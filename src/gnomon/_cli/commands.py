@@ -56,7 +56,8 @@ class ManyValues(click.Command):
         return super().parse_args(ctx, self._spread(args))
 
     def _spread(self, args):
-        options = {name: param for param in self.params for name in param.opts if name.startswith("-")}
+        names = ((name, param) for param in self.params for name in (*param.opts, *param.secondary_opts))
+        options = {name: param for name, param in names if name.startswith("-")}
         spread, repeated, waiting, table_seen = [], None, False, False
         for word in args:
             option = options.get(word.split("=")[0]) if word.startswith("-") and word != "-" else None
@@ -66,7 +67,7 @@ class ManyValues(click.Command):
                 takes_value = not getattr(option, "is_flag", False)
                 waiting = takes_value and "=" not in word
                 repeated = word.split("=")[0] if getattr(option, "multiple", False) else None
-            elif repeated and table_seen:
+            elif repeated and table_seen and not word.startswith("--"):
                 spread.append(repeated)
             else:
                 table_seen = True

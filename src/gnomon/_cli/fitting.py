@@ -23,10 +23,11 @@ from gnomon._cli.outputs import new_folder
 from gnomon._cli.stored import StoredModel
 from gnomon.export.report import write_report
 from gnomon.selection import compare
-from gnomon.tables import Scaling, Table, Target, can_write_parquet, write_table
+from gnomon.tables import Scaling, Table, Target, can_write_parquet, drop_hint, write_table
 
 MOST_DEFAULT_COMPONENTS = 10
 MOST_COMPARED = 2000  # labelled rows; the rivals need cubic time in them
+UNITS = {"none": None, "standard": "standard deviations of the column", "unit": "parts of the row's length"}
 DOMINANT = 0.9  # share of the variance from which scaling is suggested
 
 
@@ -68,10 +69,11 @@ def default_components(target: Target | None, shape: tuple[int, int]) -> int:
 def fit(request: Request, table: Table, target: Target | None) -> Run:
     """Scale the table and fit the model; warnings become notes."""
     guided = request.model == "sppca" and target is not None
+    _refuse_empty_columns(table)
     if guided:
         _refuse_single_value(table, target)
     scaling = Scaling.of(request.scale, table.X, target.y if guided and target.y.ndim == 2 else None)
-    X = scaling.apply(table.X)
+    X = scaling.apply(table)
     y = scaling.apply_to_targets(target.y) if guided else None
     model = SPPCA if guided else PPCA
     estimator = model(request.components or default_components(target, X.shape), random_state=request.seed)
@@ -87,6 +89,16 @@ def fit(request: Request, table: Table, target: Target | None) -> Run:
     if request.scale == "none":
         notes += _scale_notes(table, target if guided else None)
     return Run(request, table, target, stored, X, y, notes=notes)
+
+
+def _refuse_empty_columns(table: Table) -> None:
+    """A column without any value says nothing, and no model can fill it."""
+    if not table.n_missing:
+        return
+    empty = np.flatnonzero(np.isnan(table.X).all(axis=0))
+    if len(empty):
+        name = table.feature_names[empty[0]]
+        raise Refusal(f"{table.path}, column {name!r}: no row has a value; {drop_hint(name)}.")
 
 
 def _refuse_single_value(table: Table, target: Target) -> None:
@@ -194,6 +206,7 @@ def metrics(run: Run) -> dict[str, Any]:
         "settings": settings(run),
         "n_rows": int(run.X.shape[0]),
         "n_features": int(run.X.shape[1]),
+        "n_missing": run.table.n_missing,
         "n_labelled": 0 if run.target is None else int(run.target.labelled.sum()),
         "classes": [
             getattr(label, "item", lambda label=label: label)() for label in getattr(estimator, "classes_", [])
@@ -238,6 +251,7 @@ def _write_report(run: Run, path: Path, y_true: np.ndarray | None) -> None:
         y_true=y_true,
         row_ids=row_column(run.table).popitem()[1],
         feature_names=run.table.feature_names,
+        feature_units=UNITS[run.request.scale],
         target_names=names,
         comparison=run.comparison,
         title=Path(run.table.path).name,

@@ -17,7 +17,7 @@ MOST_NAMES = 6
 
 def fit_summary(run: Run) -> str:
     """The table, the target, the model, the comparison and the notes."""
-    lines = [f"{run.table.path}: {run.X.shape[0]} rows, {run.X.shape[1]} features"]
+    lines = [_table_line(run)]
     if run.target is not None:
         lines.append(_target_line(run))
     lines.append(_model_line(run))
@@ -28,6 +28,13 @@ def fit_summary(run: Run) -> str:
     return "\n".join(
         textwrap.fill(line, WIDTH, subsequent_indent="  ") if len(line) > WIDTH else line for line in lines
     )
+
+
+def _table_line(run: Run) -> str:
+    n, p = run.X.shape
+    n_missing = run.table.n_missing
+    empty = f"; {n_missing} of {n * p} feature cells empty" if n_missing else ""
+    return f"{run.table.path}: {n} rows, {p} features{empty}"
 
 
 def _target_line(run: Run) -> str:

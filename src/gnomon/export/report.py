@@ -6,6 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from sklearn.utils import check_array
 
 from gnomon.export import _report_page as html
 from gnomon.export.model_file import atomic_path
@@ -27,6 +28,7 @@ def write_report(
     y_true=None,
     row_ids=None,
     feature_names=None,
+    feature_units=None,
     target_names=None,
     comparison=None,
     title=None,
@@ -52,6 +54,8 @@ def write_report(
         Names of the rows; None counts from 0.
     feature_names : sequence of length n_features, default=None
         None takes the model's `feature_names_in_`, or x0, x1, ...
+    feature_units : str, default=None
+        What the numbers of X count, where they were scaled before the fit: "standard deviations of the column", say.
     target_names : str or sequence of str, default=None
         Name of the target, or of each real output.
     comparison : Comparison or dict, default=None
@@ -84,14 +88,14 @@ def write_report(
     title = title or f"{type(estimator).__name__} in {_components(estimator)}"
     parts = [
         html.tag("h1", title),
-        html.tag("p", _what_was_fitted(estimator, names), "lead"),
+        html.tag("p", _what_was_fitted(estimator, names) + _what_is_missing(X), "lead"),
         _facts(estimator),
         html.tag("p", comparison.verdict, "verdict") if comparison else "",
         _projection(estimator, X, y, names),
         _comparison(comparison) if comparison else "",
-        _loadings(estimator, feature_names),
+        _loadings(estimator, feature_names, feature_units),
         _predictions(estimator, X, y, y_true, row_ids, names),
-        _fit(estimator, names),
+        _fit(estimator, names, feature_units),
         _settings(estimator, settings or {}),
     ]
     text = html.page(title, parts)
@@ -126,6 +130,14 @@ def _what_was_fitted(estimator, names):
     who = "all of them" if labelled == n else f"{labelled:,} of them"
     rest = "" if labelled == n else f" The other {html.count(n - labelled, 'row')} took part without one."
     return f"{start}; {who} with {label}.{rest}"
+
+
+def _what_is_missing(X):
+    if hasattr(X, "tocsr"):
+        return ""
+    n_missing = int(np.isnan(check_array(X, dtype=float, ensure_all_finite=False)).sum())
+    verb = "is" if n_missing == 1 else "are"
+    return f" {html.count(n_missing, 'entry', 'entries')} of the table {verb} missing." if n_missing else ""
 
 
 def _facts(estimator):
@@ -234,7 +246,7 @@ def _real_predictions(estimator, X, y_true, rows, names):
     return header, range(1, len(header) + 1), cells, doubt, wrong, score
 
 
-def _loadings(estimator, feature_names):
+def _loadings(estimator, feature_names, units):
     k, p = estimator.components_.shape
     if feature_names is None:
         feature_names = getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(p)])
@@ -253,7 +265,7 @@ def _loadings(estimator, feature_names):
                 largest,
             )
         )
-    said = "Change of each column per unit of a component, in the units that the model was given."
+    said = f"Change of each column per unit of a component, in {units or 'the units that the model was given'}."
     if p > N_LOADINGS:
         said += f" The {N_LOADINGS} largest of each component are shown."
     if k > len(panels):
@@ -261,20 +273,21 @@ def _loadings(estimator, feature_names):
     return html.tag("h2", "Loadings") + html.tag("p", said) + f'<div class="panels">{"".join(panels)}</div>'
 
 
-def _fit(estimator, names):
+def _fit(estimator, names, units):
     from matplotlib.figure import Figure
 
     drawn = Figure(figsize=(6.4, 3.2), layout="constrained")
     ConvergenceDisplay.from_estimator(estimator, ax=drawn.subplots())
     signal = float((np.asarray(estimator.components_, dtype=float) ** 2).sum())
     noise = float(estimator.noise_variance_) * estimator.n_features_in_
+    said = f", in squared {units}" if units else ""
     rows = [
         ("solver", estimator.solver_),
         ("converged", "yes" if estimator.converged_ else "no"),
         ("iterations", estimator.n_iter_),
         ("passes over the data", html.number(estimator.n_passes_)),
         ("log-likelihood of the training rows", f"{html.number(estimator.log_likelihood_)} nats"),
-        ("noise variance of a column", html.number(estimator.noise_variance_)),
+        (f"noise variance of a column{said}", html.number(estimator.noise_variance_)),
         ("share of the columns' variance in the components", f"{100 * signal / (signal + noise):.1f} %"),
     ]
     if target_kind(estimator) == "real":

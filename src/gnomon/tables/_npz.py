@@ -19,6 +19,7 @@ from gnomon.tables._table import (
     in_range,
     objects,
     refuse_duplicates,
+    usable,
 )
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
@@ -51,7 +52,7 @@ def read_npz(path: str, wanted: Wanted) -> Table:
     order = [columns.index(name) for name in features]
     if order != list(range(p)):
         X = X[:, order]
-    _refuse_not_finite(path, X, features)
+    _refuse_unusable(path, X, features)
     return Table(path, X, features, targets, ids, wanted.id)
 
 
@@ -115,13 +116,21 @@ def _given(values: np.ndarray) -> np.ndarray:
     return given
 
 
-def _refuse_not_finite(path: str, X: Any, names: list[str]) -> None:
-    values = X.data if sparse.issparse(X) else X.ravel()
-    bad = np.flatnonzero(~in_range(values))
+def _refuse_unusable(path: str, X: Any, names: list[str]) -> None:
+    if not sparse.issparse(X):
+        bad = np.flatnonzero(~usable(X))
+        if bad.size:
+            i, j = divmod(int(bad[0]), X.shape[1])
+            raise bad_feature(cell_name(path, i, None, names[j]), names[j], float(X[i, j]))
+        return
+    bad = np.flatnonzero(~in_range(X.data))
     if not bad.size:
         return
-    if sparse.issparse(X):
-        i, j = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1, int(X.indices[bad[0]])
-    else:
-        i, j = divmod(int(bad[0]), X.shape[1])
-    raise bad_feature(cell_name(path, i, None, names[j]), names[j], float(values[bad[0]]))
+    i, j = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1, int(X.indices[bad[0]])
+    cell, value = cell_name(path, i, None, names[j]), float(X.data[bad[0]])
+    if np.isnan(value):
+        raise TableError(
+            f"{cell}: NaN is stored in a sparse table, where an entry that is not stored is a zero; "
+            "give missing entries in a dense X."
+        )
+    raise bad_feature(cell, names[j], value)

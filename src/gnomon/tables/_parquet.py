@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from gnomon.tables._table import Table, TableError, Wanted, bad_feature, cell_name, choose_features, in_range, objects
+from gnomon.tables._table import Table, TableError, Wanted, bad_feature, cell_name, choose_features, objects, usable
 
 INSTALL = "needs polars or pyarrow, and neither is installed: pip install 'gnomon[io]'"
 
@@ -53,9 +53,12 @@ def _features(path: str, frame: Any, names: list[str]) -> np.ndarray:
         column = frame[name]
         if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
             i, value = next(((i, v) for i, v in enumerate(column.to_list()) if v is not None), (0, None))
-            raise bad_feature(cell_name(path, i, None, name), name, value)
+            if value is not None:
+                raise bad_feature(cell_name(path, i, None, name), name, value)
+            X[:, j] = np.nan  # a column without any value has no type of its own
+            continue
         X[:, j] = column.cast(nw.Float64).to_numpy()
-        bad = np.flatnonzero(~in_range(X[:, j]))
+        bad = np.flatnonzero(~usable(X[:, j]))
         if bad.size:
             raise bad_feature(cell_name(path, bad[0], None, name), name, float(X[bad[0], j]))
     return X

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
 
@@ -30,7 +31,8 @@ class Table:
     path : str
         The file, as the user named it.
     X : ndarray or csr_matrix of shape (n, p)
-        Features, all finite; float32 when every feature column was, else float64.
+        Features, NaN where a cell is empty; float32 when every feature column was, else float64. Sparse ones have no
+        empty cells.
     feature_names : list of str
         Names of the p columns.
     targets : dict of str to object ndarray of shape (n,)
@@ -50,6 +52,11 @@ class Table:
     ids: np.ndarray | None = None
     id_name: str | None = None
     lines: np.ndarray | None = None
+
+    @property
+    def n_missing(self) -> int:
+        """How many feature cells are empty."""
+        return 0 if sparse.issparse(self.X) else int(np.isnan(self.X).sum())
 
     def where(self, i: int, column: str) -> str:
         """Name the cell in row `i` (from 0) for a message."""
@@ -141,18 +148,21 @@ def refuse_duplicates(path: str, names: Sequence[str]) -> None:
 
 
 def bad_feature(cell: str, column: str, value: Any) -> TableError:
-    """The error for a feature cell that is not a finite number; `cell` names it, `value` is what it holds."""
-    text = "" if value is None or value != value else str(value).strip()
-    leave_out = f"leave the column out with --drop {shlex.quote(column)}"
-    if text in MISSING:
-        return TableError(
-            f"{cell}: the cell is empty, and missing feature entries are not supported by this model yet; "
-            f"fill it, remove the row, or {leave_out}."
-        )
+    """The error for a feature cell that is no usable number; `cell` names it, `value` is what it holds."""
+    text = str(value).strip()
+    leave_out = drop_hint(column)
     shown = text if len(text) <= 40 else text[:37] + "..."
-    if number(text) is not None:
-        return TableError(f"{cell}: {shown} {out_of_range(number(text))}; correct it, or {leave_out}.")
-    return TableError(f"{cell}: {shown!r} is not a number; {leave_out}, or name it for --target or --id.")
+    found = number(text)
+    if found is None:
+        return TableError(f"{cell}: {shown!r} is not a number; {leave_out}, or name it for --target or --id.")
+    if usable(found):
+        return TableError(f"{cell}: {shown!r} is text; store the column as numbers, or {leave_out}.")
+    return TableError(f"{cell}: {shown} {out_of_range(found)}; correct it, or {leave_out}.")
+
+
+def drop_hint(column: str) -> str:
+    """How to do without a column."""
+    return f"leave the column out with --drop {shlex.quote(column)}"
 
 
 def number(cell: Any) -> float | None:
@@ -167,6 +177,11 @@ def number(cell: Any) -> float | None:
 def in_range(values: Any) -> Any:
     """Whether numbers can be computed with: not NaN, not infinite, not so large that squares overflow."""
     return np.abs(values) <= LARGEST
+
+
+def usable(values: Any) -> Any:
+    """Whether cells of a feature column can be taken: numbers `in_range`, and NaN, which is an empty cell."""
+    return in_range(values) | np.isnan(values)
 
 
 def out_of_range(value: float) -> str:

@@ -18,11 +18,11 @@ from gnomon.tables._table import (
     bad_feature,
     cell_name,
     choose_features,
-    in_range,
     number,
     objects,
     refuse_duplicates,
     row_name,
+    usable,
 )
 
 CHUNK_ROWS = 4096  # rows held as text at once
@@ -130,19 +130,21 @@ def _refuse_ragged(path: str, chunk: list[Row], n_columns: int, n_before: int) -
 
 
 def _numbers(path: str, name: str, cells: tuple[str, ...], chunk: list[Row], n_before: int) -> np.ndarray:
-    """The cells of one feature column as finite numbers."""
+    """The cells of one feature column as numbers, NaN where they are empty."""
+    values = np.empty(len(cells))
     try:
-        values = np.array([float(cell) for cell in cells])
-        ok = in_range(values).all() and "_" not in "".join(cells)
+        values[:] = [float(cell) for cell in cells]
+        ok = usable(values).all() and "_" not in "".join(cells)
     except ValueError:
         ok = False
     if ok:
         return values
     for i, cell in enumerate(cells):
-        value = number(cell)
-        if value is None or not in_range(value):
+        value = np.nan if _given(cell) is None else number(cell)
+        if value is None or not usable(value):
             raise bad_feature(cell_name(path, n_before + i, chunk[i].line, name), name, cell)
-    raise AssertionError("some cell is not a finite number")
+        values[i] = value
+    return values
 
 
 def _given(cell: str) -> str | None:
