@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from gnomon import PPCA, SPPCA
 from oracles import gaussian
 
-from .support import coded, oracle
+from .support import coded, entries_missing, oracle
 
 MODEL = gaussian.random_model(np.random.default_rng(5), 7, 2, 3)
 
@@ -95,6 +95,17 @@ def test_complete_rows_give_the_complete_model():
     dense = sppca.fit(row_source(X), Y, options, np.random.default_rng(0))
     assert_allclose(masked.value.log_likelihood, dense.value.log_likelihood, rtol=1e-9)
     assert_allclose(masked.value.params.W_x, dense.value.params.W_x, atol=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["moments", "subspace", "em"])
+def test_the_mean_of_x_is_that_of_the_rows_unless_entries_of_x_are_missing(solver):
+    X, Y = entries_missing()
+    model = SPPCA(2, solver=solver).fit(X, Y)
+    assert_allclose(model.mean_, X.mean(axis=0), atol=1e-8 * X.std())
+    assert np.abs(model.y_mean_ - np.nanmean(Y, axis=0)).max() > 1e-4 * np.nanstd(Y)  # that of y does move
+    partial = holes(X, 0.2)
+    moved = SPPCA(2).fit(partial, Y).mean_ - np.nanmean(partial, axis=0)
+    assert np.abs(moved / X.std(axis=0)).max() > 1e-3
 
 
 def test_weights_are_repeated_rows():

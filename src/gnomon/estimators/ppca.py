@@ -36,7 +36,7 @@ class PPCA(LatentTransformer):
         Loadings W transposed, in units of X per unit latent variable, by falling explained variance; orthogonal
         rows, the largest entry of each positive.
     mean_ : ndarray of shape (n_features,)
-        Sample mean.
+        Sample mean; the maximum likelihood estimate where entries of X are missing.
     noise_variance_ : float
         Mean of the discarded eigenvalues of the covariance, in squared units of X.
     log_likelihood_ : float

@@ -73,7 +73,8 @@ class SPPCA(TargetPredictor, LatentTransformer):
         (x, y) jointly, each relative to its noise; the largest entry of each is positive. Not orthogonal when y is
         used.
     mean_ : ndarray of shape (n_features,)
-        m_x. With unlabelled rows this is the maximum likelihood estimate, not the sample mean.
+        m_x, the mean of the rows as weighted; targets do not move it, however many are missing. Where entries of X are
+        missing, it is the maximum likelihood estimate, which differs from the mean of what is observed.
     noise_variance_ : float
         Residual variance per feature, in squared units of X.
     y_noise_variance_ : float, ndarray of shape (n_outputs,) or None
@@ -82,7 +83,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
     y_loadings_ : ndarray of shape (n_outputs, n_components)
         W_y, zero for private dimensions; for classes n_outputs = n_classes - 1 contrasts.
     y_mean_ : ndarray of shape (n_outputs,)
-        m_y.
+        m_y. With unlabelled rows this is the maximum likelihood estimate, not the mean of the labelled rows.
     y_basis_ : ndarray of shape (n_outputs, rank) or None
         When real outputs obey an exact linear relation (one-of-C columns, say), y has a density only on the span of
         this orthonormal basis, and the model lives there.
