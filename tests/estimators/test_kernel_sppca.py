@@ -365,6 +365,12 @@ def test_rows_that_are_all_alike():
         ({"effective_dimension": 1.5}, ValueError, r"effective_dimension=1\.5 must exceed"),
         ({"effective_dimension": True}, TypeError, "effective_dimension=True must be a number"),
         ({"n_components": 0}, ValueError, "n_components=0 must be at least 1"),
+        ({"n_private": -1}, ValueError, "n_private=-1 must be at least 0"),
+        ({"n_private": 11}, ValueError, "n_components=2 plus n_private=11 must be less than the rank"),
+        ({"label_weight": 0.0}, ValueError, r"label_weight=0\.0 must be finite and above 0"),
+        ({"solver": "ratio", "n_private": 1}, ValueError, "no private dimensions"),
+        ({"solver": "dual", "n_private": 1}, ValueError, "algorithm 3 of the paper"),
+        ({"solver": "dual", "label_weight": 2.0}, ValueError, "algorithm 3 of the paper"),
         ({"n_components": 2.0}, TypeError, r"n_components=2\.0 must be an integer"),
         ({"solver": "em"}, ValueError, "solver='em' must be one of 'auto', 'ratio'"),
         ({"init": "zeros"}, ValueError, "init='zeros' must be one of"),
@@ -408,9 +414,11 @@ def test_new_rows_of_another_width():
 
 @pytest.mark.parametrize("params", [RBF, {"kernel": "rbf", "n_landmarks": 5}, {"kernel": "precomputed"}], ids=str)
 def test_scikit_learn_checks_of_other_kernels(params):
-    why = {"check_estimators_dtypes": "a kernel matrix cut down to integers is no kernel matrix"}
-    failed = why if params["kernel"] == "precomputed" else None
-    check_estimator(KernelSPPCA(**params), expected_failed_checks=failed)
+    integers = "a kernel matrix cut down to integers is no kernel matrix"
+    drawn = "the landmarks drawn from repeated rows are others than those drawn from weighted ones"
+    weights = {f"check_sample_weight_equivalence_on_{kind}_data": drawn for kind in ("dense", "sparse")}
+    failed = {"precomputed": {"check_estimators_dtypes": integers}, "rbf": weights if "n_landmarks" in params else {}}
+    check_estimator(KernelSPPCA(**params), expected_failed_checks=failed[params["kernel"]])
 
 
 def test_pairwise_rows_are_split_with_their_columns():

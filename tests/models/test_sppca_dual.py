@@ -178,10 +178,10 @@ def test_effective_dimension_below_the_rank(rng):
 
 def test_which_solver_runs():
     choose = model.choose_solver
-    assert choose(complete=True, supervised=True, full=True) == "ratio"
-    assert choose(complete=False, supervised=True, full=True) == "moments"
-    assert choose(complete=True, supervised=False, full=True) == "moments"
-    assert choose(complete=True, supervised=True, full=False) == "moments"
+    assert choose(complete=True, supervised=True, plain=True) == "ratio"
+    assert choose(complete=False, supervised=True, plain=True) == "moments"
+    assert choose(complete=True, supervised=False, plain=True) == "moments"
+    assert choose(complete=True, supervised=True, plain=False) == "moments"
 
 
 def test_errors_name_what_to_change(rng):

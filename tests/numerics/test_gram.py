@@ -87,3 +87,26 @@ def test_matrices_that_are_no_kernel_matrix():
     K[0, 2] = 0.5
     with pytest.raises(ValueError, match=r"entry \(0, 2\) is 0\.5, entry \(2, 0\) is 0"):
         gram.checked_gram(K, "X")
+
+
+def test_weighted_coordinates_are_those_of_repeated_rows(rng):
+    phi, new = features(rng)
+    times = rng.integers(1, 4, size=len(phi))
+    w, many = times.astype(float), np.repeat(phi, times, axis=0)
+    chosen = phi[:8]
+    for weighted, repeated, cross, cross_many in (
+        (gram.exact_map(phi @ phi.T, 0.0, w), gram.exact_map(many @ many.T), new @ phi.T, new @ many.T),
+        (
+            gram.nystrom_map(phi @ chosen.T, chosen @ chosen.T, 0.0, w),
+            gram.nystrom_map(many @ chosen.T, chosen @ chosen.T),
+            new @ chosen.T,
+            new @ chosen.T,
+        ),
+    ):
+        (feature_map, T), (other, T_many) = weighted, repeated
+        moments = T.T @ (T * w[:, None])
+        assert_allclose(moments, np.diag(np.diag(moments)), atol=1e-9)
+        assert_allclose(np.diag(moments), np.diag(T_many.T @ T_many), rtol=1e-9)
+        assert_allclose(np.repeat(T, times, axis=0) @ T.T, T_many @ T_many[np.cumsum(times) - 1].T, atol=1e-8)
+        flip = np.sign(T[0] * T_many[0])
+        assert_allclose(feature_map.coordinates(cross) * flip, other.coordinates(cross_many), atol=1e-7)

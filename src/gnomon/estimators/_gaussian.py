@@ -98,14 +98,13 @@ def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
     """Validate the data, fit the two-view Gaussian model, set the common attributes; return the model's result."""
     X = check_table(estimator, X, reset=True, min_samples=2, anywhere=True)
     missing = check_values(X)
-    targets = read_targets(to_host(y), X.shape[0], getattr(estimator, "unlabeled", "auto"))
-    _check_outputs(options, targets)
     weights = check_weights(to_host(sample_weight), X.shape[0])
-    Y = targets.coded
-    labelled = targets.index >= 0 if targets.kind == "classes" else (~np.isnan(Y)).any(axis=1)
-    if weights is not None and not weights.all():
-        kept = np.flatnonzero(weights)
-        X, Y, weights, labelled = take_rows(X, kept), Y[kept], weights[kept], labelled[kept]
+    kept = None if weights is None or weights.all() else np.flatnonzero(weights)
+    targets = read_targets(to_host(y), X.shape[0], getattr(estimator, "unlabeled", "auto"), kept)
+    _check_outputs(options, targets)
+    if kept is not None:
+        X, weights = take_rows(X, kept), weights[kept]
+    Y, labelled = targets.coded, targets.labelled
     estimator.n_samples_ = X.shape[0]
     if supervised:
         estimator.n_labelled_ = int(labelled.sum())

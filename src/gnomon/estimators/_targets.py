@@ -26,8 +26,13 @@ class Targets:
         self.kind, self.coded, self.classes, self.index = kind, coded, classes, index
         self.basis, self.origin, self.one_column = basis, origin, one_column
 
+    @property
+    def labelled(self):
+        """Which rows have at least one observed target (n,)."""
+        return self.index >= 0 if self.kind == "classes" else (~np.isnan(self.coded)).any(axis=1)
 
-def read_targets(y, n_samples, unlabeled="auto"):
+
+def read_targets(y, n_samples, unlabeled="auto", rows=None):
     """Interpret y for `fit`.
 
     Parameters
@@ -36,15 +41,18 @@ def read_targets(y, n_samples, unlabeled="auto"):
     unlabeled : "auto", None or a label
         "auto" takes -1 among integers as unlabelled; None takes no label as such a mark; any other value is the mark.
         None, NaN and pd.NA always mean unlabelled.
+    rows : (m,) or None
+        Rows to read, the others do not count; None reads all.
 
     Returns
     -------
     Targets
     """
     if y is None:
-        return Targets("none", np.zeros((n_samples, 0)))
+        return Targets("none", np.zeros((n_samples if rows is None else len(rows), 0)))
     values = _to_numpy(y)
     _check_length(values, n_samples)
+    values = values if rows is None else values[rows]
     if values.dtype.kind == "f" or values.ndim == 2:
         return _real_targets(_real_table(values, unlabeled), values.ndim == 1)
     return _class_targets(values, unlabeled)

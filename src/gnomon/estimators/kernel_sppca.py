@@ -18,7 +18,7 @@ from ._gaussian import _set_classes
 from ._kernels import check_kernel, kernel_values, takes_tables
 from ._predictor import TargetReader
 from ._targets import read_targets
-from ._validation import check_choice, check_integer, check_real
+from ._validation import check_choice, check_integer, check_real, check_weights
 
 SOLVERS = ("auto", "ratio", "moments", "dual")
 
@@ -61,13 +61,19 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     solver : {"auto", "ratio", "moments", "dual"}, default="auto"
         "ratio" (all rows labelled) searches the ratio of the two noise variances for the global maximum; "moments" is
         accelerated EM from several starts in the coordinates of the kernel matrix. "auto" takes "ratio" when nothing
-        is missing and the effective dimension is at least the rank, else "moments". "dual" is algorithm 3 of the paper,
-        plain EM on the kernel matrix with the means fixed at those of the sample; it may need many thousand iterations,
-        and it takes rows that are labelled fully or not at all. The choice is in `solver_`.
+        is missing, no dimension is private and the effective dimension is at least the rank, else "moments". "dual" is
+        algorithm 3 of the paper, plain EM on the kernel matrix with the means fixed at those of the sample; it may need
+        many thousand iterations, and it takes rows that are labelled fully or not at all, without weights or private
+        dimensions. The choice is in `solver_`.
     tol : float, default=1e-9
         Stop when the relative residual of the likelihood equations is at most this.
     max_iter : int, default=1000
         Most iterations.
+    n_private : int, default=0
+        Latent dimensions that explain phi(x) only, beside the `n_components` guided ones, as in `SPPCA`; `transform`
+        returns all, guided first.
+    label_weight : float, default=1.0
+        Each labelled row counts as that many rows, so that few labels are heard among many features.
     init : {"pca", "random"}, default="pca"
         Start of ``solver="dual"``.
     noise_init : float, default=None
@@ -87,9 +93,9 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     X_fit_ : {ndarray, sparse matrix} of shape (n_references, n_features) or None
         The reference rows; None with a precomputed kernel.
     landmarks_ : ndarray of shape (n_landmarks,) or None
-        Which training rows the references are; None when all are.
+        Which training rows the references are; None when all are. Rows of weight zero are none.
     kernel_mean_ : ndarray of shape (n_references,)
-        Mean kernel value of the training rows with each reference.
+        Mean kernel value of the training rows, weighted, with each reference.
     rank_ : int
         Rank of the centred kernel matrix, or of its approximation by landmarks.
     effective_dimension_ : float
@@ -101,14 +107,14 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     y_noise_variance_, y_loadings_, y_mean_, y_basis_, classes_, target_kind_
         As in `SPPCA`.
     log_likelihood_ : float
-        Log-likelihood of the training rows in nats, phi(x) having `effective_dimension_` dimensions; comparable only
-        between models of the same kernel and dimension.
+        Log-likelihood of the training rows, weighted, in nats, phi(x) having `effective_dimension_` dimensions;
+        comparable only between models of the same kernel and dimension.
     objective_path_, objective_residual_, noise_floors_, certificate_, solver_, converged_, n_iter_
         As in `SPPCA`.
     n_passes_ : float
         Times the kernel matrix was computed, 1.
     n_components_ : int
-        Size k of the latent space.
+        Number of guided dimensions, k.
     n_samples_, n_labelled_ : int
         Rows used, and rows with at least one observed target.
     n_features_in_ : int
@@ -165,6 +171,8 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         solver="auto",
         tol=1e-9,
         max_iter=1000,
+        n_private=0,
+        label_weight=1.0,
         init="pca",
         noise_init=None,
         unlabeled="auto",
@@ -181,6 +189,8 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.n_private = n_private
+        self.label_weight = label_weight
         self.init = init
         self.noise_init = noise_init
         self.unlabeled = unlabeled
@@ -204,7 +214,7 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def _n_features_out(self):
         return self.dual_coef_.shape[1]
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Fit by maximum likelihood.
 
         Parameters
@@ -214,6 +224,8 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             Classes (str, int, bool, categorical), unlabelled where -1, None, NaN or pd.NA; or real outputs (float), NaN
             where missing. None fits the unsupervised model: probabilistic kernel PCA.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many rows each row counts for; rows of weight zero are left out.
 
         Returns
         -------
@@ -222,14 +234,21 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         self._check_parameters()
         X = self._validated(X, reset=True)
-        if self.n_landmarks is not None and self.n_landmarks > X.shape[0]:
-            raise ValueError(
-                f"n_landmarks={self.n_landmarks} must be at most n_samples={X.shape[0]}; use None for all rows."
-            )
-        targets = read_targets(y, X.shape[0], self.unlabeled)
+        weights = check_weights(sample_weight, X.shape[0])
+        rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+        if self.n_landmarks is not None and self.n_landmarks > len(rows):
+            raise ValueError(f"n_landmarks={self.n_landmarks} must be at most n_samples={len(rows)}; use None for all.")
+        targets = read_targets(y, X.shape[0], self.unlabeled, rows)
+        self.n_samples_, self.n_labelled_ = len(rows), int(targets.labelled.sum())
+        weights = None if weights is None else weights[rows]
+        if self.label_weight != 1.0:
+            weights = np.where(targets.labelled, self.label_weight, 1.0) * (1.0 if weights is None else weights)
         rng = check_random_state(self.random_state)
-        feature_map, T = self._map_features(X, rng)
-        self._fit_model(feature_map, T, targets, np.random.default_rng(rng.randint(2**31)), X.dtype)
+        feature_map, T = self._map_features(X, rows, weights, rng)
+        generator = np.random.default_rng(rng.randint(2**31))
+        result = self._fit_model(feature_map, T, targets, weights, generator)
+        self._store(result, feature_map)
+        self._store_targets(result, X.dtype, targets)
         return self
 
     def transform(self, X, return_cov=False):
@@ -290,6 +309,8 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 raise ValueError("solver='dual' works on the whole kernel matrix; use n_landmarks=None.")
         check_real("tol", self.tol, 0)
         check_integer("max_iter", self.max_iter, 1)
+        check_integer("n_private", self.n_private, 0)
+        check_real("label_weight", self.label_weight, 0)
         check_choice("init", self.init, ("pca", "random"))
         if self.noise_init is not None:
             check_real("noise_init", self.noise_init, 0)
@@ -306,26 +327,29 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     # -- the feature space ---------------------------------------------------------------------------------------
 
-    def _map_features(self, X, rng):
-        """Set the references; return the map from kernel values to coordinates, and those of the training rows."""
-        n, m = X.shape[0], self.n_landmarks
-        self.landmarks_ = None if m is None else np.sort(rng.choice(n, m, replace=False))
-        self.gamma_, self.X_fit_, self._by_rows = None, None, False
+    def _map_features(self, X, rows, weights, rng):
+        """Set the references; return the map from kernel values to coordinates, and those of the rows that count."""
+        m, every = self.n_landmarks, len(rows) == X.shape[0]
+        references = rows if m is None else np.sort(rng.choice(rows, m, replace=False))
+        self.landmarks_ = None if m is None and every else references
+        self.gamma_, self.X_fit_, self._by_rows, error = None, None, False, 0.0
         if self._precomputed:
             K = gram.checked_gram(X, "X")
             error = gram.entry_error(X) * float(np.abs(K).max())
-            return self._mapped(K if m is None else K[:, self.landmarks_], error)
-        self.gamma_ = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
-        self.X_fit_ = X.copy() if m is None else X[self.landmarks_]
-        if callable(self.kernel):
-            self._by_rows = not takes_tables(self.kernel, X, self.kernel_params or {})
-        return self._mapped(self._cross(X), 0.0)
-
-    def _mapped(self, cross, error):
+            cross = self._cross(K)
+        else:
+            self.gamma_ = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
+            self.X_fit_ = X.copy() if self.landmarks_ is None else X[references]
+            if callable(self.kernel):
+                self._by_rows = not takes_tables(self.kernel, X, self.kernel_params or {})
+            cross = self._cross(X if every else X[rows])
+        if self._precomputed and not every:
+            cross = cross[rows]
         name = "X" if self._precomputed else "the kernel matrix"
-        if self.landmarks_ is None:
-            return gram.exact_map(gram.checked_gram(cross, name), error)
-        return gram.nystrom_map(cross, gram.checked_gram(cross[self.landmarks_], name), error)
+        if m is None:
+            return gram.exact_map(gram.checked_gram(cross, name), error, weights)
+        among = gram.checked_gram(cross[np.searchsorted(rows, references)], name)
+        return gram.nystrom_map(cross, among, error, weights)
 
     def _cross(self, X):
         """Kernel values of rows with the references (n, m)."""
@@ -339,27 +363,26 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     # -- the model -----------------------------------------------------------------------------------------------
 
-    def _fit_model(self, feature_map, T, targets, generator, dtype):
+    def _fit_model(self, feature_map, T, targets, weights, generator):
         self.rank_ = T.shape[1]
         if self.rank_ < 2:
             raise ValueError(
                 f"the centred kernel matrix has rank {self.rank_} (n_samples={len(T)}, n_features="
                 f"{self.n_features_in_}); a latent space and noise need a rank of at least 2."
             )
-        k = min(2, self.rank_ - 1) if self.n_components is None else int(self.n_components)
+        most = max(self.rank_ - 1 - self.n_private, 1)
+        k = min(2, most) if self.n_components is None else int(self.n_components)
         linear = isinstance(self.kernel, str) and self.kernel == "linear"
         d = self.effective_dimension
         if isinstance(d, str):
             d = self.n_features_in_ if d == "auto" and linear else self.rank_
-        options = model.Options(k, float(d), self.solver, self.tol, self.max_iter, self.init, self.noise_init)
-        self.n_components_, self.effective_dimension_, self.n_samples_ = k, float(d), len(T)
-        labelled = targets.index >= 0 if targets.kind == "classes" else (~np.isnan(targets.coded)).any(axis=1)
-        self.n_labelled_ = int(labelled.sum())
+        options = model.Options(
+            k, float(d), self.solver, self.tol, self.max_iter, self.init, self.noise_init, self.n_private
+        )
+        self.n_components_, self.effective_dimension_ = k, float(d)
         _set_classes(self, targets)
         orient = (lambda W: self.X_fit_.T @ (feature_map.basis @ W)) if linear else None  # components_ of SPPCA
-        result = model.fit(T, targets.coded, options, generator, orient)
-        self._store(result, feature_map)
-        self._store_targets(result, dtype, targets)
+        return model.fit(T, targets.coded, options, generator, orient, weights)
 
     def _store(self, result, feature_map):
         p, stats = result.value.params, result.stats
@@ -379,7 +402,7 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             warnings.warn(
                 f"KernelSPPCA {result.status.value} (relative residual {stats['residual']:.1e}, tol={self.tol}).",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
     def _params(self):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Array, IntArray, Result
-from ..numerics.linalg import canonical_rotation, inverse_logdet, symmetrise, top_eigh
+from ..numerics.linalg import canonical_rotation, guided_rotation, inverse_logdet, symmetrise, top_eigh
 from ..numerics.linear_gaussian import LOG_2PI, Limits, Params
 from ..solvers.basis import Outputs, group_outputs, output_units
 from ..solvers.compression import coordinate_basis
@@ -35,6 +35,7 @@ class Options(NamedTuple):
     max_iter: int = 1000
     init: str = "pca"
     noise_init: float | None = None
+    n_private: int = 0
 
 
 class Fitted(NamedTuple):
@@ -179,21 +180,26 @@ def project(gram: Array, loadings: Array, x_noise_var: float, cross: Array) -> A
     return np.asarray(np.linalg.solve(WW, loadings.T @ cross.T).T)
 
 
-def choose_solver(*, complete: bool, supervised: bool, full: bool) -> str:
+def choose_solver(*, complete: bool, supervised: bool, plain: bool) -> str:
     """Name the solver that "auto" takes: "ratio" (a global search) when nothing is missing, else "moments".
 
-    `full` says that the effective dimension is at least the rank; the global search needs it.
+    `plain` says that the effective dimension is at least the rank and no dimension is private; the global search needs
+    both.
     """
-    return "ratio" if complete and supervised and full else "moments"
+    return "ratio" if complete and supervised and plain else "moments"
 
 
 def fit(
-    T: Array, Y: Array, options: Options, generator: np.random.Generator, orient: Callable[[Array], Array] | None = None
-) -> Result[Fitted]:
-    """Fit the model to centred coordinates T (n, r), T'T diagonal, and outputs Y (n, q), NaN where not observed.
+    T: Array, Y: Array, options: Options, generator: np.random.Generator,
+    orient: Callable[[Array], Array] | None = None, weights: Array | None = None,
+) -> Result[Fitted]:  # fmt: skip
+    """Fit the model to centred coordinates T (n, r) and outputs Y (n, q), NaN where not observed.
 
     Parameters
     ----------
+    T : (n, r)          T' diag(weights) T is diagonal, falling
+    weights : (n,) or None
+        How many rows each row counts for, above zero.
     orient : callable or None
         (r, k) -> (any, k): an image of the loadings whose largest entry per column shall be positive. None takes the
         training rows along them.
@@ -203,26 +209,32 @@ def fit(
     Result(Fitted, status, objective path in nats, stats) with stats as in the primal form
     """
     n, r = T.shape
-    _check_sizes(T, options)
-    y_mean, y_scale = output_units(Y, np.ones(n))
-    outputs = group_outputs((Y - y_mean) / y_scale, np.ones(n))
+    w = np.ones(n) if weights is None else weights
+    values = w @ T**2
+    _check_sizes(values, n, options)
+    y_mean, y_scale = output_units(Y, w)
+    outputs = group_outputs((Y - y_mean) / y_scale, w)
     complete = len(outputs.others) == 0 and len(outputs.bulk_outputs) == Y.shape[1]
-    full = options.effective_dimension >= r
+    plain = options.effective_dimension >= r and options.n_private == 0
     solver = options.solver
     if solver == "auto":
-        solver = choose_solver(complete=complete, supervised=Y.shape[1] > 0, full=full)
-    if solver == "ratio" and not (complete and full):
+        solver = choose_solver(complete=complete, supervised=Y.shape[1] > 0, plain=plain)
+    if solver == "ratio" and not (complete and plain):
         raise ValueError(
-            "solver='ratio' needs every output of every row, and an effective dimension of at least the rank of the "
-            "kernel matrix; use solver='auto'"
+            "solver='ratio' needs every output of every row, no private dimensions, and an effective dimension of at "
+            "least the rank of the kernel matrix; use solver='auto'"
         )
-    scale = float(np.sqrt((T**2).sum() / (n * options.effective_dimension)))
+    if solver == "dual" and (weights is not None or options.n_private):
+        raise ValueError(
+            "solver='dual' is algorithm 3 of the paper: without sample_weight, label_weight and n_private; use 'auto'"
+        )
+    entries = float(w.sum()) * options.effective_dimension
+    scale = float(np.sqrt(values.sum() / entries))
     route = _fit_by_algorithm_3 if solver == "dual" else _fit_in_coordinates
     result = route(T / scale, outputs, options._replace(solver=solver), (scale, y_scale), generator)
     params = result.value
-    scaled = np.vstack([params.W_x / np.sqrt(params.x_noise_var), params.W_y / np.sqrt(params.y_noise_var)[:, None]])
-    R = canonical_rotation(scaled, T @ params.W_x if orient is None else orient(params.W_x))
-    path = result.path - n * options.effective_dimension * np.log(scale) - outputs.observed.sum() * np.log(y_scale)
+    R = _rotation(params, options, T @ params.W_x if orient is None else orient(params.W_x))
+    path = result.path - entries * np.log(scale) - float(w @ outputs.observed.sum(axis=1)) * np.log(y_scale)
     fitted = Params(
         params.W_x @ R * scale, params.m_x * scale, params.x_noise_var * scale**2,
         params.W_y @ R * y_scale, y_mean + params.m_y * y_scale, params.y_noise_var * y_scale**2,
@@ -238,18 +250,28 @@ def _active_floors(params: Params) -> list[str]:
     return x + (["y"] if len(params.m_y) and params.y_noise_var.min() <= Y_FLOOR * (1 + 1e-9) else [])
 
 
-def _check_sizes(T: Array, options: Options) -> None:
-    (n, r), k, d = T.shape, options.n_components, options.effective_dimension
+def _rotation(params: Params, options: Options, W_sign: Array) -> Array:
+    x = params.W_x / np.sqrt(params.x_noise_var)
+    y = params.W_y / np.sqrt(params.y_noise_var)[:, None]
+    if options.n_private == 0:
+        return canonical_rotation(np.vstack([x, y]), W_sign)
+    return guided_rotation(x, y, options.n_components, W_sign)
+
+
+def _check_sizes(values: Array, n: int, options: Options) -> None:
+    r, k, d = len(values), options.n_components + options.n_private, options.effective_dimension
+    what = f"n_components={options.n_components}"
+    if options.n_private:
+        what += f" plus n_private={options.n_private}"
     if k >= r:
         raise ValueError(
-            f"n_components={k} must be less than the rank of the centred kernel matrix, {r} (n_samples={n}): with as "
+            f"{what} must be less than the rank of the centred kernel matrix, {r} (n_samples={n}): with as "
             f"many latent dimensions as the data have, no noise is left to estimate. Ask for at most {max(r - 1, 0)}."
         )
-    values = (T**2).sum(axis=0)
     least = k + float(values[k:].sum() / values[k - 1])
     if d < r and d <= least:
         raise ValueError(
-            f"effective_dimension={d:g} must exceed {least:.4g} for n_components={k}: in fewer dimensions the noise "
+            f"effective_dimension={d:g} must exceed {least:.4g} for {what}: in fewer dimensions the noise "
             "would be larger than the last component. Take more dimensions, or fewer components."
         )
 
@@ -257,9 +279,11 @@ def _check_sizes(T: Array, options: Options) -> None:
 def _fit_in_coordinates(
     T: Array, outputs: Outputs, options: Options, scales: tuple[float, float], generator: np.random.Generator
 ) -> Result[Params]:
-    k = options.n_components
-    basis = coordinate_basis(T, outputs, options.effective_dimension, float((T**2).sum()), MAX_CAPACITY + 4 * k)
-    effort = ModelLimits(Limits(X_FLOOR, Y_FLOOR), options.max_iter)
+    k = options.n_components + options.n_private
+    energy = float((outputs.weights @ T**2).sum())
+    basis = coordinate_basis(T, outputs, options.effective_dimension, energy, MAX_CAPACITY + 4 * k)
+    limits = Limits(X_FLOOR, Y_FLOOR, n_guided=options.n_components if options.n_private else None)
+    effort = ModelLimits(limits, options.max_iter)
     inner: Inner
     if outputs.Y.shape[1] == 0:
         inner = lambda moments, start, final, tol: unsupervised(moments, k, X_FLOOR)  # noqa: E731

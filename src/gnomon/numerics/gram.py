@@ -58,12 +58,13 @@ def entry_error(K: Any) -> float:
     return float(np.finfo(K.dtype).eps) if K.dtype.kind == "f" else float(np.finfo(np.float64).eps)
 
 
-def centre_gram(K: Array) -> tuple[Array, Centre]:
+def centre_gram(K: Array, weights: Array | None = None) -> tuple[Array, Centre]:
     """Kernel matrix of training rows about their mean in feature space, and the means for new rows.
 
-    Source: Yu et al. 2006, eq. 27.
+    Means are weighted by `weights` (n,), if any. Source: Yu et al. 2006, eq. 27.
     """
-    centre = Centre(K.mean(axis=0), float(K.mean()))
+    columns = weighted_mean(K, weights)
+    centre = Centre(columns, float(weighted_mean(columns, weights)))
     return K - centre.columns - centre.columns[:, None] + centre.overall, centre
 
 
@@ -73,6 +74,11 @@ def centre_cross(cross: Array, centre: Centre) -> Array:
     Source: Yu et al. 2006, eq. 28.
     """
     return np.asarray(cross - cross.mean(axis=1, keepdims=True) - centre.columns + centre.overall)
+
+
+def weighted_mean(K: Array, weights: Array | None) -> Array:
+    """Mean over the first axis, every row counted `weights` (n,) times."""
+    return np.asarray(K.mean(axis=0) if weights is None else weights @ K / weights.sum())
 
 
 class Spectrum(NamedTuple):
@@ -102,19 +108,27 @@ def spectrum(K: Array, error: float = 0.0) -> Spectrum:
     return Spectrum(values[kept][::-1], vectors[:, kept][:, ::-1])
 
 
-def exact_map(K: Array, error: float = 0.0) -> tuple[FeatureMap, Array]:
+def exact_map(K: Array, error: float = 0.0, weights: Array | None = None) -> tuple[FeatureMap, Array]:
     """Map by all training rows, and their coordinates T (n, r): T T' is the kernel matrix K (n, n), centred.
 
-    The coordinates are principal components: T'T is diagonal, falling. The basis sums to zero over the rows, so the
-    shift alone does what eq. 28 does.
+    The coordinates are principal components: T' diag(weights) T is diagonal, falling. The basis sums to zero over the
+    rows, so the shift alone does what eq. 28 does. `weights` (n,) are positive: how often each row counts.
     """
-    centred, centre = centre_gram(K)
-    values, vectors = spectrum(centred, _at_least_rounding(error, K))
+    centred, centre = centre_gram(K, weights)
+    rows: Array = np.ones(1)
+    error = _at_least_rounding(error, K)
+    if weights is not None:
+        rows = np.sqrt(weights)[:, None]
+        centred *= rows * rows.T
+        error *= float(weights.mean())  # bounds the error of an eigenvalue by error times the sum of the weights
+    values, vectors = spectrum(centred, error)
     root = np.sqrt(values)
-    return FeatureMap(centre.columns, vectors / root), vectors * root
+    return FeatureMap(centre.columns, rows * vectors / root), vectors * root / rows
 
 
-def nystrom_map(cross: Array, among: Array, error: float = 0.0) -> tuple[FeatureMap, Array]:
+def nystrom_map(
+    cross: Array, among: Array, error: float = 0.0, weights: Array | None = None
+) -> tuple[FeatureMap, Array]:
     """Map by m landmarks, and the coordinates T (n, r) of all rows in the span of the landmarks, centred.
 
     Memory n m. With every row a landmark it is the exact map.
@@ -124,12 +138,13 @@ def nystrom_map(cross: Array, among: Array, error: float = 0.0) -> tuple[Feature
     cross : (n, m)     kernel values of all rows with the landmarks
     among : (m, m)     kernel values of the landmarks
     error : float      size of rounding errors in the entries, if beyond those of double precision
+    weights : (n,)     how often each row counts, or None
     """
     values, vectors = spectrum(among, _at_least_rounding(error, among))
-    shift = cross.mean(axis=0)
+    shift = weighted_mean(cross, weights)
     half = vectors / np.sqrt(values)
     T = (cross - shift) @ half
-    inner = spectrum(symmetrise(T.T @ T))
+    inner = spectrum(symmetrise(T.T @ (T if weights is None else T * weights[:, None])))
     return FeatureMap(shift, half @ inner.vectors), T @ inner.vectors
 
 

@@ -81,3 +81,19 @@ def canonical_rotation(W_scaled: Array, W_sign: Array | None = None) -> Array:
     _, rotation = top_eigh(symmetrise(W_scaled.T @ W_scaled), W_scaled.shape[1])
     signs = sign_of_columns((W_scaled if W_sign is None else W_sign) @ rotation)
     return np.asarray(rotation * signs)
+
+
+def guided_rotation(x: Array, y: Array, n_guided: int, W_sign: Array) -> Array:
+    """Rotation R (k, k) of the first n_guided dimensions among themselves, and of the private ones after them.
+
+    Guided dimensions are ordered by how much of y they explain, then by x where they explain no y; private ones by x.
+    `x` (p, k) and `y` (q, k) are loadings divided by their noise standard deviations; signs as in `canonical_rotation`.
+    """
+    k, g = x.shape[1], n_guided
+    values, by_y = top_eigh(y[:, :g].T @ y[:, :g], g)
+    rank = int((values > 1e-10 * max(values[0], 1e-300)).sum()) if len(y) else 0
+    R = np.zeros((k, k))
+    R[:g, :rank] = by_y[:, :rank]
+    R[:g, rank:g] = by_y[:, rank:] @ canonical_rotation(x[:, :g] @ by_y[:, rank:])
+    R[g:, g:] = canonical_rotation(x[:, g:])
+    return np.asarray(R * sign_of_columns(W_sign @ R))
