@@ -16,7 +16,7 @@ from ..numerics.moments import output_sets
 from ..rows.namespace import all_finite, as_floats, beside, is_foreign, like, namespace, to_host
 from ..rows.products import missing_rows, project, squared_lengths
 from ._gaussian import check_table, check_values
-from ._validation import check_integer
+from ._validation import check_integer, check_variance
 
 PRECISION = 1e-6  # a residual below this with no further step possible is as far as the arithmetic goes
 BATCH = 1 << 21  # numbers held at once for rows with missing entries
@@ -77,7 +77,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 out["cov"] = post.covs[0] if shared else post.covs[post.of_row]
             if "log_density" in want:
                 energy = squared_lengths(X, params.m_x, float(np.sqrt(params.x_noise_var)))
-                out["log_density"] = lg.log_density(params, post, energy, X.shape[1], Y, observed)
+                out["log_density"] = _log_density(params, post, energy, X.shape[1], Y, observed)
         if len(incomplete):
             self._condition_incomplete(params, X, Y, observed, groups, incomplete, want, out)
         return out
@@ -91,14 +91,15 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         size = max(1, BATCH // max(X.shape[1], k * k))
         for start in range(0, len(incomplete), size):
             rows = incomplete[start : start + size]
-            post = masked_posterior(params, X, Y, observed, groups, rows)
+            with np.errstate(over="ignore"):  # the square of a distance may be infinite
+                post = masked_posterior(params, X, Y, observed, groups, rows)
             if "mean" in want:
                 out["mean"][rows] = post.mean
             if "cov" in want:
                 out["cov"][rows] = post.cov
             if "log_density" in want:
                 some = (params, post, post.x_energy, post.n_observed, Y[rows], observed[rows])
-                out["log_density"][rows] = lg.log_density(*some)
+                out["log_density"][rows] = _log_density(*some)
 
     def posterior(self, X, y=None):
         """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
@@ -311,6 +312,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         p = fitted.params
         self.components_ = np.ascontiguousarray(p.W_x.T, dtype=dtype)
         self.mean_ = p.m_x.astype(dtype)
+        check_variance("X", p.x_noise_var)
         self.noise_variance_ = float(p.x_noise_var)
         self.log_likelihood_ = fitted.log_likelihood
         self.objective_path_ = result.path
@@ -328,3 +330,10 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+def _log_density(params, post, energy, n_features, Y, observed):
+    """As in `linear_gaussian`; minus infinity so far away that the square of the distance is no float."""
+    with np.errstate(invalid="ignore"):
+        density = lg.log_density(params, post, energy, n_features, Y, observed)
+    return np.where(np.isinf(energy), -np.inf, density)

@@ -11,7 +11,15 @@ from ..rows import MaskedRows, row_source
 from ..rows.namespace import as_floats, first_not_finite, host_dtype, is_foreign, take_rows, to_host
 from ._dual import fit_dual
 from ._targets import read_targets
-from ._validation import check_choice, check_integer, check_real, check_weights, resolve_n_components
+from ._validation import (
+    check_choice,
+    check_integer,
+    check_real,
+    check_size,
+    check_weights,
+    name_column,
+    resolve_n_components,
+)
 
 RISES = 3  # how often BIC may rise in a row before the search for k ends
 
@@ -35,15 +43,20 @@ def check_table(estimator, X, *, reset, min_samples, anywhere=False):
     """
     if anywhere and is_foreign(X):
         return _check_foreign_table(estimator, X, reset, min_samples)
-    return validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse=("csr", "csc"),
-        dtype=(np.float64, np.float32),
-        ensure_min_samples=min_samples,
-        ensure_all_finite=False,
-    )
+    if isinstance(X, np.ma.MaskedArray):  # what is masked is missing
+        X = X.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
+    try:
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype=(np.float64, np.float32),
+            ensure_min_samples=min_samples,
+            ensure_all_finite=False,
+        )
+    except (TypeError, ValueError) as error:
+        raise name_column(X, error) from error
 
 
 def _check_foreign_table(estimator, X, reset, min_samples):
@@ -57,16 +70,20 @@ def _check_foreign_table(estimator, X, reset, min_samples):
 
 
 def check_values(X):
-    """Return whether entries are missing; raise for infinity, and for NaN in a sparse X. One sum over the entries."""
+    """Return whether entries are missing; raise for infinity, for what cannot be squared, and for NaN in a sparse X.
+
+    One sum over the entries where all is well.
+    """
     if is_foreign(X):
         _refuse_not_finite(X)
         return False
     values = X.data if hasattr(X, "tocsr") else X
     with np.errstate(over="ignore", invalid="ignore"):
-        finite = np.isfinite(np.sum(values, dtype=np.float64))
+        finite = np.isfinite(np.einsum(values, range(values.ndim), values, range(values.ndim), []))
     if finite:
         return False
     assert_all_finite(values, allow_nan=True, input_name="X")
+    check_size("X", values)
     missing = bool(np.isnan(values).any())
     if missing and hasattr(X, "tocsr"):
         raise ValueError(
@@ -101,6 +118,8 @@ def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
     weights = check_weights(to_host(sample_weight), X.shape[0])
     kept = None if weights is None or weights.all() else np.flatnonzero(weights)
     targets = read_targets(to_host(y), X.shape[0], getattr(estimator, "unlabeled", "auto"), kept)
+    if targets.kind == "real":
+        check_size("y", targets.coded)
     _check_outputs(options, targets)
     if kept is not None:
         X, weights = take_rows(X, kept), weights[kept]
@@ -148,9 +167,12 @@ def _fit(estimator, X, Y, weights, options, missing):
 def _source(X, weights, missing):
     if not missing:
         return row_source(X, weights)
-    never = np.flatnonzero(np.isnan(X).all(axis=0))
+    highest, lowest = np.fmax.reduce(X, axis=0), np.fmin.reduce(X, axis=0)
+    never = np.flatnonzero(np.isnan(highest))
     if len(never):
         raise ValueError(f"column {never[0]} of X is never observed; drop it.")
+    if (highest == lowest).all():
+        raise ValueError("X is constant: every column has one value wherever it is observed; there is nothing to fit.")
     return MaskedRows(X, weights)
 
 

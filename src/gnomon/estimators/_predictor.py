@@ -8,6 +8,7 @@ from ..rows.namespace import like, to_host
 from ..rows.products import missing_rows
 from ._base import BATCH
 from ._targets import code_like
+from ._validation import check_variance
 
 
 class TargetReader:
@@ -28,6 +29,7 @@ class TargetReader:
         self.y_loadings_, self.y_mean_ = y_loadings.astype(dtype), y_mean.astype(dtype)
         self.y_noise_variance_ = None
         if len(p.y_noise_var):
+            check_variance("y", p.y_noise_var)
             shared = (p.y_noise_var == p.y_noise_var[0]).all()
             self.y_noise_variance_ = float(p.y_noise_var[0]) if shared else p.y_noise_var.astype(dtype)
         self.target_kind_ = targets.kind
@@ -132,9 +134,9 @@ class TargetReader:
         out = []
         for rows in self._batches(X):
             mean, cov = self._predictive(rows)
-            gaps = np.swapaxes(mean[:, None, :] - codes, 1, 2)  # (n, q, C)
-            whitened = np.linalg.solve(np.linalg.cholesky(cov), gaps)
-            out.append(-0.5 * (whitened**2).sum(axis=1))
+            root = np.linalg.cholesky(cov)
+            centre, code = np.linalg.solve(root, mean[:, :, None]), np.linalg.solve(root, codes.T)
+            out.append((centre * code).sum(axis=-2) - 0.5 * (code**2).sum(axis=-2))  # no square of a large mean
         return np.concatenate(out)
 
 

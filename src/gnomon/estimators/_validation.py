@@ -6,6 +6,9 @@ from numbers import Integral, Real
 
 import numpy as np
 
+LARGEST = 1e153  # squares of larger numbers, and sums of them, overflow
+TINY = float(np.finfo(np.float64).tiny)  # smaller variances have lost their digits, or are zero
+
 
 def check_integer(name, value, low):
     """Raise unless `value` is a whole number of at least `low`."""
@@ -28,6 +31,60 @@ def check_choice(name, value, choices):
     """Raise unless `value` is one of `choices`."""
     if value not in choices:
         raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}.")
+
+
+def check_size(name, values):
+    """Raise when a finite value is too large to be squared; NaN is let through."""
+    high, low = np.fmax.reduce(values, axis=None, initial=0.0), np.fmin.reduce(values, axis=None, initial=0.0)
+    largest = max(float(high), -float(low))
+    if largest > LARGEST:
+        raise ValueError(
+            f"{name} holds {largest:.3g} in absolute value; at most {LARGEST:.0e} can be computed with: rescale it."
+        )
+
+
+def check_variance(name, variance):
+    """Raise when a fitted variance is too small for a float."""
+    if np.min(variance) < TINY:
+        raise ValueError(
+            f"{name} varies too little to compute with: a noise variance of {np.min(variance):.1e} is below the "
+            f"smallest float, {TINY:.1e}; rescale it."
+        )
+
+
+def name_column(X, error):
+    """Return `error`, or one that names the column and the value of X where that is what is not a number."""
+    found = next(_values_without_number(X), None)
+    if found is None:
+        return error
+    column, row, value = found
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(
+        f"column {column!r} of X holds {value!r} in row {row}, which is not a number; encode the column as numbers or "
+        "leave it out."
+    )
+
+
+def _values_without_number(X):
+    """Yield (column, row, value) for text and dates in a frame or in an array of objects or text."""
+    names = list(X.columns) if hasattr(X, "columns") else None
+    if names is None and (not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUS"):
+        return
+    for j, name in enumerate(range(X.shape[1]) if names is None else names):
+        cells = np.asarray(X[:, j] if names is None else X[name])
+        if cells.dtype.kind in "Mm":
+            yield name, 0, cells[0]
+        for i, value in enumerate(cells.tolist() if cells.dtype.kind in "OUS" else ()):
+            if isinstance(value, (str, bytes)) and not _is_number(value):
+                yield name, i, value
+
+
+def _is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def check_weights(sample_weight, n_samples):
