@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gnomon.rows import DenseRows, SparseRows, dense, row_source
+from gnomon.rows import DenseRows, NotFinite, SparseRows, dense, row_source
+from gnomon.rows.products import row_counts
 
 N, P = 53, 7
 
@@ -348,3 +349,30 @@ def test_sparse_equals_dense(shape, density, weighted, seed):
     for product, factor, swept in zip(products[1:], factors[1:], sweeps[1:], strict=True):
         assert_allclose(product * factor, products[0] * factors[0], rtol=1e-9, atol=1e-9)
         assert_allclose(swept, sweeps[0], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_what_is_not_finite_shows_in_the_first_read(bad, offset):
+    X = table() + offset
+    X[17, 3] = bad
+    with pytest.raises(NotFinite, match="missing, infinite or too large"):
+        DenseRows(X).first_pass(np.zeros((N, 0)))
+    with pytest.raises(NotFinite, match="missing, infinite or too large"):
+        DenseRows(X).group_moments([np.arange(5, N), np.arange(5)], np.zeros((N, 1)))
+
+
+@pytest.mark.parametrize("offset", [0.0, 3.0, 1e5])
+def test_inner_products_are_centred_before_or_after(offset):
+    X = table() * 0.1 + offset
+    source = DenseRows(X)
+    source.first_pass(np.zeros((N, 0)))
+    centred = (X - X.mean(axis=0)) / source.scale
+    assert_allclose(source.gram(), centred @ centred.T, atol=1e-9 * np.abs(centred @ centred.T).max())
+    assert source.n_passes == 2
+
+
+def test_row_counts():
+    mask = table() != 0
+    assert_array_equal(row_counts(mask), mask.sum(axis=1))
+    assert_array_equal(row_counts(np.zeros((4, 0), dtype=bool)), np.zeros(4))

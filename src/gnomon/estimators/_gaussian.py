@@ -7,7 +7,7 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import validate_data
 
 from ..models import sppca as model
-from ..rows import MaskedRows, row_source
+from ..rows import MaskedRows, NotFinite, row_source
 from ..rows.namespace import as_floats, first_not_finite, host_dtype, is_foreign, take_rows, to_host
 from ._dual import fit_dual
 from ._targets import read_targets
@@ -114,9 +114,11 @@ def check_rows(estimator, X, *, reset, min_samples):
 def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
     """Validate the data, fit the two-view Gaussian model, set the common attributes; return the model's result."""
     X = check_table(estimator, X, reset=True, min_samples=2, anywhere=True)
-    missing = check_values(X)
     weights = check_weights(to_host(sample_weight), X.shape[0])
     kept = None if weights is None or weights.all() else np.flatnonzero(weights)
+    # what is not finite shows in the first sums of the rows, so that no look of its own is needed
+    look_later = isinstance(X, np.ndarray) and kept is None and options.solver == "auto"
+    missing = False if look_later else check_values(X)
     targets = read_targets(to_host(y), X.shape[0], getattr(estimator, "unlabeled", "auto"), kept)
     if targets.kind == "real":
         check_size("y", targets.coded)
@@ -130,16 +132,18 @@ def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
         _set_classes(estimator, targets)
         if estimator.label_weight != 1.0:
             weights = np.where(labelled, estimator.label_weight, 1.0) * (1.0 if weights is None else weights)
-    result = _fit(estimator, X, Y, weights, options, missing)
+    seed = check_random_state(estimator.random_state).randint(2**31)
+    try:
+        result = _fit(estimator, X, Y, weights, options, missing, seed)
+    except NotFinite:
+        result = _fit(estimator, X, Y, weights, options, check_values(X), seed)
     estimator._store(result, host_dtype(X))
     if supervised:
         estimator._store_targets(result, host_dtype(X), targets)
     return result
 
 
-def _fit(estimator, X, Y, weights, options, missing):
-    seed = check_random_state(estimator.random_state).randint(2**31)
-
+def _fit(estimator, X, Y, weights, options, missing, seed):
     def fit_one(k):
         if options.solver == "dual":
             return fit_dual(X, Y, weights, options._replace(n_components=k), np.random.default_rng(seed))

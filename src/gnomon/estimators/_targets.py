@@ -4,6 +4,7 @@ import narwhals as nw
 import numpy as np
 
 from ..numerics.coding import code_classes, dependent_span
+from ..rows.products import row_counts
 
 WAY_OUT = "mark unlabelled rows by -1 (integers), None or NaN"
 
@@ -29,7 +30,7 @@ class Targets:
     @property
     def labelled(self):
         """Which rows have at least one observed target (n,)."""
-        return self.index >= 0 if self.kind == "classes" else (~np.isnan(self.coded)).any(axis=1)
+        return self.index >= 0 if self.kind == "classes" else row_counts(~np.isnan(self.coded)) > 0
 
 
 def read_targets(y, n_samples, unlabeled="auto", rows=None):
@@ -102,17 +103,19 @@ def _on_span(table, basis, origin):
 
 
 def _real_targets(table, one_column):
-    infinite = np.argwhere(np.isinf(table))
-    if len(infinite):
-        row, column = infinite[0]
+    infinite = np.isinf(table)
+    if infinite.any():
+        row, column = np.argwhere(infinite)[0]
         raise ValueError(f"y is infinite in row {row}, column {column}; use NaN for a value that is not known.")
-    observed = ~np.isnan(table)
-    if observed.any():
+    labelled = np.flatnonzero(row_counts(~np.isnan(table)))
+    if len(labelled):
+        rows = table[labelled]
+        observed = ~np.isnan(rows)
         never = np.flatnonzero(~observed.any(axis=0))
         if len(never):
             raise ValueError(f"output {never[0]} of y is never observed; drop that column or give at least two values.")
-        for j in range(table.shape[1]):
-            seen = table[observed[:, j], j]
+        for j in range(rows.shape[1]):
+            seen = rows[observed[:, j], j]
             if (seen == seen[0]).all():
                 raise ValueError(
                     f"output {j} of y has the single value {seen[0]} in its {len(seen)} observed rows; it cannot "
@@ -123,7 +126,7 @@ def _real_targets(table, one_column):
     basis = dependent_span(table)
     if basis is None:
         return Targets("real", table, one_column=one_column)
-    origin = table[observed.all(axis=1)].mean(axis=0)
+    origin = rows[observed.all(axis=1)].mean(axis=0)
     return Targets("real", (table - origin) @ basis, basis=basis, origin=origin)
 
 
@@ -178,9 +181,9 @@ def _real_table(values, unlabeled):
             "the integer table y holds -1, which is ambiguous: give it as floats, with NaN where an output is missing, "
             "or pass unlabeled=-1 or unlabeled=None."
         )
-    out = table.astype(np.float64)
+    out = table.astype(np.float64, copy=False)
     if unlabeled is not None and not isinstance(unlabeled, str):
-        out[out == float(unlabeled)] = np.nan
+        out = np.where(out == float(unlabeled), np.nan, out)
     return out
 
 

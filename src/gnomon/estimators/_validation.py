@@ -6,7 +6,8 @@ from numbers import Integral, Real
 
 import numpy as np
 
-LARGEST = 1e153  # squares of larger numbers, and sums of them, overflow
+from ..rows.source import LARGEST
+
 TINY = float(np.finfo(np.float64).tiny)  # smaller variances have lost their digits, or are zero
 
 

@@ -194,7 +194,7 @@ def _in_data_units(
         floors.append("y")
     R = rotation_of(params, limits)
     s = source.scale
-    observed = float(outputs.weights @ outputs.observed.sum(axis=1))
+    observed = float((outputs.weights @ outputs.observed).sum())
     to_nats = -source.n_entries * np.log(s) - observed * np.log(y_scale)
     fitted = Params(
         params.W_x @ R * s,

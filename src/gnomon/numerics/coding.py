@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import helmert
 
 from .._types import Array, IntArray
+from ..rows.products import row_counts
 
 
 def class_contrasts(n_classes: int) -> Array:
@@ -31,15 +32,14 @@ def dependent_span(Y: Array) -> Array | None:
     Only an exact relation counts: rank below q although there are rows enough to show more, in a Y (n, q) whose rows
     are either complete or without any value. Then y has no density in q dimensions, but it has one on this span.
     """
-    observed = ~np.isnan(Y)
-    complete = observed.all(axis=1)
-    q = Y.shape[1]
-    if q < 2 or complete.sum() < 3 or (observed.any(axis=1) & ~complete).any():
+    counts, q = row_counts(~np.isnan(Y)), Y.shape[1]
+    complete = np.flatnonzero(counts == q)
+    if q < 2 or len(complete) < 3 or ((counts > 0) & (counts < q)).any():
         return None
     rows = Y[complete]
-    largest = np.abs(rows).max() or 1.0
-    centred = rows / largest - (rows / largest).mean(axis=0)
-    _, sizes, Vt = np.linalg.svd(centred, full_matrices=False)
+    rows /= np.abs(rows).max() or 1.0
+    rows -= rows.mean(axis=0)
+    _, sizes, Vt = np.linalg.svd(np.linalg.qr(rows, mode="r"))
     rank = int((sizes > 1e-10 * sizes[0]).sum()) if sizes[0] > 0 else 0
     if 0 < rank < min(q, len(rows) - 1):
         return np.asarray(Vt[:rank].T)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from .._types import Array
 
@@ -15,9 +16,13 @@ def symmetrise(S: Array) -> Array:
 
 def inverse_logdet(S: Array) -> tuple[Array, float]:
     """Inverse and log-determinant of a positive definite matrix, by Cholesky."""
-    factor = np.linalg.cholesky(S)
-    root = np.linalg.inv(factor)
-    return np.asarray(root.T @ root), 2.0 * float(np.log(factor.diagonal()).sum())
+    factor, failed = dpotrf(S, lower=1)
+    if failed:
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    half, _ = dpotri(factor, lower=1)  # the lower triangle; the upper one is zero
+    inverse = half + half.T
+    inverse.flat[:: len(S) + 1] *= 0.5
+    return np.asarray(inverse), 2.0 * float(np.log(factor.diagonal()).sum())
 
 
 def top_eigh(S: Array, k: int) -> tuple[Array, Array]:

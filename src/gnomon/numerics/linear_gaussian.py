@@ -286,7 +286,7 @@ def m_step(sums: LatentSums, params: Params, n_features: float, limits: Limits, 
 def regress(zz1: Array, right: Array, ridge: float | Array, free_means: bool) -> Array:
     """Coefficients (k + 1, m) of targets on (z, 1) from their moments; a ridge on z; the last row zero when held."""
     k = zz1.shape[-1] - 1
-    A = zz1 + ridge * np.diag(np.arange(k + 1) < k)
+    A = zz1 + ridge * np.diag(np.arange(k + 1) < k) if np.any(ridge) else zz1
     if free_means:
         return np.asarray(np.linalg.solve(A, right))
     out = np.zeros(right.shape)
@@ -299,9 +299,10 @@ def outputs_m_step(sums: OutputSums, params: Params, limits: Limits) -> tuple[Ar
     q, k = params.W_y.shape
     if q == 0:
         return params.W_y, params.m_y, params.y_noise_var
-    used = np.append(np.arange(k if limits.n_guided is None else limits.n_guided), k)
-    zz1 = sums.y_zz[:, used[:, None], used]
-    right = sums.y_zy[:, used]
+    zz1, right, guided = sums.y_zz, sums.y_zy, slice(limits.n_guided)
+    if limits.n_guided is not None:
+        used = np.append(np.arange(limits.n_guided), k)
+        zz1, right = zz1[:, used[:, None], used], right[:, used]
     ridge = limits.prior_precision * params.y_noise_var[:, None, None]
     if limits.prior_precision and not limits.shared_y_noise:
         zz1 = np.broadcast_to(zz1, (q, *zz1.shape[1:]))
@@ -312,11 +313,11 @@ def outputs_m_step(sums: OutputSums, params: Params, limits: Limits) -> tuple[Ar
     fitted = beta @ zz1[0] if len(zz1) == 1 else np.matmul(zz1, beta[:, :, None])[:, :, 0]
     left = sums.y_energy - (beta * (2.0 * right - fitted)).sum(axis=1)
     W_y = np.zeros((q, k))
-    W_y[:, used[:-1]] = beta[:, :-1]
+    W_y[:, guided] = beta[:, :-1]
     if limits.fixed_y_noise is not None:
         return W_y, params.m_y + beta[:, -1], params.y_noise_var
-    shared = np.full(q, left.sum() / sums.y_count.sum())
-    noise = np.maximum(shared if limits.shared_y_noise else left / sums.y_count, limits.y_floor)
+    noise = np.full(q, left.sum() / sums.y_count.sum()) if limits.shared_y_noise else left / sums.y_count
+    noise = np.maximum(noise, limits.y_floor)
     return W_y, params.m_y + beta[:, -1], noise
 
 

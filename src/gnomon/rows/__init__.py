@@ -9,10 +9,10 @@ from .arrays import ArrayRows
 from .dense import DenseRows
 from .masked import MaskedRows
 from .namespace import is_foreign
-from .source import RowSource
+from .source import NotFinite, RowSource
 from .sparse import SparseRows
 
-__all__ = ["ArrayRows", "DenseRows", "MaskedRows", "RowSource", "SparseRows", "row_source"]
+__all__ = ["ArrayRows", "DenseRows", "MaskedRows", "NotFinite", "RowSource", "SparseRows", "row_source"]
 
 
 def row_source(X: Any, weights: Array | None = None) -> RowSource:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._types import Array, IntArray
+from .products import row_counts
 from .source import GroupMoments, RowSource, Step, add_stats
 
 BLOCK_ENTRIES = 1 << 19  # 4 MiB of float64: near the caches, large enough for matrix products
@@ -89,26 +90,28 @@ class DenseRows(RowSource):
     def group_moments(self, groups: list[IntArray], Y: Array) -> list[GroupMoments]:
         """As in `RowSource`, in one read of the rows where centring afterwards costs no precision."""
         some = np.asarray(self.X[:: max(1, self.shape[0] // 256)], dtype=np.float64)
-        if not _centring_may_wait(some.mean(axis=0), float(some.var(axis=0).mean())):
-            return super().group_moments(groups, Y)
-        raw = self._raw_group_moments(groups, Y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not _centring_may_wait(some.mean(axis=0), float(some.var(axis=0).mean())):
+                return super().group_moments(groups, Y)
+            raw = self._raw_group_moments(groups, Y)
+            mean = np.sum([g.x for g in raw], axis=0) / self.count
+            squares = float(np.sum([np.trace(g.xx) for g in raw]))
         self.n_passes += 1
-        mean = np.sum([g.x for g in raw], axis=0) / self.count
-        squares = float(np.sum([np.trace(g.xx) for g in raw]))
         variance = (squares / self.count - float(mean @ mean)) / self.shape[1]
-        if not _centring_may_wait(mean, variance):  # the sample misled: the read above is lost, and counted
+        if not _centring_may_wait(mean, variance):  # the sample misled, or an entry is not finite: a lost read, counted
             return super().group_moments(groups, Y)
         self.mean, self.scale = mean, float(np.sqrt(variance))
         self.set_energy(self.count * self.shape[1])
         w = np.ones(self.shape[0]) if self.weights is None else self.weights
-        out = []
         for g, rows in zip(raw, groups, strict=True):
             weight, y = float(w[rows].sum()), w[rows] @ Y[rows]
-            cross = np.outer(g.x, mean)
-            xx = g.xx - cross - cross.T + weight * np.outer(mean, mean)
-            x, xy = g.x - weight * mean, g.xy - np.outer(mean, y)
-            out.append(GroupMoments(x / self.scale, xx / variance, xy / self.scale))
-        return out
+            np.subtract(g.xx, np.outer(g.x, mean), out=g.xx)
+            np.subtract(g.x, weight * mean, out=g.x)
+            np.subtract(g.xx, np.outer(mean, g.x), out=g.xx)
+            np.subtract(g.xy, np.outer(mean, y), out=g.xy)
+            for array, unit in ((g.x, self.scale), (g.xx, variance), (g.xy, self.scale)):
+                np.divide(array, unit, out=array)
+        return raw
 
     def _raw_group_moments(self, groups: list[IntArray], Y: Array) -> list[GroupMoments]:
         """Uncentred sums in units of X; the first group by subtraction from the total."""
@@ -117,7 +120,7 @@ class DenseRows(RowSource):
         group = np.zeros(self.shape[0], dtype=np.intp)
         for g, rows in enumerate(groups[1:], start=1):
             group[rows] = g
-        has_y = np.asarray(Y.any(axis=1))
+        has_y = row_counts(Y != 0) > 0
         # rows in double precision are used where they lie, so blocks may be large; others are converted in the cache
         size = self._block_rows() * (8 if self.X.dtype == np.float64 else 1)
         for start in range(0, self.shape[0], size):
@@ -140,12 +143,30 @@ class DenseRows(RowSource):
         return sums
 
     def _raw_gram(self) -> Array:
+        if self.X.dtype == np.float64 and 1e-100 < self.scale < 1e100:
+            out = np.asarray(self.X @ self.X.T)
+            squares = float(np.mean(self.mean**2))
+            variance = float(np.trace(out)) / (self.shape[0] * self.shape[1]) - squares
+            if _centring_may_wait(np.sqrt([squares]), variance):
+                w = np.full(len(out), 1.0 / len(out)) if self.weights is None else self.weights / self.count
+                offset = out @ w  # the inner products of the rows with their mean
+                out -= offset
+                out -= offset[:, None]
+                out += float(w @ offset)
+                out /= self.scale**2
+                return out
+        return self._centred_gram()
+
+    def _centred_gram(self) -> Array:
         n, p = self.shape
         out = np.zeros((n, n))
-        size = max(16, BLOCK_ENTRIES * 4 // max(1, n))
+        size = min(p, max(16, BLOCK_ENTRIES // max(1, n)))
+        buffer = np.empty((n, size))
         for start in range(0, p, size):
             columns = slice(start, min(start + size, p))
-            block = (self.X[:, columns] - self.mean[columns]) / self.scale
+            block = buffer[:, : columns.stop - start]
+            np.subtract(self.X[:, columns], self.mean[columns], out=block)
+            np.divide(block, self.scale, out=block)
             out += block @ block.T
         return out
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._types import Array, IntArray
+from .._types import Array, BoolArray, IntArray
 from .namespace import from_host, host_double, is_foreign, namespace, row_slices, widest
 
 CHUNK = 1 << 19
@@ -17,6 +17,11 @@ def missing_rows(X: Any) -> IntArray:
     if hasattr(X, "tocsr") or is_foreign(X) or not np.isnan(np.sum(X)):  # one sum tells of any NaN
         return np.zeros(0, dtype=np.intp)
     return np.flatnonzero(np.isnan(X).any(axis=1))
+
+
+def row_counts(mask: BoolArray) -> Array:
+    """How many entries of each row (n, q) are true (n,); many times faster than a sum along short rows."""
+    return np.asarray(mask @ np.ones(mask.shape[1]))
 
 
 def project(X: Any, mean: Array, V: Array) -> Any:

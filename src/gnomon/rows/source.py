@@ -10,6 +10,7 @@ import numpy as np
 
 from .._types import Array, IntArray
 
+LARGEST = 1e153  # squares of larger numbers, and sums of them, overflow
 Step = Callable[[Array, IntArray], tuple[Array, Any]]
 
 
@@ -19,6 +20,13 @@ class GroupMoments(NamedTuple):
     x: Array  # (p,)
     xx: Array  # (p, p)
     xy: Array  # (p, q)
+
+
+class NotFinite(ValueError):
+    """A sum over the rows is not finite: an entry is missing, infinite, or too large to be squared."""
+
+    def __init__(self) -> None:
+        super().__init__("X holds entries that are missing, infinite or too large to be squared.")
 
 
 class RowSource(ABC):
@@ -75,7 +83,10 @@ class RowSource(ABC):
         n = self.shape[0]
         w = np.ones(n) if self.weights is None else self.weights
         U = np.column_stack([w, w[:, None] * Y])
-        sums, largest = self._sums(U)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums, largest = self._sums(U)
+        if not (np.isfinite(sums[:, 0]).all() and largest <= LARGEST):
+            raise NotFinite
         self.n_passes += 1
         self.mean = sums[:, 0] / self.count
         self.scale = largest if largest > 0 else 1.0

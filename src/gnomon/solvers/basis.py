@@ -24,6 +24,7 @@ from ..numerics.moments import (
     pattern_from_sums,
 )
 from ..rows import RowSource
+from ..rows.products import row_counts
 
 POWER_STEPS = 4  # of the first block on second moments, where a step costs little
 MAX_PATTERNS = 12  # more patterns of observed outputs than this: the rows of the rare ones are kept one by one
@@ -75,13 +76,15 @@ def group_outputs(Y: Array, weights: Array) -> Outputs:
 
 def output_units(Y: Array, weights: Array) -> tuple[Array, float]:
     """Mean of each output over the rows that observe it, and one scale for all: their root mean variance."""
+    labelled = np.flatnonzero(row_counts(~np.isnan(Y)))
+    Y, weights = Y[labelled], weights[labelled]
     observed = ~np.isnan(Y)
-    w = np.where(observed, weights[:, None], 0.0)
-    counts = w.sum(axis=0)
     filled = np.where(observed, Y, 0.0)
     largest = np.abs(filled).max(initial=0.0) or 1.0
-    mean = (w * (filled / largest)).sum(axis=0) / counts
-    variance = (w * (filled / largest - mean) ** 2).sum(axis=0) / counts
+    filled /= largest
+    counts = weights @ observed
+    mean = weights @ filled / counts
+    variance = weights @ np.where(observed, filled - mean, 0.0) ** 2 / counts
     spread = float(np.sqrt(variance.mean())) if len(variance) else 1.0
     return mean * largest, (spread or 1.0) * float(largest) if len(variance) else 1.0
 

@@ -17,7 +17,8 @@ from .subspace import Inner as Inner  # the protocol that every maximiser here f
 Sums = TypeVar("Sums", bound=Any)
 
 X_FLOOR, Y_FLOOR = 1e-6, 1e-3  # smallest noise variances, relative to the variance of x and of y
-START_RATIOS = (1e4, 1e2, 1.0, 1e-2, 1e-4)  # y noise beside x noise in the starts: labels ignored to decisive
+START_LOG_RATIOS = np.log(10.0) * np.arange(4.0, -5.0, -1.0)  # y to x noise of the starts: labels ignored to decisive
+FEW_ROWS = 1000  # up to so many, every second start is climbed from, and not the most likely ones only
 TRIAL_ITERATIONS = 25
 WIDE = 100  # a basis of more directions is searched on the coarser grid once a first search is done
 
@@ -46,8 +47,9 @@ class ParamsVector:
         r, k = like.W_x.shape
         q = len(like.m_y)
         logs = 1 + (min(1, q) if self.floors.shared_y_noise else q)
-        noise, m_x, m_y, W_x, W_y = np.split(vector, np.cumsum([logs, r, q, r * k]))
-        noise = np.exp(np.clip(noise, -60.0, 60.0))
+        m_x, m_y = vector[logs : logs + r], vector[logs + r : logs + r + q]
+        W_x, W_y = vector[logs + r + q :][: r * k], vector[logs + r + q + r * k :]
+        noise = np.exp(np.minimum(np.maximum(vector[:logs], -60.0), 60.0))
         x_noise = max(float(noise[0]), self.floors.x_floor)
         y_noise = np.maximum(np.broadcast_to(noise[1:], (q,)), self.floors.y_floor)
         return Params(W_x.reshape(r, k), m_x, x_noise, W_y.reshape(q, k), m_y, y_noise)
@@ -122,6 +124,23 @@ class RestrictedEM:
         trials = [self._climb(moments, s, tol, max_iter) for s in self._starts(moments)]
         return max(trials, key=lambda t: t[1].log_likelihood)[0]
 
+    def _starts(self, moments: Moments) -> list[Params]:
+        """Closed forms over a grid of noise ratios, as if the outputs of all rows were like those that are observed.
+
+        Kept are the local maxima of the likelihood over the grid, and the first, which ignores the labels.
+        """
+        pooled = completed(moments)
+        outside = moments.outside_energy / moments.weight
+        joint = JointMoments(pooled.xx, pooled.xy, pooled.yy, outside, moments.weight, moments.n_features)
+        floors, few = self.limits.floors, moments.weight <= FEW_ROWS
+        ratios = START_LOG_RATIOS[:: 2 if few else 1]
+        starts = [obey(params_at(joint, self.k, log_ratio, floors), floors) for log_ratio in ratios]
+        if few:
+            return starts
+        values = np.array([-np.inf, *(e_step(s, moments).log_likelihood for s in starts), -np.inf])
+        peaks = (values[1:-1] >= values[:-2]) & (values[1:-1] >= values[2:])
+        return [s for i, s in enumerate(starts) if peaks[i] or i == 0]
+
     def _climb(self, moments: Moments, start: Params, tol: float, max_iter: int) -> tuple[Params, LatentSums]:
         floors, p = self.limits.floors, moments.n_features
         result = run_em(
@@ -136,14 +155,6 @@ class RestrictedEM:
             acceleration="alternating",
         )
         return result.value
-
-    def _starts(self, moments: Moments) -> list[Params]:
-        pooled = completed(moments)
-        outside = moments.outside_energy / moments.weight
-        joint = JointMoments(pooled.xx, pooled.xy, pooled.yy, outside, moments.weight, moments.n_features)
-        floors, k = self.limits.floors, self.k
-        starts = [params_at(joint, k, np.log(rho), floors) for rho in START_RATIOS]
-        return [obey(s, floors) for s in starts]
 
 
 def obey(params: Params, limits: Limits, *, keep_noise: bool = False) -> Params:
