@@ -30,8 +30,9 @@ def oracle_of(fitted):
     return oracle.Model(p.mix_weights, p.means, W, p.noise_vars)
 
 
-def hide(rng, X, share=0.25):
-    return np.where(rng.random(X.shape) < share, np.nan, X)
+def hide(rng, X, share=0.25, repeated=False):
+    lost = rng.random(X.shape) < share
+    return np.where(lost[np.arange(len(X)) % 5] if repeated else lost, np.nan, X)
 
 
 def planted(rng, n=300, p=7, sizes=SIZES, spread=3.0):
@@ -56,10 +57,10 @@ def standard(X, sizes, moments=True, shared=False):
 # -- oracle ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("missing", [False, True, "repeated"])
 def test_densities_and_responsibilities_are_those_of_the_gaussians(rng, missing):
     truth, X, _ = planted(rng, n=40, spread=0.7)
-    X = hide(rng, X) if missing else X
+    X = hide(rng, X, repeated=missing == "repeated") if missing else X
     post = model.row_posterior(params_of(truth), X, with_cov=True)
     assert_allclose(post.log_density, oracle.log_density(truth, X), rtol=1e-9)
     assert_allclose(post.resp, oracle.responsibilities(truth, X), rtol=1e-7, atol=1e-12)
@@ -134,6 +135,31 @@ def test_masked_step_on_complete_rows_takes_the_weighted_means(rng):
     after = engine.m_step(engine.e_step(before), before)
     R = oracle.responsibilities(truth, X)
     assert_allclose(after.means, (R.T @ X) / R.sum(axis=0)[:, None], rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_expected_sums_of_incomplete_rows_are_those_of_each_row(rng, repeated):
+    truth, X, _ = planted(rng, n=40, spread=0.7)
+    X = hide(rng, X, repeated=repeated)
+    engine = standard(X, SIZES)
+    assert engine.source.patterns[0].repeated == repeated
+    found = engine.e_step(params_of(truth))
+    assert_allclose(found.log_likelihood, oracle.log_density(truth, X).sum(), rtol=1e-10)
+    resp, seen = oracle.responsibilities(truth, X), ~np.isnan(X)
+    for c, k in enumerate(SIZES):
+        used = [*range(k), 3]
+        second, zz, xz = np.zeros((k + 1, k + 1)), np.zeros((7, k + 1, k + 1)), np.zeros((7, k + 1))
+        for i, x in enumerate(X):
+            mean, cov = oracle.latent(truth, x, c)
+            z1 = np.append(mean, 1.0)
+            both = np.outer(z1, z1)
+            both[:k, :k] += cov
+            second += resp[i, c] * both
+            zz += resp[i, c] * seen[i][:, None, None] * both
+            xz += resp[i, c] * np.nan_to_num(x)[:, None] * z1
+        assert_allclose(found.second[c][np.ix_(used, used)], second, rtol=1e-8, atol=1e-9)
+        assert_allclose(found.zz[c][:, used][:, :, used], zz, rtol=1e-8, atol=1e-9)
+        assert_allclose(found.xz[c][:, used], xz, rtol=1e-8, atol=1e-9)
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -13,8 +13,9 @@ from ..models.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
 from ..numerics.masked import masked_posterior
 from ..numerics.moments import output_sets
-from ..rows.namespace import all_finite, as_floats, beside, is_foreign, like, namespace, to_host
-from ..rows.products import missing_rows, project, squared_lengths
+from ..rows.masked import filled, incomplete_rows
+from ..rows.namespace import all_finite, as_floats, beside, is_foreign, like, to_host
+from ..rows.products import project, squared_lengths
 from ._gaussian import check_table, check_values
 from ._validation import check_integer, check_variance
 
@@ -66,7 +67,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Y = self._code_targets(y, X.shape[0])
         observed = ~np.isnan(Y)
         groups = output_sets(observed)
-        incomplete = missing_rows(X)
+        incomplete = incomplete_rows(X)
         out = {}
         if len(incomplete) < X.shape[0]:
             XW = to_host(project(X, params.m_x, params.W_x)).astype(np.float64)
@@ -147,8 +148,8 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             Z = project(X, params.m_x, post.gain.T)
         if not all_finite(Z) and check_values(X):  # what is not finite in X shows in Z: no look at X before
             some = self._condition(X, None, ("mean", "cov") if return_cov else ("mean",))
-            Z = some["mean"].astype(X.dtype)
-            return (Z, some["cov"].astype(X.dtype)) if return_cov else Z
+            Z = like(some["mean"], X)
+            return (Z, like(some["cov"], X)) if return_cov else Z
         return (Z, like(post.cov, X)) if return_cov else Z
 
     def impute(self, X, y=None):
@@ -169,14 +170,14 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         X = self._check_rows(X)
         if hasattr(X, "tocsr"):
             raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
+        rows, components = incomplete_rows(X), np.asarray(self.components_, dtype=np.float64)
         if is_foreign(X):
-            return namespace(X).asarray(X, copy=True)  # nothing is missing: it was checked
+            Z = self._condition(X, y)["mean"] if len(rows) else np.zeros((X.shape[0], len(components)))
+            return filled(X, self.mean_, Z, components)
         out = np.array(X)
-        rows = missing_rows(X)
         if len(rows):
             mean = self._condition(X, y)["mean"][rows]
-            filled = mean @ np.asarray(self.components_, dtype=np.float64) + self.mean_
-            out[rows] = np.where(np.isnan(X[rows]), filled, X[rows])
+            out[rows] = np.where(np.isnan(X[rows]), mean @ components + self.mean_, X[rows])
         return out
 
     def inverse_transform(self, Z):

@@ -2,7 +2,7 @@
 
 from ..models import sppca, sppca_dual
 from ..rows import row_source
-from ..rows.products import missing_rows
+from ..rows.masked import incomplete_rows
 from ..solvers.compression import row_coordinates
 
 
@@ -18,7 +18,7 @@ def fit_dual(X, Y, weights, options, generator):
             "solver='dual' is algorithm 3 of the paper: without sample_weight, label_weight, n_private, output_noise "
             "and prior_precision. Use solver='auto', which is exact on the n x n side too."
         )
-    if len(missing_rows(X)):
+    if len(incomplete_rows(X)):
         raise ValueError("solver='dual' needs complete rows; X has missing entries, so use solver='auto'.")
     source = row_source(X)
     rows = row_coordinates(source)

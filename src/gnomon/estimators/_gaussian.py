@@ -8,6 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from ..models import sppca as model
 from ..rows import MaskedRows, NotFinite, row_source
+from ..rows.masked import column_range
 from ..rows.namespace import as_floats, first_not_finite, host_dtype, is_foreign, take_rows, to_host
 from ._dual import fit_dual
 from ._targets import read_targets
@@ -75,8 +76,10 @@ def check_values(X):
     One sum over the entries where all is well.
     """
     if is_foreign(X):
-        _refuse_not_finite(X)
-        return False
+        found = first_not_finite(X)
+        if found == "infinity":
+            raise ValueError("Input X contains infinity.")
+        return found == "NaN"
     values = X.data if hasattr(X, "tocsr") else X
     with np.errstate(over="ignore", invalid="ignore"):
         finite = np.isfinite(np.einsum(values, range(values.ndim), values, range(values.ndim), []))
@@ -91,17 +94,6 @@ def check_values(X):
             "sparse X does not store is a zero."
         )
     return missing
-
-
-def _refuse_not_finite(X):
-    found = first_not_finite(X)
-    if found == "infinity":
-        raise ValueError("Input X contains infinity.")
-    if found:
-        raise ValueError(
-            f"Input X contains NaN, in an array of {type(X).__module__.split('.')[0]}; missing entries are read from "
-            "NumPy arrays only: convert X to NumPy, or fill them in."
-        )
 
 
 def check_rows(estimator, X, *, reset, min_samples):
@@ -171,7 +163,8 @@ def _fit(estimator, X, Y, weights, options, missing, seed):
 def _source(X, weights, missing):
     if not missing:
         return row_source(X, weights)
-    highest, lowest = np.fmax.reduce(X, axis=0), np.fmin.reduce(X, axis=0)
+    lowest, highest = column_range(X)
+    check_size("X", np.concatenate([lowest, highest]))
     never = np.flatnonzero(np.isnan(highest))
     if len(never):
         raise ValueError(f"column {never[0]} of X is never observed; drop it.")

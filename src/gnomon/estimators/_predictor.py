@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.utils import ClassifierTags
 
 from ..numerics.coding import class_contrasts
+from ..rows.masked import incomplete_rows
 from ..rows.namespace import like, to_host
-from ..rows.products import missing_rows
 from ._base import BATCH
 from ._targets import code_like
 from ._validation import check_variance
@@ -108,10 +108,10 @@ class TargetReader:
 
     def _batches(self, X):
         """X as it is, or in slices when every row has a predictive covariance of its own."""
-        if len(missing_rows(X)) == 0:
+        if len(incomplete_rows(X)) == 0:
             return [X]
         size = max(1, BATCH // max(self.y_loadings_.shape[0], self.components_.shape[0]) ** 2)
-        return [X[start : start + size] for start in range(0, X.shape[0], size)]
+        return [X[start : min(start + size, X.shape[0]), :] for start in range(0, X.shape[0], size)]
 
     def _predictive(self, X):
         """Predictive mean (n, q) and covariance (q, q) or (n, q, q) of the targets as coded."""

@@ -137,10 +137,12 @@ class SPPCA(TargetPredictor, LatentTransformer):
 
     Arrays of other libraries (PyTorch, CuPy, JAX, any of the array API) stay on their device: blocks of X are
     multiplied there, with sums in float64; only small products and numbers per row and direction come to the host.
-    `transform`, `posterior`, `score_samples`, `predict_proba`, `predict` of real outputs and `inverse_transform` return
-    arrays of the same library, device and type; class labels and fitted attributes are NumPy arrays. Missing entries
-    need NumPy. On a device without float64 sums over blocks are added on the host; ``solver="moments"`` suits it best,
-    since the others stall before `tol`.
+    `transform`, `posterior`, `score_samples`, `predict_proba`, `predict` of real outputs, `impute` and
+    `inverse_transform` return arrays of the same library, device and type; class labels and fitted attributes are NumPy
+    arrays. With missing entries the mask of what is observed is multiplied on the device too. Posterior covariances are
+    then computed on the host, one for each set of observed entries that rows share: the mask comes there once, packed,
+    and each pass moves numbers per row and pair of directions. On a device without float64 sums over blocks are added
+    on the host; ``solver="moments"`` suits it best, since the others stall before `tol`.
 
     References
     ----------

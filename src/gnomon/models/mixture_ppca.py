@@ -12,6 +12,7 @@ from .._types import Array, IntArray, Result
 from ..numerics.linalg import canonical_rotation
 from ..numerics.local_gaussians import Mixture, Shape, condition, local_maps, responsibilities
 from ..rows import DenseRows, MaskedRows, SparseRows, row_source
+from ..rows.masked import masked_products
 from ..rows.products import missing_rows, squared_lengths
 from ..solvers.mixture_em import (
     CompleteRows,
@@ -274,14 +275,11 @@ def _of_any(
     directions, mask_directions = masked_directions(units)
     size = max(16, BLOCK // p)
     for rows in (incomplete[i : i + size] for i in range(0, len(incomplete), size)):
-        block = (np.asarray(X[rows], dtype=np.float64) - mean) / scale
-        mask = (~np.isnan(block)).astype(np.float64)
-        block = np.nan_to_num(block)
-        seen[rows], lengths = mask.sum(axis=1), np.einsum("ij,ij->i", block, block)
-        found = masked_condition(units, block @ directions, mask @ mask_directions, lengths, seen[rows])
+        T, TM, patterns, lengths, seen[rows] = masked_products(X, rows, mean, scale, directions, mask_directions)
+        found = masked_condition(units, T, TM, patterns, lengths, seen[rows])
         log_joint[rows], z[rows] = found[:2]
         if with_cov:
-            covs[rows] = np.stack(found[2], axis=1)
+            covs[rows] = patterns.by_row(np.stack(found[2], axis=1))
     return log_joint, z, covs, seen
 
 

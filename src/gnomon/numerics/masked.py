@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._types import Array, BoolArray, IntArray
+from ..rows.masked import masked_products
 from .linear_gaussian import Params, output_precisions
 from .moments import OutputSets
 
@@ -39,16 +40,20 @@ def from_triangle(rows: Array, k: int) -> Array:
     return out
 
 
-def masked_precisions(mask: Array, W: Array, noise_var: float) -> Array:
+def bordered_triangle(S: Array) -> Array:
+    """Upper triangles of symmetric matrices (m, k, k) with a row and a column of zeros added at the end."""
+    k = S.shape[-1]
+    _, j = np.triu_indices(k + 1)
+    out = np.zeros((len(S), len(j)))
+    out[:, j < k] = triangle(S)
+    return out
+
+
+def masked_precisions(triangles: Array, k: int) -> Array:
     """Posterior precisions I + W_o' W_o / noise_var (m, k, k), W_o the rows of W (p, k) whose feature is observed.
 
-    `mask` (m, p) is one where observed and zero elsewhere; all rows are done by one matrix product.
+    `triangles` (m, k (k + 1) / 2) are those of W_o' W_o / noise_var: the mask times `triangle_of_outer`.
     """
-    return masked_precisions_from(mask @ triangle_of_outer(W) / noise_var, W.shape[1])
-
-
-def masked_precisions_from(triangles: Array, k: int) -> Array:
-    """The same from the upper triangles (m, k (k + 1) / 2) of W_o' W_o / noise_var."""
     out = from_triangle(triangles, k)
     out[:, np.arange(k), np.arange(k)] += 1.0
     return out
@@ -73,23 +78,21 @@ class MaskedPosterior(NamedTuple):
 
 
 def masked_posterior(
-    params: Params, X: Array, Y: Array, observed: BoolArray, groups: OutputSets, rows: IntArray
+    params: Params, X: Any, Y: Array, observed: BoolArray, groups: OutputSets, rows: IntArray
 ) -> MaskedPosterior:
     """Condition z on the features that are not NaN in X[rows] and on the observed outputs.
 
-    X (n, p) is in the units of `params`; Y, `observed` and `groups` describe all n rows.
+    X (n, p), of any array library, is in the units of `params`; Y, `observed` and `groups` describe all n rows.
     """
-    noise = params.x_noise_var
-    block = X[rows].astype(np.float64) - params.m_x
-    missing = np.isnan(block)
-    block[missing] = 0.0
-    of_sets = output_precisions(params, groups.sets)
-    scaled = params.W_x / np.sqrt(noise)
-    precision = masked_precisions((~missing).astype(np.float64), scaled, 1.0) + of_sets[groups.of_row[rows]]
+    root = float(np.sqrt(params.x_noise_var))
+    scaled, of_set = params.W_x / root, groups.of_row[rows]
+    products = masked_products(X, rows, params.m_x, root, scaled, triangle_of_outer(scaled), of_set)
+    patterns = products.patterns
+    precision = masked_precisions(products.TM, scaled.shape[1])
+    post = batch_inverse(precision + output_precisions(params, groups.sets)[of_set[patterns.first]])
+    cov, log_det = patterns.by_row(post.inverse), patterns.by_row(post.log_det)
     dy = np.where(observed[rows], Y[rows] - params.m_y, 0.0)
-    b = (block / np.sqrt(noise)) @ scaled + (dy / params.y_noise_var) @ params.W_y
-    post = batch_inverse(precision)
-    mean = np.einsum("mab,mb->ma", post.inverse, b)
-    energy = ((block / np.sqrt(noise)) ** 2).sum(axis=1)
+    b = products.T + (dy / params.y_noise_var) @ params.W_y
+    mean = np.einsum("mab,mb->ma", cov, b)
     fit = np.einsum("ma,ma->m", b, mean)
-    return MaskedPosterior(mean, post.inverse, post.log_det, fit, energy, (~missing).sum(axis=1).astype(np.float64))
+    return MaskedPosterior(mean, cov, log_det, fit, products.energy, products.n_observed)

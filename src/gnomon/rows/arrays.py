@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._types import Array, IntArray
-from .namespace import block_rows, from_host, has_double, host_double, namespace, take_rows, widest
+from .namespace import Place, block_rows, take_rows
 from .source import RowSource, Step, add_stats
 
 
@@ -29,12 +29,8 @@ class ArrayRows(RowSource):
     def __init__(self, X: Any, weights: Array | None = None) -> None:
         super().__init__((X.shape[0], X.shape[1]), weights)
         self.X = X
-        self._xp = namespace(X)
-        self._dtype = widest(X)
-        self._double = has_double(X)
-
-    def _put(self, A: Array) -> Any:
-        return from_host(A, self.X, self._dtype)
+        self._place = Place(X)
+        self._xp, self._put, self._add = self._place.xp, self._place.put, self._place.add
 
     def _blocks(self, rows: IntArray | None, mean: Any, scale: float) -> Iterator[tuple[Any, IntArray]]:
         """(x - mean) / scale for some rows at a time, on the device."""
@@ -44,21 +40,15 @@ class ArrayRows(RowSource):
             stop = min(start + size, n)
             index = np.arange(start, stop) if rows is None else rows[start:stop]
             block = self.X[start:stop, :] if rows is None else take_rows(self.X, index)
-            block = self._xp.astype(block, self._dtype, copy=False)
+            block = self._place.floats(block)
             if mean is not None:
                 block = block - mean
             yield (block if scale == 1.0 else block / scale), index
 
-    def _add(self, total: Any, product: Any) -> Any:
-        """Add on the device, or on the host in float64 where the device has none."""
-        if not self._double:
-            product = host_double(product)
-        return product if total is None else total + product
-
     def _finish(self, total: Any, shape: tuple[int, int]) -> Array:
         if total is None:
             return np.zeros(shape)
-        return np.asarray(total) if not self._double else np.array(host_double(total))
+        return self._place.host(total)
 
     def _sums(self, U: Array) -> tuple[Array, float]:
         xp, p = self._xp, self.shape[1]
@@ -82,7 +72,7 @@ class ArrayRows(RowSource):
             if measure:
                 energy += self._block_energy(block, index)
             T_put = None if V_put is None else block @ V_put
-            T = np.empty((len(index), 0)) if T_put is None else np.array(host_double(T_put))
+            T = np.empty((len(index), 0)) if T_put is None else self._place.host(T_put)
             U, stats = step(T, index)
             total, width = add_stats(total, stats), U.shape[1]
             weighted = self._apply_weights(U, index)
@@ -125,7 +115,7 @@ class ArrayRows(RowSource):
         size = max(16, block_rows(self.X) * p // n)
         for start in range(0, p, size):
             columns = slice(start, min(start + size, p))
-            block = self._xp.astype(self.X[:, columns], self._dtype, copy=False)
+            block = self._place.floats(self.X[:, columns])
             block = (block - mean[columns]) / self.scale
             out = self._add(out, block @ block.T)
         return self._finish(out, (n, n))

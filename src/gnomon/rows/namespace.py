@@ -102,6 +102,39 @@ def like(A: Any, X: Any) -> Any:
     return from_host(A, X) if is_foreign(X) else A.astype(X.dtype)
 
 
+class Place:
+    """Where a table X lives, NumPy or foreign, and the moves of small arrays between there and the host."""
+
+    def __init__(self, X: Any) -> None:
+        self.X, self.foreign = X, is_foreign(X)
+        self.xp: Any = namespace(X) if self.foreign else np
+        self.dtype: Any = widest(X) if self.foreign else np.float64
+        self.double = not self.foreign or has_double(X)
+        self.on_host = not self.foreign or "cpu" in str(compat.device(X)).lower()
+
+    def put(self, A: Array) -> Any:
+        """The NumPy array A where X is, in float64 if the device has it."""
+        return from_host(A, self.X, self.dtype) if self.foreign else A
+
+    def floats(self, A: Any) -> Any:
+        """An array that is where X is in the type of `put`."""
+        return self.xp.astype(A, self.dtype, copy=False) if self.foreign else A.astype(np.float64, copy=False)
+
+    def host(self, A: Any) -> Array:
+        """A as float64 NumPy that may be written to."""
+        return np.array(host_double(A)) if is_foreign(A) else A
+
+    def add(self, total: Any, product: Any) -> Any:
+        """Add to a total, None at first: where X is, or on the host in float64 where the device has none."""
+        if not self.double:
+            product = host_double(product)
+        return product if total is None else total + product
+
+    def squares(self, block: Any) -> Any:
+        """Sum of squares of every row."""
+        return self.xp.sum(block * block, axis=1) if self.foreign else np.einsum("ij,ij->i", block, block)
+
+
 def take_rows(X: Any, rows: IntArray) -> Any:
     """Some rows of a dense, sparse or foreign X, a copy."""
     if not is_foreign(X):
@@ -113,8 +146,7 @@ def take_rows(X: Any, rows: IntArray) -> Any:
 
 def block_rows(X: Any) -> int:
     """How many rows of a foreign X to read at once: small blocks stay in the caches of a host."""
-    on_host = "cpu" in str(compat.device(X)).lower()
-    entries = BLOCK_ENTRIES if on_host else BLOCK_ENTRIES * DEVICE_BLOCKS
+    entries = BLOCK_ENTRIES if Place(X).on_host else BLOCK_ENTRIES * DEVICE_BLOCKS
     return int(max(16, entries // max(1, X.shape[1])))
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._types import Array, IntArray
+from .._types import Array
 from ..numerics.linalg import top_eigh
 from ..numerics.linear_gaussian import (
     LOG_2PI,
@@ -18,9 +18,9 @@ from ..numerics.linear_gaussian import (
     outputs_m_step,
     regress,
 )
-from ..numerics.masked import batch_inverse, from_triangle, masked_precisions_from, triangle, triangle_of_outer
+from ..numerics.masked import batch_inverse, bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
 from ..numerics.moments import output_sets
-from ..rows.masked import MaskedRows
+from ..rows.masked import MaskedBlock, MaskedRows
 from .basis import Outputs
 from .restricted import noise_move
 
@@ -50,11 +50,15 @@ class _Block(NamedTuple):
 
 
 class MaskedEM:
-    """E-step, M-step and start over `MaskedRows`; a drop-in for `RowEM`. Memory a block: rows x k^2 numbers."""
+    """E-step, M-step and start over `MaskedRows`; a drop-in for `RowEM`. Memory a block: rows x k^2 numbers.
+
+    Rows that observe the same features and outputs share one posterior covariance.
+    """
 
     def __init__(self, source: MaskedRows, outputs: Outputs) -> None:
         self.source, self.outputs = source, outputs
         self.sets, self.of_row = output_sets(outputs.observed)
+        self.patterns = source.split_patterns(self.of_row)
 
     def e_step(self, params: Params) -> MaskedSums:
         """Condition every row on its observed features and outputs; one read of the data."""
@@ -64,25 +68,25 @@ class MaskedEM:
         of_sets = output_precisions(params, self.sets)
         dy = np.where(o.observed, o.Y - params.m_y, 0.0)
 
-        def step(T: Array, TM: Array, index: IntArray) -> tuple[Array, Array, Any]:
-            b = (T - TM[:, corner:]) / noise + (dy[index] / params.y_noise_var) @ params.W_y
-            precision = masked_precisions_from(TM[:, :corner] / noise, k) + of_sets[self.of_row[index]]
-            post = batch_inverse(precision)
-            Z = np.einsum("mab,mb->ma", post.inverse, b)
-            w = o.weights[index]
+        def step(block: MaskedBlock) -> tuple[Array, Array, Any]:
+            index, patterns, TM = block.rows, block.patterns, block.TM
+            shift = patterns.by_row(TM[:, corner:])
+            b = (block.T - shift) / noise + (dy[index] / params.y_noise_var) @ params.W_y
+            of_set = self.of_row[index[patterns.first]]
+            post = batch_inverse(masked_precisions(TM[:, :corner] / noise, k) + of_sets[of_set])
+            Z = np.einsum("mab,mb->ma", patterns.by_row(post.inverse), b)
             z1 = np.column_stack([Z, np.ones(len(Z))])
-            second = np.zeros((len(Z), k + 1, k + 1))
-            second[:, :k, :k] = post.inverse
-            second += z1[:, :, None] * z1[:, None, :]
-            weighted = second * w[:, None, None]
-            y_zz = np.einsum("mj,mab->jab", o.observed[index].astype(float), weighted, optimize=True)
-            zz1 = weighted.sum(axis=0)
-            fit = float(w @ (b * Z).sum(axis=1))
-            stats = _Block(fit, float(w @ post.log_det), zz1[:k, :k], zz1[:k, k], y_zz, (dy[index] * w[:, None]).T @ z1)
-            return z1, triangle(second), stats
+            second = block.sums(triangle_of_outer(z1))
+            weight = second[:, -1]  # of every pattern, by the last entry of z1
+            second += bordered_triangle(post.inverse) * weight[:, None]
+            zz1 = from_triangle(second.sum(axis=0, keepdims=True), k + 1)[0]
+            y_zz = from_triangle(self.sets[of_set].T.astype(float) @ second, k + 1)
+            fit = float(block.weights @ (b * Z).sum(axis=1))
+            y_zy = (dy[index] * block.weights[:, None]).T @ z1
+            return z1, second, _Block(fit, float(weight @ post.log_det), zz1[:k, :k], zz1[:k, k], y_zz, y_zy)
 
         V_mask = np.hstack([triangle_of_outer(params.W_x), params.m_x[:, None] * params.W_x])
-        xz1, zz1, s = self.source.sweep(params.W_x, V_mask, step)
+        xz1, zz1, s = self.source.sweep(params.W_x, V_mask, step, self.patterns)
         y_count = np.asarray(o.weights @ o.observed, dtype=np.float64)
         y_energy = o.weights @ dy**2
         x_energy = self.source.energy + float(self.source.observed_weight @ params.m_x**2)

@@ -25,8 +25,9 @@ from ..numerics.local_gaussians import (
     side_by_side,
     step_length,
 )
-from ..numerics.masked import batch_inverse, from_triangle, masked_precisions_from, triangle, triangle_of_outer
+from ..numerics.masked import batch_inverse, bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
 from ..rows import DenseRows, MaskedRows, SparseRows
+from ..rows.masked import MaskedBlock, Patterns
 from ..rows.products import squared_lengths
 from ..rows.source import Step
 from .em import run_em
@@ -102,7 +103,10 @@ class CompleteRows:
 
 
 class IncompleteRows:
-    """E-steps over rows that miss entries: each is conditioned on what it observes, in batches."""
+    """E-steps over rows that miss entries: each is conditioned on what it observes, in batches.
+
+    Rows that observe the same entries share the posterior covariance of each component.
+    """
 
     def __init__(self, source: MaskedRows, shape: Shape) -> None:
         self.source, self.shape = source, shape
@@ -119,19 +123,19 @@ class IncompleteRows:
         s, p, k = params.W.shape
         directions, mask_directions = masked_directions(params)
 
-        def step(T: Array, TM: Array, index: IntArray) -> tuple[Array, Array, _MaskedBlock]:
-            lengths, seen, w = self.lengths[index], self.seen[index], self.weights[index]
-            log_joint, z, covs = masked_condition(params, T, TM, lengths, seen)
+        def step(block: MaskedBlock) -> tuple[Array, Array, _MaskedBlock]:
+            index, w = block.rows, block.weights
+            lengths, seen = self.lengths[index], self.seen[index]
+            log_joint, z, covs = masked_condition(params, block.T, block.TM, block.patterns, lengths, seen)
             r, density = responsibilities(log_joint)
             xz, zz, second = [], [], []
             for c in range(s):
-                z1 = np.column_stack([z[:, c], np.ones(len(T))])
-                both = z1[:, :, None] * z1[:, None, :]
-                both[:, :k, :k] += covs[c]
-                weighted = triangle(both) * r[:, [c]]
+                z1 = np.column_stack([z[:, c], np.ones(len(z))])
+                sums_c = block.sums(triangle_of_outer(z1) * r[:, [c]])
+                sums_c += bordered_triangle(covs[c]) * sums_c[:, [-1]]  # the last entry of z1 counts the rows
                 xz.append(z1 * r[:, [c]])
-                zz.append(weighted)
-                second.append(w @ weighted)
+                zz.append(sums_c)
+                second.append(sums_c.sum(axis=0))
             sums = _MaskedBlock(float(w @ density), w @ r, (w * seen) @ r, (w * lengths) @ r, np.array(second))
             return np.hstack(xz), np.hstack(zz), sums
 
@@ -166,9 +170,9 @@ class _Filled:
         """As in `RowSource`."""
         none = np.zeros((self.source.shape[1], 0))
 
-        def masked(T: Array, TM: Array, index: IntArray) -> tuple[Array, Array, Any]:
-            U, stats = step(T, index)
-            return U, TM, stats
+        def masked(block: MaskedBlock) -> tuple[Array, Array, Any]:
+            U, stats = step(block.T, block.rows)
+            return U, block.TM, stats
 
         out, _, stats = self.source.sweep(V, none, masked)
         return out, stats
@@ -184,21 +188,25 @@ def masked_directions(params: Mixture) -> tuple[Array, Array]:
 
 
 def masked_condition(
-    params: Mixture, T: Array, TM: Array, lengths: Array, seen: Array
+    params: Mixture, T: Array, TM: Array, patterns: Patterns, lengths: Array, seen: Array
 ) -> tuple[Array, Array, list[Array]]:
-    """Joint log-densities (n, s), posterior means (n, s, k) and covariances [(n, k, k)] given the observed entries."""
+    """Joint log-densities (n, s) and posterior means (n, s, k) given the observed entries, and covariances [(u, k, k)].
+
+    `TM` (u, ...) and the covariances are those of the u patterns of observed entries.
+    """
     s, p, k = params.W.shape
     n_tri = k * (k + 1) // 2
-    offsets = TM[:, s * n_tri : s * (n_tri + k)].reshape(-1, s, k)
-    b = T[:, : s * k].reshape(-1, s, k) - offsets
-    distances = np.maximum(lengths[:, None] - 2.0 * T[:, s * k :] + TM[:, s * (n_tri + k) :], 0.0)
+    of_means = patterns.by_row(TM[:, s * n_tri :])
+    b = (T[:, : s * k] - of_means[:, : s * k]).reshape(-1, s, k)
+    distances = np.maximum(lengths[:, None] - 2.0 * T[:, s * k :] + of_means[:, s * k :], 0.0)
     log_joint, z, covs = np.empty((len(T), s)), np.empty((len(T), s, k)), []
     weights = log_weights(params.mix_weights)
     for c, noise in enumerate(params.noise_vars):
-        post = batch_inverse(masked_precisions_from(TM[:, c * n_tri : (c + 1) * n_tri] / noise, k))
-        z[:, c] = np.einsum("mab,mb->ma", post.inverse, b[:, c] / noise)
+        post = batch_inverse(masked_precisions(TM[:, c * n_tri : (c + 1) * n_tri] / noise, k))
+        z[:, c] = np.einsum("mab,mb->ma", patterns.by_row(post.inverse), b[:, c] / noise)
+        log_det = patterns.by_row(post.log_det)
         quadratic = np.maximum((distances[:, c] - np.einsum("ma,ma->m", b[:, c], z[:, c])) / noise, 0.0)
-        log_joint[:, c] = weights[c] - 0.5 * (seen * (LOG_2PI + np.log(noise)) + post.log_det + quadratic)
+        log_joint[:, c] = weights[c] - 0.5 * (seen * (LOG_2PI + np.log(noise)) + log_det + quadratic)
         covs.append(post.inverse)
     return log_joint, z, covs
 
