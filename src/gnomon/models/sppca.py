@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from .._types import Array, Result
 from ..numerics.linalg import canonical_rotation, sign_of_columns, top_eigh
 from ..numerics.linear_gaussian import Limits, Params, log_prior
+from ..numerics.one_thread import one_thread
 from ..rows import MaskedRows, RowSource
 from ..solvers.basis import Basis, Outputs, SweptBasis, group_outputs, output_units
 from ..solvers.compression import Compressed, compress
@@ -154,11 +156,12 @@ def _fit_in_basis(
         inner = RatioInner(k, effort)
     else:
         inner = RestrictedEM(k, effort)
-    start_block(basis, k, generator)
-    refuse_full_rank(basis.moments(), k)
-    result = maximise_in_basis(
-        basis, inner, k, tol=options.tol, max_expansions=options.max_iter, prior_precision=limits.prior_precision
-    )
+    with nullcontext() if compressed is None else one_thread():
+        start_block(basis, k, generator)
+        refuse_full_rank(basis.moments(), k)
+        result = maximise_in_basis(
+            basis, inner, k, tol=options.tol, max_expansions=options.max_iter, prior_precision=limits.prior_precision
+        )
     stacked = np.column_stack([result.value.W_x, result.value.m_x])
     full = basis.vectors @ stacked if compressed is None else compressed.expand(basis.vectors @ stacked)
     stats = {**result.stats, "optima": getattr(inner, "optima", [])}

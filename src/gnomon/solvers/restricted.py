@@ -10,6 +10,7 @@ from .._types import Array
 from ..numerics.linalg import symmetrise, top_eigh
 from ..numerics.linear_gaussian import LatentSums, Limits, Params, e_step, log_prior, m_step, relative_residual
 from ..numerics.moments import Moments, completed
+from ..numerics.one_thread import one_thread
 from .em import run_em
 from .ratio_search import GRID_SIZE, LATER_GRID_SIZE, JointMoments, Optimum, params_at, refine_ratio, search_ratio
 from .subspace import Inner as Inner  # the protocol that every maximiser here follows
@@ -89,7 +90,10 @@ class RatioInner:
 
     def __call__(self, moments: Moments, start: Params | None, final: bool, tol: float) -> Params:
         """Return the best parameters in the basis; the whole range of ratios is searched first and last."""
-        joint = joint_moments(moments)
+        with one_thread():
+            return self._best(joint_moments(moments), final, moments.size > WIDE)
+
+    def _best(self, joint: JointMoments, final: bool, wide: bool) -> Params:
         k, floors = self.k, self.floors
         best: Optimum | None = None
         if self.bracket is not None and not final:
@@ -98,7 +102,7 @@ class RatioInner:
             if min(best.log_ratio - low, high - best.log_ratio) < 0.02 * (high - low):
                 best = None  # the optimum has left its bracket as the basis grew
         if best is None:
-            coarse = bool(self.optima) and moments.size > WIDE
+            coarse = bool(self.optima) and wide
             found = search_ratio(joint, k, floors, LATER_GRID_SIZE if coarse else GRID_SIZE)
             self.optima = [o.log_likelihood for o in found]
             best = found[0]
@@ -119,9 +123,9 @@ class RestrictedEM:
     def __call__(self, moments: Moments, start: Params | None, final: bool, tol: float) -> Params:
         """Return the best parameters found in the basis."""
         max_iter = self.limits.max_iter
-        if start is not None:
-            return self._climb(moments, start, tol, max_iter)[0]
-        trials = [self._climb(moments, s, tol, max_iter) for s in self._starts(moments)]
+        with one_thread():
+            starts = self._starts(moments) if start is None else [start]
+            trials = [self._climb(moments, s, tol, max_iter) for s in starts]
         return max(trials, key=lambda t: t[1].log_likelihood)[0]
 
     def _starts(self, moments: Moments) -> list[Params]:
