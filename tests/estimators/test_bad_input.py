@@ -84,7 +84,7 @@ def test_infinity_beside_missing_entries(model):
         clone(model).fit(X, Y).transform(rows)
 
 
-@each(["PPCA", "SPPCA"])
+@each(PLAIN)
 def test_a_table_without_any_value_and_a_constant_one(model):
     refuses(model, "column 0 of X is never observed", np.full((20, 4), np.nan), Y[:20])
     refuses(model, "X is constant", np.where(np.isnan(HOLES), np.nan, 0.1))
@@ -126,7 +126,7 @@ def test_values_too_large_to_be_squared(model, rows):
         clone(model).fit(X, Y).score_samples(rows * 1e160)
 
 
-@each(["PPCA", "SPPCA"])
+@each(PLAIN)
 @pytest.mark.parametrize("size", [1e-170, 1e-300])
 @pytest.mark.parametrize("rows", [X, HOLES], ids=["complete", "missing"])
 def test_values_too_small_to_be_squared(model, rows, size):

@@ -241,7 +241,7 @@ def test_bad_parameters(parameters, error, match):
 def test_bad_rows(found):
     with pytest.raises(ValueError, match="infinity"):
         MixturePPCA().fit(np.where(X > 7, np.inf, X))
-    with pytest.raises(ValueError, match="no observed entry in column 2"):
+    with pytest.raises(ValueError, match="column 2 of X is never observed"):
         MixturePPCA().fit(np.where(np.arange(4) == 2, np.nan, X))
     with pytest.raises(ValueError, match="rank of X, 0"):
         MixturePPCA().fit(np.ones((20, 5)))

@@ -400,9 +400,6 @@ def test_solvers_that_cannot_read_the_data_say_so(rng):
         fit(sp.csr_array(X), solver="moments")
     with pytest.raises(ValueError, match="solver='latent' needs every entry of X"):
         fit(hide(rng, X), solver="latent")
-    X[:, 3] = np.nan
-    with pytest.raises(ValueError, match="no observed entry in column 3"):
-        fit(X)
 
 
 def test_one_read_of_the_rows_per_iteration(rng):

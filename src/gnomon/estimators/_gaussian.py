@@ -163,6 +163,12 @@ def _fit(estimator, X, Y, weights, options, missing, seed):
 def _source(X, weights, missing):
     if not missing:
         return row_source(X, weights)
+    check_observed(X)
+    return MaskedRows(X, weights)
+
+
+def check_observed(X):
+    """Raise when a column of an incomplete X is never observed, and when every column is constant."""
     lowest, highest = column_range(X)
     check_size("X", np.concatenate([lowest, highest]))
     never = np.flatnonzero(np.isnan(highest))
@@ -170,7 +176,6 @@ def _source(X, weights, missing):
         raise ValueError(f"column {never[0]} of X is never observed; drop it.")
     if (highest == lowest).all():
         raise ValueError("X is constant: every column has one value wherever it is observed; there is nothing to fit.")
-    return MaskedRows(X, weights)
 
 
 def _check_outputs(options, targets):

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
 from ..models import mixture_ppca as model
-from ._gaussian import check_rows
-from ._validation import check_choice, check_integer, check_real, check_weights
+from ._gaussian import check_observed, check_rows, check_table, check_values
+from ._validation import check_choice, check_integer, check_real, check_variance, check_weights
 
 SOLVERS = ("auto", "moments", "latent", "masked")
 
@@ -176,11 +176,14 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             Fitted.
         """
         self._check_parameters()
-        X = check_rows(self, X, reset=True, min_samples=2)
+        X = check_table(self, X, reset=True, min_samples=2)
+        missing = check_values(X)
         weights = check_weights(sample_weight, X.shape[0])
         if weights is not None and not weights.all():
             kept = np.flatnonzero(weights)
             X, weights = X[kept], weights[kept]
+        if missing:
+            check_observed(X)
         options = model.Options(
             self._sizes(*X.shape), self.noise == "shared", self.solver, self.n_init, self.init, self.tol, self.max_iter
         )
@@ -226,6 +229,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _store(self, result, dtype):
         fitted, stats = result.value, result.stats
         params = fitted.params
+        check_variance("X", params.noise_vars)
         self.weights_ = params.mix_weights
         self.means_ = params.means.astype(dtype)
         self.components_ = np.ascontiguousarray(params.W.transpose(0, 2, 1), dtype=dtype)

@@ -141,11 +141,6 @@ def _complete_table(source: Rows, shape: Shape, moments: bool, generator: np.ran
 
 
 def _masked_table(source: MaskedRows, shape: Shape) -> _Table:
-    unseen = np.flatnonzero(source.observed_weight == 0)
-    if len(unseen):
-        raise ValueError(f"Input X has no observed entry in column {unseen[0]}; leave the column out.")
-    if source.energy == 0.0:
-        raise ValueError("Input X is constant: every observed entry equals the mean of its column.")
     engine = IncompleteRows(source, shape)
     rows = _spaced(*source.shape)
     filled = np.nan_to_num((source.X[rows] - source.mean) / source.scale)

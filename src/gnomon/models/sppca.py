@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Array, Result
-from ..numerics.linalg import canonical_rotation, sign_of_columns, top_eigh
+from ..numerics.linalg import canonical_rotation, guided_rotation
 from ..numerics.linear_gaussian import Limits, Params, log_prior
 from ..numerics.one_thread import one_thread
 from ..rows import MaskedRows, RowSource
@@ -178,14 +178,7 @@ def rotation_of(params: Params, limits: Limits) -> Array:
     y = params.W_y / np.sqrt(params.y_noise_var)[:, None]
     if limits.n_guided is None:
         return canonical_rotation(np.vstack([x, y]), params.W_x)
-    k, g = x.shape[1], limits.n_guided
-    values, by_y = top_eigh(y[:, :g].T @ y[:, :g], g)
-    rank = int((values > 1e-10 * max(values[0], 1e-300)).sum()) if len(y) else 0
-    R = np.zeros((k, k))
-    R[:g, :rank] = by_y[:, :rank]
-    R[:g, rank:g] = by_y[:, rank:] @ canonical_rotation(x[:, :g] @ by_y[:, rank:])
-    R[g:, g:] = canonical_rotation(x[:, g:])
-    return R * sign_of_columns(params.W_x @ R)
+    return guided_rotation(x, y, limits.n_guided, params.W_x)
 
 
 def _in_data_units(

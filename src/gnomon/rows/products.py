@@ -13,7 +13,7 @@ CHUNK = 1 << 19
 
 
 def missing_rows(X: Any) -> IntArray:
-    """Indices of the rows with a NaN; none in a sparse X, nor in one of another library, which was checked."""
+    """Indices of the rows of a NumPy X with a NaN; none in a sparse X (`masked.incomplete_rows` takes any)."""
     if hasattr(X, "tocsr") or is_foreign(X) or not np.isnan(np.sum(X)):  # one sum tells of any NaN
         return np.zeros(0, dtype=np.intp)
     return np.flatnonzero(np.isnan(X).any(axis=1))
