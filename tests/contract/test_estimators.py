@@ -24,7 +24,7 @@ def expected_failed_checks(estimator):
 
 
 def test_the_list_is_not_empty():
-    assert {"PPCA", "MixturePPCA", "SPPCA", "KernelSPPCA"} <= {cls.__name__ for cls in ESTIMATORS}
+    assert {"PPCA", "MixturePPCA", "SPPCA", "KernelSPPCA", "SCL"} <= {cls.__name__ for cls in ESTIMATORS}
     assert set(INAPPLICABLE) <= {cls.__name__ for cls in ESTIMATORS}
 
 

@@ -1,0 +1,265 @@
+"""Structural correspondence learning as a scikit-learn transformer."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..models import scl as model
+from ..rows import row_source
+from ..rows.counts import counts_above
+from ..rows.products import project
+from ._domains import block_scale, read_domains, side_by_side
+from ._gaussian import check_table, check_values
+from ._targets import read_targets
+from ._validation import check_choice, check_integer, check_real
+
+PIVOTS = ("frequency", "mutual_information")
+N_PIVOTS = {"frequency": 1000, "mutual_information": 100}
+SOLVERS = ("auto", "covariance", "gram")
+
+
+class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Structural correspondence learning: directions in which features of several domains play the same part.
+
+    Pivots are features that occur in every domain. Each is predicted from all other features by ridge regression over
+    the rows of all domains, labelled or not; features of different domains that predict the same pivots get similar
+    weights. The leading left singular vectors theta (p, k) of the weights are the projection, z = theta'(x - mean).
+    Train a classifier on the labelled rows of one domain and on ``[x, scale z]``, and use it in the other.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Size k of the projection, at most the rank of the predictors. None takes 50, or the rank where it is smaller.
+    pivots : {"frequency", "mutual_information"}, default="frequency"
+        "frequency" takes the features whose smallest share of rows over the domains is largest (SCL).
+        "mutual_information" takes those that tell most about the labels (SCL-MI), among the features that occur in
+        every domain; it needs class labels. A feature occurs in a row where it is above its mean over all rows: for
+        counts of words, where the word is there.
+    n_pivots : int or "auto", default="auto"
+        Number of pivots, at most the number of features. "auto" takes 1000 frequent ones, or 100 by mutual information.
+    ridge : float or "auto", default="auto"
+        Ridge added to the covariance of the features, in squared units of X. "auto" takes the mean variance of the
+        pivots.
+    augment : bool, default=False
+        Whether `transform` returns the features beside the projection, ``[x, scale z]``, or the projection alone.
+    scale : float, default=1.0
+        With `augment`, the root of the total variance of the projection over that of the features.
+    solver : {"auto", "covariance", "gram"}, default="auto"
+        Which matrix is factorised: the covariance of the features, or the inner products of the rows. The weights are
+        the same; "auto" takes the smaller matrix. The choice is in `solver_`.
+    unlabeled : "auto", None or a label, default="auto"
+        What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        theta transposed: orthonormal rows by falling singular value, the largest entry of each positive.
+    singular_values_ : ndarray of shape (n_components_,)
+        Of the predictor weights.
+    mean_ : ndarray of shape (n_features,)
+        Mean of all rows.
+    pivots_ : ndarray of shape (n_pivots_,)
+        Columns of the pivots, the best first.
+    pivot_scores_ : ndarray of shape (n_pivots_,)
+        Their smallest share of rows over the domains, or their mutual information with the label in nats.
+    ridge_ : float
+        Ridge used, in squared units of X.
+    block_scale_ : float
+        What z is multiplied by with ``augment=True``.
+    solver_ : {"covariance", "gram"}
+        The matrix that was factorised.
+    n_components_ : int
+        Size of the projection.
+    n_pivots_ : int
+        Number of pivots.
+    n_domains_ : int
+        Number of domains.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, when X had them.
+
+    Raises
+    ------
+    ValueError
+        When no feature can be a pivot, nothing predicts the pivots, n_components exceeds the rank of the predictors, or
+        both sides of X are too long for a matrix of p x p or n x n numbers.
+
+    See Also
+    --------
+    DomainStack : A classifier on projections that were fitted to all domains; its projection may be an `SCL`.
+
+    Notes
+    -----
+    All pivot predictors come from one Cholesky factorisation: with Theta = (Cov + ridge I)^-1 the weights that predict
+    feature c from the others are w_c = -Theta_c / Theta_cc. Memory: about three matrices of the smaller side of X
+    squared (at most 10,000 squared), and two of n_features x n_pivots; a sparse X is never made dense.
+
+    References
+    ----------
+    Blitzer, McDonald and Pereira, EMNLP 2006. Blitzer, Dredze and Pereira, ACL 2007, for mutual information.
+
+    Examples
+    --------
+    >>> from gnomon import SCL
+    >>> from gnomon.datasets import make_text
+    >>> data = make_text(n_samples=300, n_features=200, random_state=0)
+    >>> domain = [0] * 150 + [1] * 150
+    >>> SCL(5, n_pivots=40).fit(data.data, domain=domain).transform(data.data).shape
+    (300, 5)
+    """
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        pivots="frequency",
+        n_pivots="auto",
+        ridge="auto",
+        augment=False,
+        scale=1.0,
+        solver="auto",
+        unlabeled="auto",
+    ):
+        self.n_components = n_components
+        self.pivots = pivots
+        self.n_pivots = n_pivots
+        self.ridge = ridge
+        self.augment = augment
+        self.scale = scale
+        self.solver = solver
+        self.unlabeled = unlabeled
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = False
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self):
+        return self.n_components_
+
+    def fit(self, X, y=None, domain=None):
+        """Choose pivots, fit their predictors and keep the leading directions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows of all domains, without missing entries.
+        y : array-like of shape (n_samples,), default=None
+            Classes, unlabelled where -1, None, NaN or pd.NA. Only ``pivots="mutual_information"`` reads the classes.
+        domain : array-like of shape (n_samples,), default=None
+            The domain of each row: any labels, usually two. None takes the labelled rows as one domain and the
+            unlabelled ones as the other; when all rows are labelled, or none, they are of one domain.
+
+        Returns
+        -------
+        self : SCL
+            Fitted.
+        """
+        self._check_parameters()
+        X = _check_complete(self, X, reset=True, min_samples=2)
+        if X.shape[1] < 2:
+            raise ValueError(
+                f"X has n_features={X.shape[1]}; pivots are predicted from other features, so at least 2 are wanted."
+            )
+        targets = read_targets(y, X.shape[0], self.unlabeled)
+        labelled = np.zeros(X.shape[0], dtype=bool) if y is None else targets.labelled
+        group = read_domains(domain, labelled)
+        self.n_domains_ = int(group.max()) + 1
+        source = row_source(X)
+        source.first_pass(np.zeros((X.shape[0], 0)))
+        self._choose_pivots(X, source.mean, group, targets)
+        ridge = None if self.ridge == "auto" else float(self.ridge)
+        fitted = model.fit(source, self.pivots_, self.n_components, ridge, self.solver)
+        self.components_ = np.ascontiguousarray(fitted.theta.T, dtype=X.dtype)
+        self.mean_ = fitted.mean.astype(X.dtype)
+        self.singular_values_ = fitted.singular_values
+        self.ridge_, self.solver_ = fitted.ridge, fitted.solver
+        self.n_components_ = len(self.components_)
+        self.block_scale_ = block_scale(self.scale, fitted.x_variance, fitted.z_variance)
+        return self
+
+    def transform(self, X):
+        """Project rows, or put the scaled projection beside their features with ``augment=True``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows of any domain, without missing entries.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components_), or {ndarray, sparse} of (n_samples, n_features + n_components_)
+            Projections in units of X; with `augment`, sparse when X is sparse.
+        """
+        check_is_fitted(self, "components_")
+        X = _check_complete(self, X, reset=False, min_samples=1)
+        Z = project(X, np.asarray(self.mean_, dtype=np.float64), self.components_.T.astype(np.float64))
+        return side_by_side(X, self.block_scale_ * Z) if self.augment else Z
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns that `transform` returns.
+
+        Parameters
+        ----------
+        input_features : array-like of shape (n_features,), default=None
+            Names of the features; None takes those seen in `fit`.
+
+        Returns
+        -------
+        names : ndarray of str
+            scl0, scl1, ...; with `augment`, the names of the features before them.
+        """
+        names = super().get_feature_names_out(input_features)
+        if not self.augment:
+            return names
+        return np.concatenate([OneToOneFeatureMixin.get_feature_names_out(self, input_features), names])
+
+    def _check_parameters(self):
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, 1)
+        check_choice("pivots", self.pivots, PIVOTS)
+        if self.n_pivots != "auto":
+            check_integer("n_pivots", self.n_pivots, 1)
+        if not (isinstance(self.ridge, str) and self.ridge == "auto"):
+            check_real("ridge", self.ridge, 0)
+        check_real("scale", self.scale, 0)
+        check_choice("solver", self.solver, SOLVERS)
+
+    def _choose_pivots(self, X, mean, group, targets):
+        """Set `pivots_` and `pivot_scores_`."""
+        score = model.pivot_frequency(*_occurrences(X, mean, group))
+        if self.pivots == "mutual_information":
+            if targets.kind != "classes" or len(targets.classes) < 2:
+                raise ValueError("pivots='mutual_information' needs class labels of at least two classes in y.")
+            everywhere = score > 0
+            information = model.mutual_information(*_occurrences(X, mean, targets.index))
+            score = np.where(everywhere, information, 0.0)
+        wanted = N_PIVOTS[self.pivots] if self.n_pivots == "auto" else self.n_pivots
+        pivots = model.choose_pivots(score, min(wanted, int((score > 0).sum())))
+        if len(pivots) == 0:
+            tells = " and tells about the labels" if self.pivots == "mutual_information" else ""
+            raise ValueError(
+                f"no feature of X occurs in every one of the {self.n_domains_} domains{tells}; there is no pivot."
+            )
+        self.pivots_, self.pivot_scores_ = pivots, score[pivots]
+        self.n_pivots_ = len(pivots)
+
+
+def _occurrences(X, mean, group):
+    """How often each feature is above its mean in each group of rows (g, p), and the sizes of the groups (g,)."""
+    n_groups = int(group.max()) + 1
+    return counts_above(X, mean, group, n_groups), np.bincount(group[group >= 0], minlength=n_groups).astype(float)
+
+
+def _check_complete(estimator, X, *, reset, min_samples):
+    X = check_table(estimator, X, reset=reset, min_samples=min_samples)
+    if check_values(X):
+        raise ValueError(
+            "Input X contains NaN; SCL needs every entry: fill missing ones in first, for example by the impute method "
+            "of gnomon.PPCA."
+        )
+    return X

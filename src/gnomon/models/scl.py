@@ -1,0 +1,177 @@
+"""Structural correspondence learning (Blitzer, McDonald and Pereira 2006): directions that predict pivot features."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, qr, svd
+
+from .._types import Array, IntArray
+from ..numerics.linalg import sign_of_columns
+from ..rows import RowSource
+
+LARGEST_SIDE = 10_000  # rows or columns, whichever is fewer, of the one matrix that is factorised
+DEFAULT_COMPONENTS = 50  # as in the paper
+RANK_TOL = 1e-10  # singular values below this times the largest are rounding
+
+
+class Fitted(NamedTuple):
+    """Directions shared by the pivot predictors, in the units of the data."""
+
+    theta: Array  # (p, k)        orthonormal columns
+    singular_values: Array  # (k,)
+    mean: Array  # (p,)
+    ridge: float  # squared units of X
+    x_variance: float  # total variance of x, squared units of X
+    z_variance: float  # total variance of theta'x
+    solver: str
+
+
+def pivot_frequency(counts: Array, sizes: Array) -> Array:
+    """Smallest share of rows, over the domains, in which each feature occurs: (p,) from counts (d, p), sizes (d,)."""
+    return np.asarray((counts / sizes[:, None]).min(axis=0))
+
+
+def mutual_information(counts: Array, sizes: Array) -> Array:
+    """Mutual information, in nats, of the class of a row and the occurrence of each feature.
+
+    Parameters
+    ----------
+    counts : (c, p)     rows of each class in which the feature occurs
+    sizes : (c,)        rows of each class
+
+    Returns
+    -------
+    (p,) sum over classes and both states of P(class, state) log P(class, state) / (P(class) P(state))
+    """
+    n = sizes.sum()
+    total = np.zeros(counts.shape[1])
+    for joint in (counts, sizes[:, None] - counts):
+        expected = sizes[:, None] / n * joint.sum(axis=0)
+        ratio = np.divide(joint, expected, out=np.ones_like(joint), where=joint > 0)
+        total += (joint / n * np.log(ratio)).sum(axis=0)
+    return total
+
+
+def choose_pivots(score: Array, n_pivots: int) -> IntArray:
+    """The features of highest score, falling; among equals the first."""
+    return np.argsort(-score, kind="stable")[:n_pivots]
+
+
+def predictor_weights(source: RowSource, pivots: IntArray, ridge: float | None, solver: str) -> tuple[Array, float]:
+    """Ridge regression of each pivot on all other features, from one Cholesky factorisation.
+
+    With Theta = (Cov + ridge I)^-1 the weights that predict feature c from the others are
+    w_c = -Theta_c / Theta_cc, zero at c: the block inverse, so no pivot needs a factorisation of its own.
+
+    Parameters
+    ----------
+    source : RowSource      after `first_pass`; its units are used throughout
+    pivots : (m,)
+    ridge : float or None   None takes the mean variance of the pivots
+    solver : {"covariance", "gram"}     factorise the (p, p) covariance, or the (n, n) inner products
+
+    Returns
+    -------
+    (p, m) weights without units, and the ridge
+    """
+    theta, ridge = (_by_covariance if solver == "covariance" else _by_gram)(source, pivots, ridge)
+    own = (pivots, np.arange(len(pivots)))
+    weights = np.divide(theta, -theta[own], out=theta)
+    weights[own] = 0.0
+    return weights, ridge
+
+
+def shared_directions(weights: Array) -> tuple[Array, Array]:
+    """Left singular vectors (p, r) and singular values (r,) of the weights, r their rank; largest entries positive."""
+    Q, R = qr(weights, mode="economic", check_finite=False)
+    U, s, _ = svd(R, full_matrices=False, check_finite=False)
+    rank = int((s > RANK_TOL * s[0]).sum())
+    theta = Q @ U[:, :rank]
+    return np.asarray(theta * sign_of_columns(theta)), s[:rank]
+
+
+def fit(source: RowSource, pivots: IntArray, n_components: int | None, ridge: float | None, solver: str) -> Fitted:
+    """Fit pivot predictors and keep the leading directions of their weights.
+
+    `source` has done its first pass. "auto" factorises the smaller matrix. Raises ValueError when that is larger than
+    `LARGEST_SIDE`, when pivots are constant or nothing predicts them, or when `n_components` exceeds the rank.
+    """
+    n, p = source.shape
+    if solver == "auto":
+        solver = "covariance" if p <= n else "gram"
+    _refuse_large(n, p, solver)
+    source.standardise()
+    unit = source.scale
+    weights, found = predictor_weights(source, pivots, None if ridge is None else ridge / unit**2, solver)
+    if not weights.any():
+        raise ValueError("nothing predicts the pivots: no other feature of X varies with them.")
+    theta, s = shared_directions(weights)
+    k = min(DEFAULT_COMPONENTS, len(s)) if n_components is None else n_components
+    if k > len(s):
+        raise ValueError(
+            f"n_components={k} must be at most {len(s)}, the rank of the predictors of {len(pivots)} pivots."
+        )
+    theta = theta[:, :k]
+    _, z_energy = source.sweep(theta, lambda T, rows: (T, float((T**2).sum())))
+    x_variance, z_variance = source.energy / n * unit**2, z_energy / n * unit**2
+    return Fitted(theta, s[:k], source.mean, found * unit**2, x_variance, z_variance, solver)
+
+
+def _by_covariance(source: RowSource, pivots: IntArray, ridge: float | None) -> tuple[Array, float]:
+    """Columns of Theta at the pivots (p, m), by the covariance."""
+    cov = source.second_moment()
+    cov /= source.count
+    diagonal = cov.diagonal()
+    ridge = float(diagonal[pivots].mean()) if ridge is None else ridge
+    _refuse_zero(ridge)
+    cov.flat[:: len(cov) + 1] += ridge
+    units = np.zeros((len(cov), len(pivots)))
+    units[pivots, np.arange(len(pivots))] = 1.0
+    factor = _cholesky(cov)
+    return np.asarray(cho_solve(factor, units, overwrite_b=True, check_finite=False)), ridge
+
+
+def _by_gram(source: RowSource, pivots: IntArray, ridge: float | None) -> tuple[Array, float]:
+    """The same by the inner products of rows: Theta = (I - Xc'(n ridge I + Xc Xc')^-1 Xc) / ridge."""
+    n, p = source.shape
+    units = np.zeros((p, len(pivots)))
+    units[pivots, np.arange(len(pivots))] = 1.0
+    columns = np.empty((n, len(pivots)))
+
+    def keep(T: Array, rows: IntArray) -> tuple[Array, None]:
+        columns[rows] = T
+        return T[:, :0], None
+
+    source.sweep(units, keep)
+    ridge = float((columns**2).sum(axis=0).mean() / n) if ridge is None else ridge
+    _refuse_zero(ridge)
+    gram = source.gram()
+    gram.flat[:: n + 1] += n * ridge
+    factor = _cholesky(gram)
+    solved = np.asarray(cho_solve(factor, columns, check_finite=False))
+    product, _ = source.sweep(None, lambda T, rows: (solved[rows], None))
+    return np.asarray((units - product) / ridge), ridge
+
+
+def _refuse_zero(ridge: float) -> None:
+    if not ridge > 0.0:
+        raise ValueError("the pivots are constant features; raise n_pivots, or drop constant columns of X.")
+
+
+def _refuse_large(n: int, p: int, solver: str) -> None:
+    side = p if solver == "covariance" else n
+    if side > LARGEST_SIDE:
+        raise ValueError(
+            f"solver={solver!r} factorises a matrix of {side} rows and columns for X of shape ({n}, {p}); at most "
+            f"{LARGEST_SIDE} are possible: keep the most frequent features, X[:, columns], or fewer unlabelled rows."
+        )
+
+
+def _cholesky(S: Array) -> tuple[Array, bool]:
+    try:
+        factor: tuple[Array, bool] = cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        raise ValueError("ridge is too small beside the variance of X to compute with; raise it.") from None
+    return factor

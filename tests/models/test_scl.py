@@ -1,0 +1,91 @@
+"""Pivot predictors from one factorisation, against one ridge regression per pivot."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from gnomon.models import scl
+from gnomon.rows import row_source
+from oracles import scl as oracle
+
+PIVOTS = np.array([3, 0, 7, 4])
+
+
+@pytest.fixture
+def counts(rng):
+    """Counts whose features vary together, one feature much larger than the others."""
+    X = rng.poisson(np.exp(rng.normal(size=(40, 2)) @ rng.normal(size=(2, 9)) * 0.5)).astype(float)
+    X[:, 4] *= 50.0
+    return X
+
+
+def ready(X):
+    source = row_source(X)
+    source.first_pass(np.zeros((X.shape[0], 0)))
+    return source
+
+
+@pytest.mark.parametrize("solver", ["covariance", "gram"])
+@pytest.mark.parametrize("ridge", [0.02, 3.0])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_array])
+def test_predictors_are_masked_ridge_regressions(counts, solver, ridge, form):
+    source = ready(form(counts))
+    source.standardise()
+    weights, found = scl.predictor_weights(source, PIVOTS, ridge / source.scale**2, solver)
+    assert_allclose(found * source.scale**2, ridge)
+    assert_allclose(weights, oracle.pivot_predictors(counts, PIVOTS, ridge), rtol=1e-6, atol=1e-8)
+    assert (weights[PIVOTS, np.arange(4)] == 0).all()
+
+
+@pytest.mark.parametrize("solver", ["covariance", "gram"])
+def test_more_features_than_rows(rng, solver):
+    X = rng.normal(size=(8, 15)) * 1e-4
+    fitted = scl.fit(ready(X), PIVOTS, 3, 2e-8, solver)
+    U, s, _ = np.linalg.svd(oracle.pivot_predictors(X, PIVOTS, 2e-8))
+    assert_allclose(fitted.theta @ fitted.theta.T, U[:, :3] @ U[:, :3].T, atol=1e-8)
+    assert_allclose(fitted.singular_values, s[:3], rtol=1e-8)
+    assert_allclose([fitted.x_variance, fitted.ridge], [X.var(axis=0).sum(), 2e-8])
+    assert_allclose(fitted.z_variance, ((X - X.mean(axis=0)) @ fitted.theta).var(axis=0).sum())
+    assert (fitted.theta[np.abs(fitted.theta).argmax(axis=0), range(3)] > 0).all()
+
+
+def test_auto_takes_the_smaller_side_and_the_variance_of_the_pivots(counts):
+    tall, wide = scl.fit(ready(counts), PIVOTS, 2, None, "auto"), scl.fit(ready(counts[:6]), PIVOTS, 2, None, "auto")
+    assert (tall.solver, wide.solver) == ("covariance", "gram")
+    assert_allclose(tall.ridge, counts.var(axis=0)[PIVOTS].mean())
+    assert_allclose(wide.ridge, counts[:6].var(axis=0)[PIVOTS].mean())
+
+
+def test_mutual_information_is_that_of_the_joint_frequencies(counts, rng):
+    y = rng.integers(3, size=40)
+    occurs = oracle.occurs(counts)
+    table, sizes = np.array([occurs[y == c].sum(axis=0) for c in range(3)]), np.bincount(y)
+    assert_allclose(
+        scl.mutual_information(table.astype(float), sizes.astype(float)), oracle.mutual_information(counts, y)
+    )
+    told = scl.mutual_information(np.array([[5.0, 3.0], [0.0, 3.0]]), np.array([5.0, 5.0]))
+    assert_allclose(told, [np.log(2), 0], atol=1e-12)  # the label itself, and nothing
+
+
+def test_pivots_are_the_best_and_ties_go_to_the_first():
+    assert_array_equal(scl.choose_pivots(np.array([0.1, 0.5, 0.5, 0.9]), 3), [3, 1, 2])
+    frequency = scl.pivot_frequency(np.array([[8.0, 4.0], [1.0, 2.0]]), np.array([10.0, 4.0]))
+    assert_allclose(frequency, [0.25, 0.4])
+
+
+def test_what_cannot_be_fitted_says_why(counts, monkeypatch):
+    with pytest.raises(ValueError, match="n_components=5 must be at most 4, the rank of the predictors of 4 pivots"):
+        scl.fit(ready(counts), PIVOTS, 5, 1.0, "auto")
+    alone = np.zeros((5, 3))
+    alone[:, 1] = np.arange(5)
+    with pytest.raises(ValueError, match="nothing predicts the pivots"):
+        scl.fit(ready(alone), np.array([1]), 1, 1.0, "auto")
+    for solver in ("covariance", "gram"):
+        with pytest.raises(ValueError, match="pivots are constant"):
+            scl.fit(ready(alone), np.array([0]), 1, None, solver)
+        with pytest.raises(ValueError, match="ridge is too small"):
+            scl.fit(ready(np.repeat(counts[:4], 2, axis=0)), PIVOTS, 1, 1e-300, solver)
+    monkeypatch.setattr(scl, "LARGEST_SIDE", 8)
+    with pytest.raises(ValueError, match=r"matrix of 9 rows and columns for X of shape \(40, 9\); at most 8"):
+        scl.fit(ready(counts), PIVOTS, 1, 1.0, "auto")
