@@ -1,11 +1,13 @@
 """Probabilistic projections of partially labelled tables, with uncertainty."""
 
+from .estimators.cppca import CPPCA
 from .estimators.kernel_sppca import KernelSPPCA
 from .estimators.mixture_ppca import MixturePPCA
+from .estimators.neighbor_features import NeighborFeatures
 from .estimators.ppca import PPCA
 from .estimators.scl import SCL
 from .estimators.sppca import SPPCA
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["PPCA", "MixturePPCA", "SPPCA", "KernelSPPCA", "SCL", "__version__"]
+__all__ = ["CPPCA", "PPCA", "MixturePPCA", "SPPCA", "KernelSPPCA", "NeighborFeatures", "SCL", "__version__"]

@@ -1,0 +1,258 @@
+"""Features from a nearest-neighbour graph, as a scikit-learn transformer."""
+
+import importlib.util
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..models.neighbor_features import extend, graph_features, own_rows
+from ..rows.graph import neighbour_graph
+from ..rows.neighbours import Neighbours, distinct_rows, nearest, unit_rows
+from ._gaussian import check_table
+from ._validation import check_choice, check_integer, check_real, check_size
+
+MOST_EXACT = 20_000  # rows up to which "auto" compares all pairs
+METRICS = ("euclidean", "cosine")
+ALGORITHMS = ("auto", "exact", "approximate")
+
+
+class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Smooth coordinates of a nearest-neighbour graph: a nonlinear front for the linear models.
+
+    Each row is joined to its nearest neighbours. The new features are the leading eigenvectors of the random walk on
+    this graph, scaled by 1 / (1 + damping - eigenvalue), so that the directions which change least between neighbours
+    count most. Where classes are clouds of any shape, they come out compact. Labels take no part.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=15
+        Neighbours of each row; at most half of the distinct rows are used.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between rows. "cosine" is the Euclidean distance of rows scaled to length one, the usual choice for
+        text; a row of zeros then lies equally far from all others.
+    n_components : int, default=60
+        Most features. Eigenvectors with an eigenvalue below 0.1, which are not smooth, are left out, so a small table
+        may give fewer.
+    damping : float, default=0.02
+        Above 0; the smaller, the more the smoothest directions outweigh the others.
+    algorithm : {"auto", "exact", "approximate"}, default="auto"
+        "exact" compares all pairs of rows, block by block. "approximate" needs the package pynndescent, of
+        ``pip install 'gnomon[neighbors]'``. "auto" is exact up to 20,000 distinct rows and approximate above; where
+        pynndescent is missing it stays exact and warns. The choice is in `algorithm_`.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components_,)
+        Of the normalised adjacency, falling; the trivial one is left out. Values near 1 tell of clusters.
+    n_components_ : int
+        Number of features.
+    n_neighbors_ : int
+        Neighbours used.
+    n_parts_ : int
+        Connected parts of the graph; the first `n_parts_` - 1 features tell these apart.
+    algorithm_ : {"exact", "approximate"}
+        How neighbours were found.
+    points_ : {ndarray, csr_matrix} of shape (n_points, n_features)
+        The distinct rows, scaled as the metric wants them.
+    features_ : ndarray of shape (n_points, n_components_)
+        Their features before centring.
+    mean_ : ndarray of shape (n_components_,)
+        Mean of the features over the rows of the fit.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, when X had them.
+
+    See Also
+    --------
+    SPPCA : A linear model that can stand behind this front in a pipeline.
+    sklearn.kernel_approximation.Nystroem : Another front, of one global kernel.
+
+    Notes
+    -----
+    A row of the fit gets the same features from `fit_transform` and from `transform`. Any other row gets the mean of
+    the features of its nearest rows of the fit, each divided by its eigenvalue (the Nystrom extension, by brute force
+    whatever `algorithm` is). Rows that occur several times are one point of the graph. The graph has weight 1 between
+    rows that are each other's neighbours and 1/2 where only one is the other's. Nothing is drawn at random.
+
+    References
+    ----------
+    Coifman and Lafon, Applied and Computational Harmonic Analysis 21 (2006), for random walks on data. Smola and
+    Kondor, COLT 2003, for kernels 1 / (constant - eigenvalue) on graphs. Bengio and others, Neural Computation 16
+    (2004), for the values at new rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from gnomon import NeighborFeatures
+    >>> X = load_digits().data
+    >>> front = NeighborFeatures(n_components=20).fit(X[:1000])
+    >>> front.transform(X[1000:]).shape
+    (797, 20)
+    """
+
+    def __init__(self, n_neighbors=15, *, metric="euclidean", n_components=60, damping=0.02, algorithm="auto"):
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.n_components = n_components
+        self.damping = damping
+        self.algorithm = algorithm
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self):
+        return self.n_components_
+
+    def fit(self, X, y=None):
+        """Build the graph of the rows and compute its features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows without missing entries; at least two must differ.
+        y : Ignored
+            Present for the scikit-learn convention.
+
+        Returns
+        -------
+        self : NeighborFeatures
+            Fitted.
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Fit, and return the features of the rows; the same as ``fit(X).transform(X)``, with one search.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows without missing entries; at least two must differ.
+        y : Ignored
+            Present for the scikit-learn convention.
+
+        Returns
+        -------
+        F : ndarray of shape (n_samples, n_components_)
+            Features.
+        """
+        return self._fit(X)
+
+    def transform(self, X):
+        """Features of rows: those of the fit as they were, others from their neighbours among these.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows without missing entries.
+
+        Returns
+        -------
+        F : ndarray of shape (n_samples, n_components_)
+            Features, float32 for a float32 X.
+        """
+        check_is_fitted(self, "points_")
+        X = _check(self, X, reset=False)
+        found = nearest(self._prepared(X), self.points_, self.n_neighbors_)
+        return (extend(found, self.features_, self.eigenvalues_) - self.mean_).astype(X.dtype)
+
+    def _fit(self, X):
+        check_integer("n_neighbors", self.n_neighbors, 1)
+        check_integer("n_components", self.n_components, 1)
+        check_real("damping", self.damping, 0)
+        check_choice("metric", self.metric, METRICS)
+        check_choice("algorithm", self.algorithm, ALGORITHMS)
+        X = _check(self, X, reset=True)
+        self.origin_, self.unit_ = _frame(X, self.metric)
+        rows = self._prepared(X)
+        first, place = distinct_rows(rows)
+        if len(first) < 2:
+            raise ValueError(
+                f"all {X.shape[0]} rows of X are the same under metric={self.metric!r}; a graph needs two that differ."
+            )
+        self.points_ = rows[first]
+        self.n_neighbors_ = min(self.n_neighbors, max(1, len(first) // 2))
+        self.algorithm_ = _choose(self.algorithm, len(first))
+        search = nearest if self.algorithm_ == "exact" else _approximate
+        found = search(self.points_, self.points_, self.n_neighbors_ + 1)
+        graph = graph_features(neighbour_graph(own_rows(found)), self.n_components, self.damping)
+        self.features_, self.eigenvalues_, self.n_parts_ = graph
+        self.n_components_ = len(self.eigenvalues_)
+        features = extend(found, self.features_, self.eigenvalues_)[place]
+        self.mean_ = features.mean(axis=0)
+        return (features - self.mean_).astype(X.dtype)
+
+    def _prepared(self, X):
+        """Rows in float64 as the metric wants them: of length one, or moved and scaled as those of the fit were."""
+        X = X.astype(np.float64)
+        if self.metric == "cosine":
+            return unit_rows(X)
+        return X * (1.0 / self.unit_) if _is_sparse(X) else (X - self.origin_) / self.unit_
+
+
+def _check(estimator, X, *, reset):
+    X = check_table(estimator, X, reset=reset, min_samples=2 if reset else 1)
+    X = X.tocsr() if _is_sparse(X) else X
+    values = X.data if _is_sparse(X) else X
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"Input X contains {'NaN' if np.isnan(values).any() else 'infinity'}; distances need every entry: fill "
+            "missing ones in first, for example by the impute method of gnomon.PPCA."
+        )
+    check_size("X", values)
+    return X
+
+
+def _is_sparse(X):
+    return hasattr(X, "tocsr")
+
+
+def _frame(X, metric):
+    """Where the origin is put and what counts as one, so that squares keep their digits at any scale of X."""
+    if metric == "cosine":
+        return None, 1.0
+    origin = None if _is_sparse(X) else X.mean(axis=0, dtype=np.float64)
+    size = np.abs(X.data if _is_sparse(X) else X - origin).max(initial=0.0)
+    return origin, float(size) or 1.0
+
+
+def _choose(algorithm, n_points):
+    if algorithm != "auto":
+        return algorithm
+    if n_points <= MOST_EXACT:
+        return "exact"
+    if importlib.util.find_spec("pynndescent") is None:
+        warnings.warn(
+            f"{n_points} rows are compared pair by pair, which takes long, because pynndescent is not installed: "
+            "pip install 'gnomon[neighbors]', or pass algorithm='exact' to say that this is meant.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return "exact"
+    return "approximate"
+
+
+def _approximate(rows, points, k):
+    """Approximate neighbours of all points among themselves, themselves included, from pynndescent."""
+    try:
+        from pynndescent import NNDescent
+    except ImportError as error:
+        raise ImportError(
+            "algorithm='approximate' needs pynndescent: pip install 'gnomon[neighbors]', or use algorithm='exact'."
+        ) from error
+    indices, distances = NNDescent(points, metric="euclidean", n_neighbors=k, random_state=0).neighbor_graph
+    indices, squared = np.array(indices, dtype=np.intp), np.asarray(distances, dtype=np.float64) ** 2
+    itself = indices == np.arange(len(indices))[:, None]
+    squared = np.where(itself, 0.0, np.maximum(squared, np.finfo(float).tiny))  # in single precision, not quite 0
+    lost = np.flatnonzero((indices < 0).any(axis=1) | ~itself.any(axis=1))
+    if len(lost):
+        exact = nearest(points[lost], points, k)
+        indices[lost], squared[lost] = exact
+    return Neighbours(indices, squared)

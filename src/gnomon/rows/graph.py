@@ -1,0 +1,45 @@
+"""Graphs of neighbours as sparse matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from .._types import Array, IntArray
+
+
+def neighbour_graph(indices: IntArray) -> Any:
+    """Weights of the symmetric graph: 1 where two points are among each other's neighbours, 1/2 where one is.
+
+    Parameters
+    ----------
+    indices : (n, k)    neighbours of each point, itself left out
+
+    Returns
+    -------
+    csr_matrix (n, n)   symmetric, zero diagonal, every row with an entry
+    """
+    n, k = indices.shape
+    directed = sp.csr_matrix((np.full(n * k, 0.5), indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    return sp.csr_matrix(directed + directed.T)
+
+
+def scaled_graph(W: Any, scale: Array) -> Any:
+    """diag(scale) W diag(scale) as csr."""
+    return sp.csr_matrix(W.multiply(scale[:, None]).multiply(scale))
+
+
+def graph_parts(W: Any) -> tuple[int, IntArray]:
+    """How many connected parts a symmetric graph has, and the part of each point (n,)."""
+    parts, member = connected_components(W, directed=False)
+    return int(parts), member
+
+
+def weighted_rows(indices: IntArray, weights: Array, values: Array) -> Array:
+    """Weighted sums (n, k) of rows of `values` (m, k), by their indices (n, j) and weights (n, j)."""
+    n, j = indices.shape
+    pointers = np.arange(0, n * j + 1, j)
+    return np.asarray(sp.csr_matrix((weights.ravel(), indices.ravel(), pointers), shape=(n, len(values))) @ values)

@@ -1,0 +1,126 @@
+"""Nearest rows by brute force, rows that occur more than once, and rows of length one; dense or csr."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._types import Array, IntArray
+
+CHUNK = 1 << 22  # squared distances held at once
+SAME = 1e-13  # squared distance, relative to the squared lengths, below which two rows are the same point
+
+
+class Neighbours(NamedTuple):
+    """The nearest points of each row, nearest first."""
+
+    indices: IntArray  # (n, k)
+    squared: Array  # (n, k) squared distances, exactly 0 for the same point
+
+
+def distinct_rows(X: Any) -> tuple[IntArray, IntArray]:
+    """Return the first row of each set of equal rows, in order of rows, and the number of the set of every row.
+
+    Rows are compared by a 64-bit sum of their bits times fixed odd numbers, and then entry by entry.
+
+    Parameters
+    ----------
+    X : (n, p) dense or csr, float64
+
+    Returns
+    -------
+    first (m,), inverse (n,) such that X[first][inverse] equals X
+    """
+    odd = np.random.default_rng(0).integers(1 << 63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    if sp.issparse(X):
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        key = sp.csr_matrix((X.data.view(np.uint64), X.indices, X.indptr), shape=X.shape) @ odd
+    else:
+        X = np.ascontiguousarray(X + 0.0)  # the bits of -0 are not those of 0
+        key = X.view(np.uint64) @ odd
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    inverse = inverse.ravel()
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    first, inverse = first[order], place[inverse]
+    unlike = _unlike(X, first[inverse])
+    inverse[unlike] = len(first) + np.arange(len(unlike))  # equal keys by chance: points of their own
+    return np.concatenate([first, unlike]), inverse
+
+
+def _unlike(X: Any, other: IntArray) -> IntArray:
+    """Rows i of X that are not equal to row other[i]."""
+    repeated = np.flatnonzero(other != np.arange(len(other)))
+    if sp.issparse(X):
+        differ = np.asarray(abs(X[repeated] - X[other[repeated]]).sum(axis=1)).ravel() > 0
+        return np.asarray(repeated[differ])
+    parts = [rows[(X[rows] != X[other[rows]]).any(axis=1)] for rows in _pieces(repeated, X.shape[1])]
+    return np.concatenate([np.zeros(0, dtype=np.intp), *parts])
+
+
+def _pieces(rows: IntArray, width: int) -> list[IntArray]:
+    size = max(1, CHUNK // max(1, width))
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
+def nearest(rows: Any, points: Any, k: int) -> Neighbours:
+    """The k nearest points of each row in Euclidean distance, exactly: products of blocks of rows with all points.
+
+    O(n m p) operations; no more than a block of the n x m distances is held. Sparse rows stay sparse. Equal distances
+    go to the lower index among the k found.
+
+    Parameters
+    ----------
+    rows, points : (n, p), (m, p)    both dense or both csr, float64
+    k : int                          at most m
+
+    Returns
+    -------
+    Neighbours
+    """
+    n, m = rows.shape[0], points.shape[0]
+    indices, squared = np.empty((n, k), dtype=np.intp), np.empty((n, k))
+    lengths, across = _squared_lengths(points), points.T.tocsr() if sp.issparse(points) else points.T
+    for block in _pieces(np.arange(n), m):
+        part = rows[block[0] : block[-1] + 1]
+        own = _squared_lengths(part)
+        product = part @ across
+        d = product.toarray() if sp.issparse(product) else product
+        d *= -2.0
+        d += lengths
+        d += own[:, None]
+        d[d <= SAME * (lengths + own[:, None])] = 0.0  # what is left of them is rounding
+        near = (
+            np.sort(np.argpartition(d, k - 1, axis=1)[:, :k], axis=1) if k < m else np.tile(np.arange(m), (len(d), 1))
+        )
+        found = np.take_along_axis(d, near, axis=1)
+        order = np.argsort(found, axis=1, kind="stable")
+        indices[block] = np.take_along_axis(near, order, axis=1)
+        squared[block] = np.take_along_axis(found, order, axis=1)
+    return Neighbours(indices, squared)
+
+
+def _squared_lengths(X: Any) -> Array:
+    if sp.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
+def unit_rows(X: Any) -> Any:
+    """Rows (n, p), float64, scaled to length one, so that Euclidean distance is cosine; a row of zeros stays.
+
+    The largest entry goes first, so that squares neither over- nor underflow.
+    """
+    for largest in (True, False):
+        if sp.issparse(X):
+            size = abs(X).max(axis=1).toarray().ravel() if largest else np.sqrt(_squared_lengths(X))
+            X = sp.csr_matrix(X.multiply(1.0 / np.where(size == 0, 1.0, size)[:, None]))
+        else:
+            size = np.abs(X).max(axis=1) if largest else np.sqrt(_squared_lengths(X))
+            X = X / np.where(size == 0, 1.0, size)[:, None]
+    return X
