@@ -125,7 +125,7 @@ class DenseRows(RowSource):
         size = self._block_rows() * (8 if self.X.dtype == np.float64 else 1)
         for start in range(0, self.shape[0], size):
             block = np.asarray(self.X[start : start + size], dtype=np.float64)
-            rows = np.arange(start, start + len(block))
+            rows = slice(start, start + len(block))
             w = None if self.weights is None else self.weights[rows]
             _add_rows(sums[0], block, w, None)
             for g in range(len(groups)):
@@ -134,9 +134,9 @@ class DenseRows(RowSource):
                     continue
                 part, weights = block[inside], None if w is None else w[inside]
                 if g:
-                    _add_rows(sums[g], part, weights, Y[rows[inside]])
+                    _add_rows(sums[g], part, weights, Y[rows][inside])
                 else:
-                    np.add(sums[0].xy, part.T @ _weighted(Y[rows[inside]], weights), out=sums[0].xy)
+                    np.add(sums[0].xy, part.T @ _weighted(Y[rows][inside], weights), out=sums[0].xy)
         for other in sums[1:]:
             np.subtract(sums[0].x, other.x, out=sums[0].x)
             np.subtract(sums[0].xx, other.xx, out=sums[0].xx)

@@ -26,7 +26,7 @@ from ..numerics.moments import (
 from ..rows import RowSource
 from ..rows.products import row_counts
 
-POWER_STEPS = 4  # of the first block on second moments, where a step costs little
+POWER_STEPS = 2  # double ones, of the first block on second moments, where a step costs little
 MAX_PATTERNS = 12  # more patterns of observed outputs than this: the rows of the rare ones are kept one by one
 
 
@@ -318,7 +318,7 @@ class MomentBasis:
             return np.eye(len(total))[:, np.argsort(-total.diagonal())[:width]]
         block = generator.standard_normal((len(total), width))
         for _ in range(POWER_STEPS):
-            block = orthonormal_columns(total @ block)
+            block = orthonormal_columns(total @ (total @ block))
         return block
 
     def expand(self, Q: Array) -> None:

@@ -12,7 +12,16 @@ from ..numerics.linear_gaussian import LatentSums, Limits, Params, e_step, log_p
 from ..numerics.moments import Moments, completed
 from ..numerics.one_thread import one_thread
 from .em import run_em
-from .ratio_search import GRID_SIZE, LATER_GRID_SIZE, JointMoments, Optimum, params_at, refine_ratio, search_ratio
+from .ratio_search import (
+    GRID_SIZE,
+    LATER_GRID_SIZE,
+    JointMoments,
+    Optimum,
+    params_at,
+    profile,
+    refine_ratio,
+    search_ratio,
+)
 from .subspace import Inner as Inner  # the protocol that every maximiser here follows
 
 Sums = TypeVar("Sums", bound=Any)
@@ -131,19 +140,18 @@ class RestrictedEM:
     def _starts(self, moments: Moments) -> list[Params]:
         """Closed forms over a grid of noise ratios, as if the outputs of all rows were like those that are observed.
 
-        Kept are the local maxima of the likelihood over the grid, and the first, which ignores the labels.
+        Kept are the local maxima of that likelihood over the grid, and the first, which ignores the labels.
         """
         pooled = completed(moments)
         outside = moments.outside_energy / moments.weight
         joint = JointMoments(pooled.xx, pooled.xy, pooled.yy, outside, moments.weight, moments.n_features)
-        floors, few = self.limits.floors, moments.weight <= FEW_ROWS
-        ratios = START_LOG_RATIOS[:: 2 if few else 1]
-        starts = [obey(params_at(joint, self.k, log_ratio, floors), floors) for log_ratio in ratios]
-        if few:
-            return starts
-        values = np.array([-np.inf, *(e_step(s, moments).log_likelihood for s in starts), -np.inf])
-        peaks = (values[1:-1] >= values[:-2]) & (values[1:-1] >= values[2:])
-        return [s for i, s in enumerate(starts) if peaks[i] or i == 0]
+        floors, ratios = self.limits.floors, START_LOG_RATIOS[::2]
+        if moments.weight > FEW_ROWS:
+            values = np.array([-np.inf, *(profile(joint, self.k, u, floors) for u in START_LOG_RATIOS), -np.inf])
+            peaks = (values[1:-1] >= values[:-2]) & (values[1:-1] >= values[2:])
+            peaks[0] = True
+            ratios = START_LOG_RATIOS[peaks]
+        return [obey(params_at(joint, self.k, log_ratio, floors), floors) for log_ratio in ratios]
 
     def _climb(self, moments: Moments, start: Params, tol: float, max_iter: int) -> tuple[Params, LatentSums]:
         floors, p = self.limits.floors, moments.n_features
