@@ -54,6 +54,8 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         Connected parts of the graph; the first `n_parts_` - 1 features tell these apart.
     algorithm_ : {"exact", "approximate"}
         How neighbours were found.
+    origin_, unit_ : ndarray of shape (n_features_in_,) or None, float
+        What Euclidean rows were moved and divided by before their distances were taken; the origin of sparse rows stays.
     points_ : {ndarray, csr_matrix} of shape (n_points, n_features)
         The distinct rows, scaled as the metric wants them.
     features_ : ndarray of shape (n_points, n_components_)
