@@ -1,5 +1,7 @@
 """What y means: classes or real outputs, what marks a row as unlabelled, and the coding of both."""
 
+from functools import cached_property
+
 import narwhals as nw
 import numpy as np
 
@@ -27,7 +29,7 @@ class Targets:
         self.kind, self.coded, self.classes, self.index = kind, coded, classes, index
         self.basis, self.origin, self.one_column = basis, origin, one_column
 
-    @property
+    @cached_property
     def labelled(self):
         """Which rows have at least one observed target (n,)."""
         return self.index >= 0 if self.kind == "classes" else row_counts(~np.isnan(self.coded)) > 0
@@ -107,9 +109,9 @@ def _real_targets(table, one_column):
     if infinite.any():
         row, column = np.argwhere(infinite)[0]
         raise ValueError(f"y is infinite in row {row}, column {column}; use NaN for a value that is not known.")
-    labelled = np.flatnonzero(row_counts(~np.isnan(table)))
-    if len(labelled):
-        rows = table[labelled]
+    found = Targets("real", table, one_column=one_column)
+    if found.labelled.any():
+        rows = table[found.labelled]
         observed = ~np.isnan(rows)
         never = np.flatnonzero(~observed.any(axis=0))
         if len(never):
@@ -123,9 +125,9 @@ def _real_targets(table, one_column):
                 )
     else:
         return Targets("real", np.zeros((len(table), 0)), one_column=one_column)
-    basis = dependent_span(table)
+    basis = dependent_span(rows)
     if basis is None:
-        return Targets("real", table, one_column=one_column)
+        return found
     origin = rows[observed.all(axis=1)].mean(axis=0)
     return Targets("real", (table - origin) @ basis, basis=basis, origin=origin)
 

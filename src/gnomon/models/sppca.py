@@ -160,8 +160,9 @@ def _fit_in_basis(
         start_block(basis, k, generator)
         refuse_full_rank(basis.moments(), k)
         result = maximise_in_basis(
-            basis, inner, k, tol=options.tol, max_expansions=options.max_iter, prior_precision=limits.prior_precision
-        )
+            basis, inner, k, tol=options.tol, max_expansions=options.max_iter, prior_precision=limits.prior_precision,
+            look_again=solver == "ratio",
+        )  # fmt: skip
     stacked = np.column_stack([result.value.W_x, result.value.m_x])
     full = basis.vectors @ stacked if compressed is None else compressed.expand(basis.vectors @ stacked)
     stats = {**result.stats, "optima": getattr(inner, "optima", [])}

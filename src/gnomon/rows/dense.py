@@ -121,13 +121,18 @@ class DenseRows(RowSource):
         for g, rows in enumerate(groups[1:], start=1):
             group[rows] = g
         has_y = row_counts(Y != 0) > 0
-        # rows in double precision are used where they lie, so blocks may be large; others are converted in the cache
-        size = self._block_rows() * (8 if self.X.dtype == np.float64 else 1)
+        double = self.X.dtype == np.float64
+        in_place = double and self.weights is None and (self.X.flags.c_contiguous or self.X.flags.f_contiguous)
+        if in_place:  # one product over all rows, where they lie
+            _add_rows(sums[0], self.X, None, None)
+        # rows in double precision need no conversion, so blocks may be large
+        size = self._block_rows() * (8 if double else 1)
         for start in range(0, self.shape[0], size):
             block = np.asarray(self.X[start : start + size], dtype=np.float64)
             rows = slice(start, start + len(block))
             w = None if self.weights is None else self.weights[rows]
-            _add_rows(sums[0], block, w, None)
+            if not in_place:
+                _add_rows(sums[0], block, w, None)
             for g in range(len(groups)):
                 inside = np.flatnonzero(group[rows] == g) if g else np.flatnonzero((group[rows] == 0) & has_y[rows])
                 if len(inside) == 0:

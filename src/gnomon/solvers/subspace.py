@@ -78,8 +78,9 @@ def _padded(params: Params, size: int) -> Params:
 
 
 def maximise_in_basis(
-    basis: Basis, inner: Inner, k: int, *, tol: float, max_expansions: int, prior_precision: float = 0.0
-) -> Result[Params]:
+    basis: Basis, inner: Inner, k: int, *, tol: float, max_expansions: int, prior_precision: float = 0.0,
+    look_again: bool = True,
+) -> Result[Params]:  # fmt: skip
     """Grow the basis until the relative residual of the likelihood equations is at most `tol`.
 
     Parameters
@@ -89,6 +90,7 @@ def maximise_in_basis(
                             relative residual of tol; `final` asks for a last look for a better optimum
     k : int                 latent dimensions
     prior_precision : float of the prior on the loadings; the objective is then the log-posterior
+    look_again : bool       let `inner` look for a better optimum once the residual is small
 
     Returns
     -------
@@ -97,7 +99,7 @@ def maximise_in_basis(
     moments = basis.moments()
     params = inner(moments, None, False, START_ACCURACY)
     path: list[float] = []
-    status, residual, expansions, final, sharpened = Status.MAX_ITER, np.inf, 0, False, False
+    status, residual, expansions, final, sharpened = Status.MAX_ITER, np.inf, 0, not look_again, False
     while True:
         sums = e_step(params, moments)
         path.append(sums.log_likelihood + log_prior(params, prior_precision))
