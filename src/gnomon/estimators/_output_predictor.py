@@ -1,0 +1,257 @@
+"""What a model with outputs of several kinds can do once it is fitted: condition on them, predict and draw them."""
+
+import numpy as np
+from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..numerics.coding import class_contrasts
+from ..numerics.outputs import Layout
+from ..numerics.predictive import expected_count, label_probabilities, softmax_probabilities
+from ..numerics.quadrature import LINKS
+from ..rows.namespace import beside, like, to_host
+from ..solvers.row_posterior import conditioner
+from ._outputs import OutputReader
+from ._validation import check_integer
+
+
+class OutputPredictor:
+    """Posterior, density, predictions and samples of a model whose outputs have linear predictors V z + b."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags = ClassifierTags()  # scikit-learn's checks look for it beside predict_proba
+        return tags
+
+    @property
+    def _layout(self):
+        return Layout(tuple(self._kinds), tuple(self._n_classes))
+
+    def _label_params(self):
+        """V (h, k), b (h,) and the noise variances (q,) of the outputs."""
+        layout, V, b, row = self._layout, [], [], 0
+        coef, intercept = np.asarray(self.coef_, dtype=np.float64), np.asarray(self.intercept_, dtype=np.float64)
+        for kind, c in zip(layout.kinds, layout.n_classes, strict=True):
+            categorical = kind == "categorical"
+            size = c if categorical else 1
+            back = np.sqrt(2.0) * class_contrasts(c).T if categorical else np.ones((1, 1))
+            V.append(back @ coef[row : row + size])
+            b.append(back @ intercept[row : row + size])
+            row += size
+        noise = np.ones(len(layout.kinds))
+        if self.y_noise_variance_ is not None:
+            noise = np.nan_to_num(np.atleast_1d(self.y_noise_variance_), nan=1.0)
+        return np.vstack([coef[:0], *V]), np.concatenate([intercept[:0], *b]), noise
+
+    def _predictors(self, X):
+        """Mean (n, h) and covariance (h, h) or (n, h, h) of the predictors of validated rows, given x."""
+        V, b, _ = self._label_params()
+        post = self._condition(X, None, ("mean", "cov"))
+        return post["mean"] @ V.T + b, V @ post["cov"] @ V.T
+
+    def _labels(self, X, y, post):
+        """The fit of the labels of validated rows, given what x says of z."""
+        values = self._reader().code(to_host(y), X.shape[0])[:, self._reader().usable]
+        V, b, noise = self._label_params()
+        fit = conditioner(self._layout, values, self.inference_)
+        return fit(post["mean"] @ V.T + b, V @ post["cov"] @ V.T, noise)
+
+    def _reader(self):
+        return OutputReader(self.likelihoods_, self._class_lists, self._vector, self.unlabeled)
+
+    def _uses(self, y):
+        """Whether there is something to condition on in y."""
+        if y is not None and self.target_kind_ == "none":
+            raise ValueError("y was given, but the model was fitted without targets; pass y=None or fit with y.")
+        return y is not None
+
+    def posterior(self, X, y=None):
+        """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; NaN marks missing entries.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Outputs as in `fit`; what is missing is not conditioned on. None uses x alone.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples, n_components)
+            Posterior means; the latent variables have unit variance a priori.
+        cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
+            One covariance when it is the same for every row, else one per row. With y they are those of `inference_`.
+        """
+        X = self._check_rows(X)
+        post = self._condition(X, None, ("mean", "cov"))
+        mean, cov = post["mean"], post["cov"]
+        if self._uses(y):
+            fit = self._labels(X, y, post)
+            VS = self._label_params()[0] @ cov  # (h, k) or (n, h, k)
+            mean = mean + np.matmul(fit.slope[:, None, :], VS)[:, 0]
+            cov = cov - np.matmul(np.swapaxes(VS, -1, -2), np.matmul(fit.curvature, VS))
+        return like(mean, X), like(cov, X)
+
+    def score_samples(self, X, y=None):
+        """Log-density of each row, log p(observed x, observed y) in nats, or log p(observed x) without y.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; NaN marks missing entries.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Outputs as in `fit`.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            In nats; with y a lower bound or an approximation unless `inference_` is "quadrature".
+        """
+        X = self._check_rows(X)
+        post = self._condition(X, None, ("mean", "cov", "log_density"))
+        density = post["log_density"]
+        if self._uses(y):
+            density = density + self._labels(X, y, post).log_z
+        return beside(density, X)
+
+    def bic(self, X, y=None):
+        """Bayesian information criterion of the rows: -2 log-likelihood + (free parameters) log(n); lower is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like, default=None
+            Outputs as in `fit`.
+
+        Returns
+        -------
+        bic : float
+            In nats times two; the ridge does not count.
+        """
+        log_density = to_host(self.score_samples(X, y))
+        (h, k), p = self._label_params()[0].shape, self.components_.shape[1]
+        g = self.n_components_ if h else k
+        rotations = g * (g - 1) // 2 + (k - g) * (k - g - 1) // 2
+        free = p * (k + 1) + 1 + h * (g + 1) + sum(kind == "gaussian" for kind in self._kinds) - rotations
+        return float(-2.0 * log_density.sum() + free * np.log(len(log_density)))
+
+    def predict(self, X):
+        """Predict the outputs, integrating over the uncertainty of the projection.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; NaN marks missing entries.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The most probable class, the expected count or the expected real output of each.
+        """
+        X = self._check_rows(X)
+        self._require_targets("predict")
+        columns = []
+        for values, classes in zip(self._predicted(X), self._class_lists, strict=True):
+            columns.append(values if classes is None else classes[values.argmax(axis=1)])
+        if self._vector:
+            return columns[0]
+        if all(column.dtype.kind in "biuf" for column in columns):
+            return np.column_stack(columns)
+        out = np.empty((X.shape[0], len(columns)), dtype=object)
+        for j, column in enumerate(columns):
+            out[:, j] = column
+        return out
+
+    def predict_proba(self, X):
+        """Probability of each class, integrating over the posterior of the latent variables given x.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; NaN marks missing entries.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes) or list
+            Rows sum to one; columns in the order of `classes_`. With several outputs a list with one array for each,
+            None for counts and real outputs.
+        """
+        X = self._check_rows(X)
+        self._require_targets("predict_proba")
+        if not hasattr(self, "classes_"):
+            raise ValueError("predict_proba is for outputs of classes; this model has none, use predict.")
+        pairs = zip(self._predicted(X), self._class_lists, strict=True)
+        tables = [None if classes is None else like(values, X) for values, classes in pairs]
+        return tables[0] if self._vector else tables
+
+    def _require_targets(self, method):
+        if self.target_kind_ == "none" or self.n_labelled_ == 0:
+            raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
+
+    def _predicted(self, X):
+        """Probabilities (n, C) of every output of classes, expectations (n,) of the others."""
+        layout = self._layout
+        mean, cov = self._predictors(X)
+        found = []
+        for (kind, at, _), c in zip(layout.parts(), layout.n_classes, strict=True):
+            var = cov[..., at.start, at.start]
+            if kind == "categorical":
+                found.append(softmax_probabilities(mean[:, at], cov[..., at, at], c))
+            elif kind in LINKS:
+                found.append(label_probabilities(kind, mean[:, at.start], var))
+            else:
+                values = mean[:, at.start]
+                found.append(expected_count(values, var) if kind == "poisson" else values)
+        if not found:  # one class only
+            return [np.ones((X.shape[0], 1))]
+        return found
+
+    def sample(self, n_samples=1, return_y=False, random_state=None):
+        """Draw rows from the fitted model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows.
+        return_y : bool, default=False
+            Draw the outputs too.
+        random_state : int, RandomState instance or None, default=None
+            Seed; None uses the `random_state` of the estimator.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows, in the units of X.
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Only with `return_y=True`; like what `predict` returns.
+        """
+        check_is_fitted(self, "components_")
+        check_integer("n_samples", n_samples, 1)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        Z = rng.standard_normal((n_samples, self.components_.shape[0]))
+        noise = np.sqrt(self.noise_variance_) * rng.standard_normal((n_samples, len(self.mean_)))
+        X = (self.mean_ + Z @ self.components_ + noise).astype(self.components_.dtype)
+        if not return_y:
+            return X
+        self._require_targets("sample(return_y=True)")
+        V, b, y_noise = self._label_params()
+        columns, layout, a = [], self._layout, Z @ V.T + b
+        if not layout.kinds:
+            return X, np.repeat(self.classes_, n_samples)
+        for j, ((kind, at, _), c) in enumerate(zip(layout.parts(), layout.n_classes, strict=True)):
+            columns.append(self._draw_output(rng, kind, a[:, at], c, float(y_noise[j]), self._class_lists[j]))
+        y = columns[0] if self._vector else np.array(list(zip(*columns, strict=True)), dtype=object)
+        return X, y if self._vector or any(c.dtype.kind not in "biuf" for c in columns) else np.column_stack(columns)
+
+    @staticmethod
+    def _draw_output(rng, kind, a, n_classes, noise, classes):
+        if kind == "gaussian":
+            return a[:, 0] + np.sqrt(noise) * rng.standard_normal(len(a))
+        if kind == "poisson":
+            return rng.poisson(expected_count(a[:, 0], 0.0)).astype(np.float64)
+        if kind in LINKS:
+            proba = label_probabilities(kind, a[:, 0], 0.0)
+        else:
+            proba = softmax_probabilities(a, np.zeros((n_classes - 1, n_classes - 1)), n_classes)
+        drawn = (rng.random_sample((len(a), 1)) > np.cumsum(proba, axis=1)[:, :-1]).sum(axis=1)
+        return classes[drawn]

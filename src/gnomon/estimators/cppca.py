@@ -1,0 +1,346 @@
+"""Classification probabilistic PCA: outputs of any kind given the latent variables, as a scikit-learn estimator."""
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from .._types import Status
+from ..models import cppca as model
+from ..numerics.outputs import Layout, logit_contrasts
+from ..numerics.quadrature import LINKS
+from ..rows import row_source
+from ..rows.namespace import host_dtype, take_rows, to_host
+from ._base import LatentTransformer
+from ._gaussian import check_table, check_values
+from ._output_predictor import OutputPredictor
+from ._outputs import LIKELIHOODS, read_outputs, warn_of_labels
+from ._validation import (
+    check_choice,
+    check_integer,
+    check_real,
+    check_size,
+    check_variance,
+    check_weights,
+    resolve_n_components,
+)
+
+SOLVERS = ("auto", "moments", "subspace")
+INFERENCES = ("auto", "quadrature", "variational", "laplace", "ep")
+
+
+class CPPCA(OutputPredictor, LatentTransformer):
+    """Classification probabilistic PCA: one latent space that explains features and labels of any kind.
+
+    Each sample has a latent vector z ~ N(0, I) of size k. Features are noisy linear views of it, and each output has
+    a distribution whose parameter is linear in z::
+
+        x = W z + m + e,   e ~ N(0, noise_variance I)
+        label of two classes:   p(second class) = sigmoid(v'z + b)
+        class of C:             p(class c) = softmax_c(V z + b)
+        count:                  Poisson with rate exp(v'z + b)
+        real number:            N(v'z + b, y_noise_variance)
+
+    Outputs may be of several kinds at once, and each entry may be missing. Rows without any count as unlabelled: they
+    inform W through x alone.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Size k of the latent space; at least 1, less than the rank of X. None takes 2, or 1 where the shape of X allows
+        no more.
+    likelihoods : list of {"gaussian", "bernoulli", "categorical", "poisson"}, str or None, default=None
+        One for each column of y. None infers them: text, booleans and categories are classes, a column of the numbers 0
+        and 1 is "bernoulli", other numbers are "gaussian"; integers are classes where y is a vector. Counts must be
+        asked for.
+    likelihood : {"logit", "probit"}, default="logit"
+        What makes a probability of the predictor of a label of two classes: the logistic sigmoid, or the Gaussian
+        distribution function.
+    inference : {"auto", "quadrature", "variational", "laplace", "ep"}, default="auto"
+        How labels and latent variables are brought together. "quadrature" is exact, for one output of two classes.
+        "variational" takes the best Gaussian posterior for each row; the objective is a lower bound of the
+        log-likelihood. "laplace" takes mode and curvature, as the paper does; its objective is not monotone. "ep" is
+        expectation propagation, for outputs with one predictor. "auto" takes "quadrature" where it is possible, "ep"
+        for several probit labels, else "variational".
+    ridge : float, default=0.1
+        Half this times the squared length of v is taken off the objective, for all outputs but real ones. Without it
+        labels that x separates send v to infinity.
+    n_private : int, default=0
+        Latent dimensions that explain x only, beside the `n_components` guided ones: v is zero there. The guided ones
+        come first; `transform` returns all.
+    label_weight : float, default=1.0
+        Each labelled row counts as that many rows, so that few labels are heard among many features.
+    solver : {"auto", "moments", "subspace"}, default="auto"
+        "moments" takes all second moments at once, on the shorter side of the table; "subspace" grows a small basis and
+        reads the data for every block of it. "auto" takes "moments" when n_samples or n_features is at most 1500.
+    tol : float, default=1e-6
+        Stop when the relative residual of the likelihood equations is at most this.
+    max_iter : int, default=500
+        Most EM iterations.
+    acceleration : {"alternating", "anderson", "squarem", None}, default="alternating"
+        Acceleration of EM; a proposal is kept only if the objective does not fall.
+    unlabeled : "auto", None or a label, default="auto"
+        What marks an unlabelled row beside None, NaN and pd.NA: "auto" takes -1 among integer classes; None takes
+        nothing, so that -1 is a class; any other value is itself the mark.
+    random_state : int, RandomState instance or None, default=0
+        Starting block of the basis. The maximum does not depend on it.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        W transposed, in units of X per unit latent variable, rows ordered by the variance of x they explain; the
+        largest entry of each is positive.
+    mean_ : ndarray of shape (n_features,)
+        m, the mean of the rows as weighted; labels do not move it.
+    noise_variance_ : float
+        Residual variance per feature, in squared units of X.
+    coef_ : ndarray of shape (n_predictors, n_components)
+        v of each output, below one another: one row for an output of two classes, a count or a real number, one row a
+        class (summing to zero) for an output of C > 2 classes. Zero for private dimensions.
+    intercept_ : ndarray of shape (n_predictors,)
+        b of each row of `coef_`.
+    y_noise_variance_ : float, ndarray of shape (n_outputs,) or None
+        Residual variances of real outputs, in squared units of y, NaN for other outputs; None without real ones.
+    classes_ : ndarray of shape (n_classes,) or list
+        Sorted labels; with several outputs a list with one array for each, None where it holds numbers. Only set when
+        an output has classes.
+    likelihoods_ : list of str
+        How each output was read.
+    target_kind_ : {"none", "classes", "real", "mixed"}
+        How y was read: one output of classes, real outputs only, or anything else.
+    objective_ : float
+        Objective at the end: the log-likelihood of the training rows or what stands for it (see `inference`), less the
+        ridge; weighted, in nats.
+    log_likelihood_ : float
+        The same without the ridge.
+    objective_path_ : ndarray
+        Objective after each iteration. It never falls, except with "laplace" and "ep".
+    objective_residual_ : float
+        Relative residual of the likelihood equations at the end, see `tol`.
+    noise_floors_ : tuple of str
+        Which noise variances rest on their floor ("x": 1e-6 of the variance of x, "y": 1e-3 of that of a real output).
+    solver_, inference_ : str
+        What "auto" took.
+    converged_ : bool
+        Whether the residual reached `tol`.
+    n_iter_ : int
+        Iterations of EM.
+    n_passes_ : float
+        Full reads of the data; reading some of the rows counts for their share.
+    n_components_ : int
+        Number of guided dimensions, k.
+    n_samples_, n_labelled_ : int
+        Rows used, and rows with at least one observed output.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, when X had them.
+
+    Raises
+    ------
+    ValueError
+        When n_components reaches the rank of X, y does not match X or is ambiguous, or entries are not finite.
+
+    See Also
+    --------
+    SPPCA : Real outputs and class codes with Gaussian noise; faster, and takes missing entries of X.
+
+    Notes
+    -----
+    With one label of two classes the likelihood is exact to about nine digits: a label touches z through a = v'z + b
+    alone, which is Gaussian given x. EM updates W in closed form and v and b by Newton steps of the likelihood itself.
+
+    Entries of X may be missing in `transform`, `posterior` and `predict`, not in `fit`.
+
+    References
+    ----------
+    Cheng and Li, Classification probabilistic PCA with application in domain adaptation, PAKDD 2009. E-step eqs.
+    12-21; M-step eqs. 25-30, of which (28) is replaced, see the theory page.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from gnomon import CPPCA
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X, few = scale(X), y.copy()
+    >>> few[40:] = -1                                # 529 of 569 rows are unlabelled
+    >>> model = CPPCA(n_components=3).fit(X, few)
+    >>> model.transform(X).shape
+    (569, 3)
+    >>> round(float((model.predict(X) == y).mean()), 2)
+    0.93
+    """
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        likelihoods=None,
+        likelihood="logit",
+        inference="auto",
+        ridge=0.1,
+        n_private=0,
+        label_weight=1.0,
+        solver="auto",
+        tol=1e-6,
+        max_iter=500,
+        acceleration="alternating",
+        unlabeled="auto",
+        random_state=0,
+    ):
+        self.n_components = n_components
+        self.likelihoods = likelihoods
+        self.likelihood = likelihood
+        self.inference = inference
+        self.ridge = ridge
+        self.n_private = n_private
+        self.label_weight = label_weight
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.acceleration = acceleration
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit by maximum likelihood, or its approximation, with a ridge on the label parameters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, without missing entries; float32 stays float32.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            One output or a table of them, see `likelihoods`. Missing: None, NaN or pd.NA, and -1 among integer classes.
+            None fits the unsupervised model.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many rows each row counts for; rows of weight zero are left out.
+
+        Returns
+        -------
+        self : CPPCA
+            Fitted.
+        """
+        self._check_parameters()
+        X = check_table(self, X, reset=True, min_samples=2, anywhere=True)
+        if check_values(X):
+            raise ValueError(
+                "Input X contains NaN: CPPCA fits complete rows only. Fill them in first, for example by "
+                "gnomon.PPCA(n_components).fit(X).impute(X); `transform` and `predict` take missing entries."
+            )
+        weights = check_weights(to_host(sample_weight), X.shape[0])
+        reader = read_outputs(to_host(y), X.shape[0], self.likelihoods, self.unlabeled)
+        if weights is not None and not weights.all():
+            kept = np.flatnonzero(weights)
+            X, weights = take_rows(X, kept), weights[kept]
+            reader = read_outputs(_rows_of(to_host(y), kept), len(kept), self.likelihoods, self.unlabeled)
+        labelled = np.flatnonzero((~np.isnan(reader.values)).any(axis=1))
+        warn_of_labels(reader, len(labelled))
+        layout = self._store_reading(reader, X.shape[0], len(labelled))
+        self._check_inference(layout)
+        self.n_components_ = resolve_n_components(self.n_components, self.n_private, *X.shape)
+        if self.label_weight != 1.0 and len(labelled):
+            weights = np.ones(X.shape[0]) if weights is None else weights.copy()
+            weights[labelled] *= self.label_weight
+        Y = reader.values[np.ix_(labelled, reader.usable if layout.kinds else [])]
+        options = model.Options(
+            self.n_components_, self.solver, self.inference, self.ridge, self.n_private, self.tol, self.max_iter,
+            self.acceleration,
+        )  # fmt: skip
+        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        result = model.fit(row_source(X, weights), labelled, Y, layout, options, generator)
+        self._store(result, host_dtype(X))
+        return self
+
+    def _check_parameters(self):
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, 1)
+        for name in [self.likelihoods] if isinstance(self.likelihoods, str) else self.likelihoods or []:
+            check_choice("likelihoods", name, LIKELIHOODS)
+        check_choice("likelihood", self.likelihood, tuple(LINKS))
+        check_choice("inference", self.inference, INFERENCES)
+        check_real("ridge", self.ridge, 0, included=True)
+        check_integer("n_private", self.n_private, 0)
+        check_real("label_weight", self.label_weight, 0)
+        check_choice("solver", self.solver, SOLVERS)
+        check_real("tol", self.tol, 0)
+        check_integer("max_iter", self.max_iter, 1)
+        check_choice("acceleration", self.acceleration, ("alternating", "anderson", "squarem", None))
+
+    def _check_inference(self, layout):
+        binary = len(layout.kinds) == 1 and layout.kinds[0] in LINKS
+        if self.inference == "quadrature" and layout.kinds and not binary:
+            raise ValueError(
+                f"inference='quadrature' is for one output of two classes, y has {', '.join(layout.kinds)}; use "
+                "inference='auto'."
+            )
+        if self.inference == "ep" and "categorical" in layout.kinds:
+            raise ValueError(
+                "inference='ep' needs outputs with one predictor each; use 'auto' for more than two classes."
+            )
+
+    def _store_reading(self, reader, n_samples, n_labelled):
+        """Set what describes y; return the outputs that guide the projection."""
+        if hasattr(self, "classes_"):
+            del self.classes_
+        self.n_samples_, self.n_labelled_ = n_samples, n_labelled
+        self.likelihoods_ = list(reader.likelihoods)
+        self._class_lists, self._vector = list(reader.classes), reader.vector
+        kinds = set(reader.likelihoods)
+        with_classes = any(c is not None for c in reader.classes)
+        if not kinds:
+            self.target_kind_ = "none"
+        elif kinds == {"gaussian"}:
+            self.target_kind_ = "real"
+        else:
+            self.target_kind_ = "classes" if reader.vector and with_classes else "mixed"
+        if with_classes:
+            self.classes_ = reader.classes[0] if reader.vector else list(reader.classes)
+        layout = reader.layout(self.likelihood) if n_labelled else Layout((), ())
+        for j in reader.usable if n_labelled else []:
+            if reader.likelihoods[j] == "gaussian":
+                check_size("y", reader.values[:, j])
+        self._kinds, self._n_classes = layout.kinds, layout.n_classes
+        return layout
+
+    def _store(self, result, dtype):
+        fitted, stats = result.value, result.stats
+        p, layout = fitted.params, self._layout
+        self.components_ = np.ascontiguousarray(p.W.T, dtype=dtype)
+        self.mean_ = fitted.mean.astype(dtype)
+        check_variance("X", p.x_noise_var)
+        self.noise_variance_ = float(p.x_noise_var)
+        coef, intercept = [np.zeros((0, p.W.shape[1]))], [np.zeros(0)]
+        for (kind, predictors, _), c in zip(layout.parts(), layout.n_classes, strict=True):
+            H = logit_contrasts(c) if kind == "categorical" else np.ones((1, 1))
+            coef.append(H @ p.V[predictors])
+            intercept.append(H @ p.b[predictors])
+        self.coef_, self.intercept_ = np.vstack(coef).astype(dtype), np.concatenate(intercept).astype(dtype)
+        real = np.array([kind == "gaussian" for kind in layout.kinds], dtype=bool)
+        self.y_noise_variance_ = None
+        if real.any():
+            noise = np.where(real, p.noise, np.nan)
+            self.y_noise_variance_ = float(noise[0]) if len(noise) == 1 else noise
+        self.objective_, self.log_likelihood_ = fitted.objective, fitted.log_likelihood
+        self.objective_path_ = result.path
+        self.objective_residual_ = float(stats["residual"])
+        self.noise_floors_ = tuple(stats["floors"])
+        self.solver_, self.inference_ = stats["solver"], stats["inference"]
+        self.n_iter_, self.n_passes_ = max(1, int(stats["n_iter"])), float(stats["n_passes"])
+        self.converged_ = result.status is Status.CONVERGED
+        if not self.converged_:
+            warnings.warn(
+                f"CPPCA {result.status.value} (relative residual {stats['residual']:.1e}, tol={self.tol}).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def _rows_of(y, rows):
+    """Some rows of y, whatever holds it."""
+    if y is None:
+        return None
+    if hasattr(y, "iloc"):
+        return y.iloc[rows]
+    return y[rows] if hasattr(y, "shape") else [y[i] for i in rows]

@@ -1,0 +1,80 @@
+"""Classification PPCA straight from its definition: two latent variables on a grid, one row at a time."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+from scipy.stats import norm
+
+
+class Model(NamedTuple):
+    """z ~ N(0, I), x = W z + m + N(0, s2 I), and outputs with predictors coef z + intercept, see `log_output`."""
+
+    W: np.ndarray  # (p, 2)
+    m: np.ndarray  # (p,)
+    s2: float
+    outputs: list  # of (kind, coef (c, 2), intercept (c,), noise variance)
+
+
+def log_output(kind, a, y, noise=1.0):
+    """Log p(y | predictors a (..., c))."""
+    if kind == "logit":
+        return np.log(1.0 / (1.0 + np.exp(-(2 * y - 1) * a[..., 0])))
+    if kind == "probit":
+        return norm.logcdf((2 * y - 1) * a[..., 0])
+    if kind == "categorical":
+        return a[..., int(y)] - np.log(np.exp(a).sum(axis=-1))
+    if kind == "poisson":
+        return y * a[..., 0] - np.exp(a[..., 0]) - gammaln(y + 1)
+    return norm.logpdf(y, a[..., 0], np.sqrt(noise))
+
+
+def row(model, x, y=()):
+    """Log p(x, observed y), and the mean and covariance of z given them, by the trapezoid rule in two dimensions."""
+    axis = np.linspace(-8.0, 8.0, 321)
+    z = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1)  # (g, g, 2)
+    logs = norm.logpdf(z).sum(axis=-1)
+    left = x - model.m - z @ model.W.T
+    logs = logs - 0.5 * (left**2).sum(axis=-1) / model.s2 - 0.5 * len(x) * np.log(2 * np.pi * model.s2)
+    for value, (kind, coef, intercept, noise) in zip(y, model.outputs):
+        if not np.isnan(value):
+            logs = logs + log_output(kind, z @ coef.T + intercept, value, noise)
+    top = logs.max()
+    weights = np.exp(logs - top)
+    total = weights.sum()
+    mean = np.einsum("ij,ija->a", weights, z) / total
+    second = np.einsum("ij,ija,ijb->ab", weights, z, z) / total
+    return top + np.log(total * (axis[1] - axis[0]) ** 2), mean, second - np.outer(mean, mean)
+
+
+def rows(model, X, Y=None):
+    """`row` for every row, stacked."""
+    found = [row(model, x, () if Y is None else y) for x, y in zip(X, X if Y is None else Y)]
+    return tuple(np.array(part) for part in zip(*found))
+
+
+def of(estimator):
+    """A fitted estimator with two latent dimensions in the form of this file; `coef_` has a row a class for C > 2."""
+    outputs, start = [], 0
+    noise = np.nan_to_num(np.atleast_1d(np.asarray(estimator.y_noise_variance_, dtype=float)), nan=1.0)
+    for j, (kind, c) in enumerate(zip(estimator.likelihoods_, np.atleast_1d(_sizes(estimator)))):
+        width = c if c > 2 else 1
+        kind = estimator.likelihood if c == 2 else kind
+        part = slice(start, start + width)
+        outputs.append((kind, estimator.coef_[part], estimator.intercept_[part], noise[min(j, len(noise) - 1)]))
+        start += width
+    return Model(estimator.components_.T, estimator.mean_, estimator.noise_variance_, outputs)
+
+
+def _sizes(estimator):
+    if not hasattr(estimator, "classes_"):
+        return [0] * len(estimator.likelihoods_)
+    lists = estimator.classes_ if isinstance(estimator.classes_, list) else [estimator.classes_]
+    return [0 if c is None else len(c) for c in lists]
+
+
+def draw(rng, n, p=5, s2=0.5):
+    """Two latent variables, x in p dimensions, and the latent variables themselves."""
+    Z = rng.normal(size=(n, 2))
+    W = rng.normal(size=(p, 2))
+    return Z @ W.T + 1.0 + np.sqrt(s2) * rng.normal(size=(n, p)), Z
