@@ -15,6 +15,7 @@ from docstring_check import public_methods, public_names, resolve
 OBJECTS = {name: resolve(name) for name in public_names()}
 CLASSES = {name: obj for name, obj in OBJECTS.items() if inspect.isclass(obj)}
 ESTIMATORS = {name: cls for name, cls in CLASSES.items() if issubclass(cls, BaseEstimator)}
+CLASSES_ONLY = ("KDA",)  # real targets are an error
 CALLABLES = {name: obj for name, obj in OBJECTS.items() if inspect.isclass(obj) or inspect.isfunction(obj)} | {
     f"{name}.{attribute}": function
     for name, cls in CLASSES.items()
@@ -49,7 +50,8 @@ def fitted_on_small_tables(cls):
     classes[::4] = None
     real = X["a"].to_numpy() - X["c"].to_numpy()
     real[::4] = np.nan
-    return [cls().fit(X, classes), cls().fit(X, real)]
+    targets = [classes] if cls.__name__ in CLASSES_ONLY else [classes, real]
+    return [cls().fit(X, y) for y in targets]
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -110,3 +110,12 @@ def test_weighted_coordinates_are_those_of_repeated_rows(rng):
         assert_allclose(np.repeat(T, times, axis=0) @ T.T, T_many @ T_many[np.cumsum(times) - 1].T, atol=1e-8)
         flip = np.sign(T[0] * T_many[0])
         assert_allclose(feature_map.coordinates(cross) * flip, other.coordinates(cross_many), atol=1e-7)
+
+
+def test_training_rows_keep_their_coordinates_far_from_the_origin(rng):
+    """The map of new rows loses no more digits than kernel values of 1e8 cost."""
+    X = rng.normal(size=(40, 3)) * [100.0, 1.0, 0.1] + 1e4
+    weights = rng.uniform(0.5, 2.0, size=40)
+    for w in (None, weights):
+        feature_map, T = gram.exact_map(X @ X.T, weights=w)
+        assert_allclose(feature_map.coordinates(X @ X.T)[:, :3], T[:, :3], atol=1e-6)

@@ -123,7 +123,10 @@ def exact_map(K: Array, error: float = 0.0, weights: Array | None = None) -> tup
         error *= float(weights.mean())  # bounds the error of an eigenvalue by error times the sum of the weights
     values, vectors = spectrum(centred, error)
     root = np.sqrt(values)
-    return FeatureMap(centre.columns, rows * vectors / root), vectors * root / rows
+    basis = rows * vectors / root
+    w = rows**2  # (n, 1) or (1,): the null vector of the centred matrix, which leaks in by rounding
+    basis -= w * weighted_mean(basis / w, weights)
+    return FeatureMap(centre.columns, basis), vectors * root / rows
 
 
 def nystrom_map(

@@ -1,0 +1,244 @@
+"""KDA: the linear kernel is discriminant analysis, kernels against explicit features, targets, errors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_circles
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics.pairwise import pairwise_kernels, polynomial_kernel, rbf_kernel
+from sklearn.preprocessing import scale
+from sklearn.utils.estimator_checks import check_estimator
+
+from estimators.support import load
+from gnomon import KDA
+from gnomon.datasets import fetch_orl
+from gnomon.export import load_model, save_model
+from oracles import kda as oracle
+
+RBF = {"kernel": "rbf", "gamma": 0.05}
+
+
+def wine(hidden=0.0):
+    X, y = load("wine", hidden)
+    return scale(X), y
+
+
+def same_up_to_sign(Z, other, **tol):
+    signs = np.sign((Z * other).sum(axis=0))
+    assert_allclose(Z, other * signs, **tol)
+
+
+@pytest.mark.parametrize("name", ["iris", "wine"])
+@pytest.mark.parametrize("ridge", [0.0, 0.01, 0.5])
+def test_linear_kernel_has_the_probabilities_of_discriminant_analysis(name, ridge):
+    X, y = load(name)
+    X = scale(X)
+    theirs = LinearDiscriminantAnalysis(solver="eigen", shrinkage=ridge).fit(X, y)
+    ours = KDA(ridge=ridge).fit(X, y)
+    assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-8)
+    assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert_array_equal(ours.classes_, theirs.classes_)
+
+
+@pytest.mark.parametrize("name", ["iris", "wine"])
+def test_linear_kernel_without_ridge_has_the_directions_of_discriminant_analysis(name):
+    X, y = load(name)
+    theirs = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
+    Z = theirs.transform(X)
+    ours = KDA(ridge=0).fit(X, y)
+    same_up_to_sign(ours.transform(X), Z - Z.mean(axis=0), rtol=1e-5, atol=1e-7)
+    share = ours.between_variance_ / ours.between_variance_.sum()
+    assert_allclose(share, theirs.explained_variance_ratio_, rtol=1e-6)
+
+
+def test_linear_kernel_is_the_definition_with_more_features_than_rows(rng):
+    y = np.arange(30) % 3
+    X = rng.normal(size=(30, 80)) + 5 * np.eye(3, 80)[y]
+    new = rng.normal(size=(7, 80)) * 3
+    model = KDA(ridge=0.05).fit(X, y)
+    directions, ratios = oracle.discriminant(X, y, 0.05, 80)
+    same_up_to_sign(model.transform(new), (new - X.mean(axis=0)) @ directions, atol=1e-8)
+    assert_allclose(model.between_variance_, ratios, rtol=1e-9)
+    logs = oracle.log_posterior(X, y, new, 0.05, 80)
+    assert_allclose(model.predict_proba(new), np.exp(logs), atol=1e-9)
+    assert model.effective_dimension_ == 80
+
+
+def test_quadratic_kernel_is_the_definition_on_its_explicit_features(rng):
+    X, y = load("iris")
+    X = scale(X)[::2]
+    y = y[::2]
+
+    def phi(rows):
+        return (rows[:, :, None] * rows[:, None, :]).reshape(len(rows), -1)
+
+    model = KDA(ridge=0.02, kernel="poly", degree=2, gamma=1.0, coef0=0).fit(X, y)
+    assert model.rank_ == 10
+    new = rng.normal(size=(9, 4))
+    directions, ratios = oracle.discriminant(phi(X), y, 0.02, 10)
+    assert_allclose(model.between_variance_, ratios, rtol=1e-7)
+    same_up_to_sign(model.transform(new), (phi(new) - phi(X).mean(axis=0)) @ directions, atol=1e-6)
+
+
+def test_three_ways_to_give_a_kernel():
+    X, y = wine(0.6)
+    named = KDA(**RBF).fit(X, y)
+    K = rbf_kernel(X, gamma=0.05)
+    given = KDA(kernel="precomputed").fit(K, y)
+    tables = KDA(kernel=rbf_kernel, kernel_params={"gamma": 0.05}).fit(X, y)
+    by_rows = KDA(kernel=lambda a, b: np.exp(-0.05 * ((a - b) ** 2).sum())).fit(X, y)
+    sparse = KDA(**RBF).fit(sp.csr_matrix(X), y)
+    expected = named.transform(X)
+    assert_allclose(given.transform(K), expected, atol=1e-8)
+    assert_array_equal(given.predict(K[:5]), named.predict(X[:5]))
+    for model in (tables, by_rows):
+        assert_allclose(model.transform(X), expected, atol=1e-8)
+    assert_allclose(sparse.transform(sp.csc_matrix(X)), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid", "cosine", "laplacian"])
+def test_every_named_kernel_is_its_precomputed_matrix(kernel):
+    X, y = wine()
+    params = {"gamma": 0.01, "degree": 2, "coef0": 1.0}
+    K = pairwise_kernels(X, metric=kernel, filter_params=True, **params)
+    if kernel == "sigmoid":
+        with pytest.raises(ValueError, match="has the eigenvalue -"):
+            KDA(kernel=kernel, **params).fit(X, y)
+        return
+    named, given = KDA(kernel=kernel, **params).fit(X, y), KDA(kernel="precomputed").fit(K, y)
+    if kernel == "linear":  # n_features is known, and here it is the rank
+        assert named.effective_dimension_ == given.effective_dimension_
+    assert_allclose(named.predict_proba(X), given.predict_proba(K), atol=1e-8)
+
+
+@pytest.mark.parametrize("marker", [-1, None, np.nan, pd.NA])
+def test_unlabelled_rows_change_nothing(marker):
+    X, y = wine()
+    hidden = np.arange(len(y)) % 3 > 0
+    marked = y.astype(int if isinstance(marker, int) else object)
+    marked[hidden] = marker
+    some, alone = KDA(**RBF).fit(X, marked), KDA(**RBF).fit(X[~hidden], y[~hidden])
+    assert_allclose(some.transform(X), alone.transform(X), atol=1e-9)
+    assert_array_equal(some.references_, np.flatnonzero(~hidden))
+    assert some.n_labelled_ == (~hidden).sum()
+
+
+def test_labels_of_any_kind_and_components():
+    X, y = wine()
+    names = np.array(["red", "rose", "white"])
+    model = KDA(1, **RBF).fit(X, names[y])
+    assert set(model.predict(X)) == set(names)
+    both = KDA(**RBF).fit(X, y)
+    assert model.transform(X).shape == (len(X), 1)
+    assert_allclose(model.transform(X), both.transform(X)[:, :1])
+    assert_allclose(model.predict_proba(X), both.predict_proba(X))  # all directions, whatever is shown
+    assert list(both.get_feature_names_out()) == ["kda0", "kda1"]
+    signed = KDA(unlabeled=None).fit(X, np.where(y == 0, -1, 1))
+    assert_array_equal(signed.classes_, [-1, 1])
+    floats = KDA(**RBF).fit(X, np.where(y == 2, np.nan, y))
+    assert_array_equal(floats.classes_, [0, 1])
+    assert floats.n_labelled_ == (y < 2).sum()
+
+
+def test_circles_are_separated_by_a_kernel_and_not_by_a_line():
+    X, y = make_circles(300, factor=0.4, noise=0.08, random_state=0)
+    train, test = y.copy(), slice(100, None)
+    train[test] = -1
+    accuracy = {
+        k: (KDA(kernel=k, gamma=1.0).fit(X, train).predict(X[test]) == y[test]).mean() for k in ("linear", "rbf")
+    }
+    assert accuracy["rbf"] > 0.97
+    assert accuracy["linear"] < 0.7
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e-5, 1e5, 1e100])
+def test_the_size_of_x_does_not_matter(size):
+    X, y = wine()
+    expected = KDA().fit(X, y).predict_proba(X)
+    assert_allclose(KDA().fit(X * size, y).predict_proba(X * size), expected, atol=1e-8)
+
+
+def test_single_precision_stays():
+    X, y = wine()
+    model = KDA(**RBF).fit(X.astype(np.float32), y)
+    assert model.transform(X.astype(np.float32)).dtype == np.float32
+    assert model.predict_proba(X.astype(np.float32)).dtype == np.float32
+    assert_allclose(model.transform(X), KDA(**RBF).fit(X, y).transform(X), atol=1e-3)
+
+
+def test_a_model_file_gives_the_same_answers(tmp_path):
+    X, y = wine(0.5)
+    model = KDA(**RBF).fit(X, y)
+    save_model(model, tmp_path / "kda.gnomon")
+    loaded = load_model(tmp_path / "kda.gnomon")
+    assert_array_equal(loaded.transform(X), model.transform(X))
+    assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_bad_input():
+    X, y = wine()
+    for params, match in [
+        ({"ridge": -0.1}, "ridge=-0.1 must be finite and at least 0"),
+        ({"ridge": 1.5}, "ridge=1.5 must be at most 1"),
+        ({"n_components": 3}, "n_components=3 must be at most 2: 3 classes"),
+        ({"n_components": 0}, "n_components=0 must be at least 1"),
+        ({"kernel": "gauss"}, "kernel='gauss' must be one of"),
+        ({"kernel": "rbf", "ridge": 0}, "ridge=0 is too small"),
+        ({"kernel": "precomputed"}, "X has shape .178, 13.; the kernel matrix"),
+        ({"kernel": lambda A, B: np.ones(3)}, "kernel returned shape"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            KDA(**params).fit(X, y)
+    for targets, match in [
+        (None, "requires y to be passed"),
+        (np.full(178, -1), r"y holds the classes \[\]"),
+        (np.where(y == 1, 1, -1), "ambiguous"),
+        (np.ones(178, dtype=int), r"y holds the classes \[1\]"),
+        (X[:, 0], "y holds real numbers; KDA is for classes"),
+        (y[1:], "y has 177 rows, X has 178"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            KDA().fit(X, targets)
+    with pytest.raises(ValueError, match="NaN"):
+        KDA().fit(np.where(X > 2, np.nan, X), y)
+    with pytest.raises(ValueError, match="labelled rows of X are all the same"):
+        KDA().fit(np.ones((6, 3)), [0, 1, 0, 1, -1, -1])
+    with pytest.raises(ValueError, match="at most 1: the labelled rows span 1"):
+        KDA(2).fit(X[:, :1], y)
+    K = polynomial_kernel(X)
+    K[3, 90] += 9 * K.max()
+    with pytest.raises(ValueError, match=r"X is not symmetric: entry \(3, 90\)"):
+        KDA(kernel="precomputed").fit(K, y)
+
+
+def test_a_kernel_matrix_that_is_not_positive_semidefinite():
+    X, y = wine()
+    K = rbf_kernel(X, gamma=0.5)
+    K[3, 90] = K[90, 3] = -9.0
+    with pytest.raises(ValueError, match="has the eigenvalue -"):
+        KDA(kernel="precomputed").fit(K, y)
+
+
+@pytest.mark.realdata
+def test_faces_with_two_labels_a_person():
+    """A small ridge is what makes discriminant analysis strong on faces: far better than a heavy one."""
+    data = fetch_orl(size=32)
+    rng = np.random.default_rng(0)
+    y = np.full(len(data.target), -1)
+    for c in np.unique(data.target):
+        y[rng.permutation(np.flatnonzero(data.target == c))[:2]] = c
+    test = y < 0
+    error = {
+        r: (KDA(ridge=r).fit(data.data, y).predict(data.data[test]) != data.target[test]).mean() for r in (1e-3, 1.0)
+    }
+    assert error[1e-3] < 0.27
+    assert error[1e-3] < error[1.0]
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_scikit_learn_checks_of_kernels(kernel):
+    integers = "a kernel matrix cut down to integers is no kernel matrix"
+    failed = {"check_estimators_dtypes": integers} if kernel == "precomputed" else {}
+    check_estimator(KDA(kernel=kernel), expected_failed_checks=failed)
