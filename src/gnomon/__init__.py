@@ -1,6 +1,7 @@
 """Probabilistic projections of partially labelled tables, with uncertainty."""
 
 from .estimators.cppca import CPPCA
+from .estimators.domain_stack import DomainStack
 from .estimators.kda import KDA
 from .estimators.kernel_sppca import KernelSPPCA
 from .estimators.mixture_ppca import MixturePPCA
@@ -11,4 +12,4 @@ from .estimators.sppca import SPPCA
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["CPPCA", "PPCA", "MixturePPCA", "SPPCA", "KernelSPPCA", "NeighborFeatures", "SCL", "KDA", "__version__"]
+__all__ = ["CPPCA", "PPCA", "MixturePPCA", "SPPCA", "KernelSPPCA", "NeighborFeatures", "SCL", "KDA", "DomainStack", "__version__"]

@@ -3,22 +3,37 @@
 import numpy as np
 import scipy.sparse as sp
 
+from ._gaussian import check_table, check_values
 from ._targets import _is_missing, _to_numpy
 
 
-def read_domains(domain, labelled):
-    """Return the domain of each row as a number (n,); None takes labelled rows as one, unlabelled ones as another."""
-    if domain is None:
-        return np.unique(labelled, return_inverse=True)[1]
-    values = _to_numpy(domain)
-    if values.ndim != 1 or len(values) != len(labelled):
+def check_complete(estimator, X, *, reset, min_samples):
+    """Validate rows without missing entries, dense or csr."""
+    X = check_table(estimator, X, reset=reset, min_samples=min_samples)
+    if check_values(X):
         raise ValueError(
-            f"domain has shape {values.shape}; one value for each of the {len(labelled)} rows of X is wanted."
+            f"Input X contains NaN; {type(estimator).__name__} needs every entry: fill missing ones in first, for "
+            "example by the impute method of gnomon.PPCA."
         )
-    missing = np.flatnonzero([_is_missing(value) for value in values.tolist()])
-    if len(missing):
-        raise ValueError(f"domain is missing in row {missing[0]}; every row is of some domain.")
-    return np.unique(values.astype(str) if values.dtype.kind == "O" else values, return_inverse=True)[1]
+    return X.tocsr() if hasattr(X, "tocsr") else X
+
+
+def read_domains(domain, labelled):
+    """Return the labels of the domains and the number of each row's (n,); None takes labelled and unlabelled rows."""
+    if domain is None:
+        return np.unique(labelled, return_inverse=True)
+    return np.unique(_domain_labels(domain, len(labelled)), return_inverse=True)
+
+
+def match_domains(domain, known, n_samples):
+    """Number of each new row's domain (n,) among the sorted labels `known`."""
+    values = _domain_labels(domain, n_samples)
+    strange = np.flatnonzero(~np.isin(values, known))
+    if len(strange):
+        raise ValueError(
+            f"domain={values.tolist()[strange[0]]!r} of row {strange[0]} was not in fit; known: {known.tolist()}."
+        )
+    return np.searchsorted(known, values)
 
 
 def side_by_side(X, Z):
@@ -32,3 +47,13 @@ def side_by_side(X, Z):
 def block_scale(scale, x_variance, z_variance):
     """Factor that gives the projections `scale` squared times the total variance of the features."""
     return scale * float(np.sqrt(x_variance / z_variance)) if z_variance > 0 else scale
+
+
+def _domain_labels(domain, n_samples):
+    values = _to_numpy(domain)
+    if values.ndim != 1 or len(values) != n_samples:
+        raise ValueError(f"domain has shape {values.shape}; one value for each of the {n_samples} rows of X is wanted.")
+    missing = np.flatnonzero([_is_missing(value) for value in values.tolist()])
+    if len(missing):
+        raise ValueError(f"domain is missing in row {missing[0]}; every row is of some domain.")
+    return values.astype(str) if values.dtype.kind == "O" else values

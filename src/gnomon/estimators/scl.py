@@ -8,8 +8,7 @@ from ..models import scl as model
 from ..rows import row_source
 from ..rows.counts import counts_above
 from ..rows.products import project
-from ._domains import block_scale, read_domains, side_by_side
-from ._gaussian import check_table, check_values
+from ._domains import block_scale, check_complete, read_domains, side_by_side
 from ._targets import read_targets
 from ._validation import check_choice, check_integer, check_real
 
@@ -160,15 +159,15 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Fitted.
         """
         self._check_parameters()
-        X = _check_complete(self, X, reset=True, min_samples=2)
+        X = check_complete(self, X, reset=True, min_samples=2)
         if X.shape[1] < 2:
             raise ValueError(
                 f"X has n_features={X.shape[1]}; pivots are predicted from other features, so at least 2 are wanted."
             )
         targets = read_targets(y, X.shape[0], self.unlabeled)
         labelled = np.zeros(X.shape[0], dtype=bool) if y is None else targets.labelled
-        group = read_domains(domain, labelled)
-        self.n_domains_ = int(group.max()) + 1
+        domains, group = read_domains(domain, labelled)
+        self.n_domains_ = len(domains)
         source = row_source(X)
         source.first_pass(np.zeros((X.shape[0], 0)))
         self._choose_pivots(X, source.mean, group, targets)
@@ -196,7 +195,7 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Projections in units of X; with `augment`, sparse when X is sparse.
         """
         check_is_fitted(self, "components_")
-        X = _check_complete(self, X, reset=False, min_samples=1)
+        X = check_complete(self, X, reset=False, min_samples=1)
         Z = project(X, np.asarray(self.mean_, dtype=np.float64), self.components_.T.astype(np.float64))
         return side_by_side(X, self.block_scale_ * Z) if self.augment else Z
 
@@ -253,13 +252,3 @@ def _occurrences(X, mean, group):
     """How often each feature is above its mean in each group of rows (g, p), and the sizes of the groups (g,)."""
     n_groups = int(group.max()) + 1
     return counts_above(X, mean, group, n_groups), np.bincount(group[group >= 0], minlength=n_groups).astype(float)
-
-
-def _check_complete(estimator, X, *, reset, min_samples):
-    X = check_table(estimator, X, reset=reset, min_samples=min_samples)
-    if check_values(X):
-        raise ValueError(
-            "Input X contains NaN; SCL needs every entry: fill missing ones in first, for example by the impute method "
-            "of gnomon.PPCA."
-        )
-    return X

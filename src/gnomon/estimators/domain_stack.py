@@ -1,0 +1,334 @@
+"""Classify rows of a domain without labels: rows of all domains stacked, projected, and put beside their features."""
+
+import inspect
+from itertools import product
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from ..rows import row_source
+from ._domains import block_scale, check_complete, match_domains, read_domains, side_by_side
+from ._targets import read_targets
+from ._validation import check_choice, check_integer, check_real
+from .sppca import SPPCA
+
+SCALES = (0.25, 0.5, 1.0, 2.0)
+STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0)  # C for features of total variance one
+CENTRES = ("rows", "domains")
+
+
+class DomainStack(ClassifierMixin, BaseEstimator):
+    """Domain adaptation by a projection of stacked rows: labels of one domain, predictions in another.
+
+    Rows of all domains, labelled or not, are stacked and a projection is fitted to them; logistic regression is trained
+    on the labelled rows, on their features x beside their projections z, ``[x, scale z]``, or on z alone. What the
+    domains share in z carries the labels over to features that occur in the unlabelled domain only.
+
+    Parameters
+    ----------
+    projection : transformer, default=None
+        Fitted to all rows, with unlabelled targets marked by -1 or None; any estimator of this library or of
+        scikit-learn that has `transform`. An `SCL` is told the domains. None takes `SPPCA`.
+    grid : dict or list of dicts, default=None
+        Values of parameters of the projection to choose among, as in scikit-learn's `ParameterGrid`.
+    augment : bool, default=True
+        Train on the features beside the projections, or on the projections alone.
+    scale : float or "auto", default="auto"
+        With `augment`, the root of the total variance of the projections over that of the features. "auto" chooses
+        among 1/4, 1/2, 1 and 2.
+    C : float or "auto", default="auto"
+        Inverse strength of the penalty of logistic regression, for features scaled to a total variance of one. "auto"
+        chooses among 1, 3, 10, 30 and 100.
+    centre : {"rows", "domains"}, default="rows"
+        Leave the projections as they are, or subtract from each the mean of its domain, so that what merely tells the
+        domains apart carries no weight.
+    cv : int or splitter, default=5
+        How labelled rows are held out to choose `grid`, `scale` and `C` by their log loss: folds, at most the rows of
+        the rarest class, or a scikit-learn splitter. The projection is fitted again with the labels of the held-out
+        rows hidden.
+    unlabeled : "auto", None or a label, default="auto"
+        What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`.
+    random_state : int, RandomState instance or None, default=0
+        Of the folds.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    projection_ : transformer
+        Fitted to all rows and all labels.
+    classifier_ : LogisticRegression
+        Trained on the scaled features of the labelled rows.
+    best_params_ : dict
+        What was taken from `grid`.
+    scale_, C_ : float
+        The values used; `scale_` is 1 without `augment`.
+    results_ : list of dict
+        Every combination tried: its "params", "scale", "C" and "log_loss" (mean over held-out rows, in nats).
+    domains_ : ndarray of shape (n_domains,)
+        Labels of the domains; without `domain` in `fit`, False for unlabelled and True for labelled rows.
+    target_ : int
+        Which of `domains_` has no labelled row: the one that `predict` assumes; -1 when there is none or several.
+    n_labelled_ : int
+        Number of labelled rows.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, when X had them.
+
+    See Also
+    --------
+    SCL : A projection made for several domains.
+
+    Notes
+    -----
+    Nothing is chosen by labels of the target domain. Labels that guide the projection make its labelled rows look
+    better than others, so that choices are made on rows whose labels it has not seen.
+
+    References
+    ----------
+    Cheung and Li, "Classification probabilistic PCA with application in domain adaptation", 2009, section 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from gnomon import PPCA, DomainStack
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X = X / X.std(axis=0)
+    >>> strong = X[:, 0] > np.median(X[:, 0])
+    >>> model = DomainStack(PPCA(2)).fit(X, np.where(strong, y, -1))
+    >>> bool(model.score(X[~strong], y[~strong]) > 0.5)
+    True
+    """
+
+    def __init__(
+        self,
+        projection=None,
+        *,
+        grid=None,
+        augment=True,
+        scale="auto",
+        C="auto",
+        centre="rows",
+        cv=5,
+        unlabeled="auto",
+        random_state=0,
+    ):
+        self.projection = projection
+        self.grid = grid
+        self.augment = augment
+        self.scale = scale
+        self.C = C
+        self.centre = centre
+        self.cv = cv
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X, y, domain=None):
+        """Fit the projection to all rows and the classifier to the labelled ones.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows of all domains, without missing entries.
+        y : array-like of shape (n_samples,)
+            Classes, unlabelled where -1, None, NaN or pd.NA; at least two classes. Floats must be whole numbers.
+        domain : array-like of shape (n_samples,), default=None
+            The domain of each row, any labels. None takes the labelled rows as one domain and the unlabelled ones as
+            the other; when all rows are labelled they are of one domain.
+
+        Returns
+        -------
+        self : DomainStack
+            Fitted.
+        """
+        self._check_parameters()
+        X = check_complete(self, X, reset=True, min_samples=2)
+        index = self._read_labels(y, X.shape[0])
+        labelled = index >= 0
+        self.n_labelled_ = int(labelled.sum())
+        self.domains_, group = read_domains(domain, labelled)
+        without = np.setdiff1d(np.arange(len(self.domains_)), group[labelled])
+        self.target_ = 0 if len(self.domains_) == 1 else int(without[0]) if len(without) == 1 else -1
+        self._unit = float(np.sqrt(_total_variance(X)))
+        self._choose(X, index, group)
+        self.projection_, self._means, self._factor, Z = self._project_all(X, index, group, self.best_params_)
+        rows = np.flatnonzero(labelled)
+        self.classifier_ = _classifier(self.C_).fit(self._features(X[rows], Z[rows], self.scale_), index[rows])
+        return self
+
+    def predict(self, X, domain=None):
+        """Predict the class of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        domain : array-like of shape (n_samples,), default=None
+            Their domains, which only ``centre="domains"`` reads; None takes the domain without labels.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        features = self._new_features(X, domain)
+        return self.classes_[self.classifier_.predict(features)]
+
+    def predict_proba(self, X, domain=None):
+        """Probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        domain : array-like of shape (n_samples,), default=None
+            As in `predict`.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Rows sum to one; columns in the order of `classes_`.
+        """
+        features = self._new_features(X, domain)
+        return self.classifier_.predict_proba(features)
+
+    def _check_parameters(self):
+        if self.scale != "auto":
+            check_real("scale", self.scale, 0)
+        if self.C != "auto":
+            check_real("C", self.C, 0)
+        check_choice("centre", self.centre, CENTRES)
+        if isinstance(self.cv, (int, float)):
+            check_integer("cv", self.cv, 2)
+        if self.projection is not None and not hasattr(self.projection, "transform"):
+            raise TypeError(f"projection={self.projection!r} must have the methods fit and transform.")
+
+    def _read_labels(self, y, n_samples):
+        """Set `classes_`; return the class of each row as a number (n,), -1 where unlabelled."""
+        if y is None:
+            raise ValueError("DomainStack requires y to be passed, but the target y is None.")
+        if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        values = np.asarray(y)
+        if values.dtype.kind == "f":  # whole numbers are labels, NaN marks unlabelled rows
+            missing = np.isnan(values)
+            check_classification_targets(values[~missing])
+            y = np.where(missing, None, np.where(missing, 0, values).astype(np.int64))
+        targets = read_targets(y, n_samples, self.unlabeled)
+        if targets.kind != "classes":
+            raise ValueError("y holds several outputs or real numbers; one column of class labels is wanted.")
+        if len(targets.classes) < 2:
+            raise ValueError(f"y holds {len(targets.classes)} class; at least two classes are wanted.")
+        self.classes_ = targets.classes
+        return targets.index
+
+    def _choose(self, X, index, group):
+        """Set `best_params_`, `scale_` and `C_` by the log loss of held-out labelled rows."""
+        scales = (SCALES if self.scale == "auto" else (float(self.scale),)) if self.augment else (1.0,)
+        strengths = STRENGTHS if self.C == "auto" else (float(self.C),)
+        candidates = list(ParameterGrid(self.grid or {}))
+        self.results_ = []
+        if len(candidates) * len(scales) * len(strengths) == 1:
+            self.best_params_, self.scale_, self.C_ = candidates[0], scales[0], strengths[0]
+            return
+        labelled = np.flatnonzero(index >= 0)
+        splits = [(labelled[train], labelled[test]) for train, test in self._splits(index[labelled])]
+        for params in candidates:
+            losses = sum(self._held_out_losses(X, index, group, params, scales, strengths, *split) for split in splits)
+            for (i, scale), (j, C) in product(enumerate(scales), enumerate(strengths)):
+                loss = float(losses[i, j]) / sum(len(test) for _, test in splits)
+                self.results_.append({"params": params, "scale": scale, "C": C, "log_loss": loss})
+        best = min(self.results_, key=lambda result: result["log_loss"])
+        self.best_params_, self.scale_, self.C_ = best["params"], best["scale"], best["C"]
+
+    def _splits(self, index):
+        if not isinstance(self.cv, Integral):
+            return check_cv(self.cv).split(np.zeros((len(index), 1)), index)
+        fewest = int(np.bincount(index).min())
+        if fewest < 2:
+            raise ValueError(
+                f"class {self.classes_[np.bincount(index).argmin()]} has one labelled row, so that none can be held "
+                "out to choose by: give scale and C as numbers, and no grid."
+            )
+        folds = StratifiedKFold(min(self.cv, fewest), shuffle=True, random_state=self.random_state)
+        return folds.split(np.zeros((len(index), 1)), index)
+
+    def _held_out_losses(self, X, index, group, params, scales, strengths, train, test):
+        """Summed log loss of the rows `test`, whose labels nothing has seen: (n_scales, n_strengths)."""
+        if len(np.unique(index[train])) < len(self.classes_):
+            raise ValueError("cv leaves no labelled row of some class to train on; use folds that keep every class.")
+        hidden = np.full(len(index), -1)
+        hidden[train] = index[train]
+        Z = self._project_all(X, hidden, group, params)[-1]
+        losses = np.empty((len(scales), len(strengths)))
+        for i, scale in enumerate(scales):
+            seen, held_out = (self._features(X[rows], Z[rows], scale) for rows in (train, test))
+            for j, C in enumerate(strengths):
+                proba = _classifier(C).fit(seen, index[train]).predict_proba(held_out)
+                losses[i, j] = log_loss(index[test], proba, normalize=False, labels=np.arange(len(self.classes_)))
+        return losses
+
+    def _project_all(self, X, index, group, params):
+        """Fit the projection; return it, the means of the domains, the factor to the variance of x, and all Z."""
+        projection = clone(SPPCA() if self.projection is None else self.projection).set_params(**params)
+        told = {"domain": group} if "domain" in inspect.signature(projection.fit).parameters else {}
+        Z = _dense(projection.fit(X, index, **told).transform(X))
+        if self.centre == "rows":
+            means = np.repeat(Z.mean(axis=0)[None], len(self.domains_), axis=0)
+        else:
+            means = np.array([Z[group == g].mean(axis=0) for g in range(len(self.domains_))])
+        Z = Z - means[group]
+        factor = block_scale(1.0, self._unit**2, float((Z**2).mean(axis=0).sum()))
+        return projection, means, factor, factor * Z
+
+    def _features(self, X, Z, scale):
+        """Features of total variance one, with projections of `scale` squared that beside them; or these alone."""
+        return side_by_side(X * (1.0 / self._unit), Z * (scale / self._unit)) if self.augment else Z / self._unit
+
+    def _new_features(self, X, domain):
+        check_is_fitted(self, "classifier_")
+        X = check_complete(self, X, reset=False, min_samples=1)
+        Z = _dense(self.projection_.transform(X)) - self._means[self._domain_numbers(domain, X.shape[0])]
+        return self._features(X, self._factor * Z, self.scale_)
+
+    def _domain_numbers(self, domain, n_samples):
+        if self.centre == "rows":
+            return np.zeros(n_samples, dtype=int)
+        if domain is None:
+            if self.target_ < 0:
+                raise ValueError(
+                    f"centre='domains' needs domain: of the {len(self.domains_)} domains in fit not exactly one is "
+                    "without labels, so it is not clear which one is meant."
+                )
+            return np.full(n_samples, self.target_)
+        return match_domains(domain, self.domains_, n_samples)
+
+
+def _classifier(C):
+    return LogisticRegression(C=C, max_iter=1000)
+
+
+def _dense(Z):
+    return np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
+
+
+def _total_variance(X):
+    source = row_source(X)
+    source.first_pass(np.zeros((X.shape[0], 0)))
+    variance = source.energy * source.scale**2 / X.shape[0]
+    if not variance > 0:
+        raise ValueError("X is constant: every row is the same; there is nothing to learn from.")
+    return variance
