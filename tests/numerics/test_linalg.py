@@ -11,6 +11,7 @@ from gnomon.numerics.linalg import (
     inverse_logdet,
     orthonormal_columns,
     sign_of_columns,
+    solve_positive,
     symmetrise,
     top_eigh,
 )
@@ -153,3 +154,11 @@ class TestCanonicalRotation:
         assert (signed[np.abs(signed).argmax(axis=0), np.arange(3)] > 0).all()
         own = W @ canonical_rotation(W)
         assert (own[np.abs(own).argmax(axis=0), np.arange(3)] > 0).all()
+
+
+def test_solve_positive(rng):
+    A, B = rng.standard_normal((5, 5)), rng.standard_normal((5, 3))
+    S = A @ A.T + np.eye(5)
+    assert_allclose(S @ solve_positive(S, B), B, atol=1e-12)
+    S[4, 4] -= 100.0  # indefinite
+    assert_allclose(S @ solve_positive(S, B), B, atol=1e-12)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dposv, dpotrf, dpotri
 
 from .._types import Array
 
@@ -23,6 +23,12 @@ def inverse_logdet(S: Array) -> tuple[Array, float]:
     inverse = half + half.T
     inverse.flat[:: len(S) + 1] *= 0.5
     return np.asarray(inverse), 2.0 * float(np.log(factor.diagonal()).sum())
+
+
+def solve_positive(S: Array, B: Array) -> Array:
+    """Solve S X = B for a positive definite S, with pivoting where rounding has made it indefinite."""
+    _, X, failed = dposv(S, B, lower=1)
+    return np.asarray(np.linalg.solve(S, B) if failed else X)
 
 
 def top_eigh(S: Array, k: int) -> tuple[Array, Array]:

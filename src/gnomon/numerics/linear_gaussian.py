@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from .._types import Array, BoolArray, IntArray
-from .linalg import inverse_logdet, symmetrise
+from .linalg import inverse_logdet, solve_positive, symmetrise
 from .moments import LooseRows, Moments, OutputSets, Pattern
 
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -100,11 +100,14 @@ def latent_map(params: Params, outputs: IntArray) -> LatentMap:
     The precision I + W' diag(1/noise) W has eigenvalues >= 1, so its Cholesky factor needs no jitter.
     Source: Yu et al. 2006, eqs. 2 and 3 (our precision is their A).
     """
-    W_y = params.W_y[outputs]
-    scaled = np.concatenate([params.W_x / params.x_noise_var, W_y / params.y_noise_var[outputs, None]]).T
-    precision = scaled @ np.concatenate([params.W_x, W_y])
+    W, scaled = params.W_x, params.W_x / params.x_noise_var
+    if len(outputs):
+        W_y = params.W_y[outputs]
+        W = np.concatenate([W, W_y])
+        scaled = np.concatenate([scaled, W_y / params.y_noise_var[outputs, None]])
+    scaled = scaled.T
+    precision = scaled @ W
     precision.flat[:: len(precision) + 1] += 1.0
-    precision = symmetrise(precision)
     cov, log_det = inverse_logdet(precision)
     return LatentMap(cov @ scaled, scaled, cov, precision, log_det)
 
@@ -180,16 +183,14 @@ class _Accumulator:
     def add_pattern(self, g: Pattern) -> None:
         p, r, o = self.params, self.r, g.outputs
         post = latent_map(p, o)
-        shift = g.mean - np.concatenate([p.m_x, p.m_y[o]])
+        shift = g.mean - (np.concatenate([p.m_x, p.m_y[o]]) if len(o) else p.m_x)
         z = g.weight * (post.gain @ shift)
         zv = post.gain @ g.scatter + z[:, None] * shift
         squares = g.scatter.diagonal() + g.weight * shift**2
-        y_noise = p.y_noise_var[o]
         # 2 z'b - z'A z instead of z'b: stationary in the gain, so that its rounding error enters squared
         zz_data = zv @ post.gain.T
-        fit = 2.0 * float((zv * post.scaled).sum()) - float((post.precision * zz_data).sum())
-        logs = len(o) * LOG_2PI + float(np.log(y_noise).sum()) + post.log_det_precision
-        self.log_likelihood -= 0.5 * (g.weight * logs + float((squares[r:] / y_noise).sum()) - fit)
+        fit = 2.0 * float(np.vdot(zv, post.scaled)) - float(np.vdot(post.precision, zz_data))
+        self.log_likelihood -= 0.5 * (g.weight * post.log_det_precision - fit)
         zz = g.weight * post.cov + zz_data
         self.zz += zz
         self.z += z
@@ -197,6 +198,9 @@ class _Accumulator:
         self.x += g.weight * shift[:r]
         self.x_energy += float(squares[:r].sum())
         if len(o):
+            y_noise = p.y_noise_var[o]
+            logs = len(o) * LOG_2PI + float(np.log(y_noise).sum())
+            self.log_likelihood -= 0.5 * (g.weight * logs + float((squares[r:] / y_noise).sum()))
             self.y_zz[0 if self.same_outputs else o] += _augmented(zz, z, g.weight)
             self.y_zy[o, :-1] += zv[:, r:].T
             self.y_zy[o, -1] += g.weight * shift[r:]
@@ -276,7 +280,7 @@ def m_step(sums: LatentSums, params: Params, n_features: float, limits: Limits, 
     ridge = limits.prior_precision * params.x_noise_var
     coefficients = regress(zz1, right, ridge, limits.free_means)
     W_x, m_x = coefficients[:k].T, params.m_x + coefficients[k]
-    left = sums.x_energy - float((coefficients * (2.0 * right - zz1 @ coefficients)).sum())
+    left = sums.x_energy - float(np.vdot(coefficients, 2.0 * right - zz1 @ coefficients))
     x_noise_var = max(left / (sums.weight * n_features), limits.x_floor)
     W_y, m_y, y_noise_var = outputs_m_step(sums, params, limits)
     found = Params(W_x, m_x, x_noise_var, W_y, m_y, y_noise_var)
@@ -288,7 +292,7 @@ def regress(zz1: Array, right: Array, ridge: float | Array, free_means: bool) ->
     k = zz1.shape[-1] - 1
     A = zz1 + ridge * np.diag(np.arange(k + 1) < k) if np.any(ridge) else zz1
     if free_means:
-        return np.asarray(np.linalg.solve(A, right))
+        return solve_positive(A, right) if A.ndim == 2 else np.asarray(np.linalg.solve(A, right))
     out = np.zeros(right.shape)
     out[..., :k, :] = np.linalg.solve(A[..., :k, :k], right[..., :k, :])
     return out

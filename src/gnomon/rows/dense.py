@@ -89,7 +89,7 @@ class DenseRows(RowSource):
 
     def group_moments(self, groups: list[IntArray], Y: Array) -> list[GroupMoments]:
         """As in `RowSource`, in one read of the rows where centring afterwards costs no precision."""
-        some = np.asarray(self.X[:: max(1, self.shape[0] // 256)], dtype=np.float64)
+        some = np.asarray(self.X[:: max(1, self.shape[0] // 64)], dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             if not _centring_may_wait(some.mean(axis=0), float(some.var(axis=0).mean())):
                 return super().group_moments(groups, Y)
@@ -105,9 +105,9 @@ class DenseRows(RowSource):
         w = np.ones(self.shape[0]) if self.weights is None else self.weights
         for g, rows in zip(raw, groups, strict=True):
             weight, y = float(w[rows].sum()), w[rows] @ Y[rows]
-            np.subtract(g.xx, np.outer(g.x, mean), out=g.xx)
-            np.subtract(g.x, weight * mean, out=g.x)
-            np.subtract(g.xx, np.outer(mean, g.x), out=g.xx)
+            centred = g.x - weight * mean
+            np.subtract(g.xx, np.column_stack([g.x, mean]) @ np.stack([mean, centred]), out=g.xx)
+            np.copyto(g.x, centred)
             np.subtract(g.xy, np.outer(mean, y), out=g.xy)
             for array, unit in ((g.x, self.scale), (g.xx, variance), (g.xy, self.scale)):
                 np.divide(array, unit, out=array)
