@@ -2,6 +2,7 @@
 
 from .estimators.cppca import CPPCA
 from .estimators.domain_stack import DomainStack
+from .estimators.ifa import IFA, combine_one_vs_rest
 from .estimators.kda import KDA
 from .estimators.kernel_sppca import KernelSPPCA
 from .estimators.mixture_ppca import MixturePPCA
@@ -12,4 +13,16 @@ from .estimators.sppca import SPPCA
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["CPPCA", "PPCA", "MixturePPCA", "SPPCA", "KernelSPPCA", "NeighborFeatures", "SCL", "KDA", "DomainStack", "__version__"]
+__all__ = [
+    "CPPCA",
+    "PPCA",
+    "MixturePPCA",
+    "SPPCA",
+    "KernelSPPCA",
+    "NeighborFeatures",
+    "SCL",
+    "KDA",
+    "IFA",
+    "combine_one_vs_rest",
+    "__version__",
+]

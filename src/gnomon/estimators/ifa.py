@@ -1,0 +1,439 @@
+"""Independent factor analysis with labels per latent variable as a scikit-learn estimator."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._types import Status
+from ..models import ifa as model
+from ._gaussian import check_table, check_values
+from ._latent_labels import code_latent_labels, read_latent_labels
+from ._validation import check_choice, check_integer, check_real
+
+PRECISION = 1e-4  # a gradient below this with no further step possible is as far as the arithmetic goes
+
+
+class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Independent factor analysis: an invertible linear map to independent latent variables, some of them with classes.
+
+    A row is x = mean + mixing z with as many independent latents as X has directions. The first S of them are mixtures
+    of Gaussians, one component for each value of a class variable of their own; the others are plain Gaussians::
+
+        z_s ~ sum_k weight_sk N(mean_sk, var_sk)  for s = 1..S,      z_s ~ N(0, 1)  for the rest
+
+    Labels belong to latents: column s of `y` says from which component z_s comes, where that is known. Rows without
+    labels count as well, and without any label it is independent component analysis with adaptive densities. Fitted by
+    maximum likelihood. It suits classes that are products of properties (sex and species); for one plain class
+    variable, `tied=True` lets C - 1 latents share it, which is semi-supervised linear discriminant analysis.
+
+    Parameters
+    ----------
+    n_components_per_latent : int, sequence of int or None, default=None
+        Mixture components of each latent, at least 2: a sequence has one number for each column of `y`, one number is
+        for all. None takes what `y` holds: the largest component number plus one, and 2 in a column without labels;
+        without `y` a single latent of two components.
+    tied : bool, default=False
+        One class variable of C components for C - 1 latents, whose variances within classes are the same for every
+        class. With every row labelled it equals linear discriminant analysis.
+    pca_components : int or None, default=None
+        Principal components that X is reduced to first. None keeps every direction, which needs more rows than columns.
+    solver : {"profile", "gem"}, default="profile"
+        "profile" leaves the Gaussian latents out of the search, makes a few closed-form sweeps and then climbs by
+        L-BFGS. "gem" is the paper's alternation of EM and gradient steps: the same maxima, many times slower.
+    init : {"both", "labels", "random"}, default="both"
+        Starts: discriminant directions of the labelled rows, random directions, or the one and then the others.
+    n_init : int, default=5
+        Number of starts; the best likelihood wins. `init="labels"` has a single one.
+    tol : float, default=1e-6
+        The climb stops when no entry of the gradient of the log-likelihood per row exceeds this; with "gem", when a
+        step gains less than a hundredth of it.
+    max_iter : int, default=1000
+        Most steps of a start.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the random starts.
+
+    Attributes
+    ----------
+    mixing_ : ndarray of shape (n_features, n_components_)
+        Column s is what a unit of latent s adds to x, in units of X; its largest entry is positive.
+    unmixing_ : ndarray of shape (n_components_, n_features)
+        z = unmixing (x - mean); every latent has variance one on the training rows. Latents with labels keep the order
+        of the columns of `y`; those without come in falling order of the variance of X that they explain, among
+        latents with as many components; with `tied=True` the most discriminating one comes first. Gaussian latents
+        follow, by the variance they explain.
+    mix_weights_, mix_means_, mix_vars_ : list of ndarray of shape (K_s,)
+        Weights, means and variances of the components of each mixture latent. Components with labels keep their
+        numbers; in a latent without labels they are ordered by their means. The same weights in every tied latent.
+    mean_ : ndarray of shape (n_features,)
+        Mean of X.
+    n_latents_ : int
+        Number S of latents that are mixtures.
+    n_components_ : int
+        Number of all latents: the rank of X, or `pca_components`.
+    log_likelihood_ : float
+        Of the training rows and their labels, in nats.
+    objective_path_ : ndarray
+        Log-likelihood at the start and after each step of the best start, in nats; it never falls.
+    objective_residual_ : float
+        Largest entry of the gradient at the end, see `tol`.
+    optima_ : ndarray
+        Log-likelihood that each start reached.
+    variance_floors_ : tuple of (int, int)
+        Latents and components whose variance rests on its floor, 1e-4 of the variance of the latent.
+    solver_ : str
+        The solver that ran.
+    converged_ : bool
+        Whether `tol` was reached.
+    n_iter_ : int
+        Steps of the best start.
+    n_passes_ : float
+        Full reads of X; the climb works on the whitened rows in memory.
+    n_samples_ : int
+        Rows used.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, when X had them.
+
+    Raises
+    ------
+    ValueError
+        When X has fewer directions than latents, or so few rows that some direction splits them at will; when `y`
+        holds a component that does not exist.
+
+    See Also
+    --------
+    SPPCA : Projection with Gaussian latents, labels of any kind.
+    combine_one_vs_rest : One class posterior from latents that each tell one class from the others.
+
+    Notes
+    -----
+    Columns without variance, and directions in which the rows do not vary, are left out: densities are then on the
+    affine space that the rows span, and so they are with `pca_components`. Memory: the whitened rows,
+    n_samples x n_components_ numbers; X itself is neither copied nor made dense.
+
+    References
+    ----------
+    Oukhellou, Come, Aknin and Denoeux, Semi-supervised feature extraction using independent factor analysis (2010):
+    likelihood (9), algorithm 1. Attias, Independent factor analysis, Neural Computation 11 (1999).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gnomon import IFA
+    >>> X, y = load_iris(return_X_y=True)
+    >>> few = y.copy()
+    >>> few[20:50] = few[70:100] = few[120:] = -1
+    >>> model = IFA().fit(X, few)
+    >>> model.transform(X).shape
+    (150, 4)
+    >>> bool((model.predict(X) == y).mean() > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components_per_latent=None,
+        *,
+        tied=False,
+        pca_components=None,
+        solver="profile",
+        init="both",
+        n_init=5,
+        tol=1e-6,
+        max_iter=1000,
+        random_state=0,
+    ):
+        self.n_components_per_latent = n_components_per_latent
+        self.tied = tied
+        self.pca_components = pca_components
+        self.solver = solver
+        self.init = init
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = False
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.classifier_tags = ClassifierTags(multi_class=False)  # says how wide predict_proba is by default
+        return tags
+
+    @property
+    def _n_features_out(self):
+        return self.unmixing_.shape[0]
+
+    def fit(self, X, y=None, plausibilities=None):
+        """Fit by maximum likelihood.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; float32 stays float32.
+        y : array-like of shape (n_samples,) or (n_samples, n_latents), default=None
+            Component numbers from 0, -1 (or None, NaN) where unlabelled; with `tied=True` one column. None: no labels.
+        plausibilities : list of array-like of shape (n_samples, K_s), default=None
+            In place of `y`: how plausible each component of each latent is in each row, between 0 and 1. A one among
+            zeros is a label, ones everywhere say nothing, several ones among zeros exclude the other components. They
+            multiply the likelihood.
+
+        Returns
+        -------
+        self : IFA
+            Fitted.
+        """
+        self._check_parameters()
+        X = self._check_table(X, reset=True)
+        labels, self._one_column = read_latent_labels(
+            y, plausibilities, X.shape[0], self.n_components_per_latent, tied=self.tied
+        )
+        options = model.Options(self.pca_components, self.solver, self.init, self.n_init, self.tol, self.max_iter)
+        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        result = model.fit(X, labels, options, generator)
+        self.n_samples_ = X.shape[0]
+        self._store(result, X.dtype)
+        return self
+
+    def _check_parameters(self):
+        if not isinstance(self.tied, (bool, np.bool_)):
+            raise TypeError(f"tied={self.tied!r} must be True or False.")
+        if self.pca_components is not None:
+            check_integer("pca_components", self.pca_components, 1)
+        check_choice("solver", self.solver, tuple(model.SOLVERS))
+        check_choice("init", self.init, ("both", "labels", "random"))
+        check_integer("n_init", self.n_init, 1)
+        check_real("tol", self.tol, 0)
+        check_integer("max_iter", self.max_iter, 1)
+        if self.tied and self.solver == "gem":
+            raise ValueError("solver='gem' has one class variable for each latent; tied=True needs solver='profile'.")
+
+    def _check_table(self, X, *, reset):
+        X = check_table(self, X, reset=reset, min_samples=2 if reset else 1)
+        if check_values(X):
+            raise ValueError(
+                "Input X contains NaN, and the latents of an incomplete row are not known; fill it first, for example "
+                "with PPCA().fit(X).impute(X)."
+            )
+        return X
+
+    def _store(self, result, dtype):
+        fitted, stats = result.value, result.stats
+        self._fitted = fitted
+        self.mean_ = fitted.mean.astype(dtype)
+        self.mixing_ = fitted.mixing.astype(dtype)
+        self.unmixing_ = fitted.unmixing.astype(dtype)
+        params, sizes = fitted.params, fitted.sizes
+        shared = len(params.log_weights) == 1
+        self.mix_weights_ = [np.exp(params.log_weights[0 if shared else s, :k]) for s, k in enumerate(sizes)]
+        self.mix_means_ = [params.means[s, :k] for s, k in enumerate(sizes)]
+        self.mix_vars_ = [params.variances[s, :k] for s, k in enumerate(sizes)]
+        self.n_latents_, self.n_components_ = len(sizes), len(fitted.unmixing)
+        self.log_likelihood_ = fitted.log_likelihood
+        self.objective_path_ = result.path
+        self.objective_residual_ = float(stats["residual"])
+        self.optima_ = np.array(stats["optima"])
+        self.variance_floors_ = tuple(stats["floors"])
+        self.solver_ = self.solver
+        self.n_iter_ = max(1, int(stats["n_iter"]))
+        self.n_passes_ = float(stats["n_passes"])
+        exhausted = result.status is Status.STALLED and self.objective_residual_ <= PRECISION
+        self.converged_ = result.status is Status.CONVERGED or exhausted
+        if not self.converged_:
+            warnings.warn(
+                f"IFA {result.status.value} (gradient {self.objective_residual_:.1e}, tol={self.tol}).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _labels(self):
+        return model.Labels(None, self._fitted.sizes, len(self._fitted.params.log_weights) == 1 and self.tied)
+
+    def _latents(self, X):
+        check_is_fitted(self, "unmixing_")
+        X = self._check_table(X, reset=False)
+        return X, model.latents(self._fitted, X).astype(np.float64)
+
+    def transform(self, X):
+        """Latent variables of rows: unmixing (x - mean), mixtures first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components_)
+            Latents, of variance one over the training rows.
+        """
+        X, Z = self._latents(X)
+        return Z.astype(X.dtype)
+
+    def inverse_transform(self, Z):
+        """Map latents to rows: mean + mixing z.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n_samples, n_components_)
+            Latents.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows; those of the training data exactly, unless `pca_components` left directions out.
+        """
+        check_is_fitted(self, "unmixing_")
+        Z = np.asarray(Z)
+        d = self.mixing_.shape[1]
+        if Z.ndim != 2 or Z.shape[1] != d:
+            raise ValueError(f"Z has shape {Z.shape}; (n_samples, {d}) is wanted.")
+        return Z @ self.mixing_.T + self.mean_
+
+    def predict_proba(self, X):
+        """Probability of each component of each class variable, given the row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        probabilities : list of ndarray of shape (n_samples, K_s)
+            One array for each column of `y`; the array itself, without a list, when `y` was a vector or absent.
+        """
+        X, Z = self._latents(X)
+        found = model.class_posteriors(self._fitted.params, self._fitted.sizes, Z)
+        found = [p.astype(X.dtype) for p in found]
+        return found[0] if self._one_column and len(found) == 1 else found
+
+    def predict(self, X):
+        """Most probable component of each class variable.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples, S) or (n_samples,)
+            Component numbers, one column for each column of `y` in `fit` (one column in all with `tied=True`); a vector
+            when `y` was a vector or absent.
+        """
+        probabilities = self.predict_proba(X)
+        if not isinstance(probabilities, list):
+            return probabilities.argmax(axis=1)
+        return np.column_stack([p.argmax(axis=1) for p in probabilities])
+
+    def score_samples(self, X, y=None):
+        """Log-density of each row in nats, jointly with its labels if they are passed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_latents), default=None
+            Component numbers, -1 where unlabelled. None: log p(x).
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            In nats.
+        """
+        X, Z = self._latents(X)
+        log_pl = None if y is None else code_latent_labels(y, len(Z), self._labels())
+        return model.log_density(self._fitted, Z, log_pl)
+
+    def score(self, X, y=None):
+        """Average of `score_samples` over rows, in nats.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like, default=None
+            Component numbers as in `fit`.
+
+        Returns
+        -------
+        score : float
+            Average log-density.
+        """
+        return float(self.score_samples(X, y).mean())
+
+    def sample(self, n_samples=1, return_y=False, random_state=None):
+        """Draw rows from the fitted model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows.
+        return_y : bool, default=False
+            Return the components as well.
+        random_state : int, RandomState instance or None, default=None
+            Seed; None uses the `random_state` of the estimator.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows, in the units of X.
+        y : ndarray of shape (n_samples, S) or (n_samples,)
+            Components they come from, in the form of `predict`; only with `return_y=True`.
+        """
+        check_is_fitted(self, "unmixing_")
+        check_integer("n_samples", n_samples, 1)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        X, labels = model.sample(self._fitted, n_samples, np.random.default_rng(rng.randint(2**31)))
+        X = X.astype(self.mixing_.dtype)
+        labels = labels[:, 0] if self._one_column and labels.shape[1] == 1 else labels
+        return (X, labels) if return_y else X
+
+
+def combine_one_vs_rest(probabilities, positive=1):
+    """Class posterior from latents that each tell one class from all others, given that exactly one of them is right.
+
+    With one latent for each class the latents are independent in the model, though their class variables are not. Class
+    c says that latent c is positive and every other one is not, so p(c) is proportional to the product of these
+    probabilities: to the odds p_c / (1 - p_c).
+
+    Parameters
+    ----------
+    probabilities : list of array-like of shape (n_samples, 2)
+        What `IFA.predict_proba` returns, one table for each class.
+    positive : {0, 1}, default=1
+        The component that stands for the class; the other is the rest.
+
+    Returns
+    -------
+    posterior : ndarray of shape (n_samples, n_classes)
+        Rows sum to one.
+
+    Raises
+    ------
+    ValueError
+        When a table has not two columns, or `positive` is neither 0 nor 1.
+
+    Examples
+    --------
+    >>> combine_one_vs_rest([[[0.2, 0.8]], [[0.5, 0.5]], [[0.8, 0.2]]]).round(3)
+    array([[0.762, 0.19 , 0.048]])
+    """
+    check_choice("positive", positive, (0, 1))
+    tables = [np.asarray(table, dtype=np.float64) for table in probabilities]
+    for s, table in enumerate(tables):
+        if table.ndim != 2 or table.shape[1] != 2:
+            raise ValueError(f"probabilities[{s}] has shape {table.shape}; (n_samples, 2) is wanted.")
+    tiny = np.finfo(np.float64).tiny
+    log_odds = np.column_stack([np.log(t[:, positive] + tiny) - np.log(t[:, 1 - positive] + tiny) for t in tables])
+    odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)

@@ -1,0 +1,245 @@
+"""Independent latent variables, each a one-dimensional mixture of Gaussians, in whitened coordinates.
+
+Rows are whitened (mean 0, covariance I) and held as columns U (d, n). A latent is z_s = v_s u with a row v_s of unit
+length, so it has variance one, and a variance floor means the same on every scale. Latents that are plain Gaussians
+are profiled out: any orthonormal complement of the rows of V (S, d) is a best choice of them.
+
+Components are padded to the largest number: a padded one has log-weight minus infinity, mean 0 and variance 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.special import log_softmax
+
+from .._types import Array, BoolArray
+from .linalg import top_eigh
+
+FLOOR = 1e-4  # smallest variance of a component; the latent has variance 1
+CHUNK = 4096  # rows at a time: their numbers for every latent and component stay in the cache
+LEAST_LOGIT = -30.0  # of a component that no row belongs to
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+class Params(NamedTuple):
+    """Rows of V have unit length; b is S, or 1 when the latents share one class variable."""
+
+    V: Array  # (S, d)
+    log_weights: Array  # (b, c)
+    means: Array  # (S, c)
+    variances: Array  # (S, c)   equal along a row when the class variable is shared
+
+
+class Rows(NamedTuple):
+    """Whitened rows and how plausible their components are: log 1 = 0 everywhere in a row without a label."""
+
+    U: Array  # (d, n)
+    log_pl: Array  # (b, c, n)
+
+    def chunks(self) -> Iterator[tuple[Array, Array]]:
+        """Yield the rows in parts."""
+        for start in range(0, self.U.shape[1], CHUNK):
+            part = slice(start, start + CHUNK)
+            yield self.U[:, part], self.log_pl[:, :, part]
+
+
+class Posterior(NamedTuple):
+    """Components of rows given their latents z (S, n)."""
+
+    deviation: Array  # (S, c, n)  z - mean
+    resp: Array  # (b, c, n)
+    log_density: Array  # (b, n)   of the latents and of the labels
+
+
+def condition(params: Params, Z: Array, log_pl: Array) -> Posterior:
+    """Responsibilities t_k = pl_k pi_k N(z; mu_k, nu_k) / sum, and the log of that sum in nats (eq. 11 with labels)."""
+    deviation = Z[:, None, :] - params.means[:, :, None]
+    log_joint = deviation * deviation
+    log_joint *= (-0.5 / params.variances)[:, :, None]
+    constant = -0.5 * (LOG_2PI + np.log(params.variances))
+    if len(params.log_weights) < len(Z):  # one class variable for all latents
+        log_joint, constant = log_joint.sum(axis=0, keepdims=True), constant.sum(axis=0, keepdims=True)
+    log_joint += (params.log_weights + constant)[:, :, None]
+    log_joint += log_pl
+    top = log_joint.max(axis=1)
+    log_joint -= top[:, None, :]
+    resp = np.exp(log_joint, out=log_joint)
+    total = resp.sum(axis=1)
+    resp /= total[:, None, :]
+    return Posterior(deviation, resp, top + np.log(total))
+
+
+def log_volume(V: Array) -> float:
+    """Half the log-determinant of V V': the log of the volume that the rows span; minus infinity for dependent rows."""
+    sign, value = np.linalg.slogdet(V @ V.T)
+    return 0.5 * float(value) if sign > 0 else -np.inf
+
+
+def log_likelihood(params: Params, rows: Rows) -> float:
+    """Profiled log-likelihood per row of whitened rows and their labels, in nats.
+
+    logdet(V V') / 2 - (d - S) (1 + log 2 pi) / 2 + mean_i sum_s log sum_k pl_isk pi_sk N(v_s u_i; mu_sk, nu_sk)
+    """
+    S, d = params.V.shape
+    total = sum(float(condition(params, params.V @ U, log_pl).log_density.sum()) for U, log_pl in rows.chunks())
+    return float(log_volume(params.V) - 0.5 * (d - S) * (1.0 + LOG_2PI) + total / rows.U.shape[1])
+
+
+class Sums(NamedTuple):
+    """Averages over rows, and the log-likelihood per row."""
+
+    value: float
+    V: Array  # (S, d)       gradient with respect to V
+    resp: Array  # (b, c)
+    first: Array  # (S, c)   of responsibility times deviation from the mean
+    second: Array  # (S, c)  of responsibility times its square
+
+
+def accumulate(params: Params, rows: Rows) -> Sums:
+    """Everything that the gradient of `log_likelihood` needs, in one read of the rows."""
+    S, d = params.V.shape
+    n = rows.U.shape[1]
+    total, V = 0.0, np.zeros((S, d))
+    resp, first, second = np.zeros_like(params.log_weights), np.zeros_like(params.means), np.zeros_like(params.means)
+    for U, log_pl in rows.chunks():
+        post = condition(params, params.V @ U, log_pl)
+        total += float(post.log_density.sum())
+        resp += post.resp.sum(axis=2)
+        weighted = post.resp * post.deviation
+        first += weighted.sum(axis=2)
+        second += np.einsum("skn,skn->sk", weighted, post.deviation)
+        V -= np.einsum("skn,sk->sn", weighted, 1.0 / params.variances) @ U.T
+    V /= n
+    V += np.linalg.pinv(params.V).T  # of logdet(V V') / 2
+    value = log_volume(params.V) - 0.5 * (d - S) * (1.0 + LOG_2PI) + total / n
+    return Sums(value, V, resp / n, first / n, second / n)
+
+
+# -- one vector without constraints, for gradient methods ----------------------------------------------------------
+
+
+class Packing:
+    """Parameters as one vector: rows of V of any length, logits, means, log-variances; `present` (S, c) components."""
+
+    def __init__(self, present: BoolArray, d: int, *, tied: bool) -> None:
+        self.present, self.d, self.tied = present, d, tied
+        self.weights_present = self.present[:1] if tied else self.present
+        self.n_variances = len(present) if tied else int(self.present.sum())
+        sizes = [len(present) * d, int(self.weights_present.sum()), int(self.present.sum()), self.n_variances]
+        self.edges = np.cumsum(sizes)
+
+    @property
+    def lower(self) -> Array:
+        """Lower bounds; only log-variances have one."""
+        out = np.full(int(self.edges[-1]), -np.inf)
+        out[int(self.edges[-2]) :] = np.log(FLOOR)
+        return out
+
+    def pack(self, params: Params) -> Array:
+        """Return the vector."""
+        variances = params.variances[:, 0] if self.tied else params.variances[self.present]
+        logits = np.maximum(params.log_weights[self.weights_present], LEAST_LOGIT)
+        return np.concatenate([params.V.ravel(), logits, params.means[self.present], np.log(variances)])
+
+    def unpack(self, vector: Array) -> Params:
+        """Return parameters with rows of unit length and weights that sum to one."""
+        A, logits, means, log_variances = np.split(vector, self.edges[:-1])
+        V = A.reshape(-1, self.d)
+        log_weights = np.full(self.weights_present.shape, -np.inf)
+        log_weights[self.weights_present] = logits
+        full_means, variances = np.zeros(self.present.shape), np.ones(self.present.shape)
+        full_means[self.present] = means
+        if self.tied:
+            variances[:] = np.exp(log_variances)[:, None]
+        else:
+            variances[self.present] = np.exp(log_variances)
+        variances = np.maximum(variances, FLOOR)  # exp(log(floor)) may round to less
+        return Params(V / np.linalg.norm(V, axis=1)[:, None], log_softmax(log_weights, axis=1), full_means, variances)
+
+    def value_and_gradient(self, vector: Array, rows: Rows) -> tuple[float, Array]:
+        """Log-likelihood per row and its gradient with respect to the vector."""
+        params = self.unpack(vector)
+        sums = accumulate(params, rows)
+        lengths = np.linalg.norm(vector[: self.edges[0]].reshape(-1, self.d), axis=1)
+        along = np.einsum("sd,sd->s", sums.V, params.V)
+        V = (sums.V - along[:, None] * params.V) / lengths[:, None]
+        weights = sums.resp - np.exp(params.log_weights)
+        means = sums.first / params.variances
+        log_variances = 0.5 * (sums.second / params.variances - sums.resp)
+        last = log_variances.sum(axis=1) if self.tied else log_variances[self.present]
+        return sums.value, np.concatenate([V.ravel(), weights[self.weights_present], means[self.present], last])
+
+
+# -- ECM: closed-form moves, each of which cannot lower the likelihood ----------------------------------------------
+
+
+class Clusters(NamedTuple):
+    """Moments of whitened rows by component, weighted by responsibilities."""
+
+    shares: Array  # (c,)
+    means: Array  # (c, d)
+    covariances: Array  # (c, d, d)   about the mean of the component
+
+
+def cluster_moments(params: Params, rows: Rows, s: int) -> Clusters:
+    """Moments of the rows by component of latent s, or of the shared class variable."""
+    block = s if len(params.log_weights) > 1 else 0
+    latents = slice(block, block + 1) if len(params.log_weights) > 1 else slice(None)
+    some = Params(params.V[latents], params.log_weights[[block]], params.means[latents], params.variances[latents])
+    d, n = rows.U.shape
+    c = params.means.shape[1]
+    shares, firsts, seconds = np.zeros(c), np.zeros((c, d)), np.zeros((c, d, d))
+    for U, log_pl in rows.chunks():
+        resp = condition(some, some.V @ U, log_pl[[block]]).resp[0]
+        shares += resp.sum(axis=1)
+        firsts += resp @ U.T
+        for k in range(c - 1):
+            seconds[k] += (U * resp[k]) @ U.T
+    shares, firsts, seconds = shares / n, firsts / n, seconds / n
+    seconds[-1] = np.eye(d) - seconds[:-1].sum(axis=0)  # the rows are white
+    safe = np.where(shares > 0, shares, 1.0)[:, None]
+    means = firsts / safe
+    covariances = seconds / safe[:, :, None] - means[:, :, None] * means[:, None, :]
+    return Clusters(shares, means, covariances)
+
+
+def move_latent(params: Params, moments: Clusters, s: int, present: BoolArray) -> Params:
+    """Best row s of V for given responsibilities and variances, then the best mixture for that row.
+
+    The row maximises v' P v / v' A v, with P projecting off the other rows and A = sum_k p_k S_k / nu_k.
+    """
+    others = np.delete(params.V, s, axis=0)
+    basis = np.linalg.qr(others.T)[0]
+    P = np.eye(params.V.shape[1]) - basis @ basis.T
+    A = np.einsum("k,kij->ij", moments.shares / params.variances[s], moments.covariances)
+    A += 1e-12 * np.trace(A) / len(A) * np.eye(len(A))  # components of a few rows have flat covariances
+    v = eigh(P, A, subset_by_index=[len(A) - 1, len(A) - 1])[1][:, 0]
+    v /= np.linalg.norm(v)
+    v *= 1.0 if v @ params.V[s] >= 0 else -1.0
+    V, log_weights = params.V.copy(), params.log_weights.copy()
+    means, variances = params.means.copy(), params.variances.copy()
+    V[s], used = v, present[s] & (moments.shares > 0)
+    with np.errstate(divide="ignore"):
+        log_weights[s] = np.log(moments.shares)
+    means[s, used] = (moments.means @ v)[used]
+    variances[s, used] = np.maximum(np.einsum("i,kij,j->k", v, moments.covariances, v), FLOOR)[used]
+    return Params(V, log_weights, means, variances)
+
+
+def move_tied(params: Params, moments: Clusters) -> Params:
+    """M-step of classes that share their covariance: the rows of V are the leading directions of the class means.
+
+    White rows have within-class covariance I - B with B the covariance of the class means, so the eigenvectors of B
+    are the discriminant directions and one minus its eigenvalues the variances within classes.
+    """
+    S = len(params.V)
+    values, vectors = top_eigh((moments.means.T * moments.shares) @ moments.means, S)
+    means = vectors.T @ moments.means.T
+    variances = np.maximum(1.0 - values, FLOOR)
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(moments.shares)[None, :]
+    return Params(vectors.T, log_weights, means, np.repeat(variances[:, None], means.shape[1], axis=1))

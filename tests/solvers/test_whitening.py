@@ -1,0 +1,100 @@
+"""Whitening: covariance I exactly, maps there and back, few passes over wide tables, what cannot be whitened."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.decomposition import PCA
+
+from gnomon.rows import row_source
+from gnomon.solvers import whitening
+from gnomon.solvers.whitening import whiten_rows
+
+
+def table(rng, n=60, p=5, offset=10.0):
+    return rng.normal(size=(n, p)) @ rng.normal(size=(p, p)) * np.logspace(-3, 3, p) + offset
+
+
+def check_white(white, X, rtol=1e-8):
+    d = len(white.U)
+    assert_allclose(white.U @ white.U.T / white.U.shape[1], np.eye(d), atol=1e-12)
+    assert_allclose(white.U.mean(axis=1), 0.0, atol=1e-12)
+    assert_allclose((X - white.mean) @ white.whiten, white.U.T, atol=1e-6)
+    assert_allclose(white.whiten.T @ white.colour, np.eye(d), atol=1e-8)
+
+
+def test_every_direction_is_kept_and_comes_back(rng):
+    X = table(rng)
+    white = whiten_rows(row_source(X), None, rng)
+    check_white(white, X)
+    assert_allclose(white.mean + white.U.T @ white.colour.T, X, atol=1e-8)
+    assert_allclose(white.log_volume, 0.5 * np.linalg.slogdet(np.cov(X.T, bias=True))[1], rtol=1e-8)
+
+
+def test_columns_without_variance_or_of_their_own_add_no_direction(rng):
+    X = table(rng)
+    X = np.column_stack([X, np.full(60, 7.0), X[:, 0] - 2.0 * X[:, 1]])
+    white = whiten_rows(row_source(X), None, rng)
+    assert white.U.shape == (5, 60)
+    check_white(white, X)
+    assert_allclose(white.whiten[5], 0.0)
+    assert_allclose(white.mean + white.U.T @ white.colour.T, X, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e145])
+def test_units_do_not_matter(rng, scale):
+    X = table(rng, offset=1.0)
+    plain, scaled = (whiten_rows(row_source(A), None, rng) for A in (X, scale * X))
+    assert_allclose(scaled.log_volume, plain.log_volume + 5 * np.log(scale), rtol=1e-10)
+    assert_allclose(np.abs(scaled.U), np.abs(plain.U), atol=1e-6)
+
+
+@pytest.mark.parametrize("n, p", [(60, 9), (20, 30)])
+@pytest.mark.parametrize("side", [1500, 0], ids=["whole", "few passes"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_principal_components_are_those_of_pca(rng, n, p, side, sparse, monkeypatch):
+    monkeypatch.setattr(whitening, "SIDE", side)
+    X = rng.normal(size=(n, p)) * np.linspace(1.0, 3.0, p) * (rng.random((n, p)) < 0.5) + 0.0
+    source = row_source(sp.csr_array(X) if sparse else X)
+    white = whiten_rows(source, 4, rng)
+    check_white(white, X)
+    pca = PCA(4).fit(X)
+    assert_allclose(
+        white.colour @ white.colour.T,
+        (pca.components_.T * pca.explained_variance_ * (n - 1) / n) @ pca.components_,
+        atol=1e-6,
+    )
+    assert_allclose(white.log_volume, 0.5 * np.log(pca.explained_variance_ * (n - 1) / n).sum(), atol=1e-6)
+
+
+def test_few_passes_are_few(rng, monkeypatch):
+    monkeypatch.setattr(whitening, "SIDE", 0)
+    X = rng.normal(size=(400, 10)) @ rng.normal(size=(10, 200)) * 3 + rng.normal(size=(400, 200))
+    source = row_source(X)
+    whiten_rows(source, 10, rng)
+    assert source.n_passes <= 12
+
+
+@pytest.mark.parametrize(
+    "shape, kept, words",
+    [
+        ((6, 5), None, "at most 4"),
+        ((5, 9), 4, "at most 3"),
+        ((40, 6), 7, "rank of X, 6"),
+    ],
+)
+def test_what_splits_rows_at_will_is_refused(rng, shape, kept, words):
+    with pytest.raises(ValueError, match=words):
+        whiten_rows(row_source(rng.normal(size=shape)), kept, rng)
+
+
+def test_a_wide_table_needs_principal_components(rng, monkeypatch):
+    monkeypatch.setattr(whitening, "SIDE", 4)
+    with pytest.raises(ValueError, match="pass pca_components"):
+        whiten_rows(row_source(rng.normal(size=(30, 5))), None, rng)
+
+
+def test_rows_that_are_all_the_same_are_refused(rng):
+    for kept in (None, 1):
+        with pytest.raises(ValueError, match=r"rank of X|do not vary"):
+            whiten_rows(row_source(np.ones((9, 3))), kept, rng)
