@@ -10,11 +10,14 @@ import zipfile
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 import gnomon
-from gnomon import PPCA, SPPCA
+from gnomon import PPCA, SPPCA, NeighborFeatures
 from gnomon.datasets import load_diabetes, load_iris, make_partial
 from gnomon.export import load_metadata, load_model, save_model
 from gnomon.export._codec import decode, encode
@@ -93,6 +96,33 @@ def test_answers_are_the_same_bit_for_bit(model, path):
     if getattr(model, "n_labelled_", 0):
         assert_same(loaded.predict(X), model.predict(X))
         assert_same(loaded.posterior(X)[1], model.posterior(X)[1])
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("front", [NeighborFeatures(8, metric="cosine", n_components=5), Normalizer()])
+def test_a_front_and_a_model_are_kept_together(path, kind, front):
+    X = IRIS.data if kind == "dense" else sparse.csr_matrix(IRIS.data)
+    y = make_partial(SPECIES, n_per_class=9, random_state=0)
+    pipeline = make_pipeline(clone(front), SPPCA(2)).fit(X, y)
+    save_model(pipeline, path)
+    loaded = load_model(path)
+    assert [name for name, _ in loaded.steps] == [name for name, _ in pipeline.steps]
+    assert_same(loaded.predict(X * 1.1), pipeline.predict(X * 1.1))
+    assert_same(loaded.transform(X), pipeline.transform(X))
+
+
+def test_a_model_may_stand_in_the_metadata(path):
+    other = PPCA(2).fit(IRIS.data)
+    save_model(MODELS["text classes"](), path, metadata={"other": other})
+    assert_same(vars(load_metadata(path)["other"]), vars(other))
+
+
+def test_a_step_of_another_library_is_refused(path):
+    pipeline = make_pipeline(StandardScaler(), SPPCA(2)).fit(IRIS.data, IRIS.target)
+    with pytest.raises(TypeError, match=r"steps is a sklearn.*StandardScaler; save_model takes"):
+        save_model(pipeline, path)
+    with pytest.raises(ValueError, match="steps is a PPCA that is not fitted"):
+        save_model(make_pipeline(Normalizer(), PPCA()), path)
 
 
 def test_a_loaded_model_can_be_cloned_and_fitted_again(saved):

@@ -2,17 +2,79 @@
 
 JSON's own kinds stand for themselves, and every other value is an object with the one key that says its
 kind, such as {"$array": 3}. Floats keep all their bits: JSON numbers are written so that they read back
-exactly.
+exactly. Models inside of others, such as the steps of a pipeline, are kept by class, parameters and fitted attributes.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import Normalizer
+
+import gnomon
+from gnomon.datasets._local import read_csr
 
 PLAIN = (type(None), bool, int, str)
+FITTED = re.compile(r"[A-Za-z]\w*_|_[A-Za-z]\w*")
+ROUTING = "_metadata_request"  # an object of scikit-learn; what a loaded model is asked for does not need it
+CSR = ("data", "indices", "indptr")
+
+
+class UnknownClass(Exception):
+    """A file names a class that is not among `model_classes`."""
+
+
+def model_classes() -> dict[str, type]:
+    """The classes that a file may hold, by name: those of gnomon, and what puts a front before a model."""
+    public = {name: getattr(gnomon, name) for name in gnomon.__all__}
+    return {name: value for name, value in public.items() if isinstance(value, type)} | {
+        "Normalizer": Normalizer,
+        "Pipeline": Pipeline,
+    }
+
+
+def encode_model(estimator: Any, arrays: list[np.ndarray], name: str) -> dict[str, Any]:
+    """Class, parameters and fitted attributes of an estimator."""
+    kind = type(estimator).__name__
+    if model_classes().get(kind) is not type(estimator):
+        raise TypeError(
+            f"{name} is a {type(estimator).__module__}.{kind}; save_model takes the classes of gnomon and pipelines of "
+            f"them: {', '.join(model_classes())}."
+        )
+    params = {"steps": estimator.steps} if kind == "Pipeline" else estimator.get_params(deep=False)
+    held = {} if kind == "Pipeline" else vars(estimator)
+    fitted = {key: value for key, value in held.items() if key not in (*params, ROUTING)}
+    if kind not in ("Pipeline", "Normalizer") and not any(key.endswith("_") for key in fitted):
+        raise ValueError(f"{name} is a {kind} that is not fitted; call fit first.")
+    refuse_strange(fitted, name)
+    return {
+        "class": kind,
+        "params": {key: encode(value, arrays, key) for key, value in params.items()},
+        "fitted": {key: encode(value, arrays, key) for key, value in fitted.items()},
+    }
+
+
+def decode_model(kept: dict[str, Any], arrays: list[np.ndarray], where: Any) -> Any:
+    """The estimator that `encode_model` described; UnknownClass for a class that is not known."""
+    cls = model_classes().get(kept["class"])
+    if cls is None:
+        raise UnknownClass(kept["class"])
+    fitted = {key: decode(value, arrays) for key, value in kept["fitted"].items()}
+    refuse_strange(fitted, where)
+    model = cls(**{key: decode(value, arrays) for key, value in kept["params"].items()})
+    vars(model).update(fitted)
+    return model
+
+
+def refuse_strange(fitted: dict[str, Any], where: Any) -> None:
+    """Refuse attributes that are no result of a fit."""
+    for key in fitted:
+        if not FITTED.fullmatch(key):
+            raise ValueError(f"{where} has an attribute {key!r}; fitted ones begin or end in an underscore.")
 
 
 def encode(value: Any, arrays: list[np.ndarray], name: str) -> Any:
@@ -32,6 +94,11 @@ def encode(value: Any, arrays: list[np.ndarray], name: str) -> Any:
         return items if type(value) is list else {"$tuple": items}
     if type(value) is dict and all(isinstance(key, str) for key in value):
         return {"$dict": {key: encode(item, arrays, name) for key, item in value.items()}}
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return {"$model": encode_model(value, arrays, name)}
+    if hasattr(value, "tocsr"):
+        parts = {part: encode(getattr(value.tocsr(), part), arrays, name) for part in CSR}
+        return {"$csr": parts | {"shape": list(value.shape)}}
     if isinstance(value, np.random.RandomState):
         return {"$random_state": encode(value.get_state(legacy=False), arrays, name)}
     raise TypeError(
@@ -62,6 +129,11 @@ def decode(value: Any, arrays: list[np.ndarray]) -> Any:
         array = np.empty(len(content), dtype=object)
         array[:] = [decode(item, arrays) for item in content]
         return array.reshape(value["shape"])
+    if kind == "$model":
+        return decode_model(content, arrays, "a model in it")
+    if kind == "$csr":
+        parts = {part: decode(content[part], arrays) for part in CSR}
+        return read_csr(parts | {"shape": content["shape"]}, parts["data"].dtype)
     random_state = np.random.RandomState()
     random_state.set_state(decode(content, arrays))
     return random_state

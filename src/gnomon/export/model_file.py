@@ -12,7 +12,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import secrets
 import zipfile
 import zlib
@@ -24,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import gnomon
-from gnomon.export._codec import decode, encode
+from gnomon.export._codec import UnknownClass, decode, decode_model, encode, encode_model
 
 __all__ = ["load_metadata", "load_model", "save_model"]
 
@@ -32,8 +31,6 @@ FORMAT = "gnomon-model"
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 DIGEST_LENGTH = 64
-FITTED = re.compile(r"[A-Za-z]\w*_|_[A-Za-z]\w*")
-ROUTING = "_metadata_request"  # an object of scikit-learn; what a loaded model is asked for does not need it
 
 
 def save_model(estimator, path, *, metadata=None):
@@ -45,11 +42,11 @@ def save_model(estimator, path, *, metadata=None):
     Parameters
     ----------
     estimator : fitted model of this library
-        Any of the classes in `gnomon.__all__`.
+        Any of the classes in `gnomon.__all__`, or a `Pipeline` of them and of scikit-learn's `Normalizer`.
     path : path
         File to write; ".gnomon" is the usual ending. An existing file is replaced.
     metadata : dict or None, default=None
-        Numbers, text, lists, dicts and arrays to keep beside the model, for :func:`load_metadata`.
+        Numbers, text, lists, dicts, arrays and fitted models to keep beside the model, for :func:`load_metadata`.
 
     See Also
     --------
@@ -70,25 +67,12 @@ def save_model(estimator, path, *, metadata=None):
     >>> bool((loaded.transform(X) == model.transform(X)).all())
     True
     """
-    name = type(estimator).__name__
-    if _model_classes().get(name) is not type(estimator):
-        raise TypeError(
-            f"estimator is a {type(estimator).__module__}.{name}; save_model takes the classes of gnomon: "
-            f"{', '.join(_model_classes())}. Save a pipeline step by step."
-        )
-    params = estimator.get_params(deep=False)
-    fitted = {key: value for key, value in vars(estimator).items() if key not in (*params, ROUTING)}
-    if not any(key.endswith("_") for key in fitted):
-        raise ValueError(f"estimator is a {name} that is not fitted; call fit first.")
-    _refuse_strange(fitted, "estimator")
     arrays: list[np.ndarray] = []
     manifest = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "gnomon_version": gnomon.__version__,
-        "class": name,
-        "params": {key: encode(value, arrays, key) for key, value in params.items()},
-        "fitted": {key: encode(value, arrays, key) for key, value in fitted.items()},
+        **encode_model(estimator, arrays, "estimator"),
         "metadata": encode(metadata, arrays, "metadata"),
     }
     with atomic_path(path) as temporary:
@@ -121,24 +105,18 @@ def load_model(path):
     >>> model = load_model("iris.gnomon")  # doctest: +SKIP
     """
     manifest, arrays = _opened(path)
-    classes = _model_classes()
-    if manifest["class"] not in classes:
-        raise ValueError(
-            f"{path} holds a model of class {manifest['class']!r}, which gnomon {gnomon.__version__} does "
-            f"not have; it was written by gnomon {manifest.get('gnomon_version')}."
-        )
-    params = {key: decode(value, arrays) for key, value in manifest["params"].items()}
-    fitted = {key: decode(value, arrays) for key, value in manifest["fitted"].items()}
-    _refuse_strange(fitted, path)
     try:
-        model = classes[manifest["class"]](**params)
+        return decode_model(manifest, arrays, path)
+    except UnknownClass as error:
+        raise ValueError(
+            f"{path} holds a model of class {error.args[0]!r}, which gnomon {gnomon.__version__} does "
+            f"not have; it was written by gnomon {manifest.get('gnomon_version')}."
+        ) from None
     except TypeError as error:
         raise ValueError(
             f"{path} was written by gnomon {manifest.get('gnomon_version')} and does not fit gnomon "
             f"{gnomon.__version__}: {error}."
         ) from None
-    vars(model).update(fitted)
-    return model
 
 
 def load_metadata(path):
@@ -177,17 +155,6 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _model_classes() -> dict[str, type]:
-    public = {name: getattr(gnomon, name) for name in gnomon.__all__}
-    return {name: value for name, value in public.items() if isinstance(value, type)}
-
-
-def _refuse_strange(fitted: dict[str, Any], where: Any) -> None:
-    for key in fitted:
-        if not FITTED.fullmatch(key):
-            raise ValueError(f"{where} has an attribute {key!r}; fitted ones begin or end in an underscore.")
 
 
 def _sealed(manifest: dict[str, Any], arrays: list[np.ndarray]) -> bytes:
