@@ -9,7 +9,6 @@ from .estimators.mixture_ppca import MixturePPCA
 from .estimators.neighbor_features import NeighborFeatures
 from .estimators.ppca import PPCA
 from .estimators.scl import SCL
-from .estimators.sepca import SEPCA
 from .estimators.sppca import SPPCA
 
 __version__ = "0.1.0.dev0"
@@ -20,7 +19,6 @@ __all__ = [
     "MixturePPCA",
     "SPPCA",
     "KernelSPPCA",
-    "SEPCA",
     "NeighborFeatures",
     "SCL",
     "DomainStack",
