@@ -8,6 +8,7 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_iris
 
 from gnomon.numerics.linear_gaussian import Limits, e_step, relative_residual
+from gnomon.solvers import ratio_search
 from gnomon.solvers.ratio_search import JointMoments, params_at, profile, refine_ratio, search_ratio, slope
 from gnomon.solvers.restricted import ModelLimits, RatioInner, closed_form, joint_moments
 from numerics import build
@@ -188,3 +189,12 @@ def test_closed_form_without_outputs_is_ppca(rng, weighted):
     assert_allclose(found.m_x, expected.m_x, rtol=1e-10)
     assert_allclose(found.x_noise_var, expected.s2_x, rtol=1e-10)
     assert_allclose(found.W_x @ found.W_x.T, expected.W_x @ expected.W_x.T, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("small", [0, 64])
+def test_profiles_are_those_of_single_ratios(rng, monkeypatch, small):
+    monkeypatch.setattr(ratio_search, "SMALL", small)
+    _, X, Y = build.draw(rng, targets="labelled")
+    moments, ratios = joint(X, Y), np.linspace(-9.0, 4.0, 7)
+    expected = [profile(moments, 2, u, FLOORS) for u in ratios]
+    assert_allclose(ratio_search.profiles(moments, 2, ratios, FLOORS), expected, rtol=1e-12)

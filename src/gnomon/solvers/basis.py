@@ -311,7 +311,9 @@ class MomentBasis:
         return out
 
     def leading_block(self, width: int, generator: np.random.Generator) -> Array:
-        total = np.sum([g.xx for g in self.groups], axis=0)
+        total = self.groups[0].xx.copy()
+        for g in self.groups[1:]:
+            total += g.xx
         if self.loose is not None:
             total += (self.loose.T * self.loose.weights[:, None]).T @ self.loose.T
         if self.principal:  # the coordinates are principal ones already

@@ -14,6 +14,7 @@ from ..numerics.linear_gaussian import LOG_2PI, Limits, Params
 GRID_SIZE = 240  # points of the first search; later looks, from a basis already good, take fewer
 LATER_GRID_SIZE = 60
 REFINED_SIZE = 9
+SMALL = 64  # directions up to which many matrices are decomposed in one call
 
 
 class JointMoments(NamedTuple):
@@ -73,6 +74,20 @@ def profile(moments: JointMoments, k: int, log_ratio: float, floors: Limits) -> 
     return level(moments, top_eigenvalues(S, k), float(np.trace(S)), log_ratio, floors).log_likelihood
 
 
+def profiles(moments: JointMoments, k: int, log_ratios: Array, floors: Limits) -> Array:
+    """`profile` at every log ratio (m,); the eigenvalues of small matrices are taken together."""
+    r, size = len(moments.xx), len(moments.xx) + len(moments.yy)
+    if size > SMALL:
+        return np.array([profile(moments, k, float(u), floors) for u in log_ratios])
+    S = joint_second_moment(moments, 1.0)
+    scales = np.ones((len(log_ratios), size))
+    scales[:, r:] = np.exp(-0.5 * log_ratios)[:, None]
+    values = np.linalg.eigvalsh(S * scales[:, :, None] * scales[:, None, :])[:, : -k - 1 : -1]
+    totals = scales**2 @ S.diagonal()
+    levels = (level(moments, v, float(t), float(u), floors) for v, t, u in zip(values, totals, log_ratios, strict=True))
+    return np.array([at.log_likelihood for at in levels])
+
+
 def params_at(moments: JointMoments, k: int, log_ratio: float, floors: Limits) -> Params:
     """Parameters that reach `profile` at this ratio; means are zero in the centred units of the moments."""
     S = joint_second_moment(moments, float(np.exp(log_ratio)))
@@ -98,7 +113,7 @@ def search_ratio(moments: JointMoments, k: int, floors: Limits, grid_size: int =
     high = np.log(y_top) - np.log(floors.x_floor) + 2.0
     grid: Array = np.linspace(low, high, grid_size)
 
-    values = np.array([-profile(moments, k, u, floors) for u in grid])
+    values = -profiles(moments, k, grid, floors)
     padded = np.concatenate([[np.inf], values, [np.inf]])
     dips = np.flatnonzero((values <= padded[:-2]) & (values < padded[2:]))
     edges = np.concatenate([grid[:1], grid, grid[-1:]])  # edges[i], edges[i + 2] are the neighbours of grid[i]

@@ -18,7 +18,7 @@ from .ratio_search import (
     JointMoments,
     Optimum,
     params_at,
-    profile,
+    profiles,
     refine_ratio,
     search_ratio,
 )
@@ -147,7 +147,7 @@ class RestrictedEM:
         joint = JointMoments(pooled.xx, pooled.xy, pooled.yy, outside, moments.weight, moments.n_features)
         floors, ratios = self.limits.floors, START_LOG_RATIOS[::2]
         if moments.weight > FEW_ROWS:
-            values = np.array([-np.inf, *(profile(joint, self.k, u, floors) for u in START_LOG_RATIOS), -np.inf])
+            values = np.array([-np.inf, *profiles(joint, self.k, START_LOG_RATIOS, floors), -np.inf])
             peaks = (values[1:-1] >= values[:-2]) & (values[1:-1] >= values[2:])
             peaks[0] = True
             ratios = START_LOG_RATIOS[peaks]
