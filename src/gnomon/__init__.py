@@ -9,6 +9,7 @@ from .estimators.mixture_ppca import MixturePPCA
 from .estimators.neighbor_features import NeighborFeatures
 from .estimators.ppca import PPCA
 from .estimators.scl import SCL
+from .estimators.sepca import SEPCA
 from .estimators.sppca import SPPCA
 
 __version__ = "0.1.0.dev0"
@@ -19,6 +20,7 @@ __all__ = [
     "MixturePPCA",
     "SPPCA",
     "KernelSPPCA",
+    "SEPCA",
     "NeighborFeatures",
     "SCL",
     "DomainStack",

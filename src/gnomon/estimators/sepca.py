@@ -1,0 +1,381 @@
+"""Supervised exponential family PCA by convex optimisation, as a scikit-learn estimator."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._types import Status
+from ..models import sepca as model
+from ._coordinates import KernelCoordinates
+from ._gaussian import _set_classes
+from ._targets import _to_numpy, read_targets
+from ._validation import check_choice, check_integer, check_real
+
+SOLVERS = ("fista",)
+
+
+class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Supervised exponential family PCA: codes that explain kernel features and class labels, to a certified optimum.
+
+    Each row has a code z of size d; the codes Z of all rows have orthonormal columns. Given z, features and label are
+    draws from exponential families with natural parameters linear in z::
+
+        p(x_j | z)   proportional to exp(z' W phi(x_j))   over the training rows x_j (or the landmarks)
+        p(class | z) = softmax(Omega' z + b)
+
+    No Gaussian is assumed, and the kernel makes the map nonlinear. What is maximised, in nats, is::
+
+        sum over all rows i        of log p(x_i | z_i)
+      + sum over labelled rows i   of log p(class_i | z_i)   - beta / 2 (|W|^2 + |Omega|^2 + |b|^2)
+
+    A row without a label contributes its first term only. The problem is not concave in Z, W and Omega together; its
+    tightest relaxation by a norm is, and is solved to the global optimum with a bound from either side.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of codes d; at least 1, less than the number of rows. None takes 2, or 1 where no more can be had.
+    beta : float, default=0.1
+        Strength of the ridge, above 0, for a kernel scaled to unit mean squared distance from the mean, which `fit`
+        sees to. As it grows, codes tend to principal components of (phi(x), one-of-C labels - 1/C).
+    kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="linear"
+        As in `KernelSPPCA`. With "precomputed", `fit` takes the kernel matrix of the training rows, and every other
+        method the kernel values (n_samples, n_training_rows) of new rows with them.
+    gamma : float, default=None
+        Of "rbf", "poly", "sigmoid" and "laplacian"; None takes 1 / n_features.
+    degree : float, default=3
+        Of "poly".
+    coef0 : float, default=1
+        Of "poly" and "sigmoid".
+    kernel_params : dict, default=None
+        Keyword arguments of a function as kernel.
+    ridge : {"auto", "pinv"} or float, default="auto"
+        Of the kernel ridge regression of codes on kernel features that projects rows. "auto" takes the smallest
+        leave-one-out error; "pinv" is the pseudo-inverse of the paper, without ridge and intercept.
+    solver : {"fista"}, default="fista"
+        How the convex problem is solved.
+    rank_exact : bool, default=False
+        Climb on from the codes of the relaxation to a local maximum of the problem in Z, W and Omega itself.
+    n_landmarks : int, "auto" or None, default="auto"
+        Rows that stand for all as the base of p(x | z) and, unless the kernel is linear on few features, as
+        Nystrom landmarks. None uses all rows; "auto" does so up to 2000 rows and takes 300 beyond.
+    max_rank : int, default=400
+        Leading eigenvectors of the kernel matrix that are used.
+    tol : float, default=1e-6
+        Stop when upper and lower bound of the optimum are this close, relative to the lower one.
+    max_iter : int, default=1000
+        Most iterations.
+    unlabeled : "auto", None or a label, default="auto"
+        What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`.
+    random_state : int, RandomState instance or None, default=0
+        Draws the landmarks; nothing else is random.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Codes Z of the training rows, orthonormal columns, by how much they carry; the largest entry of each is
+        positive. They know the labels: `transform` of the same rows does not, so use that beside new rows.
+    certificate_ : dict
+        "lower" and "upper" bound of the optimum of the relaxation, in nats without constants, their "relative_gap",
+        and "rank_constrained": the value at `embedding_` of the problem before the relaxation.
+    relaxation_tight_ : bool
+        Whether "rank_constrained" is within 1e-5 of "upper", relatively: then the codes are a global optimum.
+    y_loadings_ : ndarray of shape (n_classes, n_components)
+        Omega transposed, in nats per unit of `embedding_`.
+    y_bias_ : ndarray of shape (n_classes,)
+        Bias b, in nats.
+    coef_, intercept_ : ndarray of shape (n_classes, n_components), (n_classes,)
+        Of the classifier on projected rows that `predict` uses.
+    beta_ : float
+        As used.
+    ridge_ : float
+        As used, relative to the scaled kernel.
+    kernel_scale_ : float
+        Mean squared distance of the training rows from their mean in feature space, which the kernel was divided by.
+    kernel_share_ : float
+        Share of it within the `rank_` eigenvectors used.
+    rank_ : int
+        Dimensions of feature space that are used.
+    gamma_ : float or None
+        As used; None with a linear or precomputed kernel.
+    X_fit_ : {ndarray, sparse matrix} of shape (n_references, n_features) or None
+        Reference rows of the kernel values; None where none are needed.
+    references_ : ndarray of shape (n_references,) or None
+        Which training rows they are.
+    landmarks_ : ndarray of shape (n_landmarks,) or None
+        Training rows that are the base of p(x | z); None when all are.
+    classes_ : ndarray of shape (n_classes,)
+        Labels; not set without y.
+    objective_path_ : ndarray of shape (n_iter_,)
+        Best lower bound after each iteration; it never falls.
+    solver_ : str
+        The solver that ran.
+    converged_ : bool
+        Whether the gap reached `tol`.
+    n_iter_, n_samples_, n_labelled_, n_components_ : int
+        Iterations, rows, labelled rows, size of the codes.
+    n_features_in_ : int
+        Number of features, or of training rows with a precomputed kernel.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, when X had them.
+
+    Raises
+    ------
+    ValueError
+        When y holds real numbers, beta is not positive, n_components is too large for the rows, all rows are the same,
+        or the kernel matrix is not positive semi-definite (the error names the eigenvalue).
+
+    See Also
+    --------
+    KernelSPPCA : Gaussian views, uncertainty of projections.    KDA : Directions that separate classes, labels only.
+
+    Notes
+    -----
+    Values are log-likelihoods less the constants that do not depend on the fit: n log m for a base of m rows. A single
+    class, or none, gives no guidance: the unsupervised model is fitted, with a warning. Labels may be held as floats if
+    these are whole numbers. An iteration costs about n m (r + d) operations for rank r.
+
+    References
+    ----------
+    Guo, Supervised exponential family principal component analysis via convex optimization, NIPS 2008. Theorem 1 there
+    says that the relaxation is always tight, which is not so; see docs/theory/sepca.md.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gnomon import SEPCA
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SEPCA(n_components=2).fit(X, y)
+    >>> model.transform(X).shape
+    (150, 2)
+    >>> model.certificate_["relative_gap"] <= 1e-6
+    True
+    >>> bool((model.predict(X) == y).mean() > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        beta=0.1,
+        kernel="linear",
+        gamma=None,
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        ridge="auto",
+        solver="fista",
+        rank_exact=False,
+        n_landmarks="auto",
+        max_rank=400,
+        tol=1e-6,
+        max_iter=1000,
+        unlabeled="auto",
+        random_state=0,
+    ):
+        self.n_components = n_components
+        self.beta = beta
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.ridge = ridge
+        self.solver = solver
+        self.rank_exact = rank_exact
+        self.n_landmarks = n_landmarks
+        self.max_rank = max_rank
+        self.tol = tol
+        self.max_iter = max_iter
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.classifier_tags = ClassifierTags()  # scikit-learn's checks look for it beside predict_proba
+        return tags
+
+    @property
+    def _n_features_out(self):
+        return self.n_components_
+
+    def fit(self, X, y=None):
+        """Solve the convex problem, take the codes from its solution, and learn to project and to classify.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or their kernel matrix (n_samples, n_samples) with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,), default=None
+            Classes (str, int, bool, categorical), unlabelled where -1, None, NaN or pd.NA. None fits the unsupervised
+            model: exponential family PCA.
+
+        Returns
+        -------
+        self : SEPCA
+            Fitted.
+        """
+        self._check_parameters()
+        X = self._validated(X, reset=True)
+        targets = _read_classes(y, X.shape[0], self.unlabeled)
+        T, base = self._fit_coordinates(X, check_random_state(self.random_state))
+        self.n_samples_, self.n_labelled_ = X.shape[0], int(targets.labelled.sum())
+        _set_classes(self, targets)
+        labelled = np.flatnonzero(targets.labelled)
+        Y = np.eye(len(targets.classes))[targets.index[labelled]] if len(labelled) else np.zeros((0, 0))
+        self.n_components_ = self._size(T, Y)
+        self.beta_ = float(self.beta)
+        data = model.Data(T, base, Y, labelled, self.n_components_, self.beta_)
+        options = model.Options(self.solver, self.tol, self.max_iter, self.rank_exact)
+        result = model.fit(data, options)
+        self._store(result, data, X.dtype)
+        return self
+
+    def transform(self, X):
+        """Project rows by the kernel ridge regression of codes on kernel features; labels take no part.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or kernel values with the training rows.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            Codes.
+        """
+        check_is_fitted(self, "embedding_")
+        X = self._validated(X, reset=False)
+        return self._codes(X).astype(X.dtype)
+
+    def predict(self, X):
+        """Name the most probable class of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or kernel values with the training rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        scores = self._class_scores(X, "predict")
+        return self.classes_[scores.argmax(axis=1)]
+
+    def predict_proba(self, X):
+        """Probability of each class, by multinomial regression on the projected rows.
+
+        The regression is fitted to the projections of the labelled training rows, in units of their standard
+        deviation over all rows, with ridge 1.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or kernel values with the training rows.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Rows sum to one; columns in the order of `classes_`.
+        """
+        scores = self._class_scores(X, "predict_proba")
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    def _check_parameters(self):
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, 1)
+        check_real("beta", self.beta, 0)
+        self._check_kernel()
+        if isinstance(self.ridge, str):
+            check_choice("ridge", self.ridge, ("auto", "pinv"))
+        else:
+            check_real("ridge", self.ridge, 0)
+        check_choice("solver", self.solver, SOLVERS)
+        check_choice("rank_exact", self.rank_exact, (True, False))
+        if isinstance(self.n_landmarks, str):
+            check_choice("n_landmarks", self.n_landmarks, ("auto",))
+        elif self.n_landmarks is not None:
+            check_integer("n_landmarks", self.n_landmarks, 2)
+        check_integer("max_rank", self.max_rank, 1)
+        check_real("tol", self.tol, 0)
+        check_integer("max_iter", self.max_iter, 1)
+
+    def _size(self, T, Y):
+        """Number of codes, once it fits rows and rank."""
+        n, rank = len(T), T.shape[1] + min(len(Y), max(Y.shape[1] - 1, 0))
+        bound = min(n - 1, rank)
+        k = min(2, bound) if self.n_components is None else int(self.n_components)
+        if k > bound:
+            raise ValueError(
+                f"n_components={k} must be at most {bound}: less than n_samples={n}, and no more than the rank of "
+                f"kernel features and labels together, {rank}."
+            )
+        return k
+
+    def _store(self, result, data, dtype):
+        fitted = result.value
+        self.embedding_ = fitted.Z.astype(dtype)
+        self.y_loadings_, self.y_bias_ = fitted.Omega.T.astype(dtype), fitted.b.astype(dtype)
+        self.certificate_ = {
+            "lower": fitted.lower,
+            "upper": fitted.upper,
+            "relative_gap": model.relative_gap(fitted.lower, fitted.upper),
+            "rank_constrained": fitted.rank_value,
+        }
+        self.relaxation_tight_ = model.relative_gap(fitted.rank_value, fitted.upper) <= model.TIGHT
+        ridge = None if self.ridge == "auto" else 0.0 if self.ridge == "pinv" else float(self.ridge)
+        self._map = model.ridge_map(data.rows, fitted.Z, ridge, centred=self.ridge != "pinv")
+        self.ridge_ = self._map.ridge
+        if data.Y.shape[1]:
+            codes = self._map.offset + data.rows @ self._map.weights
+            slopes, self.intercept_ = model.standard_classifier(codes, data.Y, data.labelled)
+            self.coef_ = slopes.T
+        self.objective_path_ = result.path
+        self.solver_ = self.solver
+        self.n_iter_ = max(1, int(result.stats["n_iter"]))
+        self.converged_ = result.status is Status.CONVERGED
+        if not self.converged_:
+            warnings.warn(
+                f"SEPCA {result.status.value} (relative gap {self.certificate_['relative_gap']:.1e}, tol={self.tol}).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _codes(self, X):
+        return self._map.offset + self._coordinates(X) @ self._map.weights
+
+    def _class_scores(self, X, method):
+        check_is_fitted(self, "embedding_")
+        if self.n_labelled_ == 0:
+            raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
+        return self._codes(self._validated(X, reset=False)) @ self.coef_.T + self.intercept_
+
+
+def _read_classes(y, n_samples, unlabeled):
+    """Targets of classes, or none. Whole numbers held as floats, as integers with gaps often are, are classes too."""
+    if y is None:
+        return read_targets(None, n_samples)
+    values = _to_numpy(y)
+    if values.ndim == 1 and values.dtype.kind == "f":
+        known = ~np.isnan(values)
+        whole = np.where(np.abs(values) < 2**53, np.round(values), np.nan)
+        if (values[known] == whole[known]).all():
+            labels = np.full(len(values), None, dtype=object)
+            labels[known] = values[known].astype(np.int64)
+            values = labels
+    targets = read_targets(values, n_samples, unlabeled)
+    if targets.kind != "classes":
+        raise ValueError(
+            "y holds real numbers; SEPCA is for classes. Give labels as int or str, unlabelled rows -1 or None, or use "
+            "SPPCA, which takes real outputs."
+        )
+    return targets

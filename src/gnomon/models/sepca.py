@@ -1,0 +1,335 @@
+"""Supervised exponential family PCA as multinomial regression under the spectral k-support norm (Guo 2008).
+
+Rows of feature space are known by coordinates, rows (n, r), so that rows rows' is the kernel matrix. The densities of x
+are exponential families over a base measure: m points of feature space with coordinates base (m, r), by default the
+rows themselves. With F = [F_x, F_y] (n, r + q) in place of the product of codes and loadings, Z [W, Omega],
+
+    value(F, b) = sum_i F_x[i] rows[i]' - log sum_j exp F_x[i] base[j]'
+                + sum over labelled i of log softmax(F_y[i] + b)[class of i] - beta / 2 ||F||^2 - beta / 2 |b|^2
+
+With the Frobenius norm and rank F <= k this is the paper's problem (1), less the constants log P0 and log m. With the
+spectral k-support norm, the tightest convex bound of that penalty, it is the dual of the paper's (8):
+
+    bound(T_x, T_y) = sum T log T + 1 / (2 beta) (sum of the k largest squared singular values of R + |R_y' 1|^2)
+    R = [rows - T_x base, Y - T_y], zero in R_y where a row has no label
+
+so value(F, b) <= maximum <= bound(T) for every F, b and T, and the two meet. T = softmax of F makes R the gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from .._types import Array, IntArray, Result
+from ..numerics.k_support import proximal_map, small_gram, squared_dual_norm
+from ..numerics.linalg import sign_of_columns
+from ..solvers.fista import Certified, Point, Slope, fista, relative_gap
+
+__all__ = ["Data", "Fitted", "Options", "fit", "relative_gap", "ridge_map", "solve", "standard_classifier"]
+
+STARTS = 5  # ascents of the rank-constrained problem when the relaxation is not tight
+TIGHT = 1e-5  # relative gap to a point of rank k up to which the relaxation counts as tight
+
+
+class Data(NamedTuple):
+    """What is fitted."""
+
+    rows: Array  # (n, r)
+    base: Array  # (m, r)
+    Y: Array  # (l, q)     one-hot, labelled rows only
+    labelled: IntArray  # (l,)
+    k: int
+    beta: float
+
+
+class Options(NamedTuple):
+    """How to fit; see `gnomon.SEPCA` for the meaning."""
+
+    solver: str = "fista"
+    tol: float = 1e-6
+    max_iter: int = 1000
+    rank_exact: bool = False
+
+
+class Fitted(NamedTuple):
+    """Codes and what was learnt with them."""
+
+    Z: Array  # (n, k)        orthonormal columns, by falling singular value of F
+    W: Array  # (k, r)        of x
+    Omega: Array  # (k, q)    of y
+    b: Array  # (q,)
+    F: Array  # (n, r + q)    of the convex problem
+    lower: float
+    upper: float
+    rank_value: float  # value of the rank-constrained problem at Z, W, Omega, b
+
+
+class _Sums(NamedTuple):
+    """Log-likelihood at scores, at the best bias, and what its gradient needs."""
+
+    value: float  # log-likelihood less beta / 2 |b|^2
+    T_x: Array  # (n, m)
+    T_y: Array  # (l, q)
+    log_sums: float
+    b: Array  # (q,)
+
+
+def fit(data: Data, options: Options) -> Result[Fitted]:
+    """Solve the convex problem, take codes from its solution, refit the loadings for these codes."""
+    result = solve(data, options)
+    F = result.value.point[0]
+    b = best_bias(F[data.labelled, data.rows.shape[1] :], data.Y, data.beta)
+    Z = top_left_vectors(F, data.k)
+    ranked = refit(data, Z, b)
+    if options.rank_exact:
+        tight = relative_gap(ranked.rank_value, result.value.upper) <= TIGHT
+        ranked = rank_constrained(data, ranked, F, 1 if tight else STARTS)
+    fitted = ranked._replace(F=F, lower=result.value.lower, upper=result.value.upper)
+    return Result(fitted, result.status, result.path, result.stats)
+
+
+def solve(data: Data, options: Options) -> Result[Certified]:
+    """Solve the convex problem with a certificate."""
+    problem = Multinomial(data)
+    return fista(problem, problem.start(), problem.first_step(), options.tol, options.max_iter)
+
+
+class Multinomial:
+    """The convex problem in the form that `fista` wants; a point is F and the scores F_x base'.
+
+    The bias is maximised out: its curvature grows with the number of rows, that of F does not, so a common step for
+    both would be many times too short for F.
+    """
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+        self.b = np.zeros(data.Y.shape[1])  # the last one found, where the next search starts
+
+    def start(self) -> Point:
+        """Zero."""
+        n, r, q = len(self.data.rows), self.data.rows.shape[1], self.data.Y.shape[1]
+        return np.zeros((n, r + q)), np.zeros((n, len(self.data.base)))
+
+    def first_step(self) -> float:
+        """1 / curvature at zero: the covariance of the base, 1 / q for y."""
+        centred = self.data.base - self.data.base.mean(axis=0)
+        largest = squared_dual_norm(small_gram(centred), 1) / len(centred) if centred.size else 0.0
+        return 1.0 / float(max(largest, 1.0 / max(self.data.Y.shape[1], 1), 1e-6))
+
+    def smooth(self, point: Point) -> float:
+        """Log-likelihood at the best bias, less its penalty."""
+        F, scores = point
+        return self._sums(F, scores, keep=False).value
+
+    def slope(self, point: Point) -> Slope:
+        """The same, its gradient, and the bound from above at its softmax."""
+        (F, scores), data = point, self.data
+        sums = self._sums(F, scores)
+        R, entropy = residual(data, F, sums)
+        total = R[:, data.rows.shape[1] :].sum(axis=0)
+        upper = entropy + 0.5 / data.beta * (squared_dual_norm(small_gram(R), data.k) + float(total @ total))
+        return Slope(sums.value, (R,), upper)
+
+    def proximal(self, point: Point, gradient: Point, step: float) -> tuple[Point, float]:
+        """Proximal point of beta / 2 ||F||^2, and that penalty."""
+        beta = self.data.beta
+        F, size = proximal_map(point[0] + step * gradient[0], self.data.k, step * beta)
+        return (F, F[:, : self.data.rows.shape[1]] @ self.data.base.T), 0.5 * beta * size
+
+    def _sums(self, F: Array, scores: Array, *, keep: bool = True) -> _Sums:
+        """Log-likelihood; T only when it is kept."""
+        data = self.data
+        F_x, F_y = np.split(F, [data.rows.shape[1]], axis=1)
+        y_scores = F_y[data.labelled]
+        self.b = best_bias(y_scores, data.Y, data.beta, self.b)
+        y_scores = y_scores + self.b
+        x_sum, T_x = _softmax(scores, keep=keep)
+        y_sum, T_y = _softmax(y_scores, keep=keep)
+        found = float(np.vdot(F_x, data.rows)) + float(np.vdot(data.Y, y_scores))
+        value = found - x_sum - y_sum - 0.5 * data.beta * float(self.b @ self.b)
+        return _Sums(value, T_x, T_y, x_sum + y_sum, self.b)
+
+
+def best_bias(scores: Array, Y: Array, beta: float, start: Array | None = None) -> Array:
+    """Bias b (q,) that maximises sum log softmax(scores + b)[class] - beta / 2 |b|^2: damped Newton steps."""
+    b = np.zeros(Y.shape[1]) if start is None else start
+    counts, total = Y.sum(axis=0), max(1.0, float(len(Y)))
+    value = _bias_value(scores, counts, beta, b)
+    for _ in range(50):
+        _, T = _softmax(scores + b)
+        gradient = counts - T.sum(axis=0) - beta * b
+        if np.abs(gradient).max(initial=0.0) <= 1e-13 * total:
+            break
+        step = np.linalg.solve(np.diag(T.sum(axis=0) + beta) - T.T @ T, gradient)
+        trial = _bias_value(scores, counts, beta, b + step)
+        while trial < value - 1e-14 * abs(value) and np.abs(step).max() > 1e-12:
+            step = 0.5 * step
+            trial = _bias_value(scores, counts, beta, b + step)
+        if trial <= value and np.abs(step).max() <= 1e-8:
+            break
+        b, value = b + step, trial
+    return b
+
+
+def _bias_value(scores: Array, counts: Array, beta: float, b: Array) -> float:
+    return float(counts @ b) - _softmax(scores + b, keep=False)[0] - 0.5 * beta * float(b @ b)
+
+
+def _softmax(scores: Array, *, keep: bool = True) -> tuple[float, Array]:
+    """Sum over rows of log sum exp, and the softmax of every row."""
+    if scores.size == 0:
+        return 0.0, scores
+    top = scores.max(axis=1, keepdims=True)
+    T = np.exp(scores - top)
+    sums = T.sum(axis=1, keepdims=True)
+    if keep:
+        T /= sums
+    return float(np.log(sums).sum() + top.sum()), T
+
+
+def residual(data: Data, F: Array, sums: _Sums) -> tuple[Array, float]:
+    """R at the softmax of F, and sum T log T there."""
+    r = data.rows.shape[1]
+    fitted = sums.T_x @ data.base
+    R = np.zeros_like(F)
+    np.subtract(data.rows, fitted, out=R[:, :r])
+    R[data.labelled, r:] = data.Y - sums.T_y
+    y_part = float(np.vdot(F[data.labelled, r:] + sums.b, sums.T_y))  # sum T log T = sum T scores - log sums
+    return R, float(np.vdot(F[:, :r], fitted)) + y_part - sums.log_sums
+
+
+def top_left_vectors(F: Array, k: int) -> Array:
+    """The k leading left singular vectors (n, k) of F, largest entry positive; zero where F has a smaller rank."""
+    U, s, _ = np.linalg.svd(F, full_matrices=False)
+    Z = U[:, :k] * (s[:k] > 1e-12 * s[0])
+    Z = np.pad(Z, ((0, 0), (0, k - Z.shape[1])))
+    return np.asarray(Z * sign_of_columns(Z))
+
+
+def refit(data: Data, Z: Array, b: Array) -> Fitted:
+    """Loadings and bias that maximise the rank-constrained value at given codes Z: a smooth concave problem."""
+    r, q, k = data.rows.shape[1], data.Y.shape[1], Z.shape[1]
+
+    def negative(v: Array) -> tuple[float, Array]:
+        V, b = v[: k * (r + q)].reshape(k, r + q), v[k * (r + q) :]
+        value, dV, db, _ = _rank_value(data, Z, V, b)
+        value -= 0.5 * data.beta * (float(np.vdot(V, V)) + float(b @ b))
+        return -value, -np.concatenate([(dV - data.beta * V).ravel(), db - data.beta * b])
+
+    start = np.concatenate([np.zeros(k * (r + q)), b])
+    v, value = _maximise(negative, start)
+    V, b = v[: k * (r + q)].reshape(k, r + q), v[k * (r + q) :]
+    return Fitted(Z, V[:, :r], V[:, r:], b, Z @ V, np.nan, np.nan, value)
+
+
+def rank_constrained(data: Data, start: Fitted, F: Array, n_starts: int = 1) -> Fitted:
+    """Best local maximum of the rank-constrained problem, from given codes and from random mixtures of F's columns.
+
+    Ties among singular values make the codes of the relaxation one choice of many, hence several starts.
+    """
+    best, generator = _ascend(data, start), np.random.default_rng(0)
+    for _ in range(n_starts - 1):
+        Z = top_left_vectors(F @ generator.standard_normal((F.shape[1], data.k)), data.k)
+        found = _ascend(data, refit(data, Z, start.b))
+        best = max(best, found, key=lambda fitted: fitted.rank_value)
+    return best
+
+
+def _ascend(data: Data, start: Fitted) -> Fitted:
+    """Ascent of the rank-constrained problem from a start: F = U V with U (n, k) free, V (k, r + q).
+
+    The penalty beta / 2 ||U V||_F^2 does not depend on how F is split, so U need not be orthonormal on the way.
+    """
+    (n, k), r, q = start.Z.shape, data.rows.shape[1], data.Y.shape[1]
+    cuts = np.cumsum([n * k, k * (r + q)])
+
+    def negative(v: Array) -> tuple[float, Array]:
+        U, V, b = _parts(v, cuts, k)
+        value, dV, db, dU = _rank_value(data, U, V, b)
+        UU, VV = U.T @ U, V @ V.T
+        value -= 0.5 * data.beta * (float(np.vdot(UU, VV)) + float(b @ b))
+        gradient = [dU - data.beta * U @ VV, dV - data.beta * UU @ V, db - data.beta * b]
+        return -value, -np.concatenate([part.ravel() for part in gradient])
+
+    V = np.hstack([start.W, start.Omega])
+    balance = np.sqrt(np.linalg.norm(V) / max(float(np.linalg.norm(start.Z)), 1e-300)) or 1.0
+    v, _ = _maximise(negative, np.concatenate([(start.Z * balance).ravel(), (V / balance).ravel(), start.b]))
+    U, V, b = _parts(v, cuts, k)
+    return refit(data, top_left_vectors(U @ V, k), b)
+
+
+def _parts(v: Array, cuts: IntArray, k: int) -> tuple[Array, Array, Array]:
+    U, V, b = np.split(v, cuts)
+    return U.reshape(-1, k), V.reshape(k, -1), b
+
+
+def _maximise(negative: Callable[[Array], tuple[float, Array]], start: Array) -> tuple[Array, float]:
+    """L-BFGS: the maximiser and the maximum of minus `negative`, which returns its gradient too."""
+    options = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-13, "gtol": 1e-8, "maxcor": 20}
+    found = minimize(negative, start, jac=True, method="L-BFGS-B", options=options)
+    return np.asarray(found.x), -float(found.fun)
+
+
+def _rank_value(data: Data, U: Array, V: Array, b: Array) -> tuple[float, Array, Array, Array]:
+    """Log-likelihood at F = U V, and its gradient in V, b and U, in products of k columns."""
+    r = data.rows.shape[1]
+    base = V[:, :r] @ data.base.T  # (k, m)
+    sum_x, T_x = _softmax(U @ base)
+    y_scores = U[data.labelled] @ V[:, r:] + b
+    sum_y, T_y = _softmax(y_scores)
+    rest = data.Y - T_y
+    moments = U.T @ data.rows  # (k, r)
+    value = float(np.vdot(moments, V[:, :r])) + float(np.vdot(data.Y, y_scores)) - sum_x - sum_y
+    dV = np.hstack([moments - (U.T @ T_x) @ data.base, U[data.labelled].T @ rest])
+    dU = data.rows @ V[:, :r].T - T_x @ base.T
+    dU[data.labelled] += rest @ V[:, r:].T
+    return value, dV, rest.sum(axis=0), dU
+
+
+class RidgeMap(NamedTuple):
+    """Affine map from coordinates to codes, z = offset + coordinates weights."""
+
+    weights: Array  # (r, k)
+    offset: Array  # (k,)
+    ridge: float
+
+
+def ridge_map(T: Array, Z: Array, ridge: float | None, *, centred: bool = True) -> RidgeMap:
+    """Kernel ridge regression of codes Z (n, k) on coordinates T (n, r) with orthogonal columns that sum to zero.
+
+    T T' is the kernel matrix, so this is z(x) = offset + k(x, X) (K + ridge I)^-1 (Z - offset). None takes the ridge
+    with the smallest sum of squared leave-one-out errors, exact for every candidate from one product: residual / (1 -
+    its leverage). With `centred=False` and ridge 0 it is the paper's (11).
+    """
+    n, energies = len(T), np.einsum("ij,ij->j", T, T)
+    U = T / np.sqrt(energies)
+    offset = Z.mean(axis=0) if centred else np.zeros(Z.shape[1])
+    inner = U.T @ (Z - offset)
+    if ridge is None:
+        candidates = energies.sum() / n * np.logspace(-8, 3, 56)
+        weights = energies[:, None] / (energies[:, None] + candidates)  # (r, c)
+        leverages = float(centred) / n + (U * U) @ weights
+        errors = [
+            float((((Z - offset - U @ (w[:, None] * inner)) / np.maximum(1.0 - h, 1e-10)[:, None]) ** 2).sum())
+            for w, h in zip(weights.T, leverages.T, strict=True)
+        ]
+        ridge = float(candidates[int(np.argmin(errors))])
+    return RidgeMap((np.sqrt(energies) / (energies + ridge))[:, None] * inner, offset, ridge)
+
+
+def standard_classifier(codes: Array, Y: Array, labelled: IntArray) -> tuple[Array, Array]:
+    """Multinomial regression of labels on codes (n, k) of unit variance, ridge 1: slopes (k, q) of the codes, bias.
+
+    The scale is that of all rows; the ridge is on the bias too, as in the model.
+    """
+    scale = codes.std(axis=0)
+    scale[scale <= 1e-12 * scale.max(initial=0.0)] = 1.0
+    centre = codes.mean(axis=0)
+    data = Data(np.zeros((len(labelled), 0)), np.zeros((1, 0)), Y, np.arange(len(labelled)), codes.shape[1], 1.0)
+    found = refit(data, (codes[labelled] - centre) / scale, np.zeros(Y.shape[1]))
+    slopes = found.Omega / scale[:, None]
+    return slopes, found.b - centre @ slopes

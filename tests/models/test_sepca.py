@@ -1,0 +1,230 @@
+"""Supervised exponential family PCA: the convex problem, its certificate, codes, projection."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import approx_fprime
+
+from gnomon._types import Status
+from gnomon.models import sepca as model
+from gnomon.numerics import k_support
+from oracles import sepca as oracle
+
+TIGHT_TOL = 1e-9
+ROOT = np.sqrt(3) / 2
+TRIANGLE = np.array([[0, 1], [-ROOT, -0.5], [ROOT, -0.5]])
+
+
+def problem(rng, n=9, r=3, q=3, k=2, beta=0.3, unlabelled=0):
+    """Random rows, classes that depend on them, the last rows unlabelled."""
+    rows = rng.normal(size=(n, r))
+    rows -= rows.mean(axis=0)
+    rows /= np.sqrt((rows**2).sum() / n)
+    index = np.concatenate([np.arange(q), (rows[q:, 0] > 0).astype(int)])
+    labelled = np.arange(n - unlabelled)
+    return model.Data(rows, rows, np.eye(q)[index[labelled]], labelled, k, beta)
+
+
+def full_labels(data):
+    Y = np.zeros((len(data.rows), data.Y.shape[1]))
+    Y[data.labelled] = data.Y
+    return Y
+
+
+def at(data, F):
+    """Value and bound of the library at F, its best bias, and the softmax there."""
+    multinomial = model.Multinomial(data)
+    point = (F, F[:, : data.rows.shape[1]] @ data.base.T)
+    slope = multinomial.slope(point)
+    sums = multinomial._sums(*point)
+    return slope, sums
+
+
+def squared_norm(F, k):
+    return k_support.squared_norm(np.linalg.svd(F, compute_uv=False), k)
+
+
+def test_value_and_bound_are_the_papers_formulas(rng):
+    data = problem(rng)
+    F = rng.normal(size=(9, 6))
+    slope, sums = at(data, F)
+    Y, K = full_labels(data), data.rows @ data.rows.T
+    T_x, T_y = oracle.softmax(F[:, :3] @ data.rows.T), oracle.softmax(F[:, 3:] + sums.b)
+    assert_allclose(sums.T_x, T_x, rtol=1e-10)
+    assert_allclose(slope.upper, oracle.objective(T_x, T_y, K, Y, 2, data.beta), rtol=1e-10)
+    value = oracle.dual_value(F, sums.b, data.rows, Y, 2, data.beta, squared_norm)
+    assert_allclose(slope.value - data.beta / 2 * squared_norm(F, 2), value, rtol=1e-10)
+
+
+def test_bound_without_labels_leaves_their_part_out(rng):
+    data = problem(rng, unlabelled=4)
+    F = rng.normal(size=(9, 6))
+    slope, sums = at(data, F)
+    T_x, T_y = oracle.softmax(F[:, :3] @ data.rows.T), oracle.softmax(F[:5, 3:] + sums.b)
+    R = np.hstack([data.rows - T_x @ data.rows, np.vstack([data.Y - T_y, np.zeros((4, 3))])])
+    largest = (np.linalg.svd(R, compute_uv=False)[:2] ** 2).sum()
+    total = ((data.Y - T_y).sum(axis=0) ** 2).sum()
+    expected = oracle.entropy(T_x) + oracle.entropy(T_y) + (largest + total) / (2 * data.beta)
+    assert_allclose(slope.upper, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("unlabelled", [0, 4])
+def test_gradient_is_that_of_finite_differences(rng, unlabelled):
+    data = problem(rng, unlabelled=unlabelled)
+    F = rng.normal(size=(9, 6))
+    found = at(data, F)[0].gradient[0]
+    expected = approx_fprime(F.ravel(), lambda v: at(data, v.reshape(9, 6))[0].value, 1e-6)
+    assert_allclose(found.ravel(), expected, atol=1e-5)
+
+
+def test_bias_maximises_the_likelihood_of_labels(rng):
+    scores, Y, beta = 5 * rng.normal(size=(20, 4)), np.eye(4)[rng.integers(4, size=20)], 0.2
+    b = model.best_bias(scores, Y, beta)
+    assert_allclose((Y - oracle.softmax(scores + b)).sum(axis=0), beta * b, atol=1e-10)
+    assert_allclose(model.best_bias(1e4 * scores, Y, beta).sum(), 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("unlabelled", [0, 4])
+@pytest.mark.parametrize("beta", [0.02, 0.3, 5.0])
+def test_every_bound_is_above_every_value(rng, beta, unlabelled):
+    data = problem(rng, beta=beta, unlabelled=unlabelled)
+    solved = model.solve(data, model.Options(tol=TIGHT_TOL))
+    assert solved.status is Status.CONVERGED
+    assert solved.value.upper - solved.value.lower <= 1e-8 * abs(solved.value.lower)
+    for scale in (0.01, 0.3, 3.0):
+        F = solved.value.point[0] + scale * rng.normal(size=(9, 6))
+        slope, _ = at(data, F)
+        value = slope.value - beta / 2 * squared_norm(F, 2)
+        assert value <= solved.value.upper + 1e-9
+        assert slope.upper >= solved.value.lower - 1e-9
+        assert slope.upper - value > 1e-4 * scale**2  # away from the optimum the bounds are apart
+
+
+def test_path_of_lower_bounds_rises(rng):
+    path = model.solve(problem(rng, n=30, k=2), model.Options()).path
+    assert (np.diff(path) >= 0).all()
+    assert path[-1] > path[0]
+
+
+def test_triangle_shows_that_the_relaxation_is_not_tight():
+    data = model.Data(TRIANGLE, TRIANGLE, np.ones((3, 1)), np.arange(3), 1, 0.2)
+    fitted = model.fit(data, model.Options(tol=TIGHT_TOL, rank_exact=True)).value
+    assert_allclose([fitted.lower, fitted.upper], -1.700160, atol=1e-6)
+    assert_allclose(fitted.rank_value, -2.142814, atol=1e-6)
+
+
+def test_triangle_has_no_better_code_of_rank_one():
+    """Brute force over directions of the code: the rank-constrained optimum, from the definition."""
+    data = model.Data(TRIANGLE, TRIANGLE, np.ones((3, 1)), np.arange(3), 1, 0.2)
+    directions = np.random.default_rng(0).normal(size=(300, 3, 1))
+    values = [model.refit(data, z / np.linalg.norm(z), np.zeros(1)).rank_value for z in directions]
+    assert max(values) <= -2.142814 + 1e-6
+    assert max(values) >= -2.15
+
+
+def test_refit_value_is_the_papers_problem(rng):
+    data = problem(rng)
+    Z = np.linalg.qr(rng.normal(size=(9, 2)))[0]
+    fitted = model.refit(data, Z, np.zeros(3))
+    value = oracle.rank_value(Z, fitted.W, fitted.Omega, fitted.b, data.rows, full_labels(data), data.beta)
+    assert_allclose(fitted.rank_value, value, rtol=1e-10)
+    for scale in (1e-3, 0.1):
+        W, Omega, b = (v + scale * rng.normal(size=v.shape) for v in (fitted.W, fitted.Omega, fitted.b))
+        assert oracle.rank_value(Z, W, Omega, b, data.rows, full_labels(data), data.beta) < value
+
+
+def test_rank_constrained_ascent_beats_the_relaxed_codes_and_stays_below_the_bound(rng):
+    data = problem(rng, n=25, k=1, beta=0.1)
+    relaxed = model.fit(data, model.Options(tol=TIGHT_TOL)).value
+    climbed = model.fit(data, model.Options(tol=TIGHT_TOL, rank_exact=True)).value
+    assert relaxed.rank_value < climbed.rank_value - 1e-3
+    assert climbed.rank_value < climbed.upper
+    assert_allclose(climbed.Z.T @ climbed.Z, np.eye(1), atol=1e-10)
+    for _ in range(20):
+        Z = np.linalg.qr(climbed.Z + 0.02 * rng.normal(size=(25, 1)))[0]
+        assert model.refit(data, Z, climbed.b).rank_value < climbed.rank_value + 1e-9
+
+
+def test_codes_tend_to_principal_components_of_rows_and_labels(rng):
+    data = problem(rng, n=20, beta=1e5)
+    Z = model.fit(data, model.Options()).value.Z
+    target = np.hstack([data.rows - data.rows.mean(axis=0), data.Y - 1 / 3])
+    U = np.linalg.svd(target)[0][:, :2]
+    assert_allclose(np.abs(Z.T @ U), np.eye(2), atol=1e-3)
+
+
+def test_duplicated_rows_get_equal_codes(rng):
+    data = problem(rng, n=12)
+    twice = model.Data(*(np.vstack([v, v]) for v in data[:3]), np.arange(24), 2, 0.3)
+    Z = model.fit(twice, model.Options(tol=TIGHT_TOL)).value.Z
+    assert_allclose(Z[:12], Z[12:], atol=1e-4)
+
+
+def conic_optimum(data):
+    """The problem before its saddle dual, by an interior point solver: T and the fantope's dual variables."""
+    cvxpy = pytest.importorskip("cvxpy")
+    n, (m, r), q = len(data.rows), data.base.shape, data.Y.shape[1]
+    T_x, T_y = cvxpy.Variable((n, m), nonneg=True), cvxpy.Variable(data.Y.shape, nonneg=True)
+    labels = np.eye(n)[:, data.labelled]
+    R = cvxpy.hstack([data.rows - T_x @ data.base, labels @ (data.Y - T_y)])
+    # sum of the k largest eigenvalues of RR': min k s + tr P with RR' <= s I + P, P >= 0 (Schur complement)
+    s, P = cvxpy.Variable(), cvxpy.Variable((n, n), symmetric=True)
+    block = cvxpy.bmat([[s * np.eye(n) + P, R], [R.T, np.eye(r + q)]])
+    total = cvxpy.sum_squares(cvxpy.sum(data.Y - T_y, axis=0))
+    entropy = -cvxpy.sum(cvxpy.entr(T_x)) - cvxpy.sum(cvxpy.entr(T_y))
+    cost = entropy + (data.k * s + cvxpy.trace(P) + total) / (2 * data.beta)
+    constraints = [P >> 0, block >> 0, cvxpy.sum(T_x, axis=1) == 1, cvxpy.sum(T_y, axis=1) == 1]
+    tight = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
+    return cvxpy.Problem(cvxpy.Minimize(cost), constraints).solve(solver="CLARABEL", **tight)
+
+
+@pytest.mark.parametrize("unlabelled, k, beta", [(0, 1, 0.3), (0, 2, 0.1), (3, 2, 0.1), (3, 1, 2.0)])
+def test_bounds_agree_with_a_conic_solver(unlabelled, k, beta):
+    data = problem(np.random.default_rng(0), k=k, beta=beta, unlabelled=unlabelled)
+    expected = conic_optimum(data)
+    found = model.solve(data, model.Options(tol=1e-8)).value
+    assert_allclose([found.lower, found.upper], expected, rtol=1e-6)
+
+
+def test_landmarks_agree_with_a_conic_solver():
+    data = problem(np.random.default_rng(1), n=8)
+    data = data._replace(base=data.rows[::2])
+    found = model.solve(data, model.Options(tol=1e-8)).value
+    assert_allclose([found.lower, found.upper], conic_optimum(data), rtol=1e-6)
+
+
+def leave_one_out(T, Z, ridge):
+    """Errors of rows that took no part, one fit a row."""
+    errors = np.empty_like(Z)
+    for i in range(len(Z)):
+        rest = np.arange(len(Z)) != i
+        centre, offset = T[rest].mean(axis=0), Z[rest].mean(axis=0)
+        inner = (T[rest] - centre).T @ (T[rest] - centre) + ridge * np.eye(T.shape[1])
+        weights = np.linalg.solve(inner, (T[rest] - centre).T @ (Z[rest] - offset))
+        errors[i] = Z[i] - offset - (T[i] - centre) @ weights
+    return (errors**2).sum()
+
+
+def test_ridge_map_has_the_least_leave_one_out_error(rng):
+    U, s, _ = np.linalg.svd(rng.normal(size=(30, 5)) - 0.0, full_matrices=False)
+    T = U * s
+    T -= T.mean(axis=0)
+    U, s, _ = np.linalg.svd(T, full_matrices=False)
+    T = U * s
+    Z = T[:, :2] @ rng.normal(size=(2, 2)) + 3 * rng.normal(size=(30, 2))
+    found = model.ridge_map(T, Z, None)
+    step = 10 ** (11 / 55)
+    best = leave_one_out(T, Z, found.ridge)
+    assert best <= min(leave_one_out(T, Z, found.ridge * f) for f in (1 / step, step)) + 1e-9
+    offset, weights = Z.mean(axis=0), np.linalg.solve(T.T @ T + found.ridge * np.eye(5), T.T @ (Z - Z.mean(axis=0)))
+    assert_allclose(found.weights, weights, rtol=1e-8)
+    assert_allclose(found.offset, offset)
+
+
+def test_pseudo_inverse_is_eq_11(rng):
+    rows, new = rng.normal(size=(10, 3)), rng.normal(size=(4, 3))
+    U, s, Vt = np.linalg.svd(rows, full_matrices=False)
+    Z = rng.normal(size=(10, 2))
+    found = model.ridge_map(U * s, Z, 0.0, centred=False)
+    expected = (new @ rows.T) @ np.linalg.pinv(rows @ rows.T) @ Z
+    assert_allclose(found.offset + new @ Vt.T @ found.weights, expected, atol=1e-10)
