@@ -3,7 +3,6 @@ SCRIPTS := $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("scr
 # One thread for each process: the tests run in parallel already, and results do not depend on it.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 ARGS ?=
-EXPERIMENTS = $(filter-out _%,$(notdir $(basename $(wildcard src/gnomon/experiments/*.py))))
 
 .PHONY: check test slow mutants bench repro docs clean
 
@@ -30,7 +29,7 @@ bench:            ## speed and memory: every benchmarks/bench_*.py
 	set -e; for script in benchmarks/bench_*.py; do $(PYTHON) $$script $(ARGS); done
 
 repro:            ## the papers' tables and figures, with the printed numbers beside ours
-	set -e; for name in $(EXPERIMENTS); do $(PYTHON) -m gnomon.experiments.$$name $(ARGS); done
+	set -e; for name in $$($(SCRIPTS)/gnomon reproduce | cut -d' ' -f1); do $(SCRIPTS)/gnomon reproduce $$name; done
 
 docs:             ## run the examples, then write the reference to build/docs
 	set -e; for script in $(wildcard examples/plot_*.py); do MPLBACKEND=Agg $(PYTHON) $$script; done

@@ -254,3 +254,25 @@ def demo(data, labels, seed, out, force):
     click.echo(show.demo_predictions(run, example))
     click.echo(show.written(out, names))
     click.echo(show.next_steps(run, out))
+
+
+@main.command()
+@click.argument("name", required=False)
+def reproduce(name):
+    """Run the experiment NAME: a table of a paper, with the printed numbers beside ours. Without NAME, list them.
+
+    Experiments on real data read the folder that the environment variable GNOMON_DATA names.
+    """
+    from gnomon.experiments import _registry
+
+    known = _registry.experiments()
+    if name is None:
+        width = max(map(len, known))
+        click.echo("\n".join(f"{name:{width}}  {about}" for name, about in known.items()))
+    elif name not in known:
+        raise click.UsageError(f"there is no experiment {name!r}; known: {', '.join(known)}.")
+    else:
+        try:
+            _registry.run(name)
+        except FileNotFoundError as error:
+            raise Refusal(str(error)) from error
