@@ -136,8 +136,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         max_iter=1000,
         random_state=0,
     ):
-        self.n_mixtures = n_mixtures
-        self.n_components = n_components
+        self.n_mixtures, self.n_components = n_mixtures, n_components
         self.noise = noise
         self.n_init = n_init
         self.init = init
@@ -180,15 +179,14 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         missing = check_values(X)
         weights = check_weights(sample_weight, X.shape[0])
         if weights is not None and not weights.all():
-            kept = np.flatnonzero(weights)
-            X, weights = X[kept], weights[kept]
+            X, weights = X[weights > 0], weights[weights > 0]
         if missing:
             check_observed(X)
         options = model.Options(
             self._sizes(*X.shape), self.noise == "shared", self.solver, self.n_init, self.init, self.tol, self.max_iter
         )
-        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        result = model.fit(X, weights, options, generator)
+        seed = check_random_state(self.random_state).randint(2**31)
+        result = model.fit(X, weights, options, np.random.default_rng(seed))
         self.n_samples_ = X.shape[0]
         self._store(result, X.dtype)
         return self
@@ -270,10 +268,9 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return check_rows(self, X, reset=False, min_samples=1)
 
     def _check_component(self, component):
-        if component is None:
-            return
-        check_integer("component", component, 0)
-        if component >= len(self.weights_):
+        if component is not None:
+            check_integer("component", component, 0)
+        if component is not None and component >= len(self.weights_):
             raise ValueError(f"component={component} must be less than n_mixtures={len(self.weights_)}, or None.")
 
     def fit_predict(self, X, y=None, sample_weight=None):
