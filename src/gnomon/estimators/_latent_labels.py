@@ -44,16 +44,19 @@ def read_latent_labels(y, plausibilities, n_samples, n_components, *, tied):
     return _labels([_one_hot(column, size) for column, size in zip(ids.T, sizes, strict=True)], sizes, tied), vector
 
 
-def code_latent_labels(y, n_samples, labels):
+def code_latent_labels(y, n_samples, sizes, *, tied):
     """Log-plausibilities (b, c, n) of labels of new rows, as in `fit`."""
     ids, _ = _to_ids(y)
-    b, c = (1 if labels.tied else len(labels.sizes)), max(labels.sizes)
+    b, c = (1 if tied else len(sizes)), max(sizes)
     if ids.shape != (n_samples, b):
         raise ValueError(f"y has shape {ids.shape}; {(n_samples, b)} is wanted, with -1 where unlabelled.")
     out = np.full((b, c, n_samples), -np.inf)
     for s, column in enumerate(ids.T):
-        _refuse_large(column, s, labels.sizes[s], "the fitted model")
-        out[s, : labels.sizes[s]] = _one_hot(column, labels.sizes[s])
+        if column.max(initial=-1) >= sizes[s]:
+            raise ValueError(
+                f"column {s} of y holds component {column.max()}; the fitted model has {sizes[s]}, numbered from 0."
+            )
+        out[s, : sizes[s]] = _one_hot(column, sizes[s])
     return out
 
 
@@ -127,11 +130,6 @@ def _given(n_components, n_latents):
     if len(n_components) == 0:
         raise ValueError("n_components_per_latent is empty; at least one latent is wanted.")
     return tuple(int(size) for size in n_components)
-
-
-def _refuse_large(column, s, size, where):
-    if column.max(initial=-1) >= size:
-        raise ValueError(f"column {s} of y holds component {column.max()}; {where} has {size}, numbered from 0.")
 
 
 def _listed(plausibilities):

@@ -200,7 +200,7 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         result = model.fit(X, labels, options, generator)
         self.n_samples_ = X.shape[0]
-        self._store(result, X.dtype)
+        self._store(result)
         return self
 
     def _check_parameters(self):
@@ -225,19 +225,16 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return X
 
-    def _store(self, result, dtype):
+    def _store(self, result):
         fitted, stats = result.value, result.stats
-        self._fitted = fitted
-        self.mean_ = fitted.mean.astype(dtype)
-        self.mixing_ = fitted.mixing.astype(dtype)
-        self.unmixing_ = fitted.unmixing.astype(dtype)
+        self.mean_, self.mixing_, self.unmixing_ = fitted.mean, fitted.mixing, fitted.unmixing
         params, sizes = fitted.params, fitted.sizes
-        shared = len(params.log_weights) == 1
-        self.mix_weights_ = [np.exp(params.log_weights[0 if shared else s, :k]) for s, k in enumerate(sizes)]
+        self._shared = bool(self.tied)
+        self.mix_weights_ = [np.exp(params.log_weights[0 if self.tied else s, :k]) for s, k in enumerate(sizes)]
         self.mix_means_ = [params.means[s, :k] for s, k in enumerate(sizes)]
         self.mix_vars_ = [params.variances[s, :k] for s, k in enumerate(sizes)]
         self.n_latents_, self.n_components_ = len(sizes), len(fitted.unmixing)
-        self.log_likelihood_ = fitted.log_likelihood
+        self.log_likelihood_ = stats["log_likelihood"]
         self.objective_path_ = result.path
         self.objective_residual_ = float(stats["residual"])
         self.optima_ = np.array(stats["optima"])
@@ -254,13 +251,15 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    def _labels(self):
-        return model.Labels(None, self._fitted.sizes, len(self._fitted.params.log_weights) == 1 and self.tied)
+    def _model(self):
+        """The fitted model, from the public attributes."""
+        mixtures = (self.mix_weights_, self.mix_means_, self.mix_vars_)
+        return model.restore(self.mean_, self.mixing_, self.unmixing_, *mixtures, tied=self._shared)
 
     def _latents(self, X):
         check_is_fitted(self, "unmixing_")
         X = self._check_table(X, reset=False)
-        return X, model.latents(self._fitted, X).astype(np.float64)
+        return X, model.latents(self._model(), X).astype(np.float64)
 
     def transform(self, X):
         """Latent variables of rows: unmixing (x - mean), mixtures first.
@@ -296,7 +295,7 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         d = self.mixing_.shape[1]
         if Z.ndim != 2 or Z.shape[1] != d:
             raise ValueError(f"Z has shape {Z.shape}; (n_samples, {d}) is wanted.")
-        return Z @ self.mixing_.T + self.mean_
+        return (Z @ self.mixing_.T + self.mean_).astype(Z.dtype if Z.dtype == np.float32 else np.float64)
 
     def predict_proba(self, X):
         """Probability of each component of each class variable, given the row.
@@ -312,8 +311,8 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             One array for each column of `y`; the array itself, without a list, when `y` was a vector or absent.
         """
         X, Z = self._latents(X)
-        found = model.class_posteriors(self._fitted.params, self._fitted.sizes, Z)
-        found = [p.astype(X.dtype) for p in found]
+        fitted = self._model()
+        found = [p.astype(X.dtype) for p in model.class_posteriors(fitted.params, fitted.sizes, Z)]
         return found[0] if self._one_column and len(found) == 1 else found
 
     def predict(self, X):
@@ -351,8 +350,9 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             In nats.
         """
         X, Z = self._latents(X)
-        log_pl = None if y is None else code_latent_labels(y, len(Z), self._labels())
-        return model.log_density(self._fitted, Z, log_pl)
+        fitted = self._model()
+        log_pl = None if y is None else code_latent_labels(y, len(Z), fitted.sizes, tied=self._shared)
+        return model.log_density(fitted, Z, log_pl)
 
     def score(self, X, y=None):
         """Average of `score_samples` over rows, in nats.
@@ -393,8 +393,7 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "unmixing_")
         check_integer("n_samples", n_samples, 1)
         rng = check_random_state(self.random_state if random_state is None else random_state)
-        X, labels = model.sample(self._fitted, n_samples, np.random.default_rng(rng.randint(2**31)))
-        X = X.astype(self.mixing_.dtype)
+        X, labels = model.sample(self._model(), n_samples, np.random.default_rng(rng.randint(2**31)))
         labels = labels[:, 0] if self._one_column and labels.shape[1] == 1 else labels
         return (X, labels) if return_y else X
 

@@ -10,6 +10,7 @@ from .._types import Array, IntArray, Result
 from ..numerics.independent import LOG_2PI, Params, Rows, condition
 from ..numerics.latent_starts import label_weights, labelled_start, random_start
 from ..numerics.linalg import canonical_rotation, sign_of_columns, top_eigh
+from ..numerics.one_thread import one_thread
 from ..rows import row_source
 from ..rows.products import project
 from ..solvers.gem import climb_gem
@@ -46,8 +47,6 @@ class Fitted(NamedTuple):
     mean: Array  # (p,)
     mixing: Array  # (p, d)      x = mean + mixing z on the span of the rows; the first S latents are mixtures
     unmixing: Array  # (d, p)
-    log_jacobian: float  # what to add to the log-density of z for that of x
-    log_likelihood: float  # nats, training rows and their labels
 
 
 def fit(X: Any, labels: Labels, options: Options, generator: np.random.Generator) -> Result[Fitted]:
@@ -55,8 +54,8 @@ def fit(X: Any, labels: Labels, options: Options, generator: np.random.Generator
 
     Returns
     -------
-    Result(Fitted, status, log-likelihood path in nats, stats) with stats "n_iter", "residual", "n_passes", "optima"
-    (log-likelihood of every start) and "floors" (latent, component) at the least variance.
+    Result(Fitted, status, log-likelihood path in nats, stats) with stats "n_iter", "residual", "n_passes",
+    "log_likelihood", "optima" (of every start) and "floors": (latent, component) at the least variance.
     """
     source = row_source(X)
     white = whiten_rows(source, options.n_kept, generator)
@@ -64,17 +63,19 @@ def fit(X: Any, labels: Labels, options: Options, generator: np.random.Generator
     rows = Rows(white.U, labels.log_pl)
     present = np.arange(max(labels.sizes)) < np.array(labels.sizes)[:, None]
     solve = SOLVERS[options.solver]
-    results = [
-        solve(start, rows, present, tied=labels.tied, tol=options.tol, max_iter=options.max_iter)
-        for start in _starts(rows, labels, options, generator)
-    ]
+    with one_thread():
+        results = [
+            solve(start, rows, present, tied=labels.tied, tol=options.tol, max_iter=options.max_iter)
+            for start in _starts(rows, labels, options, generator)
+        ]
     best = max(results, key=lambda r: float(r.path[-1]))
     n = rows.U.shape[1]
     path = n * (best.path - white.log_volume)
-    fitted = _in_units_of_x(best.value, white, rows, labels, float(path[-1]))
+    fitted = _in_units_of_x(best.value, white, rows, labels)
     variances = np.where(present, fitted.params.variances, np.inf)
     stats = {
         **best.stats,
+        "log_likelihood": float(path[-1]),
         "n_passes": source.n_passes,
         "optima": [n * (float(r.path[-1]) - white.log_volume) for r in results],
         "floors": [(int(s), int(k)) for s, k in np.argwhere(variances <= 1.0001e-4)],
@@ -101,7 +102,7 @@ def _starts(rows: Rows, labels: Labels, options: Options, generator: np.random.G
 # -- from whitened coordinates to the units of X, in canonical order -------------------------------------------------
 
 
-def _in_units_of_x(params: Params, white: Whitened, rows: Rows, labels: Labels, log_likelihood: float) -> Fitted:
+def _in_units_of_x(params: Params, white: Whitened, rows: Rows, labels: Labels) -> Fitted:
     params = _tied_axes(params) if labels.tied else _in_order(params, white, rows, labels)
     V = params.V
     complement = np.linalg.svd(V)[2][len(V) :]  # orthonormal and orthogonal to the rows of V
@@ -111,9 +112,7 @@ def _in_units_of_x(params: Params, white: Whitened, rows: Rows, labels: Labels, 
     signs = sign_of_columns(mixing)
     S = len(V)
     params = params._replace(V=V * signs[:S, None], means=params.means * signs[:S, None])
-    log_jacobian = float(np.linalg.slogdet(B)[1]) - white.log_volume
-    unmixing = signs[:, None] * (B @ white.whiten.T)
-    return Fitted(params, labels.sizes, white.mean, mixing * signs, unmixing, log_jacobian, log_likelihood)
+    return Fitted(params, labels.sizes, white.mean, mixing * signs, signs[:, None] * (B @ white.whiten.T))
 
 
 def _tied_axes(params: Params) -> Params:
@@ -148,6 +147,27 @@ def _in_order(params: Params, white: Whitened, rows: Rows, labels: Labels) -> Pa
     return Params(V, log_weights, means, variances)
 
 
+def restore(
+    mean: Array,
+    mixing: Array,
+    unmixing: Array,
+    weights: list[Array],
+    means: list[Array],
+    variances: list[Array],
+    *,
+    tied: bool,
+) -> Fitted:
+    """Put a fitted model together again from lists of weights, means and variances of the components."""
+    sizes = tuple(len(w) for w in weights)
+    S, c = len(sizes), max(sizes)
+    log_weights = np.full((1 if tied else S, c), -np.inf)
+    full_means, full_variances = np.zeros((S, c)), np.ones((S, c))
+    for s, k in enumerate(sizes):
+        log_weights[0 if tied else s, :k] = np.log(weights[s])
+        full_means[s, :k], full_variances[s, :k] = means[s], variances[s]
+    return Fitted(Params(unmixing[:S], log_weights, full_means, full_variances), sizes, mean, mixing, unmixing)
+
+
 # -- new rows --------------------------------------------------------------------------------------------------------
 
 
@@ -163,6 +183,11 @@ def class_posteriors(params: Params, sizes: tuple[int, ...], Z: Array) -> list[A
     return [post.resp[i, : sizes[i]].T for i in range(b)]
 
 
+def log_jacobian(mixing: Array) -> float:
+    """What to add to the log-density of z for that of x: minus the log-volume of a unit cube of z, in units of X."""
+    return -float(np.log(np.abs(np.diag(np.linalg.qr(mixing, mode="r")))).sum())
+
+
 def log_density(fitted: Fitted, Z: Array, log_pl: Array | None = None) -> Array:
     """Log-density (n,) of rows with latents Z (n, d) in nats, jointly with their labels if these are passed.
 
@@ -173,7 +198,7 @@ def log_density(fitted: Fitted, Z: Array, log_pl: Array | None = None) -> Array:
     post = condition(params, np.ascontiguousarray(Z[:, :S].T), np.zeros((b, c, 1)) if log_pl is None else log_pl)
     with np.errstate(over="ignore"):
         rest = np.einsum("ij,ij->i", Z[:, S:], Z[:, S:])
-    return np.asarray(post.log_density.sum(axis=0) - 0.5 * (rest + (d - S) * LOG_2PI) + fitted.log_jacobian)
+    return np.asarray(post.log_density.sum(axis=0) - 0.5 * (rest + (d - S) * LOG_2PI) + log_jacobian(fitted.mixing))
 
 
 def sample(fitted: Fitted, n: int, generator: np.random.Generator) -> tuple[Array, IntArray]:

@@ -20,6 +20,7 @@ from .._types import Array, BoolArray
 from .linalg import top_eigh
 
 FLOOR = 1e-4  # smallest variance of a component; the latent has variance 1
+CEILING = 1e6  # no likely component comes near: share times variance is at most the variance of the latent
 CHUNK = 4096  # rows at a time: their numbers for every latent and component stay in the cache
 LEAST_LOGIT = -30.0  # of a component that no row belongs to
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -132,12 +133,12 @@ class Packing:
         sizes = [len(present) * d, int(self.weights_present.sum()), int(self.present.sum()), self.n_variances]
         self.edges = np.cumsum(sizes)
 
-    @property
-    def lower(self) -> Array:
-        """Lower bounds; only log-variances have one."""
-        out = np.full(int(self.edges[-1]), -np.inf)
-        out[int(self.edges[-2]) :] = np.log(FLOOR)
-        return out
+    def bounds(self) -> tuple[Array, Array]:
+        """Lower and upper bounds; only log-variances have them, and the upper one keeps trial steps finite."""
+        lower = np.full(int(self.edges[-1]), -np.inf)
+        upper = -lower
+        lower[int(self.edges[-2]) :], upper[int(self.edges[-2]) :] = np.log(FLOOR), np.log(CEILING)
+        return lower, upper
 
     def pack(self, params: Params) -> Array:
         """Return the vector."""

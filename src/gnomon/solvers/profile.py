@@ -52,9 +52,10 @@ def climb(
 
     options = {"maxiter": max_iter, "maxfun": 3 * max_iter, "maxcor": MEMORY, "gtol": tol, "ftol": 0.0, "maxls": 40}
     vector = packing.pack(params)
-    bounds = Bounds(packing.lower, np.inf)
+    lower, upper = packing.bounds()
+    bounds = Bounds(lower, upper)
     found = minimize(objective, vector, jac=True, method="L-BFGS-B", bounds=bounds, callback=keep, options=options)
-    residual = projected_size(found.x, found.jac, packing.lower)
+    residual = projected_size(found.x, found.jac, lower)
     status = Status.CONVERGED if residual <= tol else Status.MAX_ITER if found.status == 1 else Status.STALLED
     if -found.fun >= path[0]:
         params = packing.unpack(found.x)
