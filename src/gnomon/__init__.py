@@ -2,6 +2,7 @@
 
 from .estimators.cppca import CPPCA
 from .estimators.domain_stack import DomainStack
+from .estimators.dppca import DPPCA
 from .estimators.ifa import IFA, combine_one_vs_rest
 from .estimators.kda import KDA
 from .estimators.kernel_sppca import KernelSPPCA
@@ -20,6 +21,7 @@ __all__ = [
     "MixturePPCA",
     "SPPCA",
     "KernelSPPCA",
+    "DPPCA",
     "SEPCA",
     "NeighborFeatures",
     "SCL",

@@ -11,11 +11,13 @@ def test_halves_share_the_rows_of_each_class(rng):
     for first, second in half_splits(index, 20, rng):
         for c, (low, high) in enumerate([(2, 2), (2, 3), (1, 1), (1, 1)]):
             counts = (first == c).sum(), (second == c).sum()
-            assert min(counts) == low and max(counts) == high
+            assert min(counts) == low
+            assert max(counts) == high
             both = (first == c) & (second == c)
             assert both.any() == (c == 3)
             assert ((first == c) | (second == c) == (index == c)).all()
-        assert (first[index < 0] == -1).all() and (second[index < 0] == -1).all()
+        assert (first[index < 0] == -1).all()
+        assert (second[index < 0] == -1).all()
 
 
 def test_splits_differ_and_the_odd_row_goes_to_either_half(rng):
@@ -51,6 +53,8 @@ def test_without_unlabelled_rows_the_score_is_the_error(rng):
 
 def test_one_row_a_class_cannot_be_split(rng):
     index = np.array([0, 1, 2, -1, -1])
-    assert not can_split(index) and can_split(np.array([0, 0, -1])) and not can_split(np.array([-1]))
+    assert not can_split(index)
+    assert not can_split(np.array([-1]))
+    assert can_split(np.array([0, 0, -1]))
     with pytest.raises(ValueError, match="two labelled rows"):
         agreement_score(lambda train: index, index, 2, rng)

@@ -1,0 +1,47 @@
+"""Class numbers of rows, in fit and afterwards, for DPPCA."""
+
+import numpy as np
+
+from ._classes import _whole_numbers
+from ._targets import _labels, _to_numpy, read_targets
+
+
+def number_classes(name, y, n_samples, unlabeled):
+    """Return the sorted classes (C,), at least one, and the class number of each row, -1 where unlabelled."""
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None; without labels PPCA is the model.")
+    targets = read_targets(_one_column(name, y), n_samples, unlabeled)
+    if not len(targets.classes):
+        raise ValueError(f"y marks every row as unlabelled; {name} needs a labelled row of each class, or fit PPCA.")
+    return targets.classes, targets.index
+
+
+def number_like(name, y, n_samples, classes, unlabeled):
+    """Return the class number of each row as in fit, -1 where unlabelled; raise for a class that fit did not see."""
+    values = _one_column(name, y)
+    if len(values) != n_samples:
+        raise ValueError(f"y has {len(values)} rows, X has {n_samples}; they must agree.")
+    labels, missing = _labels(values, unlabeled, classes)
+    position = {label: i for i, label in enumerate(classes.tolist())}
+    unknown = sorted({str(v) for v in labels[~missing] if v not in position})
+    if unknown:
+        raise ValueError(
+            f"y holds classes that were not in fit: {', '.join(unknown[:5])}. Known: {list(position)[:10]}. "
+            "Mark such rows as unlabelled."
+        )
+    index = np.full(n_samples, -1)
+    index[~missing] = [position[v] for v in labels[~missing]]
+    return index
+
+
+def _one_column(name, y):
+    values = _to_numpy(y)
+    if values.ndim != 1:
+        raise ValueError(f"class labels must be one column for {name}; y has shape {values.shape}.")
+    values = _whole_numbers(values)
+    if values.dtype.kind == "f":
+        raise ValueError(
+            f"Unknown label type: y holds fractions or infinity; {name} takes class labels (integers, text, bool). "
+            "For real targets use SPPCA."
+        )
+    return values

@@ -1,0 +1,84 @@
+"""What "auto" takes in DPPCA: candidates, and the agreement of half-label models that ranks them."""
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from ..models import dppca as model
+from ..models.agreement import can_split, half_splits, score_splits
+
+N_PRIVATE = (20, 10, 40, 5)
+UNLABELED_WEIGHT = (1.0, 0.1, 0.0)
+RIDGE = 1e-3  # where "auto" has nothing to compare by, and the only one beside few factors
+RIDGES = (1e-3, 1e-1)  # where all within-class factors are kept
+N_SPLITS = 3
+MOST_UNLABELLED = 2000  # votes; further rows would change the score by less than the labels do
+SCORE_TOL, SCORE_ITER = 1e-2, 30
+
+
+class Choice(NamedTuple):
+    """One candidate and its score."""
+
+    n_private: int
+    ridge: float
+    unlabeled_weight: float
+    agreement: float
+    error: float
+    score: float
+
+
+def candidates(estimator, rank, least, *, all_labelled):
+    """Combinations of what the parameters leave open; `least` factors are needed by the projection."""
+    full = rank
+    sizes = [size for size in N_PRIVATE if least <= size < full]
+    weights = (1.0,) if all_labelled else UNLABELED_WEIGHT
+    weights = weights if estimator.unlabeled_weight == "auto" else (float(estimator.unlabeled_weight),)
+    found = []
+    for w, size in product(weights, [*sizes, full]):
+        if estimator.n_private != "auto" and size != full:
+            continue
+        ridges = RIDGES if size == full else (RIDGE,)
+        if estimator.n_private == "auto" and size == full and w > 0 and full > max(N_PRIVATE) and not all_labelled:
+            continue  # as many factors as the rows allow, and rows whose class is a guess: nothing is left to learn
+        for ridge in ridges if estimator.ridge == "auto" else (float(estimator.ridge),):
+            found.append((size if estimator.n_private == "auto" else int(estimator.n_private), ridge, w))
+    return list(dict.fromkeys(found))
+
+
+def choose(estimator, rows, index, options, least, generator):
+    """Return the best candidate and the table of all, in the order they were tried.
+
+    Without a class of two labelled rows there is nothing to compare by: 20 factors, a ridge of 1e-3 and unlabelled rows
+    that count in full.
+    """
+    n_classes, rank = int(index.max()) + 1, rows.T.shape[1]
+    all_labelled = bool((index >= 0).all())
+    tried = candidates(estimator, rank, least, all_labelled=all_labelled)
+    if len(tried) == 1 or not can_split(index):
+        first = min(tried, key=lambda c: (abs(c[0] - N_PRIVATE[0]), tried.index(c)))
+        return Choice(*first, np.nan, np.nan, np.nan), []
+    rows, index = _some_rows(rows, index, generator)
+    splits = half_splits(index, N_SPLITS, generator)
+    table = []
+    for n_private, ridge, weight in tried:
+        one = options._replace(
+            n_private=n_private, ridge=ridge, unlabeled_weight=0.0 if all_labelled else weight, tol=SCORE_TOL,
+            max_iter=SCORE_ITER,
+        )  # fmt: skip
+
+        def fit_predict(train, one=one):
+            return model.fit(rows, train, n_classes, 1, one).value.resp.argmax(axis=1)
+
+        table.append(Choice(n_private, ridge, weight, *score_splits(fit_predict, index, splits)))
+    return max(table, key=lambda choice: choice.score), table
+
+
+def _some_rows(rows, index, generator):
+    """All labelled rows and at most `MOST_UNLABELLED` others."""
+    others = np.flatnonzero(index < 0)
+    if len(others) <= MOST_UNLABELLED:
+        return rows, index
+    others = generator.choice(others, MOST_UNLABELLED, replace=False)
+    kept = np.sort(np.concatenate([np.flatnonzero(index >= 0), others]))
+    return rows._replace(T=rows.T[kept], outside=rows.outside[kept]), index[kept]

@@ -1,0 +1,536 @@
+"""Discriminant probabilistic PCA as a scikit-learn estimator."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._types import Status
+from ..models import dppca as model
+from ..rows import row_source
+from ..rows.namespace import as_floats, beside, host_dtype, is_foreign, like, to_host
+from ..rows.products import project, squared_lengths
+from ..solvers.reduction import reduce_rows
+from ._class_labels import number_classes, number_like
+from ._dppca_auto import choose
+from ._gaussian import check_table, check_values
+from ._validation import check_choice, check_integer, check_real, check_variance
+
+
+class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Discriminant probabilistic PCA: classes with means of their own that share a few within-class factors.
+
+    A row comes from class c with probability pi_c, and then x = m_c + V z + e with z ~ N(0, I) of size P and
+    e ~ N(0, noise_variance I). The class of an unlabelled row is latent, so that unlabelled rows sharpen the class
+    means and the factors. With every row labelled and all factors kept the model is linear discriminant analysis.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Size K of the projection: the leading directions of between- against within-class covariance, at most C - 1
+        for C classes, then leading within-class factors. None takes 2, or 1 where there are only two classes.
+    n_private : {"auto"} or int, default="auto"
+        Number P of within-class factors; a number at or above the rank of X keeps them all.
+    ridge : {"auto"} or float, default="auto"
+        Share r in [0, 1) by which the within-class covariance S is drawn towards a multiple of the identity of the
+        same trace, as in ridge LDA: (1 - r) S + r tr(S)/p I.
+    unlabeled_weight : {"auto"} or float, default="auto"
+        How many rows an unlabelled row counts for, in [0, 1]; 0 learns from the labelled rows only.
+    class_prior : None, "uniform" or array-like of shape (n_classes,), default=None
+        Probabilities of the classes. None estimates them, with the unlabelled rows.
+    noise : {"half", "ml"} or float, default="half"
+        Noise variance. "half": the P-th eigenvalue of the within-class covariance, where the factors end. "ml": what is
+        left beside the factors, by maximum likelihood, which is far too small when there are more features than rows.
+        A number is in squared units of X.
+    tol : float, default=1e-6
+        EM stops when a step moves the class means by less than this many within-class standard deviations, and
+        log-variances and priors by less than this.
+    max_iter : int, default=200
+        Most EM iterations at the final noise level.
+    unlabeled : {"auto"}, None or label, default="auto"
+        What marks unlabelled rows besides None, NaN and pd.NA: "auto" takes -1 among integers.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the halves by which "auto" chooses, and of the reduction of large tables.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Directions D transposed: `transform` is (X - mean_) components_'. Projected rows of one class have unit
+        covariance.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the class means, weighted by `class_prior_`.
+    class_means_ : ndarray of shape (n_classes, n_features)
+        Means m_c.
+    private_components_ : ndarray of shape (P, n_features)
+        Within-class factors V transposed, orthogonal rows by falling length; P may be less than `n_private_` where
+        fewer stand out of the noise.
+    noise_variance_ : float
+        In squared units of X.
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    class_prior_ : ndarray of shape (n_classes,)
+        Probabilities of the classes.
+    n_components_ : int
+        Size of the projection.
+    n_class_components_ : int
+        How many of the components separate classes; the others are within-class factors.
+    n_private_, ridge_, unlabeled_weight_ : int, float, float
+        What was used, chosen or given.
+    agreement_path_ : list of tuple
+        Where "auto" had a choice: (n_private, ridge, unlabeled_weight, agreement, error, score) of each candidate.
+    log_likelihood_ : float
+        Last value of `objective_path_`.
+    objective_path_ : ndarray
+        Log-likelihood of the training rows, with the penalty of the ridge, at the final noise level, in nats, at the
+        start and after each EM step; unlabelled rows count `unlabeled_weight_`. It never falls.
+    objective_residual_ : float
+        Length of the last step, see `tol`.
+    noise_floor_ : bool
+        Whether the noise variance rests on its floor, 1e-6 of the variance of X.
+    converged_ : bool
+        Whether the last step was shorter than `tol`.
+    n_iter_ : int
+        EM iterations, those that set the noise level included.
+    n_passes_ : float
+        Full reads of the data.
+    solver_ : {"exact", "leading"}
+        "leading" where X is large on both sides and only leading directions are modelled one by one.
+    n_samples_, n_labelled_ : int
+        Rows used, and rows with a label.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, when X had them.
+
+    Raises
+    ------
+    ValueError
+        When y is None, has no label, holds fractions or is ambiguous; X holds NaN or is constant; n_components is more
+        than the rank of X.
+
+    See Also
+    --------
+    SPPCA : Real targets, or classes as points of a Gaussian view.
+    MixturePPCA : No labels, and factors of its own for each component.
+
+    Notes
+    -----
+    "auto" splits the labelled rows of each class into halves, fits to each half, and scores a candidate by how often
+    the two models agree on unlabelled rows, minus their error on the labels held out, averaged over three splits. It
+    needs two labelled rows of a class; else 20 factors, a ridge of 1e-3 and weight 1 are taken.
+
+    EM runs on coordinates of the rows: exact where X has at most 1500 rows or columns, else in 120 leading directions
+    and those of the labelled class means, all else being isotropic noise. Sparse X is never made dense; arrays of other
+    libraries are read where they are, their coordinates come to the host. First the noise level is set by iterating,
+    then EM climbs at that level.
+
+    References
+    ----------
+    Tipping and Bishop, Probabilistic principal component analysis, JRSS B 61 (1999), for the M-step.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from gnomon import DPPCA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> labels = y.copy()
+    >>> labels[[i for i in range(178) if i % 20]] = -1        # 9 of 178 rows keep their label
+    >>> model = DPPCA().fit(scale(X), labels)
+    >>> model.transform(scale(X)).shape
+    (178, 2)
+    >>> bool((model.predict(scale(X)) == y).mean() > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        n_private="auto",
+        ridge="auto",
+        unlabeled_weight="auto",
+        class_prior=None,
+        noise="half",
+        tol=1e-6,
+        max_iter=200,
+        unlabeled="auto",
+        random_state=0,
+    ):
+        self.n_components = n_components
+        self.n_private = n_private
+        self.ridge = ridge
+        self.unlabeled_weight = unlabeled_weight
+        self.class_prior = class_prior
+        self.noise = noise
+        self.tol = tol
+        self.max_iter = max_iter
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.classifier_tags = ClassifierTags()  # scikit-learn's checks look for it beside predict_proba
+        return tags
+
+    @property
+    def _n_features_out(self):
+        return self.components_.shape[0]
+
+    def fit(self, X, y):
+        """Fit by EM from ridge LDA of the labelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows without missing entries; float32 stays float32.
+        y : array-like of shape (n_samples,)
+            Classes (str, int, bool, categorical), unlabelled where -1, None, NaN or pd.NA.
+
+        Returns
+        -------
+        self : DPPCA
+            Fitted.
+        """
+        self._check_parameters()
+        X = check_table(self, X, reset=True, min_samples=2, anywhere=True)
+        _refuse_missing(X)
+        self.classes_, index = number_classes("DPPCA", to_host(y), X.shape[0], self.unlabeled)
+        if len(self.classes_) == 1:
+            warnings.warn(
+                f"y holds the single class {self.classes_.tolist()[0]!r}; the projection is that of its factors, and "
+                "predict returns it for every row.",
+                UserWarning,
+                stacklevel=2,
+            )
+        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        source = row_source(X)
+        rows = self._reduce(X, source, index, generator)
+        k = self._resolve_n_components(rows.T.shape[1])
+        options = self._options(source.scale)
+        least = max(1, k - len(self.classes_) + 1)
+        choice, self.agreement_path_ = choose(self, rows, index, options, least, generator)
+        options = options._replace(
+            n_private=choice.n_private, ridge=choice.ridge, unlabeled_weight=choice.unlabeled_weight
+        )
+        result = model.fit(rows, index, len(self.classes_), k, options)
+        self.n_private_, self.ridge_, self.unlabeled_weight_ = choice[:3]
+        self.n_samples_, self.n_labelled_ = X.shape[0], int((index >= 0).sum())
+        self.solver_ = "exact" if rows.exact else "leading"
+        self._store(result, rows, source, host_dtype(X))
+        return self
+
+    def _check_parameters(self):
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, 1)
+        if not _is_auto("n_private", self.n_private):
+            check_integer("n_private", self.n_private, 1)
+        for name in ("ridge", "unlabeled_weight"):
+            value = getattr(self, name)
+            if not _is_auto(name, value):
+                check_real(name, value, 0, included=True)
+                if value > 1 or (name == "ridge" and value == 1):
+                    raise ValueError(f"{name}={value!r} must be {'below' if name == 'ridge' else 'at most'} 1.")
+        if isinstance(self.noise, str):
+            check_choice("noise", self.noise, ("half", "ml"))
+        else:
+            check_real("noise", self.noise, 0)
+        check_real("tol", self.tol, 0)
+        check_integer("max_iter", self.max_iter, 1)
+
+    def _reduce(self, X, source, index, generator):
+        known = np.flatnonzero(index >= 0)
+        one_of_c = np.zeros((X.shape[0], len(self.classes_)))
+        one_of_c[known, index[known]] = 1.0
+        rows = reduce_rows(source, one_of_c, lambda mean, scale: squared_lengths(X, mean, scale), generator)
+        if rows.T.shape[1] == 0:
+            raise ValueError("X is constant: all rows are equal; there is nothing to fit.")
+        return rows
+
+    def _resolve_n_components(self, rank):
+        if self.n_components is None:
+            return min(2, max(len(self.classes_) - 1, 1), rank)
+        if self.n_components > rank:
+            raise ValueError(f"n_components={self.n_components} must be at most {rank}, the rank of X.")
+        return int(self.n_components)
+
+    def _options(self, scale):
+        noise = self.noise if isinstance(self.noise, str) else float(self.noise) / scale**2
+        return model.Options(1, class_prior=self._prior(), noise=noise, tol=self.tol, max_iter=self.max_iter)
+
+    def _prior(self):
+        n_classes = len(self.classes_)
+        if self.class_prior is None:
+            return None
+        if isinstance(self.class_prior, str):
+            check_choice("class_prior", self.class_prior, ("uniform",))
+            return np.full(n_classes, 1.0 / n_classes)
+        prior = np.asarray(self.class_prior, dtype=np.float64)
+        if prior.shape != (n_classes,) or not (prior > 0).all() or abs(prior.sum() - 1.0) > 1e-6:
+            raise ValueError(
+                f"class_prior={self.class_prior!r} must hold {n_classes} positive probabilities that sum to one, in "
+                f"the order of the classes {self.classes_.tolist()[:10]}."
+            )
+        return prior / prior.sum()
+
+    def _store(self, result, rows, source, dtype):
+        fitted, stats, scale = result.value, result.stats, source.scale
+        prior, means, within = fitted.params
+        centre = prior @ means
+        above = within.values > within.noise_var * (1.0 + 1e-12)
+        loadings = within.Q[:, above] * np.sqrt(within.values[above] - within.noise_var)
+        centres = np.column_stack([centre, means.T])
+        moved = rows.expand(np.hstack([centres, loadings, fitted.projection]))  # (p, 1 + c + m + k)
+        ends = np.cumsum([1, len(means), loadings.shape[1]])
+        self.mean_ = (source.mean + moved[:, 0] * scale).astype(dtype)
+        self.class_means_ = np.ascontiguousarray((source.mean + moved[:, 1 : ends[1]].T * scale), dtype=dtype)
+        self.private_components_ = np.ascontiguousarray(moved[:, ends[1] : ends[2]].T * scale, dtype=dtype)
+        D = moved[:, ends[2] :] / scale
+        self.components_ = np.ascontiguousarray((D * np.sign(D[np.abs(D).argmax(axis=0), range(D.shape[1])])).T, dtype)
+        self.noise_variance_ = float(within.noise_var * scale**2)
+        check_variance("X", self.noise_variance_)
+        self.class_prior_ = prior
+        self.n_components_, self.n_class_components_ = D.shape[1], fitted.n_class_directions
+        weight = self.n_labelled_ + self.unlabeled_weight_ * (self.n_samples_ - self.n_labelled_)
+        self.objective_path_ = result.path - weight * self.n_features_in_ * np.log(scale)
+        self.log_likelihood_ = float(self.objective_path_[-1])
+        self.objective_residual_ = float(stats["residual"])
+        self.noise_floor_ = bool(stats["floor"])
+        self.n_iter_, self.n_passes_ = max(1, int(stats["n_iter"])), float(source.n_passes)
+        self.converged_ = result.status is Status.CONVERGED
+        if not self.converged_:
+            warnings.warn(
+                f"DPPCA {result.status.value} (last step {stats['residual']:.1e}, tol={self.tol}).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    # -- the fitted model on new rows ----------------------------------------------------------------------------
+
+    def _check_rows(self, X):
+        check_is_fitted(self, "components_")
+        X = check_table(self, X, reset=False, min_samples=1, anywhere=True)
+        _refuse_missing(X)
+        return X
+
+    def _units(self):
+        """The model centred at `mean_`, in units of the noise standard deviation."""
+        noise_std = np.sqrt(self.noise_variance_)
+        means = (self.class_means_.astype(np.float64) - self.mean_) / noise_std
+        V = self.private_components_.T.astype(np.float64) / noise_std
+        squares = np.einsum("ij,ij->j", V, V)
+        return model.Params(self.class_prior_, means, model.Within(V / np.sqrt(squares), 1.0 + squares, 1.0))
+
+    def _log_joint(self, X):
+        """Log pi_c + log N(x; m_c, Sigma) (n, c), in nats, density in the units of X."""
+        params, noise_std = self._units(), float(np.sqrt(self.noise_variance_))
+        mean = self.mean_.astype(np.float64)
+        V = np.hstack([params.means.T, params.within.Q]) / noise_std
+        products = to_host(project(X, mean, V)).astype(np.float64)
+        own = squared_lengths(X, mean, noise_std)
+        c, p = len(self.classes_), X.shape[1]
+        joint = model.joint_of(params, params.means, products[:, :c], products[:, c:], own, p)
+        return joint - p * np.log(noise_std)
+
+    def predict(self, X):
+        """Name the most probable class of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Of `classes_`.
+        """
+        X = self._check_rows(X)
+        return self.classes_[self._log_joint(X).argmax(axis=1)]
+
+    def predict_proba(self, X):
+        """Posterior probability of each class given x.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Rows sum to one; columns in the order of `classes_`.
+        """
+        X = self._check_rows(X)
+        return like(model.posterior(self._log_joint(X))[0], X)
+
+    def transform(self, X, return_cov=False):
+        """Project rows: (X - mean_) components_'.
+
+        The projection is linear in x. `posterior` has the expected place of the row without its noise.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        return_cov : bool, default=False
+            Return the covariance of `posterior` as well.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            Projections, of unit covariance within a class.
+        cov : ndarray of shape (n_samples, n_components, n_components)
+            Covariance of the projection of the row without its noise, given x; only with `return_cov=True`.
+        """
+        X = self._check_rows(X)
+        Z = project(X, self.mean_.astype(np.float64), self.components_.T.astype(np.float64))
+        if not is_foreign(Z):
+            Z = Z.astype(X.dtype, copy=False)
+        return (Z, self.posterior(X)[1]) if return_cov else Z
+
+    def posterior(self, X, y=None):
+        """Mean and covariance of D'(m_c + V z - mean_), the projection of a row without its noise, given x.
+
+        The class is averaged over by its posterior probability, so that the covariance holds the doubt about the class;
+        a class given in y is taken as known.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), default=None
+            Classes as in `fit`; unlabelled rows are averaged over.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples, n_components)
+            Expected projections.
+        cov : ndarray of shape (n_samples, n_components, n_components)
+            Their covariances.
+        """
+        X = self._check_rows(X)
+        resp = model.posterior(self._log_joint(X))[0]
+        index = self._index(y, X.shape[0])
+        known = np.flatnonzero(index >= 0)
+        resp[known] = np.eye(len(self.classes_))[index[known]]
+        noise_std = np.sqrt(self.noise_variance_)
+        place = model.noise_free(self._units(), self.components_.T.astype(np.float64) * noise_std)
+        T = to_host(project(X, self.mean_.astype(np.float64), place.gain / noise_std)).astype(np.float64)
+        mean, cov = place.moments(T, resp)
+        return like(mean, X), like(cov, X)
+
+    def score_samples(self, X, y=None):
+        """Log-density of each row in nats: log p(x, class) where the class is given in y, else log p(x).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), default=None
+            Classes as in `fit`.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            In nats.
+        """
+        X = self._check_rows(X)
+        joint, index = self._log_joint(X), self._index(y, X.shape[0])
+        density = model.posterior(joint)[1]
+        known = np.flatnonzero(index >= 0)
+        density[known] = joint[known, index[known]]
+        return beside(density, X)
+
+    def _index(self, y, n_samples):
+        if y is None:
+            return np.full(n_samples, -1)
+        return number_like("DPPCA", to_host(y), n_samples, self.classes_, self.unlabeled)
+
+    def score(self, X, y=None):
+        """Average of `score_samples` over rows, in nats.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), default=None
+            Classes as in `fit`.
+
+        Returns
+        -------
+        score : float
+            Average log-density.
+        """
+        return float(to_host(self.score_samples(X, y)).mean(dtype=np.float64))
+
+    def inverse_transform(self, Z):
+        """The row nearest to `mean_`, in the within-class metric, among those that project to Z.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n_samples, n_components)
+            Projections.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows, in the units of X.
+        """
+        check_is_fitted(self, "components_")
+        Z = as_floats(Z) if is_foreign(Z) else np.asarray(Z)
+        if Z.ndim != 2 or Z.shape[1] != len(self.components_):
+            raise ValueError(f"Z has shape {tuple(Z.shape)}; (n_samples, {len(self.components_)}) is wanted.")
+        V, D = self.private_components_, self.components_
+        back = (D @ V.T) @ V + self.noise_variance_ * D  # (k, p): D' Sigma
+        return Z @ beside(back, Z) + beside(self.mean_, Z)
+
+    def sample(self, n_samples=1, return_y=False, random_state=None):
+        """Draw rows from the fitted model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows.
+        return_y : bool, default=False
+            Return their classes too.
+        random_state : int, RandomState instance or None, default=None
+            Seed; None uses the `random_state` of the estimator.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows, in the units of X.
+        y : ndarray of shape (n_samples,)
+            Classes; only with `return_y=True`.
+        """
+        check_is_fitted(self, "components_")
+        check_integer("n_samples", n_samples, 1)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        V = self.private_components_
+        index = rng.choice(len(self.classes_), size=n_samples, p=self.class_prior_ / self.class_prior_.sum())
+        noise = np.sqrt(self.noise_variance_) * rng.standard_normal((n_samples, V.shape[1]))
+        X = self.class_means_[index] + rng.standard_normal((n_samples, len(V))) @ V + noise
+        X = X.astype(self.components_.dtype)
+        return (X, self.classes_[index]) if return_y else X
+
+
+def _is_auto(name, value):
+    if isinstance(value, str):
+        check_choice(name, value, ("auto",))
+        return True
+    return False
+
+
+def _refuse_missing(X):
+    if check_values(X):
+        raise ValueError(
+            "Input X contains NaN; DPPCA needs complete rows: fill them in first, for example by the `impute` of "
+            "PPCA or MixturePPCA fitted to the same X."
+        )

@@ -1,0 +1,351 @@
+"""DPPCA against its dense oracle, its limits, and its promises on odd data."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+from sklearn.datasets import load_iris, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from gnomon import DPPCA
+from gnomon.models import dppca as model_file
+from gnomon.selection.rivals import lda_map
+from gnomon.solvers import reduction
+from oracles import dppca as oracle
+
+FIXED = {"n_private": 3, "ridge": 0.0, "unlabeled_weight": 1.0}
+
+
+def planted(rng, n=150, hidden=0.8, **kwargs):
+    """Rows of a random model, their classes, and the labels with a share of them hidden."""
+    true = oracle.random_model(rng, **kwargs)
+    X, index = oracle.draw(rng, true, n)
+    labels = np.where(rng.random(n) < hidden, -1, index)
+    labels[: 2 * len(true.prior)] = np.tile(np.arange(len(true.prior)), 2)
+    X[: 2 * len(true.prior)] += true.means[labels[: 2 * len(true.prior)]] - true.means[index[: 2 * len(true.prior)]]
+    index[: 2 * len(true.prior)] = labels[: 2 * len(true.prior)]
+    return true, X, index, labels
+
+
+# 1 oracle
+
+
+@pytest.mark.parametrize("noise", ["half", "ml", 0.7])
+def test_densities_and_probabilities_are_those_of_the_definition(rng, noise):
+    _, X, index, labels = planted(rng)
+    model = DPPCA(2, noise=noise, **FIXED).fit(100 + 7 * X, labels)
+    X = 100 + 7 * X
+    dense = oracle.of(model)
+    joint = oracle.log_joint(dense, X)
+    assert_allclose(model.score_samples(X), logsumexp(joint, axis=1), rtol=1e-9)
+    assert_allclose(model.predict_proba(X), np.exp(joint - logsumexp(joint, axis=1)[:, None]), atol=1e-9)
+    assert_allclose(model.score_samples(X, index), joint[np.arange(len(X)), index], rtol=1e-9)
+    assert_array_equal(model.predict(X), joint.argmax(axis=1))
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.3, 0.0])
+def test_the_objective_is_the_log_likelihood(rng, weight):
+    _, X, _, labels = planted(rng)
+    model = DPPCA(1, n_private=3, ridge=0.0, unlabeled_weight=weight).fit(X, labels)
+    assert_allclose(model.log_likelihood_, oracle.log_likelihood(oracle.of(model), X, labels, weight), rtol=1e-9)
+
+
+@pytest.mark.parametrize("noise, ridge", [("ml", 0.0), ("half", 0.0), ("half", 0.2)])
+@pytest.mark.parametrize("weight", [1.0, 0.3])
+def test_the_fit_is_a_fixed_point_of_em(rng, noise, ridge, weight):
+    _, X, _, labels = planted(rng)
+    model = DPPCA(1, n_private=3, ridge=ridge, unlabeled_weight=weight, noise=noise, tol=1e-9, max_iter=5000)
+    fitted = oracle.of(model.fit(X, labels))
+    _, _, S = oracle.within_scatter(X, oracle.responsibilities(fitted, X, labels), np.where(labels >= 0, 1.0, weight))
+    target = np.trace(S) / len(S)
+    s2 = None if noise == "ml" else fitted.s2
+    again = oracle.em_step(fitted, X, labels, weight, s2=s2, n_private=3, ridge=ridge, target=target)
+    loose = 1e-3 if ridge else 1e-6  # what the ridge draws to was set before the climb
+    assert_allclose(again.means, fitted.means, atol=1e-6)
+    assert_allclose(again.prior, fitted.prior, atol=1e-6)
+    assert_allclose(oracle.covariance(again), oracle.covariance(fitted), atol=loose * np.abs(S).max())
+    if noise == "half":
+        third = (1 - ridge) * np.linalg.eigvalsh(S)[-3] + ridge * target
+        assert_allclose(fitted.s2, third, rtol=5e-3)
+
+
+def test_posterior_is_that_of_the_row_without_noise(rng):
+    _, X, index, labels = planted(rng)
+    model = DPPCA(2, **FIXED).fit(X, labels)
+    dense, D = oracle.of(model), model.components_.T
+    y = np.where(np.arange(len(X)) < 4, index, -1)
+    mean, cov = model.posterior(X[:8], y[:8])
+    resp = oracle.responsibilities(dense, X[:8], y[:8])
+    for i in range(8):
+        expected = oracle.noise_free_moments(dense, D, model.mean_, X[i], resp[i])
+        assert_allclose(mean[i], expected[0], atol=1e-8)
+        assert_allclose(cov[i], expected[1], atol=1e-8)
+    assert_allclose(model.transform(X[4:8], return_cov=True)[1], cov[4:], atol=1e-12)
+
+
+def test_projection_solves_the_generalised_eigenproblem(rng):
+    _, X, _, labels = planted(rng, n_classes=4)
+    model = DPPCA(6, **FIXED).fit(X, labels)
+    dense, D = oracle.of(model), model.components_.T
+    S, pi = oracle.covariance(dense), dense.prior
+    M = dense.means - pi @ dense.means
+    B = (M * pi[:, None]).T @ M
+    assert_allclose(D.T @ S @ D, np.eye(6), atol=1e-8)
+    between = D.T @ B @ D
+    top = np.sort(np.linalg.eigvals(np.linalg.solve(S, B)).real)[::-1]
+    assert_allclose(np.diag(between)[:3], top[:3], rtol=1e-8)
+    assert_allclose(between - np.diag(np.diag(between)), 0, atol=1e-8)
+    assert_allclose(between[3:, 3:], 0, atol=1e-8)  # the rest is of factors
+    assert model.n_class_components_ == 3
+    assert_allclose(model.transform(X), (X - model.mean_) @ D, atol=1e-10)
+    assert_allclose(model.transform(model.inverse_transform(np.eye(6))), np.eye(6), atol=1e-8)
+
+
+# 2 stepwise invariant
+
+
+@pytest.mark.parametrize("noise, ridge", [("ml", 0.0), ("half", 0.0), ("half", 0.3), (0.5, 0.0)])
+@pytest.mark.parametrize("p", [8, 200])
+def test_em_never_lowers_the_objective(rng, noise, ridge, p):
+    _, X, _, labels = planted(rng, p=p, n=120, spread=0.25)
+    model = DPPCA(1, n_private=3, ridge=ridge, unlabeled_weight=1.0, noise=noise, max_iter=2000).fit(X, labels)
+    path = model.objective_path_
+    assert (np.diff(path) >= -1e-9 * np.abs(path[:-1])).all()
+    assert model.converged_
+    if noise == "ml" and p == 8:
+        assert path[-1] > path[0] + 0.1
+
+
+# 3 two routes to one answer
+
+
+def test_sparse_rows_give_the_fit_of_dense_ones(rng):
+    _, X, _, labels = planted(rng, p=30)
+    X[np.abs(X) < 1.0] = 0.0
+    dense = DPPCA(2, **FIXED).fit(X, labels)
+    for form in (sp.csr_array, sp.csc_matrix):
+        sparse = DPPCA(2, **FIXED).fit(form(X), labels)
+        assert_allclose(sparse.components_, dense.components_, atol=1e-7)
+        assert_allclose(sparse.objective_path_[-1], dense.objective_path_[-1], rtol=1e-9)
+        assert_allclose(sparse.predict_proba(form(X)), dense.predict_proba(X), atol=1e-7)
+
+
+def test_wide_and_tall_tables_take_the_same_way_in_coordinates(rng, monkeypatch):
+    _, X, _, labels = planted(rng, p=40, n=60)
+    wide = np.hstack([X, np.zeros((60, 60))])  # 60 x 100: by inner products of rows
+    tall = DPPCA(2, noise=0.5, **FIXED).fit(X, labels)
+    long = DPPCA(2, noise=0.5, **FIXED).fit(wide, labels)
+    assert_allclose(long.components_[:, :40], tall.components_, atol=1e-6)
+    assert_allclose(long.predict_proba(wide), tall.predict_proba(X), atol=1e-8)
+
+
+def test_leading_directions_of_a_large_table_hold_the_model(rng, monkeypatch):
+    _, X, _, labels = planted(rng, p=60, n=200, spread=2.0)
+    exact = DPPCA(2, **FIXED).fit(X, labels)
+    monkeypatch.setattr(reduction, "EXACT_SIDE", 10)
+    monkeypatch.setattr(reduction, "N_LEADING", 12)
+    model = DPPCA(2, **FIXED).fit(sp.csr_array(X), labels)
+    assert (exact.solver_, model.solver_) == ("exact", "leading")
+    assert_allclose(model.noise_variance_, exact.noise_variance_, rtol=0.05)
+    assert (model.predict(X) == exact.predict(X)).mean() > 0.98
+    joint = oracle.log_likelihood(oracle.of(model), X, labels, 1.0)  # densities are exact whatever the basis
+    assert_allclose(model.log_likelihood_, joint, rtol=2e-3)
+
+
+def test_weight_zero_learns_from_the_labelled_rows_only(rng):
+    _, X, _, labels = planted(rng)
+    known = labels >= 0
+    alone = DPPCA(2, **(FIXED | {"unlabeled_weight": 0.0}), noise="ml").fit(X[known], labels[known])
+    model = DPPCA(2, **(FIXED | {"unlabeled_weight": 0.0}), noise="ml").fit(X, labels)
+    assert_allclose(model.components_, alone.components_, atol=1e-7)
+    assert_allclose(model.class_means_, alone.class_means_, atol=1e-9)
+    assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=1e-7)
+
+
+def test_more_weight_of_unlabelled_rows_moves_the_means(rng):
+    _, X, _, labels = planted(rng)
+    fits = [DPPCA(1, n_private=3, ridge=0.0, unlabeled_weight=w).fit(X, labels).class_means_ for w in (0, 0.2, 1)]
+    assert np.abs(fits[0] - fits[1]).max() > 1e-3
+    assert np.abs(fits[1] - fits[2]).max() > 1e-3
+
+
+# 4 special cases
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+def test_all_rows_labelled_and_all_factors_kept_is_lda(load):
+    X, y = load(return_X_y=True)
+    model = DPPCA(2, n_private=50, ridge=0.0).fit(X, y)
+    lda = LinearDiscriminantAnalysis().fit(X, y)
+    assert_allclose(
+        model.predict_proba(X), LinearDiscriminantAnalysis(solver="lsqr").fit(X, y).predict_proba(X), atol=1e-6
+    )
+    assert_array_equal(model.predict(X), lda.predict(X))
+    assert_allclose(np.abs(np.corrcoef(model.transform(X).T, lda.transform(X).T)[:2, 2:]), np.eye(2), atol=0.02)
+    spans = [np.linalg.qr(A)[0] for A in (model.components_.T, lda.scalings_[:, :2])]
+    assert_allclose(np.linalg.svd(spans[0].T @ spans[1])[1], 1.0, atol=1e-8)
+
+
+def test_labelled_rows_only_and_all_factors_is_ridge_lda_in_many_dimensions(rng):
+    _, X, index, labels = planted(rng, p=300, n=40, hidden=0.5, spread=0.3)
+    known = labels >= 0
+    model = DPPCA(2, n_private=1000, ridge=1e-3, unlabeled_weight=0.0).fit(X, labels)
+    rival = lda_map(X[known], labels[known], 2, ridge=1e-3)
+    mine, other = model.transform(X), rival.project(X)
+    mine, other = mine - mine[0], other - other[0]
+    assert_allclose(np.abs(mine), np.abs(other), atol=1e-5 * np.abs(other).max())
+    assert_array_equal(model.predict(X[~known]), rival.read_out(rival.project(X[~known])))
+
+
+def test_uniform_and_given_priors_are_kept(rng):
+    _, X, _, labels = planted(rng)
+    assert_allclose(DPPCA(1, class_prior="uniform", **FIXED).fit(X, labels).class_prior_, 1 / 3)
+    assert_allclose(DPPCA(1, class_prior=[0.5, 0.3, 0.2], **FIXED).fit(X, labels).class_prior_, [0.5, 0.3, 0.2])
+    with pytest.raises(ValueError, match=r"class_prior.*3 positive"):
+        DPPCA(1, class_prior=[0.5, 0.5], **FIXED).fit(X, labels)
+
+
+# 6 recovery
+
+
+def test_probabilities_are_calibrated():
+    rng = np.random.default_rng(3)
+    true, X, index, labels = planted(rng, n=4000, hidden=0.9, spread=0.7)
+    model = DPPCA(2, n_private=4, ridge=0.0, unlabeled_weight=1.0, noise="ml").fit(X, labels)
+    fresh, truth = oracle.draw(rng, true, 4000)
+    proba = model.predict_proba(fresh)
+    top, right = proba.max(axis=1), proba.argmax(axis=1) == truth
+    bins = np.digitize(top, np.linspace(1 / 3, 1, 11))
+    error = sum((bins == b).mean() * abs(top[bins == b].mean() - right[bins == b].mean()) for b in np.unique(bins))
+    assert 0.6 < right.mean() < 0.97
+    assert error < 0.02
+    assert_allclose(proba.sum(axis=1), 1.0, atol=1e-12)
+
+
+def test_samples_have_the_moments_of_the_model(rng):
+    _, X, _, labels = planted(rng)
+    model = DPPCA(2, **FIXED).fit(X, labels)
+    drawn, classes = model.sample(20000, return_y=True, random_state=0)
+    dense = oracle.of(model)
+    assert_allclose(np.bincount(classes) / 20000, dense.prior, atol=0.02)
+    rows = drawn[classes == 1]
+    assert_allclose(rows.mean(axis=0), dense.means[1], atol=0.15)
+    assert_allclose(np.cov(rows.T), oracle.covariance(dense), atol=0.1 * np.abs(oracle.covariance(dense)).max())
+
+
+# choices
+
+
+def test_auto_takes_the_best_score_of_those_tried(rng):
+    _, X, _, labels = planted(rng, p=60)
+    model = DPPCA().fit(X, labels)
+    best = max(model.agreement_path_, key=lambda choice: choice.score)
+    assert (model.n_private_, model.ridge_, model.unlabeled_weight_) == best[:3]
+    assert {choice.unlabeled_weight for choice in model.agreement_path_} == {1.0, 0.1, 0.0}
+    assert len({choice.n_private for choice in model.agreement_path_}) > 2
+    again = DPPCA().fit(X, labels)
+    assert again.agreement_path_ == model.agreement_path_
+
+
+def test_unlabelled_rows_that_mislead_get_no_weight(rng):
+    """The classes differ along one axis, a far larger division of the rows lies across it."""
+    n, p = 400, 30
+    y, other = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    X = 0.3 * rng.normal(size=(n, p))
+    X[:, 0] += 1.5 * y
+    X[:, 1:6] += 6 * other[:, None]
+    labels = np.where(np.arange(n) < 24, y, -1)
+    labels[:2] = y[:2] = [0, 1]
+    model = DPPCA(1).fit(X, labels)
+    assert (model.predict(X) == y).mean() > 0.9
+
+
+def test_one_row_a_class_takes_the_documented_choice(rng):
+    _, X, index, _ = planted(rng)
+    labels = np.full(len(X), -1)
+    labels[:3] = index[:3]
+    model = DPPCA().fit(X, labels)
+    assert (model.ridge_, model.unlabeled_weight_) == (1e-3, 1.0)
+    assert model.agreement_path_ == []
+    assert np.isfinite(model.transform(X)).all()
+
+
+# bad input
+
+
+@pytest.mark.filterwarnings("ignore:y holds the single class")
+def test_one_labelled_row_gives_factors_of_one_class(rng):
+    _, X, _, _ = planted(rng)
+    labels = np.full(len(X), -1)
+    labels[7] = 4
+    model = DPPCA(2).fit(X, labels)
+    assert set(model.predict(X)) == {4}
+    assert model.n_class_components_ == 0
+    assert np.isfinite(model.transform(X)).all()
+
+
+def test_classes_with_the_same_rows_stay_finite(rng):
+    rows = rng.normal(size=(6, 5))
+    X, labels = np.vstack([rows, rows]), np.repeat([0, 1], 6)
+    model = DPPCA(1).fit(X, labels)
+    assert_allclose(model.predict_proba(X), 0.5, atol=1e-6)
+    assert np.isfinite(model.transform(X)).all()
+
+
+def test_separable_classes_without_spread_stay_finite(rng):
+    centres = rng.normal(size=(3, 5))
+    labels = np.repeat([0, 1, 2], 4)
+    for X in (centres[labels], centres[labels] + 1e-9 * rng.normal(size=(12, 5))):
+        model = DPPCA(2).fit(X, np.where(np.arange(12) % 4 < 2, labels, -1))
+        assert np.isfinite(model.transform(X)).all()
+        assert_array_equal(model.predict(X), labels)
+        assert np.isfinite(model.score_samples(X, labels)).all()
+
+
+def test_errors_say_what_to_do(rng):
+    _, X, index, labels = planted(rng)
+    model = DPPCA(1, **FIXED).fit(X, labels)
+    with pytest.raises(ValueError, match="classes that were not in fit: 9"):
+        model.score_samples(X[:2], [0, 9])
+    with pytest.raises(ValueError, match="every row as unlabelled"):
+        DPPCA().fit(X, np.full(len(X), -1))
+    with pytest.raises(ValueError, match="Unknown label type"):
+        DPPCA().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="rank of X"):
+        DPPCA(9).fit(X, labels)
+    with pytest.raises(ValueError, match="constant"):
+        DPPCA().fit(np.ones((6, 2)), [0, 1, 0, 1, 0, 1])
+    hole = X.copy()
+    hole[3, 2] = np.nan
+    with pytest.raises(ValueError, match="impute"):
+        DPPCA().fit(hole, labels)
+    with pytest.raises(ValueError, match="impute"):
+        model.predict(hole)
+    for bad in ({"ridge": 1.0}, {"unlabeled_weight": 1.5}, {"n_private": 0}, {"noise": "none"}, {"noise": -1.0}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            DPPCA(**bad).fit(X, labels)
+
+
+def test_units_and_types_of_labels_do_not_matter(rng):
+    _, X, _, labels = planted(rng)
+    names = np.array(["a", "b", "c", None], dtype=object)[labels]
+    plain, text = DPPCA(2).fit(X, labels), DPPCA(2).fit(X, names)
+    floats = DPPCA(2).fit(X, np.where(labels < 0, np.nan, labels))
+    assert_allclose(text.components_, plain.components_)
+    assert_allclose(floats.components_, plain.components_)
+    assert text.predict(X[:1])[0] == "abc"[plain.predict(X[:1])[0]]
+    small = DPPCA(2).fit(1e-100 * X, labels)
+    assert_allclose(small.transform(1e-100 * X), plain.transform(X), atol=1e-6)
+    assert_allclose(small.predict_proba(1e-100 * X), plain.predict_proba(X), atol=1e-6)
+
+
+def test_few_factors_are_found_in_a_growing_span(rng):
+    A = rng.normal(size=(60, 60))
+    S = A @ np.diag(np.linspace(0.1, 1, 60) ** 6) @ A.T
+    values, Q = model_file.leading(S, 4, None)
+    start = np.linalg.qr(rng.normal(size=(60, 4)))[0]
+    low, Q1 = model_file.leading(S, 4, start)
+    assert_allclose(Q1.T @ Q1, np.eye(4), atol=1e-10)
+    assert low.sum() > np.trace(start.T @ S @ start)
+    assert (low <= values + 1e-9).all()
