@@ -193,38 +193,68 @@ def test_landmarks_agree_with_a_conic_solver():
     assert_allclose([found.lower, found.upper], conic_optimum(data), rtol=1e-6)
 
 
-def leave_one_out(T, Z, ridge):
-    """Errors of rows that took no part, one fit a row."""
-    errors = np.empty_like(Z)
-    for i in range(len(Z)):
-        rest = np.arange(len(Z)) != i
-        centre, offset = T[rest].mean(axis=0), Z[rest].mean(axis=0)
-        inner = (T[rest] - centre).T @ (T[rest] - centre) + ridge * np.eye(T.shape[1])
-        weights = np.linalg.solve(inner, (T[rest] - centre).T @ (Z[rest] - offset))
-        errors[i] = Z[i] - offset - (T[i] - centre) @ weights
-    return (errors**2).sum()
+def interior(rng, data):
+    """Random T inside the simplices."""
+    m, q = len(data.base), data.Y.shape[1]
+    return oracle.softmax(rng.normal(size=(len(data.rows), m))), oracle.softmax(rng.normal(size=(len(data.Y), q)))
 
 
-def test_ridge_map_has_the_least_leave_one_out_error(rng):
-    U, s, _ = np.linalg.svd(rng.normal(size=(30, 5)) - 0.0, full_matrices=False)
-    T = U * s
-    T -= T.mean(axis=0)
-    U, s, _ = np.linalg.svd(T, full_matrices=False)
-    T = U * s
-    Z = T[:, :2] @ rng.normal(size=(2, 2)) + 3 * rng.normal(size=(30, 2))
-    found = model.ridge_map(T, Z, None)
-    step = 10 ** (11 / 55)
-    best = leave_one_out(T, Z, found.ridge)
-    assert best <= min(leave_one_out(T, Z, found.ridge * f) for f in (1 / step, step)) + 1e-9
-    offset, weights = Z.mean(axis=0), np.linalg.solve(T.T @ T + found.ridge * np.eye(5), T.T @ (Z - Z.mean(axis=0)))
-    assert_allclose(found.weights, weights, rtol=1e-8)
-    assert_allclose(found.offset, offset)
+def test_bound_at_any_T_is_the_papers_objective(rng):
+    data = problem(rng)
+    T = interior(rng, data)
+    expected = oracle.objective(*T, data.rows @ data.rows.T, data.Y, data.k, data.beta)
+    assert_allclose(model.Bound(data).value(T), expected, rtol=1e-10)
 
 
-def test_pseudo_inverse_is_eq_11(rng):
-    rows, new = rng.normal(size=(10, 3)), rng.normal(size=(4, 3))
-    U, s, Vt = np.linalg.svd(rows, full_matrices=False)
-    Z = rng.normal(size=(10, 2))
-    found = model.ridge_map(U * s, Z, 0.0, centred=False)
-    expected = (new @ rows.T) @ np.linalg.pinv(rows @ rows.T) @ Z
-    assert_allclose(found.offset + new @ Vt.T @ found.weights, expected, atol=1e-10)
+@pytest.mark.parametrize("unlabelled", [0, 3])
+def test_subgradient_is_that_of_finite_differences(rng, unlabelled):
+    """Generic points have no ties, so that there is a gradient; E belongs into the part of T_y."""
+    data = problem(rng, unlabelled=unlabelled)
+    bound, T = model.Bound(data), interior(rng, data)
+    slope = bound.touch(T).slope
+    expected = [
+        approx_fprime(T[0].ravel(), lambda v: bound.value((v.reshape(T[0].shape), T[1])), 1e-7),
+        approx_fprime(T[1].ravel(), lambda v: bound.value((T[0], v.reshape(T[1].shape))), 1e-7),
+    ]
+    for found, numeric in zip(slope, expected):
+        assert_allclose(found.ravel(), numeric, atol=1e-4)
+    if not unlabelled:
+        K = data.rows @ data.rows.T
+        for found, typed in zip(slope, oracle.subgradient(*T, K, data.Y, data.k, data.beta)):
+            assert_allclose(found, typed, atol=1e-9)
+        M = oracle.top_projector(*T, K, data.Y, data.k)  # (10) as printed, without E
+        printed = np.log(T[1]) + 1 - M @ (data.Y - T[1]) / data.beta
+        assert np.abs(printed.ravel() - expected[1]).max() > 0.1
+
+
+def test_any_matrix_of_the_fantope_certifies_from_below(rng):
+    data = problem(rng)
+    best = model.solve(data, model.Options(tol=1e-8)).value
+    for _ in range(5):
+        M = k_support.fantope_projection(rng.normal(size=(9, 9)), 2)
+        assert model.Bound(data).certify(interior(rng, data), M)[0] <= best.upper + 1e-9
+
+
+@pytest.mark.parametrize("solver", ["bundle", "coordinate"])
+def test_solvers_of_the_paper_agree_with_fista(solver):
+    data = problem(np.random.default_rng(0), n=8, q=2, beta=1.0)
+    expected = model.solve(data, model.Options(tol=1e-8)).value
+    found = model.solve(data, model.Options(solver=solver, tol=1e-3, max_iter=100))
+    assert found.status is Status.CONVERGED
+    assert_allclose(found.value.upper, expected.upper, rtol=1e-3)
+    assert found.value.lower <= expected.upper + 1e-9
+    assert found.value.upper >= expected.lower - 1e-9
+    assert (np.diff(found.path) >= 0).all()
+    assert len(found.path) > 1
+
+
+def test_coordinate_descent_in_several_blocks_falls():
+    data = problem(np.random.default_rng(0), n=45, q=2, beta=1.0)
+    bound = model.Bound(data)
+    T, values = bound.start(), [bound.value(bound.start())]
+    for _ in range(3):
+        T, _ = model._sweep_blocks(bound, T, np.random.default_rng(1))
+        values.append(bound.value(T))
+    assert (np.diff(values) <= 1e-9).all()
+    assert values[0] - values[-1] > 0.1 * values[0]
+    assert_allclose(T[0].sum(axis=1), 1.0)

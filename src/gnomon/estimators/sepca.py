@@ -1,6 +1,7 @@
 """Supervised exponential family PCA by convex optimisation, as a scikit-learn estimator."""
 
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -10,12 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
 from ..models import sepca as model
+from ..numerics.one_thread import one_thread
+from ..numerics.ridge_map import ridge_map
 from ._coordinates import KernelCoordinates
 from ._gaussian import _set_classes
 from ._targets import _to_numpy, read_targets
 from ._validation import check_choice, check_integer, check_real
 
-SOLVERS = ("fista",)
+SMALL = 500  # rows up to which one thread is faster than several
+SOLVERS = ("fista", "bundle", "coordinate")
 
 
 class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -56,8 +60,9 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     ridge : {"auto", "pinv"} or float, default="auto"
         Of the kernel ridge regression of codes on kernel features that projects rows. "auto" takes the smallest
         leave-one-out error; "pinv" is the pseudo-inverse of the paper, without ridge and intercept.
-    solver : {"fista"}, default="fista"
-        How the convex problem is solved.
+    solver : {"fista", "bundle", "coordinate"}, default="fista"
+        "fista" solves the dual by accelerated proximal steps and is the one to use. "bundle" is the paper's algorithm 1
+        with its mu = 1, "coordinate" the same on blocks of rows in turn: hundreds of times slower.
     rank_exact : bool, default=False
         Climb on from the codes of the relaxation to a local maximum of the problem in Z, W and Omega itself.
     n_landmarks : int, "auto" or None, default="auto"
@@ -224,6 +229,11 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self._check_parameters()
         X = self._validated(X, reset=True)
         targets = _read_classes(y, X.shape[0], self.unlabeled)
+        with one_thread() if X.shape[0] <= SMALL else nullcontext():
+            self._fit(X, targets)
+        return self
+
+    def _fit(self, X, targets):
         T, base = self._fit_coordinates(X, check_random_state(self.random_state))
         self.n_samples_, self.n_labelled_ = X.shape[0], int(targets.labelled.sum())
         _set_classes(self, targets)
@@ -235,7 +245,6 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         options = model.Options(self.solver, self.tol, self.max_iter, self.rank_exact)
         result = model.fit(data, options)
         self._store(result, data, X.dtype)
-        return self
 
     def transform(self, X):
         """Project rows by the kernel ridge regression of codes on kernel features; labels take no part.
@@ -333,7 +342,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         }
         self.relaxation_tight_ = model.relative_gap(fitted.rank_value, fitted.upper) <= model.TIGHT
         ridge = None if self.ridge == "auto" else 0.0 if self.ridge == "pinv" else float(self.ridge)
-        self._map = model.ridge_map(data.rows, fitted.Z, ridge, centred=self.ridge != "pinv")
+        self._map = ridge_map(data.rows, fitted.Z, ridge, centred=self.ridge != "pinv")
         self.ridge_ = self._map.ridge
         if data.Y.shape[1]:
             codes = self._map.offset + data.rows @ self._map.weights
@@ -347,7 +356,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             warnings.warn(
                 f"SEPCA {result.status.value} (relative gap {self.certificate_['relative_gap']:.1e}, tol={self.tol}).",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _codes(self, X):

@@ -23,14 +23,19 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import xlogy
 
-from .._types import Array, IntArray, Result
-from ..numerics.k_support import proximal_map, small_gram, squared_dual_norm
+from .._types import Array, IntArray, Result, Status
+from ..numerics.k_support import proximal_map, small_gram, squared_dual_norm, squared_norm
 from ..numerics.linalg import sign_of_columns
+from ..solvers.bundle import Touch, begin, step
 from ..solvers.fista import Certified, Point, Slope, fista, relative_gap
 
-__all__ = ["Data", "Fitted", "Options", "fit", "relative_gap", "ridge_map", "solve", "standard_classifier"]
+__all__ = ["Data", "Fitted", "Options", "fit", "relative_gap", "solve", "standard_classifier"]
 
+MU, PLANES, SERIOUS = 1.0, 30, 0.1  # of algorithm 1: proximity (the paper's), planes kept, share of a serious step
+BLOCK, BLOCK_STEPS = 20, 5  # rows of a block of the coordinate descent, and bundle steps on each
+Whole = Callable[[Point], Point]
 STARTS = 5  # ascents of the rank-constrained problem when the relaxation is not tight
 TIGHT = 1e-5  # relative gap to a point of rank k up to which the relaxation counts as tight
 
@@ -94,8 +99,10 @@ def fit(data: Data, options: Options) -> Result[Fitted]:
 
 def solve(data: Data, options: Options) -> Result[Certified]:
     """Solve the convex problem with a certificate."""
-    problem = Multinomial(data)
-    return fista(problem, problem.start(), problem.first_step(), options.tol, options.max_iter)
+    if options.solver == "fista":
+        problem = Multinomial(data)
+        return fista(problem, problem.start(), problem.first_step(), options.tol, options.max_iter)
+    return _minimise_bound(data, options)
 
 
 class Multinomial:
@@ -202,6 +209,104 @@ def residual(data: Data, F: Array, sums: _Sums) -> tuple[Array, float]:
     return R, float(np.vdot(F[:, :r], fitted)) + y_part - sums.log_sums
 
 
+class Bound:
+    """The bound as a function of T = (T_x, T_y), for the solvers of the paper."""
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+
+    def start(self) -> Point:
+        """Uniform."""
+        m = len(self.data.base)
+        return np.full((len(self.data.rows), m), 1.0 / m), np.full_like(self.data.Y, 1.0 / max(self.data.Y.shape[1], 1))
+
+    def value(self, T: Point) -> float:
+        """Bound at T."""
+        R = self._residual(T)
+        total = R[:, self.data.rows.shape[1] :].sum(axis=0)
+        largest = squared_dual_norm(small_gram(R), self.data.k)
+        return float(sum(xlogy(part, part).sum() for part in T)) + 0.5 / self.data.beta * (
+            largest + float(total @ total)
+        )
+
+    def touch(self, T: Point) -> Touch:
+        """Bound, subgradient and the projector M on the k leading left singular vectors of R.
+
+        In T_y it is log T_y + 1 - (M + E)(Y - T_y) / beta, where (10) prints M alone. At 0 the entropy has none: T
+        stays inside the simplex.
+        """
+        data, R = self.data, self._residual(T)
+        Z = top_left_vectors(R, data.k)
+        pulled = Z @ (Z.T @ R)
+        total = R[:, data.rows.shape[1] :].sum(axis=0)
+        x_pull = pulled[:, : data.rows.shape[1]] @ data.base.T
+        y_pull = pulled[data.labelled, data.rows.shape[1] :] + total
+        logs = [np.log(np.maximum(part, 1e-300)) + 1.0 for part in T]
+        return Touch(self.value(T), (logs[0] - x_pull / data.beta, logs[1] - y_pull / data.beta), Z @ Z.T)
+
+    def certify(self, T: Point, projector: Array) -> tuple[float, Array]:
+        """Bound from below at F = M R / beta, and that F; M any matrix of the fantope."""
+        F = projector @ self._residual(T) / self.data.beta
+        slope = Multinomial(self.data).smooth((F, F[:, : self.data.rows.shape[1]] @ self.data.base.T))
+        s = np.sqrt(np.maximum(np.linalg.eigvalsh(small_gram(F)), 0.0))
+        return slope - 0.5 * self.data.beta * squared_norm(s, self.data.k), F
+
+    def _residual(self, T: Point) -> Array:
+        R = np.zeros((len(self.data.rows), self.data.rows.shape[1] + self.data.Y.shape[1]))
+        R[:, : self.data.rows.shape[1]] = self.data.rows - T[0] @ self.data.base
+        R[self.data.labelled, self.data.rows.shape[1] :] = self.data.Y - T[1]
+        return R
+
+
+def _minimise_bound(data: Data, options: Options) -> Result[Certified]:
+    """The paper's bundle method on all rows at once, or on blocks of rows in turn; the path holds best lower bounds."""
+    bound, generator = Bound(data), np.random.default_rng(0)
+    T, lower, upper, best, path = bound.start(), -np.inf, np.inf, None, []
+    state = begin(bound.touch, T)
+    for _ in range(options.max_iter):
+        if options.solver == "bundle":
+            state = step(state, bound.touch, bound.value, MU, PLANES, SERIOUS)
+            T, projector = state.best, state.planes[0].projector
+        else:
+            T, projector = _sweep_blocks(bound, T, generator)
+        upper = min(upper, bound.value(T))
+        found, F = bound.certify(T, projector)
+        if found > lower or best is None:
+            lower, best = max(lower, found), F
+        path.append(lower)
+        if relative_gap(lower, upper) <= options.tol or (options.solver == "bundle" and state.decrease <= 0.0):
+            break
+    reached = relative_gap(lower, upper) <= options.tol
+    status = Status.CONVERGED if reached else Status.MAX_ITER if len(path) == options.max_iter else Status.STALLED
+    return Result(Certified((np.asarray(best),), lower, upper), status, np.array(path), {"n_iter": len(path)})
+
+
+def _sweep_blocks(bound: Bound, T: Point, generator: np.random.Generator) -> tuple[Point, Array]:
+    """A few bundle steps on each block of a random partition of the rows, the others held (section 3.2)."""
+    n, labelled = len(bound.data.rows), bound.data.labelled
+    projector = np.zeros((n, n))
+    for block in np.array_split(generator.permutation(n), max(1, round(n / BLOCK))):
+        inside = np.flatnonzero(np.isin(labelled, block))
+
+        def whole(part: Point, block: IntArray = block, inside: IntArray = inside, T: Point = T) -> Point:
+            T_x, T_y = T[0].copy(), T[1].copy()
+            T_x[block], T_y[inside] = part
+            return T_x, T_y
+
+        def touch(part: Point, block: IntArray = block, inside: IntArray = inside, whole: Whole = whole) -> Touch:
+            at = bound.touch(whole(part))
+            return at._replace(slope=(at.slope[0][block], at.slope[1][inside]))
+
+        def value(part: Point, whole: Whole = whole) -> float:
+            return bound.value(whole(part))
+
+        state = begin(touch, (T[0][block], T[1][inside]))
+        for _ in range(BLOCK_STEPS):
+            state = step(state, touch, value, MU, PLANES, SERIOUS)
+        T, projector = whole(state.best), state.planes[0].projector
+    return T, projector
+
+
 def top_left_vectors(F: Array, k: int) -> Array:
     """The k leading left singular vectors (n, k) of F, largest entry positive; zero where F has a smaller rank."""
     U, s, _ = np.linalg.svd(F, full_matrices=False)
@@ -288,37 +393,6 @@ def _rank_value(data: Data, U: Array, V: Array, b: Array) -> tuple[float, Array,
     dU = data.rows @ V[:, :r].T - T_x @ base.T
     dU[data.labelled] += rest @ V[:, r:].T
     return value, dV, rest.sum(axis=0), dU
-
-
-class RidgeMap(NamedTuple):
-    """Affine map from coordinates to codes, z = offset + coordinates weights."""
-
-    weights: Array  # (r, k)
-    offset: Array  # (k,)
-    ridge: float
-
-
-def ridge_map(T: Array, Z: Array, ridge: float | None, *, centred: bool = True) -> RidgeMap:
-    """Kernel ridge regression of codes Z (n, k) on coordinates T (n, r) with orthogonal columns that sum to zero.
-
-    T T' is the kernel matrix, so this is z(x) = offset + k(x, X) (K + ridge I)^-1 (Z - offset). None takes the ridge
-    with the smallest sum of squared leave-one-out errors, exact for every candidate from one product: residual / (1 -
-    its leverage). With `centred=False` and ridge 0 it is the paper's (11).
-    """
-    n, energies = len(T), np.einsum("ij,ij->j", T, T)
-    U = T / np.sqrt(energies)
-    offset = Z.mean(axis=0) if centred else np.zeros(Z.shape[1])
-    inner = U.T @ (Z - offset)
-    if ridge is None:
-        candidates = energies.sum() / n * np.logspace(-8, 3, 56)
-        weights = energies[:, None] / (energies[:, None] + candidates)  # (r, c)
-        leverages = float(centred) / n + (U * U) @ weights
-        errors = [
-            float((((Z - offset - U @ (w[:, None] * inner)) / np.maximum(1.0 - h, 1e-10)[:, None]) ** 2).sum())
-            for w, h in zip(weights.T, leverages.T, strict=True)
-        ]
-        ridge = float(candidates[int(np.argmin(errors))])
-    return RidgeMap((np.sqrt(energies) / (energies + ridge))[:, None] * inner, offset, ridge)
 
 
 def standard_classifier(codes: Array, Y: Array, labelled: IntArray) -> tuple[Array, Array]:
