@@ -11,6 +11,7 @@ from .estimators.neighbor_features import NeighborFeatures
 from .estimators.ppca import PPCA
 from .estimators.scl import SCL
 from .estimators.sepca import SEPCA
+from .estimators.sdr_glm import SDRGLM
 from .estimators.sppca import SPPCA
 
 __version__ = "0.1.0.dev0"
@@ -29,5 +30,6 @@ __all__ = [
     "KDA",
     "IFA",
     "combine_one_vs_rest",
+    "SDRGLM",
     "__version__",
 ]

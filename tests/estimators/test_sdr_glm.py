@@ -1,0 +1,294 @@
+"""SDRGLM: units, targets of every family, new rows, sparse tables, the projection ridge, errors."""
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import check_estimator
+
+from estimators.support import load
+from gnomon import SDRGLM
+from gnomon.export import load_model, save_model
+from oracles import sdr_glm as oracle
+
+FAMILIES = ["gaussian", "bernoulli", "multinomial", "poisson"]
+
+
+def counts(rng, n=80, p=12):
+    """Counts, and a class that decides their rates."""
+    y = np.arange(n) % 3
+    rates = np.exp(rng.normal(size=(3, p)))
+    return rng.poisson(2 * rates[y]).astype(float), y
+
+
+def features(family, rng):
+    X, y = counts(rng)
+    return (
+        (X, y)
+        if family in ("poisson", "multinomial")
+        else ((np.log1p(X), y) if family == "gaussian" else ((X > 2) * 1.0, y))
+    )
+
+
+@pytest.mark.parametrize("x_family", FAMILIES)
+@pytest.mark.parametrize("y_family", FAMILIES)
+def test_every_pair_of_families_learns(x_family, y_family):
+    X, y = features(x_family, np.random.default_rng(0))
+    y = (y > 0).astype(int) if y_family == "bernoulli" else y
+    train = y.copy()
+    train[40:] = -1
+    model = SDRGLM(2, x_family=x_family, y_family=y_family).fit(X, train)
+    assert model.y_family_ == y_family
+    assert model.n_labelled_ == 40
+    assert model.transform(X).shape == (80, 2)
+    assert (np.diff(model.objective_path_) >= -1e-9 * np.abs(model.objective_path_[:-1])).all()
+    found = model.predict(X[40:])
+    if y_family in ("gaussian", "poisson"):
+        assert np.corrcoef(found, y[40:])[0, 1] > 0.5
+    else:
+        assert (found == y[40:]).mean() > 0.65
+        assert_allclose(model.predict_proba(X).sum(axis=1), 1, rtol=1e-9)
+        assert_array_equal(model.classes_[model.predict_proba(X[40:]).argmax(axis=1)], found)
+
+
+def test_the_fit_is_the_model_in_units_of_x():
+    """Natural parameters in the units of the data minimise the objective of the standardised tables."""
+    X, y = load("diabetes", 0.5)
+    X = X * 37 + 5
+    model = SDRGLM(2, tol=1e-9).fit(X, y)
+    scale = np.sqrt(((X - X.mean(axis=0)) ** 2).mean())
+    assert_allclose(model.x_scale_, scale)
+    size = np.nanstd(y)
+    Vx, bx = model.components_ / scale, (model.intercept_ - X.mean(axis=0)) / scale
+    Vy, by = model.y_loadings_.T / size, (model.y_intercept_ - np.nanmean(y)) / size
+    J = oracle.objective(
+        (X - X.mean(axis=0)) / scale, ((y - np.nanmean(y)) / size)[:, None], ("gaussian", "gaussian"),
+        model.embedding_, Vx, bx, Vy, by, (0.0, 0.0), model.alpha, model.ridge,
+    )  # fmt: skip
+    assert_allclose(-J, model.objective_path_[-1], rtol=1e-9)
+    new = X[:5] + 1.0
+    U = oracle.gaussian_projection((new - X.mean(axis=0)) / scale, Vx, bx, model.projection_ridge_)
+    assert_allclose(model.transform(new), U, atol=1e-9)
+    assert_allclose(model.predict(new), model.read_out_scale_ * U @ model.y_loadings_[0] + model.y_intercept_[0])
+    assert_allclose(model.inverse_transform(U), U @ model.components_ + model.intercept_)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-3, 1e3, 1e150])
+def test_the_size_of_x_and_of_y_does_not_matter(size):
+    X, y = load("iris", 0.5)
+    expected = SDRGLM().fit(X, y)
+    assert_allclose(SDRGLM().fit(X * size, y).transform(X * size), expected.transform(X), atol=1e-5)
+    real = X[:, 0].copy()
+    a, b = SDRGLM().fit(X[:, 1:], real), SDRGLM().fit(X[:, 1:], real * size)
+    assert_allclose(b.predict(X[:, 1:]) / size, a.predict(X[:, 1:]), rtol=1e-4)
+
+
+def test_without_labels_transform_gives_the_scores_of_the_fit():
+    X, _ = load("wine")
+    for y in (None, np.full(178, -1), np.full(178, np.nan)):
+        if y is None:
+            model = SDRGLM(3, tol=1e-10).fit(X)
+        else:
+            with pytest.warns(UserWarning, match="every row as unlabelled"):
+                model = SDRGLM(3, tol=1e-10).fit(X, y)
+        assert_allclose(model.transform(X), model.embedding_, atol=1e-5)
+        assert model.y_loadings_.shape == (0, 3)
+        assert model.y_family_ is None
+        with pytest.raises(ValueError, match="fitted with labelled rows"):
+            model.predict(X)
+
+
+def test_unlabelled_rows_are_left_out_of_the_labels():
+    """A row without a label is not a class of its own, whatever marks it; its scores come from x alone."""
+    X, y = load("wine", 0.6)
+    first = SDRGLM(2).fit(X, y)
+    for other in (np.where(y < 0, np.nan, y), pd.array(np.where(y < 0, None, y), dtype="Int64")):
+        assert_allclose(SDRGLM(2, y_family="multinomial").fit(X, other).transform(X), first.transform(X), atol=1e-8)
+    assert_array_equal(first.classes_, [0, 1, 2])
+    hidden = y < 0
+    U = oracle.gaussian_projection(
+        (X[hidden] - X.mean(axis=0)) / first.x_scale_, first.components_ / first.x_scale_,
+        (first.intercept_ - X.mean(axis=0)) / first.x_scale_, first.ridge / first.alpha,
+    )  # fmt: skip
+    assert_allclose(first.embedding_[hidden], U, atol=1e-3)
+
+
+def test_labels_by_table_and_outputs_missing_one_by_one(rng):
+    X, y = features("gaussian", rng)
+    table = np.column_stack([y == 0, y > 0]).astype(float)
+    table[::3, 0] = np.nan
+    table[1::4, 1] = np.nan
+    model = SDRGLM(2, y_family="bernoulli").fit(X, table)
+    assert model.predict(X).shape == (80, 2)
+    assert set(np.unique(model.predict(X))) <= {0.0, 1.0}
+    assert ((model.predict(X) == np.column_stack([y == 0, y > 0])).mean()) > 0.8
+    assert_array_equal(model.predict(X), model.predict_proba(X) > 0.5)
+    real = np.column_stack([X[:, 0], -X[:, 0] + 0.1 * X[:, 1]])
+    real[::2, 1] = np.nan
+    assert SDRGLM(2).fit(X[:, 2:], real).predict(X[:, 2:]).shape == (80, 2)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_sparse_rows_are_the_dense_ones(family):
+    X, y = features(family, np.random.default_rng(0))
+    params = {"x_family": family, "tol": 1e-7, "projection_ridge": 0.1}
+    dense = SDRGLM(2, **params).fit(X, y)
+    for form in (sp.csr_matrix, sp.csc_array):
+        model = SDRGLM(2, **params).fit(form(X), y)
+        assert_allclose(model.transform(form(X)), model.transform(X), atol=1e-8)
+        if family == "gaussian":  # a sparse table is not moved, so that its intercepts are drawn elsewhere
+            assert_allclose(model.x_scale_, dense.x_scale_)
+        assert_allclose(model.predict_proba(form(X)), dense.predict_proba(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_sparse_rows_are_never_made_dense(family, monkeypatch):
+    monkeypatch.setattr("gnomon.solvers.glm_factors.BLOCK", 1 << 17)
+    n, p = 2000, 2000  # 32 MB when dense
+    rng = np.random.default_rng(0)
+    X = sp.random(n, p, density=2e-3, random_state=0, data_rvs=lambda size: rng.integers(1, 4, size=size) * 1.0)
+    y = np.where(np.arange(n) < 200, np.arange(n) % 2, -1)
+    model = SDRGLM(2, x_family=family, max_iter=2, projection_ridge=1.0)
+    tracemalloc.start()
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model.fit(X.tocsr(), y)
+    model.transform(X.tocsr())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * n * p * 0.6
+
+
+def test_the_embedding_of_the_fit_follows_labels_and_transform_does_not():
+    """Random labels: the scores of the fit separate them, projections of the same rows by x alone hardly do."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 5)), rng.integers(0, 2, size=100)
+    model = SDRGLM(1, alpha=1e-4).fit(X, y)
+    own = LogisticRegression(C=1e6).fit(model.embedding_, y).score(model.embedding_, y)
+    Z = model.transform(X)
+    assert own == 1.0
+    assert LogisticRegression(C=1e6).fit(Z, y).score(Z, y) < 0.75
+
+
+def digits(seed):
+    """Five labelled digits a class, and all others."""
+    X, y = load_digits(return_X_y=True)
+    rng = np.random.default_rng(seed)
+    train = np.concatenate([rng.permutation(np.flatnonzero(y == c))[:5] for c in range(10)])
+    return X, y, train, np.setdiff1d(np.arange(len(y)), train)
+
+
+def test_digits_from_fifty_labels():
+    """The chosen ridge against the pseudo-inverse that maps the training rows to their scores exactly."""
+    ours, by_pinv, plain = [], [], []
+    for seed in range(4):
+        X, y, train, test = digits(seed)
+        model = SDRGLM(10).fit(X[train], y[train])
+
+        def accuracy(Z_train, Z_test, y=y, train=train, test=test):
+            size = Z_train.std()
+            return LogisticRegression(max_iter=2000).fit(Z_train / size, y[train]).score(Z_test / size, y[test])
+
+        ours.append(accuracy(model.transform(X[train]), model.transform(X[test])))
+        by_pinv.append(accuracy(model.embedding_, X[test] @ (np.linalg.pinv(X[train]) @ model.embedding_)))
+        bare = SDRGLM(10, projection_ridge=1e-9).fit(X[train], y[train])
+        plain.append(accuracy(bare.embedding_, bare.transform(X[test])))
+    assert min(ours) >= 0.8
+    assert np.mean(by_pinv) < 0.5
+    assert np.mean(ours) > np.mean(plain) + 0.03
+
+
+def test_model_files_and_single_precision(tmp_path):
+    X, y = load("wine", 0.3)
+    model = SDRGLM().fit(X.astype(np.float32), y)
+    assert model.transform(X.astype(np.float32)).dtype == np.float32
+    assert model.components_.dtype == np.float32
+    save_model(model, tmp_path / "m.gnomon")
+    loaded = load_model(tmp_path / "m.gnomon")
+    assert_array_equal(loaded.transform(X), model.transform(X))
+    assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_names_and_special_sizes():
+    X, y = load("iris")
+    assert list(SDRGLM().fit(X, y).get_feature_names_out()) == ["sdrglm0", "sdrglm1"]
+    assert SDRGLM().fit(X[:, :1], y).transform(X[:, :1]).shape == (150, 1)
+    constant = np.column_stack([X, np.full(150, 3.0)])
+    assert_allclose(SDRGLM().fit(constant, y).components_[:, 4], 0, atol=1e-8)
+    alone = np.where(np.arange(150) == 4, 9, np.where(y == 0, 1, y))
+    assert_array_equal(SDRGLM().fit(X, alone).classes_, [1, 2, 9])
+
+
+@pytest.mark.parametrize("family", ["multinomial", "bernoulli"])
+def test_one_class_is_said_and_predicted(family):
+    X, _ = load("iris")
+    y = np.where(np.arange(150) < 60, 4, -1)
+    with pytest.warns(UserWarning, match="single class 4"):
+        model = SDRGLM(y_family=family).fit(X, y)
+    assert_array_equal(model.predict(X), np.full(150, 4))
+    assert_array_equal(model.predict_proba(X), np.ones((150, 1)))
+
+
+def test_bad_parameters_and_rows(rng):
+    X, y = load("iris")
+    for params, match in [
+        ({"x_family": "normal"}, "x_family='normal' must be one of"),
+        ({"y_family": "beta"}, "y_family='beta' must be one of"),
+        ({"alpha": 0}, "alpha=0 must be finite and above 0"),
+        ({"ridge": -1.0}, "ridge=-1.0 must be finite and above 0"),
+        ({"projection_ridge": "best"}, "projection_ridge='best' must be one of"),
+        ({"projection_ridge": 0}, "projection_ridge=0 must be"),
+        ({"n_components": 5}, "n_components=5 must be at most 4"),
+        ({"x_family": "bernoulli"}, "X holds the value 5.1; x_family='bernoulli' wants 0 or 1"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            SDRGLM(**params).fit(X, y)
+    for family in ("poisson", "multinomial"):
+        for form in (np.asarray, sp.csr_matrix):
+            with pytest.raises(ValueError, match=f"Negative values in data: -4.*{family}.*counts of at least 0"):
+                SDRGLM(x_family=family).fit(form(np.where(X > 7, -4.0, X)), y)
+    with pytest.raises(ValueError, match="NaN; the families of SDRGLM need every entry"):
+        SDRGLM().fit(np.where(X > 7, np.nan, X), y)
+    with pytest.raises(ValueError, match="infinity"):
+        SDRGLM().fit(np.where(X > 7, np.inf, X), y)
+    for form in (np.asarray, sp.csr_matrix):
+        with pytest.raises(ValueError, match="X is constant"):
+            SDRGLM().fit(form(np.full((10, 3), 0.1)), y[:10])
+    model = SDRGLM(x_family="poisson").fit(np.round(X), y)
+    with pytest.raises(ValueError, match="Negative values"):
+        model.transform(-X)
+    with pytest.raises(ValueError, match=r"U has shape \(3, 1\)"):
+        model.inverse_transform(np.ones((3, 1)))
+
+
+def test_bad_targets():
+    X, y = load("iris")
+    real = X[:, 0]
+    for family, targets, match in [
+        ("poisson", real - 6, r"y holds -0.9 in row 0, column 0; y_family='poisson' wants counts"),
+        ("poisson", np.where(y == 2, -3, y), "y holds -3 in row 100"),
+        ("bernoulli", y, "wants two classes, or a table of 0 and 1; y holds 3 classes"),
+        ("bernoulli", np.column_stack([y, y]).astype(float), "y holds 2 in row 100, column 0"),
+        ("multinomial", real, "wants class labels in one column; y holds real numbers"),
+        ("multinomial", np.column_stack([real, real]), "y holds real numbers"),
+        ("gaussian", np.ones(150), "output 0 of y has the single value 1"),
+        ("gaussian", np.column_stack([real, np.full(150, np.nan)]), "output 1 of y is never observed"),
+        ("gaussian", np.where(y == 1, np.inf, real), "y is infinite in row 50"),
+        ("auto", y[1:], "y has 149 rows, X has 150"),
+        ("auto", np.where(y == 0, -1, 1), "ambiguous"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            SDRGLM(y_family=family).fit(X, targets)
+    with pytest.raises(TypeError, match="y_family='poisson' wants numbers"):
+        SDRGLM(y_family="poisson").fit(X, np.array(["a", "b", "c"])[y])
+    with pytest.raises(ValueError, match="predict_proba is for classes"):
+        SDRGLM().fit(X, real).predict_proba(X)
+
+
+def test_scikit_learn_checks_of_counts():
+    check_estimator(SDRGLM(x_family="poisson", max_iter=100))

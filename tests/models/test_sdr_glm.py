@@ -1,0 +1,230 @@
+"""The objective against its definition, gradients against differences, monotone steps for every pair of families."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from gnomon._types import Status
+from gnomon.models import sdr_glm as model
+from gnomon.solvers import glm_factors
+from gnomon.solvers.glm_factors import Loadings, loadings_terms, project, score_terms
+from oracles import sdr_glm as oracle
+
+NAMES = ["gaussian", "bernoulli", "multinomial", "poisson"]
+PAIRS = [(x, y) for x in NAMES for y in NAMES]
+pairs = pytest.mark.parametrize("families", PAIRS, ids="-".join)
+ALPHA, RIDGE, K = 0.3, 0.2, 2
+
+
+def table(family, theta, rng):
+    """Draws from a family at natural parameters theta."""
+    if family == "gaussian":
+        return theta + rng.normal(size=theta.shape)
+    if family == "bernoulli":
+        return (rng.random(theta.shape) < 1 / (1 + np.exp(-theta))).astype(float)
+    if family == "poisson":
+        return rng.poisson(np.exp(theta)).astype(float)
+    proba = np.exp(theta) / np.exp(theta).sum(axis=1, keepdims=True)
+    return np.array([rng.multinomial(1 + i % 3, p) for i, p in enumerate(proba)]).astype(float)
+
+
+def problem(families, rng, n=30, p=6, q=3, k=K):
+    """Both tables and views of them, every third row without its y."""
+    U = rng.normal(size=(n, k))
+    U /= 1 + np.abs(U).max() / 4  # rates stay below a few hundred
+    X = table(families[0], 1.5 * U @ rng.normal(size=(k, p)), rng)
+    Y = table(families[1], 1.5 * U @ rng.normal(size=(k, q)), rng)
+    if families[1] == "multinomial":
+        Y = np.eye(q)[Y.argmax(axis=1)]
+    Y[::3] = np.nan
+    if families[1] != "multinomial":
+        Y[1, 0] = np.nan
+    seen = ~np.isnan(Y)
+    observed = seen[:, :1].astype(float) if families[1] == "multinomial" else seen.astype(float)
+    x = model.make_view(families[0], X, None, ALPHA)
+    y = model.make_view(families[1], np.nan_to_num(Y), observed, 1.0)
+    return X, Y, (x, y)
+
+
+def dense_objective(X, Y, families, views, params):
+    return oracle.objective(
+        X, Y, families, params.U, *params.x, *params.y, (views[0].prior, views[1].prior), ALPHA, RIDGE
+    )
+
+
+def some_params(views, rng, n=30):
+    shapes = [len(view.prior) for view in views]
+    parts = [Loadings(0.5 * rng.normal(size=(K, m)), 0.3 * rng.normal(size=m)) for m in shapes]
+    return model.Params(rng.normal(size=(n, K)), *parts)
+
+
+@pairs
+def test_the_objective_is_that_of_the_definition(families, rng):
+    X, Y, views = problem(families, rng)
+    params = some_params(views, rng)
+    assert_allclose(model.objective(params, views, RIDGE), dense_objective(X, Y, families, views, params), rtol=1e-10)
+
+
+@pairs
+def test_gradients_are_those_of_differences(families):
+    rng = np.random.default_rng(3)
+    X, Y, views = problem(families, rng, n=6)
+    params = some_params(views, rng, n=6)
+
+    def J(**new):
+        return dense_objective(X, Y, families, views, params._replace(**new))
+
+    for newton in (False, True):
+        gradient, _ = score_terms(list(views), [params.x, params.y], params.U, RIDGE, newton=newton)
+        assert_allclose(gradient, oracle.numeric_gradient(lambda U: J(U=U), params.U), atol=1e-6)
+    for name, view, part in (("x", views[0], params.x), ("y", views[1], params.y)):
+        found = view.strength * loadings_terms(view, params.U, part, RIDGE)[0]
+        stacked = np.vstack([part.V, part.b])
+        expected = oracle.numeric_gradient(lambda C, name=name: J(**{name: Loadings(C[:-1], C[-1])}), stacked)
+        assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("family", NAMES)
+def test_the_newton_curvature_is_that_of_differences(family, rng):
+    _, _, views = problem((family, "gaussian"), rng, n=4)
+    part = some_params(views, rng).x
+    U = rng.normal(size=(4, K))
+    _, H = score_terms([views[0]], [part], U, RIDGE, newton=True)
+    for a in range(K):
+        move = 1e-5 * np.eye(K)[a]
+        high, low = (score_terms([views[0]], [part], U + s * move, RIDGE)[0] for s in (1, -1))
+        assert_allclose(H[:, a], (high - low) / 2e-5, atol=1e-6)
+
+
+@pairs
+def test_every_step_and_every_sweep_lowers_the_objective(families):
+    rng = np.random.default_rng(1)
+    X, Y, views = problem(families, rng)
+    options = model.Options(K, ALPHA, RIDGE, tol=1e-7, max_iter=300)
+    params = some_params(views, rng)._replace(U=3 * rng.normal(size=(30, K)))
+    values = [dense_objective(X, Y, families, views, params)]
+    for _ in range(5):
+        for step in (
+            lambda p: p._replace(x=glm_factors.loadings_step(views[0], p.U, p.x, RIDGE)),
+            lambda p: p._replace(y=glm_factors.loadings_step(views[1], p.U, p.y, RIDGE)),
+            lambda p: p._replace(U=glm_factors.scores_step(list(views), [p.x, p.y], p.U, RIDGE)),
+            lambda p: model.balanced(p, ALPHA, p.U),
+        ):
+            params = step(params)
+            values.append(dense_objective(X, Y, families, views, params))
+    assert (np.diff(values) <= 1e-9 * np.abs(values[:-1])).all()
+    assert values[-1] < values[0] - 10.0
+    result = model.fit(views, options, np.random.default_rng(0))
+    assert (np.diff(result.path) >= -1e-9 * np.abs(result.path[:-1])).all()
+    assert_allclose(-result.path[-1], dense_objective(X, Y, families, views, result.value), rtol=1e-9)
+    assert -result.path[-1] <= values[-1] + 0.5
+
+
+@pairs
+def test_the_fit_is_a_stationary_point_and_balanced(families):
+    rng = np.random.default_rng(2)
+    X, Y, views = problem(families, rng)
+    result = model.fit(views, model.Options(K, ALPHA, RIDGE, tol=1e-8, max_iter=5000), np.random.default_rng(0))
+    assert result.status is Status.CONVERGED
+    p = result.value
+    gradient, _ = score_terms(list(views), [p.x, p.y], p.U, RIDGE)
+    assert_allclose(gradient, 0, atol=1e-4)
+    for view, part in zip(views, (p.x, p.y)):
+        assert_allclose(loadings_terms(view, p.U, part, RIDGE)[0], 0, atol=1e-3)
+    joint = ALPHA * p.x.V @ p.x.V.T + p.y.V @ p.y.V.T
+    assert_allclose(p.U.T @ p.U, joint, atol=1e-6)
+    assert_allclose(joint, np.diag(np.diag(joint)), atol=1e-6)
+    assert joint[0, 0] >= joint[1, 1]
+    best = dense_objective(X, Y, families, views, p)
+    for _ in range(20):
+        other = p._replace(U=p.U + 0.01 * rng.normal(size=p.U.shape))
+        assert dense_objective(X, Y, families, views, other) > best
+
+
+@pytest.mark.parametrize("family", NAMES)
+def test_a_sparse_table_is_the_dense_one(family, rng):
+    X, Y, (x, y) = problem((family, "multinomial"), rng)
+    sparse = model.make_view(family, sp.csr_matrix(X), None, ALPHA)
+    options = model.Options(K, ALPHA, RIDGE, max_iter=50)
+    first, second = (model.fit((view, y), options, np.random.default_rng(0)) for view in (x, sparse))
+    assert_allclose(second.value.U, first.value.U, atol=1e-7)
+    assert_allclose(project(sparse, second.value.x, 0.3), project(x, first.value.x, 0.3), atol=1e-7)
+
+
+def test_blocks_of_rows_change_nothing(rng, monkeypatch):
+    for families in (("poisson", "bernoulli"), ("gaussian", "multinomial")):
+        _, _, views = problem(families, rng)
+        options = model.Options(K, ALPHA, RIDGE, max_iter=20)
+        whole = model.fit(views, options, np.random.default_rng(0)).value
+        monkeypatch.setattr(glm_factors, "BLOCK", 30)
+        assert_allclose(model.fit(views, options, np.random.default_rng(0)).value.U, whole.U, atol=1e-7)
+        monkeypatch.undo()
+
+
+def test_one_gaussian_table_is_soft_thresholded_pca(rng):
+    """Without labels and with alpha = 1 the minimiser is known: singular values less the ridge."""
+    X = rng.normal(size=(40, 5)) @ rng.normal(size=(5, 8))
+    X -= X.mean(axis=0)
+    views = model.make_view("gaussian", X, None, 1.0), model.make_view("gaussian", np.zeros((40, 0)), None, 1.0)
+    p = model.fit(views, model.Options(3, 1.0, 0.7, tol=1e-11, max_iter=5000), np.random.default_rng(0)).value
+    left, sizes, right = np.linalg.svd(X, full_matrices=False)
+    expected = (left[:, :3] * (sizes[:3] - 0.7)) @ right[:3]
+    assert_allclose(p.U @ p.x.V + p.x.b, expected, atol=1e-6)
+    assert_allclose(project(views[0], p.x, 0.7), p.U, atol=1e-6)  # with the ridge of the fit, x alone gives the scores
+
+
+@pytest.mark.parametrize("family", NAMES)
+def test_projection_is_the_minimum_for_every_row(family, rng):
+    _, _, views = problem((family, "gaussian"), rng)
+    view, part = views[0]._replace(strength=1.0), some_params(views, rng).x
+    U = project(view, part, 0.4)
+    if family == "gaussian":
+        assert_allclose(U, oracle.gaussian_projection(view.values, *part, 0.4), rtol=1e-9)
+    gradient, _ = score_terms([view], [part], U, 0.4)
+    assert_allclose(gradient, 0, atol=1e-7)
+    assert_allclose(project(view.rows(np.array([3, 7])), part, 0.4), U[[3, 7]], atol=1e-9)
+
+
+def test_a_column_that_never_varies_has_a_finite_intercept(rng):
+    for family in ("bernoulli", "poisson", "multinomial"):
+        X, Y, views = problem((family, "gaussian"), rng)
+        X[:, 0] = 0
+        x = model.make_view(family, X, None, ALPHA)
+        result = model.fit((x, views[1]), model.Options(K, ALPHA, RIDGE), np.random.default_rng(0))
+        assert np.isfinite(result.path).all()
+        assert np.abs(result.value.x.b).max() < 20
+
+
+def test_the_projection_is_the_best_of_held_out_rows():
+    """Against the definition: refit the loadings of x, project the fold, read off its labels."""
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 3
+    X = 2 * np.eye(3)[y] @ rng.normal(size=(3, 8)) + 2 * rng.normal(size=(30, 8))
+    X -= X.mean(axis=0)
+    x, labels = model.make_view("gaussian", X, None, 0.01), np.eye(3)[y]
+    views = (x, model.make_view("multinomial", labels, np.ones((30, 1)), 1.0))
+    options = model.Options(2, 0.01, 0.1)
+    p = model.fit(views, options, np.random.default_rng(0)).value
+    grid = np.array([1e-3, 1.0, 30.0])
+    found = model.choose_projection(p, views, options, np.arange(30), grid, np.random.default_rng(5))
+    scores = {}
+    for ridge in grid:
+        for scale in 2.0 ** np.arange(-3, 10):
+            total = 0.0
+            for held in np.array_split(np.random.default_rng(5).permutation(30), 5):
+                kept = np.setdiff1d(np.arange(30), held)
+                D = np.column_stack([p.U[kept], np.ones(len(kept))])
+                prior = np.vstack([np.zeros((2, 8)), x.prior])
+                C = np.linalg.solve(D.T @ D + 0.1 * np.eye(3), D.T @ X[kept] + 0.1 * prior)
+                U = scale * oracle.gaussian_projection(X[held], C[:-1], C[-1], ridge)
+                total += oracle.table_nll("multinomial", labels[held], U @ p.y.V + p.y.b)
+            scores[ridge, scale] = total
+    assert (found.ridge, found.scale) == min(scores, key=scores.get)
+    assert len(set(np.round(list(scores.values()), 3))) > 20
+
+
+def test_the_grid_of_ridges_is_that_of_the_loadings(rng):
+    V = rng.normal(size=(3, 9))
+    grid = model.ridge_grid(Loadings(V, np.zeros(9)))
+    assert_allclose(grid[[0, -1]], np.linalg.eigvalsh(V @ V.T).mean() * np.array([1e2, 1e-6]))
