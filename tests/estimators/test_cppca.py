@@ -1,12 +1,14 @@
 """CPPCA: likelihood and posterior from the definition, a monotone objective, predictions."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
 from estimators.support import quietly
-from gnomon import CPPCA, PPCA
+from gnomon import CPPCA, PPCA, SPPCA
 from oracles import cppca as oracle
 
 
@@ -107,3 +109,226 @@ def test_missing_entries_need_complete_rows_in_fit_only(rng):
     assert np.isfinite(model.transform(holes)).all()
     assert_allclose(model.predict_proba(holes)[1:], model.predict_proba(X)[1:], rtol=1e-10)
     assert np.isfinite(model.posterior(holes, y)[0]).all()
+
+
+def several(rng, n=90, p=6, labelled=0.6):
+    """A label, a class of three, a count and a number, entries missing."""
+    X, Z = oracle.draw(rng, n, p, 0.3)
+    Y = np.column_stack([
+        rng.random(n) < 1 / (1 + np.exp(-2 * Z[:, 0])),
+        (Z @ rng.normal(size=(2, 3)) + rng.gumbel(size=(n, 3))).argmax(axis=1),
+        rng.poisson(np.exp(0.6 * Z[:, 1])),
+        30.0 + 5.0 * Z[:, 0] + rng.normal(size=n),
+    ]).astype(float)  # fmt: skip
+    Y[rng.random(Y.shape) > labelled] = np.nan
+    return X, Y
+
+
+KINDS = ["bernoulli", "categorical", "poisson", "gaussian"]
+
+
+@pytest.mark.parametrize("inference", ["variational", "laplace"])
+def test_several_outputs_against_the_latent_plane(rng, inference):
+    X, Y = several(rng)
+    model = CPPCA(2, likelihoods=KINDS, inference=inference).fit(X, Y)
+    assert model.converged_
+    X, Y = X[:10], Y[:10]
+    logs, mean, cov = oracle.rows(oracle.of(model), X, Y)
+    found = model.posterior(X, Y)
+    close = {"variational": (0.03, 0.05, 0.03), "laplace": (0.1, 0.25, 0.1)}[inference]
+    assert_allclose(found[0], mean, atol=close[0])
+    assert_allclose(found[1], cov, atol=close[1])
+    assert_allclose(model.score_samples(X, Y), logs, atol=close[2])
+    if inference == "variational":
+        assert (model.score_samples(X, Y) <= logs + 1e-9).all()
+    proba = model.predict_proba(X)
+    assert [None if t is None else t.shape for t in proba] == [(10, 2), (10, 3), None, None]
+    plain = oracle.rows(oracle.of(model), X)[0]
+    for c in range(3):
+        with_class = np.full((10, 4), np.nan)
+        with_class[:, 1] = c
+        expected = np.exp(oracle.rows(oracle.of(model), X, with_class)[0] - plain)
+        assert_allclose(proba[1][:, c], expected, atol=1e-6)
+    assert_allclose(proba[1].sum(axis=1), 1.0, atol=1e-12)
+
+
+def test_the_bound_never_falls_and_no_nearby_point_is_better(rng):
+    X, Y = several(rng)
+    options = {"likelihoods": KINDS, "inference": "variational"}
+    for acceleration in (None, "alternating"):
+        path = CPPCA(2, acceleration=acceleration, **options).fit(X, Y).objective_path_
+        assert (np.diff(path) >= -1e-9 * np.abs(path[:-1])).all()
+        assert path[-1] > path[0] + 0.1
+    model = CPPCA(2, tol=1e-8, **options).fit(X, Y)
+
+    def value(**changes):
+        for name, new in changes.items():
+            setattr(other, name, new)
+        total = other.score_samples(X, Y).sum()
+        other.__dict__.update({name: getattr(model, name) for name in changes})
+        return total
+
+    other = CPPCA(2, tol=1e-8, **options).fit(X, Y)
+    best, penalty = value(), model.log_likelihood_ - model.objective_
+    assert_allclose(best, model.log_likelihood_, rtol=1e-9)
+    for name in ("components_", "intercept_", "mean_", "noise_variance_"):  # coef_ has the ridge on it
+        old = np.asarray(getattr(model, name))
+        direction = rng.normal(size=old.shape) * 1e-3 * (np.abs(old).max() + 0.1)
+        up, down = value(**{name: old + direction}), value(**{name: old - direction})
+        assert max(up, down) < best, name
+        assert abs(up - down) < 1e-2 * (2 * best - up - down) + 1e-6, name
+    assert penalty > 0
+
+
+def test_real_outputs_alone_are_sppca(rng):
+    X, Y = several(rng)
+    Y = Y[:, 3:]
+    for inference in ("variational", "laplace", "ep", "auto"):
+        model = CPPCA(2, inference=inference, tol=1e-5 if inference == "laplace" else 1e-8).fit(X, Y)
+        other = SPPCA(2).fit(X, Y)
+        assert_allclose(model.log_likelihood_, other.log_likelihood_, rtol=1e-8)
+        assert_allclose(
+            np.abs(model.coef_ @ model.components_), np.abs(other.y_loadings_ @ other.components_), rtol=1e-3
+        )
+        assert_allclose(model.y_noise_variance_, other.y_noise_variance_, rtol=1e-3)
+        assert_allclose(model.predict(X), other.predict(X), rtol=1e-4)
+        assert_allclose(model.score_samples(X, Y), other.score_samples(X, Y), atol=1e-3)
+
+
+def test_two_classes_are_one_label_however_they_are_given(rng):
+    X, y = binary(rng)
+    table = np.where(y < 0, np.nan, y)
+    fits = [
+        CPPCA(2).fit(X, y),
+        CPPCA(2).fit(X, table),
+        CPPCA(2, likelihoods="categorical").fit(X, y),
+        CPPCA(2, likelihoods=["bernoulli"]).fit(X, table[:, None]),
+        CPPCA(2).fit(X, np.where(y < 0, None, np.where(y == 1, "yes", "no"))),
+        CPPCA(2, inference="ep").fit(X, y),
+    ]
+    for model in fits[1:]:
+        assert_allclose(model.coef_, fits[0].coef_, rtol=1e-4, atol=1e-5)
+        assert_allclose(model.predict_proba(X), fits[0].predict_proba(X), atol=1e-5)
+        assert_allclose(model.objective_, fits[0].objective_, rtol=1e-9)
+    assert list(fits[4].classes_) == ["no", "yes"]
+    for inference in ("variational", "laplace"):
+        near = CPPCA(2, inference=inference).fit(X, y)
+        assert_allclose(
+            near.predict_proba(X), fits[0].predict_proba(X), atol=0.02 if inference == "variational" else 0.1
+        )
+        assert near.inference_ == inference
+
+
+def test_one_label_in_a_table_of_missing_others_is_the_binary_model(rng):
+    """An output that almost never is observed leaves the others as they are."""
+    X, y = binary(rng, 120, labelled=0.7)
+    Y = np.column_stack([np.where(y < 0, np.nan, y), np.full(120, np.nan)])
+    Y[:2, 1] = [0.0, 1.0]
+    alone = CPPCA(2, inference="variational").fit(X, y)
+    both = CPPCA(2, inference="variational").fit(X, Y)
+    assert_allclose(both.predict_proba(X)[0], alone.predict_proba(X), atol=0.02)
+
+
+def test_several_probit_labels_take_ep(rng):
+    X, Z = oracle.draw(rng, 150, 6)
+    Y = (Z @ rng.normal(size=(2, 4)) * 2 + rng.normal(size=(150, 4)) > 0).astype(float)
+    Y[rng.random(Y.shape) < 0.4] = np.nan
+    model = CPPCA(2, likelihood="probit").fit(X, Y)
+    assert model.inference_ == "ep"
+    assert model.converged_
+    logs, mean, cov = oracle.rows(oracle.of(model), X[:8], Y[:8])
+    assert_allclose(model.score_samples(X[:8], Y[:8]), logs, atol=0.02)
+    assert_allclose(model.posterior(X[:8], Y[:8])[0], mean, atol=0.02)
+    assert_allclose(model.posterior(X[:8], Y[:8])[1], cov, atol=0.02)
+    right = np.nanmean(np.where(np.isnan(Y), np.nan, model.predict(X) == Y))
+    assert right > 0.75
+
+
+def test_softmax_is_calibrated_and_recovers_classes():
+    rng = np.random.default_rng(0)
+    X, Z = oracle.draw(rng, 4000, 8, 0.3)
+    y = (Z @ np.array([[3, 0, -3, 1.0], [0, 3, -1, -2]]) + rng.gumbel(size=(4000, 4))).argmax(axis=1)
+    model = CPPCA(2).fit(X, np.where(np.arange(4000) < 400, y, -1))
+    proba = model.predict_proba(X[400:])
+    assert_allclose(proba.sum(axis=1), 1.0, atol=1e-12)
+    for low in (0.0, 0.2, 0.4, 0.6, 0.8):
+        some = (proba >= low) & (proba < low + 0.2)
+        assert abs((y[400:, None] == np.arange(4))[some].mean() - proba[some].mean()) < 0.05
+
+
+def test_label_weight_repeats_labelled_rows(rng):
+    X, y = binary(rng)
+    known = np.flatnonzero(y >= 0)
+    repeated = np.concatenate([np.arange(len(y)), known, known])
+    a, b = CPPCA(2, label_weight=3, tol=1e-8).fit(X, y), CPPCA(2, tol=1e-8).fit(X[repeated], y[repeated])
+    assert_allclose(a.objective_, b.objective_, rtol=1e-10)
+    assert_allclose(a.components_, b.components_, atol=1e-5)
+    assert_allclose(a.coef_, b.coef_, atol=1e-4)
+    c = CPPCA(2, tol=1e-8).fit(X, y, sample_weight=np.where(y >= 0, 3.0, 1.0))
+    assert_allclose(a.coef_, c.coef_, atol=1e-6)
+    d = CPPCA(2).fit(X, y, sample_weight=(np.arange(len(y)) < 60).astype(float))
+    assert_allclose(d.components_, CPPCA(2).fit(X[:60], y[:60]).components_, atol=1e-8)
+
+
+def test_private_dimensions_explain_x_alone(rng):
+    X, y = binary(rng, 200, 8)
+    X += 5.0 * rng.normal(size=(200, 1)) @ rng.normal(size=(1, 8))  # strong structure that the label does not share
+    model = CPPCA(1, n_private=2, tol=1e-8).fit(X, y)
+    assert model.transform(X).shape == (200, 3)
+    assert not model.coef_[:, 1:].any()
+    assert model.coef_[0, 0] != 0
+    other = CPPCA(3, tol=1e-8).fit(X, y)  # v has one direction in any case: the rest is a rotation
+    assert_allclose(model.objective_, other.objective_, rtol=1e-8)
+    assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("solver", ["moments", "subspace"])
+def test_wide_tall_sparse_and_float32_agree(rng, solver):
+    for n, p in ((60, 150), (150, 120)):
+        X, Z = oracle.draw(rng, n, p)
+        X[rng.random(X.shape) < 0.5] = 0.0
+        y = (Z[:, 0] + 0.5 * rng.normal(size=n) > 0).astype(int)
+        y[n // 2 :] = -1
+        base = CPPCA(3, solver=solver, tol=1e-7).fit(X, y)
+        assert base.converged_
+        other = CPPCA(3, solver="subspace" if solver == "moments" else "moments", tol=1e-7).fit(sp.csr_array(X), y)
+        assert_allclose(base.objective_, other.objective_, rtol=1e-8)
+        assert_allclose(base.predict_proba(X), other.predict_proba(sp.csr_array(X)), atol=1e-4)
+        single = CPPCA(3, solver=solver).fit(X.astype(np.float32), y)
+        assert single.transform(X.astype(np.float32)).dtype == np.float32
+        assert_allclose(single.predict_proba(X), base.predict_proba(X), atol=1e-3)
+
+
+def test_rows_repeat_and_their_order_does_not_matter(rng):
+    X, y = binary(rng)
+    order = rng.permutation(len(y))
+    a, b = CPPCA(2, tol=1e-8).fit(X, y), CPPCA(2, tol=1e-8).fit(X[order], y[order])
+    assert_allclose(a.components_, b.components_, atol=1e-5)
+    assert_allclose(a.coef_, b.coef_, atol=1e-4)
+
+
+def test_sample_looks_like_the_rows(rng):
+    X, Y = several(rng, 400)
+    model = CPPCA(2, likelihoods=KINDS).fit(X, Y)
+    drawn, outputs = model.sample(4000, return_y=True, random_state=1)
+    assert_allclose(drawn.mean(axis=0), X.mean(axis=0), atol=0.3)
+    assert_allclose(outputs.mean(axis=0), np.nanmean(Y, axis=0), atol=0.5)
+    assert model.sample(3).shape == (3, 6)
+    assert np.isfinite(model.bic(X, Y))
+    labels = CPPCA(2).fit(X, np.where(np.isnan(Y[:, 1]), -1, Y[:, 1]).astype(int)).sample(50, return_y=True)[1]
+    assert set(labels) <= {0, 1, 2}
+
+
+def test_frames_choose_the_likelihoods(rng):
+    X, Y = several(rng)
+    frame = pd.DataFrame({"sold": Y[:, 0], "colour": pd.Series(Y[:, 1]).map({0: "red", 1: "green", 2: "blue"}),
+                          "price": Y[:, 3]})  # fmt: skip
+    model = CPPCA(2).fit(X, frame)
+    assert model.likelihoods_ == ["bernoulli", "categorical", "gaussian"]
+    assert model.classes_[1].tolist() == ["blue", "green", "red"]
+    assert model.classes_[2] is None
+    assert model.target_kind_ == "mixed"
+    predicted = model.predict(X)
+    assert predicted.shape == (90, 3)
+    assert set(predicted[:, 1]) <= {"red", "green", "blue"}
+    assert np.isfinite(model.score_samples(X, frame)).all()

@@ -193,7 +193,7 @@ class OutputPredictor:
         layout = self._layout
         mean, cov = self._predictors(X)
         found = []
-        for (kind, at, _), c in zip(layout.parts(), layout.n_classes, strict=True):
+        for (kind, at), c in zip(layout.parts(), layout.n_classes, strict=True):
             var = cov[..., at.start, at.start]
             if kind == "categorical":
                 found.append(softmax_probabilities(mean[:, at], cov[..., at, at], c))
@@ -238,7 +238,7 @@ class OutputPredictor:
         columns, layout, a = [], self._layout, Z @ V.T + b
         if not layout.kinds:
             return X, np.repeat(self.classes_, n_samples)
-        for j, ((kind, at, _), c) in enumerate(zip(layout.parts(), layout.n_classes, strict=True)):
+        for j, ((kind, at), c) in enumerate(zip(layout.parts(), layout.n_classes, strict=True)):
             columns.append(self._draw_output(rng, kind, a[:, at], c, float(y_noise[j]), self._class_lists[j]))
         y = columns[0] if self._vector else np.array(list(zip(*columns, strict=True)), dtype=object)
         return X, y if self._vector or any(c.dtype.kind not in "biuf" for c in columns) else np.column_stack(columns)

@@ -61,8 +61,8 @@ class CPPCA(OutputPredictor, LatentTransformer):
         How labels and latent variables are brought together. "quadrature" is exact, for one output of two classes.
         "variational" takes the best Gaussian posterior for each row; the objective is a lower bound of the
         log-likelihood. "laplace" takes mode and curvature, as the paper does; its objective is not monotone. "ep" is
-        expectation propagation, for outputs with one predictor. "auto" takes "quadrature" where it is possible, "ep"
-        for several probit labels, else "variational".
+        expectation propagation, for labels of two classes and real outputs; exact with one label. "auto" takes
+        "quadrature" or "ep" where they are exact, "ep" for several probit labels, else "variational".
     ridge : float, default=0.1
         Half this times the squared length of v is taken off the objective, for all outputs but real ones. Without it
         labels that x separates send v to infinity.
@@ -275,9 +275,10 @@ class CPPCA(OutputPredictor, LatentTransformer):
                 f"inference='quadrature' is for one output of two classes, y has {', '.join(layout.kinds)}; use "
                 "inference='auto'."
             )
-        if self.inference == "ep" and "categorical" in layout.kinds:
+        unfit = [kind for kind in layout.kinds if kind in ("categorical", "poisson")]
+        if self.inference == "ep" and unfit:
             raise ValueError(
-                "inference='ep' needs outputs with one predictor each; use 'auto' for more than two classes."
+                f"inference='ep' is for labels of two classes and real outputs, y has {unfit[0]}; use 'auto'."
             )
 
     def _store_reading(self, reader, n_samples, n_labelled):
@@ -312,7 +313,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         check_variance("X", p.x_noise_var)
         self.noise_variance_ = float(p.x_noise_var)
         coef, intercept = [np.zeros((0, p.W.shape[1]))], [np.zeros(0)]
-        for (kind, predictors, _), c in zip(layout.parts(), layout.n_classes, strict=True):
+        for (kind, predictors), c in zip(layout.parts(), layout.n_classes, strict=True):
             H = logit_contrasts(c) if kind == "categorical" else np.ones((1, 1))
             coef.append(H @ p.V[predictors])
             intercept.append(H @ p.b[predictors])

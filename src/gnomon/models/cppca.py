@@ -13,14 +13,16 @@ from ..numerics.linear_gaussian import Limits
 from ..numerics.outputs import Layout
 from ..rows import RowSource
 from ..solvers.labelled_basis import EXACT_SIDE, LabelledBasis, View, products_of, refuse_full_rank
-from ..solvers.outputs_em import X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x
+from ..solvers.outputs_em import X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
 from ..solvers.ratio_search import JointMoments, params_at
-from ..solvers.row_posterior import Conditioner, conditioner
+from ..solvers.row_fit import Conditioner
+from ..solvers.row_posterior import conditioner
 
 CAPACITY = 160  # directions a growing basis may hold, or six times K when that is more
 INNER_ACCURACY = 0.05
 START_ACCURACY = 1e-3
 START_LOG_RATIOS = np.log(10.0) * np.array([4.0, -1.0, -3.0])  # noise of coded y over that of x: ignored to decisive
+APPROXIMATE = ("laplace", "ep")  # ways of inference whose objective may fall
 START_STEPS, TRIAL_ITERATIONS = 5, 5
 
 
@@ -52,13 +54,15 @@ def choose_solver(n: int, p: int) -> str:
 
 
 def choose_inference(layout: Layout) -> str:
-    """Name the inference that "auto" takes: exact where there is one label of two classes, else a Gaussian.
+    """Name the inference that "auto" takes.
 
-    Several probit labels go to expectation propagation, everything else to the variational bound.
+    Exact where a row has at most one label of two classes: "quadrature", or "ep" when real outputs stand beside it.
+    "ep" for several probit labels, "variational" for everything else.
     """
+    labels = [kind for kind in layout.kinds if kind != "gaussian"]
     if layout.kinds in (("logit",), ("probit",)):
         return "quadrature"
-    return "variational"
+    return "ep" if labels == ["logit"] or set(labels) == {"probit"} else "variational"
 
 
 def fit(source: RowSource, labelled: IntArray, Y: Array, layout: Layout, options: Options,
@@ -80,7 +84,7 @@ def fit(source: RowSource, labelled: IntArray, Y: Array, layout: Layout, options
     basis = LabelledBasis(products_of(source, labelled, codes, solver), max(CAPACITY, 6 * k))
     basis.start(k, generator)
     refuse_full_rank(basis.view(), k)
-    rules = Rules(layout, options.ridge, options.n_components)
+    rules = Rules(layout, options.ridge, options.n_components, inference != "laplace", inference not in APPROXIMATE)
     result = _maximise(basis, Y, codes, rules, conditioner(layout, Y, inference), k, options)
     stats = {**result.stats, "solver": solver, "inference": inference}
     return _in_data_units(result._replace(stats=stats), basis, layout, options, units, weights, Y)
@@ -169,6 +173,20 @@ def _starts(view: View, codes: Array, Y: Array, rules: Rules, k: int) -> list[Pa
     return found
 
 
+def _first(em: OutputsEM, starts: list[Params], options: Options) -> Result[tuple[Params, Sums]]:
+    """The best of a few iterations from each start; a start that is hopeless is left out."""
+    best: Result[tuple[Params, Sums]] | None = None
+    for start in starts:
+        if best is not None and x_log_likelihood(start, given_x(start), em.view) < best.path[-1]:
+            continue  # even labels that are certain would not make up for x
+        start = em.raise_labels(start, START_STEPS)
+        trial = em.climb(start, START_ACCURACY, TRIAL_ITERATIONS, options.acceleration)
+        if best is None or trial.path[-1] > best.path[-1]:
+            best = trial
+    assert best is not None
+    return best
+
+
 def _maximise(basis: LabelledBasis, Y: Array, codes: Array, rules: Rules, condition: Conditioner, k: int,
               options: Options) -> Result[Params]:  # fmt: skip
     """Grow the basis until the likelihood equations of W hold in the full space."""
@@ -177,12 +195,7 @@ def _maximise(basis: LabelledBasis, Y: Array, codes: Array, rules: Rules, condit
         em = OutputsEM(basis.view(), Y, rules, condition)
         return em.climb(start, tol, max(max_iter, 1), options.acceleration)
 
-    em = OutputsEM(basis.view(), Y, rules, condition)
-    trials = []
-    for start in _starts(em.view, codes, Y, rules, k):
-        start = em.raise_labels(start, START_STEPS)
-        trials.append(em.climb(start, START_ACCURACY, TRIAL_ITERATIONS, options.acceleration))
-    result = max(trials, key=lambda t: float(t.path[-1]))
+    result = _first(OutputsEM(basis.view(), Y, rules, condition), _starts(basis.view(), codes, Y, rules, k), options)
     path, used = [result.path], result.stats["n_iter"]
     target = options.tol if basis.whole else START_ACCURACY
     status, residual, stuck = Status.MAX_ITER, np.inf, False
@@ -241,7 +254,7 @@ def _in_data_units(result: Result[Params], basis: LabelledBasis, layout: Layout,
     V, b, noise = params.V @ R, params.b.copy(), params.noise.copy()
     floors = ["x"] if params.x_noise_var <= X_FLOOR * (1 + 1e-9) else []
     to_nats = -source.n_entries * np.log(s)
-    for j, (kind, predictors, _) in enumerate(layout.parts()):
+    for j, (kind, predictors) in enumerate(layout.parts()):
         if kind == "gaussian":
             floors += ["y"] if noise[j] <= Y_FLOOR * (1 + 1e-9) and "y" not in floors else []
             V[predictors] *= units.scale[j]

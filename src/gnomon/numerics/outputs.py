@@ -36,19 +36,10 @@ class Layout(NamedTuple):
         """Number of predictors of all outputs."""
         return sum(self.widths)
 
-    @property
-    def n_logits(self) -> int:
-        """Number of logits of all categorical outputs."""
-        return sum(c for kind, c in zip(self.kinds, self.n_classes, strict=True) if kind == "categorical")
-
-    def parts(self) -> list[tuple[str, slice, slice]]:
-        """Kind, predictors and logits of every output."""
-        found, start, logit = [], 0, 0
-        for kind, width, c in zip(self.kinds, self.widths, self.n_classes, strict=True):
-            c = c if kind == "categorical" else 0
-            found.append((kind, slice(start, start + width), slice(logit, logit + c)))
-            start, logit = start + width, logit + c
-        return found
+    def parts(self) -> list[tuple[str, slice]]:
+        """Kind and predictors of every output."""
+        ends = np.cumsum(self.widths, dtype=int).tolist()
+        return [(kind, slice(end - w, end)) for kind, w, end in zip(self.kinds, self.widths, ends, strict=True)]
 
     def is_gaussian(self) -> Array:
         """Which predictors (h,) are of Gaussian outputs, as 0 and 1."""
@@ -66,7 +57,7 @@ class Terms(NamedTuple):
     value: Array  # (n,)
     slope: Array  # (n, h)      in the mean
     curvature: Array  # (n, h, h)   minus twice the derivative in the covariance: minus the expected Hessian
-    tilt: Array  # (n, logits)   the tilt of the bound at which it would be tightest, as far as one step tells
+    tilt: Array  # (n, h)   the tilt of the bound to which a Newton step leads
 
 
 def expected_terms(
@@ -82,19 +73,20 @@ def expected_terms(
     Y : (n, q)              values; 0 and 1 for Bernoulli outputs, class numbers for categorical ones, NaN if missing
     noise : (q,)            noise variances, read for Gaussian outputs
     mean, cov : (n, h), (n, h, h) or None
-    tilt : (n, logits)      probabilities, see `_softmax_terms`
+    tilt : (n, h)           read for categorical outputs, see `_softmax_terms`
     """
     n, h = mean.shape
     out = Terms(np.zeros(n), np.zeros((n, h)), np.zeros((n, h, h)), tilt.copy())
-    for j, (kind, predictors, logits) in enumerate(layout.parts()):
+    for j, (kind, predictors) in enumerate(layout.parts()):
         seen = np.flatnonzero(~np.isnan(Y[:, j]))
         if len(seen) == 0:
             continue
         y, m = Y[seen, j], mean[seen, predictors]
         block = None if cov is None else cov[seen, predictors, predictors]
         if kind == "categorical":
-            value, slope, curvature, better = _softmax_terms(y.astype(np.intp), m, block, tilt[seen, logits])
-            out.tilt[seen, logits] = better
+            classes, c = y.astype(np.intp), layout.n_classes[j]
+            value, slope, curvature, better = _softmax_terms(classes, m, block, tilt[seen, predictors], c)
+            out.tilt[seen, predictors] = better
             out.curvature[seen, predictors, predictors] = curvature
             out.slope[seen, predictors] = slope
         else:
@@ -122,38 +114,32 @@ def _scalar_terms(kind: str, y: Array, mean: Array, var: Array | None, noise: fl
     return value, left / noise, np.full(len(y), 1.0 / noise)
 
 
-def _softmax_terms(y: Array, mean: Array, cov: Array | None, tilt: Array) -> tuple[Array, Array, Array, Array]:
+def _softmax_terms(y: Array, mean: Array, cov: Array | None, tilt: Array, n_classes: int) -> tuple[Array, ...]:
     """Lower bound of E[log softmax_y] for logits H a, a ~ N(mean, cov), by tilting.
 
-    For probabilities t, E[log sum exp(l)] <= t'm + log sum_c exp(m_c - t'm + (e_c - t)' S (e_c - t) / 2) with m and S
-    the moments of the logits l. The bound is convex in t and tightest where t are the weights of its own sum; there it
-    is exact to second order in S. Source: Knowles and Minka, NIPS 2011, with correlated logits.
+    For any t, E[log sum exp(l)] <= t'm + log sum_c exp((h_c - t)'m + (h_c - t)' S (h_c - t) / 2), with m and S the
+    moments of a and h_c the rows of H. The bound is convex in t and tightest where t is the mean of h_c under the
+    weights of its sum; there it is exact to second order in S. The last result is the t to which a Newton step leads.
+    Source: Knowles and Minka, NIPS 2011, with correlated logits.
     """
-    H = logit_contrasts(tilt.shape[1])
-    logits = mean @ H.T
+    H = logit_contrasts(n_classes)
+    inside = mean @ H.T
+    own = inside[np.arange(len(y)), y]
+    middle = np.zeros(len(y))
+    if cov is not None:
+        away = H[None] - tilt[:, None, :]  # (n, C, C - 1)
+        middle = (tilt * mean).sum(axis=1)
+        inside = inside - middle[:, None] + 0.5 * (np.matmul(away, cov) * away).sum(axis=2)
+    top = inside.max(axis=1, keepdims=True)
+    weights = np.exp(inside - top)
+    total = weights.sum(axis=1, keepdims=True)
+    weights /= total
+    value = own - middle - (top + np.log(total))[:, 0]
+    centre = weights @ H
+    products = (H[:, :, None] * H[:, None, :]).reshape(n_classes, -1)
+    curvature = (weights @ products).reshape(len(y), *[n_classes - 1] * 2) - centre[:, :, None] * centre[:, None, :]
+    slope, left = H[y] - centre, centre - tilt
     if cov is None:
-        top = logits.max(axis=1, keepdims=True)
-        rho = np.exp(logits - top)
-        total = rho.sum(axis=1, keepdims=True)
-        rho /= total
-        constant, centre = (top + np.log(total))[:, 0], rho @ H
-    else:
-        centre = tilt @ H
-        away = H[None] - centre[:, None, :]  # (n, C, C - 1)
-        shift = 0.5 * np.einsum("nca,nca->nc", np.matmul(away, cov), away)
-        middle = (tilt * logits).sum(axis=1, keepdims=True)
-        inside = logits - middle + shift
-        top = inside.max(axis=1, keepdims=True)
-        rho = np.exp(inside - top)
-        total = rho.sum(axis=1, keepdims=True)
-        rho /= total
-        constant = (middle + top + np.log(total))[:, 0]
-    rows = np.arange(len(y))
-    value = logits[rows, y] - constant
-    slope = H[y] - rho @ H
-    mid = rho @ H
-    # sum_c rho_c (h_c - centre)(h_c - centre)'
-    curvature = np.einsum("nc,ca,cb->nab", rho, H, H, optimize=True)
-    curvature -= mid[:, :, None] * centre[:, None, :] + centre[:, :, None] * mid[:, None, :]
-    curvature += centre[:, :, None] * centre[:, None, :]
-    return value, slope, curvature, rho
+        return value, slope, curvature, tilt
+    better = np.linalg.solve(np.eye(n_classes - 1) + np.matmul(curvature, cov), left[:, :, None])[:, :, 0]
+    return value, slope, curvature + left[:, :, None] * left[:, None, :], tilt + better

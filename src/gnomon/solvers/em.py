@@ -38,6 +38,7 @@ def run_em(
     max_iter: int,
     packing: Packing[P] | None = None,
     acceleration: str | None = None,
+    monotone: bool = True,
 ) -> Result[tuple[P, S]]:
     """Climb the likelihood until the residual is at most `tol`.
 
@@ -48,11 +49,14 @@ def run_em(
     residual : callable             of (stats, params, params after the M-step): relative distance from stationarity
     acceleration : None, "alternating", "anderson" or "squarem"
         A proposal is kept only if the likelihood does not fall; otherwise the plain step is taken.
+    monotone : bool
+        Whether a plain step cannot lower the likelihood; False for approximations, whose steps are taken as they are.
 
     Returns
     -------
     Result((params, stats at params), status, path, {"n_iter", "n_refused", "residual"})
-        The path holds the log-likelihood at the start and after every step; it never falls beyond rounding.
+        The path holds the log-likelihood at the start and after every step; it never falls beyond rounding where
+        steps are `monotone`.
     """
     if acceleration is not None and packing is None:
         raise TypeError(f"acceleration={acceleration!r} needs packing=, with pack() and unpack()")
@@ -69,7 +73,9 @@ def run_em(
         proposed = proposer.better(params, plain, path[-1])
         chosen, chosen_stats = (plain, e_step(plain)) if proposed is None else proposed
         value = log_likelihood(chosen_stats)
-        if value < path[-1] - 1e-9 * (1.0 + abs(path[-1])):  # a plain step falls only when precision is used up
+        if monotone and value < path[-1] - 1e-9 * (
+            1.0 + abs(path[-1])
+        ):  # a plain step falls only when precision is used up
             status = Status.STALLED
             break
         params, stats = chosen, chosen_stats

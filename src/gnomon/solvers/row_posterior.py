@@ -1,38 +1,24 @@
-"""Posteriors of the linear predictors of labelled rows, all rows at once.
+"""Posteriors of the linear predictors of labelled rows, all rows at once: exact, variational or around the mode.
 
-A row brings a ~ N(mean, cov) from its features and labels y with p(y | a). What the model needs is the same for every
-way of inference: the log-evidence of the labels, its slope in the mean, and a curvature, with which the posterior of
-a has mean ``mean + cov slope`` and covariance ``cov - cov curvature cov``.
+A row brings a ~ N(mean, cov) from its features and labels y with p(y | a).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from .._types import Array, BoolArray, IntArray
 from ..numerics.outputs import Layout, Terms, expected_terms
 from ..numerics.quadrature import LINKS
+from .ep import ExpectationPropagation
+from .row_fit import Conditioner, RowFit
 
-ACCURACY = 1e-10
-MAX_ITER = 200
+ACCURACY = 1e-8  # of the slopes; the evidence is stationary, so that its error is the square
+ROUNDING = 1e-12
+MAX_ITER = 50
 SMALLEST_STEP = 1e-3
-
-
-class RowFit(NamedTuple):
-    """Log-evidence of the labels of every row (a bound or an approximation where stated), slope and curvature."""
-
-    log_z: Array  # (n,)
-    slope: Array  # (n, h)
-    curvature: Array  # (n, h, h)
-
-
-class Conditioner(Protocol):
-    """Labels of some rows; conditions their predictors on them."""
-
-    def __call__(self, mean: Array, cov: Array, noise: Array) -> RowFit:
-        """Condition N(mean (n, h), cov (h, h) or (n, h, h)); `noise` (q,) is read for Gaussian outputs."""
 
 
 class Quadrature:
@@ -58,7 +44,7 @@ class _State(NamedTuple):
 
     curvature: Array  # (n, h, h)
     shift: Array  # (n, h)
-    tilt: Array  # (n, logits)
+    tilt: Array  # (n, h)
 
 
 class _Point(NamedTuple):
@@ -96,29 +82,29 @@ class GaussianRows:
         cov = np.broadcast_to(cov, (n, h, h))
         state = self._state
         if state is None:
-            uniform = np.concatenate([np.full(c, 1.0 / c) for c in self._n_classes] or [np.zeros(0)])
-            state = _State(np.zeros((n, h, h)), np.zeros((n, h)), np.tile(uniform, (n, 1)))
+            state = _State(np.zeros((n, h, h)), np.zeros((n, h)), np.zeros((n, h)))
         point = self._at(every, state, mean, cov, noise)
         step = np.ones(n)
+        target, move, gap = self._target(point)
         for _ in range(MAX_ITER):
-            target, gap = self._target(point)
             active = np.flatnonzero((gap > ACCURACY) & (step > SMALLEST_STEP))
             if len(active) == 0:
                 break
             moved = _State(*(_between(a, b, active, step) for a, b in zip(point.state, target, strict=True)))
             trial = self._at(active, moved, mean[active], cov[active], noise)
             old = point.objective[active]
-            rises = trial.objective >= old - 1e-13 * (1.0 + np.abs(old))
-            _put(point, active[rises], trial, rises)
-            step[active] = np.where(rises, np.minimum(2.0 * step[active], 1.0), 0.5 * step[active])
+            rises = trial.objective >= old - ROUNDING * (1.0 + np.abs(old))
+            step[active[~rises]] *= 0.5
+            rows = active[rises]
+            _put(point, rows, trial, rises)
+            before = move[rows]
+            better = self._target(_rows_of(point, rows))
+            for whole, part in zip((*target, move, gap), (*better[0], *better[1:]), strict=True):
+                whole[rows] = part
+            step[rows] = _secant(step[rows], before, move[rows])
         self._state = point.state
         log_z = point.objective if self.spread else point.objective - 0.5 * point.log_det
         return RowFit(log_z, point.slope, point.curvature)
-
-    @property
-    def _n_classes(self) -> list[int]:
-        kinds = zip(self.layout.kinds, self.layout.n_classes, strict=True)
-        return [c for kind, c in kinds if kind == "categorical"]
 
     def _at(self, rows: IntArray, state: _State, mean: Array, cov: Array, noise: Array) -> _Point:
         n, h = mean.shape
@@ -137,15 +123,30 @@ class GaussianRows:
         terms = expected_terms(self.layout, self.Y[rows], noise, mean + moved, left, state.tilt)
         return _Point(state, mean + moved, slope, curvature, terms, terms.value - distance, log_det)
 
-    def _target(self, point: _Point) -> tuple[_State, Array]:
-        terms = point.terms
+    def _target(self, point: _Point) -> tuple[_State, Array, Array]:
+        """Where a full step leads, the move of a full step as one vector a row, and how far that is."""
+        terms, state = point.terms, point.state
         shift = terms.slope + np.matmul(terms.curvature, point.mean[:, :, None])[:, :, 0]
-        gap = np.abs(terms.slope - point.slope).max(axis=1, initial=0.0)
-        moves = np.abs(terms.curvature - point.state.curvature) / (1.0 + np.abs(terms.curvature))
-        gap = np.maximum(gap, moves.max(axis=(1, 2), initial=0.0))
+        target = _State(terms.curvature.copy(), shift, terms.tilt.copy())
+        n = len(shift)
+        parts = [terms.slope - point.slope, (terms.curvature - state.curvature).reshape(n, shift.shape[1] ** 2)]
         if self.spread:
-            gap = np.maximum(gap, np.abs(terms.tilt - point.state.tilt).max(axis=1, initial=0.0))
-        return _State(terms.curvature, shift, terms.tilt), gap
+            parts.append(terms.tilt - state.tilt)
+        move = np.hstack(parts)
+        return target, move, np.abs(move).max(axis=1, initial=0.0)
+
+
+def _secant(step: Array, before: Array, after: Array) -> Array:
+    """The step at which the last move would have led to none, were the map linear along it; a tenth to one."""
+    size = np.einsum("na,na->n", before, before)
+    left = np.einsum("na,na->n", before, after)
+    return np.asarray(np.clip(step * size / np.maximum(size - left, 1e-3 * size + 1e-300), 0.1, 1.0))
+
+
+def _rows_of(point: _Point, rows: IntArray) -> _Point:
+    parts = {name: getattr(point, name)[rows] for name in _ARRAYS}
+    state, terms = _State(*(a[rows] for a in point.state)), Terms(*(a[rows] for a in point.terms))
+    return _Point(state=state, terms=terms, **parts)
 
 
 def _between(old: Array, new: Array, rows: IntArray, step: Array) -> Array:
@@ -165,4 +166,6 @@ def conditioner(layout: Layout, Y: Array, inference: str) -> Conditioner:
     """Return the way to condition rows on their labels Y (n, q), NaN where missing."""
     if inference == "quadrature":
         return Quadrature(layout, Y)
+    if inference == "ep":
+        return ExpectationPropagation(layout, Y)
     return GaussianRows(layout, Y, spread=inference == "variational")
