@@ -37,8 +37,8 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_pivots : int or "auto", default="auto"
         Number of pivots, at most the number of features. "auto" takes 1000 frequent ones, or 100 by mutual information.
     ridge : float or "auto", default="auto"
-        Ridge added to the covariance of the features, in squared units of X. "auto" takes the mean variance of the
-        pivots.
+        Ridge added to the covariance of the features, in squared units of X. "auto" takes ten times the mean variance
+        of a feature.
     augment : bool, default=False
         Whether `transform` returns the features beside the projection, ``[x, scale z]``, or the projection alone.
     scale : float, default=1.0

@@ -12,7 +12,8 @@ from ..numerics.linalg import sign_of_columns
 from ..rows import RowSource
 
 LARGEST_SIDE = 10_000  # rows or columns, whichever is fewer, of the one matrix that is factorised
-DEFAULT_COMPONENTS = 50  # as in the paper
+DEFAULT_COMPONENTS = 50
+DEFAULT_RIDGE = 10.0  # mean variances of a feature; on counts of words smaller ones did worse
 RANK_TOL = 1e-10  # singular values below this times the largest are rounding
 
 
@@ -59,7 +60,7 @@ def choose_pivots(score: Array, n_pivots: int) -> IntArray:
     return np.argsort(-score, kind="stable")[:n_pivots]
 
 
-def predictor_weights(source: RowSource, pivots: IntArray, ridge: float | None, solver: str) -> tuple[Array, float]:
+def predictor_weights(source: RowSource, pivots: IntArray, ridge: float, solver: str) -> Array:
     """Ridge regression of each pivot on all other features, from one Cholesky factorisation.
 
     With Theta = (Cov + ridge I)^-1 the weights that predict feature c from the others are
@@ -69,18 +70,18 @@ def predictor_weights(source: RowSource, pivots: IntArray, ridge: float | None, 
     ----------
     source : RowSource      after `first_pass`; its units are used throughout
     pivots : (m,)
-    ridge : float or None   None takes the mean variance of the pivots
+    ridge : float
     solver : {"covariance", "gram"}     factorise the (p, p) covariance, or the (n, n) inner products
 
     Returns
     -------
-    (p, m) weights without units, and the ridge
+    (p, m) weights without units
     """
-    theta, ridge = (_by_covariance if solver == "covariance" else _by_gram)(source, pivots, ridge)
+    theta = (_by_covariance if solver == "covariance" else _by_gram)(source, pivots, ridge)
     own = (pivots, np.arange(len(pivots)))
     weights = np.divide(theta, -theta[own], out=theta)
     weights[own] = 0.0
-    return weights, ridge
+    return weights
 
 
 def shared_directions(weights: Array) -> tuple[Array, Array]:
@@ -96,7 +97,7 @@ def fit(source: RowSource, pivots: IntArray, n_components: int | None, ridge: fl
     """Fit pivot predictors and keep the leading directions of their weights.
 
     `source` has done its first pass. "auto" factorises the smaller matrix. Raises ValueError when that is larger than
-    `LARGEST_SIDE`, when pivots are constant or nothing predicts them, or when `n_components` exceeds the rank.
+    `LARGEST_SIDE`, when nothing predicts the pivots, or when `n_components` exceeds the rank.
     """
     n, p = source.shape
     if solver == "auto":
@@ -104,7 +105,8 @@ def fit(source: RowSource, pivots: IntArray, n_components: int | None, ridge: fl
     _refuse_large(n, p, solver)
     source.standardise()
     unit = source.scale
-    weights, found = predictor_weights(source, pivots, None if ridge is None else ridge / unit**2, solver)
+    relative = DEFAULT_RIDGE if ridge is None else ridge / unit**2  # the mean variance of a feature is one
+    weights = predictor_weights(source, pivots, relative, solver)
     if not weights.any():
         raise ValueError("nothing predicts the pivots: no other feature of X varies with them.")
     theta, s = shared_directions(weights)
@@ -116,24 +118,21 @@ def fit(source: RowSource, pivots: IntArray, n_components: int | None, ridge: fl
     theta = theta[:, :k]
     _, z_energy = source.sweep(theta, lambda T, rows: (T, float((T**2).sum())))
     x_variance, z_variance = source.energy / n * unit**2, z_energy / n * unit**2
-    return Fitted(theta, s[:k], source.mean, found * unit**2, x_variance, z_variance, solver)
+    return Fitted(theta, s[:k], source.mean, relative * unit**2, x_variance, z_variance, solver)
 
 
-def _by_covariance(source: RowSource, pivots: IntArray, ridge: float | None) -> tuple[Array, float]:
+def _by_covariance(source: RowSource, pivots: IntArray, ridge: float) -> Array:
     """Columns of Theta at the pivots (p, m), by the covariance."""
     cov = source.second_moment()
     cov /= source.count
-    diagonal = cov.diagonal()
-    ridge = float(diagonal[pivots].mean()) if ridge is None else ridge
-    _refuse_zero(ridge)
     cov.flat[:: len(cov) + 1] += ridge
     units = np.zeros((len(cov), len(pivots)))
     units[pivots, np.arange(len(pivots))] = 1.0
     factor = _cholesky(cov)
-    return np.asarray(cho_solve(factor, units, overwrite_b=True, check_finite=False)), ridge
+    return np.asarray(cho_solve(factor, units, overwrite_b=True, check_finite=False))
 
 
-def _by_gram(source: RowSource, pivots: IntArray, ridge: float | None) -> tuple[Array, float]:
+def _by_gram(source: RowSource, pivots: IntArray, ridge: float) -> Array:
     """The same by the inner products of rows: Theta = (I - Xc'(n ridge I + Xc Xc')^-1 Xc) / ridge."""
     n, p = source.shape
     units = np.zeros((p, len(pivots)))
@@ -145,19 +144,12 @@ def _by_gram(source: RowSource, pivots: IntArray, ridge: float | None) -> tuple[
         return T[:, :0], None
 
     source.sweep(units, keep)
-    ridge = float((columns**2).sum(axis=0).mean() / n) if ridge is None else ridge
-    _refuse_zero(ridge)
     gram = source.gram()
     gram.flat[:: n + 1] += n * ridge
     factor = _cholesky(gram)
     solved = np.asarray(cho_solve(factor, columns, check_finite=False))
     product, _ = source.sweep(None, lambda T, rows: (solved[rows], None))
-    return np.asarray((units - product) / ridge), ridge
-
-
-def _refuse_zero(ridge: float) -> None:
-    if not ridge > 0.0:
-        raise ValueError("the pivots are constant features; raise n_pivots, or drop constant columns of X.")
+    return np.asarray((units - product) / ridge)
 
 
 def _refuse_large(n: int, p: int, solver: str) -> None:
