@@ -197,11 +197,37 @@ def test_stopping_early_warns_and_says_how_far(rng):
     assert model.certificate_["relative_gap"] > 1e-6
 
 
+def test_beta_is_chosen_by_labels_that_were_hidden():
+    X, y = load_digits(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(y))
+    X, y, new, truth = X[rows[:150]], y[rows[:150]], X[rows[150:]], y[rows[150:]]
+    model = SEPCA(6, beta="auto").fit(X, y)
+    assert model.beta_ == min(model.beta_losses_, key=model.beta_losses_.get)
+    worst = max(model.beta_losses_, key=model.beta_losses_.get)
+
+    def loss(beta):
+        proba = SEPCA(6, beta=beta).fit(X, y).predict_proba(new)
+        return -np.log(proba[np.arange(len(truth)), truth]).mean()
+
+    assert loss(model.beta_) < loss(worst) - 0.02
+    assert abs(loss(model.beta_) - model.beta_losses_[model.beta_]) < 0.3
+    assert SEPCA(6).fit(X, y).beta_losses_ is None
+
+
+@pytest.mark.filterwarnings("ignore:y holds the single class:UserWarning")
+def test_beta_cannot_be_chosen_without_labels_to_hide(rng):
+    X, _ = clusters(rng)
+    for y in (None, ["a"] * 80, ["a", "b"] + [None] * 78):
+        with pytest.raises(ValueError, match="beta='auto' needs two classes"):
+            SEPCA(2, beta="auto").fit(X, y)
+
+
 @pytest.mark.parametrize(
     "parameters, error, message",
     [
         ({"beta": 0.0}, ValueError, r"beta=0.0 must be finite and above 0"),
         ({"beta": -1}, ValueError, "beta=-1"),
+        ({"beta": "cv"}, ValueError, "beta='cv' must be one of 'auto'"),
         ({"n_components": 3}, ValueError, r"n_components=3 must be at most 2: less than n_samples=3"),
         ({"n_components": 0}, ValueError, "n_components=0 must be at least 1"),
         ({"solver": "newton"}, ValueError, "solver='newton' must be one of"),

@@ -19,6 +19,7 @@ from ._targets import _to_numpy, read_targets
 from ._validation import check_choice, check_integer, check_real
 
 SMALL = 500  # rows up to which one thread is faster than several
+BETAS, FOLDS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01), 5  # the larger one wins a tie
 SOLVERS = ("fista", "bundle", "coordinate")
 
 
@@ -43,9 +44,10 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     ----------
     n_components : int, default=None
         Number of codes d; at least 1, less than the number of rows. None takes 2, or 1 where no more can be had.
-    beta : float, default=0.1
+    beta : float or "auto", default=0.1
         Strength of the ridge, above 0, for a kernel scaled to unit mean squared distance from the mean, which `fit`
         sees to. As it grows, codes tend to principal components of (phi(x), one-of-C labels - 1/C).
+        "auto" takes the one of 0.01, 0.03, 0.1, 0.3, 1, 3 with the smallest cross-validated log-loss of labels.
     kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="linear"
         As in `KernelSPPCA`. With "precomputed", `fit` takes the kernel matrix of the training rows, and every other
         method the kernel values (n_samples, n_training_rows) of new rows with them.
@@ -77,7 +79,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
-        Draws the landmarks; nothing else is random.
+        Draws the landmarks, and the folds of ``beta="auto"``; nothing else is random.
 
     Attributes
     ----------
@@ -97,6 +99,9 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Of the classifier on projected rows that `predict` uses.
     beta_ : float
         As used.
+    beta_losses_ : dict or None
+        With ``beta="auto"``: for each candidate the mean of -log P(class) in nats over labelled rows whose label was
+        hidden, in five folds.
     ridge_ : float
         As used, relative to the scaled kernel.
     kernel_scale_ : float
@@ -234,15 +239,19 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return self
 
     def _fit(self, X, targets):
-        T, base = self._fit_coordinates(X, check_random_state(self.random_state))
+        rng = check_random_state(self.random_state)
+        T, base = self._fit_coordinates(X, rng)
         self.n_samples_, self.n_labelled_ = X.shape[0], int(targets.labelled.sum())
         _set_classes(self, targets)
         labelled = np.flatnonzero(targets.labelled)
         Y = np.eye(len(targets.classes))[targets.index[labelled]] if len(labelled) else np.zeros((0, 0))
         self.n_components_ = self._size(T, Y)
-        self.beta_ = float(self.beta)
-        data = model.Data(T, base, Y, labelled, self.n_components_, self.beta_)
+        data = model.Data(T, base, Y, labelled, self.n_components_, 0.1)
         options = model.Options(self.solver, self.tol, self.max_iter, self.rank_exact)
+        auto = isinstance(self.beta, str)
+        self.beta_losses_ = None if not auto else self._compare_betas(data, options, rng)
+        self.beta_ = min(BETAS, key=self.beta_losses_.get) if self.beta_losses_ else float(self.beta)
+        data = data._replace(beta=self.beta_)
         result = model.fit(data, options)
         self._store(result, data, X.dtype)
 
@@ -302,7 +311,10 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _check_parameters(self):
         if self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
-        check_real("beta", self.beta, 0)
+        if isinstance(self.beta, str):
+            check_choice("beta", self.beta, ("auto",))
+        else:
+            check_real("beta", self.beta, 0)
         self._check_kernel()
         if isinstance(self.ridge, str):
             check_choice("ridge", self.ridge, ("auto", "pinv"))
@@ -330,6 +342,23 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             )
         return k
 
+    def _compare_betas(self, data, options, rng):
+        """Cross-validated log-loss of each candidate."""
+        folds = model.deal_folds(data.Y, FOLDS, np.random.default_rng(rng.randint(2**31)))
+        if data.Y.shape[1] < 2 or folds.max(initial=-1) < 0:
+            raise ValueError(
+                f"beta='auto' needs two classes, one of them with two labelled rows; y has {data.Y.shape[1]} classes "
+                f"and {len(data.Y)} labelled rows. Give a number."
+            )
+        quick = options._replace(tol=max(self.tol, 1e-4), rank_exact=False)
+        ridge, centred = self._ridge_wanted()
+        return {b: model.held_out_loss(data._replace(beta=b), folds, quick, ridge, centred=centred) for b in BETAS}
+
+    def _ridge_wanted(self):
+        """The ridge, None where it is to be chosen, and whether the regression has an intercept."""
+        pinv = isinstance(self.ridge, str) and self.ridge == "pinv"
+        return 0.0 if pinv else None if isinstance(self.ridge, str) else float(self.ridge), not pinv
+
     def _store(self, result, data, dtype):
         fitted = result.value
         self.embedding_ = fitted.Z.astype(dtype)
@@ -341,8 +370,8 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             "rank_constrained": fitted.rank_value,
         }
         self.relaxation_tight_ = model.relative_gap(fitted.rank_value, fitted.upper) <= model.TIGHT
-        ridge = None if self.ridge == "auto" else 0.0 if self.ridge == "pinv" else float(self.ridge)
-        self._map = ridge_map(data.rows, fitted.Z, ridge, centred=self.ridge != "pinv")
+        ridge, centred = self._ridge_wanted()
+        self._map = ridge_map(data.rows, fitted.Z, ridge, centred=centred)
         self.ridge_ = self._map.ridge
         if data.Y.shape[1]:
             codes = self._map.offset + data.rows @ self._map.weights

@@ -28,10 +28,21 @@ from scipy.special import xlogy
 from .._types import Array, IntArray, Result, Status
 from ..numerics.k_support import proximal_map, small_gram, squared_dual_norm, squared_norm
 from ..numerics.linalg import sign_of_columns
+from ..numerics.ridge_map import ridge_map
 from ..solvers.bundle import Touch, begin, step
 from ..solvers.fista import Certified, Point, Slope, fista, relative_gap
 
-__all__ = ["Data", "Fitted", "Options", "fit", "relative_gap", "solve", "standard_classifier"]
+__all__ = [
+    "Data",
+    "Fitted",
+    "Options",
+    "deal_folds",
+    "fit",
+    "held_out_loss",
+    "relative_gap",
+    "solve",
+    "standard_classifier",
+]
 
 MU, PLANES, SERIOUS = 1.0, 30, 0.1  # of algorithm 1: proximity (the paper's), planes kept, share of a serious step
 BLOCK, BLOCK_STEPS = 20, 5  # rows of a block of the coordinate descent, and bundle steps on each
@@ -407,3 +418,27 @@ def standard_classifier(codes: Array, Y: Array, labelled: IntArray) -> tuple[Arr
     found = refit(data, (codes[labelled] - centre) / scale, np.zeros(Y.shape[1]))
     slopes = found.Omega / scale[:, None]
     return slopes, found.b - centre @ slopes
+
+
+def deal_folds(Y: Array, n_folds: int, generator: np.random.Generator) -> IntArray:
+    """Fold of each labelled row, classes dealt evenly; -1 for the only row of a class, which is never held out."""
+    folds = np.full(len(Y), -1)
+    for column in Y.T:
+        rows = np.flatnonzero(column)
+        if len(rows) > 1:
+            folds[generator.permutation(rows)] = np.arange(len(rows)) % n_folds
+    return folds
+
+
+def held_out_loss(data: Data, folds: IntArray, options: Options, ridge: float | None, *, centred: bool) -> float:
+    """Mean of - log P(class) in nats over labelled rows whose label was hidden, fold by fold; their x stays."""
+    total = 0.0
+    for fold in range(int(folds.max()) + 1):
+        seen = folds != fold
+        Z = fit(data._replace(Y=data.Y[seen], labelled=data.labelled[seen]), options).value.Z
+        plan = ridge_map(data.rows, Z, ridge, centred=centred)
+        codes = plan.offset + data.rows @ plan.weights
+        slopes, b = standard_classifier(codes, data.Y[seen], data.labelled[seen])
+        scores = codes[data.labelled[~seen]] @ slopes + b
+        total += _softmax(scores, keep=False)[0] - float(np.vdot(scores, data.Y[~seen]))
+    return total / int((folds >= 0).sum())
