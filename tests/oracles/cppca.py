@@ -78,3 +78,57 @@ def draw(rng, n, p=5, s2=0.5):
     Z = rng.normal(size=(n, 2))
     W = rng.normal(size=(p, 2))
     return Z @ W.T + 1.0 + np.sqrt(s2) * rng.normal(size=(n, p)), Z
+
+
+def log_likelihood(X, y, W, s2, v, b=0.0):
+    """Log p(x, y) of centred rows, y NaN where unlabelled: Gaussian x, and one integral a row over v'z + b given x."""
+    p, k = W.shape
+    cov = W @ W.T + s2 * np.eye(p)
+    gain = np.linalg.solve(cov, W).T
+    total = -0.5 * np.einsum("ij,ij->", X, np.linalg.solve(cov, X.T).T)
+    total -= 0.5 * len(X) * (np.linalg.slogdet(cov)[1] + p * np.log(2 * np.pi))
+    spread = np.sqrt(v @ (np.eye(k) - gain @ W) @ v)
+    nodes = np.linspace(-12, 12, 801)
+    weights = norm.pdf(nodes) * (nodes[1] - nodes[0])
+    for x, label in zip(X, y):
+        if not np.isnan(label):
+            a = (2 * label - 1) * (v @ gain @ x + b + spread * nodes)
+            total += np.log(weights @ np.exp(-np.logaddexp(0, -a)))
+    return total
+
+
+def printed_em(X, y, W, s2, v, n_iter, correction=False, ridge=0.0):
+    """EM of Cheng and Li 2009: Laplace (16)-(21), (23)-(27), and (28) read as a delta at the posterior means.
+
+    With `correction` the expectation in (28) is taken to first order about the mode. A `ridge` may lie on v; a v of
+    length k + 1 has a bias at its end. Yields (W, s2, v) after every iteration.
+    """
+    n, p = X.shape
+    k = W.shape[1]
+    known = np.flatnonzero(~np.isnan(y))
+    bias = len(v) > k
+    penalty = ridge * (np.arange(len(v)) < k)
+    for _ in range(n_iter):
+        S = s2 * np.linalg.inv(W.T @ W + s2 * np.eye(k))
+        means, covs = X @ W @ S / s2, np.tile(S, (n, 1, 1))
+        for i in known:
+            z = means[i].copy()
+            for _ in range(12):
+                s = 1 / (1 + np.exp(-v[:k] @ z - v[k:].sum()))
+                H = np.linalg.inv(S) + s * (1 - s) * np.outer(v[:k], v[:k])
+                z = z + np.linalg.solve(H, (y[i] - s) * v[:k] - np.linalg.solve(S, z - means[i]))
+            means[i], covs[i] = z, np.linalg.inv(H)
+        zz = means.T @ means + covs.sum(axis=0)
+        W = X.T @ means @ np.linalg.inv(zz)
+        s2 = ((X**2).sum() - 2 * np.sum(W * (X.T @ means)) + np.trace(zz @ W.T @ W)) / (n * p)
+        Z, extra = means[known], covs[known]
+        if bias:
+            Z, extra = np.column_stack([Z, np.ones(len(Z))]), np.pad(extra, ((0, 0), (0, 1), (0, 1)))
+        for _ in range(30):
+            s = 1 / (1 + np.exp(-np.clip(Z @ v, -500, 500)))
+            slope, curve = Z.T @ (y[known] - s) - penalty * v, (Z * (s * (1 - s))[:, None]).T @ Z + np.diag(penalty)
+            if correction:
+                slope -= np.einsum("i,iab,b->a", s * (1 - s), extra, v)
+                curve += np.einsum("i,iab->ab", s * (1 - s), extra)
+            v = v + np.linalg.solve(curve + 1e-9 * np.eye(len(v)), slope)
+        yield W, s2, v

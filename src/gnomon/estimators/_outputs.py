@@ -192,7 +192,7 @@ def _check_varies(values, kind, classes, vector, name):
     if len(known) == 0:
         raise ValueError(f"{name} is never observed; drop it.")
     if (known == known[0]).all():
-        value = known[0] if classes is None else classes.tolist()[int(known[0])]
+        value = float(known[0]) if classes is None else classes.tolist()[int(known[0])]
         raise ValueError(
             f"{name} has the single value {value!r} in its {len(known)} observed rows; it cannot guide a projection. "
             "Drop it or label rows with other values."
