@@ -43,9 +43,6 @@ def test_pivots_by_mutual_information_read_labelled_rows_only(words):
     X, y, domain = words
     seen = np.where(domain == 0, y, -1)
     model = SCL(2, pivots="mutual_information", n_pivots=4).fit(X, seen)
-    information = oracle.mutual_information(
-        X, np.where(domain == 0, y, 2)
-    )  # not this: the third class tells the domain
     told = np.zeros(30)
     occurs = X.mean(axis=0) < X
     for j in range(30):
@@ -57,7 +54,6 @@ def test_pivots_by_mutual_information_read_labelled_rows_only(words):
     told[4:16] = 0.0  # absent in one of the domains
     assert_array_equal(np.sort(model.pivots_), np.sort(np.argsort(-told)[:4]))
     assert_allclose(model.pivot_scores_, np.sort(told)[::-1][:4])
-    assert not np.allclose(information, told)
     other = SCL(2, pivots="mutual_information", n_pivots=4).fit(X, np.array(["bad", "good"])[y], domain=domain)
     assert not np.allclose(other.pivot_scores_, model.pivot_scores_)  # here the labels of both domains count
 

@@ -1,7 +1,6 @@
 """Rows of several domains: which row is of which, and features put side by side."""
 
 import numpy as np
-import scipy.sparse as sp
 
 from ._gaussian import check_table, check_values
 from ._targets import _is_missing, _to_numpy
@@ -34,14 +33,6 @@ def match_domains(domain, known, n_samples):
             f"domain={values.tolist()[strange[0]]!r} of row {strange[0]} was not in fit; known: {known.tolist()}."
         )
     return np.searchsorted(known, values)
-
-
-def side_by_side(X, Z):
-    """Features X and projections Z (n, k) in one table, sparse when X is."""
-    if hasattr(X, "tocsr"):
-        stack = sp.hstack([X, (sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix)(Z)], format="csr")
-        return stack.astype(X.dtype, copy=False)
-    return np.hstack([X, np.asarray(Z, dtype=X.dtype)])
 
 
 def block_scale(scale, x_variance, z_variance):

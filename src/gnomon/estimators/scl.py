@@ -8,7 +8,8 @@ from ..models import scl as model
 from ..rows import row_source
 from ..rows.counts import counts_above
 from ..rows.products import project
-from ._domains import block_scale, check_complete, read_domains, side_by_side
+from ..rows.stacking import side_by_side
+from ._domains import block_scale, check_complete, read_domains
 from ._targets import read_targets
 from ._validation import check_choice, check_integer, check_real
 
