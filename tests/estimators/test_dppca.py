@@ -7,8 +7,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.preprocessing import normalize
 
 from gnomon import DPPCA
+from gnomon.datasets import fetch_yale
+from gnomon.experiments.guided_table import draw_labelled
 from gnomon.models import dppca as model_file
 from gnomon.selection.rivals import lda_map
 from gnomon.solvers import reduction
@@ -269,6 +272,37 @@ def test_one_row_a_class_takes_the_documented_choice(rng):
     assert (model.ridge_, model.unlabeled_weight_) == (1e-3, 1.0)
     assert model.agreement_path_ == []
     assert np.isfinite(model.transform(X)).all()
+
+
+def test_responsibilities_are_cooled_to_one(rng, monkeypatch):
+    _, X, _, labels = planted(rng)
+    temperatures, e_step = [], model_file.Problem.e_step
+
+    def watched(self, params, level, temperature=1.0):
+        temperatures.append(temperature)
+        return e_step(self, params, level, temperature)
+
+    monkeypatch.setattr(model_file.Problem, "e_step", watched)
+    DPPCA(2, **FIXED).fit(X, labels)
+    assert temperatures[0] == model_file.HOT
+    assert_allclose(temperatures[:8], model_file.HOT * model_file.COOLING ** np.arange(8))
+    assert (np.diff(temperatures) <= 0).all()
+    assert temperatures[-1] == 1.0
+
+
+@pytest.mark.realdata
+def test_cooling_finds_better_classes_than_a_cold_start(monkeypatch):
+    data = fetch_yale()
+    X, y = normalize(data.data), data.target
+    errors = {}
+    for hot in (model_file.HOT, 1.0):
+        monkeypatch.setattr(model_file, "HOT", hot)
+        for seed in range(100, 104):
+            known = draw_labelled(y, 2, seed)
+            model = DPPCA(5, n_private=20, ridge=1e-3, unlabeled_weight=1.0).fit(X, np.where(known, y, -1))
+            errors.setdefault(hot, []).append((model.predict(X) != y)[~known].mean())
+    cooled, cold = (np.mean(values) for values in errors.values())
+    assert cooled < cold - 0.03
 
 
 # bad input

@@ -8,12 +8,13 @@ import numpy as np
 from ..models import dppca as model
 from ..models.agreement import can_split, half_splits, score_splits
 
-N_PRIVATE = (20, 10, 40, 5)
+N_PRIVATE = (20, 10, 40)
 UNLABELED_WEIGHT = (1.0, 0.1, 0.0)
 RIDGE = 1e-3  # where "auto" has nothing to compare by, and the only one beside few factors
 RIDGES = (1e-3, 1e-1)  # where all within-class factors are kept
 N_SPLITS = 3
 MOST_UNLABELLED = 2000  # votes; further rows would change the score by less than the labels do
+SCORE_DIRECTIONS = 150  # coordinates in which candidates of few factors are compared, the rest being noise
 SCORE_TOL, SCORE_ITER = 1e-2, 30
 
 
@@ -60,6 +61,7 @@ def choose(estimator, rows, index, options, least, generator):
         return Choice(*first, np.nan, np.nan, np.nan), []
     rows, index = _some_rows(rows, index, generator)
     splits = half_splits(index, N_SPLITS, generator)
+    short = _leading(rows)
     table = []
     for n_private, ridge, weight in tried:
         one = options._replace(
@@ -67,8 +69,10 @@ def choose(estimator, rows, index, options, least, generator):
             max_iter=SCORE_ITER,
         )  # fmt: skip
 
-        def fit_predict(train, one=one):
-            return model.fit(rows, train, n_classes, 1, one).value.resp.argmax(axis=1)
+        table_rows = short if weight > 0 and n_private <= max(N_PRIVATE) else rows
+
+        def fit_predict(train, table_rows=table_rows, one=one):
+            return model.fit(table_rows, train, n_classes, 1, one).value.resp.argmax(axis=1)
 
         table.append(Choice(n_private, ridge, weight, *score_splits(fit_predict, index, splits)))
     return max(table, key=lambda choice: choice.score), table
@@ -82,3 +86,14 @@ def _some_rows(rows, index, generator):
     others = generator.choice(others, MOST_UNLABELLED, replace=False)
     kept = np.sort(np.concatenate([np.flatnonzero(index >= 0), others]))
     return rows._replace(T=rows.T[kept], outside=rows.outside[kept]), index[kept]
+
+
+def _leading(rows):
+    """The coordinates of largest energy; what is left out counts as outside the basis."""
+    if rows.T.shape[1] <= SCORE_DIRECTIONS:
+        return rows
+    energy = np.einsum("ij,ij->j", rows.T, rows.T)
+    order = np.argsort(-energy)
+    kept, left = np.sort(order[:SCORE_DIRECTIONS]), order[SCORE_DIRECTIONS:]
+    lost = np.einsum("ij,ij->i", rows.T[:, left], rows.T[:, left])
+    return rows._replace(T=np.ascontiguousarray(rows.T[:, kept]), outside=rows.outside + lost)

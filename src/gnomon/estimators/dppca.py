@@ -6,21 +6,21 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
 from ..models import dppca as model
 from ..rows import row_source
-from ..rows.namespace import as_floats, beside, host_dtype, is_foreign, like, to_host
-from ..rows.products import project, squared_lengths
+from ..rows.namespace import host_dtype, to_host
+from ..rows.products import squared_lengths
 from ..solvers.reduction import reduce_rows
-from ._class_labels import number_classes, number_like
+from ._class_labels import number_classes
+from ._class_reader import ClassReader, refuse_missing
 from ._dppca_auto import choose
-from ._gaussian import check_table, check_values
+from ._gaussian import check_table
 from ._validation import check_choice, check_integer, check_real, check_variance
 
 
-class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Discriminant probabilistic PCA: classes with means of their own that share a few within-class factors.
 
     A row comes from class c with probability pi_c, and then x = m_c + V z + e with z ~ N(0, I) of size P and
@@ -124,12 +124,15 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     EM runs on coordinates of the rows: exact where X has at most 1500 rows or columns, else in 120 leading directions
     and those of the labelled class means, all else being isotropic noise. Sparse X is never made dense; arrays of other
-    libraries are read where they are, their coordinates come to the host. First the noise level is set by iterating,
-    then EM climbs at that level.
+    libraries are read where they are, their coordinates come to the host.
+
+    EM starts from ridge LDA of the labelled rows. First responsibilities are cooled from temperature 10 to 1
+    (deterministic annealing) and the noise level is set by iterating; then EM climbs the likelihood at that level.
 
     References
     ----------
-    Tipping and Bishop, Probabilistic principal component analysis, JRSS B 61 (1999), for the M-step.
+    Tipping and Bishop, Probabilistic principal component analysis, JRSS B 61 (1999), for the M-step. Ueda and Nakano,
+    Deterministic annealing EM algorithm, Neural Networks 11 (1998), for the start.
 
     Examples
     --------
@@ -200,7 +203,7 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         X = check_table(self, X, reset=True, min_samples=2, anywhere=True)
-        _refuse_missing(X)
+        refuse_missing(X)
         self.classes_, index = number_classes("DPPCA", to_host(y), X.shape[0], self.unlabeled)
         if len(self.classes_) == 1:
             warnings.warn(
@@ -311,226 +314,9 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    # -- the fitted model on new rows ----------------------------------------------------------------------------
-
-    def _check_rows(self, X):
-        check_is_fitted(self, "components_")
-        X = check_table(self, X, reset=False, min_samples=1, anywhere=True)
-        _refuse_missing(X)
-        return X
-
-    def _units(self):
-        """The model centred at `mean_`, in units of the noise standard deviation."""
-        noise_std = np.sqrt(self.noise_variance_)
-        means = (self.class_means_.astype(np.float64) - self.mean_) / noise_std
-        V = self.private_components_.T.astype(np.float64) / noise_std
-        squares = np.einsum("ij,ij->j", V, V)
-        return model.Params(self.class_prior_, means, model.Within(V / np.sqrt(squares), 1.0 + squares, 1.0))
-
-    def _log_joint(self, X):
-        """Log pi_c + log N(x; m_c, Sigma) (n, c), in nats, density in the units of X."""
-        params, noise_std = self._units(), float(np.sqrt(self.noise_variance_))
-        mean = self.mean_.astype(np.float64)
-        V = np.hstack([params.means.T, params.within.Q]) / noise_std
-        products = to_host(project(X, mean, V)).astype(np.float64)
-        own = squared_lengths(X, mean, noise_std)
-        c, p = len(self.classes_), X.shape[1]
-        joint = model.joint_of(params, params.means, products[:, :c], products[:, c:], own, p)
-        return joint - p * np.log(noise_std)
-
-    def predict(self, X):
-        """Name the most probable class of every row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Of `classes_`.
-        """
-        X = self._check_rows(X)
-        return self.classes_[self._log_joint(X).argmax(axis=1)]
-
-    def predict_proba(self, X):
-        """Posterior probability of each class given x.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Rows sum to one; columns in the order of `classes_`.
-        """
-        X = self._check_rows(X)
-        return like(model.posterior(self._log_joint(X))[0], X)
-
-    def transform(self, X, return_cov=False):
-        """Project rows: (X - mean_) components_'.
-
-        The projection is linear in x. `posterior` has the expected place of the row without its noise.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        return_cov : bool, default=False
-            Return the covariance of `posterior` as well.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-            Projections, of unit covariance within a class.
-        cov : ndarray of shape (n_samples, n_components, n_components)
-            Covariance of the projection of the row without its noise, given x; only with `return_cov=True`.
-        """
-        X = self._check_rows(X)
-        Z = project(X, self.mean_.astype(np.float64), self.components_.T.astype(np.float64))
-        if not is_foreign(Z):
-            Z = Z.astype(X.dtype, copy=False)
-        return (Z, self.posterior(X)[1]) if return_cov else Z
-
-    def posterior(self, X, y=None):
-        """Mean and covariance of D'(m_c + V z - mean_), the projection of a row without its noise, given x.
-
-        The class is averaged over by its posterior probability, so that the covariance holds the doubt about the class;
-        a class given in y is taken as known.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,), default=None
-            Classes as in `fit`; unlabelled rows are averaged over.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples, n_components)
-            Expected projections.
-        cov : ndarray of shape (n_samples, n_components, n_components)
-            Their covariances.
-        """
-        X = self._check_rows(X)
-        resp = model.posterior(self._log_joint(X))[0]
-        index = self._index(y, X.shape[0])
-        known = np.flatnonzero(index >= 0)
-        resp[known] = np.eye(len(self.classes_))[index[known]]
-        noise_std = np.sqrt(self.noise_variance_)
-        place = model.noise_free(self._units(), self.components_.T.astype(np.float64) * noise_std)
-        T = to_host(project(X, self.mean_.astype(np.float64), place.gain / noise_std)).astype(np.float64)
-        mean, cov = place.moments(T, resp)
-        return like(mean, X), like(cov, X)
-
-    def score_samples(self, X, y=None):
-        """Log-density of each row in nats: log p(x, class) where the class is given in y, else log p(x).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,), default=None
-            Classes as in `fit`.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            In nats.
-        """
-        X = self._check_rows(X)
-        joint, index = self._log_joint(X), self._index(y, X.shape[0])
-        density = model.posterior(joint)[1]
-        known = np.flatnonzero(index >= 0)
-        density[known] = joint[known, index[known]]
-        return beside(density, X)
-
-    def _index(self, y, n_samples):
-        if y is None:
-            return np.full(n_samples, -1)
-        return number_like("DPPCA", to_host(y), n_samples, self.classes_, self.unlabeled)
-
-    def score(self, X, y=None):
-        """Average of `score_samples` over rows, in nats.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,), default=None
-            Classes as in `fit`.
-
-        Returns
-        -------
-        score : float
-            Average log-density.
-        """
-        return float(to_host(self.score_samples(X, y)).mean(dtype=np.float64))
-
-    def inverse_transform(self, Z):
-        """The row nearest to `mean_`, in the within-class metric, among those that project to Z.
-
-        Parameters
-        ----------
-        Z : array-like of shape (n_samples, n_components)
-            Projections.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Rows, in the units of X.
-        """
-        check_is_fitted(self, "components_")
-        Z = as_floats(Z) if is_foreign(Z) else np.asarray(Z)
-        if Z.ndim != 2 or Z.shape[1] != len(self.components_):
-            raise ValueError(f"Z has shape {tuple(Z.shape)}; (n_samples, {len(self.components_)}) is wanted.")
-        V, D = self.private_components_, self.components_
-        back = (D @ V.T) @ V + self.noise_variance_ * D  # (k, p): D' Sigma
-        return Z @ beside(back, Z) + beside(self.mean_, Z)
-
-    def sample(self, n_samples=1, return_y=False, random_state=None):
-        """Draw rows from the fitted model.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            How many rows.
-        return_y : bool, default=False
-            Return their classes too.
-        random_state : int, RandomState instance or None, default=None
-            Seed; None uses the `random_state` of the estimator.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Rows, in the units of X.
-        y : ndarray of shape (n_samples,)
-            Classes; only with `return_y=True`.
-        """
-        check_is_fitted(self, "components_")
-        check_integer("n_samples", n_samples, 1)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
-        V = self.private_components_
-        index = rng.choice(len(self.classes_), size=n_samples, p=self.class_prior_ / self.class_prior_.sum())
-        noise = np.sqrt(self.noise_variance_) * rng.standard_normal((n_samples, V.shape[1]))
-        X = self.class_means_[index] + rng.standard_normal((n_samples, len(V))) @ V + noise
-        X = X.astype(self.components_.dtype)
-        return (X, self.classes_[index]) if return_y else X
-
 
 def _is_auto(name, value):
     if isinstance(value, str):
         check_choice(name, value, ("auto",))
         return True
     return False
-
-
-def _refuse_missing(X):
-    if check_values(X):
-        raise ValueError(
-            "Input X contains NaN; DPPCA needs complete rows: fill them in first, for example by the `impute` of "
-            "PPCA or MixturePPCA fitted to the same X."
-        )

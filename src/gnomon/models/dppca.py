@@ -18,6 +18,7 @@ from ..solvers.reduction import Reduced
 
 FLOOR = 1e-6  # smallest noise variance, relative to the mean variance of x (one, in standard units)
 START_RIDGE = 1e-3  # of the ridge LDA that the first responsibilities come from
+HOT, COOLING = 10.0, 0.8  # temperature of the first responsibilities, and what it falls by in each step until it is one
 SETTLE_ITER, SETTLE_TOL = 100, 1e-4  # the noise level is set in this many steps at most, or once they are shorter
 
 
@@ -123,10 +124,10 @@ class Problem:
         self.beyond = float(self.weights @ self.outside)
         self.n_private = min(options.n_private, self.T.shape[1], self.p)
 
-    def e_step(self, params: Params, level: Level) -> Stats:
-        """Responsibilities and the objective at `params`."""
+    def e_step(self, params: Params, level: Level, temperature: float = 1.0) -> Stats:
+        """Responsibilities and, at temperature one, the objective at `params`."""
         joint = log_joint(params, self.T, self.outside, self.p)
-        resp, density = posterior(joint)
+        resp, density = posterior(joint / temperature)
         known = np.flatnonzero(self.labelled)
         resp[known] = self.one_hot[known]
         density[known] = joint[known, self.index[known]]
@@ -197,7 +198,7 @@ def leading(S: Array, m: int, Q: Array | None) -> tuple[Array, Array]:
     return values, basis @ vectors
 
 
-def init(problem: Problem) -> tuple[Stats, Level]:
+def init(problem: Problem, temperature: float) -> tuple[Stats, Level]:
     """Responsibilities from ridge LDA of the labelled rows."""
     some = np.flatnonzero(problem.labelled)
     T, resp = problem.T[some], problem.one_hot[some]
@@ -212,7 +213,7 @@ def init(problem: Problem) -> tuple[Stats, Level]:
     prior = problem.options.class_prior
     prior = counts / counts.sum() if prior is None else np.asarray(prior, dtype=np.float64)
     level = Level(None, max(spread, FLOOR))
-    return problem.e_step(Params(prior, means, Within(U[:, kept], values, noise)), level), level
+    return problem.e_step(Params(prior, means, Within(U[:, kept], values, noise)), level, temperature), level
 
 
 def fit(rows: Reduced, index: IntArray, n_classes: int, n_components: int, options: Options) -> Result[Fitted]:
@@ -227,8 +228,8 @@ def fit(rows: Reduced, index: IntArray, n_classes: int, n_components: int, optio
     Returns
     -------
     Result(Fitted, status, objective path, stats) with stats "n_iter", "residual", "floor" (whether the noise rests on
-    its floor). With ``noise="half"`` or a ridge, first the level is set by iterating, then EM climbs at that level: the
-    path is that of the climb.
+    its floor). With ``noise="half"`` or a ridge the level is set by iterating, from a high temperature down; then EM
+    climbs at that level: the path is that of the climb.
     """
     problem = Problem(rows, index, n_classes, options)
     params, level, n_settle = _settle(problem)
@@ -255,16 +256,23 @@ def fit(rows: Reduced, index: IntArray, n_classes: int, n_components: int, optio
 
 
 def _settle(problem: Problem) -> tuple[Params, Level, int]:
-    """Iterate with the level set anew in every step until the steps are short; once where there is nothing to set."""
+    """Cool the responsibilities from a high temperature to one, and set the level anew in each step until it stays.
+
+    With few labels the first class means are far off and, in many dimensions, sure of themselves: EM from there ends in
+    a poor maximum. High temperatures let a row count for several classes until the means are better (deterministic
+    annealing, Ueda and Nakano 1998).
+    """
     o = problem.options
-    stats, level = init(problem)
+    temperature = HOT
+    stats, level = init(problem, temperature)
     params, level = problem.m_step(stats, None, None)
-    if problem.labelled.all() or (o.noise != "half" and o.ridge == 0.0):
+    if problem.labelled.all():
         return params, level, 1
-    for n_steps in range(2, SETTLE_ITER + 1):
-        before = params
-        params, level = problem.m_step(problem.e_step(before, level), None, before.within)
-        if _step_length(before, params) <= max(SETTLE_TOL, o.tol):
+    fixed_level = o.noise != "half" and o.ridge == 0.0
+    for n_steps in range(2, SETTLE_ITER + 1):  # noqa: B007
+        before, temperature = params, max(1.0, COOLING * temperature)
+        params, level = problem.m_step(problem.e_step(before, level, temperature), None, before.within)
+        if temperature == 1.0 and (fixed_level or _step_length(before, params) <= max(SETTLE_TOL, o.tol)):
             break
     return params, level, n_steps
 

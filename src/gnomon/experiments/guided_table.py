@@ -1,0 +1,168 @@
+"""1-NN error of projected unlabelled rows on data with few labels: DPPCA beside PCA, ridge LDA and PLS.
+
+Protocol: rows of unit length; labelled at random two rows of each class below 500 rows, else five; draws by the seeds
+100, 101, ...; every method projects to K dimensions and the unlabelled rows get the class of their nearest labelled
+row. PCA sees all rows, ridge LDA and PLS the labelled ones. DPPCA runs with its own choices ("auto"), which see no
+other label than those of the draw; "read-out" is its own prediction, without a neighbour.
+
+    python -m gnomon.experiments.guided_table --data orl_32x32 --data yale_32x32 --draws 10
+"""
+
+import argparse
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
+
+from gnomon import DPPCA, datasets
+from gnomon.experiments._record import provenance
+from gnomon.selection.rivals import NotApplicable, lda_map, nearest_labels, pca_map, pls_map
+
+DIMS = (5, 10, 20)
+METHODS = ("PCA", "LDA", "PLS", "DPPCA", "read-out")
+FIRST_SEED = 100
+SMALL = 500  # rows below which two rows a class are labelled, else five
+
+LOADERS = {
+    "orl_32x32": "fetch_orl",
+    "yale_32x32": "fetch_yale",
+    "yaleb_32x32": "fetch_yaleb",
+    "11_tumors_166": "fetch_11_tumors",
+    "lung_cancer_102": "fetch_lung_cancer",
+    "usps": "fetch_usps",
+    "tdt2": "fetch_tdt2",
+}
+
+# Errors to reach with K = 5, 10, 20; None where none is set
+TARGETS = {
+    "orl_32x32": (0.24, 0.15, 0.15),
+    "yale_32x32": (0.44, 0.40, 0.40),
+    "11_tumors_166": (0.26, 0.205, None),
+    "lung_cancer_102": (0.29, None, None),
+}
+
+
+def draw_labelled(y, n_per_class, seed):
+    """Return a boolean mask with `n_per_class` random rows of each class, all rows of a smaller one but one."""
+    rng = np.random.default_rng(seed)
+    labelled = np.zeros(len(y), dtype=bool)
+    for label in np.unique(y):
+        rows = np.flatnonzero(y == label)
+        labelled[rng.choice(rows, min(n_per_class, max(len(rows) - 1, 1)), replace=False)] = True
+    return labelled
+
+
+def errors_of_draw(X, y, labelled, dims=DIMS, **parameters):
+    """Return ({(method, K): error}, what DPPCA chose) for one draw.
+
+    Parameters
+    ----------
+    X : {array, sparse matrix} of shape (n, p)
+        Rows of unit length.
+    y : array of shape (n,)
+        True classes, integers.
+    labelled : bool array of shape (n,)
+        Rows whose class is known.
+    parameters : dict
+        For DPPCA, beside `n_components`.
+    """
+    found = {}
+    k = max(dims)
+    one_of_c = (y[labelled][:, None] == np.unique(y)).astype(float)
+    maps = {
+        "PCA": lambda m: pca_map(X, k),
+        "LDA": lambda m: lda_map(X[labelled], y[labelled], k),
+        "PLS": lambda m: pls_map(X[labelled], one_of_c, m),
+    }
+    for name, fit in maps.items():
+        for m in dims:
+            try:
+                Z = fit(m).project(X)[:, :m]
+            except NotApplicable:
+                found[name, m] = np.nan
+                continue
+            found[name, m] = _one_nn_error(Z, y, labelled)
+    model = DPPCA(min(k, min(X.shape) - 1), **parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, np.where(labelled, y, -1))
+    Z = model.transform(X)
+    for m in dims:
+        found["DPPCA", m] = _one_nn_error(Z[:, :m], y, labelled)
+        found["read-out", m] = float(np.mean(model.predict(X[~labelled]) != y[~labelled]))
+    return found, (model.n_private_, model.ridge_, model.unlabeled_weight_)
+
+
+def reproduce(sets=tuple(LOADERS), *, dims=DIMS, n_draws=10, **parameters):
+    """Run the table; return one record a cell, with the error to reach beside ours.
+
+    A record holds data, method, K, mean, se (standard error of the mean), n_draws, target, and for DPPCA what it chose
+    in each draw.
+    """
+    records = []
+    for name in sets:
+        data = getattr(datasets, LOADERS[name])()
+        X = normalize(data.data if hasattr(data.data, "tocsr") else np.asarray(data.data, dtype=float))
+        y = np.unique(data.target, return_inverse=True)[1]
+        n_per_class = 2 if X.shape[0] < SMALL else 5
+        draws = [
+            errors_of_draw(X, y, draw_labelled(y, n_per_class, FIRST_SEED + i), dims, **parameters)
+            for i in range(n_draws)
+        ]
+        for method in METHODS:
+            for m in dims:
+                errors = np.array([found[method, m] for found, _ in draws])
+                records.append(_record(name, method, m, errors, [choice for _, choice in draws]))
+    return records
+
+
+def format_table(records):
+    """Return the records as text: one line a data set and method, K in columns, the errors to reach below."""
+    dims = sorted({r["K"] for r in records})
+    lines = [f"{'data':18}{'method':10}" + "".join(f"{f'K = {k}':>16}" for k in dims)]
+    for name in dict.fromkeys(r["data"] for r in records):
+        for method in METHODS:
+            cells = {r["K"]: r for r in records if (r["data"], r["method"]) == (name, method)}
+            shown = [f"{cells[k]['mean']:.3f} ± {cells[k]['se']:.3f}" for k in dims]
+            lines.append(f"{name:18}{method:10}" + "".join(f"{cell:>16}" for cell in shown))
+        if name in TARGETS:
+            wanted = dict(zip(DIMS, TARGETS[name], strict=True))
+            shown = [f"{wanted[k]:.3f}" if wanted.get(k) else "" for k in dims]
+            lines.append(f"{name:18}{'to reach':10}" + "".join(f"{cell:>16}" for cell in shown))
+        chosen = next(r["chosen"] for r in records if (r["data"], r["method"]) == (name, "DPPCA"))
+        lines.append(f"{name:18}chose (P, ridge, weight): " + ", ".join(map(str, chosen)))
+    return "\n".join(lines)
+
+
+def _one_nn_error(Z, y, labelled):
+    return float(np.mean(nearest_labels(Z[labelled], y[labelled], Z[~labelled]) != y[~labelled]))
+
+
+def _record(name, method, k, errors, chosen):
+    wanted = dict(zip(DIMS, TARGETS.get(name, (None,) * len(DIMS)), strict=True))
+    return {
+        "data": name,
+        "method": method,
+        "K": k,
+        "mean": float(errors.mean()),
+        "se": float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else np.nan,
+        "n_draws": len(errors),
+        "target": wanted.get(k),
+        "chosen": chosen if method == "DPPCA" else None,
+    }
+
+
+def main(arguments=None):
+    """Read the command line, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", action="append", choices=sorted(LOADERS), help="data set; repeat for several")
+    parser.add_argument("--draws", type=int, default=10, help="draws of the labelled rows")
+    options = parser.parse_args(arguments)
+    for name in options.data or ["orl_32x32", "yale_32x32", "11_tumors_166", "lung_cancer_102", "yaleb_32x32"]:
+        print(format_table(reproduce([name], n_draws=options.draws)), flush=True)
+    print(provenance())
+
+
+if __name__ == "__main__":
+    main()

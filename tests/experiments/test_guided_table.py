@@ -1,0 +1,69 @@
+"""The table of guided projections: its protocol on small data, its errors on real data."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_digits
+
+from gnomon import DPPCA
+from gnomon.experiments import guided_table
+from gnomon.experiments.guided_table import draw_labelled, errors_of_draw, format_table, main, reproduce
+
+FAST = {"n_private": 10, "ridge": 1e-3, "unlabeled_weight": 1.0}
+
+
+@pytest.fixture
+def digits(monkeypatch):
+    class Data:
+        data, target = (part[:150] for part in load_digits(n_class=4, return_X_y=True))
+
+    monkeypatch.setattr(guided_table.datasets, "fetch_orl", lambda: Data)
+    return Data
+
+
+def test_draws_leave_a_row_of_every_class_unlabelled():
+    y = np.repeat([0, 1, 2], [5, 9, 2])
+    labelled = draw_labelled(y, 5, 100)
+    assert_array_equal(np.bincount(y[labelled]), [4, 5, 1])
+    assert_array_equal(labelled, draw_labelled(y, 5, 100))
+    assert (labelled != draw_labelled(y, 5, 101)).any()
+
+
+def test_no_hidden_label_reaches_the_model(digits):
+    X, y = digits.data, digits.target
+    labelled = draw_labelled(y, 2, 100)
+    found, chosen = errors_of_draw(X, y, labelled, (2, 3), **FAST)
+    hidden = np.where(labelled, y, (y + 1) % 4)
+    wrong, _ = errors_of_draw(X, hidden, labelled, (2, 3), **FAST)
+    assert chosen == (10, 1e-3, 1.0)
+    for cell in found:  # a model that saw the false labels would fit them
+        assert found[cell] < 0.6
+        assert wrong[cell] > 0.8
+
+
+def test_the_table_shows_every_method_and_the_errors_to_reach(digits):
+    records = reproduce(["orl_32x32"], dims=(5, 10), n_draws=2, **FAST)
+    text = format_table(records)
+    assert [line.split()[1] for line in text.splitlines()[1:6]] == list(guided_table.METHODS)
+    assert "to reach" in text
+    assert "0.240" in text
+    first = next(r for r in records if r["method"] == "DPPCA")
+    assert first["chosen"] == [(10, 1e-3, 1.0)] * 2
+
+
+def test_command_line_prints_table_and_provenance(digits, monkeypatch, capsys):
+    monkeypatch.setattr(guided_table, "DPPCA", lambda k: DPPCA(k, **FAST))
+    main(["--data", "orl_32x32", "--draws", "2"])
+    printed = capsys.readouterr().out
+    assert "read-out" in printed
+    assert "'versions'" in printed
+
+
+@pytest.mark.realdata
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["orl_32x32", "yale_32x32", "11_tumors_166", "lung_cancer_102"])
+def test_errors_to_reach_are_reached(name):
+    records = reproduce([name], n_draws=10)
+    mine = {r["K"]: r for r in records if r["method"] == "DPPCA"}
+    for k, wanted in zip(guided_table.DIMS, guided_table.TARGETS[name], strict=True):
+        assert wanted is None or mine[k]["mean"] <= wanted, format_table(records)
