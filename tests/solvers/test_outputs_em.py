@@ -1,0 +1,111 @@
+"""Steps of EM with outputs of several kinds: the law of z that is folded in, gradients, the growing basis."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+
+from gnomon.numerics.outputs import Layout
+from gnomon.rows import row_source
+from gnomon.solvers.labelled_basis import LabelledBasis, products_of
+from gnomon.solvers.outputs_em import OutputsEM, Params, Rules, expansion, given_x
+from gnomon.solvers.row_posterior import conditioner
+
+LAYOUT = Layout(("logit", "categorical", "gaussian"), (2, 3, 0))
+
+
+def test_expansion_is_the_best_law_of_z(rng):
+    """Against a general maximiser over lower triangular maps."""
+    k, h = 3, 2
+    B = rng.normal(size=(k, k))
+    zz, V, ridge = B @ B.T + np.eye(k), rng.normal(size=(h, k)), np.array([0.3, 2.0])
+
+    def loss(entries):
+        L = np.zeros((k, k))
+        L[np.tril_indices(k)] = entries
+        S = L @ L.T
+        penalty = 0.5 * np.sum(ridge[:, None] * (V @ L) ** 2)
+        return 0.5 * (np.linalg.slogdet(S)[1] + np.trace(np.linalg.solve(S, zz))) + penalty
+
+    L = expansion(zz, V, ridge)
+    assert_allclose(L, np.tril(L))
+    found = minimize(loss, np.eye(k)[np.tril_indices(k)], method="BFGS", options={"gtol": 1e-9})
+    assert_allclose(loss(L[np.tril_indices(k)]), found.fun, rtol=1e-9)
+    assert_allclose(expansion(zz, 0.0 * V, ridge) @ expansion(zz, 0.0 * V, ridge).T, zz, rtol=1e-12)
+
+
+def problem(rng, n=40, p=6, k=2, ridge=0.2):
+    X = rng.normal(size=(n, k)) @ rng.normal(size=(k, p)) + rng.normal(size=(n, p))
+    labelled = np.sort(rng.permutation(n)[:25])
+    Y = np.column_stack([rng.integers(0, 2, 25), rng.integers(0, 3, 25), rng.normal(size=25)]).astype(float)
+    Y[rng.random(Y.shape) < 0.2] = np.nan
+    basis = LabelledBasis(products_of(row_source(X), labelled, np.zeros((25, 0)), "moments"), p)
+    basis.start(k, rng)
+    em = OutputsEM(basis.view(), Y, Rules(LAYOUT, ridge, k), conditioner(LAYOUT, Y, "variational"))
+    params = Params(rng.normal(size=(p, k)), 0.7, rng.normal(size=(4, k)), rng.normal(size=4), np.array([1, 1, 0.5]))
+    return em, params
+
+
+def test_the_gradient_is_that_of_the_objective(rng):
+    em, params = problem(rng)
+    gradient, step = em.e_step(params).gradient, 1e-5
+    for i, j in np.ndindex(params.V.shape):
+        E = np.zeros_like(params.V)
+        E[i, j] = step
+        up, down = (em.e_step(params._replace(V=params.V + d * E)).objective for d in (1, -1))
+        assert_allclose(gradient[i, j], (up - down) / (2 * step), atol=1e-4)
+    for i in range(4):
+        e = step * np.eye(4)[i]
+        up, down = (em.e_step(params._replace(b=params.b + d * e)).objective for d in (1, -1))
+        assert_allclose(gradient[i, -1], (up - down) / (2 * step), atol=1e-4)
+
+
+def test_the_gradient_of_the_loadings_is_that_of_the_objective(rng):
+    """By Fisher's identity it comes from the expected statistics."""
+    em, params = problem(rng)
+    sums, step = em.e_step(params), 1e-5
+    gradient = (sums.xz - params.W @ sums.zz) / params.x_noise_var
+    for i, j in np.ndindex(params.W.shape):
+        E = np.zeros_like(params.W)
+        E[i, j] = step
+        up, down = (em.e_step(params._replace(W=params.W + d * E)).objective for d in (1, -1))
+        assert_allclose(gradient[i, j], (up - down) / (2 * step), rtol=1e-4, atol=1e-3)
+
+
+def test_a_step_never_lowers_the_objective(rng):
+    em, params = problem(rng)
+    values = [em.e_step(params).objective]
+    for _ in range(15):
+        params = em.m_step(em.e_step(params), params)
+        values.append(em.e_step(params).objective)
+    assert (np.diff(values) >= -1e-9 * np.abs(values[0])).all()
+    assert values[-1] > values[0] + 1.0
+
+
+@pytest.mark.parametrize("solver", ["moments", "subspace"])
+@pytest.mark.parametrize("shape", [(50, 130), (160, 120)])
+def test_what_is_outside_a_basis(rng, solver, shape):
+    X = rng.normal(size=shape) * (rng.random(shape) < 0.3)
+    weights = rng.uniform(0.5, 2.0, shape[0])
+    labelled = np.arange(0, shape[0], 3)
+    source = row_source(sp.csr_array(X), weights)
+    codes = rng.normal(size=(len(labelled), 2))
+    basis = LabelledBasis(products_of(source, labelled, codes, solver), 60)
+    basis.start(3, rng)
+    centred = (X - weights @ X / weights.sum()) / source.scale
+    view, w = basis.view(), weights[labelled]
+    assert_allclose(view.energy, weights @ (centred**2).sum(axis=1), rtol=1e-9)
+    params = Params(rng.normal(size=(len(view.xx), 3)), 0.5, np.zeros((0, 3)), np.zeros(0), np.zeros(0))
+    gain, shift = given_x(params).gain, rng.normal(size=(len(labelled), 3))
+    D, size = basis.outside(gain, shift)
+    B = basis.products.features(basis.vectors)
+    cross = centred.T @ (weights[:, None] * (centred @ B @ gain.T)) + centred[labelled].T @ (w[:, None] * shift)
+    assert_allclose(view.T, centred[labelled] @ B, atol=1e-8)
+    assert_allclose(basis.products.features(D), cross - B @ (B.T @ cross), atol=1e-6 * size)
+    assert_allclose(size, np.linalg.norm(cross), rtol=1e-8)
+    before = view.xx
+    W = np.linalg.qr(rng.normal(size=(len(before), 3)))[0]
+    C = basis.shrink(W, room=20)
+    assert_allclose(basis.view().xx, C.T @ before @ C, atol=1e-8 * np.abs(before).max())
+    assert_allclose(C @ (C.T @ W), W, atol=1e-8)
