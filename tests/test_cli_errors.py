@@ -16,7 +16,7 @@ from gnomon.tables import write_table
 
 IRIS = load_iris()
 GOOD = "\n".join(["flower,a,b,c,kind", *(f"f{i},{i % 7},{i % 5},{i % 3}.5,{'xyz'[i % 3]}" for i in range(30))]) + "\n"
-FIT = ["fit", "t.csv", "--no-compare", "--target", "kind", "--id", "flower", "--out", "out"]
+FIT = ["fit", "t.csv", "--no-compare", "--model", "sppca", "--target", "kind", "--id", "flower", "--out", "out"]
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ def succeed(*arguments):
         (["fit", "t.csv", "--out", "o"], ["--target is missing; without labels, use --model ppca."]),
         ([*FIT, "--components", "0"], ["'--components'", "0 is not in the range x>=1"]),
         ([*FIT, "--components", "two"], ["'--components'", "'two' is not a valid integer"]),
-        ([*FIT, "--model", "pca"], ["'--model'", "'pca' is not one of 'sppca', 'ppca'"]),
+        ([*FIT, "--model", "pca"], ["'--model'", "'pca' is not one of 'auto', 'dppca', 'cppca', 'sppca', 'ppca'"]),
         ([*FIT, "--seed", "-1"], ["'--seed'", "-1 is not in the range x>=0"]),
         (["fit", "t.csv", "u.csv", "--target", "kind", "--out", "o"], ["unexpected extra argument (u.csv)"]),
         (["demo", "--data", "iris"], ["'--data'", "'iris' is not one of 'wine', 'digits', 'breast_cancer'"]),

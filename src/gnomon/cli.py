@@ -12,6 +12,7 @@ from gnomon._cli.commands import ManyValues, OneLineErrors, Refusal
 from gnomon.tables import TableError
 
 TARGET_KINDS = ("classes", "real")
+MODEL_NAMES = ("auto", "dppca", "cppca", "sppca", "ppca")
 
 
 @contextmanager
@@ -77,10 +78,11 @@ def new_table_options(command):
 )
 @click.option(
     "--model",
-    type=click.Choice(["sppca", "ppca"]),
-    default="sppca",
+    type=click.Choice(MODEL_NAMES),
+    default="auto",
     show_default=True,
-    help="sppca is guided by the targets, ppca ignores them.",
+    help="auto chooses among the guided ones by the labels at hand; dppca takes classes, cppca and sppca any targets, "
+    "ppca ignores them.",
 )
 @click.option(
     "--target-kind",
@@ -103,28 +105,29 @@ def fit(table, target, id_, drop, components, model, target_kind, unlabelled, sc
     """Fit a projection to TABLE (.csv, .tsv, .parquet, .npz) and write it to a new folder.
 
     DIR gets model.gnomon, projection.csv (and .parquet), metrics.json and report.html. Every column that is
-    neither --target, --id nor --drop is a feature and must be numeric; empty cells are missing values.
+    neither --target, --id nor --drop is a feature and must be numeric; empty cells are missing values. The model is
+    chosen by how well models of half the labels agree on the unlabelled rows, unless --model names one.
 
     \b
     gnomon fit flowers.csv --target species --out flowers
     gnomon fit corn.csv --target moisture oil --id sample --scale standard --out corn
     gnomon fit genes.parquet --model ppca --components 5 --out genes
 
-    In Python, gnomon.export.load_model("DIR/model.gnomon") is the fitted estimator; after --scale it wants scaled
-    columns.
+    In Python, gnomon.export.load_model("DIR/model.gnomon") is the fitted estimator (a pipeline where a front was
+    chosen); after --scale it wants scaled columns.
     """
     from gnomon._cli import fitting, outputs, show
     from gnomon.tables import read_table, resolve_target
 
     outputs.check_folder(out, force)
-    if model == "sppca" and not target:
+    if model != "ppca" and not target:
         raise click.UsageError("--target is missing; without labels, use --model ppca.")
     request = fitting.Request("fit", model, components, scale, seed, id_, drop)
     with working(4) as step:
         step("reading the table")
         data = read_table(table, targets=target, id=id_, drop=drop)
         resolved = resolve_target(data, target_kind, unlabelled) if target else None
-        step("fitting")
+        step("choosing and fitting" if model == "auto" else "fitting")
         run = fitting.fit(request, data, resolved)
         if compare and run.stored.targets:
             step("comparing with PCA, LDA and PLS")
@@ -206,7 +209,7 @@ def _apply(table, model, out, id_, drop, force, columns, what):
         stored = StoredModel.load(model)
         data = stored.read(table, id_, drop)
         step("computing")
-        result = columns(stored, data, stored.scaling.apply(data))
+        result = columns(stored, data, stored.rows(data))
         step("writing")
         with new_file(out) as temporary:
             write_table(temporary, result)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -115,6 +116,11 @@ def test_a_model_may_stand_in_the_metadata(path):
     other = PPCA(2).fit(IRIS.data)
     save_model(MODELS["text classes"](), path, metadata={"other": other})
     assert_same(vars(load_metadata(path)["other"]), vars(other))
+
+
+def test_named_tuples_come_back_as_plain_ones():
+    row = NamedTuple("Row", [("a", int), ("b", float)])(1, 2.5)
+    assert decode(encode([row], [], "rows"), []) == [(1, 2.5)]
 
 
 def test_a_step_of_another_library_is_refused(path):

@@ -68,7 +68,8 @@ def test_each_half_hides_the_other_and_all_candidates_see_the_same_halves(monkey
         assert_array_equal(np.maximum(first[1], second[1]), seen)
     for a, b in zip(fits[:6], fits[6:12]):
         assert_array_equal(a[1], b[1])
-    assert_array_equal([label is None for label in fits[-1][1]], seen < 0)
+    assert_array_equal(fits[-1][1], seen)
+    assert fits[-1][2] == "auto"
 
 
 def test_the_score_of_real_targets_is_its_definition(rng):
@@ -115,7 +116,7 @@ def test_permuted_labels_stay_on_the_labelled_rows(rng):
 
 def test_curved_classes_take_the_front_of_neighbours(quick):
     X, y = make_moons(400, noise=0.06, random_state=0)
-    seen = few_labels(y, 4)
+    seen = few_labels(y, 10)
     choice = choose_guided(X, seen, n_components=1)
     assert choice.rows[choice.chosen]["front"].startswith("neighbours")
     assert (choice.estimator_.predict(X) != y).mean() < 0.02
@@ -128,7 +129,7 @@ def test_the_choice_has_the_best_score_and_is_fitted_to_every_label(quick):
     names = np.array(["setosa", "versicolor", "virginica"], dtype=object)[y]
     names[few_labels(y, 6) < 0] = None
     choice = choose_guided(X, names, n_permutations=0)
-    allowed = [row["score"] for row in choice.rows]
+    allowed = [row["score"] for row in choice.rows if not row["baseline"]]
     assert choice.rows[choice.chosen]["score"] == max(allowed)
     assert set(choice.estimator_.predict(X)) == {"setosa", "versicolor", "virginica"}
     model = choice.estimator_[-1] if isinstance(choice.estimator_, Pipeline) else choice.estimator_
@@ -281,3 +282,18 @@ def test_the_verdict_says_when_a_baseline_is_better():
     said = verdict(rows, 0, "classes", None)
     assert "Chosen: SPPCA on rows, score 0.700" in said
     assert "below the best baseline, PLS on rows by 0.100" in said
+
+
+def test_factors_are_chosen_only_where_halves_have_two_rows_a_class(quick, monkeypatch):
+    models = (Candidate("ridge LDA", RidgeLDA, {}, ({"ridge": 0.5},), rich=({"ridge": 0.6},)),)
+    monkeypatch.setattr(guided, "CLASS_MODELS", models)
+    X, y = load_iris(return_X_y=True)
+    for per_class, wanted in ((3, [{}, {"ridge": 0.5}]), (4, [{}, {"ridge": 0.5}, {"ridge": 0.6}])):
+        choice = choose_guided(X, few_labels(y, per_class), fronts=["rows"], n_permutations=0)
+        assert [row["settings"] for row in choice.rows] == wanted
+
+
+def test_fronts_that_are_the_same_on_unit_rows_are_tried_once(quick):
+    X, y = load_iris(return_X_y=True)
+    choice = choose_guided(Normalizer().fit_transform(X), few_labels(y, 4), n_permutations=0)
+    assert {row["front"] for row in choice.rows} == {"rows", "neighbours"}

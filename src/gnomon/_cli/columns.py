@@ -8,6 +8,7 @@ import numpy as np
 
 from gnomon._cli.commands import Refusal
 from gnomon._cli.stored import StoredModel
+from gnomon.selection.labels import target_kind
 from gnomon.tables import Table
 
 
@@ -30,7 +31,7 @@ def projection_columns(estimator: Any, X: Any) -> dict[str, np.ndarray]:
 def prediction_columns(stored: StoredModel, X: Any, *, probabilities: bool = True) -> dict[str, Any]:
     """Predicted classes with probabilities, or predicted numbers with standard deviations."""
     estimator = stored.estimator
-    if estimator.target_kind_ == "classes":
+    if target_kind(estimator) == "classes":
         columns = {"predicted": estimator.predict(X)}
         if probabilities:
             shares = estimator.predict_proba(X)
@@ -47,10 +48,11 @@ def prediction_columns(stored: StoredModel, X: Any, *, probabilities: bool = Tru
 
 
 def imputed_columns(stored: StoredModel, table: Table, X: Any) -> dict[str, np.ndarray]:
-    """The features of a table, empty cells filled; X are its features as the model takes them."""
-    if hasattr(X, "tocsr"):
+    """The features of a table, empty cells filled; X are its rows as the model takes them."""
+    if hasattr(table.X, "tocsr"):
         raise Refusal(f"{table.path}: a sparse table has no empty cells to fill; what it does not store is zero.")
-    filled = stored.scaling.restore(stored.estimator.impute(X)) if table.n_missing else table.X
+    model = stored.filler or stored.estimator
+    filled = stored.scaling.restore(model.impute(stored.scaling.apply(table))) if table.n_missing else table.X
     values = np.where(np.isnan(table.X), filled, table.X)
     return {name: values[:, j] for j, name in enumerate(table.feature_names)}
 

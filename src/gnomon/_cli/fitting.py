@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
+from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 import gnomon
-from gnomon import PPCA, SPPCA
+from gnomon._cli.choosing import filler, fit_model
 from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
 from gnomon._cli.commands import Refusal, one_line
 from gnomon._cli.outputs import new_folder
@@ -54,6 +55,7 @@ class Run:
     stored: StoredModel
     X: Any
     y: np.ndarray | None
+    choice: Any = None
     comparison: Any = None
     notes: list[str] = field(default_factory=list)
 
@@ -68,27 +70,29 @@ def default_components(target: Target | None, shape: tuple[int, int]) -> int:
 
 def fit(request: Request, table: Table, target: Target | None) -> Run:
     """Scale the table and fit the model; warnings become notes."""
-    guided = request.model == "sppca" and target is not None
+    guided = request.model != "ppca" and target is not None
     _refuse_empty_columns(table)
     if guided:
         _refuse_single_value(table, target)
     scaling = Scaling.of(request.scale, table.X, target.y if guided and target.y.ndim == 2 else None)
     X = scaling.apply(table)
     y = scaling.apply_to_targets(target.y) if guided else None
-    model = SPPCA if guided else PPCA
-    estimator = model(request.components or default_components(target, X.shape), random_state=request.seed)
+    components = request.components or default_components(target, X.shape)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            estimator.fit(X, y)
-        except ValueError as error:
+            fitted = fit_model(request.model, X, y, components, request.seed)
+            fills = filler(fitted, X, request.seed)
+        except (ValueError, TypeError) as error:
             raise Refusal(f"{table.path}: {one_line(error)}") from error
-    targets = target.names if guided else []
-    stored = StoredModel(estimator, table.feature_names, targets, request.id, list(request.drop), scaling)
+    facts = (table.feature_names, target.names if guided else [], request.id, list(request.drop), scaling)
+    stored = StoredModel(fitted.model, *facts, fitted.front, fills)
     notes = list(dict.fromkeys(one_line(warning.message) for warning in caught))
+    notes += [fitted.note] if fitted.note else []
     if request.scale == "none":
         notes += _scale_notes(table, target if guided else None)
-    return Run(request, table, target, stored, X, y, notes=notes)
+    rows = X if fitted.front is None else fitted.front.transform(X)
+    return Run(request, table, target, stored, rows, y, fitted.choice, notes=notes)
 
 
 def _refuse_empty_columns(table: Table) -> None:
@@ -128,15 +132,15 @@ def _scale_notes(table: Table, target: Target | None) -> list[str]:
 def compare_with_rivals(run: Run, y_true: np.ndarray | None = None) -> None:
     """Score the model beside PCA, LDA and PLS on the same rows; say why not where that cannot be done."""
     fitted = run.stored.estimator
-    model = SPPCA(fitted.components_.shape[0], random_state=run.request.seed)
+    model = clone(fitted if run.stored.front is None else run.stored.pipeline)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # each split may warn of what the fit has said already
             run.comparison = compare(
-                run.X,
+                run.stored.scaling.apply(run.table),
                 _fewer_labels(run),
                 n_components=fitted.components_.shape[0],
-                estimators={"SPPCA": model},
+                estimators={type(fitted).__name__: model},
                 y_true=y_true,
                 random_state=run.request.seed,
             )
@@ -204,8 +208,8 @@ def metrics(run: Run) -> dict[str, Any]:
             "scikit-learn": sklearn.__version__,
         },
         "settings": settings(run),
-        "n_rows": int(run.X.shape[0]),
-        "n_features": int(run.X.shape[1]),
+        "n_rows": int(run.table.X.shape[0]),
+        "n_features": int(run.table.X.shape[1]),
         "n_missing": run.table.n_missing,
         "n_labelled": 0 if run.target is None else int(run.target.labelled.sum()),
         "classes": [
@@ -220,15 +224,23 @@ def metrics(run: Run) -> dict[str, Any]:
         "n_iterations": int(estimator.n_iter_),
         "n_passes": float(estimator.n_passes_),
         "notes": run.notes,
+        "choice": None if run.choice is None else _without_seconds(run.choice.to_dict()),
         "comparison": None if run.comparison is None else run.comparison.to_dict(),
     }
+
+
+def _without_seconds(choice: dict[str, Any]) -> dict[str, Any]:
+    """A choice as it is whatever the machine."""
+    return choice | {"rows": [{key: row[key] for key in row if key != "seconds"} for row in choice["rows"]]}
 
 
 def settings(run: Run) -> dict[str, Any]:
     """What decided the result, in the words of the command line."""
     request, target = run.request, run.target
     return {
-        "model": request.model,
+        "model": type(run.stored.estimator).__name__.lower(),
+        "model_asked_for": request.model,
+        "front": None if run.choice is None else run.choice.rows[run.choice.chosen]["front"],
         "components": int(run.stored.estimator.components_.shape[0]),
         "scale": request.scale,
         "seed": request.seed,
@@ -250,10 +262,19 @@ def _write_report(run: Run, path: Path, y_true: np.ndarray | None) -> None:
         y=run.y,
         y_true=y_true,
         row_ids=row_column(run.table).popitem()[1],
-        feature_names=run.table.feature_names,
-        feature_units=UNITS[run.request.scale],
+        feature_names=_feature_names(run),
+        feature_units=UNITS[run.request.scale] if run.stored.front is None else "the units of the front",
         target_names=names,
+        choice=run.choice,
         comparison=run.comparison,
         title=Path(run.table.path).name,
         settings=settings(run),
     )
+
+
+def _feature_names(run: Run) -> list[str]:
+    """What the columns are that the estimator was fitted to."""
+    names = run.table.feature_names
+    if run.stored.front is None or run.X.shape[1] == len(names):
+        return names
+    return [f"neighbour feature {j}" for j in range(1, run.X.shape[1] + 1)]

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import shlex
 import textwrap
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table as RichTable
 
 from gnomon._cli.demo import Example
 from gnomon._cli.fitting import Run
+from gnomon.selection import GuidedChoice
 
 WIDTH = 100
 MOST_NAMES = 6
+MOST_CANDIDATES = 8  # shown of a choice
 
 
 def fit_summary(run: Run) -> str:
@@ -21,6 +26,8 @@ def fit_summary(run: Run) -> str:
     if run.target is not None:
         lines.append(_target_line(run))
     lines.append(_model_line(run))
+    if run.choice is not None:
+        lines += ["", *_choice_lines(run.choice)]
     if run.comparison is not None:
         lines += ["", *repr(run.comparison).splitlines()]
     if run.notes:
@@ -31,7 +38,7 @@ def fit_summary(run: Run) -> str:
 
 
 def _table_line(run: Run) -> str:
-    n, p = run.X.shape
+    n, p = run.table.X.shape
     n_missing = run.table.n_missing
     empty = f"; {n_missing} of {n * p} feature cells empty" if n_missing else ""
     return f"{run.table.path}: {n} rows, {p} features{empty}"
@@ -48,12 +55,29 @@ def _target_line(run: Run) -> str:
 
 
 def _model_line(run: Run) -> str:
-    estimator = run.stored.estimator
+    estimator, front = run.stored.estimator, ""
+    if run.stored.front is not None:
+        front = f" on {run.choice.rows[run.choice.chosen]['front']}"
     end = "converged" if estimator.converged_ else "NOT converged"
     return (
-        f"{type(estimator).__name__}: {estimator.components_.shape[0]} components, scale {run.request.scale}; solver "
-        f"{estimator.solver_}, {end}, {estimator.log_likelihood_:.2f} nats"
+        f"{type(estimator).__name__}{front}: {estimator.components_.shape[0]} components, scale {run.request.scale}; "
+        f"solver {estimator.solver_}, {end}, {estimator.log_likelihood_:.2f} nats"
     )
+
+
+def _choice_lines(choice: GuidedChoice) -> list[str]:
+    """The best candidates as a table, why others have no score, and the verdict."""
+    header, body = choice.cells(most=MOST_CANDIDATES)
+    table = RichTable(*header, box=None, pad_edge=False)
+    for column in table.columns[3:]:
+        column.justify = "right"
+    for row in body:
+        table.add_row(*row)
+    console = Console(width=WIDTH, file=StringIO(), force_terminal=False)
+    console.print(table)
+    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    more = len(choice.rows) - len(body)
+    return [*lines, *([f"and {more} candidates more, in metrics.json"] if more > 0 else []), choice.verdict]
 
 
 def demo_story(example: Example) -> str:

@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from sklearn.pipeline import Pipeline
+
 from gnomon._cli.commands import Refusal, one_line
 from gnomon.export import load_metadata, load_model, save_model
 from gnomon.tables import Scaling, Table, read_table
@@ -18,7 +21,7 @@ class StoredModel:
     Attributes
     ----------
     estimator : fitted model
-        SPPCA or PPCA.
+        What takes the rows that `rows` gives.
     features, targets : list of str
         Columns it was fitted on.
     id : str or None
@@ -27,6 +30,10 @@ class StoredModel:
         Columns that were left out; they may be there or not in a new table.
     scaling : Scaling
         Applied to every table.
+    front : fitted transformer or None
+        Stands between the scaled table and the estimator.
+    filler : fitted PPCA or None
+        Fills empty cells where front or estimator cannot take them.
     """
 
     estimator: Any
@@ -35,11 +42,26 @@ class StoredModel:
     id: str | None
     drop: list[str]
     scaling: Scaling
+    front: Any = None
+    filler: Any = None
 
     def save(self, path: Path) -> None:
         """Write everything to one model file."""
         facts = {name: getattr(self, name) for name in ("features", "targets", "id", "drop")}
-        save_model(self.estimator, path, metadata={**facts, "scaling": asdict(self.scaling)})
+        whole = self.estimator if self.front is None else self.pipeline
+        save_model(whole, path, metadata={**facts, "scaling": asdict(self.scaling), "filler": self.filler})
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The front and the estimator as one."""
+        return Pipeline([("front", self.front), ("model", self.estimator)])
+
+    def rows(self, table: Table) -> Any:
+        """The rows of a table as the estimator takes them."""
+        X = self.scaling.apply(table)
+        if self.filler is not None and np.isnan(X).any():
+            X = self.filler.impute(X)
+        return X if self.front is None else self.front.transform(X)
 
     @classmethod
     def load(cls, path: str) -> StoredModel:
@@ -54,7 +76,10 @@ class StoredModel:
             raise Refusal(one_line(error)) from None
         if not metadata or "features" not in metadata:
             raise Refusal(f"{file} names no columns; use a model that gnomon fit wrote.")
-        return cls(estimator, **{**metadata, "scaling": Scaling(**metadata["scaling"])})
+        front = None
+        if isinstance(estimator, Pipeline):
+            front, estimator = estimator["front"], estimator["model"]
+        return cls(estimator, **{**metadata, "scaling": Scaling(**metadata["scaling"]), "front": front})
 
     def read(self, path: str, id: str | None, drop: tuple[str, ...]) -> Table:
         """Read a new table: columns are matched by name; those of the fit that have no use now may be there."""

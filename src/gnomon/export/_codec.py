@@ -89,7 +89,7 @@ def encode(value: Any, arrays: list[np.ndarray], name: str) -> Any:
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufUSMm":
         arrays.append(np.asarray(value))
         return {"$array" if isinstance(value, np.ndarray) else "$scalar": len(arrays) - 1}
-    if type(value) in (list, tuple):
+    if type(value) is list or isinstance(value, tuple):  # a named tuple comes back as a plain one
         items = [encode(item, arrays, name) for item in value]
         return items if type(value) is list else {"$tuple": items}
     if type(value) is dict and all(isinstance(key, str) for key in value):

@@ -11,11 +11,12 @@ from sklearn.utils import check_array
 from gnomon.export import _report_page as html
 from gnomon.export.model_file import atomic_path
 from gnomon.plotting import ConvergenceDisplay, LoadingsDisplay, ProjectionDisplay
-from gnomon.selection import Comparison
+from gnomon.selection import Comparison, GuidedChoice
 from gnomon.selection.labels import class_codes, labelled_rows, real_targets, target_kind
 
 N_PREDICTIONS = 50
 N_LOADINGS = 15
+N_CANDIDATES = 20
 PACKAGES = ("gnomon", "numpy", "scipy", "scikit-learn")
 
 
@@ -31,6 +32,7 @@ def write_report(
     feature_units=None,
     target_names=None,
     comparison=None,
+    choice=None,
     title=None,
     settings=None,
 ):
@@ -60,6 +62,8 @@ def write_report(
         Name of the target, or of each real output.
     comparison : Comparison or dict, default=None
         Result of `gnomon.selection.compare`, or its `to_dict()`.
+    choice : GuidedChoice or dict, default=None
+        Result of `gnomon.selection.choose_guided`, or its `to_dict()`: how the model was chosen.
     title : str, default=None
         Heading; None says which model it is.
     settings : dict, default=None
@@ -84,14 +88,18 @@ def write_report(
     """
     if isinstance(comparison, dict):
         comparison = Comparison.from_dict(comparison)
+    if isinstance(choice, dict):
+        choice = GuidedChoice.from_dict(choice)
     names = _target_names(target_names, estimator)
     title = title or f"{type(estimator).__name__} in {_components(estimator)}"
     parts = [
         html.tag("h1", title),
         html.tag("p", _what_was_fitted(estimator, names) + _what_is_missing(X), "lead"),
         _facts(estimator),
+        html.tag("p", choice.verdict, "verdict") if choice else "",
         html.tag("p", comparison.verdict, "verdict") if comparison else "",
         _projection(estimator, X, y, names),
+        _choice(choice) if choice else "",
         _comparison(comparison) if comparison else "",
         _loadings(estimator, feature_names, feature_units),
         _predictions(estimator, X, y, y_true, row_ids, names),
@@ -177,6 +185,22 @@ def _comparison(comparison):
     table = html.table(header, body, numeric=numeric)
     said = "".join(html.tag("p", text, "soft") for text in [*notes, how])
     return html.tag("h2", "Comparison") + table + said
+
+
+def _choice(choice):
+    header, body = choice.cells(most=N_CANDIDATES)
+    shown = "" if len(body) == len(choice.rows) else f" {len(body)} of {len(choice.rows)} candidates are shown."
+    agreement = (
+        "how often they agree on unlabelled rows"
+        if choice.target_kind == "classes"
+        else "how their predictions of unlabelled rows correlate"
+    )
+    how = (
+        f"Each candidate was fitted to one half of the labels and to the other. The score is {agreement}, less their "
+        f"error on each other's labels; a star marks the one that was chosen.{shown}"
+    )
+    said = "".join(html.tag("p", text, "soft") for text in [*choice.notes(), how])
+    return html.tag("h2", "How the model was chosen") + html.table(header, body, numeric=range(3, 7)) + said
 
 
 def _predictions(estimator, X, y, y_true, row_ids, names):
@@ -293,12 +317,18 @@ def _fit(estimator, names, units):
     if target_kind(estimator) == "real":
         for name, variance in zip(names, np.broadcast_to(estimator.y_noise_variance_, len(names))):
             rows.append((f"noise variance of {name}", html.number(float(variance))))
-    elif target_kind(estimator) == "classes" and len(estimator.classes_) > 1:  # one class has no code
+    elif _has_code_noise(estimator):
         rows.append(("noise variance of the class codes", html.number(float(estimator.y_noise_variance_))))
     rows += [("held at its floor", name) for name in getattr(estimator, "noise_floors_", ())]
     caption = "Log-likelihood after each iteration, in nats (natural-log units)."
     picture = html.figure(drawn, "Line plot of the log-likelihood by iteration", caption)
     return html.tag("h2", "Fit") + html.table([], rows) + picture
+
+
+def _has_code_noise(estimator):
+    """Whether classes were coded by numbers with a noise of their own; one class has no code."""
+    coded = getattr(estimator, "y_noise_variance_", None) is not None
+    return target_kind(estimator) == "classes" and coded and len(estimator.classes_) > 1
 
 
 def _settings(estimator, settings):

@@ -23,7 +23,8 @@ class Baseline(BaseEstimator):
             self._fit(X, rows, Y[rows])
             return self
         self.target_kind_ = "classes"
-        missing = [value is None or (self.unlabeled is not None and value == self.unlabeled) for value in y.tolist()]
+        mark = -1 if isinstance(self.unlabeled, str) and self.unlabeled == "auto" else self.unlabeled
+        missing = [value is None or (mark is not None and value == mark) for value in y.tolist()]
         rows = np.flatnonzero(~np.array(missing))
         self.classes_, index = np.unique(np.array(y[rows].tolist()), return_inverse=True)
         self._fit(X, rows, index)

@@ -12,6 +12,7 @@ import numpy as np
 from gnomon.models.agreement import Score, can_split, half_splits, score_splits
 
 FEWEST_REAL = 4  # labelled rows: two a half
+RICH = 4  # labelled rows of the median class from which each half has two
 
 
 class ClassHalves:
@@ -26,6 +27,7 @@ class ClassHalves:
                 "a second row of one class, or take a model by name, such as gnomon.DPPCA."
             )
         self.targets, self.splits = index, half_splits(index, n_splits, rng)
+        self.is_rich = bool(np.median(np.bincount(index[index >= 0])) >= RICH)
 
     def score(self, fit_predict):
         """Score a function from the targets of one half to predictions of every row."""
@@ -40,6 +42,7 @@ class RealHalves:
     """Real targets (n, q), NaN where missing, and random halves of the rows with a target."""
 
     kind = "real"
+    is_rich = True
 
     def __init__(self, targets, n_splits, rng):
         self.targets, self.labelled = targets, np.isfinite(targets).any(axis=1)

@@ -6,6 +6,8 @@ from typing import Any
 
 from gnomon.selection.permutation import PermutationTest
 
+SHORT = {"n_private": "private", "unlabeled_weight": "weight"}  # names of settings where room is short
+
 
 @dataclass(frozen=True)
 class GuidedChoice:
@@ -143,7 +145,9 @@ def _cells(row):
 
 
 def _model(row):
-    settings = ", ".join(f"{name}={value:g}" for name, value in row["settings"].items() if not isinstance(value, str))
+    settings = ", ".join(
+        f"{SHORT.get(name, name)}={value:g}" for name, value in row["settings"].items() if not isinstance(value, str)
+    )
     return f"{row['model']} ({settings})" if settings else row["model"]
 
 

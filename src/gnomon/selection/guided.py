@@ -18,6 +18,16 @@ from gnomon.selection.rivals import NotApplicable
 
 N_LEADERS = 2  # pairs of front and model whose further settings are tried
 MOST_COMPONENTS = 10
+MANY = 1e6  # entries
+SAME_ON_UNIT_ROWS = {"unit rows": "rows", "neighbours, cosine": "neighbours"}
+
+
+class Given(NamedTuple):
+    """Targets as given, their mark for unlabelled rows, and the same with None or NaN as the only mark."""
+
+    y: Any
+    unlabeled: Any
+    plain: Any
 
 
 class Front(NamedTuple):
@@ -34,7 +44,7 @@ def choose_guided(
     n_components=None,
     models=None,
     fronts=None,
-    n_splits=3,
+    n_splits=None,
     n_permutations=19,
     unlabeled="auto",
     random_state=0,
@@ -57,14 +67,14 @@ def choose_guided(
     n_components : int, default=None
         Dimensions of the projection; None takes classes - 1 or the number of outputs, at most 10.
     models : sequence of str, default=None
-        Names of the models that may be chosen: of the guided ones ("DPPCA", "CPPCA", "SPPCA") and the baselines
-        ("ridge LDA", "PCA + 1-NN", "PCA + logistic"; for real targets "PLS", "PCA + ridge"). None allows all. The
-        baselines are scored in any case.
+        Names of the models that may be chosen: of the guided ones ("DPPCA", "CPPCA", "SPPCA"; for real targets "SPPCA")
+        and the baselines ("ridge LDA", "PCA + 1-NN", "PCA + logistic"; for real targets "PLS", "PCA + ridge"). None
+        allows the guided ones. The baselines are scored in any case, and the verdict says where one scores higher.
     fronts : sequence of str, default=None
         What may stand before a model: "rows" (nothing), "unit rows" (length one), "neighbours" and "neighbours, cosine"
         (`NeighborFeatures`; for classes only). None allows all.
-    n_splits : int, default=3
-        Random splits of the labels into halves.
+    n_splits : int, default=None
+        Random splits of the labels into halves; None takes 5, or 3 where X has more than a million entries.
     n_permutations : int, default=19
         Fits to permuted labels that tell whether the labels helped; 0 leaves that out.
     unlabeled : "auto", None or a label, default="auto"
@@ -87,9 +97,10 @@ def choose_guided(
     Notes
     -----
     Two rounds: every model on every front with its first settings, then further settings of the two leading pairs. A
-    front does not see labels, so it is computed once. The permutation test fits the chosen candidate to labels that
-    have changed places, and counts how often its score on one split is as high as with the true labels. It does not
-    repeat the choice, so its p-value is somewhat low: in a trial 8 of 100 random labellings passed at 0.05.
+    front does not see labels, so it is computed once; where all rows have length one already, two fronts fall away. The
+    permutation test fits the chosen candidate to labels that have changed places, and counts how often its score on one
+    split is as high as with the true labels. It does not repeat the choice, so its p-value is somewhat low: in a trial
+    8 of 100 random labellings passed at 0.05.
 
     Examples
     --------
@@ -106,11 +117,14 @@ def choose_guided(
     X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False)
     assert_all_finite(X.data if hasattr(X, "tocsr") else X, allow_nan=not hasattr(X, "tocsr"), input_name="X")
     rng = np.random.default_rng(random_state)
-    halves, labels = _read(y, unlabeled, n_splits, rng)
+    entries = X.nnz if hasattr(X, "tocsr") else X.size
+    halves, labels = _read(y, unlabeled, n_splits or (5 if entries <= MANY else 3), rng)
+    given = Given(y, unlabeled, labels)
     registry = CLASS_MODELS if halves.kind == "classes" else REAL_MODELS
-    allowed = _allowed("models", models, [candidate.name for candidate in registry])
-    used = _allowed("fronts", fronts, sorted({front for c in registry for front in c.fronts}, key=list(FRONTS).index))
-    search = _Search(X, halves, n_components or _default_components(halves, labels))
+    allowed = _allowed("models", models, [c.name for c in registry], [c.name for c in registry if c.guided])
+    known = sorted({front for c in registry for front in c.fronts}, key=list(FRONTS).index)
+    used = _allowed("fronts", fronts, known, known)
+    search = _Search(X, halves, n_components or _default_components(halves))
     for name in used:
         search.add_front(name)
     for candidate in registry:
@@ -118,7 +132,7 @@ def choose_guided(
             if front in candidate.fronts and (candidate.name in allowed or not candidate.guided):
                 search.try_(candidate, front, candidate.settings)
     for row in search.leaders(allowed, N_LEADERS):
-        for settings in row.candidate.finer:
+        for settings in (*row.candidate.finer, *(row.candidate.rich if halves.is_rich else ())):
             search.try_(row.candidate, row.front, {**row.candidate.settings, **settings})
     best = next(iter(search.leaders(allowed, 1)), None)
     if best is None:
@@ -127,7 +141,7 @@ def choose_guided(
     rows = [trial.row() for trial in search.tried]
     chosen = search.tried.index(best)
     return GuidedChoice(
-        rows, chosen, halves.kind, verdict(rows, chosen, halves.kind, helped), helped, search.final(best, labels)
+        rows, chosen, halves.kind, verdict(rows, chosen, halves.kind, helped), helped, search.final(best, given)
     )
 
 
@@ -149,16 +163,16 @@ def _read(y, unlabeled, n_splits, rng):
     return ClassHalves(index, n_splits, rng), labels
 
 
-def _allowed(name, given, known):
+def _allowed(name, given, known, usual):
     if given is None:
-        return known
+        return usual
     unknown = [value for value in given if value not in known]
     if unknown or not len(given):
         raise ValueError(f"{name} holds {unknown[0] if unknown else 'nothing'!r}; known are {', '.join(known)}.")
     return list(given)
 
 
-def _default_components(halves, labels):
+def _default_components(halves):
     wanted = halves.targets.max() if halves.kind == "classes" else halves.targets.shape[1]
     return int(min(max(wanted, 1), MOST_COMPONENTS))
 
@@ -169,6 +183,11 @@ class Trial:
     def __init__(self, candidate, front, settings):
         self.candidate, self.front, self.settings = candidate, front, settings
         self.score = self.seconds = self.note = None
+
+    def same_as(self, other):
+        """Whether the other trial is of the same candidate."""
+        mine, theirs = ((t.candidate.name, t.front, t.settings) for t in (self, other))
+        return mine == theirs
 
     def row(self):
         agreement, error, score = self.score or (None, None, None)
@@ -191,6 +210,8 @@ class _Search:
     def __init__(self, X, halves, n_components):
         self.X, self.halves, self.k = X, halves, n_components
         self.fronts, self.tried = {}, []
+        squares = X.multiply(X).sum(axis=1) if hasattr(X, "tocsr") else np.einsum("ij,ij->i", X, X)
+        self.has_unit_rows = bool(np.allclose(squares, 1.0, rtol=1e-6))
 
     def add_front(self, name):
         """Compute a front once; a reason in its place is shown with every candidate on it."""
@@ -199,6 +220,8 @@ class _Search:
             self.fronts[name] = Front(None, self.X)
         elif not hasattr(self.X, "tocsr") and np.isnan(self.X).any():
             self.fronts[name] = "it takes no missing entries"
+        elif SAME_ON_UNIT_ROWS.get(name) in self.fronts and self.has_unit_rows:
+            self.fronts[name] = None  # the same as another front
         elif name.startswith("neighbours") and self.X.shape[0] > MOST_NEIGHBOURS:
             self.fronts[name] = f"more than {MOST_NEIGHBOURS} rows take too long"
         else:
@@ -211,8 +234,13 @@ class _Search:
     def try_(self, candidate, front, settings):
         """Score one candidate and keep the trial, or the reason why there is no score."""
         trial = Trial(candidate, front, settings)
+        if any(trial.same_as(other) for other in self.tried):
+            return
         self.tried.append(trial)
         made = self.fronts[front]
+        if made is None:
+            self.tried.pop()
+            return
         if isinstance(made, str):
             trial.note = made
             return
@@ -256,10 +284,11 @@ class _Search:
         """How the chosen candidate scores on one split, with the labels as they are and after they changed places."""
         return PermutationTest(*permutation_scores(self.halves, self.fitter(trial), n_permutations, rng))
 
-    def final(self, trial, labels):
-        """Fit the chosen candidate to every label."""
+    def final(self, trial, given):
+        """Fit the chosen candidate to every label; a model of gnomon reads y itself."""
         front = self.fronts[trial.front]
-        model = self.make(trial, None, {}).fit(front.rows, labels)
+        unlabeled, y = (given.unlabeled, given.y) if trial.candidate.guided else (None, given.plain)
+        model = self.make(trial, unlabeled, {}).fit(front.rows, y)
         return model if front.transformer is None else Pipeline([("front", front.transformer), ("model", model)])
 
 

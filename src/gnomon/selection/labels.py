@@ -9,14 +9,15 @@ import numpy as np
 def target_kind(estimator):
     """Return "none", "classes" or "real": what guided the fit; "none" too where every row was unlabelled.
 
-    Models that take no targets have no `target_kind_`.
+    Models that take classes only need no `target_kind_`: their `classes_` tell.
 
     Examples
     --------
     >>> target_kind(SimpleNamespace(target_kind_="classes", n_labelled_=0))
     'none'
     """
-    return getattr(estimator, "target_kind_", "none") if getattr(estimator, "n_labelled_", True) else "none"
+    kind = getattr(estimator, "target_kind_", "classes" if hasattr(estimator, "classes_") else "none")
+    return kind if getattr(estimator, "n_labelled_", True) else "none"
 
 
 def class_codes(estimator, y):

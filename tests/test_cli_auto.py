@@ -1,0 +1,143 @@
+"""gnomon fit as it is without --model: it chooses, says how, and the result serves like any other."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_diabetes, make_moons
+from sklearn.pipeline import Pipeline
+
+from gnomon import CPPCA, DPPCA, PPCA, SPPCA
+from gnomon.cli import main
+from gnomon.datasets import load_iris, make_partial
+from gnomon.export import load_model
+from gnomon.selection import choose_guided
+from gnomon.tables import write_table
+
+IRIS = load_iris()
+PARTIAL = make_partial(np.array(IRIS.target_names, dtype=object)[IRIS.target], n_per_class=8, random_state=0)
+NAMES = ["a", "b", "c", "d"]
+QUICK = ["--target", "y", "--no-compare", "--out", "out"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gnomon._cli.fitting.can_write_report", lambda: False)
+
+
+def run(*arguments):
+    result = CliRunner().invoke(main, [str(word) for word in arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def table(name, X, y=None):
+    columns = {NAMES[j]: X[:, j] for j in range(X.shape[1])}
+    write_table(name, columns | ({} if y is None else {"y": y}))
+
+
+def moons():
+    X, y = make_moons(200, noise=0.05, random_state=0)
+    table("t.csv", X, make_partial(np.array(["north", "south"], dtype=object)[y], n_per_class=10, random_state=0))
+    return X
+
+
+def column(path, name):
+    with open(path, encoding="utf-8", newline="") as file:
+        return [row[name] for row in csv.DictReader(file)]
+
+
+def metrics():
+    return json.loads(Path("out/metrics.json").read_text())
+
+
+def test_the_choice_is_that_of_the_library_and_is_written_down(monkeypatch):
+    monkeypatch.setattr("gnomon._cli.fitting.can_write_report", lambda: True)
+    table("t.csv", IRIS.data, PARTIAL)
+    text = run("fit", "t.csv", *QUICK)
+    choice = choose_guided(IRIS.data, PARTIAL, n_components=2)
+    assert choice.verdict.split(":")[0] in " ".join(text.split())
+    kept = metrics()["choice"]
+    assert [row["score"] for row in kept["rows"]] == [row["score"] for row in choice.rows]
+    assert kept["verdict"] == choice.verdict
+    assert metrics()["settings"]["model_asked_for"] == "auto"
+    assert metrics()["settings"]["front"] == choice.rows[choice.chosen]["front"]
+    assert column("out/projection.csv", "predicted") == choice.estimator_.predict(IRIS.data).tolist()
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    assert "How the model was chosen" in page
+    assert "half-label models agree" in page
+
+
+def test_a_model_behind_a_front_is_stored_as_one_and_takes_new_tables():
+    X = moons()
+    text = run("fit", "t.csv", *QUICK)
+    assert "PCA on neighbours" in text
+    stored = load_model("out/model.gnomon")
+    assert isinstance(stored, Pipeline)
+    run("predict", "t.csv", "--model", "out", "--out", "p.csv")
+    run("transform", "t.csv", "--model", "out", "--out", "z.csv")
+    assert column("p.csv", "predicted") == column("out/projection.csv", "predicted")
+    assert column("z.csv", "z1") == column("out/projection.csv", "z1")
+    assert_allclose(np.array(column("z.csv", "z1"), dtype=float), stored.transform(X)[:, 0])
+
+
+def test_empty_cells_of_new_tables_are_filled_before_a_front():
+    X = moons()
+    run("fit", "t.csv", *QUICK)
+    holes = X.copy()
+    holes[::9, 1] = np.nan
+    table("new.csv", holes)
+    run("predict", "new.csv", "--model", "out", "--out", "p.csv")
+    run("impute", "new.csv", "--model", "out", "--out", "filled.csv")
+    filled = PPCA(1).fit(X).impute(holes)
+    assert_allclose(np.array(column("filled.csv", "b"), dtype=float), filled[:, 1])
+    assert column("p.csv", "predicted") == load_model("out/model.gnomon").predict(filled).tolist()
+
+
+def test_too_few_labels_to_choose_are_a_note():
+    labels = np.full(150, None, dtype=object)
+    labels[[0, 60, 120]] = IRIS.target_names
+    table("t.csv", IRIS.data, labels)
+    text = run("fit", "t.csv", *QUICK)
+    assert "note: no choice, so SPPCA: every class of y has one labelled row at most" in " ".join(text.split())
+    assert isinstance(load_model("out/model.gnomon"), SPPCA)
+    assert metrics()["choice"] is None
+
+
+@pytest.mark.parametrize("name, cls", [("dppca", DPPCA), ("cppca", CPPCA)])
+def test_models_may_be_named(name, cls):
+    table("t.csv", IRIS.data, PARTIAL)
+    run("fit", "t.csv", *QUICK, "--model", name)
+    assert_array_equal(load_model("out/model.gnomon").components_, cls(2).fit(IRIS.data, PARTIAL).components_)
+    assert metrics()["choice"] is None
+
+
+def test_real_targets_choose_too():
+    X, y = load_diabetes(return_X_y=True)
+    table("t.csv", X[:, :4], np.where(np.arange(442) % 3 == 0, y + 0.5, np.nan))
+    text = run("fit", "t.csv", *QUICK)
+    assert "correlation" in text
+    assert metrics()["choice"]["target_kind"] == "real"
+    assert "predicted_std" in Path("out/projection.csv").read_text(encoding="utf-8").splitlines()[0]
+
+
+def test_missing_entries_leave_models_that_take_them():
+    X = IRIS.data.copy()
+    X[::5, 2] = np.nan
+    table("t.csv", X, PARTIAL)
+    text = " ".join(run("fit", "t.csv", *QUICK).split())
+    assert "SPPCA: 2 components" in text or "CPPCA: 2 components" in text
+    run("impute", "t.csv", "--model", "out", "--out", "filled.csv", "--drop", "y")
+
+
+def test_the_same_command_writes_the_same_results():
+    moons()
+    run("fit", "t.csv", *QUICK)
+    run("fit", "t.csv", "--target", "y", "--no-compare", "--out", "again")
+    for name in ("model.gnomon", "projection.csv", "metrics.json"):
+        assert Path("out", name).read_bytes() == Path("again", name).read_bytes()
