@@ -322,3 +322,36 @@ def test_all_rows_of_one_class_or_all_labelled_are_fitted(planted):
     one = IFA().fit(X, np.zeros(240, int))
     assert np.isfinite(one.log_likelihood_)
     assert (one.predict(X) == 0).all()
+
+
+# -- noise -------------------------------------------------------------------------------------------------------------
+
+
+def test_noisy_model_of_fewer_latents_than_columns():
+    rng = np.random.default_rng(2)
+    ids = np.stack([rng.integers(0, 2, 300), rng.integers(0, 3, 300)], axis=1)
+    Z = 4.0 * ids + rng.normal(size=(300, 2))
+    X = Z @ rng.normal(size=(2, 8)) + 0.5 * rng.normal(size=(300, 8))
+    known = np.where(rng.random(ids.shape) < 0.2, ids, -1)
+    model = IFA(noise="isotropic").fit(X, known)
+    assert model.mixing_.shape == (8, 2)
+    assert model.transform(X).shape == (300, 2)
+    assert model.noise_variance_ == pytest.approx(0.25, rel=0.1)
+    assert (model.predict(X) == ids).mean() > 0.95
+    assert_allclose(model.score_samples(X, known).sum(), model.log_likelihood_, rtol=1e-9)
+    drawn, y = model.sample(4000, return_y=True)
+    assert_allclose(np.cov(drawn.T).trace(), np.cov(X.T).trace(), rtol=0.2)
+    assert y.shape == (4000, 2)
+    more = IFA(noise="isotropic", pca_components=4).fit(X, known)
+    assert (more.n_latents_, more.n_components_) == (2, 4)
+    assert more.log_likelihood_ > model.log_likelihood_
+    linear = (X - model.mean_) @ model.unmixing_.T
+    for s in range(2):
+        assert np.corrcoef(linear[:, s], model.transform(X)[:, s])[0, 1] > 0.99
+
+
+def test_noise_has_no_tied_latents_and_no_gem():
+    for extra in ({"tied": True}, {"solver": "gem"}):
+        with pytest.raises(ValueError, match="own solver and no tied"):
+            IFA(noise="isotropic", **extra).fit(X40, Y40)
+    assert IFA().fit(X40, Y40).noise_variance_ == 0.0

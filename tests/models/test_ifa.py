@@ -113,7 +113,7 @@ def test_tied_and_fully_labelled_is_linear_discriminant_analysis(rng):
     result = fit(X, labels_of(ids, (4, 4, 4), tied=True), init="labels")
     found = result.value
     lda = LinearDiscriminantAnalysis(solver="eigen").fit(X, ids[:, 0])
-    posterior = model.class_posteriors(found.params, found.sizes, model.latents(found, X))[0]
+    posterior = model.class_posteriors(found, model.latents(found, X))[0]
     assert_allclose(posterior, lda.predict_proba(X), atol=1e-7)
     directions = np.linalg.svd(lda.scalings_[:, :3])[0][:, :3]
     own = np.linalg.svd(found.unmixing[:3].T)[0][:, :3]
@@ -163,7 +163,7 @@ def test_predictions_do_not_depend_on_the_coordinates(rng):
     assert_allclose(turned.stats["log_likelihood"], plain.stats["log_likelihood"] + change, rtol=1e-9)
     Z = [model.latents(plain.value, X), model.latents(turned.value, X @ A + 3.0)]
     for s in range(2):
-        posteriors = [model.class_posteriors(r.value.params, (2, 3), z)[s] for r, z in zip((plain, turned), Z)]
+        posteriors = [model.class_posteriors(r.value, z)[s] for r, z in zip((plain, turned), Z)]
         assert_allclose(posteriors[0], posteriors[1], atol=1e-5)
 
 
@@ -185,7 +185,7 @@ def test_labelled_components_keep_their_numbers(rng):
     swapped = np.where(known[:, :1] < 0, -1, 1 - known[:, :1])
     found = fit(X, labels_of(np.hstack([swapped, known[:, 1:]]), (2, 3))).value
     for s, truth in enumerate((1 - ids[:, 0], ids[:, 1])):
-        predicted = model.class_posteriors(found.params, (2, 3), model.latents(found, X))[s].argmax(axis=1)
+        predicted = model.class_posteriors(found, model.latents(found, X))[s].argmax(axis=1)
         assert (predicted == truth).mean() > 0.95
 
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
 from ..models import ifa as model
+from ..models import noisy_ifa as noisy
 from ._gaussian import check_table, check_values
 from ._latent_labels import code_latent_labels, read_latent_labels
 from ._validation import check_choice, check_integer, check_real
@@ -36,11 +37,16 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Mixture components of each latent, at least 2: a sequence has one number for each column of `y`, one number is
         for all. None takes what `y` holds: the largest component number plus one, and 2 in a column without labels;
         without `y` a single latent of two components.
+    noise : {"none", "isotropic"}, default="none"
+        "none": x is a function of the latents, as in the paper. "isotropic": x = mean + mixing z + e with
+        e ~ N(0, noise_variance I) and fewer latents than columns, one for each class variable or `pca_components` of
+        them, the further ones Gaussian (Attias' model). Posteriors are exact sums over all products of components.
     tied : bool, default=False
         One class variable of C components for C - 1 latents, whose variances within classes are the same for every
         class. With every row labelled it equals linear discriminant analysis.
     pca_components : int or None, default=None
         Principal components that X is reduced to first. None keeps every direction, which needs more rows than columns.
+        With `noise="isotropic"` nothing is left out: it is the number of latents.
     solver : {"profile", "gem"}, default="profile"
         "profile" leaves the Gaussian latents out of the search, makes a few closed-form sweeps and then climbs by
         L-BFGS. "gem" is the paper's alternation of EM and gradient steps: the same maxima, many times slower.
@@ -60,11 +66,13 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ----------
     mixing_ : ndarray of shape (n_features, n_components_)
         Column s is what a unit of latent s adds to x, in units of X; its largest entry is positive.
+    noise_variance_ : float
+        In squared units of X; zero with `noise="none"`.
     unmixing_ : ndarray of shape (n_components_, n_features)
-        z = unmixing (x - mean); every latent has variance one on the training rows. Latents with labels keep the order
-        of the columns of `y`; those without come in falling order of the variance of X that they explain, among
-        latents with as many components; with `tied=True` the most discriminating one comes first. Gaussian latents
-        follow, by the variance they explain.
+        z = unmixing (x - mean), with noise the best linear guess of z; every latent has variance one on the training
+        rows. Latents with labels keep the order of the columns of `y`; those without come in falling order of the
+        variance of X that they explain, among latents with as many components; with `tied=True` the most
+        discriminating one comes first. Gaussian latents follow, by the variance they explain.
     mix_weights_, mix_means_, mix_vars_ : list of ndarray of shape (K_s,)
         Weights, means and variances of the components of each mixture latent. Components with labels keep their
         numbers; in a latent without labels they are ordered by their means. The same weights in every tied latent.
@@ -73,7 +81,7 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_latents_ : int
         Number S of latents that are mixtures.
     n_components_ : int
-        Number of all latents: the rank of X, or `pca_components`.
+        Number of all latents: `pca_components`; else the rank of X, or with noise the number of class variables.
     log_likelihood_ : float
         Of the training rows and their labels, in nats.
     objective_path_ : ndarray
@@ -139,6 +147,7 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self,
         n_components_per_latent=None,
         *,
+        noise="none",
         tied=False,
         pca_components=None,
         solver="profile",
@@ -149,6 +158,7 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         random_state=0,
     ):
         self.n_components_per_latent = n_components_per_latent
+        self.noise = noise
         self.tied = tied
         self.pca_components = pca_components
         self.solver = solver
@@ -196,9 +206,16 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         labels, self._one_column = read_latent_labels(
             y, plausibilities, X.shape[0], self.n_components_per_latent, tied=self.tied
         )
-        options = model.Options(self.pca_components, self.solver, self.init, self.n_init, self.tol, self.max_iter)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        result = model.fit(X, labels, options, generator)
+        control = (self.init, self.n_init, self.tol, self.max_iter)
+        if self.noise == "isotropic":
+            k = len(labels.sizes) if self.pca_components is None else self.pca_components
+            options = noisy.Options(k, *control)
+            result = noisy.fit(X, labels.log_pl, labels.sizes, options, generator)
+            self._store_noisy(result)
+        else:
+            result = model.fit(X, labels, model.Options(self.pca_components, self.solver, *control), generator)
+            self._store_noiseless(result)
         self.n_samples_ = X.shape[0]
         self._store(result)
         return self
@@ -213,6 +230,9 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_integer("n_init", self.n_init, 1)
         check_real("tol", self.tol, 0)
         check_integer("max_iter", self.max_iter, 1)
+        check_choice("noise", self.noise, ("none", "isotropic"))
+        if self.noise == "isotropic" and (self.tied or self.solver == "gem"):
+            raise ValueError("noise='isotropic' has its own solver and no tied latents: leave solver and tied alone.")
         if self.tied and self.solver == "gem":
             raise ValueError("solver='gem' has one class variable for each latent; tied=True needs solver='profile'.")
 
@@ -225,21 +245,36 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return X
 
-    def _store(self, result):
-        fitted, stats = result.value, result.stats
+    def _store_noiseless(self, result):
+        fitted = result.value
         self.mean_, self.mixing_, self.unmixing_ = fitted.mean, fitted.mixing, fitted.unmixing
-        params, sizes = fitted.params, fitted.sizes
-        self._shared = bool(self.tied)
+        self.noise_variance_, self.solver_ = 0.0, self.solver
+        self._store_mixtures(fitted.params, fitted.sizes)
+
+    def _store_noisy(self, result):
+        fitted = result.value
+        params, k = fitted.params, len(fitted.sizes)
+        self.mean_, self.mixing_ = fitted.mean, params.A
+        scaled = params.A / np.sqrt(params.noise_var)
+        inner = np.linalg.solve(scaled.T @ scaled + np.eye(k), scaled.T)
+        self.unmixing_ = inner / np.sqrt(params.noise_var)
+        self.noise_variance_, self.solver_ = float(params.noise_var), "em"
+        self._store_mixtures(params, tuple(size for size in fitted.sizes if size > 1))
+
+    def _store_mixtures(self, params, sizes):
         self.mix_weights_ = [np.exp(params.log_weights[0 if self.tied else s, :k]) for s, k in enumerate(sizes)]
         self.mix_means_ = [params.means[s, :k] for s, k in enumerate(sizes)]
         self.mix_vars_ = [params.variances[s, :k] for s, k in enumerate(sizes)]
-        self.n_latents_, self.n_components_ = len(sizes), len(fitted.unmixing)
+        self.n_latents_, self.n_components_ = len(sizes), self.mixing_.shape[1]
+
+    def _store(self, result):
+        stats = result.stats
+        self._shared = bool(self.tied)
         self.log_likelihood_ = stats["log_likelihood"]
         self.objective_path_ = result.path
         self.objective_residual_ = float(stats["residual"])
         self.optima_ = np.array(stats["optima"])
         self.variance_floors_ = tuple(stats["floors"])
-        self.solver_ = self.solver
         self.n_iter_ = max(1, int(stats["n_iter"]))
         self.n_passes_ = float(stats["n_passes"])
         exhausted = result.status is Status.STALLED and self.objective_residual_ <= PRECISION
@@ -254,15 +289,16 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _model(self):
         """The fitted model, from the public attributes."""
         mixtures = (self.mix_weights_, self.mix_means_, self.mix_vars_)
+        if self.noise_variance_ > 0:
+            return noisy.restore(self.mean_, self.mixing_, self.noise_variance_, *mixtures)
         return model.restore(self.mean_, self.mixing_, self.unmixing_, *mixtures, tied=self._shared)
 
-    def _latents(self, X):
+    def _rows(self, X):
         check_is_fitted(self, "unmixing_")
-        X = self._check_table(X, reset=False)
-        return X, model.latents(self._model(), X).astype(np.float64)
+        return self._check_table(X, reset=False)
 
     def transform(self, X):
-        """Latent variables of rows: unmixing (x - mean), mixtures first.
+        """Latent variables of rows, mixtures first: unmixing (x - mean), or their posterior means under noise.
 
         Parameters
         ----------
@@ -274,7 +310,8 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Z : ndarray of shape (n_samples, n_components_)
             Latents, of variance one over the training rows.
         """
-        X, Z = self._latents(X)
+        X, fitted = self._rows(X), self._model()
+        Z = noisy.row_posterior(fitted, X).z if self.noise_variance_ > 0 else model.latents(fitted, X)
         return Z.astype(X.dtype)
 
     def inverse_transform(self, Z):
@@ -310,9 +347,12 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         probabilities : list of ndarray of shape (n_samples, K_s)
             One array for each column of `y`; the array itself, without a list, when `y` was a vector or absent.
         """
-        X, Z = self._latents(X)
-        fitted = self._model()
-        found = [p.astype(X.dtype) for p in model.class_posteriors(fitted.params, fitted.sizes, Z)]
+        X, fitted = self._rows(X), self._model()
+        if self.noise_variance_ > 0:
+            found = noisy.row_posterior(fitted, X).proba
+        else:
+            found = model.class_posteriors(fitted, model.latents(fitted, X))
+        found = [p.astype(X.dtype) for p in found]
         return found[0] if self._one_column and len(found) == 1 else found
 
     def predict(self, X):
@@ -349,10 +389,12 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         log_density : ndarray of shape (n_samples,)
             In nats.
         """
-        X, Z = self._latents(X)
-        fitted = self._model()
-        log_pl = None if y is None else code_latent_labels(y, len(Z), fitted.sizes, tied=self._shared)
-        return model.log_density(fitted, Z, log_pl)
+        X, fitted = self._rows(X), self._model()
+        sizes = tuple(map(len, self.mix_weights_))
+        log_pl = None if y is None else code_latent_labels(y, X.shape[0], sizes, tied=self._shared)
+        if self.noise_variance_ > 0:
+            return noisy.row_posterior(fitted, X, log_pl).log_density
+        return model.log_density(fitted, model.latents(fitted, X), log_pl)
 
     def score(self, X, y=None):
         """Average of `score_samples` over rows, in nats.
@@ -393,7 +435,9 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "unmixing_")
         check_integer("n_samples", n_samples, 1)
         rng = check_random_state(self.random_state if random_state is None else random_state)
-        X, labels = model.sample(self._model(), n_samples, np.random.default_rng(rng.randint(2**31)))
+        generator = np.random.default_rng(rng.randint(2**31))
+        draw = model.sample if self.noise_variance_ == 0 else noisy.sample
+        X, labels = draw(self._model(), n_samples, generator)
         labels = labels[:, 0] if self._one_column and labels.shape[1] == 1 else labels
         return (X, labels) if return_y else X
 

@@ -173,13 +173,14 @@ def restore(
 
 def latents(fitted: Fitted, X: Any) -> Array:
     """Latent variables z = unmixing (x - mean) of new rows (n, d)."""
-    return np.asarray(project(X, fitted.mean, fitted.unmixing.T))
+    return np.asarray(project(X, fitted.mean, fitted.unmixing.T), dtype=np.float64)
 
 
-def class_posteriors(params: Params, sizes: tuple[int, ...], Z: Array) -> list[Array]:
+def class_posteriors(fitted: Fitted, Z: Array) -> list[Array]:
     """Probability of each component given the latents (n, d), one array (n, K) for each class variable."""
-    S, b = len(params.V), len(params.log_weights)
-    post = condition(params, np.ascontiguousarray(Z[:, :S].T, dtype=np.float64), np.zeros((b, max(sizes), 1)))
+    params, sizes = fitted.params, fitted.sizes
+    b = len(params.log_weights)
+    post = condition(params, np.ascontiguousarray(Z[:, : len(sizes)].T), np.zeros((b, max(sizes), 1)))
     return [post.resp[i, : sizes[i]].T for i in range(b)]
 
 

@@ -1,0 +1,93 @@
+"""Table 2 of the semi-supervised IFA paper: the protocol on iris, the printed rates on the real data."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from gnomon import IFA
+from gnomon.experiments import ssifa_table2 as table
+
+
+def test_draws_label_the_same_share_of_each_class(rng):
+    y = rng.permutation(np.repeat([0, 1, 2], [10, 20, 40]))
+    labelled = table.draw_labelled(y, 30, rng)
+    assert_array_equal(np.bincount(y[labelled]), [3, 6, 12])
+    assert not table.draw_labelled(y, 0, rng).any()
+    assert_array_equal(np.bincount(y[table.draw_labelled(y, 1, rng)]), [1, 1, 1])
+
+
+def test_rates_are_those_of_the_unlabelled_rows():
+    X, Y, classes, _ = table.load("iris")
+    rates = table.detection_rates("iris", 10, methods=("IFA",), n_draws=2, random_state=3)["IFA"]
+    rng = np.random.default_rng([3, 10])
+    for draw in range(2):
+        labelled = table.draw_labelled(classes, 10, rng)
+        model = IFA(3, random_state=int(rng.integers(2**31))).fit(X, np.where(labelled[:, None], Y, -1))
+        assert_allclose(rates[draw], [(model.predict(X) == Y)[~labelled].mean()])
+
+
+def test_matching_finds_the_names(rng):
+    Y = np.column_stack([rng.integers(0, 2, 50), rng.integers(0, 3, 50)])
+    found = np.column_stack([np.array([2, 0, 1])[Y[:, 1]], 1 - Y[:, 0]])
+    assert_allclose(table.matched(found, Y), [1.0, 1.0])
+    assert table.matched(rng.integers(0, 2, (50, 2)), Y).max() < 0.8
+
+
+def test_records_put_the_printed_number_beside_ours():
+    seen = []
+    records = table.reproduce(["iris"], shares=(0, 20), n_draws=2, tell=seen.append)
+    assert seen == records
+    cells = {(r["method"], r["share"]): r for r in records}
+    assert cells["IFA", 20]["printed"] == 97.1
+    assert cells["IFA", 0]["printed"] == 33.1
+    assert cells["IFA tied", 20]["printed"] is None
+    assert cells["IFA matched", 0]["mean"] > 90
+    text = table.format_table(records)
+    assert f"{cells['IFA', 20]['mean']:.1f}" in text
+    assert "printed" in text
+
+
+def test_an_unknown_set_is_named():
+    with pytest.raises(ValueError, match="name='wine'"):
+        table.load("wine")
+
+
+def test_figures_have_their_panels():
+    assert len(table.plot_projections("iris").axes) == 2
+    assert len(table.plot_rates("iris", shares=(10, 50), n_draws=2).axes) == 1
+    lines = table.plot_seconds("iris", shares=(50,), n_gem=1).axes[0].lines
+    assert [line.get_label() for line in lines] == ["gem", "profile"]
+
+
+@pytest.mark.realdata
+def test_crabs_reach_the_printed_rates():
+    for share, least in ((10, 94.5), (20, 95.0), (40, 95.8), (70, 95.5)):
+        rates = 100 * table.detection_rates("crabs", share, methods=("IFA",))["IFA"].mean(axis=0)
+        assert rates.mean() >= least
+        if share == 20:
+            assert rates[0] >= 90
+            assert rates[1] == 100
+
+
+def test_iris_reaches_the_printed_rates():
+    for share in (10, 40, 80):
+        assert 100 * table.detection_rates("iris", share, methods=("IFA",))["IFA"].mean() >= 96.5
+
+
+@pytest.mark.realdata
+@pytest.mark.slow
+def test_faces_reach_the_measured_rates():
+    for share, least in ((10, 75), (20, 85), (40, 92), (70, 95)):
+        rates = table.detection_rates("yaleb", share, methods=("IFA", "IFA one-vs-rest", "IFA tied"))
+        assert 100 * rates["IFA tied"].mean() >= least
+        assert rates["IFA tied"].mean() > rates["IFA one-vs-rest"].mean()
+        assert 100 * rates["IFA"].mean() > table.PRINTED["yaleb"]["IFA"][share]
+
+
+@pytest.mark.realdata
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["crabs", "iris"])
+def test_profile_reaches_the_likelihood_of_gem_in_a_fraction_of_its_time(name):
+    found = table.compare_solvers(name)
+    assert found["profile"]["log_likelihood"] >= found["gem"]["log_likelihood"] - 1e-6
+    assert found["profile"]["seconds"] * 50 <= found["gem"]["seconds"]
