@@ -1,5 +1,6 @@
 """Probabilistic projections of partially labelled tables, with uncertainty."""
 
+from .estimators.colored_mvu import ColoredMVU
 from .estimators.cppca import CPPCA
 from .estimators.domain_stack import DomainStack
 from .estimators.dppca import DPPCA
@@ -10,8 +11,8 @@ from .estimators.mixture_ppca import MixturePPCA
 from .estimators.neighbor_features import NeighborFeatures
 from .estimators.ppca import PPCA
 from .estimators.scl import SCL
-from .estimators.sepca import SEPCA
 from .estimators.sdr_glm import SDRGLM
+from .estimators.sepca import SEPCA
 from .estimators.sppca import SPPCA
 
 __version__ = "0.1.0.dev0"
@@ -27,9 +28,10 @@ __all__ = [
     "NeighborFeatures",
     "SCL",
     "DomainStack",
+    "SDRGLM",
     "KDA",
     "IFA",
     "combine_one_vs_rest",
-    "SDRGLM",
+    "ColoredMVU",
     "__version__",
 ]

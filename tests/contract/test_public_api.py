@@ -19,7 +19,7 @@ PACKAGES = (
     "gnomon.experiments",
     "gnomon.export",
 )
-OPTIONAL = ("cupy", "dask", "matplotlib", "pandas", "plotly", "polars", "pyarrow", "skops", "torch")
+OPTIONAL = ("clarabel", "cupy", "cvxpy", "dask", "matplotlib", "pandas", "plotly", "polars", "pyarrow", "skops", "torch")
 
 
 def public_names():

@@ -119,6 +119,14 @@ def test_unlabelled_rows_are_left_out_of_the_labels():
     assert_allclose(first.embedding_[hidden], U, atol=1e-3)
 
 
+def test_minus_one_marks_a_row_without_a_count():
+    X, y = features("gaussian", np.random.default_rng(0))
+    marked, missing = np.where(y == 2, -1, y), np.where(y == 2, np.nan, y)
+    first, second = (SDRGLM(2, y_family="poisson").fit(X, counts) for counts in (marked, missing))
+    assert first.n_labelled_ == (y < 2).sum()
+    assert_allclose(first.predict(X), second.predict(X))
+
+
 def test_labels_by_table_and_outputs_missing_one_by_one(rng):
     X, y = features("gaussian", rng)
     table = np.column_stack([y == 0, y > 0]).astype(float)

@@ -39,11 +39,14 @@ class KernelRows:
         if self._precomputed:
             K = gram.checked_gram(X, "X")
             return K[np.ix_(rows, rows)], gram.entry_error(X) * float(np.abs(K).max())
-        self.gamma_ = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
+        self.gamma_ = self._default_gamma(X) if self.gamma is None else float(self.gamma)
         self.X_fit_ = X[rows]
         if callable(self.kernel):
             self._by_rows = not takes_tables(self.kernel, X, self.kernel_params or {})
         return gram.checked_gram(self._cross(self.X_fit_), "the kernel matrix"), 0.0
+
+    def _default_gamma(self, X):
+        return 1.0 / X.shape[1]
 
     def _cross(self, X):
         """Kernel values of validated rows with the references (n, m), in double precision."""

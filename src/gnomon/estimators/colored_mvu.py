@@ -1,0 +1,300 @@
+"""Coloured maximum variance unfolding, as a scikit-learn transformer."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from .._types import Status
+from ..models import colored_mvu as model
+from ..numerics import gram
+from ..rows.products import row_counts
+from ..solvers.sdp import conic_solver
+from ._gaussian import _set_classes
+from ._kernel_rows import KernelRows
+from ._targets import read_targets
+from ._validation import check_integer, check_real
+
+
+class ColoredMVU(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Coloured maximum variance unfolding: an embedding that varies with the labels and keeps short distances.
+
+    The embedding's kernel matrix K maximises its dependence on the labels, tr(H K H L), while distances d_ij between
+    neighbours are kept::
+
+        tr(H K H L) / unit - penalty mean over neighbours of ((K_ii + K_jj - 2 K_ij - d_ij^2) / d^2)^2
+
+    H centres, L is 1 for two rows of one class (a Gaussian kernel for real outputs) and an unlabelled row is like
+    itself alone: without labels L = I, and this is maximum variance unfolding. K is confined to the smoothest
+    eigenvectors of the neighbour graph, which makes a small semi-definite program. It needs the package clarabel, of
+    ``pip install 'gnomon[convex]'``. The paper has no map for new rows; theirs comes from kernel ridge regression of
+    the embedding on the rows, and training rows go through the same map.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Size of the embedding, at most `n_basis`; None takes 2, or 1 where there are two rows.
+    n_neighbors : int, default=5
+        Neighbours of each row whose distances are kept; fewer when there are not as many rows. The edges of a minimum
+        spanning tree are added, because parts of a graph without an edge between them could move apart for ever.
+    n_basis : int, default=20
+        Eigenvectors of the graph Laplacian that K is made of. The program has n_basis (n_basis + 1) / 2 unknowns.
+    penalty : float, default=100.0
+        Weight of the distances, above 0. The larger, the better they are kept.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian"} or callable, default="rbf"
+        Kernel of the map from rows to the embedding, as in `KernelSPPCA`.
+    gamma : float, default=None
+        Of "rbf", "poly", "sigmoid" and "laplacian"; None takes 1 / the mean squared distance of rows.
+    degree : float, default=3
+        Of "poly".
+    coef0 : float, default=1
+        Of "poly" and "sigmoid".
+    kernel_params : dict, default=None
+        Keyword arguments of a function as kernel.
+    projection_ridge : "auto" or float, default="auto"
+        Ridge of the map, in units of the mean kernel value of a centred row with itself. "auto" takes the one with the
+        least leave-one-out error; 0 is the pseudo-inverse, which is what comparisons in print use.
+    tol : float, default=1e-8
+        Accuracy of the conic solver: gap between primal and dual value, and infeasibility.
+    max_iter : int, default=200
+        Most iterations of the conic solver.
+    unlabeled : "auto", None or a label, default="auto"
+        What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`. With several real outputs, a row that
+        misses one counts as unlabelled.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components_)
+        Embedding of the training rows by the program, in units of X; columns are orthogonal, by falling length, and the
+        entry farthest from zero is positive. `transform` returns its approximation by the map.
+    edges_ : ndarray of shape (n_edges, 2)
+        Pairs of rows whose distances are kept.
+    edge_errors_ : ndarray of shape (n_edges,)
+        (squared distance in K - squared distance of rows) / mean squared distance along edges.
+    spectrum_ : ndarray of shape (n_basis,)
+        Eigenvalues of K, falling, in squared units of X: how many dimensions the embedding needs.
+    certificate_ : dict
+        "value" and "bound": minus the objective that was reached, without terms that K does not enter, and a lower
+        bound on it from the dual program.
+    dual_coef_ : ndarray of shape (n_samples, n_components_)
+        The map as combinations of the training rows.
+    kernel_mean_ : ndarray of shape (n_samples,)
+        Mean kernel value of the training rows with each of them.
+    projection_ridge_ : float
+        As used.
+    gamma_ : float
+        As used.
+    references_ : ndarray of shape (n_samples,)
+        Training rows the map rests on: all.
+    X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The training rows.
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels; only with class targets.
+    converged_ : bool
+        Whether the conic solver reached `tol`.
+    n_iter_ : int
+        Its iterations.
+    n_components_ : int
+        Size of the embedding.
+    n_labelled_ : int
+        Number of labelled rows.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names, when X had them.
+
+    Raises
+    ------
+    ImportError
+        When clarabel is not installed.
+    ValueError
+        When all rows are the same, n_components exceeds n_basis, or y does not match X or is ambiguous.
+
+    See Also
+    --------
+    NeighborFeatures : Coordinates of a neighbour graph without a program to solve.
+    KernelSPPCA : A probabilistic projection in the feature space of a kernel.
+
+    Notes
+    -----
+    Memory n_samples squared. With one class and no unlabelled row L says nothing, and L = I is taken.
+
+    References
+    ----------
+    Song, Smola, Borgwardt and Gretton, NIPS 2007. Weinberger, Sha, Zhu and Saul, NIPS 2006, for the eigenvectors and
+    the penalty. Guo, NIPS 2008, eq. 11, for the map to new rows, there with the pseudo-inverse.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gnomon import ColoredMVU
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[::2] = -1                                  # half of the rows are unlabelled
+    >>> ColoredMVU(n_components=2).fit(X, y).transform(X).shape  # doctest: +SKIP
+    (150, 2)
+    """
+
+    def __init__(
+        self, n_components=None, *, n_neighbors=5, n_basis=20, penalty=100.0, kernel="rbf", gamma=None, degree=3,
+        coef0=1, kernel_params=None, projection_ridge="auto", tol=1e-8, max_iter=200, unlabeled="auto",
+    ):  # fmt: skip
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.n_basis = n_basis
+        self.penalty = penalty
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.projection_ridge = projection_ridge
+        self.tol = tol
+        self.max_iter = max_iter
+        self.unlabeled = unlabeled
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
+
+    @property
+    def _n_features_out(self):
+        return self.n_components_
+
+    def fit(self, X, y=None):
+        """Solve the program and fit the map.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows without missing entries; at least two must differ.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Classes, unlabelled where -1, None, NaN or pd.NA; or real outputs, NaN where missing. None is maximum
+            variance unfolding.
+
+        Returns
+        -------
+        self : ColoredMVU
+            Fitted.
+        """
+        self._check_parameters()
+        X = self._validated(X, reset=True)
+        targets = read_targets(y, X.shape[0], self.unlabeled)
+        conic_solver()
+        L = self._label_kernel(targets, X.shape[0])
+        most = min(self.n_basis, X.shape[0] - 1)
+        self.n_components_ = min(2, most) if self.n_components is None else int(self.n_components)
+        if self.n_components_ > most:
+            raise ValueError(
+                f"n_components={self.n_components} must be at most {most} (n_basis={self.n_basis}, "
+                f"n_samples={X.shape[0]})."
+            )
+        squared, size = _squared_distances(X)
+        self._mean_squared = float(squared.mean()) * size**2
+        options = model.Options(
+            min(self.n_neighbors, X.shape[0] - 1), self.n_basis, float(self.penalty), self.tol, self.max_iter
+        )
+        result = model.fit(squared, L, options)
+        self._store(result, size, X.dtype)
+        self._fit_map(X, result.value.Z[:, : self.n_components_] * size)
+        return self
+
+    def transform(self, X):
+        """Map rows into the embedding by kernel ridge regression.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components_)
+            Embedding, in units of X.
+        """
+        check_is_fitted(self, "dual_coef_")
+        X = self._validated(X, reset=False)
+        return ((self._cross(X) - self.kernel_mean_) @ self.dual_coef_).astype(X.dtype)
+
+    def _check_parameters(self):
+        for name in ("n_neighbors", "n_basis", "max_iter"):
+            check_integer(name, getattr(self, name), 1)
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, 1)
+        check_real("penalty", self.penalty, 0)
+        check_real("tol", self.tol, 0)
+        self._check_kernel()
+        if self._precomputed:
+            raise ValueError(
+                "kernel='precomputed' gives no distances of rows; pass X and a kernel by name or function."
+            )
+        if not (isinstance(self.projection_ridge, str) and self.projection_ridge == "auto"):
+            if isinstance(self.projection_ridge, str):
+                raise ValueError(
+                    f"projection_ridge={self.projection_ridge!r} must be 'auto' or a number of at least 0."
+                )
+            check_real("projection_ridge", self.projection_ridge, 0, included=True)
+
+    def _label_kernel(self, targets, n_samples):
+        self.n_labelled_ = int(targets.labelled.sum())
+        _set_classes(self, targets)
+        if targets.kind == "real" and targets.coded.shape[1]:
+            complete = row_counts(~np.isnan(targets.coded)) == targets.coded.shape[1]
+            if np.unique(targets.coded[complete], axis=0).shape[0] > 1:
+                return model.real_kernel(targets.coded, complete)
+        elif targets.kind == "classes" and not (len(targets.classes) == 1 and self.n_labelled_ == n_samples):
+            return model.class_kernel(targets.index)
+        return np.eye(n_samples)
+
+    def _default_gamma(self, X):
+        return 1.0 / self._mean_squared
+
+    def _fit_map(self, X, Z):
+        K, error = self._reference_gram(X, np.arange(X.shape[0]))
+        feature_map, T = gram.exact_map(K, error)
+        ridge = None if isinstance(self.projection_ridge, str) else float(self.projection_ridge)
+        fitted = model.ridge_map(T, Z, ridge)
+        self.projection_ridge_ = fitted.ridge
+        self.dual_coef_, self.kernel_mean_ = feature_map.basis @ fitted.coefficients, feature_map.shift
+
+    def _store(self, result, size, dtype):
+        fitted = result.value
+        Z = fitted.Z
+        self.embedding_ = (Z[:, : self.n_components_] * size).astype(dtype)
+        self.spectrum_ = (Z**2).sum(axis=0) * size**2
+        self.edges_ = fitted.edges
+        kept = ((Z[fitted.edges[:, 0]] - Z[fitted.edges[:, 1]]) ** 2).sum(axis=1)
+        self.edge_errors_ = (kept - fitted.squared) / fitted.squared.mean()
+        self.certificate_ = {"value": fitted.optimum.value, "bound": fitted.optimum.bound}
+        self.n_iter_ = max(1, int(result.stats["n_iter"]))
+        self.converged_ = result.status is Status.CONVERGED
+        if not self.converged_:
+            warnings.warn(
+                f"ColoredMVU: the conic solver {result.status.value} (gap {result.stats['gap']:.1e}, tol={self.tol}).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def _squared_distances(X):
+    """Squared distances (n, n) of rows divided by their size, and that size, so that squares keep their digits."""
+    X = X.astype(np.float64)
+    if hasattr(X, "tocsr"):
+        size = float(abs(X).max()) or 1.0
+        rows = X.tocsr() * (1.0 / size)
+        inner = (rows @ rows.T).toarray()
+    else:
+        centred = X - X.mean(axis=0)
+        size = float(np.abs(centred).max()) or 1.0
+        rows = centred / size
+        inner = rows @ rows.T
+    lengths = inner.diagonal().copy()
+    squared = np.maximum(lengths[:, None] + lengths - 2.0 * inner, 0.0)
+    squared[squared <= 1e-13 * (lengths[:, None] + lengths)] = 0.0  # the same row, but for rounding
+    if not squared.any():
+        raise ValueError(f"all {X.shape[0]} rows of X are the same; an embedding needs two that differ.")
+    return (squared + squared.T) / 2.0, size

@@ -1,0 +1,145 @@
+"""Coloured maximum variance unfolding (Song et al. 2007): a kernel that follows the labels and keeps short distances.
+
+With H the centring matrix, L the kernel of the labels and d_ij the distances along the edges of a neighbour graph, the
+kernel K maximises
+
+    tr(H K H L) / unit - penalty mean over edges of ((K_ii + K_jj - 2 K_ij - d_ij^2) / d^2)^2,     d^2 the mean d_ij^2
+
+over positive semi-definite K = Q Y Q', Q the smoothest eigenvectors of the graph Laplacian but the constant one. `unit`
+is tr(H L H) tr(G) / n with G the centred inner products of the rows, so that the penalty has no units. The graph holds
+a spanning tree: were it in parts, these could move apart for ever.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+
+from .._types import Array, BoolArray, IntArray, Result
+from ..numerics.linalg import sign_of_columns
+from ..rows.spanning_tree import connected_edges, laplacian
+from ..solvers.sdp import Optimum, minimise_quadratic, triangle
+
+RIDGES = np.logspace(-10, 2, 49)  # of the map to new rows, in units of the mean kernel value of a centred row
+
+
+class Options(NamedTuple):
+    """How to fit; see `gnomon.ColoredMVU` for the meaning."""
+
+    n_neighbors: int
+    n_basis: int
+    penalty: float
+    tol: float = 1e-8
+    max_iter: int = 200
+
+
+class Fitted(NamedTuple):
+    """The embedding in all directions of the basis, and what it rests on."""
+
+    Z: Array  # (n, m) orthogonal columns, falling lengths; Z Z' = K
+    edges: IntArray  # (e, 2)
+    squared: Array  # (e,)    squared distances along the edges, as given
+    optimum: Optimum
+
+
+def class_kernel(index: IntArray) -> Array:
+    """Label kernel (n, n): 1 for two rows of one class, and for a row with itself; unlabelled rows (-1) share none."""
+    same = (index[:, None] == index) & (index >= 0)[:, None]
+    return np.asarray(same | np.eye(len(index), dtype=bool), dtype=np.float64)
+
+
+def real_kernel(Y: Array, labelled: BoolArray) -> Array:
+    """Label kernel (n, n) of real outputs, each in units of its standard deviation: Gaussian, as wide as they spread.
+
+    exp(-|y_i - y_j|^2 / (2 q)) with q outputs; rows that are not labelled are like themselves alone.
+    """
+    out = np.eye(len(Y))
+    rows = np.flatnonzero(labelled)
+    scaled = (Y[rows] - Y[rows].mean(axis=0)) / Y[rows].std(axis=0)
+    lengths = (scaled**2).sum(axis=1)
+    squared = np.maximum(lengths[:, None] + lengths - 2 * scaled @ scaled.T, 0.0)
+    out[np.ix_(rows, rows)] = np.exp(-squared / (2 * Y.shape[1]))
+    return out
+
+
+def smooth_basis(edges: IntArray, n: int, m: int) -> Array:
+    """The m eigenvectors (n, m) of the Laplacian of a connected graph with the smallest eigenvalues above zero."""
+    _, vectors = eigh(laplacian(edges, n), subset_by_index=[1, m])
+    Q = vectors - vectors.mean(axis=0)
+    return np.asarray(Q / np.linalg.norm(Q, axis=0))
+
+
+def quadratic(Q: Array, edges: IntArray, squared: Array, L: Array, unit: float, penalty: float) -> tuple[Array, Array]:
+    """P and q with minus the objective = y'Py / 2 + q'y + penalty mean (d_ij^2 / d^2)^2 at the triangle y of Y."""
+    steps = Q[edges[:, 0]] - Q[edges[:, 1]]  # (e, m)
+    scale = float(squared.mean())
+    B = triangle(steps[:, :, None] * steps[:, None, :]) / scale  # (e, t)
+    weight = 2.0 * penalty / len(edges)
+    linear = -triangle(Q.T @ L @ Q) / unit - weight * B.T @ (squared / scale)
+    return weight * B.T @ B, np.asarray(linear)
+
+
+def fit(squared: Array, L: Array, options: Options) -> Result[Fitted]:
+    """Fit to squared distances (n, n) of all rows and the kernel of their labels.
+
+    Parameters
+    ----------
+    squared : (n, n)    not all zero
+    L : (n, n)          positive semi-definite, not the same for all rows
+
+    Returns
+    -------
+    Result(Fitted, status, path, stats with "n_iter" and the duality "gap")
+    """
+    n = len(squared)
+    edges = connected_edges(squared, options.n_neighbors)
+    along = squared[edges[:, 0], edges[:, 1]]
+    total = float(squared.sum()) / (2.0 * n)  # tr of the centred inner products
+    unit = total * float(np.trace(L) - L.mean() * n) / n
+    m = min(options.n_basis, n - 1)
+    Q = smooth_basis(edges, n, m)
+    shrink = total / n  # the solver works at the size of one
+    P, q = quadratic(Q, edges, along / shrink, L, unit / shrink, options.penalty)
+    result = minimise_quadratic(P, q, m, tol=options.tol, max_iter=options.max_iter)
+    values, turn = np.linalg.eigh(result.value.Y)
+    Z = Q @ (turn[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0) * shrink))
+    return result._replace(value=Fitted(Z * sign_of_columns(Z), edges, along, result.value))  # type: ignore[arg-type,return-value]
+
+
+class RidgeMap(NamedTuple):
+    """Coefficients of the map from coordinates of feature space to the embedding."""
+
+    coefficients: Array  # (r, k)
+    ridge: float
+
+
+def ridge_map(T: Array, Z: Array, ridge: float | None) -> RidgeMap:
+    """Kernel ridge regression of the embedding Z (n, k) on coordinates T (n, r), T' T diagonal, columns with mean zero.
+
+    `ridge` is in units of the mean of |t|^2; 0 is the pseudo-inverse, which gives training rows their embedding if the
+    kernel has full rank. None takes the one with the least squared leave-one-out error. Source of the pseudo-inverse:
+    Guo 2008, eq. 11.
+    """
+    sizes = (T**2).sum(axis=0)  # eigenvalues of the centred kernel matrix
+    unit = float(sizes.sum()) / len(T)
+    if ridge is None:
+        errors = [_left_out(T / np.sqrt(sizes), sizes, Z, value * unit) for value in RIDGES]
+        ridge = float(RIDGES[int(np.argmin(errors))])
+    coefficients = (T.T @ Z) / (sizes + ridge * unit)[:, None]
+    return RidgeMap(coefficients, ridge)
+
+
+def _left_out(U: Array, sizes: Array, Z: Array, ridge: float) -> float:
+    """Squared leave-one-out error of ridge regression on U sqrt(sizes), U orthonormal with mean zero.
+
+    A residual is divided by one less its leverage; both are sums of positive parts, so that no digit is lost where a
+    small ridge makes both vanish.
+    """
+    shrunk = ridge / (sizes + ridge)
+    inside = U.T @ Z
+    outside = 1.0 - 1.0 / len(U) - (U**2).sum(axis=1)  # zero where the kernel has full rank
+    rest = np.where(outside > 1e-9, outside, 0.0) + (U**2) @ shrunk
+    residual = Z - U @ inside if (outside > 1e-9).any() else np.zeros_like(Z)
+    return float((((residual + U @ (shrunk[:, None] * inside)) / rest[:, None]) ** 2).sum())
