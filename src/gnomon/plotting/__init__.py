@@ -3,5 +3,6 @@
 from gnomon.plotting.convergence import ConvergenceDisplay
 from gnomon.plotting.loadings import LoadingsDisplay
 from gnomon.plotting.projection import ProjectionDisplay
+from gnomon.plotting.selection import SelectionDisplay
 
-__all__ = ["ConvergenceDisplay", "LoadingsDisplay", "ProjectionDisplay"]
+__all__ = ["ConvergenceDisplay", "LoadingsDisplay", "ProjectionDisplay", "SelectionDisplay"]

@@ -48,8 +48,16 @@ class Candidate(NamedTuple):
     guided: bool = True
 
 
+SPPCA_QUICK = {"tol": 1e-4, "n_init": 1}
 REAL_MODELS = (
-    Candidate("SPPCA", SPPCA, {}, ({"label_weight": 10.0}, {"label_weight": 100.0}, {"n_private": 3}), LINEAR),
+    Candidate(
+        "SPPCA",
+        SPPCA,
+        {},
+        ({"label_weight": 10.0}, {"label_weight": 100.0}, {"n_private": 3}),
+        LINEAR,
+        quick=SPPCA_QUICK,
+    ),
     Candidate("PLS", PLS, {}, fronts=LINEAR, guided=False),
     Candidate("PCA + ridge", PCAReader, {"read_out": "ridge"}, fronts=LINEAR, guided=False),
 )
@@ -65,7 +73,7 @@ CLASS_MODELS = (
     Candidate("DPPCA", DPPCA, DPPCA_FIRST, WEIGHTS, LINEAR, rich=FACTORS, quick=DPPCA_QUICK),
     Candidate("DPPCA", DPPCA, DPPCA_FIRST | {"n_private": 5}, WEIGHTS, GRAPHS, rich=FACTORS, quick=DPPCA_QUICK),
     Candidate("CPPCA", CPPCA, {}, fronts=LINEAR, most=2e4, quick={"tol": 1e-2, "max_iter": 30}),
-    Candidate("SPPCA", SPPCA, {}, ({"label_weight": 10.0}, {"label_weight": 100.0})),
+    Candidate("SPPCA", SPPCA, {}, ({"label_weight": 10.0}, {"label_weight": 100.0}), quick=SPPCA_QUICK),
     Candidate("ridge LDA", RidgeLDA, {}, ({"ridge": 1e-2}, {"ridge": 1e-1}), guided=False),
     Candidate("PCA + 1-NN", PCAReader, {"read_out": "nearest"}, fronts=LINEAR, guided=False),
     Candidate("PCA + logistic", PCAReader, {"read_out": "logistic"}, fronts=LINEAR, guided=False),

@@ -1,0 +1,103 @@
+"""The scores of a choice among models."""
+
+from gnomon.plotting._style import NEGATIVE, NEUTRAL, POSITIVE, figure_and_axes, literal, plain_axes
+from gnomon.selection.choice import named
+
+
+class SelectionDisplay:
+    """The candidates of a choice by their scores, best on top: the chosen one, the other models and the baselines.
+
+    Made by `from_choice`.
+
+    Parameters
+    ----------
+    names : list of str
+        Candidates, best first.
+    scores : list of float
+        Their scores.
+    baseline : list of bool
+        Which of them are baselines.
+    chosen : int
+        Which of them was chosen.
+
+    Attributes
+    ----------
+    figure_, ax_ : Figure, Axes
+        Set by `plot`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from gnomon.plotting import SelectionDisplay
+    >>> from gnomon.selection import choose_guided
+    >>> X, y = load_iris(return_X_y=True)
+    >>> seen = np.where(np.arange(150) % 15 == 0, y, -1)
+    >>> choice = choose_guided(X, seen, fronts=["rows"], n_splits=1, n_permutations=0)
+    >>> SelectionDisplay.from_choice(choice).ax_.get_xlabel()
+    'agreement of half-label models minus their error'
+    """
+
+    def __init__(self, *, names, scores, baseline, chosen):
+        self.names = names
+        self.scores = scores
+        self.baseline = baseline
+        self.chosen = chosen
+
+    @classmethod
+    def from_choice(cls, choice, *, most=15, ax=None):
+        """Draw the scores of a choice.
+
+        Parameters
+        ----------
+        choice : GuidedChoice
+            Result of `gnomon.selection.choose_guided`.
+        most : int, default=15
+            Candidates to draw, the best ones; the chosen one is always among them.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        SelectionDisplay
+        """
+        scored = [i for i, row in enumerate(choice.rows) if row["score"] is not None]
+        order = sorted(scored, key=lambda i: -choice.rows[i]["score"])
+        order = [i for i in order if i in order[:most] or i == choice.chosen]
+        rows = [choice.rows[i] for i in order]
+        display = cls(
+            names=[named(row) for row in rows],
+            scores=[row["score"] for row in rows],
+            baseline=[row["baseline"] for row in rows],
+            chosen=order.index(choice.chosen),
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, ax=None):
+        """Draw one dot a candidate.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        SelectionDisplay
+            This display.
+        """
+        self.figure_, self.ax_ = figure_and_axes(ax, figsize=(7.2, 0.6 + 0.28 * len(self.names)))
+        height = range(len(self.names), 0, -1)
+        kinds = ["baseline" if base else "model" for base in self.baseline]
+        kinds[self.chosen] = "chosen"
+        for kind, colour, marker in (("chosen", NEGATIVE, "D"), ("model", POSITIVE, "o"), ("baseline", NEUTRAL, "s")):
+            points = [(score, y) for score, y, own in zip(self.scores, height, kinds) if own == kind]
+            if points:
+                self.ax_.scatter(*zip(*points), color=colour, marker=marker, label=kind, zorder=3)
+        self.ax_.set_yticks(list(height), self.names, fontsize="small")
+        literal(self.ax_.get_yticklabels())
+        self.ax_.grid(axis="y", color=NEUTRAL, alpha=0.2)
+        self.ax_.set_xlabel("agreement of half-label models minus their error")
+        self.ax_.legend(fontsize="small", frameon=False, loc="lower right")
+        plain_axes(self.ax_)
+        return self
