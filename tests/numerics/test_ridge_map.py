@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from gnomon.numerics.ridge_map import ridge_map
+from gnomon.numerics.ridge_map import held_out_errors, ridge_map
 
 
 def leave_one_out(T, Z, ridge):
@@ -18,13 +18,23 @@ def leave_one_out(T, Z, ridge):
     return (errors**2).sum()
 
 
-def test_ridge_map_has_the_least_leave_one_out_error(rng):
-    U, s, _ = np.linalg.svd(rng.normal(size=(30, 5)) - 0.0, full_matrices=False)
-    T = U * s
+def centred_problem(rng):
+    T = rng.normal(size=(30, 5))
     T -= T.mean(axis=0)
     U, s, _ = np.linalg.svd(T, full_matrices=False)
     T = U * s
-    Z = T[:, :2] @ rng.normal(size=(2, 2)) + 3 * rng.normal(size=(30, 2))
+    return T, T[:, :2] @ rng.normal(size=(2, 2)) + 3 * rng.normal(size=(30, 2))
+
+
+def test_held_out_errors_are_those_of_refits(rng):
+    T, Z = centred_problem(rng)
+    ridges = np.array([1e-3, 1.0, 40.0])
+    expected = [leave_one_out(T, Z, ridge) for ridge in ridges]
+    assert_allclose(held_out_errors(T, Z, ridges), expected, rtol=1e-9)
+
+
+def test_ridge_map_has_the_least_leave_one_out_error(rng):
+    T, Z = centred_problem(rng)
     found = ridge_map(T, Z, None)
     step = 10 ** (11 / 55)
     best = leave_one_out(T, Z, found.ridge)

@@ -18,7 +18,7 @@ from ._gaussian import _set_classes
 from ._targets import _to_numpy, read_targets
 from ._validation import check_choice, check_integer, check_real
 
-SMALL = 500  # rows up to which one thread is faster than several
+SMALL = 2000  # rows up to which one thread is no slower than several, and often faster
 BETAS, FOLDS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01), 5  # the larger one wins a tie
 SOLVERS = ("fista", "bundle", "coordinate")
 

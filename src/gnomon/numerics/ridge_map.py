@@ -21,8 +21,7 @@ def ridge_map(T: Array, Z: Array, ridge: float | None, *, centred: bool = True) 
     """Kernel ridge regression of codes Z (n, k) on coordinates T (n, r) with orthogonal columns that sum to zero.
 
     T T' is the kernel matrix, so this is z(x) = offset + k(x, X) (K + ridge I)^-1 (Z - offset). None takes the ridge
-    with the smallest sum of squared leave-one-out errors, exact for every candidate from one product: residual / (1 -
-    its leverage). With `centred=False` and ridge 0 it is the paper's (11).
+    with the smallest `held_out_errors`. With `centred=False` and ridge 0 it is the paper's (11).
     """
     n, energies = len(T), np.einsum("ij,ij->j", T, T)
     U = T / np.sqrt(energies)
@@ -30,11 +29,20 @@ def ridge_map(T: Array, Z: Array, ridge: float | None, *, centred: bool = True) 
     inner = U.T @ (Z - offset)
     if ridge is None:
         candidates = energies.sum() / n * np.logspace(-8, 3, 56)
-        weights = energies[:, None] / (energies[:, None] + candidates)  # (r, c)
-        leverages = float(centred) / n + (U * U) @ weights
-        errors = [
-            float((((Z - offset - U @ (w[:, None] * inner)) / np.maximum(1.0 - h, 1e-10)[:, None]) ** 2).sum())
-            for w, h in zip(weights.T, leverages.T, strict=True)
-        ]
-        ridge = float(candidates[int(np.argmin(errors))])
+        ridge = float(candidates[int(np.argmin(held_out_errors(T, Z, candidates, centred=centred)))])
     return RidgeMap((np.sqrt(energies) / (energies + ridge))[:, None] * inner, offset, ridge)
+
+
+def held_out_errors(T: Array, Z: Array, ridges: Array, *, centred: bool = True) -> Array:
+    """Sums of squared leave-one-out errors (c,) of each ridge: residual / (1 - leverage), exact without a refit."""
+    energies = np.einsum("ij,ij->j", T, T)
+    U = T / np.sqrt(energies)
+    rest = Z - Z.mean(axis=0) if centred else Z
+    inner = U.T @ rest
+    weights = energies[:, None] / (energies[:, None] + ridges)  # (r, c)
+    leverages = float(centred) / len(T) + (U * U) @ weights
+    errors = [
+        (((rest - U @ (w[:, None] * inner)) / np.maximum(1.0 - h, 1e-10)[:, None]) ** 2).sum()
+        for w, h in zip(weights.T, leverages.T, strict=True)
+    ]
+    return np.array(errors)
