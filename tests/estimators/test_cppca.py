@@ -99,16 +99,20 @@ def test_separable_labels_stay_finite(rng):
     assert (model.predict(X)[y >= 0] == y[y >= 0]).all()
 
 
-def test_missing_entries_need_complete_rows_in_fit_only(rng):
+def test_missing_entries_are_refused_and_can_be_filled_in(rng):
     X, y = binary(rng)
     model = CPPCA(2).fit(X, y)
     holes = X.copy()
-    holes[0, 1] = np.nan
-    with pytest.raises(ValueError, match="impute"):
-        CPPCA(2).fit(holes, y)
-    assert np.isfinite(model.transform(holes)).all()
-    assert_allclose(model.predict_proba(holes)[1:], model.predict_proba(X)[1:], rtol=1e-10)
-    assert np.isfinite(model.posterior(holes, y)[0]).all()
+    holes[0, 1] = holes[3, 2] = np.nan
+    for call in (lambda: CPPCA(2).fit(holes, y), lambda: model.transform(holes), lambda: model.predict(holes)):
+        with pytest.raises(ValueError, match="impute"):
+            call()
+    filled = model.impute(holes)
+    assert_allclose(filled[~np.isnan(holes)], X[~np.isnan(holes)])
+    C, rest = model.get_covariance(), np.array([0, 2, 3, 4])
+    gain = C[1, rest] @ np.linalg.inv(C[np.ix_(rest, rest)])
+    assert_allclose(filled[0, 1], model.mean_[1] + gain @ (X[0] - model.mean_)[rest], rtol=1e-8)
+    assert np.isfinite(model.predict_proba(filled)).all()
 
 
 def several(rng, n=90, p=6, labelled=0.6):
