@@ -30,8 +30,10 @@ def test_the_tree_is_the_shortest_of_all(rng):
 
 def test_points_at_one_place_are_joined(rng):
     X = np.repeat(rng.normal(size=(3, 2)), 4, axis=0)
-    edges = spanning_tree(distances(X))
+    squared = distances(X)
+    edges = spanning_tree(squared)
     assert len(edges) == 11
+    assert (squared[edges[:, 0], edges[:, 1]] == 0).sum() == 9
     assert reached(edges, 12) == set(range(12))
 
 
