@@ -7,7 +7,15 @@ from sklearn.datasets import load_digits
 
 from gnomon import DPPCA
 from gnomon.experiments import guided_table
-from gnomon.experiments.guided_table import draw_labelled, errors_of_draw, format_table, main, reproduce
+from gnomon.experiments.guided_table import (
+    chooser_of_draw,
+    draw_labelled,
+    errors_of_draw,
+    format_table,
+    main,
+    reproduce,
+)
+from gnomon.selection import choose_guided
 
 FAST = {"n_private": 10, "ridge": 1e-3, "unlabeled_weight": 1.0}
 
@@ -57,6 +65,35 @@ def test_command_line_prints_table_and_provenance(digits, monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert "read-out" in printed
     assert "'versions'" in printed
+
+
+def test_the_chooser_has_a_table_of_its_own(digits, monkeypatch, capsys):
+    monkeypatch.setattr(guided_table, "choose_guided", lambda *a, **k: choose_guided(*a, **k, fronts=["unit rows"]))
+    main(["--data", "orl_32x32", "--draws", "1", "--chooser"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split()[:2] == ["orl_32x32", "chooser"]
+    assert "chose: (" in lines[-2]
+
+
+def test_no_hidden_label_reaches_the_chooser(digits):
+    X, y = digits.data, digits.target
+    labelled = draw_labelled(y, 3, 100)
+    few = {"fronts": ["rows"], "n_splits": 2}
+    (found, chosen), (wrong, same) = (
+        chooser_of_draw(X, hidden, labelled, (2, 3), **few) for hidden in (y, np.where(labelled, y, (y + 1) % 4))
+    )
+    assert chosen == same
+    for cell in found:
+        assert found[cell] < 0.6
+        assert wrong[cell] > 0.8
+
+
+@pytest.mark.realdata
+@pytest.mark.slow
+def test_the_chooser_takes_neighbours_for_digits():
+    records = reproduce(["usps_3456"], dims=(5,), n_draws=2, methods=guided_table.CHOOSER)
+    assert all("neighbours" in choice[1] for choice in records[0]["chosen"])
+    assert next(r for r in records if r["method"] == "its read-out")["mean"] < 0.04
 
 
 @pytest.mark.realdata

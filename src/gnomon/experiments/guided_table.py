@@ -1,11 +1,13 @@
 """1-NN error of projected unlabelled rows on data with few labels: DPPCA beside PCA, ridge LDA and PLS.
 
-Protocol: rows of unit length; labelled at random two rows of each class below 500 rows, else five; draws by the seeds
-100, 101, ...; every method projects to K dimensions and the unlabelled rows get the class of their nearest labelled
-row. PCA sees all rows, ridge LDA and PLS the labelled ones. DPPCA runs with its own choices ("auto"), which see no
-other label than those of the draw; "read-out" is its own prediction, without a neighbour.
+Protocol: rows of unit length, of words TF-IDF weights; labelled at random two rows of each class below 500 rows, else
+five; draws by the seeds 100, 101, ...; every method projects to K dimensions and the unlabelled rows get the class of
+their nearest labelled row. PCA sees all rows, ridge LDA and PLS the labelled ones. DPPCA runs with its own choices
+("auto"), which see no other label than those of the draw; "read-out" is its own prediction, without a neighbour.
+"chooser" is what `gnomon.selection.choose_guided` takes among models, fronts and settings, by the same labels.
 
     python -m gnomon.experiments.guided_table --data orl_32x32 --data yale_32x32 --draws 10
+    python -m gnomon.experiments.guided_table --data usps_3456 --data tdt2 --chooser
 """
 
 import argparse
@@ -13,14 +15,17 @@ import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
 from gnomon import DPPCA, datasets
 from gnomon.experiments._record import provenance
+from gnomon.selection import choose_guided
 from gnomon.selection.rivals import NotApplicable, lda_map, nearest_labels, pca_map, pls_map
 
 DIMS = (5, 10, 20)
 METHODS = ("PCA", "LDA", "PLS", "DPPCA", "read-out")
+CHOOSER = ("chooser", "its read-out")
 FIRST_SEED = 100
 SMALL = 500  # rows below which two rows a class are labelled, else five
 
@@ -31,6 +36,7 @@ LOADERS = {
     "11_tumors_166": "fetch_11_tumors",
     "lung_cancer_102": "fetch_lung_cancer",
     "usps": "fetch_usps",
+    "usps_3456": "fetch_usps",
     "tdt2": "fetch_tdt2",
 }
 
@@ -40,7 +46,20 @@ TARGETS = {
     "yale_32x32": (0.44, 0.40, 0.40),
     "11_tumors_166": (0.26, 0.205, None),
     "lung_cancer_102": (0.29, None, None),
+    "usps_3456": (0.047, None, None),
+    "tdt2": (0.12, 0.10, 0.08),
 }
+
+
+def load(name):
+    """Return rows of unit length and classes 0, 1, ... of one of `LOADERS`; "usps_3456" holds the digits 3 to 6."""
+    data = getattr(datasets, LOADERS[name])()
+    X, y = data.data, data.target
+    if name == "usps_3456":
+        kept = np.isin(y, [3, 4, 5, 6])
+        X, y = X[kept], y[kept]
+    X = TfidfTransformer().fit_transform(X) if hasattr(X, "tocsr") else normalize(np.asarray(X, dtype=float))
+    return X, np.unique(y, return_inverse=True)[1]
 
 
 def draw_labelled(y, n_per_class, seed):
@@ -94,23 +113,34 @@ def errors_of_draw(X, y, labelled, dims=DIMS, **parameters):
     return found, (model.n_private_, model.ridge_, model.unlabeled_weight_)
 
 
-def reproduce(sets=tuple(LOADERS), *, dims=DIMS, n_draws=10, **parameters):
+def chooser_of_draw(X, y, labelled, dims=DIMS, **parameters):
+    """Return ({(method, K): error}, what was chosen) of `choose_guided` for one draw."""
+    k = min(max(dims), min(X.shape) - 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        choice = choose_guided(X, np.where(labelled, y, -1), n_components=k, n_permutations=0, **parameters)
+    Z = choice.estimator_.transform(X)
+    found = {("chooser", m): _one_nn_error(Z[:, :m], y, labelled) for m in dims}
+    wrong = float(np.mean(choice.estimator_.predict(X[~labelled]) != y[~labelled]))
+    row = choice.rows[choice.chosen]
+    return found | {("its read-out", m): wrong for m in dims}, (row["model"], row["front"], *row["settings"].values())
+
+
+def reproduce(sets=tuple(LOADERS), *, dims=DIMS, n_draws=10, methods=METHODS, **parameters):
     """Run the table; return one record a cell, with the error to reach beside ours.
 
-    A record holds data, method, K, mean, se (standard error of the mean), n_draws, target, and for DPPCA what it chose
-    in each draw.
+    A record holds data, method, K, mean, se (standard error of the mean), n_draws, target, and for DPPCA and the
+    chooser what was chosen in each draw. `methods` are `METHODS` or `CHOOSER`.
     """
+    of_draw = chooser_of_draw if methods == CHOOSER else errors_of_draw
     records = []
     for name in sets:
-        data = getattr(datasets, LOADERS[name])()
-        X = normalize(data.data if hasattr(data.data, "tocsr") else np.asarray(data.data, dtype=float))
-        y = np.unique(data.target, return_inverse=True)[1]
+        X, y = load(name)
         n_per_class = 2 if X.shape[0] < SMALL else 5
         draws = [
-            errors_of_draw(X, y, draw_labelled(y, n_per_class, FIRST_SEED + i), dims, **parameters)
-            for i in range(n_draws)
+            of_draw(X, y, draw_labelled(y, n_per_class, FIRST_SEED + i), dims, **parameters) for i in range(n_draws)
         ]
-        for method in METHODS:
+        for method in methods:
             for m in dims:
                 errors = np.array([found[method, m] for found, _ in draws])
                 records.append(_record(name, method, m, errors, [choice for _, choice in draws]))
@@ -120,18 +150,19 @@ def reproduce(sets=tuple(LOADERS), *, dims=DIMS, n_draws=10, **parameters):
 def format_table(records):
     """Return the records as text: one line a data set and method, K in columns, the errors to reach below."""
     dims = sorted({r["K"] for r in records})
-    lines = [f"{'data':18}{'method':10}" + "".join(f"{f'K = {k}':>16}" for k in dims)]
+    lines = [f"{'data':18}{'method':14}" + "".join(f"{f'K = {k}':>16}" for k in dims)]
     for name in dict.fromkeys(r["data"] for r in records):
-        for method in METHODS:
+        for method in dict.fromkeys(r["method"] for r in records):
             cells = {r["K"]: r for r in records if (r["data"], r["method"]) == (name, method)}
             shown = [f"{cells[k]['mean']:.3f} ± {cells[k]['se']:.3f}" for k in dims]
-            lines.append(f"{name:18}{method:10}" + "".join(f"{cell:>16}" for cell in shown))
+            lines.append(f"{name:18}{method:14}" + "".join(f"{cell:>16}" for cell in shown))
         if name in TARGETS:
             wanted = dict(zip(DIMS, TARGETS[name], strict=True))
             shown = [f"{wanted[k]:.3f}" if wanted.get(k) else "" for k in dims]
-            lines.append(f"{name:18}{'to reach':10}" + "".join(f"{cell:>16}" for cell in shown))
-        chosen = next(r["chosen"] for r in records if (r["data"], r["method"]) == (name, "DPPCA"))
-        lines.append(f"{name:18}chose (P, ridge, weight): " + ", ".join(map(str, chosen)))
+            lines.append(f"{name:18}{'to reach':14}" + "".join(f"{cell:>16}" for cell in shown))
+        chosen = next(r["chosen"] for r in records if r["data"] == name and r["chosen"])
+        what = "" if isinstance(chosen[0][0], str) else " (P, ridge, weight)"
+        lines.append(f"{name:18}chose{what}: " + ", ".join(map(str, chosen)))
     return "\n".join(lines)
 
 
@@ -149,7 +180,7 @@ def _record(name, method, k, errors, chosen):
         "se": float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else np.nan,
         "n_draws": len(errors),
         "target": wanted.get(k),
-        "chosen": chosen if method == "DPPCA" else None,
+        "chosen": chosen if method in ("DPPCA", "chooser") else None,
     }
 
 
@@ -158,9 +189,11 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", action="append", choices=sorted(LOADERS), help="data set; repeat for several")
     parser.add_argument("--draws", type=int, default=10, help="draws of the labelled rows")
+    parser.add_argument("--chooser", action="store_true", help="the chooser among models and fronts instead")
     options = parser.parse_args(arguments)
+    methods = CHOOSER if options.chooser else METHODS
     for name in options.data or ["orl_32x32", "yale_32x32", "11_tumors_166", "lung_cancer_102", "yaleb_32x32"]:
-        print(format_table(reproduce([name], n_draws=options.draws)), flush=True)
+        print(format_table(reproduce([name], n_draws=options.draws, methods=methods)), flush=True)
     print(provenance())
 
 
