@@ -170,7 +170,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
     >>> model.transform(X).shape
     (569, 5)
     >>> round(float((model.predict(X) == y).mean()), 2)
-    0.9
+    0.91
     """
 
     def __init__(
