@@ -19,7 +19,19 @@ PACKAGES = (
     "gnomon.experiments",
     "gnomon.export",
 )
-OPTIONAL = ("clarabel", "cupy", "cvxpy", "dask", "matplotlib", "pandas", "plotly", "polars", "pyarrow", "skops", "torch")
+OPTIONAL = (
+    "clarabel",
+    "cupy",
+    "cvxpy",
+    "dask",
+    "matplotlib",
+    "pandas",
+    "plotly",
+    "polars",
+    "pyarrow",
+    "skops",
+    "torch",
+)
 
 
 def public_names():
