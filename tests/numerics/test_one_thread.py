@@ -10,13 +10,18 @@ def threads():
     return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
 
 
+def fail_inside():
+    with one_thread():
+        with one_thread():
+            assert set(threads()) == {1}
+        assert set(threads()) == {1}
+        raise KeyError
+
+
 def test_limit_holds_inside_only():
     with threadpool_limits(3, user_api="blas"):
         before = threads()
         assert 3 in before
-        with pytest.raises(KeyError), one_thread():
-            with one_thread():
-                assert set(threads()) == {1}
-            assert set(threads()) == {1}
-            raise KeyError
+        with pytest.raises(KeyError):
+            fail_inside()
         assert threads() == before

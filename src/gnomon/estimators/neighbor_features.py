@@ -55,7 +55,7 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     algorithm_ : {"exact", "approximate"}
         How neighbours were found.
     origin_, unit_ : ndarray of shape (n_features_in_,) or None, float
-        What Euclidean rows were moved and divided by before their distances were taken; the origin of sparse rows stays.
+        What Euclidean rows were moved and divided by before their distances were taken; sparse rows are not moved.
     points_ : {ndarray, csr_matrix} of shape (n_points, n_features)
         The distinct rows, scaled as the metric wants them.
     features_ : ndarray of shape (n_points, n_components_)

@@ -18,7 +18,7 @@ from .linalg import symmetrise, top_eigenvalues
 
 
 def capped_weights(s: Array, k: int, shift: float) -> Array:
-    """Weights theta = clip(s / nu - shift, 0, 1) that sum to k (m,), all one for the positive s if these are k or fewer.
+    """Weights theta = clip(s / nu - shift, 0, 1) that sum to k (m,); all one for the positive s if there are at most k.
 
     The sum is piecewise linear in 1 / nu with two kinks for each s_i, so nu is exact: no iteration.
 
@@ -56,7 +56,7 @@ def squared_norm(s: Array, k: int) -> float:
 
 
 def shrinkage(s: Array, k: int, strength: float) -> Array:
-    """Factors (m,) that the proximal map of strength / 2 ||.||^2 puts on singular values s: theta / (theta + strength)."""
+    """Factors theta / (theta + strength) (m,) of the proximal map of strength / 2 ||.||^2 on singular values s.
     theta = capped_weights(s, k, strength)
     return np.asarray(theta / (theta + strength))
 
