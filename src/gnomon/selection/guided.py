@@ -126,16 +126,8 @@ def choose_guided(
     known = sorted({front for c in registry for front in c.fronts}, key=list(FRONTS).index)
     used = _allowed("fronts", fronts, known, known)
     search = _Search(X, halves, n_components or _default_components(halves))
-    for name in used:
-        search.add_front(name)
-    for candidate in registry:
-        for front in used:
-            if front in candidate.fronts and (candidate.name in allowed or not candidate.guided):
-                search.try_(candidate, front, candidate.settings)
-    leaders = search.leaders(allowed, N_LEADERS)
-    for row in leaders if leaders and leaders[0].score.score < BEST else ():
-        for settings in (*row.candidate.finer, *(row.candidate.rich if halves.is_rich else ())):
-            search.try_(row.candidate, row.front, {**row.candidate.settings, **settings})
+    search.first_round(registry, used, allowed)
+    search.second_round(allowed)
     best = next(iter(search.leaders(allowed, 1)), None)
     if best is None:
         raise ValueError(f"no candidate could be fitted: {'; '.join(sorted({t.note for t in search.tried}))}")
@@ -214,6 +206,22 @@ class _Search:
         self.fronts, self.tried = {}, []
         squares = X.multiply(X).sum(axis=1) if hasattr(X, "tocsr") else np.einsum("ij,ij->i", X, X)
         self.has_unit_rows = bool(np.allclose(squares, 1.0, rtol=1e-6))
+
+    def first_round(self, registry, fronts, allowed):
+        """Every model on every front with its first settings; baselines are always among them."""
+        for name in fronts:
+            self.add_front(name)
+        for candidate in registry:
+            for front in fronts:
+                if front in candidate.fronts and (candidate.name in allowed or not candidate.guided):
+                    self.try_(candidate, front, candidate.settings)
+
+    def second_round(self, allowed):
+        """Further settings of the leading pairs of front and model, unless there is nothing to gain."""
+        leaders = self.leaders(allowed, N_LEADERS)
+        for lead in leaders if leaders and leaders[0].score.score < BEST else ():
+            for settings in (*lead.candidate.finer, *(lead.candidate.rich if self.halves.is_rich else ())):
+                self.try_(lead.candidate, lead.front, {**lead.candidate.settings, **settings})
 
     def add_front(self, name):
         """Compute a front once; a reason in its place is shown with every candidate on it."""
