@@ -12,6 +12,12 @@ unit length for text, as they are otherwise), and the ridges of the logistic reg
 - 11_Tumors has 166 of the 174 rows of the paper; "Usps3456" is the digits 3 to 6 of USPS, where the paper has 120 rows
   in all: 30 random ones a digit, drawn afresh each time. Newsgroups has 19,950 rows and 25,607 words in place of 19,928
   and 25,284.
+
+Ours over 20 draws, percent (printed): SEPCA 81.3 (79.7) on USPS, 79.4 (64.4) on Yale, 90.9 (88.9) on 11_Tumors, 31.6
+(16.9) on Newsgroups, 51.2 (20.5) on YaleB; the pseudo-inverse is within 0.5 except on YaleB, 49.5 with twice the
+spread. So the printed column is reached everywhere; why it is far surpassed on three sets the paper leaves open. The
+order of the methods is another one: ridge LDA has 80.1, 83.8, 93.3, 25.0 and 59.6, all features 82.7, 78.3, 89.7, 37.6
+and 58.3.
 """
 
 import numpy as np

@@ -56,7 +56,7 @@ def squared_norm(s: Array, k: int) -> float:
 
 
 def shrinkage(s: Array, k: int, strength: float) -> Array:
-    """Factors theta / (theta + strength) (m,) of the proximal map of strength / 2 ||.||^2 on singular values s.
+    """Factors theta / (theta + strength) (m,) of the proximal map of strength / 2 ||.||^2 on singular values s."""
     theta = capped_weights(s, k, strength)
     return np.asarray(theta / (theta + strength))
 
