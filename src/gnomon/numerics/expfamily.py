@@ -20,9 +20,17 @@ SMOOTHING = 0.5  # counted once more for each column before a link is taken
 class Family(Protocol):
     """What the solvers ask of a family; theta is (n, p)."""
 
-    name: str
-    constant: float | None  # a bound that is the same everywhere, if there is one
-    majorised: bool  # whether `bound` is one
+    @property
+    def name(self) -> str:
+        """What users call it."""
+
+    @property
+    def constant(self) -> float | None:
+        """A bound that is the same everywhere, if there is one."""
+
+    @property
+    def majorised(self) -> bool:
+        """Whether `bound` is a bound."""
 
     def partition(self, theta: Array) -> Array:
         """Log-partition (n, p), or (n, 1) where the columns of a row are one variable."""

@@ -98,9 +98,9 @@ def loadings_step(view: View, U: Array, part: Loadings, ridge: float) -> Loading
     gradient, H = loadings_terms(view, U, part, ridge)
     C, _ = _stacked(view, part)
     if H.ndim == 2:
-        step = -np.linalg.solve(H, gradient)
+        step = np.asarray(-np.linalg.solve(H, gradient), dtype=np.float64)
     else:
-        step = -np.linalg.solve(H, gradient.T[:, :, None])[:, :, 0].T
+        step = np.asarray(-np.linalg.solve(H, gradient.T[:, :, None])[:, :, 0].T, dtype=np.float64)
     if view.family.majorised:
         C = C + step
     else:
@@ -138,7 +138,7 @@ def scores_step(views: list[View], parts: list[Loadings], U: Array, ridge: float
 
 def _block_scores(views: list[View], parts: list[Loadings], U: Array, ridge: float, newton: bool) -> Array:
     gradient, H = score_terms(views, parts, U, ridge, newton=newton)
-    step = -np.linalg.solve(H, gradient[:, :, None])[:, :, 0]
+    step = np.asarray(-np.linalg.solve(H, gradient[:, :, None])[:, :, 0], dtype=np.float64)
     if not newton and all(view.family.majorised for view in views):
         return np.asarray(U + step)
 
