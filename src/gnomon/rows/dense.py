@@ -129,19 +129,19 @@ class DenseRows(RowSource):
         size = self._block_rows() * (8 if double else 1)
         for start in range(0, self.shape[0], size):
             block = np.asarray(self.X[start : start + size], dtype=np.float64)
-            rows = slice(start, start + len(block))
-            w = None if self.weights is None else self.weights[rows]
+            here = slice(start, start + len(block))
+            w = None if self.weights is None else self.weights[here]
             if not in_place:
                 _add_rows(sums[0], block, w, None)
             for g in range(len(groups)):
-                inside = np.flatnonzero(group[rows] == g) if g else np.flatnonzero((group[rows] == 0) & has_y[rows])
+                inside = np.flatnonzero(group[here] == g) if g else np.flatnonzero((group[here] == 0) & has_y[here])
                 if len(inside) == 0:
                     continue
                 part, weights = block[inside], None if w is None else w[inside]
                 if g:
-                    _add_rows(sums[g], part, weights, Y[rows][inside])
+                    _add_rows(sums[g], part, weights, Y[here][inside])
                 else:
-                    np.add(sums[0].xy, part.T @ _weighted(Y[rows][inside], weights), out=sums[0].xy)
+                    np.add(sums[0].xy, part.T @ _weighted(Y[here][inside], weights), out=sums[0].xy)
         for other in sums[1:]:
             np.subtract(sums[0].x, other.x, out=sums[0].x)
             np.subtract(sums[0].xx, other.xx, out=sums[0].xx)

@@ -17,6 +17,7 @@ from ..numerics.noisy_factors import (
     state_maps,
 )
 from ..rows import RowSource
+from ..rows.source import add_stats
 from .em import run_em
 
 BLOCK = 1 << 20  # numbers z of rows, states and latents held at once
@@ -51,8 +52,7 @@ class NoisyEM:
                 rows = index[part]
                 resp, z, density = condition_states(maps, T[part], self.lengths[rows], self._state_pl(rows))
                 U[part] = np.einsum("nq,nqi->ni", resp, z)
-                found = latent_moments(maps, resp, z, density, c)
-                total = found if total is None else LatentMoments(*(a + b for a, b in zip(total, found, strict=True)))
+                total = add_stats(total, latent_moments(maps, resp, z, density, c))
             assert total is not None
             return U, total
 
