@@ -8,7 +8,7 @@ import numpy as np
 from ..models import dppca as model
 from ..models.agreement import can_split, half_splits, score_splits
 
-N_PRIVATE = (20, 10, 40)
+N_PRIVATE = (30, 20)
 UNLABELED_WEIGHT = (1.0, 0.1, 0.0)
 RIDGE = 1e-3  # where "auto" has nothing to compare by, and the only one beside few factors
 RIDGES = (1e-3, 1e-1)  # where all within-class factors are kept
@@ -29,18 +29,30 @@ class Choice(NamedTuple):
     score: float
 
 
-def candidates(estimator, rank, least, *, all_labelled):
-    """Combinations of what the parameters leave open; `least` factors are needed by the projection."""
+def candidates(estimator, rank, least, spread, *, all_labelled):
+    """Combinations of what the parameters leave open.
+
+    `least` factors are needed by the projection; the labelled rows alone have `spread` within-class directions, so that
+    as many factors, or more, are all they have.
+    """
     full = rank
-    sizes = [size for size in N_PRIVATE if least <= size < full]
+    sizes = [size for size in N_PRIVATE if least <= size < full] or [size for size in (least,) if size < full]
     weights = (1.0,) if all_labelled else UNLABELED_WEIGHT
     weights = weights if estimator.unlabeled_weight == "auto" else (float(estimator.unlabeled_weight),)
     found = []
     for w, size in product(weights, [*sizes, full]):
         if estimator.n_private != "auto" and size != full:
             continue
+        if estimator.n_private == "auto" and w == 0 and spread <= size < full:
+            continue
         ridges = RIDGES if size == full else (RIDGE,)
-        if estimator.n_private == "auto" and size == full and w > 0 and full > max(N_PRIVATE) and not all_labelled:
+        if (
+            estimator.n_private == "auto"
+            and size == full
+            and w > 0
+            and full > max(*N_PRIVATE, least)
+            and not all_labelled
+        ):
             continue  # as many factors as the rows allow, and rows whose class is a guess: nothing is left to learn
         for ridge in ridges if estimator.ridge == "auto" else (float(estimator.ridge),):
             found.append((size if estimator.n_private == "auto" else int(estimator.n_private), ridge, w))
@@ -50,12 +62,13 @@ def candidates(estimator, rank, least, *, all_labelled):
 def choose(estimator, rows, index, options, least, generator):
     """Return the best candidate and the table of all, in the order they were tried.
 
-    Without a class of two labelled rows there is nothing to compare by: 20 factors, a ridge of 1e-3 and unlabelled rows
+    Without a class of two labelled rows there is nothing to compare by: 30 factors, a ridge of 1e-3 and unlabelled rows
     that count in full.
     """
     n_classes, rank = int(index.max()) + 1, rows.T.shape[1]
     all_labelled = bool((index >= 0).all())
-    tried = candidates(estimator, rank, least, all_labelled=all_labelled)
+    spread = int((index >= 0).sum()) - n_classes
+    tried = candidates(estimator, rank, least, spread, all_labelled=all_labelled)
     if len(tried) == 1 or not can_split(index):
         first = min(tried, key=lambda c: (abs(c[0] - N_PRIVATE[0]), tried.index(c)))
         return Choice(*first, np.nan, np.nan, np.nan), []

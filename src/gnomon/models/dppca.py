@@ -190,7 +190,7 @@ class Problem:
 
 def leading(S: Array, m: int, Q: Array | None) -> tuple[Array, Array]:
     """The m leading eigenpairs of S (r, r), or the best ones in the span of Q (r, m) and S Q where that is cheaper."""
-    if Q is None or 4 * m >= len(S):
+    if Q is None or 2 * m >= len(S):
         return top_eigh(S, m)
     SQ = S @ Q
     basis = np.hstack([Q, orthonormal_columns(SQ, Q, drop=1e-6)])

@@ -78,10 +78,10 @@ def coordinates(source: RowSource, B: Array) -> Array:
 def _leading_directions(source: RowSource, sums: Array, generator: np.random.Generator) -> Array:
     """Leading principal directions by subspace iteration from a random block, then the sums of rows."""
     p = source.shape[1]
-    Q = orthonormal_columns(generator.standard_normal((p, N_LEADING + N_SPARE)))
-    for _ in range(POWER_PASSES):
-        product = source.gram_product(Q)
-        vectors = top_eigh(symmetrise(Q.T @ product), Q.shape[1])[1]
-        Q = orthonormal_columns(product @ vectors)
-    leading = orthonormal_columns(product @ vectors[:, :N_LEADING])
+    Q = np.linalg.qr(generator.standard_normal((p, N_LEADING + N_SPARE)))[0]
+    for _ in range(POWER_PASSES - 1):
+        Q = np.linalg.qr(source.gram_product(Q))[0]
+    product = source.gram_product(Q)
+    vectors = top_eigh(symmetrise(Q.T @ product), N_LEADING)[1]
+    leading = np.linalg.qr(product @ vectors)[0]
     return np.hstack([leading, orthonormal_columns(sums, leading)])
