@@ -31,6 +31,14 @@ def test_every_direction_is_kept_and_comes_back(rng):
     assert_allclose(white.log_volume, 0.5 * np.linalg.slogdet(np.cov(X.T, bias=True))[1], rtol=1e-8)
 
 
+def test_columns_that_are_almost_the_same_are_white_as_well(rng):
+    X = rng.normal(size=(60, 3))
+    X = np.column_stack([X, X[:, 0] + 1e-5 * rng.normal(size=60)])
+    white = whiten_rows(row_source(X), None, rng)
+    assert len(white.U) == 4
+    assert_allclose(white.U @ white.U.T / 60, np.eye(4), atol=1e-9)
+
+
 def test_columns_without_variance_or_of_their_own_add_no_direction(rng):
     X = table(rng)
     X = np.column_stack([X, np.full(60, 7.0), X[:, 0] - 2.0 * X[:, 1]])

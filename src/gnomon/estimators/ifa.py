@@ -225,7 +225,7 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise TypeError(f"tied={self.tied!r} must be True or False.")
         if self.pca_components is not None:
             check_integer("pca_components", self.pca_components, 1)
-        check_choice("solver", self.solver, tuple(model.SOLVERS))
+        check_choice("solver", self.solver, model.SOLVERS)
         check_choice("init", self.init, ("both", "labels", "random"))
         check_integer("n_init", self.n_init, 1)
         check_real("tol", self.tol, 0)

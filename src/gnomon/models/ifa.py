@@ -17,7 +17,7 @@ from ..solvers.gem import climb_gem
 from ..solvers.profile import climb
 from ..solvers.whitening import Whitened, whiten_rows
 
-SOLVERS = {"profile": climb, "gem": climb_gem}
+SOLVERS = ("profile", "gem")
 
 
 class Labels(NamedTuple):
@@ -62,12 +62,15 @@ def fit(X: Any, labels: Labels, options: Options, generator: np.random.Generator
     _refuse_too_many(len(labels.sizes), len(white.U))
     rows = Rows(white.U, labels.log_pl)
     present = np.arange(max(labels.sizes)) < np.array(labels.sizes)[:, None]
-    solve = SOLVERS[options.solver]
+    metric = white.colour.T @ white.colour / np.mean(white.colour**2)
+
+    def solve(start: Params) -> Result[Params]:
+        if options.solver == "gem":
+            return climb_gem(start, rows, present, metric=metric, tol=options.tol, max_iter=options.max_iter)
+        return climb(start, rows, present, tied=labels.tied, tol=options.tol, max_iter=options.max_iter)
+
     with one_thread():
-        results = [
-            solve(start, rows, present, tied=labels.tied, tol=options.tol, max_iter=options.max_iter)
-            for start in _starts(rows, labels, options, generator)
-        ]
+        results = [solve(start) for start in _starts(rows, labels, options, generator)]
     best = max(results, key=lambda r: float(r.path[-1]))
     n = rows.U.shape[1]
     path = n * (best.path - white.log_volume)

@@ -13,11 +13,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.special import log_softmax
 
 from .._types import Array, BoolArray
-from .linalg import top_eigh
+from .linalg import inverse_logdet, symmetrise, top_eigh
 
 FLOOR = 1e-4  # smallest variance of a component; the latent has variance 1
 CEILING = 1e6  # no likely component comes near: share times variance is at most the variance of the latent
@@ -80,6 +78,15 @@ def log_volume(V: Array) -> float:
     return 0.5 * float(value) if sign > 0 else -np.inf
 
 
+def _log_volume_slope(V: Array) -> tuple[float, Array]:
+    """`log_volume` and its gradient (V V')^-1 V."""
+    try:
+        inverse, value = inverse_logdet(V @ V.T)
+    except np.linalg.LinAlgError:  # dependent rows, far from any maximum
+        return -np.inf, np.asarray(np.linalg.pinv(V).T, dtype=np.float64)
+    return 0.5 * value, np.asarray(inverse @ V)
+
+
 def log_likelihood(params: Params, rows: Rows) -> float:
     """Profiled log-likelihood per row of whitened rows and their labels, in nats.
 
@@ -114,9 +121,9 @@ def accumulate(params: Params, rows: Rows) -> Sums:
         first += weighted.sum(axis=2)
         second += np.einsum("skn,skn->sk", weighted, post.deviation)
         V -= np.einsum("skn,sk->sn", weighted, 1.0 / params.variances) @ U.T
-    V /= n
-    V += np.linalg.pinv(params.V).T  # of logdet(V V') / 2
-    value = log_volume(params.V) - 0.5 * (d - S) * (1.0 + LOG_2PI) + total / n
+    volume, slope = _log_volume_slope(params.V)
+    V = V / n + slope
+    value = volume - 0.5 * (d - S) * (1.0 + LOG_2PI) + total / n
     return Sums(value, V, resp / n, first / n, second / n)
 
 
@@ -131,7 +138,7 @@ class Packing:
         self.weights_present = self.present[:1] if tied else self.present
         self.n_variances = len(present) if tied else int(self.present.sum())
         sizes = [len(present) * d, int(self.weights_present.sum()), int(self.present.sum()), self.n_variances]
-        self.edges = np.cumsum(sizes)
+        self.edges = np.cumsum(sizes).tolist()
 
     def bounds(self) -> tuple[Array, Array]:
         """Lower and upper bounds; only log-variances have them, and the upper one keeps trial steps finite."""
@@ -148,10 +155,12 @@ class Packing:
 
     def unpack(self, vector: Array) -> Params:
         """Return parameters with rows of unit length and weights that sum to one."""
-        A, logits, means, log_variances = np.split(vector, self.edges[:-1])
-        V = A.reshape(-1, self.d)
+        first, second, third, _ = self.edges
+        V, means, log_variances = vector[:first].reshape(-1, self.d), vector[second:third], vector[third:]
         log_weights = np.full(self.weights_present.shape, -np.inf)
-        log_weights[self.weights_present] = logits
+        log_weights[self.weights_present] = vector[first:second]
+        log_weights -= log_weights.max(axis=1, keepdims=True)
+        log_weights -= np.log(np.exp(log_weights).sum(axis=1, keepdims=True))
         full_means, variances = np.zeros(self.present.shape), np.ones(self.present.shape)
         full_means[self.present] = means
         if self.tied:
@@ -159,7 +168,7 @@ class Packing:
         else:
             variances[self.present] = np.exp(log_variances)
         variances = np.maximum(variances, FLOOR)  # exp(log(floor)) may round to less
-        return Params(V / np.linalg.norm(V, axis=1)[:, None], log_softmax(log_weights, axis=1), full_means, variances)
+        return Params(V / np.sqrt(np.einsum("sd,sd->s", V, V))[:, None], log_weights, full_means, variances)
 
     def value_and_gradient(self, vector: Array, rows: Rows) -> tuple[float, Array]:
         """Log-likelihood per row and its gradient with respect to the vector."""
@@ -211,14 +220,16 @@ def cluster_moments(params: Params, rows: Rows, s: int) -> Clusters:
 def move_latent(params: Params, moments: Clusters, s: int, present: BoolArray) -> Params:
     """Best row s of V for given responsibilities and variances, then the best mixture for that row.
 
-    The row maximises v' P v / v' A v, with P projecting off the other rows and A = sum_k p_k S_k / nu_k.
+    The row maximises v' P v / v' A v, with P projecting off the other rows and A = sum_k p_k S_k / nu_k: for P = N N'
+    it is A^-1 N w with w the leading eigenvector of N' A^-1 N.
     """
-    others = np.delete(params.V, s, axis=0)
-    basis = np.linalg.qr(others.T)[0]
-    P = np.eye(params.V.shape[1]) - basis @ basis.T
-    A = np.einsum("k,kij->ij", moments.shares / params.variances[s], moments.covariances)
-    A += 1e-12 * np.trace(A) / len(A) * np.eye(len(A))  # components of a few rows have flat covariances
-    v = eigh(P, A, subset_by_index=[len(A) - 1, len(A) - 1])[1][:, 0]
+    S, d = params.V.shape
+    others = params.V[np.arange(S) != s]
+    outside = np.linalg.qr(others.T, mode="complete")[0][:, S - 1 :]  # P = outside outside'
+    A = np.tensordot(moments.shares / params.variances[s], moments.covariances, axes=1)
+    A.flat[:: d + 1] += 1e-12 * np.trace(A) / d  # components of a few rows have flat covariances
+    half = inverse_logdet(symmetrise(A))[0] @ outside
+    v = half @ np.linalg.eigh(symmetrise(outside.T @ half))[1][:, -1]
     v /= np.linalg.norm(v)
     v *= 1.0 if v @ params.V[s] >= 0 else -1.0
     V, log_weights = params.V.copy(), params.log_weights.copy()

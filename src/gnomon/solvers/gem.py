@@ -1,7 +1,8 @@
 """Algorithm 1 of Oukhellou et al. 2010: EM on the mixtures and a gradient step on the square unmixing matrix, in turn.
 
 Kept beside the profile solver as the paper has it, with two corrections: z = W x in (5), where the inverse is printed,
-and scores (10) from responsibilities at the updated mixtures. It runs in whitened coordinates, which is the same model.
+and scores (10) from responsibilities at the updated mixtures. Gradient steps depend on the coordinates, and the paper's
+are those of centred rows x = C u: a step along the gradient there is G C'C in whitened ones, in which it is computed.
 """
 
 from __future__ import annotations
@@ -82,14 +83,15 @@ def gradient(params: Square, Z: Array, post: Posterior, U: Array) -> Array:
     return np.asarray(np.linalg.inv(params.W).T - np.vstack([mixtures, rest]) @ U.T / U.shape[1])
 
 
-def gradient_part(params: Square, state: State, rows: Rows) -> Square:
-    """Move W along the gradient by a step that raises the likelihood enough."""
+def gradient_part(params: Square, state: State, rows: Rows, metric: Array) -> Square:
+    """Move W along the gradient G times the metric by a step that raises the likelihood enough."""
     post, value = evaluate(params, state.Z, rows.log_pl)
     G = gradient(params, state.Z, post, rows.U)
-    GU, slope, step = G @ rows.U, float(np.sum(G * G)), 2.0 * params.step
+    D = G @ metric
+    DU, slope, step = D @ rows.U, float(np.sum(G * D)), 2.0 * params.step
     for _ in range(MAX_HALVINGS):
-        moved = params._replace(W=params.W + step * G, step=step)
-        found = evaluate(moved, state.Z + step * GU, rows.log_pl)[1]
+        moved = params._replace(W=params.W + step * D, step=step)
+        found = evaluate(moved, state.Z + step * DU, rows.log_pl)[1]
         if found >= value + SUFFICIENT * step * slope:
             return moved._replace(value=found)
         step *= 0.5
@@ -110,17 +112,17 @@ def normalise(params: Square) -> Square:
 
 
 def climb_gem(
-    start: Params, rows: Rows, present: BoolArray, *, tied: bool, tol: float, max_iter: int
+    start: Params, rows: Rows, present: BoolArray, *, metric: Array, tol: float, max_iter: int
 ) -> Result[Params]:
     """Climb from a start until a step gains at most `tol` / 100 nats per row; arguments as in `profile.climb`.
+
+    The metric (d, d) is C'C for gradient steps in coordinates x = C u, the identity for steps in whitened ones.
 
     Returns
     -------
     Result(Params, status, path, {"residual", "n_iter"}); the residual is the last gain times 100, and the last entry of
     the path follows from profiling out the Gaussian latents.
     """
-    if tied:
-        raise ValueError("solver='gem' has one class variable for each latent; tied=True needs solver='profile'.")
     S, d = start.V.shape
     rest = np.linalg.svd(start.V)[2][S:]
     ones = np.ones(d - S)
@@ -131,7 +133,7 @@ def climb_gem(
         return State(Z, *evaluate(params, Z, rows.log_pl))
 
     def m_step(state: State, params: Square) -> Square:
-        return normalise(gradient_part(em_part(params, state, present), state, rows))
+        return normalise(gradient_part(em_part(params, state, present), state, rows, metric))
 
     def residual(state: State, params: Square, after: Square) -> float:
         return max(after.value - state.value, 0.0) / GAIN
