@@ -19,6 +19,7 @@ from gnomon.selection.rivals import NotApplicable
 N_LEADERS = 2  # pairs of front and model whose further settings are tried
 MOST_COMPONENTS = 10
 MANY = 1e6  # entries
+NEAR = 0.1  # a pair whose score is lower by more will hardly win by other settings
 BEST = 1.0  # score of full agreement without an error; no further settings are tried
 SAME_ON_UNIT_ROWS = {"unit rows": "rows", "neighbours, cosine": "neighbours"}
 
@@ -97,11 +98,11 @@ def choose_guided(
 
     Notes
     -----
-    Two rounds: every model on every front with its first settings, then further settings of the two leading pairs,
-    unless the score is full. A front does not see labels, so it is computed once; where all rows have length one
-    already, two fronts fall away. The permutation test fits the chosen candidate to labels that have changed places,
-    and counts how often its score on one split is as high as with the true labels. It does not repeat the choice, so
-    its p-value is somewhat low: in a trial 8 of 100 random labellings passed at 0.05.
+    Two rounds: every model on every front with its first settings, then further settings of the leading pair and of
+    the second where it is near, unless the score is full. A front does not see labels, so it is computed once; where
+    all rows have length one already, two fronts fall away. The permutation test fits the chosen candidate to labels
+    that have changed places, and counts how often its score on one split is as high as with the true labels. It does
+    not repeat the choice, so its p-value is somewhat low: in a trial 8 of 100 random labellings passed at 0.05.
 
     Examples
     --------
@@ -219,7 +220,8 @@ class _Search:
     def second_round(self, allowed):
         """Further settings of the leading pairs of front and model, unless there is nothing to gain."""
         leaders = self.leaders(allowed, N_LEADERS)
-        for lead in leaders if leaders and leaders[0].score.score < BEST else ():
+        top = leaders[0].score.score if leaders else BEST
+        for lead in [t for t in leaders if BEST > top <= t.score.score + NEAR]:
             for settings in (*lead.candidate.finer, *(lead.candidate.rich if self.halves.is_rich else ())):
                 self.try_(lead.candidate, lead.front, {**lead.candidate.settings, **settings})
 
