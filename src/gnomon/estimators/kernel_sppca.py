@@ -65,7 +65,7 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         algorithm 3 of the paper, plain EM on the kernel matrix with the means fixed at those of the sample; it may need
         many thousand iterations, and it takes rows that are labelled fully or not at all, without weights or private
         dimensions. The choice is in `solver_`.
-    tol : float, default=1e-9
+    tol : float, default=1e-6
         Stop when the relative residual of the likelihood equations is at most this.
     max_iter : int, default=1000
         Most iterations.
@@ -169,7 +169,7 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         effective_dimension="auto",
         n_landmarks=None,
         solver="auto",
-        tol=1e-9,
+        tol=1e-6,
         max_iter=1000,
         n_private=0,
         label_weight=1.0,

@@ -23,7 +23,7 @@ class PPCA(LatentTransformer):
         "moments" takes the covariance on the shorter side of the table, "subspace" reads the data about ten times, "em"
         once an iteration, and takes missing entries. "auto" takes "em" when entries are missing, else "moments" up to
         1500 rows or columns, else "subspace".
-    tol : float, default=1e-9
+    tol : float, default=1e-6
         Stop when the relative residual of the likelihood equations is at most this.
     max_iter : int, default=1000
         Most EM iterations, or most extensions of the basis.
@@ -76,7 +76,7 @@ class PPCA(LatentTransformer):
     (150, 2)
     """
 
-    def __init__(self, n_components=None, *, solver="auto", tol=1e-9, max_iter=1000, random_state=0):
+    def __init__(self, n_components=None, *, solver="auto", tol=1e-6, max_iter=1000, random_state=0):
         self.n_components = n_components
         self.solver = solver
         self.tol = tol

@@ -33,7 +33,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         "paper" is EM as the paper ran it: random start, noise variances 1e-5, no acceleration, sample means; with its
         1000 iterations it stops far from the maximum. "auto" takes "em" when entries of X are missing, "ratio" when
         nothing is, "moments" when n_samples or n_features is at most 1500, else "subspace"; `solver_` has the choice.
-    tol : float, default=1e-9
+    tol : float, default=1e-6
         Stop when the relative residual of the likelihood equations, ``|X'Z - W_x C| / |X'Z|``, is at most this.
     max_iter : int, default=1000
         Most EM iterations, or most extensions of the basis.
@@ -167,7 +167,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         n_components=None,
         *,
         solver="auto",
-        tol=1e-9,
+        tol=1e-6,
         max_iter=1000,
         n_private=0,
         label_weight=1.0,

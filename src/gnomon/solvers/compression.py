@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
 
 from .._types import Array
 from ..rows import RowSource
@@ -56,7 +55,8 @@ def row_coordinates(source: RowSource) -> RowCoordinates:
     source.set_energy(float(w @ np.diag(gram)))
     gram *= source.standardise() ** 2
     root = np.sqrt(w)
-    values, U = eigh(gram * np.outer(root, root))
+    # NumPy's, not SciPy's: SciPy brings threads of its own, which fight those that the product above left spinning
+    values, U = np.linalg.eigh(gram * np.outer(root, root))
     kept = values > 1e-13 * n * max(values[-1], 0.0)
     values, U = values[kept], U[:, kept]
     back = U / (root[:, None] * np.sqrt(values))  # rows whose weighted sum of x gives the orthonormal directions
