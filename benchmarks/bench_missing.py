@@ -24,8 +24,8 @@ def main():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return IterativeImputer(BayesianRidge(), max_iter=1).fit_transform(gaps)
 
-    seconds = paired({"PPCA": lambda: PPCA(10, tol=1e-6).fit(gaps), "IterativeImputer": one_round}, repeats=1)
-    model = PPCA(10, tol=1e-6).fit(gaps)
+    seconds = paired({"PPCA": lambda: PPCA(10).fit(gaps), "IterativeImputer": one_round})
+    model = PPCA(10).fit(gaps)
     ours = np.sqrt(((model.impute(gaps) - X)[lost] ** 2).mean())
     theirs = np.sqrt(((one_round() - X)[lost] ** 2).mean())
     rows = [

@@ -156,7 +156,7 @@ def _fit_in_basis(
         inner = RatioInner(k, effort)
     else:
         inner = RestrictedEM(k, effort)
-    with nullcontext() if compressed is None else one_thread():
+    with one_thread() if compressed is not None or source.own_threads else nullcontext():
         start_block(basis, k, generator)
         refuse_full_rank(basis.moments(), k)
         result = maximise_in_basis(

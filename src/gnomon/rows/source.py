@@ -44,7 +44,10 @@ class RowSource(ABC):
     mean : (p,)                 weighted mean, in the units of X
     scale : float               units of X per standard unit
     n_passes : float            full reads of the data so far; reading some of the rows counts for their share
+    own_threads : bool          the products run on threads of ours, which those of BLAS would slow down
     """
+
+    own_threads = False
 
     def __init__(self, shape: tuple[int, int], weights: Array | None = None) -> None:
         self.shape = shape

@@ -22,6 +22,8 @@ class SparseRows(RowSource):
     it holds the same entry twice.
     """
 
+    own_threads = True
+
     def __init__(self, X: Any, weights: Array | None = None) -> None:
         super().__init__((X.shape[0], X.shape[1]), weights)
         self.X = X if X.format in ("csr", "csc") else X.tocsr()
