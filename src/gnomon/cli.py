@@ -12,7 +12,7 @@ from gnomon._cli.commands import ManyValues, OneLineErrors, Refusal
 from gnomon.tables import TableError
 
 TARGET_KINDS = ("classes", "real")
-MODEL_NAMES = ("auto", "dppca", "cppca", "sppca", "ppca")
+MODEL_NAMES = ("auto", "dppca", "cppca", "sppca", "ppca", "sepca", "sdr-glm", "kda", "colored-mvu")
 
 
 @contextmanager
@@ -81,8 +81,15 @@ def new_table_options(command):
     type=click.Choice(MODEL_NAMES),
     default="auto",
     show_default=True,
-    help="auto chooses among the guided ones by the labels at hand; dppca takes classes, cppca and sppca any targets, "
-    "ppca ignores them.",
+    help="auto chooses among dppca, cppca and sppca by the labels at hand; dppca, sepca and kda take classes, the others "
+    "any targets, ppca ignores them.",
+)
+@click.option(
+    "--set",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE...",
+    help="Parameters of the model named by --model, as in Python: --set kernel=rbf gamma=0.5.",
 )
 @click.option(
     "--target-kind",
@@ -101,7 +108,9 @@ def new_table_options(command):
 @click.option("--compare/--no-compare", default=True, help="Compare with PCA, LDA and PLS on held-out labels.")
 @click.option("--out", required=True, metavar="DIR", help="New folder for the results.")
 @click.option("--force", is_flag=True, help="Replace DIR if gnomon wrote it.")
-def fit(table, target, id_, drop, components, model, target_kind, unlabelled, scale, seed, compare, out, force):
+def fit(
+    table, target, id_, drop, components, model, parameters, target_kind, unlabelled, scale, seed, compare, out, force
+):
     """Fit a projection to TABLE (.csv, .tsv, .parquet, .npz) and write it to a new folder.
 
     DIR gets model.gnomon, projection.csv (and .parquet), metrics.json and report.html. Every column that is
@@ -112,6 +121,7 @@ def fit(table, target, id_, drop, components, model, target_kind, unlabelled, sc
     gnomon fit flowers.csv --target species --out flowers
     gnomon fit corn.csv --target moisture oil --id sample --scale standard --out corn
     gnomon fit genes.parquet --model ppca --components 5 --out genes
+    gnomon fit rings.csv --target ring --model kda --set kernel=rbf gamma=0.5 --out rings
 
     In Python, gnomon.export.load_model("DIR/model.gnomon") is the fitted estimator (a pipeline where a front was
     chosen); after --scale it wants scaled columns.
@@ -122,7 +132,7 @@ def fit(table, target, id_, drop, components, model, target_kind, unlabelled, sc
     outputs.check_folder(out, force)
     if model != "ppca" and not target:
         raise click.UsageError("--target is missing; without labels, use --model ppca.")
-    request = fitting.Request("fit", model, components, scale, seed, id_, drop)
+    request = fitting.Request("fit", model, components, scale, seed, id_, drop, parameters)
     with working(4) as step:
         step("reading the table")
         data = read_table(table, targets=target, id=id_, drop=drop)
@@ -174,6 +184,9 @@ def predict(table, model, out, id_, drop, force):
     def columns(stored, data, X):
         if not stored.targets:
             raise Refusal(f"{model}: a model without targets predicts nothing; use gnomon transform.")
+        if not stored.predicts:
+            name = type(stored.estimator).__name__
+            raise Refusal(f"{model}: {name} does not predict; use gnomon transform, and a classifier on its result.")
         return joined(row_column(data), prediction_columns(stored, X))
 
     _apply(table, model, out, id_, drop, force, columns, "predicted")

@@ -1,17 +1,30 @@
-"""Which model gnomon fit fits: the one asked for by name, or the one that few labels choose."""
+"""Which model gnomon fit fits: the one asked for by name and settings, or the one that few labels choose."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from gnomon import CPPCA, DPPCA, PPCA, SPPCA
-from gnomon._cli.commands import one_line
+from gnomon import CPPCA, DPPCA, KDA, PPCA, SDRGLM, SEPCA, SPPCA, ColoredMVU
+from gnomon._cli.commands import Refusal, one_line
 from gnomon.selection import GuidedChoice, choose_guided
 
-MODELS = {"dppca": DPPCA, "cppca": CPPCA, "sppca": SPPCA, "ppca": PPCA}
+MODELS = {
+    "dppca": DPPCA,
+    "cppca": CPPCA,
+    "sppca": SPPCA,
+    "ppca": PPCA,
+    "sepca": SEPCA,
+    "sdr-glm": SDRGLM,
+    "kda": KDA,
+    "colored-mvu": ColoredMVU,
+}
+OWN_OPTIONS = {"n_components": "--components", "random_state": "--seed", "unlabeled": "--unlabelled"}
+WORDS = {"None": None, "True": True, "False": False}
 FILLING = 10  # most components of the model that fills empty cells for one that cannot take them
 
 
@@ -24,10 +37,40 @@ class Fitted(NamedTuple):
     note: str | None = None
 
 
-def fit_model(name: str, X: Any, y: Any, components: int, seed: int) -> Fitted:
+def parameters(name: str, words: Sequence[str]) -> dict[str, Any]:
+    """The words NAME=VALUE of --set as parameters of a model; a value is a number, None, True, False or text."""
+    if words and name == "auto":
+        raise Refusal("--set needs a model to set: name one by --model.")
+    found: dict[str, Any] = {}
+    known = set(MODELS[name]().get_params()) - set(OWN_OPTIONS) if words else set()
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise Refusal(f"--set {word}: NAME=VALUE is wanted, for example --set kernel=rbf.")
+        if key in OWN_OPTIONS:
+            raise Refusal(f"--set {word}: use {OWN_OPTIONS[key]}.")
+        if key not in known:
+            raise Refusal(f"--set {word}: {name} has no parameter {key!r}; it has {', '.join(sorted(known))}.")
+        found[key] = _value(value)
+    return found
+
+
+def _value(text: str) -> Any:
+    if text in WORDS:
+        return WORDS[text]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def fit_model(name: str, X: Any, y: Any, components: int, seed: int, more: dict[str, Any]) -> Fitted:
     """Fit the model of that name; "auto" chooses, and fits SPPCA with a note where the labels are too few for it."""
     if name != "auto":
-        return Fitted(MODELS[name](components, random_state=seed).fit(X, y))
+        model = MODELS[name](components, **more)
+        if "random_state" in model.get_params():
+            model.set_params(random_state=seed)
+        return Fitted(model.fit(X, y))
     try:
         choice = choose_guided(X, y, n_components=components, random_state=seed)
     except ValueError as error:

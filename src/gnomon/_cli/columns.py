@@ -8,6 +8,7 @@ import numpy as np
 
 from gnomon._cli.commands import Refusal
 from gnomon._cli.stored import StoredModel
+from gnomon.selection import readings
 from gnomon.selection.labels import target_kind
 from gnomon.tables import Table
 
@@ -20,16 +21,18 @@ def row_column(table: Table) -> dict[str, Any]:
 
 
 def projection_columns(estimator: Any, X: Any) -> dict[str, np.ndarray]:
-    """z1, z2, ... given the features alone, then the posterior standard deviation of each."""
-    Z, cov = estimator.transform(X, return_cov=True)
+    """z1, z2, ... given the features alone, then the posterior standard deviation of each, if there is a posterior."""
+    Z, cov = readings.project(estimator, X)
+    columns = {f"z{j + 1}": Z[:, j] for j in range(Z.shape[1])}
+    if cov is None:
+        return columns
     std = np.sqrt(np.diagonal(cov, axis1=-2, axis2=-1))
     std = np.broadcast_to(std, Z.shape)
-    columns = {f"z{j + 1}": Z[:, j] for j in range(Z.shape[1])}
     return columns | {f"z{j + 1}_std": std[:, j] for j in range(Z.shape[1])}
 
 
 def prediction_columns(stored: StoredModel, X: Any, *, probabilities: bool = True) -> dict[str, Any]:
-    """Predicted classes with probabilities, or predicted numbers with standard deviations."""
+    """Predicted classes with probabilities, or predicted numbers, with standard deviations where the model has them."""
     estimator = stored.estimator
     if target_kind(estimator) == "classes":
         columns = {"predicted": estimator.predict(X)}
@@ -38,13 +41,12 @@ def prediction_columns(stored: StoredModel, X: Any, *, probabilities: bool = Tru
             columns |= {f"p_{label}": shares[:, j] for j, label in enumerate(estimator.classes_)}
         return columns
     mean, std = (
-        stored.scaling.restore_targets(np.reshape(values, (X.shape[0], -1)))
-        for values in estimator.predict(X, return_std=True)
+        None if values is None else stored.scaling.restore_targets(np.reshape(values, (X.shape[0], -1)))
+        for values in readings.predict(estimator, X)
     )
-    if len(stored.targets) == 1:
-        return {"predicted": mean[:, 0], "predicted_std": std[:, 0]}
-    columns = {f"predicted_{name}": mean[:, j] for j, name in enumerate(stored.targets)}
-    return columns | {f"predicted_{name}_std": std[:, j] for j, name in enumerate(stored.targets)}
+    names = ["predicted"] if len(stored.targets) == 1 else [f"predicted_{name}" for name in stored.targets]
+    columns = {name: mean[:, j] for j, name in enumerate(names)}
+    return columns if std is None else columns | {f"{name}_std": std[:, j] for j, name in enumerate(names)}
 
 
 def imputed_columns(stored: StoredModel, table: Table, X: Any) -> dict[str, np.ndarray]:

@@ -17,13 +17,13 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 import gnomon
-from gnomon._cli.choosing import filler, fit_model
+from gnomon._cli.choosing import filler, fit_model, parameters
 from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
 from gnomon._cli.commands import Refusal, one_line
 from gnomon._cli.outputs import new_folder
 from gnomon._cli.stored import StoredModel
 from gnomon.export.report import write_report
-from gnomon.selection import compare
+from gnomon.selection import compare, readings
 from gnomon.tables import Scaling, Table, Target, can_write_parquet, drop_hint, write_table
 
 MOST_DEFAULT_COMPONENTS = 10
@@ -43,6 +43,7 @@ class Request:
     seed: int = 0
     id: str | None = None
     drop: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
 
 
 @dataclass
@@ -60,8 +61,13 @@ class Run:
     notes: list[str] = field(default_factory=list)
 
 
-def default_components(target: Target | None, shape: tuple[int, int]) -> int:
-    """As many dimensions as the targets span, between 2 and 10, and fewer than the table can carry."""
+def default_components(target: Target | None, shape: tuple[int, int], model: str = "auto") -> int:
+    """As many dimensions as the targets span, between 2 and 10, and fewer than the table can carry.
+
+    KDA has no more than classes less one.
+    """
+    if target is not None and model == "kda":
+        return max(1, min(target.n_classes - 1, MOST_DEFAULT_COMPONENTS))
     wanted = 2
     if target is not None:
         wanted = max(2, target.n_classes - 1, len(target.names))
@@ -77,12 +83,15 @@ def fit(request: Request, table: Table, target: Target | None) -> Run:
     scaling = Scaling.of(request.scale, table.X, target.y if guided and target.y.ndim == 2 else None)
     X = scaling.apply(table)
     y = scaling.apply_to_targets(target.y) if guided else None
-    components = request.components or default_components(target, X.shape)
+    components = request.components or default_components(target, X.shape, request.model)
+    more = parameters(request.model, request.parameters)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            fitted = fit_model(request.model, X, y, components, request.seed)
+            fitted = fit_model(request.model, X, y, components, request.seed, more)
             fills = filler(fitted, X, request.seed)
+        except ImportError as error:
+            raise Refusal(one_line(error)) from error
         except (ValueError, TypeError) as error:
             raise Refusal(f"{table.path}: {one_line(error)}") from error
     facts = (table.feature_names, target.names if guided else [], request.id, list(request.drop), scaling)
@@ -139,7 +148,7 @@ def compare_with_rivals(run: Run, y_true: np.ndarray | None = None) -> None:
             run.comparison = compare(
                 run.stored.scaling.apply(run.table),
                 _fewer_labels(run),
-                n_components=fitted.components_.shape[0],
+                n_components=readings.n_components(fitted),
                 estimators={type(fitted).__name__: model},
                 y_true=y_true,
                 random_state=run.request.seed,
@@ -188,7 +197,7 @@ def _projection(run: Run) -> dict[str, Any]:
     parts = [row_column(run.table), projection_columns(estimator, run.X)]
     if run.target is not None:
         parts += [dict(run.table.targets), {"labelled": run.target.labelled}]
-    if run.stored.targets:
+    if run.stored.predicts:
         parts.append(prediction_columns(run.stored, run.X, probabilities=False))
     return joined(*parts)
 
@@ -215,18 +224,33 @@ def metrics(run: Run) -> dict[str, Any]:
         "classes": [
             getattr(label, "item", lambda label=label: label)() for label in getattr(estimator, "classes_", [])
         ],
-        "log_likelihood_nats": float(estimator.log_likelihood_),
-        "noise_variance": float(estimator.noise_variance_),
+        "log_likelihood_nats": _number(estimator, "log_likelihood_"),
+        "noise_variance": _number(estimator, "noise_variance_"),
         "y_noise_variance": None if noise is None else np.asarray(noise, dtype=float).tolist(),
         "noise_floors": list(getattr(estimator, "noise_floors_", ())),
-        "solver": estimator.solver_,
-        "converged": bool(estimator.converged_),
-        "n_iterations": int(estimator.n_iter_),
-        "n_passes": float(estimator.n_passes_),
+        "certificate": _certificate(estimator),
+        "solver": getattr(estimator, "solver_", None),
+        "converged": bool(getattr(estimator, "converged_", True)),
+        "n_iterations": int(getattr(estimator, "n_iter_", 0)),
+        "n_passes": _number(estimator, "n_passes_"),
         "notes": run.notes,
         "choice": None if run.choice is None else _without_seconds(run.choice.to_dict()),
         "comparison": None if run.comparison is None else run.comparison.to_dict(),
     }
+
+
+def _number(estimator: Any, name: str) -> float | None:
+    """A fitted number, or None where the model has no such thing."""
+    value = getattr(estimator, name, None)
+    return None if value is None else float(value)
+
+
+def _certificate(estimator: Any) -> dict[str, float] | None:
+    """Bounds of the optimum, from a model that has them."""
+    found = getattr(estimator, "certificate_", None)
+    if not isinstance(found, dict) or not all(isinstance(value, float) for value in found.values()):
+        return None
+    return {key: float(value) for key, value in found.items()}
 
 
 def _without_seconds(choice: dict[str, Any]) -> dict[str, Any]:
@@ -241,13 +265,14 @@ def settings(run: Run) -> dict[str, Any]:
         "model": type(run.stored.estimator).__name__.lower(),
         "model_asked_for": request.model,
         "front": None if run.choice is None else run.choice.rows[run.choice.chosen]["front"],
-        "components": int(run.stored.estimator.components_.shape[0]),
+        "components": readings.n_components(run.stored.estimator),
         "scale": request.scale,
         "seed": request.seed,
         "target": [] if target is None else target.names,
         "target_kind": None if target is None else target.kind,
         "id": request.id,
         "drop": list(request.drop),
+        "set": list(request.parameters),
     }
 
 

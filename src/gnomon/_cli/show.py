@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 
 from gnomon._cli.demo import Example
 from gnomon._cli.fitting import Run
-from gnomon.selection import GuidedChoice
+from gnomon.selection import GuidedChoice, readings
 
 WIDTH = 100
 MOST_NAMES = 6
@@ -58,11 +58,19 @@ def _model_line(run: Run) -> str:
     estimator, front = run.stored.estimator, ""
     if run.stored.front is not None:
         front = f" on {run.choice.rows[run.choice.chosen]['front']}"
-    end = "converged" if estimator.converged_ else "NOT converged"
-    return (
-        f"{type(estimator).__name__}{front}: {estimator.components_.shape[0]} components, scale {run.request.scale}; "
-        f"solver {estimator.solver_}, {end}, {estimator.log_likelihood_:.2f} nats"
-    )
+    k = readings.n_components(estimator)
+    start = f"{type(estimator).__name__}{front}: {k} component{'' if k == 1 else 's'}, scale {run.request.scale}"
+    said = []
+    if hasattr(estimator, "solver_"):
+        said.append(f"solver {estimator.solver_}")
+    if hasattr(estimator, "converged_"):
+        said.append("converged" if estimator.converged_ else "NOT converged")
+    if hasattr(estimator, "log_likelihood_"):
+        said.append(f"{estimator.log_likelihood_:.2f} nats")
+    if hasattr(estimator, "relaxation_tight_"):
+        gap, tight = estimator.certificate_["relative_gap"], "" if estimator.relaxation_tight_ else " not"
+        said.append(f"within {gap:.0e} of the optimum of the relaxation, which is{tight} tight")
+    return f"{start}; {', '.join(said)}" if said else start
 
 
 def _choice_lines(choice: GuidedChoice) -> list[str]:
@@ -115,5 +123,5 @@ def next_steps(run: Run, out: str) -> str:
     folder = shlex.quote(out)
     if (Path(out) / "table.csv").exists():
         return f"Next: gnomon predict {shlex.quote(str(Path(out) / 'table.csv'))} --model {folder} --out answers.csv"
-    command = "predict" if run.stored.targets else "transform"
+    command = "predict" if run.stored.predicts else "transform"
     return f"Next: gnomon {command} NEW.csv --model {folder} --out answers.csv"

@@ -52,6 +52,11 @@ class StoredModel:
         save_model(whole, path, metadata={**facts, "scaling": asdict(self.scaling), "filler": self.filler})
 
     @property
+    def predicts(self) -> bool:
+        """Whether it has targets, and a model that predicts them."""
+        return bool(self.targets) and hasattr(self.estimator, "predict")
+
+    @property
     def pipeline(self) -> Pipeline:
         """The front and the estimator as one."""
         return Pipeline([("front", self.front), ("model", self.estimator)])

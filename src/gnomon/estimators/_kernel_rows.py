@@ -26,10 +26,18 @@ class KernelRows:
         check_kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
 
     def _validated(self, X, *, reset):
-        X = validate_data(
-            self, X, reset=reset, accept_sparse=False if self._precomputed else ("csr", "csc"),
-            dtype=(np.float64, np.float32), ensure_min_samples=2 if reset else 1,
-        )  # fmt: skip
+        try:
+            X = validate_data(
+                self, X, reset=reset, accept_sparse=False if self._precomputed else ("csr", "csc"),
+                dtype=(np.float64, np.float32), ensure_min_samples=2 if reset else 1,
+            )  # fmt: skip
+        except ValueError as error:
+            if "contains NaN" not in str(error):
+                raise
+            raise ValueError(
+                f"Input X contains NaN; {type(self).__name__} needs every entry. Fill missing ones in first: the "
+                "impute method of gnomon.PPCA, or the command gnomon impute."
+            ) from None
         check_size("X", X.data if hasattr(X, "tocsr") else X)
         return X
 

@@ -90,6 +90,8 @@ class ColoredMVU(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Training rows the map rests on: all.
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
         The training rows.
+    target_kind_ : {"none", "classes", "real"}
+        What y was taken for.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels; only with class targets.
     converged_ : bool
@@ -240,7 +242,7 @@ class ColoredMVU(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             check_real("projection_ridge", self.projection_ridge, 0, included=True)
 
     def _label_kernel(self, targets, n_samples):
-        self.n_labelled_ = int(targets.labelled.sum())
+        self.n_labelled_, self.target_kind_ = int(targets.labelled.sum()), targets.kind
         _set_classes(self, targets)
         if targets.kind == "real" and targets.coded.shape[1]:
             complete = row_counts(~np.isnan(targets.coded)) == targets.coded.shape[1]

@@ -80,6 +80,8 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Standard deviation that Gaussian x is divided by; 1 for other families.
     y_family_ : str or None
         As used; None without targets.
+    target_kind_ : {"none", "classes", "real"}
+        What y was taken for; "real" for any table of numbers.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels; only with class targets.
     objective_path_ : ndarray
@@ -188,6 +190,7 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_labelled_ = len(labelled)
         _set_classes(self, outputs)
         self.y_family_ = outputs.family if len(labelled) else None
+        self.target_kind_ = outputs.kind
         most = min(X.shape)
         self.n_components_ = min(2, most) if self.n_components is None else int(self.n_components)
         if self.n_components_ > most:
@@ -308,8 +311,8 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         values = X.data if hasattr(X, "tocsr") else X
         if np.isnan(values).any():
             raise ValueError(
-                "Input X contains NaN; the families of SDRGLM need every entry. Fill missing ones in first, for "
-                "example by the impute method of gnomon.PPCA."
+                "Input X contains NaN; the families of SDRGLM need every entry. Fill missing ones in first: the impute "
+                "method of gnomon.PPCA, or the command gnomon impute."
             )
         wanted = FAMILIES[self.x_family].complaint(values)
         if wanted:

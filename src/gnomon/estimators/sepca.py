@@ -99,9 +99,9 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Of the classifier on projected rows that `predict` uses.
     beta_ : float
         As used.
-    beta_losses_ : dict or None
-        With ``beta="auto"``: for each candidate the mean of -log P(class) in nats over labelled rows whose label was
-        hidden, in five folds.
+    beta_losses_ : dict of ndarray of shape (6,), or None
+        With ``beta="auto"``: the candidates as "beta", and as "log_loss" for each the mean of -log P(class) in nats
+        over labelled rows whose label was hidden, in five folds.
     ridge_ : float
         As used, relative to the scaled kernel.
     kernel_scale_ : float
@@ -250,7 +250,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         options = model.Options(self.solver, self.tol, self.max_iter, self.rank_exact)
         auto = isinstance(self.beta, str)
         self.beta_losses_ = None if not auto else self._compare_betas(data, options, rng)
-        self.beta_ = min(BETAS, key=self.beta_losses_.get) if self.beta_losses_ else float(self.beta)
+        self.beta_ = float(BETAS[self.beta_losses_["log_loss"].argmin()] if auto else self.beta)
         data = data._replace(beta=self.beta_)
         result = model.fit(data, options)
         self._store(result, data, X.dtype)
@@ -352,7 +352,8 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             )
         quick = options._replace(tol=max(self.tol, 1e-4), rank_exact=False)
         ridge, centred = self._ridge_wanted()
-        return {b: model.held_out_loss(data._replace(beta=b), folds, quick, ridge, centred=centred) for b in BETAS}
+        losses = [model.held_out_loss(data._replace(beta=b), folds, quick, ridge, centred=centred) for b in BETAS]
+        return {"beta": np.array(BETAS), "log_loss": np.array(losses)}
 
     def _ridge_wanted(self):
         """The ridge, None where it is to be chosen, and whether the regression has an intercept."""
@@ -371,10 +372,10 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         }
         self.relaxation_tight_ = model.relative_gap(fitted.rank_value, fitted.upper) <= model.TIGHT
         ridge, centred = self._ridge_wanted()
-        self._map = ridge_map(data.rows, fitted.Z, ridge, centred=centred)
-        self.ridge_ = self._map.ridge
+        plan = ridge_map(data.rows, fitted.Z, ridge, centred=centred)
+        self._weights, self._offset, self.ridge_ = plan.weights, plan.offset, plan.ridge
         if data.Y.shape[1]:
-            codes = self._map.offset + data.rows @ self._map.weights
+            codes = self._offset + data.rows @ self._weights
             slopes, self.intercept_ = model.standard_classifier(codes, data.Y, data.labelled)
             self.coef_ = slopes.T
         self.objective_path_ = result.path
@@ -389,7 +390,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             )
 
     def _codes(self, X):
-        return self._map.offset + self._coordinates(X) @ self._map.weights
+        return self._offset + self._coordinates(X) @ self._weights
 
     def _class_scores(self, X, method):
         check_is_fitted(self, "embedding_")

@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.utils import check_array
 
 from gnomon.export import _report_page as html
+from gnomon.export._report_fit import fit_section
 from gnomon.export.model_file import atomic_path
-from gnomon.plotting import ConvergenceDisplay, LoadingsDisplay, ProjectionDisplay
-from gnomon.selection import Comparison, GuidedChoice
+from gnomon.plotting import LoadingsDisplay, ProjectionDisplay
+from gnomon.selection import Comparison, GuidedChoice, readings
 from gnomon.selection.labels import class_codes, labelled_rows, real_targets, target_kind
 
 N_PREDICTIONS = 50
@@ -94,16 +95,16 @@ def write_report(
     title = title or f"{type(estimator).__name__} in {_components(estimator)}"
     parts = [
         html.tag("h1", title),
-        html.tag("p", _what_was_fitted(estimator, names) + _what_is_missing(X), "lead"),
-        _facts(estimator),
+        html.tag("p", _what_was_fitted(estimator, X, names) + _what_is_missing(X), "lead"),
+        _facts(estimator, X),
         html.tag("p", choice.verdict, "verdict") if choice else "",
         html.tag("p", comparison.verdict, "verdict") if comparison else "",
         _projection(estimator, X, y, names),
         _choice(choice) if choice else "",
         _comparison(comparison) if comparison else "",
-        _loadings(estimator, feature_names, feature_units),
+        _loadings(estimator, feature_names, feature_units) if hasattr(estimator, "components_") else "",
         _predictions(estimator, X, y, y_true, row_ids, names),
-        _fit(estimator, names, feature_units),
+        fit_section(estimator, names, feature_units),
         _settings(estimator, settings or {}),
     ]
     text = html.page(title, parts)
@@ -114,17 +115,22 @@ def write_report(
 
 def _target_names(given, estimator):
     if given is None:
-        n = len(estimator.y_mean_) if target_kind(estimator) == "real" else 1
+        means = getattr(estimator, "y_mean_", getattr(estimator, "y_intercept_", [0.0]))
+        n = len(means) if target_kind(estimator) == "real" else 1
         return ["y"] if n == 1 else [f"y{j}" for j in range(n)]
     return [given] if isinstance(given, str) else [str(name) for name in given]
 
 
+def _n_rows(X):
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
 def _components(estimator):
-    return html.count(len(estimator.components_), "component")
+    return html.count(readings.n_components(estimator), "component")
 
 
-def _what_was_fitted(estimator, names):
-    model, n = type(estimator).__name__, estimator.n_samples_
+def _what_was_fitted(estimator, X, names):
+    model, n = type(estimator).__name__, _n_rows(X)
     size = f"{html.count(n, 'row')} of {html.count(estimator.n_features_in_, 'column')}"
     start = f"{model} with {_components(estimator)} was fitted to {size}"
     if target_kind(estimator) == "none":
@@ -136,7 +142,8 @@ def _what_was_fitted(estimator, names):
         shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
         label = f"a value of {shown}"
     who = "all of them" if labelled == n else f"{labelled:,} of them"
-    rest = "" if labelled == n else f" The other {html.count(n - labelled, 'row')} took part without one."
+    part = "were left out" if type(estimator).__name__ == "KDA" else "took part without one"
+    rest = "" if labelled == n else f" The other {html.count(n - labelled, 'row')} {part}."
     return f"{start}; {who} with {label}.{rest}"
 
 
@@ -148,12 +155,12 @@ def _what_is_missing(X):
     return f" {html.count(n_missing, 'entry', 'entries')} of the table {verb} missing." if n_missing else ""
 
 
-def _facts(estimator):
+def _facts(estimator, X):
     pairs = [
-        ("rows", f"{estimator.n_samples_:,}"),
+        ("rows", f"{_n_rows(X):,}"),
         ("labelled", f"{getattr(estimator, 'n_labelled_', 0):,}"),
         ("columns", f"{estimator.n_features_in_:,}"),
-        ("components", len(estimator.components_)),
+        ("components", readings.n_components(estimator)),
     ]
     if target_kind(estimator) == "classes":
         pairs.append(("classes", len(estimator.classes_)))
@@ -166,12 +173,14 @@ def _projection(estimator, X, y, names):
     drawn = Figure(figsize=(7.6, 5.0), layout="constrained")
     display = ProjectionDisplay.from_estimator(estimator, X, y, target_name=names[0], ax=drawn.subplots())
     n_labelled, n = int(display.labelled.sum()), len(display.labelled)
-    caption = "Each point is a row at its posterior mean. "
+    posterior = display.covariance is not None
+    caption = f"Each point is a row{' at its posterior mean' if posterior else ', projected from its columns alone'}. "
     if 0 < n_labelled < n:
         caption += "Solid points with an edge are labelled; faint ones are not"
         guessed = np.isfinite(display.values).all()
         caption += " and have the colour of their prediction. " if guessed else ". "
-    caption += "Outlines hold 95 % of the posterior of a row: how far it may lie from where it is drawn."
+    if posterior:
+        caption += "Outlines hold 95 % of the posterior of a row: how far it may lie from where it is drawn."
     description = f"Scatter plot of {n} rows, {n_labelled} of them labelled"
     return html.tag("h2", "Projection") + html.figure(drawn, description, caption)
 
@@ -205,13 +214,13 @@ def _choice(choice):
 
 def _predictions(estimator, X, y, y_true, row_ids, names):
     """Return the predictions of unlabelled rows, most uncertain first."""
-    rows = np.flatnonzero(~labelled_rows(estimator, y, estimator.n_samples_))
-    if target_kind(estimator) == "none" or not len(rows):
+    rows = np.flatnonzero(~labelled_rows(estimator, y, _n_rows(X)))
+    if target_kind(estimator) == "none" or not len(rows) or not hasattr(estimator, "predict"):
         return ""
     find = _class_predictions if target_kind(estimator) == "classes" else _real_predictions
     header, numeric, cells, doubt, wrong, more = find(estimator, X, y_true, rows, names)
     order = np.argsort(-doubt, kind="stable")[:N_PREDICTIONS]
-    ids = range(estimator.n_samples_) if row_ids is None else row_ids
+    ids = range(_n_rows(X)) if row_ids is None else row_ids
     ids = list(ids)
     body = [[ids[rows[i]], *cells(i)] for i in order]
     kinds = ["wrong" if wrong[i] else "" for i in order]
@@ -250,22 +259,26 @@ def _class_predictions(estimator, X, y_true, rows, names):
 
 
 def _real_predictions(estimator, X, y_true, rows, names):
-    mean, std = (real_targets(values)[rows] for values in estimator.predict(X, return_std=True))
-    header = [text for name in names for text in (name, "± std")]
+    mean, std = (None if values is None else real_targets(values)[rows] for values in readings.predict(estimator, X))
+    header = [text for name in names for text in ((name,) if std is None else (name, "± std"))]
     truth = None if y_true is None else real_targets(y_true)[rows]
     score = ""
     if truth is not None:
         header += [f"true {name}" for name in names]
+    if truth is not None and std is not None:
         inside = np.abs(truth - mean) <= 1.959964 * std
         share = inside[np.isfinite(truth)].mean()
         score = f" {100 * share:.1f} % of the hidden values lie in the 95 % interval of their prediction."
 
     def cells(i):
-        found = [html.number(value) for pair in zip(mean[i], std[i]) for value in pair]
-        return found if truth is None else [*found, *(html.number(value) for value in truth[i])]
+        found = mean[i] if std is None else [value for pair in zip(mean[i], std[i]) for value in pair]
+        return [html.number(value) for value in (*found, *(() if truth is None else truth[i]))]
 
-    doubt, wrong = (std / std.max(axis=0)).sum(axis=1), np.zeros(len(rows), dtype=bool)
-    if np.ptp(doubt) < 1e-9:
+    wrong = np.zeros(len(rows), dtype=bool)
+    doubt = np.zeros(len(rows)) if std is None else (std / std.max(axis=0)).sum(axis=1)
+    if std is None:
+        score += " The model gives no standard deviations."
+    elif np.ptp(doubt) < 1e-9:
         score += " The model gives every row the same standard deviation."
     return header, range(1, len(header) + 1), cells, doubt, wrong, score
 
@@ -295,40 +308,6 @@ def _loadings(estimator, feature_names, units):
     if k > len(panels):
         said += f" The first {len(panels)} of {k} components are shown."
     return html.tag("h2", "Loadings") + html.tag("p", said) + f'<div class="panels">{"".join(panels)}</div>'
-
-
-def _fit(estimator, names, units):
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(6.4, 3.2), layout="constrained")
-    ConvergenceDisplay.from_estimator(estimator, ax=drawn.subplots())
-    signal = float((np.asarray(estimator.components_, dtype=float) ** 2).sum())
-    noise = float(estimator.noise_variance_) * estimator.n_features_in_
-    said = f", in squared {units}" if units else ""
-    rows = [
-        ("solver", estimator.solver_),
-        ("converged", "yes" if estimator.converged_ else "no"),
-        ("iterations", estimator.n_iter_),
-        ("passes over the data", html.number(estimator.n_passes_)),
-        ("log-likelihood of the training rows", f"{html.number(estimator.log_likelihood_)} nats"),
-        (f"noise variance of a column{said}", html.number(estimator.noise_variance_)),
-        ("share of the columns' variance in the components", f"{100 * signal / (signal + noise):.1f} %"),
-    ]
-    if target_kind(estimator) == "real":
-        for name, variance in zip(names, np.broadcast_to(estimator.y_noise_variance_, len(names))):
-            rows.append((f"noise variance of {name}", html.number(float(variance))))
-    elif _has_code_noise(estimator):
-        rows.append(("noise variance of the class codes", html.number(float(estimator.y_noise_variance_))))
-    rows += [("held at its floor", name) for name in getattr(estimator, "noise_floors_", ())]
-    caption = "Log-likelihood after each iteration, in nats (natural-log units)."
-    picture = html.figure(drawn, "Line plot of the log-likelihood by iteration", caption)
-    return html.tag("h2", "Fit") + html.table([], rows) + picture
-
-
-def _has_code_noise(estimator):
-    """Whether classes were coded by numbers with a noise of their own; one class has no code."""
-    coded = getattr(estimator, "y_noise_variance_", None) is not None
-    return target_kind(estimator) == "classes" and coded and len(estimator.classes_) > 1
 
 
 def _settings(estimator, settings):

@@ -6,16 +6,18 @@ from gnomon.plotting._style import POSITIVE, figure_and_axes, plain_axes
 
 
 class ConvergenceDisplay:
-    """The path of the log-likelihood in nats.
+    """The path of the log-likelihood in nats, or of whatever else a model climbs.
 
     Made by `from_estimator`.
 
     Parameters
     ----------
     path : ndarray of shape (n_iter,)
-        Log-likelihood after each iteration, in nats.
+        Objective after each iteration, in nats.
     title : str, default=""
         How the path was made.
+    label : str, default="log-likelihood in nats"
+        What the objective is.
 
     Attributes
     ----------
@@ -32,9 +34,10 @@ class ConvergenceDisplay:
     'log-likelihood in nats'
     """
 
-    def __init__(self, *, path, title=""):
+    def __init__(self, *, path, title="", label="log-likelihood in nats"):
         self.path = path
         self.title = title
+        self.label = label
 
     @classmethod
     def from_estimator(cls, estimator, *, ax=None):
@@ -43,7 +46,7 @@ class ConvergenceDisplay:
         Parameters
         ----------
         estimator : fitted gnomon model
-            With `objective_path_`, `solver_`, `converged_` and `n_passes_`.
+            With `objective_path_` and `converged_`; of others the title says `solver_` and `n_passes_` too.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
 
@@ -52,8 +55,13 @@ class ConvergenceDisplay:
         ConvergenceDisplay
         """
         state = "converged" if estimator.converged_ else "not converged"
-        title = f'solver "{estimator.solver_}", {state}, {estimator.n_passes_:.3g} passes over the data'
-        return cls(path=np.asarray(estimator.objective_path_, dtype=float), title=title).plot(ax=ax)
+        title = f'solver "{estimator.solver_}", {state}' if hasattr(estimator, "solver_") else state
+        if hasattr(estimator, "n_passes_"):
+            title += f", {estimator.n_passes_:.3g} passes over the data"
+        label = "log-likelihood in nats"
+        if not (hasattr(estimator, "log_likelihood_") or hasattr(estimator, "n_passes_")):
+            label = "best lower bound in nats" if hasattr(estimator, "certificate_") else "objective in nats"
+        return cls(path=np.asarray(estimator.objective_path_, dtype=float), title=title, label=label).plot(ax=ax)
 
     def plot(self, ax=None):
         """Draw the path.
@@ -75,7 +83,7 @@ class ConvergenceDisplay:
         if np.ptp(self.path) < 1:  # less than a nat is no visible climb
             self.ax_.set_ylim(self.path.mean() - 1, self.path.mean() + 1)
         self.ax_.ticklabel_format(axis="y", useOffset=False)
-        self.ax_.set(xlabel="iteration", ylabel="log-likelihood in nats")
+        self.ax_.set(xlabel="iteration", ylabel=self.label)
         self.ax_.set_title(self.title, fontsize="small")
         plain_axes(self.ax_)
         return self

@@ -11,6 +11,7 @@ from gnomon.plotting._style import (
     plain_axes,
     spread,
 )
+from gnomon.selection import readings
 from gnomon.selection.labels import class_codes, labelled_rows, plain_targets, real_targets, target_kind
 
 MAX_LEGEND = 28
@@ -26,8 +27,8 @@ class ProjectionDisplay:
     ----------
     projection : ndarray of shape (n, 1) or (n, 2)
         Posterior means in the drawn dimensions.
-    covariance : ndarray of shape (d, d) or (n, d, d)
-        Posterior covariance, shared or row by row.
+    covariance : ndarray of shape (d, d) or (n, d, d), or None
+        Posterior covariance, shared or row by row; None where the model has no posterior.
     labelled : ndarray of shape (n,)
         Mask of the labelled rows.
     values : ndarray of shape (n,)
@@ -86,7 +87,7 @@ class ProjectionDisplay:
         Parameters
         ----------
         estimator : fitted gnomon model
-            With `transform(X, return_cov=True)`, `target_kind_`, and `predict` when it was given targets.
+            With `transform`. What else it has is used: `return_cov`, targets, `predict`.
         X : array-like of shape (n, p)
             Rows to draw.
         y : array-like, default=None
@@ -111,8 +112,7 @@ class ProjectionDisplay:
         -------
         ProjectionDisplay
         """
-        Z, cov = estimator.transform(X, return_cov=True)
-        Z, cov = np.asarray(Z), np.asarray(cov)
+        Z, cov = readings.project(estimator, X)
         dims = _chosen_dims(dims, Z.shape[1])
         reader = estimator if target_kind(estimator) != "none" or y is None else plain_targets(y)
         labelled = labelled_rows(reader, y, len(Z))
@@ -123,7 +123,7 @@ class ProjectionDisplay:
             class_names = None
         display = cls(
             projection=Z[:, dims],
-            covariance=cov[..., dims, :][..., :, dims],
+            covariance=None if cov is None else cov[..., dims, :][..., :, dims],
             labelled=labelled,
             values=values,
             class_names=class_names,
@@ -151,6 +151,7 @@ class ProjectionDisplay:
         """
         self.figure_, self.ax_ = figure_and_axes(ax, figsize=(7.2, 5.2))
         points = self._points()
+        ellipses = ellipses and self.covariance is not None
         self._draw_points(points)
         if ellipses and n_ellipses:
             self._draw_regions(points, n_ellipses)
