@@ -81,8 +81,8 @@ def new_table_options(command):
     type=click.Choice(MODEL_NAMES),
     default="auto",
     show_default=True,
-    help="auto chooses among dppca, cppca and sppca by the labels at hand; dppca, sepca and kda take classes, the others "
-    "any targets, ppca ignores them.",
+    help="auto chooses among dppca, cppca and sppca by the labels at hand; dppca, sepca and kda take classes, the "
+    "others any targets, ppca ignores them.",
 )
 @click.option(
     "--set",
