@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from gnomon.numerics.outputs import Layout
 from gnomon.rows import row_source
 from gnomon.solvers.labelled_basis import LabelledBasis, products_of
-from gnomon.solvers.outputs_em import OutputsEM, Params, Rules, expansion, given_x
+from gnomon.solvers.outputs_em import OutputsEM, Params, Rules, conjugate_gradients, expansion, given_x
 from gnomon.solvers.row_posterior import conditioner
 
 LAYOUT = Layout(("logit", "categorical", "gaussian"), (2, 3, 0))
@@ -77,7 +77,8 @@ def test_a_step_never_lowers_the_objective(rng):
     em, params = problem(rng)
     values = [em.e_step(params).objective]
     for _ in range(15):
-        params = em.m_step(em.e_step(params), params)
+        sums = em.e_step(params)
+        params = em.safeguard(sums, params, em.m_step(sums, params))
         values.append(em.e_step(params).objective)
     assert (np.diff(values) >= -1e-9 * np.abs(values[0])).all()
     assert values[-1] > values[0] + 1.0
@@ -109,3 +110,36 @@ def test_what_is_outside_a_basis(rng, solver, shape):
     C = basis.shrink(W, room=20)
     assert_allclose(basis.view().xx, C.T @ before @ C, atol=1e-8 * np.abs(before).max())
     assert_allclose(C @ (C.T @ W), W, atol=1e-8)
+
+
+def test_conjugate_gradients_solve_the_newton_equations(rng):
+    n, h, m = 40, 5, 4
+    B = rng.normal(size=(n, h, h))
+    C, z1 = np.matmul(B, np.swapaxes(B, 1, 2)), rng.normal(size=(n, m))
+    ridge = np.repeat(rng.uniform(50.0, 100.0, (h, 1)), m, axis=1)
+    H = np.einsum("nab,ni,nj->aibj", C, z1, z1).reshape(h * m, h * m) + np.diag(ridge.ravel())
+    gradient = rng.normal(size=(h, m))
+    D = conjugate_gradients(gradient, C, z1, ridge)
+    left = gradient.ravel() - H @ D.ravel()
+    assert np.linalg.norm(left) <= 0.01 * np.linalg.norm(gradient)
+    assert not conjugate_gradients(0.0 * gradient, C, z1, ridge).any()
+
+
+def test_without_labels_a_step_lands_on_the_principal_directions(rng):
+    """A step is as long as PCA wants it: what is left of the loadings falls as the square, not by a share."""
+    X = rng.normal(size=(200, 8)) * np.array([4.0, 3.0, 2.0, 1.8, 1.6, 1.0, 0.8, 0.6])
+    basis = LabelledBasis(products_of(row_source(X), np.arange(0), np.zeros((0, 0)), "moments"), 8)
+    basis.start(2, rng)
+    nothing, none = Layout((), ()), np.zeros((0, 0))
+    em = OutputsEM(basis.view(), none, Rules(nothing, 0.1, 2), conditioner(nothing, none, "variational"))
+    values, Q = np.linalg.eigh(basis.view().xx / basis.view().weight)
+    noise = float(values[:-2].mean())
+    W = Q[:, -2:] * np.sqrt(values[-2:] - noise)
+    left = []
+    for size in (1e-2, 1e-3):
+        off = Q[:, :-2] @ rng.normal(size=(6, 2)) * size
+        start = Params(W + off, noise, np.zeros((0, 2)), np.zeros(0), np.zeros(0))
+        after = em.m_step(em.e_step(start), start)
+        left.append(np.linalg.norm(Q[:, :-2].T @ after.W) / np.linalg.norm(off))
+    assert left[0] < 0.05
+    assert left[1] < 0.2 * left[0]

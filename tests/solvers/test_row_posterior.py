@@ -104,7 +104,14 @@ def test_variational_is_a_lower_bound_near_the_integral(rng, kinds):
     assert_allclose(moments(fit, mean, cov)[0], centre, atol=0.1)
 
 
-@pytest.mark.parametrize("inference, layout", [("variational", MIXED), ("ep", Layout(("probit", "logit"), (2, 2)))])
+@pytest.mark.parametrize(
+    "inference, layout",
+    [
+        ("variational", MIXED),
+        ("variational", Layout(("categorical",), (3,))),
+        ("ep", Layout(("probit", "logit"), (2, 2))),
+    ],
+)
 def test_slope_and_curvature_are_the_derivatives_of_the_evidence(rng, inference, layout):
     mean, cov, Y = problem(rng, layout, 10)
     Y[rng.random(Y.shape) < 0.2] = np.nan

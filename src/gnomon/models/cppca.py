@@ -13,7 +13,7 @@ from ..numerics.linear_gaussian import Limits
 from ..numerics.outputs import Layout
 from ..rows import RowSource
 from ..solvers.labelled_basis import EXACT_SIDE, LabelledBasis, View, products_of, refuse_full_rank
-from ..solvers.outputs_em import X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
+from ..solvers.outputs_em import LOOSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
 from ..solvers.ratio_search import JointMoments, params_at
 from ..solvers.row_fit import Conditioner
 from ..solvers.row_posterior import conditioner
@@ -191,16 +191,13 @@ def _maximise(basis: LabelledBasis, Y: Array, codes: Array, rules: Rules, condit
               options: Options) -> Result[Params]:  # fmt: skip
     """Grow the basis until the likelihood equations of W hold in the full space."""
 
-    def climb(start: Params, tol: float, max_iter: int) -> Result[tuple[Params, Sums]]:
-        em = OutputsEM(basis.view(), Y, rules, condition)
-        return em.climb(start, tol, max(max_iter, 1), options.acceleration)
-
-    result = _first(OutputsEM(basis.view(), Y, rules, condition), _starts(basis.view(), codes, Y, rules, k), options)
+    em = OutputsEM(basis.view(), Y, rules, condition, LOOSEST)
+    result = _first(em, _starts(basis.view(), codes, Y, rules, k), options)
     path, used = [result.path], result.stats["n_iter"]
     target = options.tol if basis.whole else START_ACCURACY
     status, residual, stuck = Status.MAX_ITER, np.inf, False
     while True:
-        result = climb(result.value[0], target, options.max_iter - used)
+        result = em.climb(result.value[0], target, max(options.max_iter - used, 1), options.acceleration)
         path.append(result.path[1:])
         used += result.stats["n_iter"]
         params, sums = result.value
@@ -214,8 +211,9 @@ def _maximise(basis: LabelledBasis, Y: Array, codes: Array, rules: Rules, condit
             break
         if outside > 0.5 * options.tol and not basis.whole:
             params = _grow(basis, params, D, k, options.tol / outside)
-            target = INNER_ACCURACY * max(options.tol, outside)
+            target = max(INNER_ACCURACY * outside, 0.5 * options.tol)
             result = result._replace(value=(params, sums))
+            em = OutputsEM(basis.view(), Y, rules, condition, em.accuracy)
         elif stuck or result.status is Status.STALLED:
             status = Status.STALLED
             break

@@ -39,6 +39,7 @@ def run_em(
     packing: Packing[P] | None = None,
     acceleration: str | None = None,
     monotone: bool = True,
+    safeguard: Callable[[S, P, P], P] | None = None,
 ) -> Result[tuple[P, S]]:
     """Climb the likelihood until the residual is at most `tol`.
 
@@ -51,6 +52,9 @@ def run_em(
         A proposal is kept only if the likelihood does not fall; otherwise the plain step is taken.
     monotone : bool
         Whether a plain step cannot lower the likelihood; False for approximations, whose steps are taken as they are.
+    safeguard : None or callable
+        (stats, params, params after the M-step) -> params at which the likelihood is not lower, for an M-step that does
+        not see to it; asked only where no proposal was kept.
 
     Returns
     -------
@@ -71,6 +75,8 @@ def run_em(
             status = Status.CONVERGED
             break
         proposed = proposer.better(params, plain, path[-1])
+        if proposed is None and safeguard is not None:
+            plain = safeguard(stats, params, plain)
         chosen, chosen_stats = (plain, e_step(plain)) if proposed is None else proposed
         value = log_likelihood(chosen_stats)
         if monotone and value < path[-1] - 1e-9 * (

@@ -30,8 +30,8 @@ class ExpectationPropagation:
         self.seen = ~np.isnan(Y)
         self.factors: tuple[Array, Array] | None = None
 
-    def __call__(self, mean: Array, cov: Array, noise: Array) -> RowFit:
-        """Condition on the labels, starting from the factors of the call before."""
+    def __call__(self, mean: Array, cov: Array, noise: Array, accuracy: float = ACCURACY) -> RowFit:
+        """Condition on the labels, starting from the factors of the call before; always to the same accuracy."""
         n, h = mean.shape
         cov = np.broadcast_to(cov, (n, h, h))
         precision, shift = self.factors or (np.zeros((n, h)), np.zeros((n, h)))

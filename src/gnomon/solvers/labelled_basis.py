@@ -17,6 +17,7 @@ from .compression import row_coordinates
 
 EXACT_SIDE = 1500  # up to this many rows or columns, all second moments are taken at once
 WHOLE = 100  # with so few dimensions, all of them make the first basis
+WHOLE_MOMENTS = 400  # the same where products are those of small matrices
 SPARE_DIRECTIONS = 10
 POWER_STEPS = 4  # of the first block on second moments, where a step costs little
 NOTHING = 1e-12  # of the energy
@@ -40,6 +41,7 @@ class Products(Protocol):
     source: RowSource
     labelled: IntArray
     power_steps: int  # of the first block
+    whole: int  # with so few dimensions, all of them make the first basis
 
     def targets_product(self) -> Array:
         """Weighted X_l'Y (d, q) of centred targets."""
@@ -58,6 +60,7 @@ class SweptProducts:
     """Every product reads the rows."""
 
     power_steps = 1
+    whole = WHOLE
 
     def __init__(self, source: RowSource, labelled: IntArray, Y: Array) -> None:
         self.source, self.labelled, self.size = source, labelled, source.shape[1]
@@ -108,6 +111,7 @@ class MomentProducts(SweptProducts):
     """All second moments (p, p) are taken once; only the labelled rows are read again."""
 
     power_steps = POWER_STEPS
+    whole = WHOLE_MOMENTS
 
     def _standardise(self) -> None:
         total = self.source.second_moment(None)
@@ -124,6 +128,7 @@ class CoordinateProducts:
     """Rows as coordinates in the space they span, from their inner products."""
 
     power_steps = POWER_STEPS
+    whole = WHOLE_MOMENTS
 
     def __init__(self, source: RowSource, labelled: IntArray, Y: Array) -> None:
         self.source, self.labelled = source, labelled
@@ -168,6 +173,7 @@ class LabelledBasis:
         self.vectors = np.empty((products.size, 0))
         self.G = np.empty((products.size, 0))
         self.T = np.empty((len(products.labelled), 0))
+        self._view: View | None = None
 
     @property
     def whole(self) -> bool:
@@ -180,7 +186,7 @@ class LabelledBasis:
         targets = orthonormal_columns(self.products.targets_product())
         width = min(k + SPARE_DIRECTIONS, d)
         targets = targets[:, : max(k, self.capacity // 2 - width)]
-        if d <= max(WHOLE, width + targets.shape[1]):
+        if d <= max(self.products.whole, width + targets.shape[1]):
             self.capacity = d
             self.expand(np.eye(d))
             return
@@ -192,18 +198,22 @@ class LabelledBasis:
     def expand(self, Q: Array) -> None:
         """Append orthonormal directions that are orthogonal to the basis."""
         G, T = self.products.both(Q)
+        self._view = None
         self.vectors = np.hstack([self.vectors, Q])
         self.G, self.T = np.hstack([self.G, G]), np.hstack([self.T, T])
 
     def rotate(self, C: Array) -> None:
         """Replace the basis by its combinations C (size, fewer), orthonormal columns."""
+        self._view = None
         self.vectors, self.G, self.T = self.vectors @ C, self.G @ C, self.T @ C
 
     def view(self) -> View:
         """The data seen through the basis."""
-        source = self.products.source
-        xx = symmetrise(self.vectors.T @ self.G)
-        return View(xx, source.energy, source.count, source.shape[1], self.T, self.weights)
+        if self._view is None:
+            source = self.products.source
+            xx = symmetrise(self.vectors.T @ self.G)
+            self._view = View(xx, source.energy, source.count, source.shape[1], self.T, self.weights)
+        return self._view
 
     def outside(self, gain: Array, shift: Array) -> tuple[Array, float]:
         """What of X'Z lies outside the basis (d, k), and the size of X'Z; `shift` is what labels add to X B gain'."""

@@ -17,12 +17,15 @@ from ..numerics.linear_gaussian import LOG_2PI
 from ..numerics.outputs import Layout
 from .em import run_em
 from .labelled_basis import View
-from .row_fit import Conditioner, RowFit
+from .row_fit import ACCURACY, Conditioner, RowFit
 
 X_FLOOR, Y_FLOOR = 1e-6, 1e-3  # smallest noise variances, relative to the variance of x and of y
 HALVINGS = 12
+SMALLEST_SHARE = 0.05
 FIRST_STEP = 1.0  # length of each v after one Newton step from zero, at most
-MOST_UNKNOWNS = 600  # label parameters that one Newton step solves for together
+LOOSEST, LOOSENESS = 1e-3, 0.03  # accuracy of rows: of the first steps, and as a share of the residual
+MOST_UNKNOWNS = 200  # label parameters up to which a Newton step is solved by factorising
+CG_ACCURACY, CG_STEPS = 1e-2, 50
 
 
 class Params(NamedTuple):
@@ -50,9 +53,9 @@ class Sums(NamedTuple):
     xz: Array  # (r, k)   sum of x E[z]'
     zz: Array  # (k, k)   sum of E[zz']
     gradient: Array  # (h, k + 1)   of the objective in (V, b)
-    direction: Array  # (h, k + 1)   Newton step of (V, b)
-    noise: Array  # (q,)   Newton step of the logarithms of the noise variances
     shift: Array  # (n_l, k)   what the labels add to E[z]
+    latent: Array  # (n_l, k)   E[z] without them
+    fit: RowFit
 
 
 class Rules(NamedTuple):
@@ -83,12 +86,15 @@ def x_log_likelihood(params: Params, post: FromX, view: View) -> float:
 class OutputsEM:
     """The steps of EM over one view of the data."""
 
-    def __init__(self, view: View, Y: Array, rules: Rules, condition: Conditioner) -> None:
+    def __init__(self, view: View, Y: Array, rules: Rules, condition: Conditioner, accuracy: float = ACCURACY) -> None:
         self.view, self.Y, self.rules, self.condition = view, Y, rules, condition
         self.seen = ~np.isnan(Y)
         self.penalised = rules.ridge * (1.0 - rules.layout.is_gaussian())
         self.label_weight = max(float(view.weights.sum()), 1e-300)
+        self.accuracy = accuracy  # of the rows; follows the residual
+        self._spectrum: tuple[Array, Array] | None = None
         self._last: tuple[Params, Sums] | None = None
+        self._steps: tuple[Sums, Array, Array] | None = None
 
     def e_step(self, params: Params) -> Sums:
         """Expected statistics and the objective; those of the last parameters are kept."""
@@ -99,7 +105,7 @@ class OutputsEM:
         latent = view.T @ post.gain.T
         VS = V @ post.cov  # (h, k)
         cov = symmetrise(VS @ V.T)
-        fit = self.condition(latent @ V.T + params.b, cov, params.noise)
+        fit = self.condition(latent @ V.T + params.b, cov, params.noise, self.accuracy)
         shift = fit.slope @ VS
         weighted = shift * w[:, None]
         xx_gain = view.xx @ post.gain.T
@@ -109,10 +115,7 @@ class OutputsEM:
         objective = x_log_likelihood(params, post, view) + float(w @ fit.log_z)
         objective -= 0.5 * float(self.penalised @ (V**2).sum(axis=1))
         gradient = self._gradient(params, latent, fit, VS)
-        sums = Sums(
-            objective, xx_gain + view.T.T @ weighted, symmetrise(zz), gradient,
-            self._newton(gradient, fit.curvature, latent), self._noise_steps(params, fit), shift,
-        )  # fmt: skip
+        sums = Sums(objective, xx_gain + view.T.T @ weighted, symmetrise(zz), gradient, shift, latent, fit)
         self._last = params, sums
         return sums
 
@@ -127,26 +130,25 @@ class OutputsEM:
     def _newton(self, gradient: Array, curvature: Array, latent: Array) -> Array:
         """Ascent direction (h, k + 1): the gradient over the curvature in (V, b), the covariance of z held.
 
-        `curvature` (n_l, h, h) is that of each row's log-likelihood in its predictors. Very many unknowns are solved
-        for one predictor at a time.
+        `curvature` (n_l, h, h) is that of each row's log-likelihood in its predictors.
         """
         h, g = len(gradient), self.rules.n_guided
         if h == 0 or len(latent) == 0:
             return np.zeros_like(gradient)
         z1 = np.column_stack([latent[:, :g], np.ones(len(latent))])
         used, m = np.append(np.arange(g), gradient.shape[1] - 1), g + 1
-        groups = [np.arange(h)] if h * m <= MOST_UNKNOWNS else [np.array([i]) for i in range(h)]
-        outer = (z1[:, :, None] * z1[:, None, :]).reshape(len(z1), m * m)
+        ridge = np.repeat(self.penalised[:, None], m, axis=1)
+        ridge[:, -1] = 0.0
         weighted = curvature * self.view.weights[:, None, None]
         out = np.zeros_like(gradient)
-        for i in groups:
-            part = weighted[:, i[:, None], i].reshape(len(z1), len(i) ** 2)
-            H = (part.T @ outer).reshape(len(i), len(i), m, m).transpose(0, 2, 1, 3).reshape(len(i) * m, len(i) * m)
-            ridge = np.repeat(self.penalised[i, None], m, axis=1)
-            ridge[:, -1] = 0.0
-            smallest = 1e-9 * (float(H.diagonal().max()) + 1e-12 * self.label_weight)
-            H.flat[:: len(H) + 1] += ridge.ravel() + smallest
-            out[i[:, None], used] = np.linalg.solve(H, gradient[i[:, None], used].ravel()).reshape(len(i), m)
+        if h * m > MOST_UNKNOWNS:
+            out[:, used] = conjugate_gradients(gradient[:, used], weighted, z1, ridge)
+            return out
+        outer = (z1[:, :, None] * z1[:, None, :]).reshape(len(z1), m * m)
+        H = (weighted.reshape(len(z1), h * h).T @ outer).reshape(h, h, m, m).transpose(0, 2, 1, 3).reshape(h * m, h * m)
+        smallest = 1e-9 * (float(H.diagonal().max()) + 1e-12 * self.label_weight)
+        H.flat[:: len(H) + 1] += ridge.ravel() + smallest
+        out[:, used] = np.linalg.solve(H, gradient[:, used].ravel()).reshape(h, m)
         return out
 
     def _noise_steps(self, params: Params, fit: RowFit) -> Array:
@@ -171,34 +173,83 @@ class OutputsEM:
     def m_step(self, sums: Sums, params: Params) -> Params:
         """Maximise the expected log-likelihood over W, its noise and the law of z; Newton steps of all else with it.
 
-        The Newton step is shortened until the objective does not fall below the one before; without it, EM's own
-        argument says that it does not.
+        Without the Newton steps, EM's own argument says that the objective does not fall; see `safeguard`.
         """
+        loadings, L = self._loadings(sums, params)
+        if not self.rules.guarded:
+            return self._moved(loadings, L, sums, self._first_length(sums, params))
+        W = params.W + self._lengthened(np.linalg.solve(sums.zz, sums.xz.T).T - params.W, params)
+        return self._moved(loadings._replace(W=W @ L), L, sums, self._first_length(sums, params))
+
+    def _lengthened(self, step: Array, params: Params) -> Array:
+        """A step of EM on W, made as long as it had to be were there no labels.
+
+        Without them EM moves the loadings of a principal direction of variance v, none of the first k, to a latent
+        dimension that explains variance u a share 1 - v / u of the way.
+        """
+        if self._spectrum is None:
+            self._spectrum = np.linalg.eigh(self.view.xx / self.view.weight)
+        values, Q = self._spectrum
+        explained, R = np.linalg.eigh(symmetrise(params.W.T @ params.W))
+        share = 1.0 - np.maximum(values, 0.0)[:, None] / (explained + params.x_noise_var)
+        share[-params.W.shape[1] :] = 1.0
+        return np.asarray(Q @ ((Q.T @ step @ R) / np.maximum(share, SMALLEST_SHARE)) @ R.T)
+
+    def safeguard(self, sums: Sums, params: Params, plain: Params) -> Params:
+        """Shorten the Newton steps of `m_step` until the objective does not fall below the one before."""
+        if not self.rules.guarded or self.e_step(plain).objective >= sums.objective:
+            return plain
+        loadings, L = self._loadings(sums, params)
+        length = self._first_length(sums, params)
+        for _ in range(HALVINGS):
+            trial = self._moved(loadings, L, sums, length)
+            if self.e_step(trial).objective >= sums.objective:
+                return trial
+            length *= 0.5
+        return loadings._replace(V=params.V @ L)
+
+    def raise_labels(self, params: Params, n_steps: int) -> Params:
+        """Newton steps of V, b and the noise of outputs alone."""
+        same = np.eye(params.W.shape[1])
+        for _ in range(n_steps):
+            sums = self.e_step(params)
+            length = self._first_length(sums, params)
+            for _ in range(HALVINGS):
+                trial = self._moved(params, same, sums, length)
+                if not self.rules.guarded or self.e_step(trial).objective >= sums.objective:
+                    params = trial
+                    break
+                length *= 0.5
+        return params
+
+    def _loadings(self, sums: Sums, params: Params) -> tuple[Params, Array]:
+        """New W and noise of x, and the law of z that is folded into W and is to be folded into V."""
         view = self.view
         W = np.linalg.solve(sums.zz, sums.xz.T).T
         left = view.energy - float(np.sum(W * sums.xz))
         x_noise_var = max(left / (view.weight * view.n_features), X_FLOOR)
         L = expansion(sums.zz / view.weight, params.V, self.penalised / view.weight)
-        return self._with_labels(Params(W @ L, x_noise_var, params.V, params.b, params.noise), L, sums)
+        return params._replace(W=W @ L, x_noise_var=x_noise_var), L
 
-    def raise_labels(self, params: Params, n_steps: int) -> Params:
-        """Newton steps of V, b and the noise of outputs alone."""
-        for _ in range(n_steps):
-            params = self._with_labels(params, np.eye(params.W.shape[1]), self.e_step(params))
-        return params
+    def _newton_steps(self, sums: Sums, params: Params) -> tuple[Array, Array]:
+        """Steps of (V, b) and of the logarithms of the noise variances; those of the last statistics are kept."""
+        if self._steps is None or self._steps[0] is not sums:
+            direction = self._newton(sums.gradient, sums.fit.curvature, sums.latent)
+            self._steps = sums, direction, self._noise_steps(params, sums.fit)
+        return self._steps[1], self._steps[2]
 
-    def _with_labels(self, params: Params, L: Array, sums: Sums) -> Params:
+    def _first_length(self, sums: Sums, params: Params) -> float:
         # far from the maximum a full step may leave the region where the curvature means anything
         longest = float(np.linalg.norm(params.V)) + FIRST_STEP * np.sqrt(max(len(params.V), 1))
-        step = min(1.0, longest / max(float(np.linalg.norm(sums.direction[:, :-1])), 1e-300))
-        for _ in range(HALVINGS):
-            change = step * sums.direction
-            trial = params._replace(V=(params.V + change[:, :-1]) @ L, b=params.b + change[:, -1])
-            trial = trial._replace(noise=params.noise * np.exp(step * sums.noise))
-            if not self.rules.guarded or self.e_step(trial).objective >= sums.objective:
-                return trial
-            step *= 0.5
-        return params._replace(V=params.V @ L)
+        full = float(np.linalg.norm(self._newton_steps(sums, params)[0][:, :-1]))
+        return float(min(1.0, longest / max(full, 1e-300)))
+
+    def _moved(self, params: Params, L: Array, sums: Sums, length: float) -> Params:
+        """Newton steps of some length from V, b and noise variances of `params`."""
+        direction, noise = self._newton_steps(sums, params)
+        change = length * direction
+        trial = params._replace(V=(params.V + change[:, :-1]) @ L, b=params.b + change[:, -1])
+        return trial._replace(noise=params.noise * np.exp(length * noise))
 
     def residual(self, sums: Sums, params: Params, after: Params) -> float:
         """Relative distance from stationarity of loadings, noise variances and label parameters."""
@@ -206,7 +257,11 @@ class OutputsEM:
         loadings = float(np.linalg.norm(sums.xz - params.W @ sums.zz)) / size if size > 0 else 0.0
         noises = [after.x_noise_var / params.x_noise_var, *(after.noise / params.noise)]
         moves = float(np.abs(np.log(noises)).max())
-        return max(loadings, moves, float(np.linalg.norm(sums.gradient)) / self.label_weight)
+        found = max(loadings, moves, float(np.linalg.norm(sums.gradient)) / self.label_weight)
+        if self.accuracy > ACCURACY:  # no sharper than the rows it was made of
+            found = max(found, self.accuracy)
+        self.accuracy = min(max(LOOSENESS * found, ACCURACY), self.accuracy)
+        return found
 
     def climb(self, start: Params, tol: float, max_iter: int, acceleration: str | None) -> Result[tuple[Params, Sums]]:
         """Run EM from `start`; proposals are made where the objective can judge them."""
@@ -221,7 +276,36 @@ class OutputsEM:
             packing=Vector(self.rules.layout),
             acceleration=acceleration if self.rules.guarded else None,
             monotone=self.rules.monotone,
+            safeguard=self.safeguard,
         )
+
+
+def conjugate_gradients(gradient: Array, curvature: Array, z1: Array, ridge: Array) -> Array:
+    """Solve sum_i C_i D z_i z_i' + ridge * D = gradient for D (h, m), to a share `CG_ACCURACY` of the gradient.
+
+    Preconditioned by the Kronecker product of the sums of the C_i (n, h, h) and of the z_i z_i', z1 (n, m). Stopped at
+    any step it gives an ascent direction.
+    """
+    values, A = np.linalg.eigh(symmetrise(curvature.sum(axis=0)))
+    lengths, B = np.linalg.eigh(z1.T @ z1 / len(z1))
+    scales = np.outer(np.maximum(values, 0.0), np.maximum(lengths, 0.0)) + float(ridge.mean())
+    scales += 1e-9 * float(scales.max()) + 1e-300
+    D, left = np.zeros_like(gradient), gradient.copy()
+    towards, size = np.zeros_like(gradient), 1.0
+    enough = CG_ACCURACY * float(np.linalg.norm(gradient))
+    for _ in range(CG_STEPS):
+        if float(np.linalg.norm(left)) <= enough:
+            break
+        scaled = A @ ((A.T @ left @ B) / scales) @ B.T
+        new_size = float(np.sum(left * scaled))
+        towards, size = scaled + new_size / size * towards, new_size
+        image = np.matmul(curvature, (z1 @ towards.T)[:, :, None])[:, :, 0].T @ z1 + ridge * towards
+        bend = float(np.sum(towards * image))
+        if bend <= 0.0:
+            break
+        D += size / bend * towards
+        left -= size / bend * image
+    return D
 
 
 def expansion(zz: Array, V: Array, ridge: Array) -> Array:

@@ -13,9 +13,9 @@ from .._types import Array, BoolArray, IntArray
 from ..numerics.outputs import Layout, Terms, expected_terms
 from ..numerics.quadrature import LINKS
 from .ep import ExpectationPropagation
-from .row_fit import Conditioner, RowFit
+from .row_fit import ACCURACY, Conditioner, RowFit, secant
+from .softmax_rows import SoftmaxRows
 
-ACCURACY = 1e-8  # of the slopes; the evidence is stationary, so that its error is the square
 ROUNDING = 1e-12
 MAX_ITER = 50
 SMALLEST_STEP = 1e-3
@@ -29,7 +29,7 @@ class Quadrature:
         self.seen = ~np.isnan(Y[:, 0])
         self.sign = 2.0 * Y[self.seen, 0] - 1.0
 
-    def __call__(self, mean: Array, cov: Array, noise: Array) -> RowFit:
+    def __call__(self, mean: Array, cov: Array, noise: Array, accuracy: float = ACCURACY) -> RowFit:
         """Condition on the labels."""
         out = RowFit(np.zeros(len(mean)), np.zeros((len(mean), 1)), np.zeros((len(mean), 1, 1)))
         var = cov[0, 0] if cov.ndim == 2 else cov[self.seen, 0, 0]
@@ -75,7 +75,7 @@ class GaussianRows:
         self.layout, self.Y, self.spread = layout, Y, spread
         self._state: _State | None = None
 
-    def __call__(self, mean: Array, cov: Array, noise: Array) -> RowFit:
+    def __call__(self, mean: Array, cov: Array, noise: Array, accuracy: float = ACCURACY) -> RowFit:
         """Condition on the labels."""
         n, h = mean.shape
         every = np.arange(n)
@@ -87,7 +87,7 @@ class GaussianRows:
         step = np.ones(n)
         target, move, gap = self._target(point)
         for _ in range(MAX_ITER):
-            active = np.flatnonzero((gap > ACCURACY) & (step > SMALLEST_STEP))
+            active = np.flatnonzero((gap > accuracy) & (step > SMALLEST_STEP))
             if len(active) == 0:
                 break
             moved = _State(*(_between(a, b, active, step) for a, b in zip(point.state, target, strict=True)))
@@ -101,7 +101,7 @@ class GaussianRows:
             better = self._target(_rows_of(point, rows))
             for whole, part in zip((*target, move, gap), (*better[0], *better[1:]), strict=True):
                 whole[rows] = part
-            step[rows] = _secant(step[rows], before, move[rows])
+            step[rows] = secant(step[rows], before, move[rows])
         self._state = point.state
         log_z = point.objective if self.spread else point.objective - 0.5 * point.log_det
         return RowFit(log_z, point.slope, point.curvature)
@@ -136,13 +136,6 @@ class GaussianRows:
         return target, move, np.abs(move).max(axis=1, initial=0.0)
 
 
-def _secant(step: Array, before: Array, after: Array) -> Array:
-    """The step at which the last move would have led to none, were the map linear along it; a tenth to one."""
-    size = np.einsum("na,na->n", before, before)
-    left = np.einsum("na,na->n", before, after)
-    return np.asarray(np.clip(step * size / np.maximum(size - left, 1e-3 * size + 1e-300), 0.1, 1.0))
-
-
 def _rows_of(point: _Point, rows: IntArray) -> _Point:
     parts = {name: getattr(point, name)[rows] for name in _ARRAYS}
     state, terms = _State(*(a[rows] for a in point.state)), Terms(*(a[rows] for a in point.terms))
@@ -168,4 +161,6 @@ def conditioner(layout: Layout, Y: Array, inference: str) -> Conditioner:
         return Quadrature(layout, Y)
     if inference == "ep":
         return ExpectationPropagation(layout, Y)
+    if inference == "variational" and layout.kinds == ("categorical",):
+        return SoftmaxRows(layout, Y)
     return GaussianRows(layout, Y, spread=inference == "variational")
