@@ -88,6 +88,8 @@ def test_wrong_arguments(arguments, words):
          "with --drop b, or name it for --target or --id."),
         (re.sub(r"(?m)^(f\d+,.),.,", r"\1,,", GOOD), "t.csv, column 'b': no row has a value; leave the column out "
          "with --drop b."),
+        (re.sub(r"(?m)^f(\d+),.", r"f\1,\1", GOOD), "t.csv, column 'a' counts the rows (0, 1, ...): name it with "
+         "--id a, leave the column out with --drop a, or make it a feature with --keep a."),
         (GOOD + "f31,,inf,3,x\n", "t.csv, row 31 (line 32), column 'b': inf is not a finite number; correct it, or "
          "leave the column out with --drop b."),
         (GOOD.encode() + b"f31,1,2,3,caf\xe9\n", "t.csv, line 32: byte 0xe9 is not UTF-8; save the table as UTF-8 "
@@ -313,3 +315,12 @@ def test_demo_labels():
         "--labels 60 is too many: n_per_class=60 must lie between 0 and 48, the rows of class 'class_2'."
     )
     assert refusal("demo", "--labels", "0").startswith("Invalid value for '--labels': 0 is not in the range x>=1.")
+
+
+def test_row_numbers_are_features_only_when_asked_for(folder):
+    numbered = re.sub(r"(?m)^f(\d+),.", r"f\1,\1", GOOD)
+    (folder / "t.csv").write_text(numbered)
+    assert refusal(*FIT, "--keep", "d") == "t.csv: --keep names 'd', which is not a feature of the table."
+    assert CliRunner().invoke(main, [*FIT, "--keep", "a"]).exit_code == 0
+    (folder / "t.csv").write_text(numbered.replace("f7,7,", "f7,8,"))  # a gap: no row number
+    assert CliRunner().invoke(main, [*FIT[:-1], "gap"]).exit_code == 0

@@ -70,6 +70,7 @@ def new_table_options(command):
 @click.option("--target", multiple=True, metavar="COL...", help="Target columns; empty cells mean unlabelled.")
 @click.option("--id", "id_", metavar="COL", help="Column that names the rows.")
 @click.option("--drop", multiple=True, metavar="COL...", help="Columns to leave out.")
+@click.option("--keep", multiple=True, metavar="COL...", help="Columns that count the rows, and are features even so.")
 @click.option(
     "--components",
     type=click.IntRange(min=1),
@@ -109,8 +110,9 @@ def new_table_options(command):
 @click.option("--out", required=True, metavar="DIR", help="New folder for the results.")
 @click.option("--force", is_flag=True, help="Replace DIR if gnomon wrote it.")
 def fit(
-    table, target, id_, drop, components, model, parameters, target_kind, unlabelled, scale, seed, compare, out, force
-):
+    table, target, id_, drop, keep, components, model, parameters, target_kind, unlabelled, scale, seed, compare, out,
+    force,
+):  # fmt: skip
     """Fit a projection to TABLE (.csv, .tsv, .parquet, .npz) and write it to a new folder.
 
     DIR gets model.gnomon, projection.csv (and .parquet), metrics.json and report.html. Every column that is
@@ -132,7 +134,7 @@ def fit(
     outputs.check_folder(out, force)
     if model != "ppca" and not target:
         raise click.UsageError("--target is missing; without labels, use --model ppca.")
-    request = fitting.Request("fit", model, components, scale, seed, id_, drop, parameters)
+    request = fitting.Request("fit", model, components, scale, seed, id_, drop, parameters, keep)
     with working(4) as step:
         step("reading the table")
         data = read_table(table, targets=target, id=id_, drop=drop)

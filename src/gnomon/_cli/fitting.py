@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import platform
+import shlex
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,7 @@ from gnomon.tables import Scaling, Table, Target, can_write_parquet, drop_hint, 
 MOST_DEFAULT_COMPONENTS = 10
 MOST_COMPARED = 2000  # labelled rows; the rivals need cubic time in them
 UNITS = {"none": None, "standard": "standard deviations of the column", "unit": "parts of the row's length"}
+FEWEST_NUMBERED = 10  # rows from which numbers that count up by one are no chance
 DOMINANT = 0.9  # share of the variance from which scaling is suggested
 
 
@@ -44,6 +46,7 @@ class Request:
     id: str | None = None
     drop: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
 
 
 @dataclass
@@ -78,6 +81,7 @@ def fit(request: Request, table: Table, target: Target | None) -> Run:
     """Scale the table and fit the model; warnings become notes."""
     guided = request.model != "ppca" and target is not None
     _refuse_empty_columns(table)
+    _refuse_row_numbers(table, request.keep)
     if guided:
         _refuse_single_value(table, target)
     scaling = Scaling.of(request.scale, table.X, target.y if guided and target.y.ndim == 2 else None)
@@ -112,6 +116,24 @@ def _refuse_empty_columns(table: Table) -> None:
     if len(empty):
         name = table.feature_names[empty[0]]
         raise Refusal(f"{table.path}, column {name!r}: no row has a value; {drop_hint(name)}.")
+
+
+def _refuse_row_numbers(table: Table, keep: tuple[str, ...]) -> None:
+    """A number that counts the rows is no feature: where rows are sorted by class it gives the classes away."""
+    unknown = sorted(set(keep) - set(table.feature_names))
+    if unknown:
+        raise Refusal(f"{table.path}: --keep names {unknown[0]!r}, which is not a feature of the table.")
+    if hasattr(table.X, "tocsr") or len(table.X) < FEWEST_NUMBERED:
+        return
+    counting = np.flatnonzero(np.all(table.X[1:3] - table.X[:2] == 1.0, axis=0))  # the few worth reading as a whole
+    for j in counting[(np.diff(table.X[:, counting], axis=0) == 1.0).all(axis=0)]:
+        name = table.feature_names[j]
+        if name not in keep:
+            raise Refusal(
+                f"{table.path}, column {name!r} counts the rows ({table.X[0, j]:g}, {table.X[1, j]:g}, ...): "
+                f"name it with --id {shlex.quote(name)}, {drop_hint(name)}, or make it a feature with "
+                f"--keep {shlex.quote(name)}."
+            )
 
 
 def _refuse_single_value(table: Table, target: Target) -> None:
