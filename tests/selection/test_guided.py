@@ -284,13 +284,48 @@ def test_the_verdict_says_when_a_baseline_is_better():
     assert "below the best baseline, PLS on rows by 0.100" in said
 
 
-def test_factors_are_chosen_only_where_halves_have_two_rows_a_class(quick, monkeypatch):
-    models = (Candidate("ridge LDA", RidgeLDA, {}, ({"ridge": 0.5},), rich=({"ridge": 0.6},)),)
-    monkeypatch.setattr(guided, "CLASS_MODELS", models)
+def test_settings_are_compared_only_where_halves_have_two_rows_a_class(quick):
     X, y = load_iris(return_X_y=True)
-    for per_class, wanted in ((3, [{}, {"ridge": 0.5}]), (4, [{}, {"ridge": 0.5}, {"ridge": 0.6}])):
-        choice = choose_guided(X, few_labels(y, per_class), fronts=["rows"], n_permutations=0)
-        assert [row["settings"] for row in choice.rows] == wanted
+    for per_class, wanted in ((3, [{}]), (4, [{}, {"ridge": 0.5}])):
+        choice = choose_guided(X, few_labels(y, per_class), fronts=["rows"], models=["ridge LDA"], n_permutations=0)
+        assert [row["settings"] for row in choice.rows if row["model"] == "ridge LDA"] == wanted
+
+
+def test_small_classes_have_no_neighbour_fronts(quick):
+    X, y = load_iris(return_X_y=True)
+    rows = np.concatenate([np.arange(c, c + 29) for c in (0, 50, 100)])
+    for kept, reason in (
+        (rows, "classes of about 29 rows are smaller than neighbourhoods"),
+        (slice(None), None),
+    ):
+        choice = choose_guided(X[kept], few_labels(y[kept], 4), n_permutations=0)
+        assert {row["note"] for row in choice.rows if row["front"] == "neighbours"} == {reason}
+    choice = choose_guided(X[rows], few_labels(y[rows], 4), fronts=["neighbours"], n_permutations=0)
+    assert choice.rows[0]["note"] is None  # asked for by name
+
+
+def test_halves_with_one_row_a_class_are_fitted_with_settings_of_their_own(monkeypatch):
+    seen = []
+
+    class Noted(RidgeLDA):
+        def fit(self, X, y):
+            seen.append(self.ridge)
+            return super().fit(X, y)
+
+    monkeypatch.setattr(guided, "CLASS_MODELS", (Candidate("ridge LDA", Noted, {"ridge": 0.5}, poor={"ridge": 0.25}),))
+    X, y = load_iris(return_X_y=True)
+    for per_class, in_halves in ((3, 0.25), (4, 0.5)):
+        seen.clear()
+        choice = choose_guided(X, few_labels(y, per_class), fronts=["rows"], n_splits=1, n_permutations=0)
+        assert seen == [in_halves, in_halves, 0.5]
+        assert choice.rows[0]["settings"] == {"ridge": 0.5}
+
+
+def test_a_setting_may_depend_on_the_number_of_rows(monkeypatch):
+    monkeypatch.setattr(guided, "CLASS_MODELS", (Candidate("ridge LDA", RidgeLDA, {"ridge": lambda n: 1 / n}),))
+    X, y = load_iris(return_X_y=True)
+    choice = choose_guided(X, few_labels(y, 4), fronts=["rows"], n_permutations=0)
+    assert [row["settings"] for row in choice.rows] == [{"ridge": 1 / 150}]
 
 
 def test_fronts_that_are_the_same_on_unit_rows_are_tried_once(quick):

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..models import dppca as model
-from ..models.agreement import can_split, half_splits, score_splits
+from ..models.agreement import can_split, half_splits, is_rich, score_splits
 
-N_PRIVATE = (30, 20)
+N_PRIVATE = (30, 20)  # tried beside the usual number
 UNLABELED_WEIGHT = (1.0, 0.1, 0.0)
 RIDGE = 1e-3  # where "auto" has nothing to compare by, and the only one beside few factors
 RIDGES = (1e-3, 1e-1)  # where all within-class factors are kept
@@ -29,14 +29,20 @@ class Choice(NamedTuple):
     score: float
 
 
-def candidates(estimator, rank, least, spread, *, all_labelled):
-    """Combinations of what the parameters leave open.
+def candidates(estimator, n, rank, least, index):
+    """Combinations of what the parameters leave open, for n rows whose coordinates have that rank.
+
+    Halves with one labelled row a class cannot tell how many factors there are, and would choose too few: then the
+    usual number is the only one beside all there are.
 
     `least` factors are needed by the projection; the labelled rows alone have `spread` within-class directions, so that
     as many factors, or more, are all they have.
     """
-    full = rank
-    sizes = [size for size in N_PRIVATE if least <= size < full] or [size for size in (least,) if size < full]
+    full, all_labelled = rank, bool((index >= 0).all())
+    spread = int((index >= 0).sum()) - int(index.max()) - 1
+    usual = model.usual_factors(n)
+    some = sorted({usual, *N_PRIVATE}, reverse=True) if is_rich(index) else [usual]
+    sizes = [size for size in some if least <= size < full] or [size for size in (least,) if size < full]
     weights = (1.0,) if all_labelled else UNLABELED_WEIGHT
     weights = weights if estimator.unlabeled_weight == "auto" else (float(estimator.unlabeled_weight),)
     found = []
@@ -46,13 +52,7 @@ def candidates(estimator, rank, least, spread, *, all_labelled):
         if estimator.n_private == "auto" and w == 0 and spread <= size < full:
             continue
         ridges = RIDGES if size == full else (RIDGE,)
-        if (
-            estimator.n_private == "auto"
-            and size == full
-            and w > 0
-            and full > max(*N_PRIVATE, least)
-            and not all_labelled
-        ):
+        if estimator.n_private == "auto" and size == full and w > 0 and full > max(*some, least) and not all_labelled:
             continue  # as many factors as the rows allow, and rows whose class is a guess: nothing is left to learn
         for ridge in ridges if estimator.ridge == "auto" else (float(estimator.ridge),):
             found.append((size if estimator.n_private == "auto" else int(estimator.n_private), ridge, w))
@@ -62,15 +62,14 @@ def candidates(estimator, rank, least, spread, *, all_labelled):
 def choose(estimator, rows, index, options, least, generator):
     """Return the best candidate and the table of all, in the order they were tried.
 
-    Without a class of two labelled rows there is nothing to compare by: 30 factors, a ridge of 1e-3 and unlabelled rows
-    that count in full.
+    Without a class of two labelled rows there is nothing to compare by: the usual number of factors, a ridge of 1e-3
+    and unlabelled rows that count in full.
     """
-    n_classes, rank = int(index.max()) + 1, rows.T.shape[1]
+    n, n_classes, rank = len(index), int(index.max()) + 1, rows.T.shape[1]
     all_labelled = bool((index >= 0).all())
-    spread = int((index >= 0).sum()) - n_classes
-    tried = candidates(estimator, rank, least, spread, all_labelled=all_labelled)
+    tried = candidates(estimator, n, rank, least, index)
     if len(tried) == 1 or not can_split(index):
-        first = min(tried, key=lambda c: (abs(c[0] - N_PRIVATE[0]), tried.index(c)))
+        first = min(tried, key=lambda c: (abs(c[0] - model.usual_factors(n)), tried.index(c)))
         return Choice(*first, np.nan, np.nan, np.nan), []
     rows, index = _some_rows(rows, index, generator)
     splits = half_splits(index, N_SPLITS, generator)
@@ -82,7 +81,7 @@ def choose(estimator, rows, index, options, least, generator):
             max_iter=SCORE_ITER,
         )  # fmt: skip
 
-        table_rows = short if weight > 0 and n_private <= max(N_PRIVATE) else rows
+        table_rows = short if weight > 0 and n_private <= model.MOST_FACTORS else rows
 
         def fit_predict(train, table_rows=table_rows, one=one):
             return model.fit(table_rows, train, n_classes, 1, one).value.resp.argmax(axis=1)

@@ -120,7 +120,9 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     -----
     "auto" splits the labelled rows of each class into halves, fits to each half, and scores a candidate by how often
     the two models agree on unlabelled rows, minus their error on the labels held out, averaged over three splits. It
-    needs two labelled rows of a class; else 30 factors, a ridge of 1e-3 and weight 1 are taken.
+    needs two labelled rows of a class; else the usual number of factors, a ridge of 1e-3 and weight 1 are taken. The
+    usual number is one factor for ten rows, between 20 and 40; with fewer than four labelled rows of most classes it is
+    the only one tried, since halves with one row of a class cannot tell how many factors there are.
 
     EM runs on coordinates of the rows: exact where X has at most 1500 rows or columns, else in 120 leading directions
     and those of the labelled class means, all else being isotropic noise. Sparse X is never made dense; arrays of other

@@ -13,6 +13,8 @@ import numpy as np
 
 from .._types import IntArray
 
+RICH = 4  # labelled rows of the median class from which each half has two
+
 FitPredict = Callable[[IntArray], IntArray]
 
 
@@ -28,6 +30,12 @@ def can_split(index: IntArray) -> bool:
     """Whether some class has two labelled rows, so that `half_splits` leaves something to be held out."""
     labelled = index[index >= 0]
     return len(labelled) > 0 and int(np.bincount(labelled).max()) >= 2
+
+
+def is_rich(index: IntArray) -> bool:
+    """Whether a half still has two rows of most classes; with one row it cannot tell how far a class spreads."""
+    labelled = index[index >= 0]
+    return len(labelled) > 0 and bool(np.median(np.bincount(labelled)) >= RICH)
 
 
 def half_splits(index: IntArray, n_splits: int, generator: np.random.Generator) -> list[tuple[IntArray, IntArray]]:

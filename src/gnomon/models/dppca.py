@@ -19,6 +19,7 @@ from ..solvers.reduction import Reduced
 FLOOR = 1e-6  # smallest noise variance, relative to the mean variance of x (one, in standard units)
 START_RIDGE = 1e-3  # of the ridge LDA that the first responsibilities come from
 HOT, COOLING = 10.0, 0.8  # temperature of the first responsibilities, and what it falls by in each step until it is one
+FEWEST_FACTORS, MOST_FACTORS = 20, 40  # of those taken where nothing tells how many there are
 SETTLE_ITER, SETTLE_TOL = 100, 1e-4  # the noise level is set in this many steps at most, or once they are shorter
 
 
@@ -72,6 +73,11 @@ class Fitted(NamedTuple):
     resp: Array  # (n, c) posterior of the class; one-hot where labelled
     projection: Array  # (r, k) directions D: transform is D'x, with D' Sigma D = I
     n_class_directions: int
+
+
+def usual_factors(n: int) -> int:
+    """Within-class factors for n rows where nothing tells how many there are: one for ten rows, between 20 and 40."""
+    return min(max(n // 10, FEWEST_FACTORS), MOST_FACTORS)
 
 
 def log_joint(params: Params, T: Array, outside: Array, n_features: int) -> Array:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from sklearn.preprocessing import Normalizer
 
 from gnomon import CPPCA, DPPCA, SPPCA, NeighborFeatures
+from gnomon.models.dppca import FEWEST_FACTORS, usual_factors
 from gnomon.selection._baselines import PLS, PCAReader, RidgeLDA
 
 FRONTS = {
@@ -18,6 +19,7 @@ FRONTS = {
     "neighbours, cosine": lambda: NeighborFeatures(metric="cosine"),
 }
 MOST_NEIGHBOURS = 20_000  # rows; beyond, neighbours of all pairs take long
+FEWEST_IN_CLASS = 30  # rows of an average class, two neighbourhoods; in smaller ones most neighbours are strangers
 LINEAR, GRAPHS, ALL = ("rows", "unit rows"), ("neighbours", "neighbours, cosine"), tuple(FRONTS)
 
 
@@ -28,12 +30,12 @@ class Candidate(NamedTuple):
     ----------
     name : str
     make : callable       make(n_components=..., **settings) gives an unfitted estimator
-    settings : dict       of the first round
+    settings : dict       of the first round; a function gives its value for the number of rows
     finer : tuple of dict settings to try in the second round, where the model leads on a front
-    rich : tuple of dict  more of these, for labels of which a half still has two rows a class: with one row a half
-                          cannot tell how many within-class factors there are, and would choose too few
     fronts : tuple of str
     most : float          entries of the table from which the model takes too long
+    quick : dict          settings of the fits to halves, for speed
+    poor : dict           the same where a half has one row a class, which carries less than all labels do
     guided : bool         False marks a baseline, which cannot be saved to a model file
     """
 
@@ -43,8 +45,8 @@ class Candidate(NamedTuple):
     finer: tuple[dict[str, Any], ...] = ()
     fronts: tuple[str, ...] = ALL
     most: float = float("inf")
-    rich: tuple[dict[str, Any], ...] = ()
     quick: dict[str, Any] = {}  # noqa: RUF012
+    poor: dict[str, Any] = {}  # noqa: RUF012
     guided: bool = True
 
 
@@ -67,11 +69,12 @@ WEIGHTS = (
     {"unlabeled_weight": 0.0, "n_private": 1000, "ridge": 0.3},
 )
 FACTORS = tuple({"n_private": P, "unlabeled_weight": w} for P in (5, 10, 20, 40) for w in (1.0, 0.1))
-DPPCA_FIRST = {"n_private": 20, "ridge": 1e-2, "unlabeled_weight": 1.0}
+DPPCA_FINER = (*WEIGHTS, *FACTORS)
+DPPCA_FIRST = {"n_private": usual_factors, "ridge": 1e-2, "unlabeled_weight": 1.0}
 DPPCA_QUICK = {"tol": 1e-3, "max_iter": 60}
 CLASS_MODELS = (
-    Candidate("DPPCA", DPPCA, DPPCA_FIRST, WEIGHTS, LINEAR, rich=FACTORS, quick=DPPCA_QUICK),
-    Candidate("DPPCA", DPPCA, DPPCA_FIRST | {"n_private": 5}, WEIGHTS, GRAPHS, rich=FACTORS, quick=DPPCA_QUICK),
+    Candidate("DPPCA", DPPCA, DPPCA_FIRST, DPPCA_FINER, LINEAR, quick=DPPCA_QUICK, poor={"n_private": FEWEST_FACTORS}),
+    Candidate("DPPCA", DPPCA, DPPCA_FIRST | {"n_private": 5}, DPPCA_FINER, GRAPHS, quick=DPPCA_QUICK),
     Candidate("CPPCA", CPPCA, {}, fronts=LINEAR, most=2e4, quick={"tol": 1e-2, "max_iter": 30}),
     Candidate("SPPCA", SPPCA, {}, ({"label_weight": 10.0}, {"label_weight": 100.0}), quick=SPPCA_QUICK),
     Candidate("ridge LDA", RidgeLDA, {}, ({"ridge": 1e-2}, {"ridge": 1e-1}), guided=False),

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gnomon.models.agreement import Score, can_split, half_splits, score_splits
+from gnomon.models.agreement import Score, can_split, half_splits, is_rich, score_splits
 
 FEWEST_REAL = 4  # labelled rows: two a half
-RICH = 4  # labelled rows of the median class from which each half has two
 
 
 class ClassHalves:
@@ -27,7 +26,7 @@ class ClassHalves:
                 "a second row of one class, or take a model by name, such as gnomon.DPPCA."
             )
         self.targets, self.splits = index, half_splits(index, n_splits, rng)
-        self.is_rich = bool(np.median(np.bincount(index[index >= 0])) >= RICH)
+        self.is_rich = is_rich(index)
 
     def score(self, fit_predict):
         """Score a function from the targets of one half to predictions of every row."""

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length
 
 from gnomon import SPPCA
-from gnomon.selection._candidates import CLASS_MODELS, FRONTS, MOST_NEIGHBOURS, REAL_MODELS
+from gnomon.selection._candidates import CLASS_MODELS, FEWEST_IN_CLASS, FRONTS, MOST_NEIGHBOURS, REAL_MODELS
 from gnomon.selection.agreement import ClassHalves, RealHalves
 from gnomon.selection.choice import GuidedChoice, verdict
 from gnomon.selection.labels import class_codes, real_targets, target_kind
@@ -99,10 +99,13 @@ def choose_guided(
     Notes
     -----
     Two rounds: every model on every front with its first settings, then further settings of the leading pair and of
-    the second where it is near, unless the score is full. A front does not see labels, so it is computed once; where
-    all rows have length one already, two fronts fall away. The permutation test fits the chosen candidate to labels
-    that have changed places, and counts how often its score on one split is as high as with the true labels. It does
-    not repeat the choice, so its p-value is somewhat low: in a trial 8 of 100 random labellings passed at 0.05.
+    the second where it is near, unless the score is full. The second round needs four labelled rows of most classes,
+    since halves with one row a class cannot tell settings apart; with fewer, DPPCA is scored with 20 factors and then
+    fitted with its usual number. A front does not see labels, so it is computed once; where all rows have length one
+    already, two fronts fall away, and neighbours where a class has fewer than 30 rows, unless `fronts` names them. The
+    permutation test fits the chosen candidate to labels that have changed places, and counts how often its score on one
+    split is as high as with the true labels. It does not repeat the choice, so its p-value is somewhat low: in a trial
+    8 of 100 random labellings passed at 0.05.
 
     Examples
     --------
@@ -127,6 +130,7 @@ def choose_guided(
     known = sorted({front for c in registry for front in c.fronts}, key=list(FRONTS).index)
     used = _allowed("fronts", fronts, known, known)
     search = _Search(X, halves, n_components or _default_components(halves))
+    search.fewest_in_class = FEWEST_IN_CLASS if fronts is None else 0
     search.first_round(registry, used, allowed)
     search.second_round(allowed)
     best = next(iter(search.leaders(allowed, 1)), None)
@@ -205,7 +209,9 @@ class _Search:
     def __init__(self, X, halves, n_components):
         self.X, self.halves, self.k = X, halves, n_components
         self.fronts, self.tried = {}, []
+        self.fewest_in_class = FEWEST_IN_CLASS
         squares = X.multiply(X).sum(axis=1) if hasattr(X, "tocsr") else np.einsum("ij,ij->i", X, X)
+        self.rows_a_class = X.shape[0] / (halves.targets.max() + 1) if halves.kind == "classes" else np.inf
         self.has_unit_rows = bool(np.allclose(squares, 1.0, rtol=1e-6))
 
     def first_round(self, registry, fronts, allowed):
@@ -218,11 +224,13 @@ class _Search:
                     self.try_(candidate, front, candidate.settings)
 
     def second_round(self, allowed):
-        """Further settings of the leading pairs of front and model, unless there is nothing to gain."""
+        """Further settings of the leading pairs of front and model, unless nothing can be gained or told by them."""
+        if not self.halves.is_rich:
+            return
         leaders = self.leaders(allowed, N_LEADERS)
         top = leaders[0].score.score if leaders else BEST
         for lead in [t for t in leaders if BEST > top <= t.score.score + NEAR]:
-            for settings in (*lead.candidate.finer, *(lead.candidate.rich if self.halves.is_rich else ())):
+            for settings in lead.candidate.finer:
                 self.try_(lead.candidate, lead.front, {**lead.candidate.settings, **settings})
 
     def add_front(self, name):
@@ -236,6 +244,8 @@ class _Search:
             self.fronts[name] = None  # the same as another front
         elif name.startswith("neighbours") and self.X.shape[0] > MOST_NEIGHBOURS:
             self.fronts[name] = f"more than {MOST_NEIGHBOURS} rows take too long"
+        elif name.startswith("neighbours") and self.rows_a_class < self.fewest_in_class:
+            self.fronts[name] = f"classes of about {self.rows_a_class:.0f} rows are smaller than neighbourhoods"
         else:
             transformer = make()
             try:
@@ -245,6 +255,7 @@ class _Search:
 
     def try_(self, candidate, front, settings):
         """Score one candidate and keep the trial, or the reason why there is no score."""
+        settings = {name: value(self.X.shape[0]) if callable(value) else value for name, value in settings.items()}
         trial = Trial(candidate, front, settings)
         if any(trial.same_as(other) for other in self.tried):
             return
@@ -270,9 +281,10 @@ class _Search:
     def fitter(self, trial):
         """The function from targets of a half to predictions of every row."""
         rows = self.fronts[trial.front].rows
+        more = trial.candidate.quick | ({} if self.halves.is_rich else trial.candidate.poor)
 
         def fit_predict(half):
-            model = self.make(trial, -1 if self.halves.kind == "classes" else None, trial.candidate.quick)
+            model = self.make(trial, -1 if self.halves.kind == "classes" else None, more)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the final fit says what there is to say
                 return model.fit(rows, _as_given(half)).predict(rows)
@@ -282,7 +294,7 @@ class _Search:
     def make(self, trial, unlabeled, more):
         width = self.fronts[trial.front].rows.shape[1]
         k = max(1, min(self.k, width - 1, self.X.shape[0] - 2))
-        return trial.candidate.make(n_components=k, unlabeled=unlabeled, **trial.settings, **more)
+        return trial.candidate.make(n_components=k, unlabeled=unlabeled, **(trial.settings | more))
 
     def leaders(self, allowed, n):
         """The best `n` trials among the models allowed, one a front and model; equal scores keep the order."""
