@@ -9,6 +9,7 @@ from scipy.stats import multivariate_normal
 
 from estimators.support import quietly
 from gnomon import CPPCA, PPCA, SPPCA
+from gnomon.models import cppca as model_file
 from oracles import cppca as oracle
 
 
@@ -336,3 +337,19 @@ def test_frames_choose_the_likelihoods(rng):
     assert predicted.shape == (90, 3)
     assert set(predicted[:, 1]) <= {"red", "green", "blue"}
     assert np.isfinite(model.score_samples(X, frame)).all()
+
+
+def test_many_labelled_rows_start_from_a_few_and_end_at_the_same_maximum(rng, monkeypatch):
+    X, Z = oracle.draw(rng, 1800, 6, 0.5)
+    y = (Z @ rng.normal(size=(2, 3)) * 2 + rng.gumbel(size=(1800, 3))).argmax(axis=1)
+    assert len(y) >= model_file.MANY_LABELLED
+    sizes = []
+    first = model_file._first
+    monkeypatch.setattr(model_file, "_first", lambda em, *rest: sizes.append(len(em.Y)) or first(em, *rest))
+    few = CPPCA(2, tol=1e-7).fit(X, y)
+    assert (np.diff(few.objective_path_) >= -1e-10 * abs(few.objective_)).all()
+    monkeypatch.setattr(model_file, "MANY_LABELLED", 10**9)
+    every = CPPCA(2, tol=1e-7).fit(X, y)
+    assert sizes == [450, 1800]
+    assert_allclose(few.objective_, every.objective_, rtol=1e-10)
+    assert_allclose(few.coef_, every.coef_, atol=1e-4)

@@ -15,7 +15,6 @@ from ..rows import RowSource
 from ..solvers.labelled_basis import EXACT_SIDE, LabelledBasis, View, products_of, refuse_full_rank
 from ..solvers.outputs_em import LOOSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
 from ..solvers.ratio_search import JointMoments, params_at
-from ..solvers.row_fit import Conditioner
 from ..solvers.row_posterior import conditioner
 
 CAPACITY = 160  # directions a growing basis may hold, or six times K when that is more
@@ -23,6 +22,7 @@ INNER_ACCURACY = 0.05
 START_ACCURACY = 1e-3
 START_LOG_RATIOS = np.log(10.0) * np.array([4.0, -1.0, -3.0])  # noise of coded y over that of x: ignored to decisive
 APPROXIMATE = ("laplace", "ep")  # ways of inference whose objective may fall
+MANY_LABELLED, FEW_LABELLED = 1600, 400  # of many labelled rows, a few are enough to choose a start by
 START_STEPS, TRIAL_ITERATIONS = 5, 5
 
 
@@ -85,7 +85,7 @@ def fit(source: RowSource, labelled: IntArray, Y: Array, layout: Layout, options
     basis.start(k, generator)
     refuse_full_rank(basis.view(), k)
     rules = Rules(layout, options.ridge, options.n_components, inference != "laplace", inference not in APPROXIMATE)
-    result = _maximise(basis, Y, codes, rules, conditioner(layout, Y, inference), k, options)
+    result = _maximise(basis, Y, codes, rules, inference, k, options)
     stats = {**result.stats, "solver": solver, "inference": inference}
     return _in_data_units(result._replace(stats=stats), basis, layout, options, units, weights, Y)
 
@@ -187,12 +187,27 @@ def _first(em: OutputsEM, starts: list[Params], options: Options) -> Result[tupl
     return best
 
 
-def _maximise(basis: LabelledBasis, Y: Array, codes: Array, rules: Rules, condition: Conditioner, k: int,
+def _some_labelled(view: View, Y: Array) -> tuple[View, Array]:
+    """Every so many-th labelled row, which stands for those between."""
+    some = slice(None, None, len(Y) // FEW_LABELLED)
+    weights = view.weights[some] * (view.weights.sum() / view.weights[some].sum())
+    return view._replace(T=view.T[some], weights=weights), Y[some]
+
+
+def _maximise(basis: LabelledBasis, Y: Array, codes: Array, rules: Rules, inference: str, k: int,
               options: Options) -> Result[Params]:  # fmt: skip
     """Grow the basis until the likelihood equations of W hold in the full space."""
+    condition = conditioner(rules.layout, Y, inference)
 
-    em = OutputsEM(basis.view(), Y, rules, condition, LOOSEST)
-    result = _first(em, _starts(basis.view(), codes, Y, rules, k), options)
+    view = basis.view()
+    em, starts = OutputsEM(view, Y, rules, condition, LOOSEST), _starts(view, codes, Y, rules, k)
+    if len(Y) >= MANY_LABELLED:
+        some, few = _some_labelled(view, Y)
+        trial = OutputsEM(some, few, rules, conditioner(rules.layout, few, inference), LOOSEST)
+        start = _first(trial, starts, options).value[0]
+        result = em.climb(start, START_ACCURACY, TRIAL_ITERATIONS, options.acceleration)
+    else:
+        result = _first(em, starts, options)
     path, used = [result.path], result.stats["n_iter"]
     target = options.tol if basis.whole else START_ACCURACY
     status, residual, stuck = Status.MAX_ITER, np.inf, False

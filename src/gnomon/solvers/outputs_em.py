@@ -23,7 +23,7 @@ X_FLOOR, Y_FLOOR = 1e-6, 1e-3  # smallest noise variances, relative to the varia
 HALVINGS = 12
 SMALLEST_SHARE = 0.05
 FIRST_STEP = 1.0  # length of each v after one Newton step from zero, at most
-LOOSEST, LOOSENESS = 1e-3, 0.03  # accuracy of rows: of the first steps, and as a share of the residual
+LOOSEST, LOOSENESS = 1e-2, 0.1  # accuracy of rows: of the first steps, and as a share of the residual
 MOST_UNKNOWNS = 200  # label parameters up to which a Newton step is solved by factorising
 CG_ACCURACY, CG_STEPS = 1e-2, 50
 
