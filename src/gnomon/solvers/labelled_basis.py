@@ -68,11 +68,12 @@ class SweptProducts:
         self.position[labelled] = np.arange(len(labelled))
         spread = np.zeros((source.shape[0], Y.shape[1]))
         spread[labelled] = Y
-        self._xy = source.first_pass(spread)
-        self._standardise()
+        self._xy = self._read(spread)
 
-    def _standardise(self) -> None:
-        self._xy *= self.source.standardise()
+    def _read(self, spread: Array) -> Array:
+        """Read the rows a first time; return X'Y in standard units."""
+        xy = self.source.first_pass(spread)
+        return xy * self.source.standardise()
 
     def targets_product(self) -> Array:
         return self._xy
@@ -113,12 +114,10 @@ class MomentProducts(SweptProducts):
     power_steps = POWER_STEPS
     whole = WHOLE_MOMENTS
 
-    def _standardise(self) -> None:
-        total = self.source.second_moment(None)
-        self.source.set_energy(float(np.trace(total)))
-        factor = self.source.standardise()
-        self._xy *= factor
-        self._xx = total * factor**2
+    def _read(self, spread: Array) -> Array:
+        (moments,) = self.source.group_moments([np.arange(self.source.shape[0])], spread)
+        self._xx = moments.xx
+        return moments.xy
 
     def both(self, Q: Array) -> tuple[Array, Array]:
         return self._xx @ Q, self._rows_times(Q)
