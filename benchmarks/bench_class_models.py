@@ -1,0 +1,84 @@
+"""Models of class labels beside SPPCA on the same rows, labels and number of components: time of a fit.
+
+One function a row. Faces need GNOMON_DATA; without it their row is left out, and why is printed.
+"""
+
+import os
+import sys
+import warnings
+
+import numpy as np
+from common import paired, ratio, record
+from sklearn.datasets import load_digits
+
+from gnomon import CPPCA, SPPCA, datasets
+from gnomon.experiments.guided_table import draw_labelled
+
+LIMIT = 3.0
+PER_CLASS = 5
+
+
+def with_labels(X, y, n_per_class=PER_CLASS):
+    """X, and y with -1 for all but a few rows of each class."""
+    return X, np.where(draw_labelled(y, n_per_class, 100), y, -1)
+
+
+def cppca_row(what, X, y, n_components):
+    """Time of CPPCA over that of SPPCA."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        seconds = paired(
+            {"CPPCA": lambda: CPPCA(n_components).fit(X, y), "SPPCA": lambda: SPPCA(n_components).fit(X, y)}
+        )
+    return {"what": f"CPPCA / SPPCA, {what}", "value": ratio(seconds, "CPPCA", "SPPCA"), "limit": LIMIT}
+
+
+def digits_binary():
+    """Digits 0 and 1."""
+    X, y = load_digits(return_X_y=True)
+    two = y < 2
+    return cppca_row("digits 0 and 1 (360 x 64), 10 labels, K = 5", *with_labels(X[two], y[two]), 5)
+
+
+def digits_ten():
+    """Ten digits, few labels."""
+    X, y = load_digits(return_X_y=True)
+    return cppca_row("ten digits (1,797 x 64), 50 labels, K = 9", *with_labels(X, y), 9)
+
+
+def digits_ten_all():
+    """Ten digits, every row labelled."""
+    X, y = load_digits(return_X_y=True)
+    return cppca_row("ten digits (1,797 x 64), all labelled, K = 9", X, y, 9)
+
+
+def faces():
+    """Fifteen people, two labels each; None where there is no data."""
+    if not os.environ.get("GNOMON_DATA"):
+        sys.stdout.write("yale_32x32 left out: GNOMON_DATA is not set\n")
+        return None
+    data = datasets.fetch_yale()
+    return cppca_row("yale_32x32 (165 x 1,024), 30 labels, K = 10", *with_labels(data.data, data.target, 2), 10)
+
+
+def planted():
+    """Three classes in five directions, a tenth of 20,000 rows labelled."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(20_000, 5))
+    X = Z @ rng.normal(size=(5, 300)) + 2.0 * rng.normal(size=(20_000, 300))
+    y = (2.0 * Z @ rng.normal(size=(5, 3)) + rng.gumbel(size=(20_000, 3))).argmax(axis=1)
+    return cppca_row(
+        "planted (20,000 x 300), 3 classes, 10 % labelled, K = 5", X, np.where(rng.random(20_000) < 0.1, y, -1), 5
+    )
+
+
+ROWS = (digits_binary, digits_ten, digits_ten_all, faces, planted)
+
+
+def main():
+    """Run and record."""
+    record("class_models", [row for row in (make() for make in ROWS) if row is not None])
+
+
+if __name__ == "__main__":
+    main()
