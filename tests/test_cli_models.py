@@ -142,7 +142,17 @@ def test_words_of_python_are_values():
     assert (model.rank_exact, model.n_landmarks, model.beta) == (True, None, 0.5)
 
 
-@pytest.mark.parametrize("name", ["sepca", "kda", "sdr-glm"])
+def test_sdr_glm_takes_empty_cells_and_fills_them():
+    holes = IRIS.data.copy()
+    holes[::7, 1] = np.nan
+    write_table("holes.csv", {name: holes[:, j] for j, name in enumerate(NAMES)} | {"species": PARTIAL})
+    run("fit", "holes.csv", "--target", "species", "--model", "sdr-glm", "--no-compare", "--out", "out")
+    run("impute", "holes.csv", "--model", "out", "--out", "filled.csv")
+    filled = SDRGLM(2).fit(holes, PARTIAL).impute(holes)
+    assert_allclose(np.array(column("filled.csv", "b"), dtype=float), filled[:, 1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["sepca", "kda"])
 def test_empty_cells_are_refused_with_the_way_out(name):
     holes = IRIS.data.copy()
     holes[3, 1] = np.nan

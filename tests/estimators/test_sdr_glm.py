@@ -260,8 +260,14 @@ def test_bad_parameters_and_rows(rng):
         for form in (np.asarray, sp.csr_matrix):
             with pytest.raises(ValueError, match=f"Negative values in data: -4.*{family}.*counts of at least 0"):
                 SDRGLM(x_family=family).fit(form(np.where(X > 7, -4.0, X)), y)
-    with pytest.raises(ValueError, match="NaN; the families of SDRGLM need every entry"):
-        SDRGLM().fit(np.where(X > 7, np.nan, X), y)
+    with pytest.raises(ValueError, match=r"contains NaN; the columns of a row under .*gnomon impute"):
+        SDRGLM(x_family="multinomial").fit(np.where(X > 7, np.nan, X), y)
+    with pytest.raises(ValueError, match="contains NaN among its stored entries"):
+        SDRGLM().fit(sp.csr_matrix(np.where(X > 7, np.nan, X)), y)
+    with pytest.raises(ValueError, match="column 1 of X is never observed; drop it"):
+        SDRGLM().fit(np.where(np.arange(4) == 1, np.nan, X), y)
+    with pytest.raises(ValueError, match="X is constant"):
+        SDRGLM().fit(np.where(X > 7, np.nan, 1.0), y)
     with pytest.raises(ValueError, match="infinity"):
         SDRGLM().fit(np.where(X > 7, np.inf, X), y)
     for form in (np.asarray, sp.csr_matrix):
@@ -272,6 +278,42 @@ def test_bad_parameters_and_rows(rng):
         model.transform(-X)
     with pytest.raises(ValueError, match=r"U has shape \(3, 1\)"):
         model.inverse_transform(np.ones((3, 1)))
+
+
+def test_missing_entries_are_left_out_of_the_projection():
+    X, y = load("iris", 0.5)
+    X[::4, 2] = X[1::5, 0] = np.nan
+    model = SDRGLM(2).fit(X, y)
+    new = np.array([[5.0, np.nan, 3.0, 1.0], [np.nan] * 4])
+    V, b = model.components_ / model.x_scale_, model.intercept_ / model.x_scale_
+    seen = [0, 2, 3]
+    U = oracle.gaussian_projection(new[:1, seen] / model.x_scale_, V[:, seen], b[seen], model.projection_ridge_)
+    assert_allclose(model.transform(new), [U[0], [0.0, 0.0]], atol=1e-9)
+    assert_allclose(model.intercept_, np.nanmean(X, axis=0), atol=0.2)
+    assert_allclose(model.inverse_transform(model.transform(new[1:]))[0], model.intercept_)
+    assert np.mean(model.predict(X) == load("iris")[1]) > 0.75
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson"])
+def test_impute_fills_in_what_was_planted(family):
+    rng = np.random.default_rng(0)
+    theta = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 12))
+    mean = {"gaussian": theta, "bernoulli": 1 / (1 + np.exp(-theta)), "poisson": np.exp(theta)}[family]
+    X = {
+        "gaussian": lambda: theta + 0.3 * rng.normal(size=theta.shape),
+        "bernoulli": lambda: (rng.random(theta.shape) < mean).astype(float),
+        "poisson": lambda: rng.poisson(mean).astype(float),
+    }[family]()
+    holes = np.where(rng.random(X.shape) < 0.2, np.nan, X)
+    ridge = 0.1 if family == "gaussian" else 3.0  # ten entries of 0 and 1 a row say little of two scores
+    filled = SDRGLM(2, x_family=family, ridge=ridge).fit(holes).impute(holes)
+    missing = np.isnan(holes)
+    assert_array_equal(filled[~missing], X[~missing])
+    columns = np.broadcast_to(np.nanmean(holes, axis=0), X.shape)
+    share = ((filled - mean)[missing] ** 2).sum() / ((columns - mean)[missing] ** 2).sum()
+    assert share < {"gaussian": 0.05, "bernoulli": 0.75, "poisson": 0.4}[family]
+    with pytest.raises(TypeError, match="impute needs a dense X"):
+        SDRGLM(2, x_family=family).fit(holes).impute(sp.csr_matrix(X))
 
 
 def test_bad_targets():

@@ -47,6 +47,31 @@ def problem(families, rng, n=30, p=6, q=3, k=K):
     return X, Y, (x, y)
 
 
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson"])
+def test_entries_of_x_that_are_missing_are_left_out(family, rng):
+    """Objective and gradient of the definition without them; the path never rises, and their values do not matter."""
+    X, Y, views = problem((family, "multinomial"), rng)
+    holes = rng.random(X.shape) < 0.3
+    holes[4] = True  # a row without any x
+    views = (model.make_view(family, np.where(holes, 0.0, X), 1.0 - holes, ALPHA), views[1])
+    X = np.where(holes, np.nan, X)
+    params = some_params(views, rng)
+    families = (family, "multinomial")
+    assert_allclose(model.objective(params, views, RIDGE), dense_objective(X, Y, families, views, params), rtol=1e-10)
+    seen = model.make_view(family, X[~holes[:, 0], :1], None, 1.0)
+    assert_allclose(views[0].prior[0], seen.prior[0])
+
+    def at(U):
+        return dense_objective(X, Y, families, views, params._replace(U=U))
+
+    gradient, _ = score_terms(list(views), [params.x, params.y], params.U, RIDGE)
+    assert_allclose(gradient, oracle.numeric_gradient(at, params.U), rtol=1e-5, atol=1e-6)
+    result = model.fit(views, model.Options(K, ALPHA, RIDGE, 1e-8), np.random.default_rng(0))
+    assert (np.diff(result.path) >= -1e-9 * np.abs(result.path[:-1])).all()
+    assert result.path[-1] > result.path[0] + 1e-3
+    assert_allclose(dense_objective(X, Y, families, views, result.value), -result.path[-1], rtol=1e-8)
+
+
 def dense_objective(X, Y, families, views, params):
     return oracle.objective(
         X, Y, families, params.U, *params.x, *params.y, (views[0].prior, views[1].prior), ALPHA, RIDGE

@@ -27,7 +27,8 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         theta_x = u V_x + b_x,   theta_y = u V_y + b_y
         J = alpha NLL_x + NLL_y + ridge / 2 (|U|^2 + alpha |V_x|^2 + |V_y|^2)
 
-    J is minimised over scores and loadings together. Rows without y are left out of NLL_y. New rows are projected from
+    J is minimised over scores and loadings together. Rows without y are left out of NLL_y and entries of x that are NaN
+    out of NLL_x, except under "multinomial", where the columns of a row are one variable. New rows are projected from
     x alone, and so are training rows: with a small alpha their scores in the fit follow their labels, which no new row
     has, so a classifier trained on those scores would be trained on what it is to predict.
 
@@ -104,8 +105,8 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Raises
     ------
     ValueError
-        When X or y holds values that its family does not allow (the error names one), X is constant, or n_components
-        exceeds n_features or n_samples.
+        When X or y holds values that its family does not allow (the error names one), X is constant, a column is never
+        observed, or n_components exceeds n_features or n_samples.
 
     See Also
     --------
@@ -117,7 +118,8 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Sweeps alternate between loadings and scores. Each minimises a quadratic above J: J itself (Gaussian), the bounds of
     Jaakkola and Jordan (Bernoulli) and Boehning (multinomial); for counts Newton steps are halved until J falls. J is
     not convex, so the minimum may be local. Sparse X stays sparse for every family: its natural parameters are formed
-    in blocks of rows. A sweep costs about n p k operations, n p k^2 for Bernoulli and Poisson tables.
+    in blocks of rows. A sweep costs about n p k operations, n p k^2 for Bernoulli and Poisson tables and where entries
+    are missing.
 
     References
     ----------
@@ -155,6 +157,7 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.x_family != "multinomial"
         tags.input_tags.positive_only = self.x_family in ("bernoulli", "multinomial", "poisson")
         tags.target_tags.required = False
         tags.target_tags.multi_output = True
@@ -173,7 +176,7 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows without missing entries, of values that `x_family` allows.
+            Rows of values that `x_family` allows; NaN marks missing entries of a dense X.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             Classes, unlabelled where -1, None, NaN or pd.NA; or numbers, NaN where missing, for "poisson" and
             "bernoulli" as their families allow. None reduces X alone.
@@ -204,11 +207,12 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         observed = outputs.observed if guided else np.zeros((X.shape[0], 0))
         table = outputs.values if guided else np.zeros((X.shape[0], 0))
         views = (
-            model.make_view(self.x_family, self._in_units(X), None, alpha),
+            model.make_view(self.x_family, self._in_units(X), _observed(X), alpha),
             model.make_view(self.y_family_ or "gaussian", table, observed, 1.0),
         )
         options = model.Options(self.n_components_, alpha, float(self.ridge), self.tol, self.max_iter)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        self._fit_ridge = options.ridge / alpha
         result = model.fit(views, options, generator)
         projection = self._choose_projection(
             result.value, views, options, labelled if guided else labelled[:0], generator
@@ -231,7 +235,28 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "components_")
         X = self._validated(X, reset=False)
-        return self._project(X).astype(X.dtype)
+        return self._project(X, self.projection_ridge_).astype(X.dtype)
+
+    def impute(self, X):
+        """Fill missing entries with their mean at the scores that the observed entries of the row give.
+
+        The scores are those under the ridge of the fit, ridge / alpha, whatever `projection_ridge_` is.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; NaN marks missing entries.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            A copy without missing entries; observed ones are unchanged.
+        """
+        check_is_fitted(self, "components_")
+        X = self._validated(X, reset=False)
+        if hasattr(X, "tocsr"):
+            raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
+        return np.where(np.isnan(X), self.inverse_transform(self._project(X, self._fit_ridge)), X).astype(X.dtype)
 
     def inverse_transform(self, U):
         """Map scores to the mean of x.
@@ -309,10 +334,11 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = check_rows(self, X, reset=reset, min_samples=2 if reset else 1)
         X = X.tocsr() if hasattr(X, "tocsr") else X
         values = X.data if hasattr(X, "tocsr") else X
-        if np.isnan(values).any():
+        values = values[~np.isnan(values)] if (missing := np.isnan(values).any()) else values
+        if missing and self.x_family == "multinomial":
             raise ValueError(
-                "Input X contains NaN; the families of SDRGLM need every entry. Fill missing ones in first: the impute "
-                "method of gnomon.PPCA, or the command gnomon impute."
+                "Input X contains NaN; the columns of a row under x_family='multinomial' share one total and need "
+                "every entry. Fill missing ones in first: the impute method of gnomon.PPCA, or gnomon impute."
             )
         wanted = FAMILIES[self.x_family].complaint(values)
         if wanted:
@@ -323,27 +349,30 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _set_units(self, X):
         """Set what is subtracted from Gaussian x and what it is divided by; raise when X is constant."""
         sparse = hasattr(X, "tocsr")
-        top = np.asarray(X.max(axis=0).todense() if sparse else X.max(axis=0), dtype=np.float64).ravel()
-        low = np.asarray(X.min(axis=0).todense() if sparse else X.min(axis=0), dtype=np.float64).ravel()
+        top = np.asarray(X.max(axis=0).todense() if sparse else np.fmax.reduce(X, axis=0), dtype=np.float64).ravel()
+        low = np.asarray(X.min(axis=0).todense() if sparse else np.fmin.reduce(X, axis=0), dtype=np.float64).ravel()
+        if np.isnan(top).any():
+            raise ValueError(f"column {np.flatnonzero(np.isnan(top))[0]} of X is never observed; drop it.")
         if (top == low).all():
             raise ValueError("X is constant: every column has one value; there is nothing to reduce.")
         self._x_shift, self.x_scale_ = np.zeros(X.shape[1]), 1.0
         if self.x_family != "gaussian":
             return
         size = float(np.maximum(np.abs(top), np.abs(low)).max()) if sparse else float((top - low).max())
-        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        mean = np.asarray(X.mean(axis=0) if sparse else np.nanmean(X, axis=0), dtype=np.float64).ravel()
         if sparse:  # not moved, so that it stays sparse
             scaled = X.astype(np.float64) * (1.0 / size)
             spread = scaled.multiply(scaled).mean() - ((mean / size) ** 2).mean()
         else:
             self._x_shift = mean
-            spread = (((X - mean) / size) ** 2).mean(dtype=np.float64)
+            spread = np.nanmean(((X - mean) / size) ** 2, dtype=np.float64)
         self.x_scale_ = size * float(np.sqrt(spread))
 
     def _in_units(self, X):
         if hasattr(X, "tocsr"):
             return X.astype(np.float64) * (1.0 / self.x_scale_)
-        return (X - self._x_shift) / self.x_scale_ if self.x_family == "gaussian" else X.astype(np.float64)
+        units = (X - self._x_shift) / self.x_scale_ if self.x_family == "gaussian" else X.astype(np.float64)
+        return np.where(np.isnan(units), 0.0, units)
 
     # -- the fitted model ----------------------------------------------------------------------------------------
 
@@ -376,19 +405,20 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    def _project(self, X):
+    def _project(self, X, ridge):
         """Scores of validated rows in double precision."""
         kind, values = FAMILIES[self.x_family], self._in_units(X)
-        trials = np.asarray(values.sum(axis=1)).reshape(-1, 1) if self.x_family == "multinomial" else None
+        trials = np.asarray(values.sum(axis=1)).reshape(-1, 1) if self.x_family == "multinomial" else _observed(X)
         view = View(kind, values, trials, 1.0, self._b)
-        return project(view, Loadings(self._V, self._b), self.projection_ridge_)
+        return project(view, Loadings(self._V, self._b), ridge)
 
     def _expected(self, X, method):
         check_is_fitted(self, "components_")
         X = self._validated(X, reset=False)
         if self.y_family_ is None:
             raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
-        theta = self.read_out_scale_ * self._project(X) @ self.y_loadings_.T.astype(np.float64) + self.y_intercept_
+        U = self.read_out_scale_ * self._project(X, self.projection_ridge_)
+        theta = U @ self.y_loadings_.T.astype(np.float64) + self.y_intercept_
         return FAMILIES[self.y_family_].mean(theta).astype(X.dtype)
 
     def _class_shares(self, mean):
@@ -396,6 +426,13 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if self.y_family_ == "multinomial":
             return mean
         return np.hstack([1.0 - mean, mean])[:, : len(self.classes_)]
+
+
+def _observed(X):
+    """1 where a dense X is observed, else 0 (n, p); None where all of it is."""
+    if hasattr(X, "tocsr") or not (missing := np.isnan(X)).any():
+        return None
+    return 1.0 - missing
 
 
 def _odd(values):
