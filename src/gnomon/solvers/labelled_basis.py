@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from .._types import Array, IntArray
-from ..numerics.linalg import orthonormal_columns, symmetrise, top_eigh
+from ..numerics.linalg import orthonormal_columns, symmetrise
 from ..rows import RowSource
 from .compression import row_coordinates
 
@@ -27,6 +27,8 @@ class View(NamedTuple):
     """All that the likelihood needs of x, centred, in standard units and in a basis of r directions."""
 
     xx: Array  # (r, r)   weighted sum of t t' over all rows
+    values: Array  # (r,)   its eigenvalues, rising
+    axes: Array  # (r, r)   its eigenvectors
     energy: float  # weighted sum of squares over all p directions
     weight: float
     n_features: float  # p
@@ -211,7 +213,8 @@ class LabelledBasis:
         if self._view is None:
             source = self.products.source
             xx = symmetrise(self.vectors.T @ self.G)
-            self._view = View(xx, source.energy, source.count, source.shape[1], self.T, self.weights)
+            values, axes = np.linalg.eigh(xx)
+            self._view = View(xx, values, axes, source.energy, source.count, source.shape[1], self.T, self.weights)
         return self._view
 
     def outside(self, gain: Array, shift: Array) -> tuple[Array, float]:
@@ -230,7 +233,7 @@ class LabelledBasis:
         held = orthonormal_columns(W)
         targets = orthonormal_columns(self.vectors.T @ self.products.targets_product(), held)
         held = np.hstack([held, targets[:, : max(0, keep - held.shape[1])]])
-        leading = orthonormal_columns(top_eigh(self.view().xx, len(W))[1], held)
+        leading = orthonormal_columns(self.view().axes[:, ::-1], held)
         C = np.linalg.qr(np.hstack([held, leading[:, : max(0, keep - held.shape[1])]]))[0]
         self.rotate(C)
         return np.asarray(C)
@@ -240,7 +243,7 @@ def refuse_full_rank(view: View, k: int) -> None:
     """Raise ValueError when k reaches the rank of the rows."""
     if view.energy - float(np.trace(view.xx)) > NOTHING * view.energy:
         return
-    rank = int((np.linalg.eigvalsh(view.xx) > NOTHING * view.energy).sum()) if view.energy > 0 else 0
+    rank = int((view.values > NOTHING * view.energy).sum()) if view.energy > 0 else 0
     if k >= rank:
         raise ValueError(
             f"n_components={k} must be less than the rank of X, {rank}: with as many latent dimensions as the data "

@@ -92,7 +92,6 @@ class OutputsEM:
         self.penalised = rules.ridge * (1.0 - rules.layout.is_gaussian())
         self.label_weight = max(float(view.weights.sum()), 1e-300)
         self.accuracy = accuracy  # of the rows; follows the residual
-        self._spectrum: tuple[Array, Array] | None = None
         self._last: tuple[Params, Sums] | None = None
         self._steps: tuple[Sums, Array, Array] | None = None
 
@@ -187,9 +186,7 @@ class OutputsEM:
         Without them EM moves the loadings of a principal direction of variance v, none of the first k, to a latent
         dimension that explains variance u a share 1 - v / u of the way.
         """
-        if self._spectrum is None:
-            self._spectrum = np.linalg.eigh(self.view.xx / self.view.weight)
-        values, Q = self._spectrum
+        values, Q = self.view.values / self.view.weight, self.view.axes
         explained, R = np.linalg.eigh(symmetrise(params.W.T @ params.W))
         share = 1.0 - np.maximum(values, 0.0)[:, None] / (explained + params.x_noise_var)
         share[-params.W.shape[1] :] = 1.0
