@@ -1,5 +1,7 @@
 """KDA: the linear kernel is discriminant analysis, kernels against explicit features, targets, errors."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -177,6 +179,45 @@ def test_a_model_file_gives_the_same_answers(tmp_path):
     assert_array_equal(loaded.predict(X), model.predict(X))
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_all_labelled_rows_as_landmarks_are_the_exact_model(kernel):
+    X, y = wine()
+    y = np.where(np.arange(len(y)) % 3 == 0, -1, y)
+    exact, ours = (
+        KDA(kernel=kernel, ridge=0.1).fit(X, y),
+        KDA(kernel=kernel, ridge=0.1, n_landmarks=(y >= 0).sum()).fit(X, y),
+    )
+    assert_allclose(ours.transform(X), exact.transform(X), atol=1e-6)
+    assert_allclose(ours.predict_proba(X), exact.predict_proba(X), atol=1e-6)
+
+
+def test_few_landmarks_are_the_model_in_their_span():
+    """Against the definition on explicit features: those of the rows projected on the span of the landmarks."""
+    X, y = load("iris")
+    model = KDA(kernel="rbf", gamma=0.5, ridge=0.05, n_landmarks=12).fit(X, y)
+    assert model.dual_coef_.shape == (12, 2)
+    assert_array_equal(model.X_fit_, X[model.references_])
+    values, vectors = np.linalg.eigh(rbf_kernel(X[model.references_], gamma=0.5))
+    features = rbf_kernel(X, X[model.references_], gamma=0.5) @ (vectors / np.sqrt(values))
+    explicit = KDA(ridge=0.05).fit(features, y)  # linear: the same 12 dimensions
+    assert_allclose(model.predict_proba(X), explicit.predict_proba(features), atol=1e-6)
+    K = rbf_kernel(X, gamma=0.5)
+    given = KDA(kernel="precomputed", ridge=0.05, n_landmarks=12).fit(K, y)
+    assert_allclose(given.predict_proba(K), model.predict_proba(X), atol=1e-8)
+    other = KDA(kernel="rbf", gamma=0.5, ridge=0.05, n_landmarks=12, random_state=1).fit(X, y)
+    assert set(other.references_) != set(model.references_)
+
+
+def test_many_rows_by_landmarks_take_little_memory():
+    X, y = make_circles(6000, factor=0.4, noise=0.05, random_state=0)
+    tracemalloc.start()
+    model = KDA(kernel="rbf", gamma=1.0, n_landmarks=50).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6000 * 6000 * 8 / 10
+    assert (model.predict(X) == y).mean() > 0.999
+
+
 def test_bad_input():
     X, y = wine()
     for params, match in [
@@ -184,6 +225,8 @@ def test_bad_input():
         ({"ridge": 1.5}, "ridge=1.5 must be at most 1"),
         ({"n_components": 3}, "n_components=3 must be at most 2: 3 classes"),
         ({"n_components": 0}, "n_components=0 must be at least 1"),
+        ({"n_landmarks": 1}, "n_landmarks=1 must be at least 2"),
+        ({"n_landmarks": 179}, "n_landmarks=179 must be at most 178, the labelled rows; use None"),
         ({"kernel": "gauss"}, "kernel='gauss' must be one of"),
         ({"kernel": "rbf", "ridge": 0}, "ridge=0 is too small"),
         ({"kernel": "precomputed"}, "X has shape .178, 13.; the kernel matrix"),
@@ -201,7 +244,7 @@ def test_bad_input():
     ]:
         with pytest.raises(ValueError, match=match):
             KDA().fit(X, targets)
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match=r"X contains NaN; KDA needs every entry.*gnomon impute"):
         KDA().fit(np.where(X > 2, np.nan, X), y)
     with pytest.raises(ValueError, match="labelled rows of X are all the same"):
         KDA().fit(np.ones((6, 3)), [0, 1, 0, 1, -1, -1])

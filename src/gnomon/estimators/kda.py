@@ -2,7 +2,7 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import ClassifierTags
+from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..models import kda as model
@@ -45,14 +45,19 @@ class KDA(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`. Unlabelled rows are left out: they
         change nothing, neither the mean nor the directions.
+    n_landmarks : int, default=None
+        For many labelled rows: work in the span of this many of them, drawn at random (Nystrom). Memory n_labelled x
+        n_landmarks instead of n_labelled squared. None uses all labelled rows.
+    random_state : int, RandomState instance or None, default=0
+        Draws the landmarks; nothing else is random.
 
     Attributes
     ----------
-    dual_coef_ : ndarray of shape (n_labelled, n_directions)
-        Directions as combinations of the labelled rows, by falling between-class variance. The labelled row farthest
+    dual_coef_ : ndarray of shape (n_references, n_directions)
+        Directions as combinations of the reference rows, by falling between-class variance. The labelled row farthest
         along a direction lies on its positive side. There are n_classes - 1, or `rank_` if that is less.
-    kernel_mean_ : ndarray of shape (n_labelled,)
-        Mean kernel value of the labelled rows with each of them.
+    kernel_mean_ : ndarray of shape (n_references,)
+        Mean kernel value of the labelled rows with each reference.
     class_centers_ : ndarray of shape (n_classes, n_directions)
         Projected class means; the variance within classes is 1 in every direction.
     class_log_prior_ : ndarray of shape (n_classes,)
@@ -61,12 +66,12 @@ class KDA(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Variance of the class means along each direction, in units of the variance within classes.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
-    references_ : ndarray of shape (n_labelled,)
-        Which rows of the fit were labelled.
-    X_fit_ : {ndarray, sparse matrix} of shape (n_labelled, n_features) or None
-        The labelled rows; None with a precomputed kernel.
+    references_ : ndarray of shape (n_references,)
+        Which rows of the fit the directions are made of: all labelled ones, or the landmarks.
+    X_fit_ : {ndarray, sparse matrix} of shape (n_references, n_features) or None
+        These rows; None with a precomputed kernel.
     rank_ : int
-        Rank of the centred kernel matrix of the labelled rows.
+        Rank of the centred kernel matrix of the labelled rows, or of its approximation by landmarks.
     effective_dimension_ : float
         n_features for the linear kernel, else `rank_`.
     gamma_ : float or None
@@ -83,8 +88,9 @@ class KDA(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     Raises
     ------
     ValueError
-        When y holds fewer than two classes or real numbers, n_components exceeds n_classes - 1, the kernel matrix is
-        not symmetric and positive semi-definite (the error names the eigenvalue), or ridge is too small.
+        When y holds fewer than two classes or real numbers, n_components exceeds n_classes - 1, n_landmarks exceeds
+        the labelled rows, the kernel matrix is not symmetric and positive semi-definite (the error names the
+        eigenvalue), or ridge is too small.
 
     See Also
     --------
@@ -93,9 +99,9 @@ class KDA(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     Notes
     -----
-    Time n^3 and memory n^2 for n labelled rows, whatever the kernel. Where a class has one row and all others too,
-    nothing varies within classes; the total variance then takes the place of the variance within, so that directions
-    are those of PCA of the rows, and probabilities rest on that assumption.
+    Time n^3 and memory n^2 for n labelled rows, whatever the kernel; n m^2 and n m with m landmarks. Where a class
+    has one row and all others too, nothing varies within classes; the total variance then takes the place of the
+    variance within, so that directions are those of PCA of the rows, and probabilities rest on that assumption.
 
     References
     ----------
@@ -117,7 +123,7 @@ class KDA(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def __init__(
         self, n_components=None, *, ridge=1e-3, kernel="linear", gamma=None, degree=3, coef0=1, kernel_params=None,
-        unlabeled="auto",
+        unlabeled="auto", n_landmarks=None, random_state=0,
     ):  # fmt: skip
         self.n_components = n_components
         self.ridge = ridge
@@ -127,6 +133,8 @@ class KDA(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.unlabeled = unlabeled
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -157,8 +165,7 @@ class KDA(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X = self._validated(X, reset=True)
         targets = self._read_classes(y, X.shape[0])
         rows = np.flatnonzero(targets.labelled)
-        K, error = self._reference_gram(X, rows)
-        feature_map, T = gram.exact_map(K, error)
+        feature_map, T = self._feature_map(X, rows)
         self.rank_ = T.shape[1]
         if self.rank_ == 0:
             raise ValueError(
@@ -228,7 +235,20 @@ class KDA(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_real("ridge", self.ridge, 0, included=True)
         if self.ridge > 1:
             raise ValueError(f"ridge={self.ridge!r} must be at most 1: it is the share of the ridge in the covariance.")
+        if self.n_landmarks is not None:
+            check_integer("n_landmarks", self.n_landmarks, 2)
         self._check_kernel()
+
+    def _feature_map(self, X, rows):
+        """Map to coordinates of feature space, and those of the labelled rows."""
+        m = self.n_landmarks
+        if m is None:
+            return gram.exact_map(*self._reference_gram(X, rows))
+        if m > len(rows):
+            raise ValueError(f"n_landmarks={m} must be at most {len(rows)}, the labelled rows; use None for all.")
+        rng = check_random_state(self.random_state)
+        among, error = self._reference_gram(X, np.sort(rng.choice(rows, m, replace=False)))
+        return gram.nystrom_map(self._cross(X[rows]), among, error)
 
     def _read_classes(self, y, n_samples):
         targets = read_classes(y, n_samples, self.unlabeled, "KDA")
