@@ -86,6 +86,19 @@ def test_one_row_for_each_class_and_all_rows():
     assert_allclose(CPPCA(2).fit(X, y).predict_proba(X).sum(axis=1), 1.0)
 
 
+def test_one_labelled_row_in_all():
+    y = np.full(60, -1)
+    y[7] = 3
+    with pytest.warns(UserWarning, match="single class 3"):
+        model = CPPCA(2).fit(X, y)
+    assert (model.predict(X) == 3).all()
+    assert_allclose(model.components_, PPCA(2).fit(X).components_, atol=1e-3)
+    y = np.full((60, 2), np.nan)
+    y[7] = [1.0, 2.5]
+    with pytest.raises(ValueError, match="column 0 of y has the single value"):
+        CPPCA(2).fit(X, y)
+
+
 def test_classes_with_identical_rows_are_not_told_apart():
     twice = np.vstack([X[:10], X[:10], X])
     y = np.r_[np.zeros(10), np.ones(10), np.full(60, -1)].astype(int)
@@ -103,6 +116,27 @@ def test_labels_that_one_column_separates():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert np.isfinite(CPPCA(2, ridge=0).fit(wide, Y).predict_proba(wide)).all()
+
+
+def test_several_classes_that_two_columns_separate():
+    corners = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    wide = np.hstack([100.0 * corners[THREE], X])
+    model = CPPCA(2).fit(wide, THREE)
+    assert model.converged_
+    assert (model.predict(wide) == THREE).all()
+    assert np.abs(model.coef_).max() < 100
+    assert (np.diff(model.objective_path_) >= -1e-10 * np.abs(model.objective_)).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        free = CPPCA(2, ridge=0, max_iter=60).fit(wide, THREE)
+    assert np.isfinite(free.coef_).all()
+    assert_allclose(free.predict_proba(wide).sum(axis=1), 1.0)
+
+
+def test_several_classes_with_identical_rows_are_not_told_apart():
+    thrice = np.vstack([X[:10], X[:10], X[:10], X])
+    y = np.r_[np.repeat([0, 1, 2], 10), np.full(60, -1)]
+    assert_allclose(CPPCA(2).fit(thrice, y).predict_proba(thrice), 1 / 3, atol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-20, 1e150])

@@ -132,3 +132,38 @@ def printed_em(X, y, W, s2, v, n_iter, correction=False, ridge=0.0):
                 curve += np.einsum("i,iab->ab", s * (1 - s), extra)
             v = v + np.linalg.solve(curve + 1e-9 * np.eye(len(v)), slope)
         yield W, s2, v
+
+
+def sequential_ep(kinds, mean, cov, y, noise, n_sweeps=300):
+    """Log-evidence, mean and covariance of predictors a ~ N(mean, cov) by EP for one row: one site after another.
+
+    Sites are exp(shift a - precision a^2 / 2); the moments of a label beside its cavity come from a fine grid.
+    """
+    h = len(mean)
+    precision, shift, log_sites = np.zeros(h), np.zeros(h), np.zeros(h)
+    prior = np.linalg.inv(cov)
+    grid = np.linspace(-12.0, 12.0, 4001)
+    for _ in range(n_sweeps):
+        for j in range(h):
+            S = np.linalg.inv(prior + np.diag(precision))
+            m = S @ (prior @ mean + shift)
+            left_precision = 1.0 / S[j, j] - precision[j]
+            left_shift = m[j] / S[j, j] - shift[j]
+            v, c = 1.0 / left_precision, left_shift / left_precision
+            a = c + np.sqrt(v) * grid
+            logs = norm.logpdf(grid) + log_output(kinds[j], a[:, None], y[j], noise[j]) + np.log(grid[1] - grid[0])
+            total = np.exp(logs).sum()
+            w = np.exp(logs) / total
+            new_mean = w @ a
+            new_var = w @ (a - new_mean) ** 2
+            precision[j], shift[j] = 1.0 / new_var - left_precision, new_mean / new_var - left_shift
+            # the site's scale: its product with the cavity has the label's own mass
+            total_var = 1.0 / (left_precision + precision[j])
+            total_mean = total_var * (left_shift + shift[j])
+            own = -0.5 * np.log(v) - 0.5 * c**2 / v + 0.5 * np.log(total_var) + 0.5 * total_mean**2 / total_var
+            log_sites[j] = np.log(total) - own
+    S = np.linalg.inv(prior + np.diag(precision))
+    m = S @ (prior @ mean + shift)
+    log_det = np.linalg.slogdet(np.eye(h) + cov * precision[None, :])[1]
+    squares = m @ np.linalg.solve(S, m) - mean @ prior @ mean
+    return log_sites.sum() + 0.5 * (squares - log_det), m, S

@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 
 from gnomon.numerics.outputs import Layout, logit_contrasts
 from gnomon.solvers.row_posterior import conditioner
-from oracles.cppca import log_output
+from oracles.cppca import log_output, sequential_ep
 
 MIXED = Layout(("logit", "gaussian", "poisson", "categorical", "probit"), (2, 0, 0, 3, 2))
 NOISE = np.array([1.0, 0.4, 1.0, 1.0, 1.0])
@@ -165,3 +165,37 @@ def test_rows_without_labels_and_a_second_call(rng):
             assert_allclose(a, b, atol=1e-6)
         by_row = conditioner(layout, Y, inference)(mean, np.tile(cov, (len(Y), 1, 1)), noise)
         assert_allclose(by_row.log_z, first.log_z, atol=1e-8)
+
+
+@pytest.mark.parametrize("kinds", [("probit",) * 5, ("probit", "logit", "gaussian", "logit")])
+def test_ep_against_a_long_sequential_run(rng, kinds):
+    """Parallel and damped here, one site after another without damping there, moments from a grid: one fixed point."""
+    layout, noise = Layout(kinds, tuple(0 if kind == "gaussian" else 2 for kind in kinds)), np.full(len(kinds), 0.4)
+    mean, cov, Y = problem(rng, layout, 4, 3.0)
+    fit = conditioner(layout, Y, "ep")(mean, cov, noise)
+    found = moments(fit, mean, cov)
+    for i, y in enumerate(Y):
+        log_z, centre, spread = sequential_ep(kinds, mean[i], cov, y, noise, 60)
+        assert_allclose(fit.log_z[i], log_z, atol=1e-6)
+        assert_allclose(found[0][i], centre, atol=1e-6)
+        assert_allclose(found[1][i], spread, atol=1e-6)
+
+
+@pytest.mark.parametrize("inference", ["variational", "laplace", "ep"])
+def test_mixed_outputs_reduce_to_each_single_one(rng, inference):
+    """Where one output alone is observed, the others' predictors follow along and say nothing."""
+    mixed = Layout(("logit", "gaussian", "probit"), (2, 0, 2)) if inference == "ep" else MIXED
+    mean, cov, Y = problem(rng, mixed, 12)
+    noise = NOISE[: len(mixed.kinds)]
+    for j, (kind, at) in enumerate(mixed.parts()):
+        one = np.where(np.arange(len(mixed.kinds)) == j, Y, np.nan)
+        whole = conditioner(mixed, one, inference)(mean, cov, noise)
+        single = Layout((kind,), (mixed.n_classes[j],))
+        alone = conditioner(single, Y[:, [j]], inference)(mean[:, at], cov[at, at], noise[[j]])
+        assert_allclose(whole.log_z, alone.log_z, atol=1e-9)
+        assert_allclose(whole.slope[:, at], alone.slope, atol=1e-7)
+        assert_allclose(whole.curvature[:, at, at], alone.curvature, atol=1e-7)
+        assert not np.delete(whole.slope, np.arange(mixed.size)[at], axis=1).any()
+        if kind in ("logit", "probit") and inference == "ep":
+            exact = conditioner(single, Y[:, [j]], "quadrature")(mean[:, at], cov[at, at], noise[[j]])
+            assert_allclose(whole.log_z, exact.log_z, atol=1e-8)

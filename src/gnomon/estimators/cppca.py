@@ -144,12 +144,15 @@ class CPPCA(OutputPredictor, LatentTransformer):
 
     See Also
     --------
-    SPPCA : Real outputs and class codes with Gaussian noise; faster, and takes missing entries of X.
+    SPPCA : Real outputs and class codes with Gaussian noise; takes missing entries of X.
 
     Notes
     -----
     With one label of two classes the likelihood is exact to about nine digits: a label touches z through a = v'z + b
     alone, which is Gaussian given x. EM updates W in closed form and v and b by Newton steps of the likelihood itself.
+
+    With several classes the objective is a lower bound, which is loose where x says little of z: `coef_` is then too
+    short and `predict_proba` too cautious, see the theory page.
 
     Rows must be complete; `impute` fills in new ones.
 

@@ -1,0 +1,93 @@
+"""CPPCA in figures: calibration in simulation, its probabilities beside those of SPPCA on faces; foreign arrays."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.preprocessing import normalize
+
+from estimators.support import quietly
+from gnomon import CPPCA, SPPCA
+from gnomon.datasets import fetch_yale
+from gnomon.experiments.guided_table import draw_labelled
+from namespaces import LIBRARIES, get, put
+from oracles import cppca as oracle
+
+BINS = np.linspace(0.0, 1.0, 11)
+
+
+def calibration_error(proba, y):
+    """Expected calibration error: |share of correct - confidence| over ten bins of confidence, weighted by rows."""
+    confidence, correct = proba.max(axis=1), proba.argmax(axis=1) == y
+    bin_of = np.clip(np.digitize(confidence, BINS) - 1, 0, 9)
+    gaps = [abs((correct - confidence)[bin_of == b].sum()) for b in range(10)]
+    return sum(gaps) / len(y)
+
+
+def simulated(n_classes, seed, noise_var, n=8000):
+    """Six features of two latent variables, labels that depend on z strongly, 800 of them known."""
+    rng = np.random.default_rng(seed)
+    X, Z = oracle.draw(rng, n, 6, noise_var)
+    V = rng.normal(size=(2, n_classes)) * 3.0
+    y = (Z @ V + rng.gumbel(size=(n, n_classes))).argmax(axis=1)
+    return X, y, np.where(np.arange(n) < 800, y, -1)
+
+
+@pytest.mark.parametrize("n_classes, noise_var, largest", [(2, 4.0, 0.025), (2, 0.3, 0.025), (4, 0.05, 0.04)])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_expected_calibration_error_in_simulation(n_classes, noise_var, largest, seed):
+    X, y, known = simulated(n_classes, seed, noise_var)
+    proba = CPPCA(2).fit(X, known).predict_proba(X[800:])
+    assert calibration_error(proba, y[800:]) < largest
+    for power in (0.5, 2.0):  # the threshold sees probabilities that are too sure or not sure enough
+        other = proba**power
+        other /= other.sum(axis=1, keepdims=True)
+        assert calibration_error(other, y[800:]) > 1.2 * largest
+
+
+def test_predictions_at_the_mean_of_z_are_not_calibrated():
+    X, y, known = simulated(2, 0, 4.0)
+    model = CPPCA(2).fit(X, known)
+    second = 1.0 / (1.0 + np.exp(-(model.transform(X[800:]) @ model.coef_[0] + model.intercept_[0])))
+    assert calibration_error(np.column_stack([1.0 - second, second]), y[800:]) > 2 * 0.025
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_where_x_says_little_of_z_several_classes_are_predicted_too_cautiously(seed):
+    """The bound for classes is loose there and shrinks V, see the theory page: never too sure, by a limited amount."""
+    X, y, known = simulated(4, seed, 4.0)
+    proba = CPPCA(2).fit(X, known).predict_proba(X[800:])
+    right = (proba.argmax(axis=1) == y[800:]).mean()
+    assert right - 0.1 < proba.max(axis=1).mean() < right
+    assert calibration_error(proba, y[800:]) < 0.1
+
+
+@pytest.mark.realdata
+def test_faces_are_predicted_with_fewer_errors_and_better_probabilities_than_by_sppca():
+    data = fetch_yale()
+    X, y = normalize(data.data), np.unique(data.target, return_inverse=True)[1]
+    found = {}
+    for seed in range(100, 104):
+        known = draw_labelled(y, 2, seed)
+        for model in (CPPCA(20), SPPCA(20)):
+            proba = quietly(model, X, np.where(known, y, -1)).predict_proba(X[~known])
+            truth = y[~known]
+            loss = -np.log(np.maximum(proba[np.arange(len(truth)), truth], 1e-12)).mean()
+            wrong = (proba.argmax(axis=1) != truth).mean()
+            found.setdefault(type(model), []).append((wrong, loss, calibration_error(proba, truth)))
+    (error, loss, gap), (peer_error, peer_loss, peer_gap) = (np.mean(found[m], axis=0) for m in (CPPCA, SPPCA))
+    assert error < peer_error - 0.03
+    assert loss < 0.3 * peer_loss
+    assert gap < 0.2 < peer_gap
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("solver", ["moments", "subspace"])
+def test_arrays_of_other_libraries_give_the_same_model(library, solver):
+    X, _, known = simulated(3, 0, 1.0, 900)
+    model, other = (CPPCA(2, solver=solver, tol=1e-9).fit(rows, known) for rows in (X, put(X, library)))
+    assert isinstance(other.components_, np.ndarray)
+    assert_allclose(other.components_, model.components_, atol=1e-7)
+    proba = other.predict_proba(put(X, library))
+    assert type(proba) is type(put(X, library))
+    assert_allclose(get(proba), model.predict_proba(X), atol=1e-7)
+    assert (other.predict(put(X, library)) == model.predict(X)).all()
