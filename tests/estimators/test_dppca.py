@@ -251,6 +251,17 @@ def test_auto_takes_the_best_score_of_those_tried(rng):
     assert again.agreement_path_ == model.agreement_path_
 
 
+def test_the_usual_number_of_factors_is_one_for_ten_rows(rng):
+    X = rng.normal(size=(500, 60))
+    X[::2, 0] += 6
+    for n, wanted in ((100, 20), (250, 25), (500, 40)):
+        labels = np.where(np.arange(n) < 6, np.arange(n) % 2, -1)
+        for n_private in ("usual", "auto"):  # halves of three rows a class cannot tell
+            model = DPPCA(1, n_private=n_private, ridge=1e-2, unlabeled_weight=1.0).fit(X[:n], labels)
+            assert model.n_private_ == wanted
+            assert model.agreement_path_ == []
+
+
 def test_unlabelled_rows_that_mislead_get_no_weight(rng):
     """The classes differ along one axis, a far larger division of the rows lies across it."""
     n, p = 400, 30

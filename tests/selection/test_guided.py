@@ -321,13 +321,6 @@ def test_halves_with_one_row_a_class_are_fitted_with_settings_of_their_own(monke
         assert choice.rows[0]["settings"] == {"ridge": 0.5}
 
 
-def test_a_setting_may_depend_on_the_number_of_rows(monkeypatch):
-    monkeypatch.setattr(guided, "CLASS_MODELS", (Candidate("ridge LDA", RidgeLDA, {"ridge": lambda n: 1 / n}),))
-    X, y = load_iris(return_X_y=True)
-    choice = choose_guided(X, few_labels(y, 4), fronts=["rows"], n_permutations=0)
-    assert [row["settings"] for row in choice.rows] == [{"ridge": 1 / 150}]
-
-
 def test_fronts_that_are_the_same_on_unit_rows_are_tried_once(quick):
     X, y = load_iris(return_X_y=True)
     choice = choose_guided(Normalizer().fit_transform(X), few_labels(y, 4), n_permutations=0)

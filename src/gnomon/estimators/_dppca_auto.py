@@ -41,21 +41,22 @@ def candidates(estimator, n, rank, least, index):
     full, all_labelled = rank, bool((index >= 0).all())
     spread = int((index >= 0).sum()) - int(index.max()) - 1
     usual = model.usual_factors(n)
+    given = usual if estimator.n_private == "usual" else estimator.n_private
     some = sorted({usual, *N_PRIVATE}, reverse=True) if is_rich(index) else [usual]
     sizes = [size for size in some if least <= size < full] or [size for size in (least,) if size < full]
     weights = (1.0,) if all_labelled else UNLABELED_WEIGHT
     weights = weights if estimator.unlabeled_weight == "auto" else (float(estimator.unlabeled_weight),)
     found = []
     for w, size in product(weights, [*sizes, full]):
-        if estimator.n_private != "auto" and size != full:
+        if given != "auto" and size != full:
             continue
-        if estimator.n_private == "auto" and w == 0 and spread <= size < full:
+        if given == "auto" and w == 0 and spread <= size < full:
             continue
         ridges = RIDGES if size == full else (RIDGE,)
-        if estimator.n_private == "auto" and size == full and w > 0 and full > max(*some, least) and not all_labelled:
+        if given == "auto" and size == full and w > 0 and full > max(*some, least) and not all_labelled:
             continue  # as many factors as the rows allow, and rows whose class is a guess: nothing is left to learn
         for ridge in ridges if estimator.ridge == "auto" else (float(estimator.ridge),):
-            found.append((size if estimator.n_private == "auto" else int(estimator.n_private), ridge, w))
+            found.append((size if given == "auto" else int(given), ridge, w))
     return list(dict.fromkeys(found))
 
 

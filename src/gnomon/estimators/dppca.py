@@ -32,8 +32,9 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     n_components : int or None, default=None
         Size K of the projection: the leading directions of between- against within-class covariance, at most C - 1
         for C classes, then leading within-class factors. None takes 2, or 1 where there are only two classes.
-    n_private : {"auto"} or int, default="auto"
-        Number P of within-class factors; a number at or above the rank of X keeps them all.
+    n_private : {"auto", "usual"} or int, default="auto"
+        Number P of within-class factors; a number at or above the rank of X keeps them all. "usual" takes one factor
+        for ten rows, between 20 and 40.
     ridge : {"auto"} or float, default="auto"
         Share r in [0, 1) by which the within-class covariance S is drawn towards a multiple of the identity of the
         same trace, as in ridge LDA: (1 - r) S + r tr(S)/p I.
@@ -113,6 +114,7 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     See Also
     --------
+    MultiLabelDPPCA : Several labels a row.
     SPPCA : Real targets, or classes as points of a Gaussian view.
     MixturePPCA : No labels, and factors of its own for each component.
 
@@ -216,8 +218,19 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             )
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         source = row_source(X)
-        rows = self._reduce(X, source, index, generator)
-        k = self._resolve_n_components(rows.T.shape[1])
+        rows = reduce_labelled(X, source, indicators(index, len(self.classes_)), generator)
+        result = self._fit_rows(rows, source, index, generator, host_dtype(X))
+        if not self.converged_:
+            warnings.warn(
+                f"DPPCA {result.status.value} (last step {self.objective_residual_:.1e}, tol={self.tol}).",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _fit_rows(self, rows, source, index, generator, dtype):
+        """Fit to reduced rows; `classes_` and `n_features_in_` are set. Return the result in coordinates."""
+        k = resolve_n_components(self.n_components, len(self.classes_) - 1, rows.T.shape[1])
         options = self._options(source.scale)
         least = max(1, k - len(self.classes_) + 1)
         choice, self.agreement_path_ = choose(self, rows, index, options, least, generator)
@@ -226,15 +239,17 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         )
         result = model.fit(rows, index, len(self.classes_), k, options)
         self.n_private_, self.ridge_, self.unlabeled_weight_ = choice[:3]
-        self.n_samples_, self.n_labelled_ = X.shape[0], int((index >= 0).sum())
+        self.n_samples_, self.n_labelled_ = len(index), int((index >= 0).sum())
         self.solver_ = "exact" if rows.exact else "leading"
-        self._store(result, rows, source, host_dtype(X))
-        return self
+        self._store(result, rows, source, dtype)
+        return result
 
     def _check_parameters(self):
         if self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
-        if not _is_auto("n_private", self.n_private):
+        if isinstance(self.n_private, str):
+            check_choice("n_private", self.n_private, ("auto", "usual"))
+        else:
             check_integer("n_private", self.n_private, 1)
         for name in ("ridge", "unlabeled_weight"):
             value = getattr(self, name)
@@ -248,22 +263,6 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             check_real("noise", self.noise, 0)
         check_real("tol", self.tol, 0)
         check_integer("max_iter", self.max_iter, 1)
-
-    def _reduce(self, X, source, index, generator):
-        known = np.flatnonzero(index >= 0)
-        one_of_c = np.zeros((X.shape[0], len(self.classes_)))
-        one_of_c[known, index[known]] = 1.0
-        rows = reduce_rows(source, one_of_c, lambda mean, scale: squared_lengths(X, mean, scale), generator)
-        if rows.T.shape[1] == 0:
-            raise ValueError("X is constant: all rows are equal; there is nothing to fit.")
-        return rows
-
-    def _resolve_n_components(self, rank):
-        if self.n_components is None:
-            return min(2, max(len(self.classes_) - 1, 1), rank)
-        if self.n_components > rank:
-            raise ValueError(f"n_components={self.n_components} must be at most {rank}, the rank of X.")
-        return int(self.n_components)
 
     def _options(self, scale):
         noise = self.noise if isinstance(self.noise, str) else float(self.noise) / scale**2
@@ -296,12 +295,11 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.mean_ = (source.mean + moved[:, 0] * scale).astype(dtype)
         self.class_means_ = np.ascontiguousarray((source.mean + moved[:, 1 : ends[1]].T * scale), dtype=dtype)
         self.private_components_ = np.ascontiguousarray(moved[:, ends[1] : ends[2]].T * scale, dtype=dtype)
-        D = moved[:, ends[2] :] / scale
-        self.components_ = np.ascontiguousarray((D * np.sign(D[np.abs(D).argmax(axis=0), range(D.shape[1])])).T, dtype)
+        self.components_ = as_components(moved[:, ends[2] :], scale, dtype)
         self.noise_variance_ = float(within.noise_var * scale**2)
         check_variance("X", self.noise_variance_)
         self.class_prior_ = prior
-        self.n_components_, self.n_class_components_ = D.shape[1], fitted.n_class_directions
+        self.n_components_, self.n_class_components_ = len(self.components_), fitted.n_class_directions
         weight = self.n_labelled_ + self.unlabeled_weight_ * (self.n_samples_ - self.n_labelled_)
         self.objective_path_ = result.path - weight * self.n_features_in_ * np.log(scale)
         self.log_likelihood_ = float(self.objective_path_[-1])
@@ -309,12 +307,37 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.noise_floor_ = bool(stats["floor"])
         self.n_iter_, self.n_passes_ = max(1, int(stats["n_iter"])), float(source.n_passes)
         self.converged_ = result.status is Status.CONVERGED
-        if not self.converged_:
-            warnings.warn(
-                f"DPPCA {result.status.value} (last step {stats['residual']:.1e}, tol={self.tol}).",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+
+
+def reduce_labelled(X, source, one_of_c, generator):
+    """Reduce all rows to coordinates that hold the sums of labelled rows by class, X'one_of_c."""
+    rows = reduce_rows(source, one_of_c, lambda mean, scale: squared_lengths(X, mean, scale), generator)
+    if rows.T.shape[1] == 0:
+        raise ValueError("X is constant: all rows are equal; there is nothing to fit.")
+    return rows
+
+
+def indicators(index, n_classes):
+    """One column a class (n, c), one where the row is known to be of it."""
+    known = np.flatnonzero(index >= 0)
+    one_of_c = np.zeros((len(index), n_classes))
+    one_of_c[known, index[known]] = 1.0
+    return one_of_c
+
+
+def resolve_n_components(n_components, n_separating, rank):
+    """Size of the projection: None takes 2, or as many as can separate classes where these are fewer."""
+    if n_components is None:
+        return min(2, max(n_separating, 1), rank)
+    if n_components > rank:
+        raise ValueError(f"n_components={n_components} must be at most {rank}, the rank of X.")
+    return int(n_components)
+
+
+def as_components(moved, scale, dtype):
+    """Directions of standard units in features (p, k) as rows in units of X, the largest entry of each positive."""
+    D = moved / scale
+    return np.ascontiguousarray((D * np.sign(D[np.abs(D).argmax(axis=0), range(D.shape[1])])).T, dtype)
 
 
 def _is_auto(name, value):

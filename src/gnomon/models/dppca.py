@@ -6,6 +6,8 @@ latent. Everything here works on rows in an orthonormal basis, see `solvers.redu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy as np
 from .._types import Array, IntArray, Result, Status
 from ..numerics.linalg import orthonormal_columns, sign_of_columns, symmetrise, top_eigh
 from ..numerics.linear_gaussian import LOG_2PI
+from ..numerics.one_thread import one_thread
 from ..solvers.em import run_em
 from ..solvers.reduction import Reduced
 
@@ -20,6 +23,7 @@ FLOOR = 1e-6  # smallest noise variance, relative to the mean variance of x (one
 START_RIDGE = 1e-3  # of the ridge LDA that the first responsibilities come from
 HOT, COOLING = 10.0, 0.8  # temperature of the first responsibilities, and what it falls by in each step until it is one
 FEWEST_FACTORS, MOST_FACTORS = 20, 40  # of those taken where nothing tells how many there are
+SMALL = 1 << 22  # coordinates up to which one thread is faster than several that wait for one another
 SETTLE_ITER, SETTLE_TOL = 100, 1e-4  # the noise level is set in this many steps at most, or once they are shorter
 
 
@@ -80,12 +84,16 @@ def usual_factors(n: int) -> int:
     return min(max(n // 10, FEWEST_FACTORS), MOST_FACTORS)
 
 
-def log_joint(params: Params, T: Array, outside: Array, n_features: int) -> Array:
-    """Log pi_c + log N(x; m_c, Sigma) of rows: coordinates T (n, r), squared length outside the basis (n,)."""
+def log_joint(params: Params, T: Array, squares: Array, n_features: int) -> Array:
+    """Log pi_c + log N(x; m_c, Sigma) of rows: coordinates T (n, r), squared length of the whole row (n,)."""
     centre = params.prior @ params.means
-    D, M = T - centre, params.means - centre
-    own = np.einsum("ij,ij->i", D, D) + outside
-    return joint_of(params, M, D @ M.T, D @ params.within.Q, own, n_features)
+    M, Q = params.means - centre, params.within.Q
+    V = np.column_stack([M.T, Q, centre])  # one product with T, which is all there is to read
+    products = T @ V
+    products -= centre @ V
+    own = squares - 2.0 * products[:, -1] - float(centre @ centre)
+    c = len(M)
+    return joint_of(params, M, products[:, :c], products[:, c:-1], own, n_features)
 
 
 def joint_of(params: Params, M: Array, DM: Array, DQ: Array, own: Array, n_features: int) -> Array:
@@ -121,6 +129,7 @@ class Problem:
         self.index = index[self.kept]
         self.labelled = self.index >= 0
         self.T, self.outside = rows.T[self.kept], rows.outside[self.kept]
+        self.squares = np.einsum("ij,ij->i", self.T, self.T) + self.outside
         self.p, self.n_classes = rows.n_features, n_classes
         self.weights = np.where(self.labelled, 1.0, options.unlabeled_weight)
         self.count = float(self.weights.sum())
@@ -132,7 +141,7 @@ class Problem:
 
     def e_step(self, params: Params, level: Level, temperature: float = 1.0) -> Stats:
         """Responsibilities and, at temperature one, the objective at `params`."""
-        joint = log_joint(params, self.T, self.outside, self.p)
+        joint = log_joint(params, self.T, self.squares, self.p)
         resp, density = posterior(joint / temperature)
         known = np.flatnonzero(self.labelled)
         resp[known] = self.one_hot[known]
@@ -237,6 +246,11 @@ def fit(rows: Reduced, index: IntArray, n_classes: int, n_components: int, optio
     its floor). With ``noise="half"`` or a ridge the level is set by iterating, from a high temperature down; then EM
     climbs at that level: the path is that of the climb.
     """
+    with one_thread() if rows.T.size <= SMALL else nullcontext():
+        return _fit(rows, index, n_classes, n_components, options)
+
+
+def _fit(rows: Reduced, index: IntArray, n_classes: int, n_components: int, options: Options) -> Result[Fitted]:
     problem = Problem(rows, index, n_classes, options)
     params, level, n_settle = _settle(problem)
     if problem.labelled.all():
@@ -253,10 +267,11 @@ def fit(rows: Reduced, index: IntArray, n_classes: int, n_components: int, optio
             max_iter=options.max_iter,
         )
     params, stats = result.value
-    resp = posterior(log_joint(params, rows.T, rows.outside, rows.n_features))[0]
+    squares = np.einsum("ij,ij->i", rows.T, rows.T) + rows.outside
+    resp = posterior(log_joint(params, rows.T, squares, rows.n_features))[0]
     known = np.flatnonzero(index >= 0)
     resp[known] = np.eye(n_classes)[index[known]]
-    projection, n_class = directions(params, n_components)
+    projection, n_class = directions([params], n_components)
     info = {**result.stats, "n_iter": result.stats["n_iter"] + n_settle, "floor": params.within.noise_var <= FLOOR}
     return Result(Fitted(params, resp, projection, n_class), result.status, result.path, info)
 
@@ -298,22 +313,23 @@ def _step_length(old: Params, new: Params) -> float:
     return max(parts)
 
 
-def directions(params: Params, n_components: int) -> tuple[Array, int]:
-    """Projection D (r, k) with D' Sigma D = I, and how many of its columns separate the classes.
+def directions(params: Sequence[Params], n_components: int) -> tuple[Array, int]:
+    """Projection D (r, k) of one or more models of the same rows, and how many of its columns separate classes.
 
-    First the leading directions of between- against within-class covariance, at most c - 1, then within-class factors
-    by falling variance, made orthogonal to them in the metric of Sigma, then leading directions of all rows.
+    With Sigma the mean of their within-class covariances, D' Sigma D = I. First come the leading directions of the sum
+    of their between-class covariances against Sigma, at most one less than the classes of each model, then factors of
+    Sigma by falling variance, made orthogonal to them in its metric, then leading directions of all rows.
     """
-    Q, values, noise = params.within
+    Q, values, noise = mean_within([one.within for one in params])
     shift = 1.0 / np.sqrt(values) - 1.0 / np.sqrt(noise)  # Sigma^-1/2 = I / sqrt(noise) + Q diag(shift) Q'
 
     def whiten(A: Array) -> Array:
         return np.asarray(A / np.sqrt(noise) + Q @ (shift[:, None] * (Q.T @ A)))
 
-    centred = params.means - params.prior @ params.means
-    spread = whiten((np.sqrt(params.prior)[:, None] * centred).T)  # (r, c)
+    spread = whiten(np.hstack([_between_root(one) for one in params]))  # (r, sum of c)
     U, sizes, _ = np.linalg.svd(spread, full_matrices=False)
-    most = min(n_components, len(params.prior) - 1, int((sizes > 1e-8 * max(sizes.max(initial=0.0), 1e-8)).sum()))
+    separate = sum(len(one.prior) - 1 for one in params)
+    most = min(n_components, separate, int((sizes > 1e-8 * max(sizes.max(initial=0.0), 1e-8)).sum()))
     U = U[:, :most]
     if most < n_components:
         # by falling variance, so that each is orthogonal to the class directions and to the factors before it
@@ -321,6 +337,26 @@ def directions(params: Params, n_components: int) -> tuple[Array, int]:
         U = np.hstack([U, filled[:, most:n_components]])
     D = whiten(U)
     return np.asarray(D * sign_of_columns(D)), most
+
+
+def _between_root(params: Params) -> Array:
+    """Means about their mean, each times the root of its prior (r, c): its square is the between-class covariance."""
+    return np.asarray((np.sqrt(params.prior)[:, None] * (params.means - params.prior @ params.means)).T)
+
+
+def mean_within(parts: Sequence[Within]) -> Within:
+    """Mean of within-class covariances of the same rows, with factors by falling variance."""
+    if len(parts) == 1:
+        return parts[0]
+    r, noise = len(parts[0].Q), float(np.mean([one.noise_var for one in parts]))
+    n_factors = sum(one.Q.shape[1] for one in parts)
+    basis = np.eye(r) if n_factors >= r else np.linalg.qr(np.hstack([one.Q for one in parts]))[0]
+    above = np.zeros((basis.shape[1], basis.shape[1]))
+    for Q, values, own_noise in parts:
+        inside = basis.T @ Q
+        above += (inside * (values - own_noise)) @ inside.T / len(parts)
+    excess, vectors = top_eigh(symmetrise(above), basis.shape[1])
+    return Within(basis @ vectors, noise + np.maximum(excess, 0.0), noise)
 
 
 class NoiseFree(NamedTuple):

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from sklearn.preprocessing import Normalizer
 
 from gnomon import CPPCA, DPPCA, SPPCA, NeighborFeatures
-from gnomon.models.dppca import FEWEST_FACTORS, usual_factors
 from gnomon.selection._baselines import PLS, PCAReader, RidgeLDA
 
 FRONTS = {
@@ -30,7 +29,7 @@ class Candidate(NamedTuple):
     ----------
     name : str
     make : callable       make(n_components=..., **settings) gives an unfitted estimator
-    settings : dict       of the first round; a function gives its value for the number of rows
+    settings : dict       of the first round
     finer : tuple of dict settings to try in the second round, where the model leads on a front
     fronts : tuple of str
     most : float          entries of the table from which the model takes too long
@@ -70,10 +69,10 @@ WEIGHTS = (
 )
 FACTORS = tuple({"n_private": P, "unlabeled_weight": w} for P in (5, 10, 20, 40) for w in (1.0, 0.1))
 DPPCA_FINER = (*WEIGHTS, *FACTORS)
-DPPCA_FIRST = {"n_private": usual_factors, "ridge": 1e-2, "unlabeled_weight": 1.0}
+DPPCA_FIRST = {"n_private": "usual", "ridge": 1e-2, "unlabeled_weight": 1.0}
 DPPCA_QUICK = {"tol": 1e-3, "max_iter": 60}
 CLASS_MODELS = (
-    Candidate("DPPCA", DPPCA, DPPCA_FIRST, DPPCA_FINER, LINEAR, quick=DPPCA_QUICK, poor={"n_private": FEWEST_FACTORS}),
+    Candidate("DPPCA", DPPCA, DPPCA_FIRST, DPPCA_FINER, LINEAR, quick=DPPCA_QUICK, poor={"n_private": 20}),
     Candidate("DPPCA", DPPCA, DPPCA_FIRST | {"n_private": 5}, DPPCA_FINER, GRAPHS, quick=DPPCA_QUICK),
     Candidate("CPPCA", CPPCA, {}, fronts=LINEAR, most=2e4, quick={"tol": 1e-2, "max_iter": 30}),
     Candidate("SPPCA", SPPCA, {}, ({"label_weight": 10.0}, {"label_weight": 100.0}), quick=SPPCA_QUICK),

@@ -255,7 +255,6 @@ class _Search:
 
     def try_(self, candidate, front, settings):
         """Score one candidate and keep the trial, or the reason why there is no score."""
-        settings = {name: value(self.X.shape[0]) if callable(value) else value for name, value in settings.items()}
         trial = Trial(candidate, front, settings)
         if any(trial.same_as(other) for other in self.tried):
             return

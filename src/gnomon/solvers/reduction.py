@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._types import Array, IntArray
 from ..numerics.linalg import orthonormal_columns, symmetrise, top_eigh
+from ..numerics.one_thread import one_thread
 from ..rows import RowSource
 from .compression import row_coordinates
 
@@ -77,11 +79,11 @@ def coordinates(source: RowSource, B: Array) -> Array:
 
 def _leading_directions(source: RowSource, sums: Array, generator: np.random.Generator) -> Array:
     """Leading principal directions by subspace iteration from a random block, then the sums of rows."""
-    p = source.shape[1]
-    Q = np.linalg.qr(generator.standard_normal((p, N_LEADING + N_SPARE)))[0]
-    for _ in range(POWER_PASSES - 1):
-        Q = np.linalg.qr(source.gram_product(Q))[0]
-    product = source.gram_product(Q)
-    vectors = top_eigh(symmetrise(Q.T @ product), N_LEADING)[1]
-    leading = np.linalg.qr(product @ vectors)[0]
-    return np.hstack([leading, orthonormal_columns(sums, leading)])
+    with one_thread() if source.own_threads else nullcontext():
+        Q = orthonormal_columns(generator.standard_normal((source.shape[1], N_LEADING + N_SPARE)))
+        for _ in range(POWER_PASSES - 1):
+            Q = orthonormal_columns(source.gram_product(Q))
+        product = source.gram_product(Q)
+        vectors = top_eigh(symmetrise(Q.T @ product), min(N_LEADING, Q.shape[1]))[1]
+        leading = orthonormal_columns(product @ vectors)
+        return np.hstack([leading, orthonormal_columns(sums, leading)])
