@@ -8,6 +8,7 @@ from .estimators.ifa import IFA, combine_one_vs_rest
 from .estimators.kda import KDA
 from .estimators.kernel_sppca import KernelSPPCA
 from .estimators.mixture_ppca import MixturePPCA
+from .estimators.multi_label_dppca import MultiLabelDPPCA
 from .estimators.neighbor_features import NeighborFeatures
 from .estimators.ppca import PPCA
 from .estimators.scl import SCL
@@ -24,6 +25,7 @@ __all__ = [
     "SPPCA",
     "KernelSPPCA",
     "DPPCA",
+    "MultiLabelDPPCA",
     "SEPCA",
     "NeighborFeatures",
     "SCL",

@@ -18,7 +18,17 @@ ESTIMATORS = [
 EXTRAS = {"ColoredMVU": "clarabel"}
 
 # Checks that do not apply, by estimator and name, each with its reason.
+NOT_BINARY = "a label column of 1 and 2 is refused: 0 and 1 are wanted"
 INAPPLICABLE: dict[str, dict[str, str]] = {
+    "MultiLabelDPPCA": dict.fromkeys(
+        (
+            "check_estimators_dtypes",
+            "check_estimator_sparse_array",
+            "check_estimator_sparse_matrix",
+            "check_fit2d_1feature",
+        ),
+        NOT_BINARY,
+    ),
     "DomainStack": {"check_classifiers_classes": "labels -1 and 1 alone are refused: -1 may mark unlabelled rows"},
 }
 

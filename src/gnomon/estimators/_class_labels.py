@@ -37,7 +37,10 @@ def number_like(name, y, n_samples, classes, unlabeled):
 def _one_column(name, y):
     values = _to_numpy(y)
     if values.ndim != 1:
-        raise ValueError(f"class labels must be one column for {name}; y has shape {values.shape}.")
+        raise ValueError(
+            f"class labels must be one column for {name}; y has shape {values.shape}. Several labels of 0 and 1 a row "
+            "are for MultiLabelDPPCA."
+        )
     values = _whole_numbers(values)
     if values.dtype.kind == "f":
         raise ValueError(

@@ -92,9 +92,7 @@ class ClassReader:
             Covariance of the projection of the row without its noise, given x; only with `return_cov=True`.
         """
         X = self._check_rows(X)
-        Z = project(X, self.mean_.astype(np.float64), self.components_.T.astype(np.float64))
-        if not is_foreign(Z):
-            Z = Z.astype(X.dtype, copy=False)
+        Z = project_rows(X, self.mean_, self.components_)
         return (Z, self.posterior(X)[1]) if return_cov else Z
 
     def posterior(self, X, y=None):
@@ -223,9 +221,15 @@ class ClassReader:
         return (X, self.classes_[index]) if return_y else X
 
 
-def refuse_missing(X):
+def project_rows(X, mean, components):
+    """(X - mean) components' in the type of X, and where X is."""
+    Z = project(X, mean.astype(np.float64), components.T.astype(np.float64))
+    return Z if is_foreign(Z) else Z.astype(X.dtype, copy=False)
+
+
+def refuse_missing(X, name="DPPCA"):
     if check_values(X):
         raise ValueError(
-            "Input X contains NaN; DPPCA needs complete rows: fill them in first, for example by the `impute` of "
+            f"Input X contains NaN; {name} needs complete rows: fill them in first, for example by the `impute` of "
             "PPCA or MixturePPCA fitted to the same X."
         )

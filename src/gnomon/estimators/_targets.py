@@ -195,7 +195,7 @@ def _to_numpy(y):
     if isinstance(native, nw.Series):
         return _series_to_numpy(native)
     if isinstance(native, nw.DataFrame):
-        columns = [_series_to_numpy(native[name]) for name in native.columns]
+        columns = [_series_to_numpy(column) for column in native.iter_columns()]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
     if hasattr(y, "tocsr"):
         raise TypeError("y is a sparse matrix; give a dense array (for multi-label indicators, y.toarray() as floats).")
