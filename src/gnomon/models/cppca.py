@@ -12,7 +12,7 @@ from ..numerics.linalg import canonical_rotation, guided_rotation, orthonormal_c
 from ..numerics.linear_gaussian import Limits
 from ..numerics.outputs import Layout
 from ..rows import RowSource
-from ..solvers.labelled_basis import EXACT_SIDE, LabelledBasis, View, products_of, refuse_full_rank
+from ..solvers.labelled_basis import EXACT_SIDE, SPARE_DIRECTIONS, LabelledBasis, View, products_of, refuse_full_rank
 from ..solvers.outputs_em import LOOSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
 from ..solvers.ratio_search import JointMoments, params_at
 from ..solvers.row_posterior import conditioner
@@ -153,19 +153,25 @@ def base_predictors(layout: Layout, Y: Array, weights: Array) -> Array:
 
 
 def _starts(view: View, codes: Array, Y: Array, rules: Rules, k: int) -> list[Params]:
-    """Loadings from the Gaussian model of x and coded outputs over a few noise ratios; no label parameters yet."""
+    """Loadings from the Gaussian model of x and coded outputs over a few noise ratios; no label parameters yet.
+
+    Found among leading directions of x and those of the outputs.
+    """
     w = view.weights
     n_l = float(w.sum())
-    outside = max(view.energy - float(np.trace(view.xx)), 0.0) / view.weight
     xy = (view.T * w[:, None]).T @ codes / max(n_l, 1e-300)
     yy = (codes * w[:, None]).T @ codes / max(n_l, 1e-300)
-    joint = JointMoments(view.xx / view.weight, xy, yy, outside, view.weight, view.n_features)
+    leading = view.axes[:, ::-1][:, : k + SPARE_DIRECTIONS]
+    C = np.hstack([leading, orthonormal_columns(xy, leading)])
+    xx = C.T @ view.xx @ C
+    outside = max(view.energy - float(np.trace(xx)), 0.0) / view.weight
+    joint = JointMoments(xx / view.weight, C.T @ xy, yy, outside, view.weight, view.n_features)
     b, h = base_predictors(rules.layout, Y, w), rules.layout.size
     noise = np.ones(len(rules.layout.kinds))
     found = []
     for log_ratio in START_LOG_RATIOS[: None if codes.shape[1] else 1]:
         at = params_at(joint, k, float(log_ratio), Limits(X_FLOOR, Y_FLOOR))
-        W = at.W_x
+        W = C @ at.W_x
         if h and rules.n_guided < k:  # what the outputs share comes first
             W = W @ np.linalg.svd(at.W_y)[2].T
         smallest = 1e-3 * float((W**2).sum())
