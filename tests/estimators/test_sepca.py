@@ -259,6 +259,52 @@ def test_bad_data_is_named(rng):
         SEPCA(2).fit(X, y[1:])
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"kernel": "rbf"}, {"kernel": "rbf", "rank_exact": True}, {"ridge": "pinv"}, {"kernel": "precomputed"}],
+    ids=str,
+)
+def test_whole_weights_are_repeated_rows(parameters):
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(40, 4)), rng.normal(size=(7, 4))
+    y = np.where(np.arange(40) % 3 == 0, -1, X[:, 0] > 0)
+    weights = rng.integers(0, 4, 40)
+    rows = np.repeat(np.arange(40), weights)
+    tables = (X, X[rows], new, new)
+    if "kernel" in parameters and parameters["kernel"] == "precomputed":
+        tables = (rbf_kernel(X), rbf_kernel(X[rows]), rbf_kernel(new, X), rbf_kernel(new, X[rows]))
+    model, twice = SEPCA(2, **parameters).fit(tables[0], y, weights), SEPCA(2, **parameters).fit(tables[1], y[rows])
+    tol = 1e-5 if "rank_exact" in parameters else 1e-8
+    for name, value in model.certificate_.items():
+        assert_allclose(value, twice.certificate_[name], rtol=1e-9, atol=1e-9)
+    assert_allclose(model.transform(tables[2]), twice.transform(tables[3]), atol=tol)
+    assert_allclose(model.predict_proba(tables[2]), twice.predict_proba(tables[3]), atol=tol)
+    used = np.flatnonzero(weights)
+    assert_allclose(model.embedding_[np.searchsorted(used, rows)], twice.embedding_, atol=tol)
+    assert_allclose(model.embedding_.T @ (weights[used, None] * model.embedding_), np.eye(2), atol=1e-9)
+    assert (model.n_samples_, model.ridge_) == (len(used), pytest.approx(twice.ridge_))
+
+
+def test_weights_of_a_sparse_table_and_of_labels(rng):
+    X, y = clusters(rng)
+    weights = rng.uniform(0.5, 3, 80)
+    dense = SEPCA(2).fit(X, y, weights)
+    assert_allclose(SEPCA(2).fit(csr_matrix(X), y, weights).transform(csr_matrix(X)), dense.transform(X), atol=1e-6)
+    few = SEPCA(2, kernel="rbf", n_landmarks=20).fit(X, y, weights)
+    assert few.certificate_["relative_gap"] <= 1e-6
+    assert np.mean(few.predict(X) == y) > 0.7  # guessing: 0.25
+    loud = SEPCA(2, beta="auto").fit(X, y, weights)
+    assert loud.beta_losses_["log_loss"].min() < 0.5
+
+
+def test_weights_that_cannot_be_used(rng):
+    X, y = clusters(rng)
+    with pytest.raises(ValueError, match="solver='bundle' takes no sample_weight; use solver='fista'"):
+        SEPCA(2, solver="bundle").fit(X, y, np.ones(80))
+    with pytest.raises(ValueError, match=r"sample_weight\[3\]=-1.0 must be finite and not negative"):
+        SEPCA(2).fit(X, y, np.where(np.arange(80) == 3, -1.0, 1.0))
+
+
 @pytest.mark.parametrize("parameters", [{}, {"kernel": "rbf"}, {"beta": "auto", "ridge": "pinv"}])
 def test_a_model_file_gives_the_same_answers(rng, tmp_path, parameters):
     X, y = clusters(rng)

@@ -79,9 +79,10 @@ def test_gradient_is_that_of_finite_differences(rng, unlabelled):
 
 def test_bias_maximises_the_likelihood_of_labels(rng):
     scores, Y, beta = 5 * rng.normal(size=(20, 4)), np.eye(4)[rng.integers(4, size=20)], 0.2
-    b = model.best_bias(scores, Y, beta)
+    w = np.ones((len(Y), 1))
+    b = model.best_bias(scores, Y, beta, w)
     assert_allclose((Y - oracle.softmax(scores + b)).sum(axis=0), beta * b, atol=1e-10)
-    assert_allclose(model.best_bias(1e4 * scores, Y, beta).sum(), 0.0, atol=1e-6)
+    assert_allclose(model.best_bias(1e4 * scores, Y, beta, w).sum(), 0.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("unlabelled", [0, 4])
@@ -191,6 +192,39 @@ def test_landmarks_agree_with_a_conic_solver():
     data = data._replace(base=data.rows[::2])
     found = model.solve(data, model.Options(tol=1e-8)).value
     assert_allclose([found.lower, found.upper], conic_optimum(data), rtol=1e-6)
+
+
+@pytest.mark.parametrize("unlabelled", [0, 3])
+def test_gradient_with_weights_is_that_of_finite_differences_and_bounds_hold(rng, unlabelled):
+    """At F times the roots of the weights; the bound is above every value."""
+    data = problem(rng, unlabelled=unlabelled)._replace(
+        weights=rng.uniform(0.3, 3, 9), base_weights=rng.uniform(1, 2, 9)
+    )
+
+    def value(G):
+        G = G.reshape(9, 6)
+        return model.Multinomial(data).smooth((G, data.scores(G)))
+
+    best = model.solve(data, model.Options(tol=1e-8)).value
+    for scale in (0.1, 1.0):
+        G = scale * rng.normal(size=(9, 6))
+        slope = model.Multinomial(data).slope((G, data.scores(G)))
+        expected = approx_fprime(G.ravel(), value, 1e-6).reshape(9, 6)
+        assert_allclose(slope.gradient[0], expected, atol=1e-4)
+        assert slope.upper > best.upper - 1e-6
+        assert slope.value - data.beta / 2 * squared_norm(G, 2) < best.lower
+
+
+def test_weights_of_rows_and_of_the_base_are_repetitions(rng):
+    data, w = problem(rng, unlabelled=3), rng.integers(1, 4, 9)
+    weighted = data._replace(base=data.rows[::2], weights=w.astype(float), base_weights=w[::2].astype(float))
+    rows = np.repeat(np.arange(9), w)
+    seen = np.flatnonzero(rows < 6)
+    base = np.repeat(data.rows[::2], w[::2], axis=0)
+    twice = model.Data(data.rows[rows], base, data.Y[rows[seen]], seen, data.k, data.beta)
+    found, expected = (model.fit(d, model.Options(tol=1e-8)).value for d in (weighted, twice))
+    assert_allclose([found.lower, found.rank_value], [expected.lower, expected.rank_value], rtol=1e-8)
+    assert_allclose(found.Z[rows], expected.Z, atol=1e-5)
 
 
 def interior(rng, data):

@@ -16,7 +16,7 @@ from ..numerics.ridge_map import ridge_map
 from ._coordinates import KernelCoordinates
 from ._gaussian import _set_classes
 from ._targets import _to_numpy, read_targets
-from ._validation import check_choice, check_integer, check_real
+from ._validation import check_choice, check_integer, check_real, check_weights
 
 SMALL = 2000  # rows up to which one thread is no slower than several, and often faster
 BETAS, FOLDS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01), 5  # the larger one wins a tie
@@ -37,8 +37,9 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         sum over all rows i        of log p(x_i | z_i)
       + sum over labelled rows i   of log p(class_i | z_i)   - beta / 2 (|W|^2 + |Omega|^2 + |b|^2)
 
-    A row without a label contributes its first term only. The problem is not concave in Z, W and Omega together; its
-    tightest relaxation by a norm is, and is solved to the global optimum with a bound from either side.
+    A row without a label contributes its first term only; one of weight w counts as w rows. The problem is not concave
+    in Z, W and Omega together; its tightest relaxation by a norm is, and is solved to the global optimum with a bound
+    from either side.
 
     Parameters
     ----------
@@ -84,8 +85,9 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Codes Z of the training rows, orthonormal columns, by how much they carry; the largest entry of each is
-        positive. They know the labels: `transform` of the same rows does not, so use that beside new rows.
+        Codes Z of the training rows, orthonormal columns (Z' diag(sample_weight) Z = I), by how much they carry; the
+        largest entry of each is positive. Rows of weight zero are left out. They know the labels: `transform` of the
+        same rows does not, so use that beside new rows.
     certificate_ : dict
         "lower" and "upper" bound of the optimum of the relaxation, in nats without constants, their "relative_gap",
         and "rank_constrained": the value at `embedding_` of the problem before the relaxation.
@@ -127,7 +129,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     converged_ : bool
         Whether the gap reached `tol`.
     n_iter_, n_samples_, n_labelled_, n_components_ : int
-        Iterations, rows, labelled rows, size of the codes.
+        Iterations, rows used, labelled rows, size of the codes.
     n_features_in_ : int
         Number of features, or of training rows with a precomputed kernel.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -215,7 +217,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _n_features_out(self):
         return self.n_components_
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Solve the convex problem, take the codes from its solution, and learn to project and to classify.
 
         Parameters
@@ -225,6 +227,8 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         y : array-like of shape (n_samples,), default=None
             Classes (str, int, bool, categorical), unlabelled where -1, None, NaN or pd.NA. None fits the unsupervised
             model: exponential family PCA.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many rows each row counts as, in likelihood and base; zero leaves it out. For ``solver="fista"``.
 
         Returns
         -------
@@ -234,19 +238,32 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self._check_parameters()
         X = self._validated(X, reset=True)
         targets = _read_classes(y, X.shape[0], self.unlabeled)
+        weights = check_weights(sample_weight, X.shape[0])
+        if weights is not None and self.solver != "fista":
+            raise ValueError(f"solver={self.solver!r} takes no sample_weight; use solver='fista'.")
+        used = None if weights is None or weights.all() else np.flatnonzero(weights)
+        if used is not None:
+            X = X[np.ix_(used, used)] if self._precomputed else X[used]
+            targets = _read_classes(None if y is None else _to_numpy(y)[used], len(used), self.unlabeled)
+            weights = weights[used]
         with one_thread() if X.shape[0] <= SMALL else nullcontext():
-            self._fit(X, targets)
+            self._fit(X, targets, weights)
+        if used is not None:
+            for name in ("references_", "landmarks_"):
+                rows = getattr(self, name)
+                setattr(self, name, None if rows is None else used[rows])
         return self
 
-    def _fit(self, X, targets):
+    def _fit(self, X, targets, weights):
         rng = check_random_state(self.random_state)
-        T, base = self._fit_coordinates(X, rng)
+        T, base = self._fit_coordinates(X, rng, weights)
         self.n_samples_, self.n_labelled_ = X.shape[0], int(targets.labelled.sum())
         _set_classes(self, targets)
         labelled = np.flatnonzero(targets.labelled)
         Y = np.eye(len(targets.classes))[targets.index[labelled]] if len(labelled) else np.zeros((0, 0))
         self.n_components_ = self._size(T, Y)
-        data = model.Data(T, base, Y, labelled, self.n_components_, 0.1)
+        among = weights if weights is None or self.landmarks_ is None else weights[self.landmarks_]
+        data = model.Data(T, base, Y, labelled, self.n_components_, 0.1, weights, among)
         options = model.Options(self.solver, self.tol, self.max_iter, self.rank_exact)
         auto = isinstance(self.beta, str)
         self.beta_losses_ = None if not auto else self._compare_betas(data, options, rng)
@@ -372,11 +389,11 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         }
         self.relaxation_tight_ = model.relative_gap(fitted.rank_value, fitted.upper) <= model.TIGHT
         ridge, centred = self._ridge_wanted()
-        plan = ridge_map(data.rows, fitted.Z, ridge, centred=centred)
+        plan = ridge_map(data.rows, fitted.Z, ridge, data.weights, centred=centred)
         self._weights, self._offset, self.ridge_ = plan.weights, plan.offset, plan.ridge
         if data.Y.shape[1]:
             codes = self._offset + data.rows @ self._weights
-            slopes, self.intercept_ = model.standard_classifier(codes, data.Y, data.labelled)
+            slopes, self.intercept_ = model.standard_classifier(codes, data)
             self.coef_ = slopes.T
         self.objective_path_ = result.path
         self.solver_ = self.solver

@@ -14,6 +14,9 @@ spectral k-support norm, the tightest convex bound of that penalty, it is the du
     R = [rows - T_x base, Y - T_y], zero in R_y where a row has no label
 
 so value(F, b) <= maximum <= bound(T) for every F, b and T, and the two meet. T = softmax of F makes R the gradient.
+
+A row of weight w counts as w equal rows do, in the likelihood and in the base. These have equal rows in F, whose norm
+is then that of G = sqrt(w) F; so G is what is solved for, with sqrt(w) R as its gradient.
 """
 
 from __future__ import annotations
@@ -60,6 +63,32 @@ class Data(NamedTuple):
     labelled: IntArray  # (l,)
     k: int
     beta: float
+    weights: Array | None = None  # (n,) positive; None: all 1
+    base_weights: Array | None = None  # (m,)
+
+    @property
+    def root(self) -> Array:
+        """Roots of the weights (n, 1), or (1, 1)."""
+        return np.ones((1, 1)) if self.weights is None else np.sqrt(self.weights)[:, None]
+
+    @property
+    def labelled_weights(self) -> Array:
+        """Weights of the labelled rows (l, 1)."""
+        return np.ones((len(self.labelled), 1)) if self.weights is None else self.weights[self.labelled, None]
+
+    def scores(self, F: Array) -> Array:
+        """Natural parameters (n, m) of the base points at F times the roots of the weights."""
+        return np.asarray((F[:, : self.rows.shape[1]] / self.root) @ self.base.T)
+
+    def x_softmax(self, scores: Array, *, keep: bool = True) -> tuple[float, Array]:
+        """Sum over rows of the log-partition of p(x | z) at scores (n, m), and p itself."""
+        if self.weights is None or self.base_weights is None:
+            return _softmax(scores, keep=keep)
+        return _softmax(scores + np.log(self.base_weights), keep=keep, weights=self.weights[:, None])
+
+    def only(self, seen: Array) -> Data:
+        """The same rows, only some of the labelled ones (a mask) with their label."""
+        return self._replace(Y=self.Y[seen], labelled=self.labelled[seen])
 
 
 class Options(NamedTuple):
@@ -74,11 +103,11 @@ class Options(NamedTuple):
 class Fitted(NamedTuple):
     """Codes and what was learnt with them."""
 
-    Z: Array  # (n, k)        orthonormal columns, by falling singular value of F
+    Z: Array  # (n, k)        columns orthonormal under the weights, by falling singular value of F
     W: Array  # (k, r)        of x
     Omega: Array  # (k, q)    of y
     b: Array  # (q,)
-    F: Array  # (n, r + q)    of the convex problem
+    F: Array  # (n, r + q)    of the convex problem, times the roots of the weights
     lower: float
     upper: float
     rank_value: float  # value of the rank-constrained problem at Z, W, Omega, b
@@ -98,8 +127,8 @@ def fit(data: Data, options: Options) -> Result[Fitted]:
     """Solve the convex problem, take codes from its solution, refit the loadings for these codes."""
     result = solve(data, options)
     F = result.value.point[0]
-    b = best_bias(F[data.labelled, data.rows.shape[1] :], data.Y, data.beta)
-    Z = top_left_vectors(F, data.k)
+    b = best_bias((F / data.root)[data.labelled, data.rows.shape[1] :], data.Y, data.beta, data.labelled_weights)
+    Z = codes_of(data, F)
     ranked = refit(data, Z, b)
     if options.rank_exact:
         tight = relative_gap(ranked.rank_value, result.value.upper) <= TIGHT
@@ -117,7 +146,7 @@ def solve(data: Data, options: Options) -> Result[Certified]:
 
 
 class Multinomial:
-    """The convex problem in the form that `fista` wants; a point is F and the scores F_x base'.
+    """The convex problem in the form that `fista` wants; a point is F (times root weights) and the scores F_x base'.
 
     The bias is maximised out: its curvature grows with the number of rows, that of F does not, so a common step for
     both would be many times too short for F.
@@ -134,8 +163,10 @@ class Multinomial:
 
     def first_step(self) -> float:
         """1 / curvature at zero: the covariance of the base, 1 / q for y."""
-        centred = self.data.base - self.data.base.mean(axis=0)
-        largest = squared_dual_norm(small_gram(centred), 1) / len(centred) if centred.size else 0.0
+        base, v = self.data.base, self.data.base_weights
+        v = np.ones(len(base)) if v is None else v
+        centred = np.sqrt(v / v.sum())[:, None] * (base - v @ base / v.sum())
+        largest = squared_dual_norm(small_gram(centred), 1) if centred.size else 0.0
         return 1.0 / float(max(largest, 1.0 / max(self.data.Y.shape[1], 1), 1e-6))
 
     def smooth(self, point: Point) -> float:
@@ -148,7 +179,7 @@ class Multinomial:
         (F, scores), data = point, self.data
         sums = self._sums(F, scores)
         R, entropy = residual(data, F, sums)
-        total = R[:, data.rows.shape[1] :].sum(axis=0)
+        total = (data.root * R[:, data.rows.shape[1] :]).sum(axis=0)
         upper = entropy + 0.5 / data.beta * (squared_dual_norm(small_gram(R), data.k) + float(total @ total))
         return Slope(sums.value, (R,), upper)
 
@@ -156,49 +187,49 @@ class Multinomial:
         """Proximal point of beta / 2 ||F||^2, and that penalty."""
         beta = self.data.beta
         F, size = proximal_map(point[0] + step * gradient[0], self.data.k, step * beta)
-        return (F, F[:, : self.data.rows.shape[1]] @ self.data.base.T), 0.5 * beta * size
+        return (F, self.data.scores(F)), 0.5 * beta * size
 
     def _sums(self, F: Array, scores: Array, *, keep: bool = True) -> _Sums:
         """Log-likelihood; T only when it is kept."""
-        data = self.data
-        F_x, F_y = np.split(F, [data.rows.shape[1]], axis=1)
-        y_scores = F_y[data.labelled]
-        self.b = best_bias(y_scores, data.Y, data.beta, self.b)
+        data, r, w = self.data, self.data.rows.shape[1], self.data.labelled_weights
+        y_scores = (F[:, r:] / data.root)[data.labelled]
+        self.b = best_bias(y_scores, data.Y, data.beta, w, self.b)
         y_scores = y_scores + self.b
-        x_sum, T_x = _softmax(scores, keep=keep)
-        y_sum, T_y = _softmax(y_scores, keep=keep)
-        found = float(np.vdot(F_x, data.rows)) + float(np.vdot(data.Y, y_scores))
+        x_sum, T_x = data.x_softmax(scores, keep=keep)
+        y_sum, T_y = _softmax(y_scores, keep=keep, weights=w)
+        found = float(np.vdot(F[:, :r], data.root * data.rows)) + float(np.vdot(w * data.Y, y_scores))
         value = found - x_sum - y_sum - 0.5 * data.beta * float(self.b @ self.b)
         return _Sums(value, T_x, T_y, x_sum + y_sum, self.b)
 
 
-def best_bias(scores: Array, Y: Array, beta: float, start: Array | None = None) -> Array:
-    """Bias b (q,) that maximises sum log softmax(scores + b)[class] - beta / 2 |b|^2: damped Newton steps."""
+def best_bias(scores: Array, Y: Array, beta: float, w: Array, start: Array | None = None) -> Array:
+    """Bias b (q,) that maximises sum w log softmax(scores + b)[class] - beta / 2 |b|^2, w (l, 1), by Newton steps."""
     b = np.zeros(Y.shape[1]) if start is None else start
-    counts, total = Y.sum(axis=0), max(1.0, float(len(Y)))
-    value = _bias_value(scores, counts, beta, b)
+    counts, total = (w * Y).sum(axis=0), max(1.0, float(w.sum()))
+
+    def value_at(b: Array) -> float:
+        return float(counts @ b) - _softmax(scores + b, keep=False, weights=w)[0] - 0.5 * beta * float(b @ b)
+
+    value = value_at(b)
     for _ in range(50):
         _, T = _softmax(scores + b)
-        gradient = counts - T.sum(axis=0) - beta * b
+        expected = (w * T).sum(axis=0)
+        gradient = counts - expected - beta * b
         if np.abs(gradient).max(initial=0.0) <= 1e-13 * total:
             break
-        step = np.linalg.solve(np.diag(T.sum(axis=0) + beta) - T.T @ T, gradient)
-        trial = _bias_value(scores, counts, beta, b + step)
+        step = np.linalg.solve(np.diag(expected + beta) - T.T @ (w * T), gradient)
+        trial = value_at(b + step)
         while trial < value - 1e-14 * abs(value) and np.abs(step).max() > 1e-12:
             step = 0.5 * step
-            trial = _bias_value(scores, counts, beta, b + step)
+            trial = value_at(b + step)
         if trial <= value and np.abs(step).max() <= 1e-8:
             break
         b, value = b + step, trial
     return b
 
 
-def _bias_value(scores: Array, counts: Array, beta: float, b: Array) -> float:
-    return float(counts @ b) - _softmax(scores + b, keep=False)[0] - 0.5 * beta * float(b @ b)
-
-
-def _softmax(scores: Array, *, keep: bool = True) -> tuple[float, Array]:
-    """Sum over rows of log sum exp, and the softmax of every row."""
+def _softmax(scores: Array, *, keep: bool = True, weights: Array | None = None) -> tuple[float, Array]:
+    """Sum over rows, weighted by weights (n, 1) if any, of log sum exp, and the softmax of every row."""
     if scores.size == 0:
         return 0.0, scores
     top = scores.max(axis=1, keepdims=True)
@@ -206,18 +237,21 @@ def _softmax(scores: Array, *, keep: bool = True) -> tuple[float, Array]:
     sums = T.sum(axis=1, keepdims=True)
     if keep:
         T /= sums
+    if weights is not None:
+        return float((weights * (np.log(sums) + top)).sum()), T
     return float(np.log(sums).sum() + top.sum()), T
 
 
 def residual(data: Data, F: Array, sums: _Sums) -> tuple[Array, float]:
-    """R at the softmax of F, and sum T log T there."""
-    r = data.rows.shape[1]
+    """R at the softmax of F, times the roots of the weights, and sum T log T there."""
+    r, root = data.rows.shape[1], data.root
     fitted = sums.T_x @ data.base
     R = np.zeros_like(F)
     np.subtract(data.rows, fitted, out=R[:, :r])
     R[data.labelled, r:] = data.Y - sums.T_y
-    y_part = float(np.vdot(F[data.labelled, r:] + sums.b, sums.T_y))  # sum T log T = sum T scores - log sums
-    return R, float(np.vdot(F[:, :r], fitted)) + y_part - sums.log_sums
+    y_scores = (F[:, r:] / root)[data.labelled] + sums.b
+    y_part = float(np.vdot(y_scores, data.labelled_weights * sums.T_y))  # sum T log T = sum T scores - log sums
+    return root * R, float(np.vdot(F[:, :r], root * fitted)) + y_part - sums.log_sums
 
 
 class Bound:
@@ -319,14 +353,19 @@ def _sweep_blocks(bound: Bound, T: Point, generator: np.random.Generator) -> tup
 
 
 def top_left_vectors(F: Array, k: int) -> Array:
-    """The k leading left singular vectors (n, k) of F, largest entry positive; zero where F has a smaller rank."""
+    """The k leading left singular vectors (n, k) of F; zero where F has a smaller rank."""
     U, s, _ = np.linalg.svd(F, full_matrices=False)
     Z = U[:, :k] * (s[:k] > 1e-12 * s[0])
-    Z = np.pad(Z, ((0, 0), (0, k - Z.shape[1])))
+    return np.pad(Z, ((0, 0), (0, k - Z.shape[1])))
+
+
+def codes_of(data: Data, F: Array) -> Array:
+    """Codes (n, k) at F times the roots of the weights, largest entry positive."""
+    Z = top_left_vectors(F, data.k) / data.root
     return np.asarray(Z * sign_of_columns(Z))
 
 
-def refit(data: Data, Z: Array, b: Array) -> Fitted:
+def refit(data: Data, Z: Array, b: Array, tol: float = 1e-8) -> Fitted:
     """Loadings and bias that maximise the rank-constrained value at given codes Z: a smooth concave problem."""
     r, q, k = data.rows.shape[1], data.Y.shape[1], Z.shape[1]
 
@@ -337,7 +376,7 @@ def refit(data: Data, Z: Array, b: Array) -> Fitted:
         return -value, -np.concatenate([(dV - data.beta * V).ravel(), db - data.beta * b])
 
     start = np.concatenate([np.zeros(k * (r + q)), b])
-    v, value = _maximise(negative, start)
+    v, value = _maximise(negative, start, tol)
     V, b = v[: k * (r + q)].reshape(k, r + q), v[k * (r + q) :]
     return Fitted(Z, V[:, :r], V[:, r:], b, Z @ V, np.nan, np.nan, value)
 
@@ -349,7 +388,7 @@ def rank_constrained(data: Data, start: Fitted, F: Array, n_starts: int = 1) -> 
     """
     best, generator = _ascend(data, start), np.random.default_rng(0)
     for _ in range(n_starts - 1):
-        Z = top_left_vectors(F @ generator.standard_normal((F.shape[1], data.k)), data.k)
+        Z = codes_of(data, F @ generator.standard_normal((F.shape[1], data.k)))
         found = _ascend(data, refit(data, Z, start.b))
         best = max(best, found, key=lambda fitted: fitted.rank_value)
     return best
@@ -358,7 +397,8 @@ def rank_constrained(data: Data, start: Fitted, F: Array, n_starts: int = 1) -> 
 def _ascend(data: Data, start: Fitted) -> Fitted:
     """Ascent of the rank-constrained problem from a start: F = U V with U (n, k) free, V (k, r + q).
 
-    The penalty beta / 2 ||U V||_F^2 does not depend on how F is split, so U need not be orthonormal on the way.
+    The penalty beta / 2 ||U V||_F^2 does not depend on how F is split, so U need not be orthonormal on the way. Norms
+    of U are weighted.
     """
     (n, k), r, q = start.Z.shape, data.rows.shape[1], data.Y.shape[1]
     cuts = np.cumsum([n * k, k * (r + q)])
@@ -366,16 +406,17 @@ def _ascend(data: Data, start: Fitted) -> Fitted:
     def negative(v: Array) -> tuple[float, Array]:
         U, V, b = _parts(v, cuts, k)
         value, dV, db, dU = _rank_value(data, U, V, b)
-        UU, VV = U.T @ U, V @ V.T
+        WU = data.root**2 * U
+        UU, VV = U.T @ WU, V @ V.T
         value -= 0.5 * data.beta * (float(np.vdot(UU, VV)) + float(b @ b))
-        gradient = [dU - data.beta * U @ VV, dV - data.beta * UU @ V, db - data.beta * b]
+        gradient = [dU - data.beta * WU @ VV, dV - data.beta * UU @ V, db - data.beta * b]
         return -value, -np.concatenate([part.ravel() for part in gradient])
 
     V = np.hstack([start.W, start.Omega])
     balance = np.sqrt(np.linalg.norm(V) / max(float(np.linalg.norm(start.Z)), 1e-300)) or 1.0
     v, _ = _maximise(negative, np.concatenate([(start.Z * balance).ravel(), (V / balance).ravel(), start.b]))
     U, V, b = _parts(v, cuts, k)
-    return refit(data, top_left_vectors(U @ V, k), b)
+    return refit(data, codes_of(data, data.root * (U @ V)), b)
 
 
 def _parts(v: Array, cuts: IntArray, k: int) -> tuple[Array, Array, Array]:
@@ -383,39 +424,44 @@ def _parts(v: Array, cuts: IntArray, k: int) -> tuple[Array, Array, Array]:
     return U.reshape(-1, k), V.reshape(k, -1), b
 
 
-def _maximise(negative: Callable[[Array], tuple[float, Array]], start: Array) -> tuple[Array, float]:
+def _maximise(negative: Callable[[Array], tuple[float, Array]], start: Array, tol: float = 1e-8) -> tuple[Array, float]:
     """L-BFGS: the maximiser and the maximum of minus `negative`, which returns its gradient too."""
-    options = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-13, "gtol": 1e-8, "maxcor": 20}
+    options = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-5 * tol, "gtol": tol, "maxcor": 20}
     found = minimize(negative, start, jac=True, method="L-BFGS-B", options=options)
     return np.asarray(found.x), -float(found.fun)
 
 
 def _rank_value(data: Data, U: Array, V: Array, b: Array) -> tuple[float, Array, Array, Array]:
     """Log-likelihood at F = U V, and its gradient in V, b and U, in products of k columns."""
-    r = data.rows.shape[1]
+    r, w = data.rows.shape[1], data.labelled_weights
     base = V[:, :r] @ data.base.T  # (k, m)
-    sum_x, T_x = _softmax(U @ base)
+    sum_x, T_x = data.x_softmax(U @ base)
     y_scores = U[data.labelled] @ V[:, r:] + b
-    sum_y, T_y = _softmax(y_scores)
-    rest = data.Y - T_y
-    moments = U.T @ data.rows  # (k, r)
-    value = float(np.vdot(moments, V[:, :r])) + float(np.vdot(data.Y, y_scores)) - sum_x - sum_y
-    dV = np.hstack([moments - (U.T @ T_x) @ data.base, U[data.labelled].T @ rest])
-    dU = data.rows @ V[:, :r].T - T_x @ base.T
+    sum_y, T_y = _softmax(y_scores, weights=w)
+    rest = w * (data.Y - T_y)
+    WU = data.root**2 * U
+    moments = WU.T @ data.rows  # (k, r)
+    value = float(np.vdot(moments, V[:, :r])) + float(np.vdot(w * data.Y, y_scores)) - sum_x - sum_y
+    dV = np.hstack([moments - (WU.T @ T_x) @ data.base, U[data.labelled].T @ rest])
+    dU = data.root**2 * (data.rows @ V[:, :r].T - T_x @ base.T)
     dU[data.labelled] += rest @ V[:, r:].T
     return value, dV, rest.sum(axis=0), dU
 
 
-def standard_classifier(codes: Array, Y: Array, labelled: IntArray) -> tuple[Array, Array]:
+def standard_classifier(codes: Array, data: Data) -> tuple[Array, Array]:
     """Multinomial regression of labels on codes (n, k) of unit variance, ridge 1: slopes (k, q) of the codes, bias.
 
     The scale is that of all rows; the ridge is on the bias too, as in the model.
     """
-    scale = codes.std(axis=0)
+    n, labelled = len(codes), data.labelled
+    w = np.full(n, 1.0 / n) if data.weights is None else data.weights / data.weights.sum()
+    centre = w @ codes
+    scale = np.sqrt(w @ (codes - centre) ** 2)
     scale[scale <= 1e-12 * scale.max(initial=0.0)] = 1.0
-    centre = codes.mean(axis=0)
-    data = Data(np.zeros((len(labelled), 0)), np.zeros((1, 0)), Y, np.arange(len(labelled)), codes.shape[1], 1.0)
-    found = refit(data, (codes[labelled] - centre) / scale, np.zeros(Y.shape[1]))
+    x_part = (np.zeros((len(labelled), 0)), np.zeros((1, 0)))
+    weights = None if data.weights is None else data.weights[labelled]
+    alone = Data(*x_part, data.Y, np.arange(len(labelled)), codes.shape[1], 1.0, weights, np.ones(1))
+    found = refit(alone, (codes[labelled] - centre) / scale, np.zeros(data.Y.shape[1]), 1e-11)
     slopes = found.Omega / scale[:, None]
     return slopes, found.b - centre @ slopes
 
@@ -435,10 +481,10 @@ def held_out_loss(data: Data, folds: IntArray, options: Options, ridge: float | 
     total = 0.0
     for fold in range(int(folds.max()) + 1):
         seen = folds != fold
-        Z = fit(data._replace(Y=data.Y[seen], labelled=data.labelled[seen]), options).value.Z
-        plan = ridge_map(data.rows, Z, ridge, centred=centred)
+        known, w = data.only(seen), data.labelled_weights[~seen]
+        plan = ridge_map(data.rows, fit(known, options).value.Z, ridge, data.weights, centred=centred)
         codes = plan.offset + data.rows @ plan.weights
-        slopes, b = standard_classifier(codes, data.Y[seen], data.labelled[seen])
+        slopes, b = standard_classifier(codes, known)
         scores = codes[data.labelled[~seen]] @ slopes + b
-        total += _softmax(scores, keep=False)[0] - float(np.vdot(scores, data.Y[~seen]))
-    return total / int((folds >= 0).sum())
+        total += _softmax(scores, keep=False, weights=w)[0] - float(np.vdot(scores, w * data.Y[~seen]))
+    return total / float(data.labelled_weights[folds >= 0].sum())
