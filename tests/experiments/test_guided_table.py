@@ -88,6 +88,23 @@ def test_no_hidden_label_reaches_the_chooser(digits):
         assert wrong[cell] > 0.8
 
 
+def test_bundled_digits_have_unit_length_and_no_error_to_reach():
+    X, y = guided_table.load("digits")
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0)
+    assert (X.shape, y.max()) == ((1797, 64), 9)
+    records = reproduce(["digits"], dims=(5,), n_draws=1, **FAST)
+    assert {r["target"] for r in records} == {None}
+    assert "to reach" not in format_table(records)
+
+
+@pytest.mark.realdata
+def test_news_are_words_with_weights():
+    X, y = guided_table.load("news20")
+    assert hasattr(X, "tocsr")
+    np.testing.assert_allclose(np.sqrt(X.multiply(X).sum(axis=1)).ravel()[:50], 1.0)
+    assert y.max() == 19
+
+
 @pytest.mark.realdata
 @pytest.mark.slow
 def test_the_chooser_takes_neighbours_for_digits():

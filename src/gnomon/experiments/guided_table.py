@@ -38,6 +38,8 @@ LOADERS = {
     "usps": "fetch_usps",
     "usps_3456": "fetch_usps",
     "tdt2": "fetch_tdt2",
+    "news20": "fetch_news20",
+    "digits": "load_digits",
 }
 
 # Errors to reach with K = 5, 10, 20; None where none is set
