@@ -13,6 +13,7 @@ from gnomon.estimators import dppca as dppca_file
 from gnomon.estimators import multi_label_dppca as multi_label_file
 from gnomon.export import load_model, save_model
 from gnomon.solvers import reduction
+from namespaces import LIBRARIES, get, put
 from oracles import dppca as one_label
 from oracles import multi_label_dppca as oracle
 
@@ -69,6 +70,14 @@ def test_each_label_is_a_fixed_point_of_em(rng):
         assert_allclose(one_label.covariance(again), one_label.covariance(one), atol=1e-5)
 
 
+def test_label_models_have_factors_for_what_labels_leave(rng):
+    X, _, y = planted(rng)
+    for k in (2, 3, 5):
+        model = MultiLabelDPPCA(k, **FIXED).fit(X, y)
+        assert model.components_.shape == (k, 8)
+        assert [one.n_components_ for one in model.estimators_] == [max(1, k - 2)] * 3
+
+
 # 3 two routes to one answer
 
 
@@ -116,6 +125,8 @@ def test_the_order_of_labels_does_not_matter(rng):
     model, turned = (MultiLabelDPPCA(3).fit(X, labels) for labels in (y, y[:, ::-1]))
     assert_allclose(turned.predict_proba(X), model.predict_proba(X)[:, ::-1], atol=1e-8)
     assert_allclose(turned.components_, model.components_, atol=1e-6 * np.abs(model.components_).max())
+    for one, other in zip(model.estimators_, turned.estimators_[::-1], strict=True):
+        assert_allclose(one.agreement_path_, other.agreement_path_, atol=1e-6)
 
 
 # 4 special case
@@ -203,6 +214,20 @@ def test_single_precision_is_kept(rng):
         assert found.dtype == np.float32
     assert model.predict_proba(X.astype(np.float32)).dtype == np.float32
     assert_allclose(model.predict_proba(X), double.predict_proba(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_arrays_of_other_libraries_are_read_where_they_are(rng, library):
+    X, _, y = planted(rng)
+    model = MultiLabelDPPCA(3, **FIXED).fit(X, y)
+    rows = put(X, library)
+    other = MultiLabelDPPCA(3, **FIXED).fit(rows, put(y, library))
+    assert_allclose(other.components_, model.components_, atol=1e-8)
+    for name in ("transform", "predict_proba"):
+        found = getattr(other, name)(rows)
+        assert type(found) is type(rows)
+        assert_allclose(get(found), getattr(model, name)(X), atol=1e-8)
+    assert_array_equal(get(other.predict(rows)), model.predict(X))
 
 
 # bad input
