@@ -321,6 +321,30 @@ def test_halves_with_one_row_a_class_are_fitted_with_settings_of_their_own(monke
         assert choice.rows[0]["settings"] == {"ridge": 0.5}
 
 
+def test_a_wide_table_is_scored_in_few_coordinates_where_the_settings_allow_it(monkeypatch, rng):
+    monkeypatch.setattr(guided, "LEADING", 10)
+    seen = []
+
+    class Wide(RidgeLDA):
+        def fit(self, X, y):
+            seen.append(X.shape)
+            return super().fit(X, y)
+
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 40)) + 4 * (np.arange(40) == y[:, None])
+    for wide, width in ((True, 10), (False, 40)):
+        models = (Candidate("ridge LDA", Wide, {"ridge": 0.1}, narrow=lambda settings, wide=wide: wide),)
+        monkeypatch.setattr(guided, "CLASS_MODELS", models)
+        for table in (X, sp.csr_array(X)):
+            seen.clear()
+            choose_guided(table, few_labels(y, 4), fronts=["rows"], n_splits=1, n_permutations=0)
+            assert seen == [(60, width), (60, width), (60, 40)]  # two halves, then the rows as they are
+    seen.clear()
+    monkeypatch.setattr(guided, "CLASS_MODELS", (models[0]._replace(narrow=lambda settings: True),))
+    choose_guided(X[:, :20], few_labels(y, 4), fronts=["rows"], n_splits=1, n_permutations=0)
+    assert seen[0] == (60, 20)  # not wide
+
+
 def test_fronts_that_are_the_same_on_unit_rows_are_tried_once(quick):
     X, y = load_iris(return_X_y=True)
     choice = choose_guided(Normalizer().fit_transform(X), few_labels(y, 4), n_permutations=0)

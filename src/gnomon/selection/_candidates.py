@@ -19,6 +19,7 @@ FRONTS = {
 }
 MOST_NEIGHBOURS = 20_000  # rows; beyond, neighbours of all pairs take long
 FEWEST_IN_CLASS = 30  # rows of an average class, two neighbourhoods; in smaller ones most neighbours are strangers
+LEADING = 150  # principal coordinates, more than twice as many as factors; the rest of a row is noise to DPPCA
 LINEAR, GRAPHS, ALL = ("rows", "unit rows"), ("neighbours", "neighbours, cosine"), tuple(FRONTS)
 
 
@@ -35,6 +36,7 @@ class Candidate(NamedTuple):
     most : float          entries of the table from which the model takes too long
     quick : dict          settings of the fits to halves, for speed
     poor : dict           the same where a half has one row a class, which carries less than all labels do
+    narrow : callable     narrow(settings): whether fits to halves may read `LEADING` principal coordinates of the rows
     guided : bool         False marks a baseline, which cannot be saved to a model file
     """
 
@@ -46,6 +48,7 @@ class Candidate(NamedTuple):
     most: float = float("inf")
     quick: dict[str, Any] = {}  # noqa: RUF012
     poor: dict[str, Any] = {}  # noqa: RUF012
+    narrow: Callable[[dict[str, Any]], bool] = lambda settings: False
     guided: bool = True
 
 
@@ -64,15 +67,25 @@ REAL_MODELS = (
 )
 WEIGHTS = (
     {"unlabeled_weight": 0.1},
-    {"unlabeled_weight": 0.0, "n_private": 1000},  # ridge LDA: every direction is kept
+    {"unlabeled_weight": 0.0, "n_private": 1000, "ridge": 1e-3},  # ridge LDA: every direction is kept
+    {"unlabeled_weight": 0.0, "n_private": 1000},
     {"unlabeled_weight": 0.0, "n_private": 1000, "ridge": 0.3},
 )
 FACTORS = tuple({"n_private": P, "unlabeled_weight": w} for P in (5, 10, 20, 40) for w in (1.0, 0.1))
 DPPCA_FINER = (*WEIGHTS, *FACTORS)
 DPPCA_FIRST = {"n_private": "usual", "ridge": 1e-2, "unlabeled_weight": 1.0}
-DPPCA_QUICK = {"tol": 1e-3, "max_iter": 60}
+DPPCA_QUICK = {"tol": 1e-2, "max_iter": 30}
 CLASS_MODELS = (
-    Candidate("DPPCA", DPPCA, DPPCA_FIRST, DPPCA_FINER, LINEAR, quick=DPPCA_QUICK, poor={"n_private": 20}),
+    Candidate(
+        "DPPCA",
+        DPPCA,
+        DPPCA_FIRST,
+        DPPCA_FINER,
+        LINEAR,
+        quick=DPPCA_QUICK,
+        poor={"n_private": 20},
+        narrow=lambda settings: settings["unlabeled_weight"] > 0,  # else every direction is kept, as ridge LDA does
+    ),
     Candidate("DPPCA", DPPCA, DPPCA_FIRST | {"n_private": 5}, DPPCA_FINER, GRAPHS, quick=DPPCA_QUICK),
     Candidate("CPPCA", CPPCA, {}, fronts=LINEAR, most=2e4, quick={"tol": 1e-2, "max_iter": 30}),
     Candidate("SPPCA", SPPCA, {}, ({"label_weight": 10.0}, {"label_weight": 100.0}), quick=SPPCA_QUICK),
