@@ -9,6 +9,7 @@ from ..numerics.outputs import Layout
 from ..numerics.predictive import expected_count, label_probabilities, softmax_probabilities
 from ..numerics.quadrature import LINKS
 from ..rows.namespace import beside, like, to_host
+from ..solvers.class_likelihood import Labelled, LabelParams, applies, log_evidence
 from ..solvers.row_posterior import conditioner
 from ._gaussian import check_values
 from ._outputs import OutputReader
@@ -101,12 +102,23 @@ class OutputPredictor:
         post = self._condition(X, None, ("mean", "cov"))
         return post["mean"] @ V.T + b, V @ post["cov"] @ V.T
 
+    def _values(self, X, y):
+        """The outputs of validated rows as numbers (n, q), NaN where missing."""
+        return self._reader().code(to_host(y), X.shape[0])[:, self._reader().usable]
+
     def _labels(self, X, y, post):
         """The fit of the labels of validated rows, given what x says of z."""
-        values = self._reader().code(to_host(y), X.shape[0])[:, self._reader().usable]
         V, b, noise = self._label_params()
-        fit = conditioner(self._layout, values, self.inference_)
+        fit = conditioner(self._layout, self._values(X, y), self.inference_)
         return fit(post["mean"] @ V.T + b, V @ post["cov"] @ V.T, noise)
+
+    def _log_evidence(self, X, y, post):
+        """Log-density (n,) of the outputs of validated rows given x."""
+        if not applies(self._layout, self.inference_):
+            return self._labels(X, y, post).log_z
+        V, b, noise = self._label_params()
+        rows = Labelled(self._values(X, y), post["mean"], post["cov"], np.ones(X.shape[0]))
+        return log_evidence(self._layout, rows, LabelParams(V, b, noise))
 
     def _reader(self):
         return OutputReader(self.likelihoods_, self._class_lists, self._vector, self.unlabeled)
@@ -157,13 +169,14 @@ class OutputPredictor:
         Returns
         -------
         log_density : ndarray of shape (n_samples,)
-            In nats; with y a lower bound or an approximation unless `inference_` is "quadrature".
+            In nats; with y exact where `inference_` is "quadrature" and where y is one output of classes under
+            "variational" (to about 1e-2), else a lower bound or an approximation.
         """
         X = self._check_rows(X)
         post = self._condition(X, None, ("mean", "cov", "log_density"))
         density = post["log_density"]
         if self._uses(y):
-            density = density + self._labels(X, y, post).log_z
+            density = density + self._log_evidence(X, y, post)
         return beside(density, X)
 
     def bic(self, X, y=None):

@@ -60,7 +60,8 @@ class CPPCA(OutputPredictor, LatentTransformer):
     inference : {"auto", "quadrature", "variational", "laplace", "ep"}, default="auto"
         How labels and latent variables are brought together. "quadrature" is exact, for one output of two classes.
         "variational" takes the best Gaussian posterior for each row; the objective is a lower bound of the
-        log-likelihood. "laplace" takes mode and curvature, as the paper does; its objective is not monotone. "ep" is
+        log-likelihood, except that v and b of outputs of several classes are set at the end by the integrated
+        likelihood. "laplace" takes mode and curvature, as the paper does; its objective is not monotone. "ep" is
         expectation propagation, for labels of two classes and real outputs; exact with one label. "auto" takes
         "quadrature" or "ep" where they are exact, "ep" for several probit labels, else "variational".
     ridge : float, default=0.1
@@ -115,9 +116,11 @@ class CPPCA(OutputPredictor, LatentTransformer):
     log_likelihood_ : float
         The same without the ridge.
     objective_path_ : ndarray
-        Objective after each iteration. It never falls, except with "laplace" and "ep".
+        Objective after each iteration. It never falls, except with "laplace" and "ep". With outputs of several classes
+        under "variational" it is the bound, and a last entry the integrated likelihood; with one such output that is
+        no lower but for the error of integration, with several it is an approximation.
     objective_residual_ : float
-        Relative residual of the likelihood equations at the end, see `tol`.
+        Relative residual of the likelihood equations at the end, see `tol`; of several classes, those of the bound.
     noise_floors_ : tuple of str
         Which noise variances rest on their floor ("x": 1e-6 of the variance of x, "y": 1e-3 of that of a real output).
     solver_, inference_ : str
@@ -151,8 +154,9 @@ class CPPCA(OutputPredictor, LatentTransformer):
     With one label of two classes the likelihood is exact to about nine digits: a label touches z through a = v'z + b
     alone, which is Gaussian given x. EM updates W in closed form and v and b by Newton steps of the likelihood itself.
 
-    With several classes the objective is a lower bound, which is loose where x says little of z: `coef_` is then too
-    short and `predict_proba` too cautious, see the theory page.
+    With several classes W and the noise maximise a lower bound, which is loose where x says little of z and would
+    leave `coef_` too short. `coef_` and `intercept_` of classes therefore maximise the likelihood itself, integrated at
+    fixed points with W held, so that `predict_proba` is calibrated there too, see the theory page.
 
     Rows must be complete; `impute` fills in new ones.
 

@@ -12,6 +12,7 @@ from ..numerics.linalg import canonical_rotation, guided_rotation, orthonormal_c
 from ..numerics.linear_gaussian import Limits
 from ..numerics.outputs import Layout
 from ..rows import RowSource
+from ..solvers.class_likelihood import Labelled, LabelParams, applies, log_evidence, raise_classes
 from ..solvers.labelled_basis import EXACT_SIDE, SPARE_DIRECTIONS, LabelledBasis, View, products_of, refuse_full_rank
 from ..solvers.outputs_em import LOOSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
 from ..solvers.ratio_search import JointMoments, params_at
@@ -86,8 +87,21 @@ def fit(source: RowSource, labelled: IntArray, Y: Array, layout: Layout, options
     refuse_full_rank(basis.view(), k)
     rules = Rules(layout, options.ridge, options.n_components, inference != "laplace", inference not in APPROXIMATE)
     result = _maximise(basis, Y, codes, rules, inference, k, options)
+    if applies(layout, inference):
+        result = _with_integrated_classes(result, basis.view(), Y, rules, options.tol)
     stats = {**result.stats, "solver": solver, "inference": inference}
     return _in_data_units(result._replace(stats=stats), basis, layout, options, units, weights, Y)
+
+
+def _with_integrated_classes(result: Result[Params], view: View, Y: Array, rules: Rules, tol: float) -> Result[Params]:
+    """Raise the label parameters of classes by the likelihood itself; the path ends at it, above the bound."""
+    params = result.value
+    post, labels = given_x(params), LabelParams(params.V, params.b, params.noise)
+    rows = Labelled(Y, view.T @ post.gain.T, post.cov, view.weights)
+    labels = raise_classes(rules.layout, rows, labels, rules.ridge, rules.n_guided, tol)
+    value = x_log_likelihood(params, post, view) + float(view.weights @ log_evidence(rules.layout, rows, labels))
+    value -= 0.5 * rules.ridge * float(((1.0 - rules.layout.is_gaussian()) @ labels.V**2).sum())
+    return result._replace(value=params._replace(V=labels.V, b=labels.b), path=np.append(result.path, value))
 
 
 class Units(NamedTuple):

@@ -27,9 +27,14 @@ def normal_nodes(size: int) -> tuple[Array, Array]:
         axes = np.meshgrid(*[rule.nodes] * size, indexing="ij")
         weights = np.exp(np.add.reduce(np.meshgrid(*[rule.log_weights] * size, indexing="ij")))
         return np.stack([axis.ravel() for axis in axes], axis=1), weights.ravel()
-    points = qmc.Sobol(size, scramble=True, seed=0).random(QMC_NODES // 2)
-    nodes = ndtri(np.clip(points, 1e-12, 1.0 - 1e-12))
-    return np.vstack([nodes, -nodes]), np.full(QMC_NODES, 1.0 / QMC_NODES)
+    return sobol_normal(QMC_NODES, size), np.full(QMC_NODES, 1.0 / QMC_NODES)
+
+
+@lru_cache(maxsize=16)
+def sobol_normal(n_points: int, size: int) -> Array:
+    """Sobol points (n_points, size) of N(0, I) and their mirror images, the same in every call; n_points is even."""
+    points = ndtri(np.clip(qmc.Sobol(size, scramble=True, seed=0).random(n_points // 2), 1e-12, 1.0 - 1e-12))
+    return np.vstack([points, -points])
 
 
 def label_probabilities(link: str, mean: Array, var: Array) -> Array:
