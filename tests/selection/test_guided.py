@@ -129,8 +129,7 @@ def test_the_choice_has_the_best_score_and_is_fitted_to_every_label(quick):
     names = np.array(["setosa", "versicolor", "virginica"], dtype=object)[y]
     names[few_labels(y, 6) < 0] = None
     choice = choose_guided(X, names, n_permutations=0)
-    allowed = [row["score"] for row in choice.rows if not row["baseline"]]
-    assert choice.rows[choice.chosen]["score"] == max(allowed)
+    assert choice.rows[choice.chosen]["score"] == max(row["score"] for row in choice.rows)
     assert set(choice.estimator_.predict(X)) == {"setosa", "versicolor", "virginica"}
     model = choice.estimator_[-1] if isinstance(choice.estimator_, Pipeline) else choice.estimator_
     assert_array_equal(model.classes_, ["setosa", "versicolor", "virginica"])
@@ -198,6 +197,15 @@ def test_a_baseline_is_scored_but_not_chosen_unless_allowed(quick):
     assert any(row["model"] == "PCA + 1-NN" and row["score"] is not None for row in choice.rows)
     other = choose_guided(X, few_labels(y, 5), models=["PCA + 1-NN"], n_permutations=0)
     assert isinstance(other.estimator_[-1] if isinstance(other.estimator_, Pipeline) else other.estimator_, PCAReader)
+
+
+def test_a_baseline_that_scores_best_is_chosen_unless_it_is_a_read_out_alone(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    for usual, wanted in ((True, "PCA + 1-NN"), (False, "spy")):
+        models = (Candidate("spy", Spy, {}), Candidate("PCA + 1-NN", PCAReader, {}, guided=False, usual=usual))
+        monkeypatch.setattr(guided, "CLASS_MODELS", models)
+        choice = choose_guided(X, few_labels(y, 5), fronts=["rows"], n_splits=1, n_permutations=0)
+        assert choice.rows[choice.chosen]["model"] == wanted
 
 
 def test_real_targets_choose_by_correlation():

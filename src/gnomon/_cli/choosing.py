@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
@@ -24,6 +25,7 @@ MODELS = {
     "colored-mvu": ColoredMVU,
 }
 OWN_OPTIONS = {"n_components": "--components", "random_state": "--seed", "unlabeled": "--unlabelled"}
+STORED = {"classes": ("DPPCA", "CPPCA", "SPPCA"), "real": ("SPPCA",)}  # what auto chooses among; baselines have no file
 WORDS = {"None": None, "True": True, "False": False}
 FILLING = 10  # most components of the model that fills empty cells for one that cannot take them
 
@@ -72,7 +74,8 @@ def fit_model(name: str, X: Any, y: Any, components: int, seed: int, more: dict[
             model.set_params(random_state=seed)
         return Fitted(model.fit(X, y))
     try:
-        choice = choose_guided(X, y, n_components=components, random_state=seed)
+        models = STORED["classes" if np.ndim(y) == 1 and np.asarray(y).dtype.kind != "f" else "real"]
+        choice = choose_guided(X, y, n_components=components, models=models, random_state=seed)
     except ValueError as error:
         return Fitted(SPPCA(components, random_state=seed).fit(X, y), note=f"no choice, so SPPCA: {one_line(error)}")
     best = choice.estimator_

@@ -38,6 +38,7 @@ class Candidate(NamedTuple):
     poor : dict           the same where a half has one row a class, which carries less than all labels do
     narrow : callable     narrow(settings): whether fits to halves may read `LEADING` principal coordinates of the rows
     guided : bool         False marks a baseline, which cannot be saved to a model file
+    usual : bool          whether it may be chosen when no models are named
     """
 
     name: str
@@ -50,6 +51,7 @@ class Candidate(NamedTuple):
     poor: dict[str, Any] = {}  # noqa: RUF012
     narrow: Callable[[dict[str, Any]], bool] = lambda settings: False
     guided: bool = True
+    usual: bool = True
 
 
 SPPCA_QUICK = {"tol": 1e-4, "n_init": 1}
@@ -63,7 +65,7 @@ REAL_MODELS = (
         quick=SPPCA_QUICK,
     ),
     Candidate("PLS", PLS, {}, fronts=LINEAR, guided=False),
-    Candidate("PCA + ridge", PCAReader, {"read_out": "ridge"}, fronts=LINEAR, guided=False),
+    Candidate("PCA + ridge", PCAReader, {"read_out": "ridge"}, fronts=LINEAR, guided=False, usual=False),
 )
 WEIGHTS = (
     {"unlabeled_weight": 0.1},
@@ -91,5 +93,5 @@ CLASS_MODELS = (
     Candidate("SPPCA", SPPCA, {}, ({"label_weight": 10.0}, {"label_weight": 100.0}), quick=SPPCA_QUICK),
     Candidate("ridge LDA", RidgeLDA, {}, ({"ridge": 1e-2}, {"ridge": 1e-1}), guided=False),
     Candidate("PCA + 1-NN", PCAReader, {"read_out": "nearest"}, fronts=LINEAR, guided=False),
-    Candidate("PCA + logistic", PCAReader, {"read_out": "logistic"}, fronts=LINEAR, guided=False),
+    Candidate("PCA + logistic", PCAReader, {"read_out": "logistic"}, fronts=LINEAR, guided=False, usual=False),
 )

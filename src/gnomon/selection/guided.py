@@ -70,9 +70,10 @@ def choose_guided(
     n_components : int, default=None
         Dimensions of the projection; None takes classes - 1 or the number of outputs, at most 10.
     models : sequence of str, default=None
-        Names of the models that may be chosen: of the guided ones ("DPPCA", "CPPCA", "SPPCA"; for real targets "SPPCA")
-        and the baselines ("ridge LDA", "PCA + 1-NN", "PCA + logistic"; for real targets "PLS", "PCA + ridge"). None
-        allows the guided ones. The baselines are scored in any case, and the verdict says where one scores higher.
+        Names of the models that may be chosen. For classes: "DPPCA", "CPPCA", "SPPCA" and the baselines "ridge LDA" and
+        "PCA + 1-NN"; for real targets "SPPCA" and "PLS". None allows all of these. Of other read-outs of PCA, "PCA +
+        logistic" and "PCA + ridge", one is chosen only where it is named. Baselines are scored in any case, and the
+        verdict says where one scores higher; when chosen they cannot be saved to a model file.
     fronts : sequence of str, default=None
         What may stand before a model: "rows" (nothing), "unit rows" (length one), "neighbours" and "neighbours, cosine"
         (`NeighborFeatures`; for classes only). None allows all.
@@ -128,7 +129,7 @@ def choose_guided(
     halves, labels = _read(y, unlabeled, n_splits or (5 if entries <= MANY else 3), rng)
     given = Given(y, unlabeled, labels)
     registry = CLASS_MODELS if halves.kind == "classes" else REAL_MODELS
-    allowed = _allowed("models", models, [c.name for c in registry], [c.name for c in registry if c.guided])
+    allowed = _allowed("models", models, [c.name for c in registry], [c.name for c in registry if c.usual])
     known = sorted({front for c in registry for front in c.fronts}, key=list(FRONTS).index)
     used = _allowed("fronts", fronts, known, known)
     search = _Search(X, halves, n_components or _default_components(halves))
