@@ -1,13 +1,18 @@
-"""IFA: the profile solver beside the paper's GEM with 20 starts, beside FastICA, and a large table."""
+"""IFA: the profile solver beside the paper's GEM with 20 starts, beside FastICA, and a large table.
 
+Crabs need GNOMON_DATA; without it their row is left out.
+"""
+
+import os
+import sys
 import time
 
 import numpy as np
 from common import record
-from sklearn.datasets import load_iris
 from sklearn.decomposition import FastICA
 
 from gnomon import IFA
+from gnomon.experiments.ssifa_table2 import compare_solvers
 
 
 def amari(unmixing, mixing):
@@ -25,20 +30,22 @@ def cpu(task):
     return time.process_time() - start, value
 
 
-def beside_gem():
-    """Iris with one label in ten: likelihood reached and CPU time."""
-    X, y = load_iris(return_X_y=True)
-    known = np.where(np.random.default_rng(0).random(150) < 0.1, y, -1)
-    fast, profile = cpu(lambda: IFA(3).fit(X, known))
-    slow, gem = cpu(lambda: IFA(3, solver="gem", init="random", n_init=20, max_iter=5000).fit(X, known))
-    short = gem.log_likelihood_ - profile.log_likelihood_
+def beside_gem(name):
+    """One draw of the paper's protocol with one label in ten: likelihood reached and CPU time."""
+    if name == "crabs" and not os.environ.get("GNOMON_DATA"):
+        sys.stdout.write("crabs left out: GNOMON_DATA is not set\n")
+        return []
+    found = compare_solvers(name)
+    profile, gem = found["profile"], found["gem"]
+    short = gem["log_likelihood"] - profile["log_likelihood"]
+    what = f"{name}, 10 % labelled"
     return [
         {
-            "what": "iris, 10 % labelled: CPU time of profile / of GEM with 20 starts",
-            "value": fast / slow,
-            "limit": 0.05,
+            "what": f"{what}: CPU time of profile / of GEM with 20 starts",
+            "value": profile["seconds"] / gem["seconds"],
+            "limit": 0.02,
         },
-        {"what": "iris, 10 % labelled: nats that profile is short of GEM", "value": short, "limit": 1e-6},
+        {"what": f"{what}: nats that profile is short of GEM", "value": short, "limit": 1e-6},
     ]
 
 
@@ -92,4 +99,4 @@ def large(n=100_000, d=50, S=5):
 
 
 if __name__ == "__main__":
-    record("ifa", beside_gem() + beside_fastica() + large())
+    record("ifa", beside_gem("iris") + beside_gem("crabs") + beside_fastica() + large())

@@ -17,13 +17,21 @@ def test_draws_label_the_same_share_of_each_class(rng):
 
 
 def test_rates_are_those_of_the_unlabelled_rows():
-    X, Y, classes, _ = table.load("iris")
+    X, Y, classes = table.load("iris")
     rates = table.detection_rates("iris", 10, methods=("IFA",), n_draws=2, random_state=3)["IFA"]
     rng = np.random.default_rng([3, 10])
     for draw in range(2):
         labelled = table.draw_labelled(classes, 10, rng)
-        model = IFA(3, random_state=int(rng.integers(2**31))).fit(X, np.where(labelled[:, None], Y, -1))
+        model = IFA(3, init="labels", random_state=int(rng.integers(2**31))).fit(X, np.where(labelled[:, None], Y, -1))
         assert_allclose(rates[draw], [(model.predict(X) == Y)[~labelled].mean()])
+
+
+def test_methods_of_one_draw_read_one_model(monkeypatch):
+    fits = []
+    monkeypatch.setattr(table, "IFA", lambda *args, **options: fits.append(options) or IFA(*args, **options))
+    both = table.detection_rates("iris", 20, methods=("IFA", "IFA matched", "IFA tied"), n_draws=3)
+    assert [fit.get("tied", False) for fit in fits] == [False, True] * 3
+    assert_allclose(both["IFA"], table.detection_rates("iris", 20, methods=("IFA",), n_draws=3)["IFA"])
 
 
 def test_matching_finds_the_names(rng):
@@ -52,25 +60,18 @@ def test_an_unknown_set_is_named():
         table.load("wine")
 
 
-def test_figures_have_their_panels():
-    assert len(table.plot_projections("iris").axes) == 2
-    assert len(table.plot_rates("iris", shares=(10, 50), n_draws=2).axes) == 1
-    lines = table.plot_seconds("iris", shares=(50,), n_gem=1).axes[0].lines
-    assert [line.get_label() for line in lines] == ["gem", "profile"]
-
-
 @pytest.mark.realdata
 def test_crabs_reach_the_printed_rates():
     for share, least in ((10, 94.5), (20, 95.0), (40, 95.8), (70, 95.5)):
         rates = 100 * table.detection_rates("crabs", share, methods=("IFA",))["IFA"].mean(axis=0)
-        assert rates.mean() >= least - 0.25  # the standard error of 30 draws; 150 draws give 95.0, 95.5, 95.7, 96.2
+        assert rates.mean() >= least
         if share == 20:
             assert rates[0] >= 90
             assert rates[1] == 100
 
 
 def test_iris_reaches_the_printed_rates():
-    for share in (10, 40, 80):
+    for share in table.SHARES[1:]:
         assert 100 * table.detection_rates("iris", share, methods=("IFA",))["IFA"].mean() >= 96.5
 
 
@@ -87,7 +88,7 @@ def test_faces_reach_the_measured_rates():
 @pytest.mark.realdata
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("name, times", [("crabs", 50), ("iris", 20)])
+@pytest.mark.parametrize("name, times", [("crabs", 50), ("iris", 50)])
 def test_profile_reaches_the_likelihood_of_gem_in_a_fraction_of_its_time(name, times):
     found = table.compare_solvers(name)
     assert found["profile"]["log_likelihood"] >= found["gem"]["log_likelihood"] - 1e-6

@@ -6,19 +6,25 @@ draws. Models:
 
 - crabs: 5 measurements, two latents of two components, the sex and the species;
 - iris: 4 measurements, one latent of three components;
-- yaleb: the first five people in 40 principal components. The paper has one latent of two components for each person,
-  that person or the others ("IFA", the mean rate of the five). Here "IFA one-vs-rest" names one of five people from
-  these latents by `gnomon.combine_one_vs_rest`, and "IFA tied" has one class variable for four latents.
+- yaleb: the first five people in 40 principal components, images of 32 x 32 pixels; yaleb5: five people, 192 x 168. The
+  paper has one latent of two components for each person, that person or the others ("IFA", the mean rate of the five).
+  Here "IFA one-vs-rest" names one of five people from these latents by `gnomon.combine_one_vs_rest`, and "IFA tied" has
+  one class variable for four latents.
 
 "PCA-1NN" gives each row the class of the nearest labelled row in the first two principal components (40 for faces);
 where the paper's single column comes from is not said. Without labels components have no names, so that "IFA matched"
 gives them the best ones before rows are counted.
 
-What the paper does not say: draws are made within classes here, so that every class has its share of the labels. Faces
-are images of 32 x 32 pixels; its printed rates at 0 % and the rate of "IFA" on faces cannot be told apart from other
-ways to count, a latent that always says "not this person" being right in 80 % of the rows.
+Where there are labels the climb starts from their discriminant directions alone. With `init="both"` the best of five
+starts is at times another maximum, with 40 % of labels on crabs 0.5 to 3 nats higher in four draws of 30, that tells
+the classes apart less well: 95.1, 95.3, 95.6 and 96.2 on crabs at 10, 20, 40 and 70 % (here 95.2, 95.9, 96.0 and 96.2).
+
+What the paper does not say: draws are made within classes here, so that every class has its share of the labels. Its
+printed rates at 0 % and the rate of "IFA" on faces cannot be told apart from other ways to count, a latent that always
+says "not this person" being right in 80 % of the rows. Its faces have 32,256 pixels, those of yaleb5.
 """
 
+from functools import cache, cached_property
 from itertools import permutations, product
 from time import process_time
 
@@ -31,32 +37,38 @@ from gnomon.selection.rivals import nearest_labels, pca_map
 SHARES = (0, 10, 20, 30, 40, 50, 60, 70, 80)
 N_DRAWS = 30
 GEM_STARTS = 20
-SETS = ("crabs", "iris", "yaleb")
+SETS = ("crabs", "iris", "yaleb", "yaleb5")
+FACES = {"yaleb": 32, "yaleb5": 192}  # size of the images
+FACE_COMPONENTS = 40
 METHODS = ("IFA", "IFA matched", "IFA one-vs-rest", "IFA tied", "PCA-1NN")
 
+_FACES_PRINTED = {"IFA": dict(zip(SHARES, (49.7, 71.0, 75.7, 80.1, 84.1, 86.9, 87.5, 89.0))), "PCA-1NN": {0: 25.8}}
 # share of labelled rows in per cent -> detection rate in per cent
 PRINTED = {
     "crabs": {"IFA": dict(zip(SHARES, (49.5, 94.7, 95.7, 95.4, 95.8, 96.0, 95.8, 96.2))), "PCA-1NN": {0: 55.8}},
     "iris": {"IFA": dict(zip(SHARES, (33.1, 97.4, 97.1, 97.5, 97.3, 97.1, 97.1, 97.1))), "PCA-1NN": {0: 86.1}},
-    "yaleb": {"IFA": dict(zip(SHARES, (49.7, 71.0, 75.7, 80.1, 84.1, 86.9, 87.5, 89.0))), "PCA-1NN": {0: 25.8}},
+    "yaleb": _FACES_PRINTED,
+    "yaleb5": _FACES_PRINTED,
 }
 
 
+@cache
 def load(name):
-    """Return rows, class variables (n, S), plain classes (n,) and the parameters of IFA for one of `SETS`."""
+    """Return rows, class variables (n, S) and plain classes (n,) of one of `SETS`; faces as 40 principal components."""
     if name == "crabs":
         data = datasets.fetch_crabs()
         classes = data.target.astype(int)
-        return data.data, np.column_stack([classes % 2, classes // 2]), classes, {}
+        return data.data, np.column_stack([classes % 2, classes // 2]), classes
     if name == "iris":
         data = datasets.load_iris()
-        return data.data, data.target[:, None], data.target, {}
-    if name != "yaleb":
+        return data.data, data.target[:, None], data.target
+    if name not in FACES:
         raise ValueError(f"name={name!r} must be one of {', '.join(map(repr, SETS))}.")
-    data = datasets.fetch_yaleb()
+    data = datasets.fetch_yaleb(size=FACES[name])
     rows = np.flatnonzero(data.target < 5)
     classes = data.target[rows].astype(int)
-    return data.data[rows].astype(float), (classes[:, None] == np.arange(5)) * 1, classes, {"pca_components": 40}
+    X = data.data[rows].astype(float)
+    return pca_map(X, FACE_COMPONENTS).project(X), (classes[:, None] == np.arange(5)) * 1, classes
 
 
 def draw_labelled(classes, share, rng):
@@ -78,42 +90,62 @@ def detection_rates(name, share, *, methods=None, n_draws=N_DRAWS, random_state=
     >>> {method: bool(values.mean() > 0.9) for method, values in rates.items()}
     {'IFA': True, 'PCA-1NN': True}
     """
-    X, Y, classes, options = load(name)
+    X, Y, classes = load(name)
     rng = np.random.default_rng([random_state, share])
     methods = applicable(name, share) if methods is None else methods
     rates = {method: [] for method in methods}
     for _ in range(n_draws):
-        labelled = draw_labelled(classes, share, rng)
-        seed = int(rng.integers(2**31))
+        draw = _Draw(name, draw_labelled(classes, share, rng), int(rng.integers(2**31)))
         for method in methods:
-            rates[method].append(_rates(method, X, Y, classes, labelled, {**options, "random_state": seed}))
+            rates[method].append(draw.rates(method))
     return {method: np.array(values) for method, values in rates.items()}
 
 
 def applicable(name, share):
     """Return the methods that say something: five classes from two-component latents only on faces, and so on."""
-    several = ("IFA one-vs-rest",) if name == "yaleb" else ()
+    several = ("IFA one-vs-rest",) if name in FACES else ()
     plain = ("IFA tied",) if name != "crabs" else ()
     return ("IFA", "IFA matched") if share == 0 else ("IFA", *several, *plain, "PCA-1NN")
 
 
-def _rates(method, X, Y, classes, labelled, options):
-    """Share of the unlabelled rows that are right: one number for each class variable, or one for plain classes."""
-    rest = ~labelled
-    if method == "PCA-1NN":
-        Z = pca_map(X, options.get("pca_components", 2)).project(X)
-        found = nearest_labels(Z[labelled], np.flatnonzero(labelled), Z[rest])
-        return (Y[found] == Y[rest]).mean(axis=0) if Y.shape[1] == 2 else [(classes[found] == classes[rest]).mean()]
-    if method == "IFA tied":
-        model = IFA(int(classes.max()) + 1, tied=True, **options).fit(X, np.where(labelled, classes, -1))
-        return [(model.predict(X)[rest] == classes[rest]).mean()]
-    sizes = Y.max(axis=0) + 1
-    model = IFA(sizes, **options).fit(X, np.where(labelled[:, None], Y, -1))
-    if method == "IFA one-vs-rest":
-        found = combine_one_vs_rest(model.predict_proba(X)).argmax(axis=1)
-        return [(found[rest] == classes[rest]).mean()]
-    found = model.predict(X)[rest]
-    return (found == Y[rest]).mean(axis=0) if method == "IFA" else matched(found, Y[rest])
+class _Draw:
+    """Labels of one draw, and what every method makes of them; several methods read the same model."""
+
+    def __init__(self, name, labelled, seed):
+        self.X, self.Y, self.classes = load(name)
+        self.k = FACE_COMPONENTS if name in FACES else 2
+        self.labelled, self.rest, self.seed = labelled, ~labelled, seed
+        self.init = "labels" if labelled.any() else "both"
+
+    def rates(self, method):
+        """Share of the unlabelled rows that are right: one number for each class variable, or one for plain classes."""
+        if method == "PCA-1NN":
+            return self._nearest()
+        if method == "IFA tied":
+            model = IFA(int(self.classes.max()) + 1, tied=True, init=self.init, random_state=self.seed)
+            return self._plain(model.fit(self.X, np.where(self.labelled, self.classes, -1)).predict(self.X))
+        if method == "IFA one-vs-rest":
+            return self._plain(combine_one_vs_rest(self.model.predict_proba(self.X)).argmax(axis=1))
+        found, Y = self.model.predict(self.X)[self.rest], self.Y[self.rest]
+        return (found == Y).mean(axis=0) if method == "IFA" else matched(found, Y)
+
+    @cached_property
+    def model(self):
+        """IFA with a latent for each class variable."""
+        known = np.where(self.labelled[:, None], self.Y, -1)
+        return IFA(self.Y.max(axis=0) + 1, init=self.init, random_state=self.seed).fit(self.X, known)
+
+    def _plain(self, found):
+        return [(found == self.classes)[self.rest].mean()]
+
+    def _nearest(self):
+        Z = pca_map(self.X, self.k).project(self.X)
+        found = nearest_labels(Z[self.labelled], np.flatnonzero(self.labelled), Z)
+        return (
+            (self.Y[found] == self.Y)[self.rest].mean(axis=0)
+            if self.Y.shape[1] == 2
+            else self._plain(self.classes[found])
+        )
 
 
 def matched(found, Y):
@@ -170,14 +202,14 @@ def compare_solvers(name, share=10, *, n_gem=GEM_STARTS, random_state=0):
     >>> sorted(found), found["profile"]["log_likelihood"] > found["gem"]["log_likelihood"] - 1e-3
     (['gem', 'profile'], True)
     """
-    X, Y, classes, options = load(name)
+    X, Y, classes = load(name)
     labelled = draw_labelled(classes, share, np.random.default_rng([random_state, share]))
     known, sizes, out = np.where(labelled[:, None], Y, -1), Y.max(axis=0) + 1, {}
-    IFA(sizes, **options).fit(X, known)  # what the first call of a process costs is no part of either
+    IFA(sizes).fit(X, known)  # what the first call of a process costs is no part of either
     settings = {"profile": {}, "gem": {"init": "random", "n_init": n_gem, "max_iter": 5000}}
     for solver, extra in settings.items():
         start = process_time()
-        model = IFA(sizes, solver=solver, random_state=random_state, **options, **extra).fit(X, known)
+        model = IFA(sizes, solver=solver, random_state=random_state, **extra).fit(X, known)
         out[solver] = {"seconds": process_time() - start, "log_likelihood": model.log_likelihood_}
     return out
 
@@ -200,107 +232,6 @@ def format_table(records):
             each = "".join(f"{r['by_variable'][s]:7.1f}" if r else f"{'':7}" for r in row)
             lines.append(f"{'':7}{f'  variable {s}':25}" + each)
     return "\n".join(lines)
-
-
-# -- figures -----------------------------------------------------------------------------------------------------------
-
-
-def plot_projections(name, share=20, *, random_state=0):
-    """Draw two principal components beside the first latents of IFA (figures 2, 5 and 7).
-
-    Parameters
-    ----------
-    name : {"crabs", "iris", "yaleb"}
-        Data.
-    share : int, default=20
-        Labelled rows in per cent.
-    random_state : int, default=0
-        Seed of the draw.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-        Two panels.
-    """
-    import matplotlib.pyplot as plt
-
-    X, Y, classes, options = load(name)
-    labelled = draw_labelled(classes, share, np.random.default_rng([random_state, share]))
-    model = IFA(Y.max(axis=0) + 1, **options).fit(X, np.where(labelled[:, None], Y, -1))
-    panels = {"PCA": pca_map(X, 2).project(X), f"IFA, {share} % labelled": model.transform(X)[:, :2]}
-    figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
-    for ax, (title, Z) in zip(axes, panels.items(), strict=True):
-        for c, marker in zip(np.unique(classes), "osD^v", strict=False):
-            rows = classes == c
-            ax.scatter(Z[rows & ~labelled, 0], Z[rows & ~labelled, 1], s=14, marker=marker, alpha=0.5, color=f"C{c}")
-            ax.scatter(Z[rows & labelled, 0], Z[rows & labelled, 1], s=24, marker=marker, color=f"C{c}", label=str(c))
-        ax.set(title=title)
-    axes[1].legend(title="class, labelled")
-    return figure
-
-
-def plot_rates(name, *, shares=SHARES, n_draws=N_DRAWS, random_state=0):
-    """Draw box plots of the detection rate of each class variable by share of labelled rows (figures 3, 6a and 8a).
-
-    Parameters
-    ----------
-    name : {"crabs", "iris", "yaleb"}
-        Data.
-    shares : sequence of int, default=(0, 10, ..., 80)
-        Labelled rows in per cent.
-    n_draws : int, default=30
-        Draws a box.
-    random_state : int, default=0
-        Seed.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-        One panel for each class variable.
-    """
-    import matplotlib.pyplot as plt
-
-    rates = [
-        detection_rates(name, share, methods=("IFA",), n_draws=n_draws, random_state=random_state)["IFA"]
-        for share in shares
-    ]
-    S = rates[0].shape[1]
-    figure, axes = plt.subplots(1, S, figsize=(3.5 * S, 3.5), sharey=True, squeeze=False, layout="constrained")
-    for s, ax in enumerate(axes[0]):
-        ax.boxplot([100.0 * values[:, s] for values in rates], tick_labels=list(map(str, shares)))
-        ax.set(title=f"class variable {s}", xlabel="labelled rows, %")
-    axes[0, 0].set(ylabel="detection rate, %")
-    return figure
-
-
-def plot_seconds(name, *, shares=SHARES, n_gem=GEM_STARTS, random_state=0):
-    """Draw CPU seconds of both solvers by share of labelled rows, on a log scale (figures 4, 6b and 8b).
-
-    Parameters
-    ----------
-    name : {"crabs", "iris", "yaleb"}
-        Data.
-    shares : sequence of int, default=(0, 10, ..., 80)
-        Labelled rows in per cent.
-    n_gem : int, default=20
-        Random starts of "gem".
-    random_state : int, default=0
-        Seed.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-        One panel.
-    """
-    import matplotlib.pyplot as plt
-
-    found = [compare_solvers(name, share, n_gem=n_gem, random_state=random_state) for share in shares]
-    figure, ax = plt.subplots(figsize=(5, 3.5), layout="constrained")
-    for solver in ("gem", "profile"):
-        ax.semilogy(shares, [f[solver]["seconds"] for f in found], marker="o", label=solver)
-    ax.set(xlabel="labelled rows, %", ylabel="CPU seconds", title=name)
-    ax.legend()
-    return figure
 
 
 def _tell(record):

@@ -1,0 +1,151 @@
+"""Figures 2 to 8 of the semi-supervised IFA paper: projections, detection rates and CPU time, as PNG.
+
+Protocol (Oukhellou, Come, Aknin and Denoeux, 2010, section 4); data, draws and rates are those of `ssifa_table2`.
+
+- 2, 5 and 7: two principal components beside the first two latents; crabs with 20 % of labels, iris with 10 %, the
+  first two of five faces with 40 %. Solid points with an edge are labelled.
+- 3, 6a and 8a: box plots over 30 draws of the rate of right components among the unlabelled rows, for each class
+  variable, by share of labelled rows. Without labels components have no names: the best ones are given.
+- 4, 6b and 8b: CPU seconds by share of labelled rows, for one draw: the paper's GEM with 20 random starts beside the
+  default solver. Here every start of GEM runs to the tolerance, or to 5,000 steps.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from gnomon import IFA
+from gnomon.experiments import ssifa_table2 as table
+from gnomon.experiments._record import provenance
+from gnomon.plotting._style import class_style, pyplot
+from gnomon.selection.rivals import pca_map
+
+FOLDER = "gnomon-figures"
+CLASS_NAMES = {
+    "crabs": ["blue female", "blue male", "orange female", "orange male"],
+    "iris": ["setosa", "versicolor", "virginica"],
+    "yaleb": [f"face {person}" for person in range(1, 6)],
+}
+CLASS_VARIABLES = {
+    "crabs": ["sex", "species"],
+    "iris": ["species"],
+    "yaleb": CLASS_NAMES["yaleb"],
+}
+
+
+def projections(name, share, random_state=0):
+    """One draw: {panel: projected rows (n, 2)}, plain classes (n,), labelled rows (n,).
+
+    Examples
+    --------
+    >>> found, classes, labelled = projections("iris", 10)
+    >>> {panel: Z.shape for panel, Z in found.items()}, int(labelled.sum())
+    ({'PCA': (150, 2), 'IFA, 10 % labelled': (150, 2)}, 15)
+    """
+    X, Y, classes = table.load(name)
+    labelled = table.draw_labelled(classes, share, np.random.default_rng([random_state, share]))
+    model = IFA(Y.max(axis=0) + 1, init="labels", random_state=random_state).fit(X, np.where(labelled[:, None], Y, -1))
+    found = {"PCA": pca_map(X, 2).project(X), f"IFA, {share} % labelled": model.transform(X)[:, :2]}
+    return found, classes, labelled
+
+
+def draw_projections(name, share, random_state=0):
+    """Picture of two principal components beside the first two latents of IFA."""
+    found, classes, labelled = projections(name, share, random_state)
+    figure, axes = pyplot().subplots(1, 2, figsize=(9, 4), layout="constrained")
+    for ax, (panel, Z) in zip(axes, found.items(), strict=True):
+        for label in np.unique(classes):
+            colour, marker = class_style(label)[0], "osD^v"[label]
+            rows = classes == label
+            hidden, shown = Z[rows & ~labelled], Z[rows & labelled]
+            ax.scatter(*hidden.T, s=14, marker=marker, color=colour, alpha=0.5, linewidth=0)
+            ax.scatter(
+                *shown.T,
+                s=24,
+                marker=marker,
+                color=colour,
+                edgecolor="black",
+                linewidth=0.8,
+                label=CLASS_NAMES[name][label],
+            )
+        ax.set_title(panel)
+    axes[0].set(xlabel="component 1", ylabel="component 2")
+    axes[1].set(xlabel="latent 1", ylabel="latent 2")
+    axes[1].legend(fontsize="small")
+    return figure
+
+
+def draw_rates(name, *, shares=table.SHARES, n_draws=table.N_DRAWS, random_state=0):
+    """Picture of box plots of the detection rate by share of labelled rows, a panel for each class variable."""
+    rates = []
+    for share in shares:
+        method = "IFA" if share else "IFA matched"
+        rates.append(table.detection_rates(name, share, methods=(method,), n_draws=n_draws, random_state=random_state))
+    rates = [100.0 * values for found in rates for values in found.values()]
+    titles = CLASS_VARIABLES[name]
+    width = max(5.0, 3.2 * len(titles))
+    figure, axes = pyplot().subplots(
+        1, len(titles), figsize=(width, 3.5), sharey=True, squeeze=False, layout="constrained"
+    )
+    for s, ax in enumerate(axes[0]):
+        ax.boxplot([values[:, s] for values in rates], tick_labels=list(map(str, shares)))
+        ax.set(title=titles[s], xlabel="labelled rows, %")
+    axes[0, 0].set(ylabel="right components, %")
+    return figure
+
+
+def draw_seconds(name, *, shares=table.SHARES, n_gem=table.GEM_STARTS, random_state=0):
+    """Picture of CPU seconds of both solvers by share of labelled rows, on a log scale."""
+    found = [table.compare_solvers(name, share, n_gem=n_gem, random_state=random_state) for share in shares]
+    figure, ax = pyplot().subplots(figsize=(5, 3.5), layout="constrained")
+    for solver, words in (("gem", f"GEM, {n_gem} starts"), ("profile", "default solver")):
+        ax.semilogy(shares, [one[solver]["seconds"] for one in found], marker="o", label=words)
+    ax.set(xlabel="labelled rows, %", ylabel="CPU seconds", title=name)
+    ax.legend()
+    return figure
+
+
+FIGURES = {
+    "figure2": (draw_projections, "crabs", {"share": 20}),
+    "figure3": (draw_rates, "crabs", {}),
+    "figure4": (draw_seconds, "crabs", {}),
+    "figure5": (draw_projections, "iris", {"share": 10}),
+    "figure6a": (draw_rates, "iris", {}),
+    "figure6b": (draw_seconds, "iris", {}),
+    "figure7": (draw_projections, "yaleb", {"share": 40}),
+    "figure8a": (draw_rates, "yaleb", {}),
+    "figure8b": (draw_seconds, "yaleb", {}),
+}
+
+
+def reproduce(folder=FOLDER, *, figures=tuple(FIGURES), tell=None, **quicker):
+    """Write the pictures to a folder and return {figure: file}.
+
+    Parameters
+    ----------
+    folder : path, default="gnomon-figures"
+        Made if it is not there.
+    figures : sequence of str
+        Names of figures, by default all.
+    tell : callable, default=None
+        Called with each file as soon as it is there.
+    **quicker
+        `shares`, `n_draws` or `n_gem` in place of those of the paper, for the figures that have them.
+    """
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    made = {}
+    for name in figures:
+        draw, data, options = FIGURES[name]
+        more = {key: value for key, value in quicker.items() if key in (draw.__kwdefaults__ or {})}
+        made[name] = Path(folder) / f"ssifa-{name}-{data}.png"
+        figure = draw(data, **options, **more)
+        figure.savefig(made[name], dpi=120)
+        pyplot().close(figure)
+        if tell is not None:
+            tell(made[name])
+    return made
+
+
+if __name__ == "__main__":
+    reproduce(tell=lambda file: print(file, flush=True))
+    print(provenance())
