@@ -81,7 +81,7 @@ def planted():
 
 
 def news():
-    """Thirty topics, five labels each, sparse TF-IDF rows; DPPCA makes its own choices."""
+    """Twenty topics, five labels each, sparse TF-IDF rows; DPPCA makes its own choices."""
     if not has_data("tdt2"):
         return None
     X, y = with_labels(*load("tdt2"))
