@@ -83,6 +83,22 @@ def test_classes_beside_counts_and_numbers_are_calibrated(seed):
     assert calibration_error(proba, y[800:]) < 0.035
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_two_outputs_of_classes_are_calibrated_and_near_the_density_of_the_latent_plane(seed):
+    rng = np.random.default_rng(seed)
+    X, Z = oracle.draw(rng, 8000, 6, 4.0)
+    pairs = [(3.0 * Z @ rng.normal(size=(2, c)) + rng.gumbel(size=(8000, c))).argmax(axis=1) for c in (4, 3)]
+    Y = np.column_stack(pairs).astype(float)
+    known = np.where(np.arange(8000)[:, None] < 800, Y, np.nan)
+    model = CPPCA(2, likelihoods=["categorical"] * 2).fit(X, known)
+    for j, proba in enumerate(model.predict_proba(X[800:])):
+        assert calibration_error(proba, Y[800:, j]) < 0.035
+    logs = oracle.rows(oracle.of(model), X[:100], Y[:100])[0]
+    found = model.score_samples(X[:100], Y[:100])
+    assert abs((found - logs).mean()) < 0.02
+    assert np.sqrt(((found - logs) ** 2).mean()) < 0.15
+
+
 @pytest.mark.realdata
 def test_faces_are_predicted_with_fewer_errors_and_better_probabilities_than_by_sppca():
     data = fetch_yale()
