@@ -55,8 +55,8 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_init : int, default=5
         Number of starts; the best likelihood wins. `init="labels"` has a single one.
     tol : float, default=1e-6
-        The climb stops when no entry of the gradient of the log-likelihood per row exceeds this; with "gem", when a
-        step gains less than a hundredth of it.
+        The climb of the best start stops when no entry of the gradient of the log-likelihood per row exceeds this, that
+        of others that fall short of it at 1e-4; with "gem" each stops when a step gains less than a hundredth of it.
     max_iter : int, default=1000
         Most steps of a start.
     random_state : int, RandomState instance or None, default=0

@@ -14,7 +14,7 @@ from ..numerics.one_thread import one_thread
 from ..rows import row_source
 from ..rows.products import project
 from ..solvers.gem import climb_gem
-from ..solvers.profile import climb
+from ..solvers.profile import climb_all
 from ..solvers.whitening import Whitened, whiten_rows
 
 SOLVERS = ("profile", "gem")
@@ -64,13 +64,13 @@ def fit(X: Any, labels: Labels, options: Options, generator: np.random.Generator
     present = np.arange(max(labels.sizes)) < np.array(labels.sizes)[:, None]
     metric = white.colour.T @ white.colour / np.mean(white.colour**2)
 
-    def solve(start: Params) -> Result[Params]:
-        if options.solver == "gem":
-            return climb_gem(start, rows, present, metric=metric, tol=options.tol, max_iter=options.max_iter)
-        return climb(start, rows, present, tied=labels.tied, tol=options.tol, max_iter=options.max_iter)
-
+    tol, max_iter = options.tol, options.max_iter
     with one_thread():
-        results = [solve(start) for start in _starts(rows, labels, options, generator)]
+        starts = _starts(rows, labels, options, generator)
+        if options.solver == "gem":
+            results = [climb_gem(start, rows, present, metric=metric, tol=tol, max_iter=max_iter) for start in starts]
+        else:
+            results = climb_all(starts, rows, present, tied=labels.tied, tol=tol, max_iter=max_iter)
     best = max(results, key=lambda r: float(r.path[-1]))
     n = rows.U.shape[1]
     path = n * (best.path - white.log_volume)

@@ -13,6 +13,7 @@ from ..numerics.independent import Packing, Params, Rows, cluster_moments, log_l
 N_SWEEPS = 5
 MEMORY = 20  # pairs that L-BFGS keeps
 ROUNDING = 1e-12
+COARSE = 1e-4  # tolerance at which starts are compared; at 1e-3 some still rest near a saddle
 
 
 def sweep(params: Params, rows: Rows, present: BoolArray, *, tied: bool) -> Params:
@@ -60,6 +61,26 @@ def climb(
     if -found.fun >= path[0]:
         params = packing.unpack(found.x)
     return Result(params, status, np.asarray(path), {"residual": residual, "n_iter": len(path) - 1})
+
+
+def climb_all(
+    starts: list[Params], rows: Rows, present: BoolArray, *, tied: bool, tol: float, max_iter: int
+) -> list[Result[Params]]:
+    """Climb from every start; after the first, only those that are the best so far are climbed beyond `COARSE`."""
+    results: list[Result[Params]] = []
+    best = -np.inf
+    for start in starts:
+        enough = max(tol, COARSE) if results else tol
+        found = climb(start, rows, present, tied=tied, tol=enough, max_iter=max_iter)
+        better = found.path[-1] > best + ROUNDING * abs(best) if results else True
+        if better and enough > tol and found.status is not Status.MAX_ITER:
+            left = max(1, max_iter - int(found.stats["n_iter"]))
+            end = climb(found.value, rows, present, tied=tied, tol=tol, max_iter=left, n_sweeps=0)
+            n_iter = found.stats["n_iter"] + end.stats["n_iter"]
+            found = Result(end.value, end.status, np.append(found.path, end.path[1:]), {**end.stats, "n_iter": n_iter})
+        results.append(found)
+        best = max(best, float(found.path[-1]))
+    return results
 
 
 def projected_size(vector: Array, gradient: Array, lower: Array) -> float:

@@ -1,0 +1,42 @@
+"""The climb of all starts: compared early, and only the best of them climbed to the end."""
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from gnomon._types import Status
+from gnomon.numerics.independent import Packing, Rows, log_likelihood
+from gnomon.numerics.latent_starts import random_start
+from gnomon.solvers import profile
+
+
+def problem(rng):
+    """White rows of two bimodal directions among four, no labels, and five starts."""
+    Z = rng.normal(size=(4, 200))
+    Z[:2] += 3.0 * rng.integers(0, 2, (2, 200))
+    U = np.linalg.solve(np.linalg.cholesky(np.cov(Z, bias=True)), Z - Z.mean(axis=1, keepdims=True))
+    rows = Rows(U, np.zeros((2, 2, 200)))
+    return rows, np.ones((2, 2), bool), [random_start(rows, (2, 2), rng, tied=False) for _ in range(5)]
+
+
+def test_the_best_start_is_climbed_to_the_end(rng):
+    rows, present, starts = problem(rng)
+    found = profile.climb_all(starts, rows, present, tied=False, tol=1e-7, max_iter=500)
+    alone = [profile.climb(start, rows, present, tied=False, tol=1e-7, max_iter=500) for start in starts]
+    ends = [result.path[-1] for result in found]
+    best = found[int(np.argmax(ends))]
+    assert_allclose(max(ends), max(result.path[-1] for result in alone), rtol=0, atol=1e-10)
+    assert_allclose(ends, [result.path[-1] for result in alone], rtol=0, atol=1e-3)
+    assert best.status is Status.CONVERGED
+    packing = Packing(present, 4, tied=False)
+    gradient = packing.value_and_gradient(packing.pack(best.value), rows)[1]
+    assert np.abs(gradient).max() <= 1e-7
+    assert_allclose(best.path[-1], log_likelihood(best.value, rows), rtol=1e-12)
+    assert (np.diff(best.path) >= -1e-12).all()
+    assert best.stats["n_iter"] == len(best.path) - 1
+
+
+def test_a_climb_that_is_cut_short_is_not_prolonged(rng):
+    rows, present, starts = problem(rng)
+    found = profile.climb_all(starts, rows, present, tied=False, tol=1e-9, max_iter=1)
+    assert all(result.status is Status.MAX_ITER for result in found)
+    assert max(len(result.path) for result in found) <= profile.N_SWEEPS + 2
