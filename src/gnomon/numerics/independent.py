@@ -111,20 +111,18 @@ def accumulate(params: Params, rows: Rows) -> Sums:
     """Everything that the gradient of `log_likelihood` needs, in one read of the rows."""
     S, d = params.V.shape
     n = rows.U.shape[1]
-    total, V = 0.0, np.zeros((S, d))
-    resp, first, second = np.zeros_like(params.log_weights), np.zeros_like(params.means), np.zeros_like(params.means)
+    total, V, resp, first, second = 0.0, 0.0, 0.0, 0.0, 0.0  # a single part is not copied
     for U, log_pl in rows.chunks():
         post = condition(params, params.V @ U, log_pl)
-        total += float(post.log_density.sum())
-        resp += post.resp.sum(axis=2)
         weighted = post.resp * post.deviation
-        first += weighted.sum(axis=2)
-        second += np.einsum("skn,skn->sk", weighted, post.deviation)
-        V -= np.einsum("skn,sk->sn", weighted, 1.0 / params.variances) @ U.T
+        total = total + post.log_density.sum()
+        resp = resp + post.resp.sum(axis=2)
+        first = first + weighted.sum(axis=2)
+        second = second + np.einsum("skn,skn->sk", weighted, post.deviation)
+        V = V + np.einsum("skn,sk->sn", weighted, 1.0 / params.variances) @ U.T
     volume, slope = _log_volume_slope(params.V)
-    V = V / n + slope
-    value = volume - 0.5 * (d - S) * (1.0 + LOG_2PI) + total / n
-    return Sums(value, V, resp / n, first / n, second / n)
+    value = volume - 0.5 * (d - S) * (1.0 + LOG_2PI) + float(total) / n
+    return Sums(value, slope - V / n, resp / n, first / n, second / n)
 
 
 # -- one vector without constraints, for gradient methods ----------------------------------------------------------
@@ -136,6 +134,7 @@ class Packing:
     def __init__(self, present: BoolArray, d: int, *, tied: bool) -> None:
         self.present, self.d, self.tied = present, d, tied
         self.weights_present = self.present[:1] if tied else self.present
+        self.all_present = bool(present.all())  # no padding, so masks can be left out, which counts on few rows
         self.n_variances = len(present) if tied else int(self.present.sum())
         sizes = [len(present) * d, int(self.weights_present.sum()), int(self.present.sum()), self.n_variances]
         self.edges = np.cumsum(sizes).tolist()
@@ -156,32 +155,42 @@ class Packing:
     def unpack(self, vector: Array) -> Params:
         """Return parameters with rows of unit length and weights that sum to one."""
         first, second, third, _ = self.edges
-        V, means, log_variances = vector[:first].reshape(-1, self.d), vector[second:third], vector[third:]
-        log_weights = np.full(self.weights_present.shape, -np.inf)
-        log_weights[self.weights_present] = vector[first:second]
-        log_weights -= log_weights.max(axis=1, keepdims=True)
+        V = vector[:first].reshape(-1, self.d)
+        log_weights = self._padded(vector[first:second], self.weights_present, -np.inf)
+        log_weights = log_weights - log_weights.max(axis=1, keepdims=True)
         log_weights -= np.log(np.exp(log_weights).sum(axis=1, keepdims=True))
-        full_means, variances = np.zeros(self.present.shape), np.ones(self.present.shape)
-        full_means[self.present] = means
+        variances = np.maximum(np.exp(vector[third:]), FLOOR)  # exp(log(floor)) may round to less
         if self.tied:
-            variances[:] = np.exp(log_variances)[:, None]
+            variances = np.repeat(variances[:, None], self.present.shape[1], axis=1)
         else:
-            variances[self.present] = np.exp(log_variances)
-        variances = np.maximum(variances, FLOOR)  # exp(log(floor)) may round to less
-        return Params(V / np.sqrt(np.einsum("sd,sd->s", V, V))[:, None], log_weights, full_means, variances)
+            variances = self._padded(variances, self.present, 1.0)
+        means = self._padded(vector[second:third], self.present, 0.0)
+        return Params(V / np.sqrt(np.einsum("sd,sd->s", V, V))[:, None], log_weights, means, variances)
+
+    def _padded(self, values: Array, present: BoolArray, blank: float) -> Array:
+        if self.all_present:
+            return values.reshape(present.shape)
+        out = np.full(present.shape, blank)
+        out[present] = values
+        return out
+
+    def _flat(self, A: Array, present: BoolArray) -> Array:
+        return A.ravel() if self.all_present else A[present]
 
     def value_and_gradient(self, vector: Array, rows: Rows) -> tuple[float, Array]:
         """Log-likelihood per row and its gradient with respect to the vector."""
         params = self.unpack(vector)
         sums = accumulate(params, rows)
-        lengths = np.linalg.norm(vector[: self.edges[0]].reshape(-1, self.d), axis=1)
+        rows_of_v = vector[: self.edges[0]].reshape(-1, self.d)
+        lengths = np.sqrt(np.einsum("sd,sd->s", rows_of_v, rows_of_v))
         along = np.einsum("sd,sd->s", sums.V, params.V)
         V = (sums.V - along[:, None] * params.V) / lengths[:, None]
         weights = sums.resp - np.exp(params.log_weights)
         means = sums.first / params.variances
         log_variances = 0.5 * (sums.second / params.variances - sums.resp)
-        last = log_variances.sum(axis=1) if self.tied else log_variances[self.present]
-        return sums.value, np.concatenate([V.ravel(), weights[self.weights_present], means[self.present], last])
+        last = log_variances.sum(axis=1) if self.tied else self._flat(log_variances, self.present)
+        parts = (V.ravel(), self._flat(weights, self.weights_present), self._flat(means, self.present), last)
+        return sums.value, np.concatenate(parts)
 
 
 # -- ECM: closed-form moves, each of which cannot lower the likelihood ----------------------------------------------

@@ -11,7 +11,7 @@ from .._types import Array, BoolArray, Result, Status
 from ..numerics.independent import Packing, Params, Rows, cluster_moments, log_likelihood, move_latent, move_tied
 
 N_SWEEPS = 5
-MEMORY = 20  # pairs that L-BFGS keeps
+MEMORY = 30  # pairs that L-BFGS keeps
 ROUNDING = 1e-12
 COARSE = 1e-4  # tolerance at which starts are compared; at 1e-3 some still rest near a saddle
 
