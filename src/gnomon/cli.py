@@ -12,7 +12,7 @@ from gnomon._cli.commands import ManyValues, OneLineErrors, Refusal
 from gnomon.tables import TableError
 
 TARGET_KINDS = ("classes", "real")
-MODEL_NAMES = ("auto", "dppca", "cppca", "sppca", "ppca", "sepca", "sdr-glm", "kda", "colored-mvu")
+MODEL_NAMES = ("auto", "dppca", "cppca", "sppca", "ppca", "sepca", "sdr-glm", "kda", "colored-mvu", "ifa")
 
 
 @contextmanager
@@ -75,15 +75,16 @@ def new_table_options(command):
     "--components",
     type=click.IntRange(min=1),
     metavar="K",
-    help="Dimensions of the projection. Default: classes - 1, or the number of targets; at least 2, at most 10.",
+    help="Dimensions of the projection. Default: classes - 1, or the number of targets; at least 2, at most 10; with "
+    "ifa every direction of the table.",
 )
 @click.option(
     "--model",
     type=click.Choice(MODEL_NAMES),
     default="auto",
     show_default=True,
-    help="auto chooses among dppca, cppca and sppca by the labels at hand; dppca, sepca and kda take classes, the "
-    "others any targets, ppca ignores them.",
+    help="auto chooses among dppca, cppca and sppca by the labels at hand; dppca, sepca and kda take classes, ifa "
+    "several targets that are classes, the others any targets, ppca ignores them.",
 )
 @click.option(
     "--set",
@@ -124,12 +125,13 @@ def fit(
     gnomon fit corn.csv --target moisture oil --id sample --scale standard --out corn
     gnomon fit genes.parquet --model ppca --components 5 --out genes
     gnomon fit rings.csv --target ring --model kda --set kernel=rbf gamma=0.5 --out rings
+    gnomon fit crabs.csv --target sex species --model ifa --out crabs
 
     In Python, gnomon.export.load_model("DIR/model.gnomon") is the fitted estimator (a pipeline where a front was
     chosen); after --scale it wants scaled columns.
     """
     from gnomon._cli import fitting, outputs, show
-    from gnomon.tables import read_table, resolve_target
+    from gnomon.tables import read_table, resolve_class_variables, resolve_target
 
     outputs.check_folder(out, force)
     if model != "ppca" and not target:
@@ -138,7 +140,8 @@ def fit(
     with working(4) as step:
         step("reading the table")
         data = read_table(table, targets=target, id=id_, drop=drop)
-        resolved = resolve_target(data, target_kind, unlabelled) if target else None
+        resolve = resolve_class_variables if model == "ifa" else resolve_target
+        resolved = resolve(data, target_kind, unlabelled) if target else None
         step("choosing and fitting" if model == "auto" else "fitting")
         run = fitting.fit(request, data, resolved)
         if compare and run.stored.targets:

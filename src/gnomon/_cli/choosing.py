@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from gnomon import CPPCA, DPPCA, KDA, PPCA, SDRGLM, SEPCA, SPPCA, ColoredMVU
+from gnomon import CPPCA, DPPCA, IFA, KDA, PPCA, SDRGLM, SEPCA, SPPCA, ColoredMVU
 from gnomon._cli.commands import Refusal, one_line
 from gnomon.selection import GuidedChoice, choose_guided
 
@@ -23,8 +23,14 @@ MODELS = {
     "sdr-glm": SDRGLM,
     "kda": KDA,
     "colored-mvu": ColoredMVU,
+    "ifa": IFA,
 }
-OWN_OPTIONS = {"n_components": "--components", "random_state": "--seed", "unlabeled": "--unlabelled"}
+OWN_OPTIONS = {
+    "n_components": "--components",
+    "pca_components": "--components",
+    "random_state": "--seed",
+    "unlabeled": "--unlabelled",
+}
 STORED = {"classes": ("DPPCA", "CPPCA", "SPPCA"), "real": ("SPPCA",)}  # what auto chooses among; baselines have no file
 WORDS = {"None": None, "True": True, "False": False}
 FILLING = 10  # most components of the model that fills empty cells for one that cannot take them
@@ -66,8 +72,10 @@ def _value(text: str) -> Any:
         return text
 
 
-def fit_model(name: str, X: Any, y: Any, components: int, seed: int, more: dict[str, Any]) -> Fitted:
+def fit_model(name: str, X: Any, y: Any, components: int | None, seed: int, more: dict[str, Any]) -> Fitted:
     """Fit the model of that name; "auto" chooses, and fits SPPCA with a note where the labels are too few for it."""
+    if name == "ifa":  # has as many latents as X has directions, unless told otherwise
+        return Fitted(IFA(pca_components=components, random_state=seed, **more).fit(X, y))
     if name != "auto":
         model = MODELS[name](components, **more)
         if "random_state" in model.get_params():

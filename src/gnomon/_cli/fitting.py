@@ -64,11 +64,13 @@ class Run:
     notes: list[str] = field(default_factory=list)
 
 
-def default_components(target: Target | None, shape: tuple[int, int], model: str = "auto") -> int:
+def default_components(target: Target | None, shape: tuple[int, int], model: str = "auto") -> int | None:
     """As many dimensions as the targets span, between 2 and 10, and fewer than the table can carry.
 
-    KDA has no more than classes less one.
+    KDA has no more than classes less one, IFA a latent for every direction of the table (None).
     """
+    if model == "ifa":
+        return None
     if target is not None and model == "kda":
         return max(1, min(target.n_classes - 1, MOST_DEFAULT_COMPONENTS))
     wanted = 2
@@ -84,7 +86,9 @@ def fit(request: Request, table: Table, target: Target | None) -> Run:
     _refuse_row_numbers(table, request.keep)
     if guided:
         _refuse_single_value(table, target)
-    scaling = Scaling.of(request.scale, table.X, target.y if guided and target.y.ndim == 2 else None)
+    scaling = Scaling.of(
+        request.scale, table.X, target.y if guided and target.kind == "real" and target.y.ndim == 2 else None
+    )
     X = scaling.apply(table)
     y = scaling.apply_to_targets(target.y) if guided else None
     components = request.components or default_components(target, X.shape, request.model)
@@ -99,7 +103,7 @@ def fit(request: Request, table: Table, target: Target | None) -> Run:
         except (ValueError, TypeError) as error:
             raise Refusal(f"{table.path}: {one_line(error)}") from error
     facts = (table.feature_names, target.names if guided else [], request.id, list(request.drop), scaling)
-    stored = StoredModel(fitted.model, *facts, fitted.front, fills)
+    stored = StoredModel(fitted.model, *facts, fitted.front, fills, target.classes if guided else None)
     notes = list(dict.fromkeys(one_line(warning.message) for warning in caught))
     notes += [fitted.note] if fitted.note else []
     if request.scale == "none":
@@ -140,8 +144,10 @@ def _refuse_single_value(table: Table, target: Target) -> None:
     """A target that is the same wherever it is known can guide nothing."""
     for j, name in enumerate(target.names):
         column = target.y if target.y.ndim == 1 else target.y[:, j]
-        known = target.labelled if target.y.ndim == 1 else ~np.isnan(column)
-        values = {str(value) for value in column[known]}
+        known = target.labelled
+        if target.y.ndim == 2:
+            known = column >= 0 if target.classes is not None else ~np.isnan(column)
+        values = {str(value if target.classes is None else target.classes[j][value]) for value in column[known]}
         if len(values) < 2:
             what = f"only the value {values.pop()} in {known.sum()} labelled rows" if values else "no value at all"
             raise Refusal(f"{table.path}, column {name!r}: {what}, which guides nothing; label more rows.")
@@ -150,7 +156,7 @@ def _refuse_single_value(table: Table, target: Target) -> None:
 def _scale_notes(table: Table, target: Target | None) -> list[str]:
     """Advice where one column outweighs all others, most often by its unit alone."""
     columns = [(table.feature_names, StandardScaler(with_mean=False).fit(table.X).var_)]
-    if target is not None and target.y.ndim == 2:
+    if target is not None and target.kind == "real" and target.y.ndim == 2:
         columns.append((target.names, np.nanvar(target.y, axis=0)))
     return [
         f"{names[variances.argmax()]} holds {100 * variances.max() / variances.sum():.1f} % of the variance of "
@@ -243,9 +249,8 @@ def metrics(run: Run) -> dict[str, Any]:
         "n_features": int(run.table.X.shape[1]),
         "n_missing": run.table.n_missing,
         "n_labelled": 0 if run.target is None else int(run.target.labelled.sum()),
-        "classes": [
-            getattr(label, "item", lambda label=label: label)() for label in getattr(estimator, "classes_", [])
-        ],
+        "classes": run.stored.classes
+        or [getattr(label, "item", lambda label=label: label)() for label in getattr(estimator, "classes_", [])],
         "log_likelihood_nats": _number(estimator, "log_likelihood_"),
         "noise_variance": _number(estimator, "noise_variance_"),
         "y_noise_variance": None if noise is None else np.asarray(noise, dtype=float).tolist(),
@@ -312,6 +317,7 @@ def _write_report(run: Run, path: Path, y_true: np.ndarray | None) -> None:
         feature_names=_feature_names(run),
         feature_units=UNITS[run.request.scale] if run.stored.front is None else "the units of the front",
         target_names=names,
+        class_names=run.stored.classes,
         choice=run.choice,
         comparison=run.comparison,
         title=Path(run.table.path).name,

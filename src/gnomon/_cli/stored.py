@@ -34,6 +34,8 @@ class StoredModel:
         Stands between the scaled table and the estimator.
     filler : fitted PPCA or None
         Fills empty cells where front or estimator cannot take them.
+    classes : list of list or None
+        What the component numbers of each class variable stand for, where the latents have class variables.
     """
 
     estimator: Any
@@ -44,10 +46,11 @@ class StoredModel:
     scaling: Scaling
     front: Any = None
     filler: Any = None
+    classes: list[list[Any]] | None = None
 
     def save(self, path: Path) -> None:
         """Write everything to one model file."""
-        facts = {name: getattr(self, name) for name in ("features", "targets", "id", "drop")}
+        facts = {name: getattr(self, name) for name in ("features", "targets", "id", "drop", "classes")}
         whole = self.estimator if self.front is None else self.pipeline
         save_model(whole, path, metadata={**facts, "scaling": asdict(self.scaling), "filler": self.filler})
 

@@ -60,6 +60,14 @@ def code_latent_labels(y, n_samples, sizes, *, tied):
     return out
 
 
+def count_labelled(labels):
+    """Number of rows in which some component of some class variable is less plausible than another."""
+    informed = np.zeros(labels.log_pl.shape[2], dtype=bool)
+    for s, table in enumerate(labels.log_pl):
+        informed |= np.any(table[: labels.sizes[s]] != table[0], axis=0)
+    return int(informed.sum())
+
+
 def _labels(tables, sizes, tied):
     if tied and len(tables) != 1:
         raise ValueError(f"tied=True has one class variable for all latents, and {len(tables)} were given.")

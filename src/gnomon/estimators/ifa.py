@@ -12,7 +12,7 @@ from .._types import Status
 from ..models import ifa as model
 from ..models import noisy_ifa as noisy
 from ._gaussian import check_table, check_values
-from ._latent_labels import code_latent_labels, read_latent_labels
+from ._latent_labels import code_latent_labels, count_labelled, read_latent_labels
 from ._validation import check_choice, check_integer, check_real
 
 PRECISION = 1e-4  # a gradient below this with no further step possible is as far as the arithmetic goes
@@ -100,8 +100,10 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Steps of the best start.
     n_passes_ : float
         Full reads of X; the climb works on the whitened rows in memory.
-    n_samples_ : int
-        Rows used.
+    n_samples_, n_labelled_ : int
+        Rows used, and those of them with something known of a class variable.
+    target_kind_ : {"latents", "none"}
+        "latents" when a row has a label: class variables are those of latents.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -216,7 +218,8 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         else:
             result = model.fit(X, labels, model.Options(self.pca_components, self.solver, *control), generator)
             self._store_noiseless(result)
-        self.n_samples_ = X.shape[0]
+        self.n_samples_, self.n_labelled_ = X.shape[0], count_labelled(labels)
+        self.target_kind_ = "latents" if self.n_labelled_ else "none"
         self._store(result)
         return self
 

@@ -7,13 +7,17 @@ from gnomon.plotting import ConvergenceDisplay
 from gnomon.selection.labels import target_kind
 
 
-def fit_section(estimator, names, units):
-    """Return the section; every line is of an attribute that the model has."""
+def fit_section(estimator, names, units, variables=()):
+    """Return the section; every line is of an attribute that the model has. `variables` are those of the latents."""
     said = f", in squared {units}" if units else ""
     rows = [*_solver(estimator), *_likelihood(estimator, said), *_certificate(estimator), *_discriminants(estimator)]
     rows += [*_neighbours(estimator), *_target_noise(estimator, names)]
     rows += [("held at its floor", name) for name in getattr(estimator, "noise_floors_", ())]
-    return html.tag("h2", "Fit") + html.table([], rows) + _path(estimator)
+    rows += [
+        ("variance at its floor", f"component {component} of latent {latent + 1}")
+        for latent, component in getattr(estimator, "variance_floors_", ())
+    ]
+    return html.tag("h2", "Fit") + html.table([], rows) + _mixtures(estimator, names, variables) + _path(estimator)
 
 
 def _solver(estimator):
@@ -33,6 +37,10 @@ def _likelihood(estimator, said):
     if not hasattr(estimator, "log_likelihood_"):
         return
     yield "log-likelihood of the training rows", f"{html.number(estimator.log_likelihood_)} nats"
+    if not hasattr(estimator, "components_"):
+        if estimator.noise_variance_ > 0:
+            yield f"noise variance of a column{said}", html.number(estimator.noise_variance_)
+        return
     signal = float((np.asarray(estimator.components_, dtype=float) ** 2).sum())
     noise = float(estimator.noise_variance_) * estimator.n_features_in_
     yield f"noise variance of a column{said}", html.number(estimator.noise_variance_)
@@ -70,6 +78,18 @@ def _target_noise(estimator, names):
             yield f"noise variance of {name}", html.number(float(value))
     elif target_kind(estimator) == "classes" and len(estimator.classes_) > 1:  # one class has no code
         yield "noise variance of the class codes", html.number(float(variance))
+
+
+def _mixtures(estimator, names, variables):
+    """Return the components of the latents with classes; every latent has variance one over the rows."""
+    body = []
+    for s in range(estimator.n_latents_ if variables else 0):
+        variable, name = (variables[s], names[s]) if len(variables) > 1 else (variables[0], names[0])
+        parts = (estimator.mix_weights_[s], estimator.mix_means_[s], estimator.mix_vars_[s])
+        for label, *values in zip(variable.classes_, *parts, strict=True):
+            body.append([s + 1, name, label, *map(html.number, map(float, values))])
+    header = ["latent", "class variable", "class", "weight", "mean", "variance"]
+    return html.table(header, body, numeric=(0, 3, 4, 5)) if body else ""
 
 
 def _path(estimator):

@@ -13,6 +13,7 @@ from gnomon.export._report_fit import fit_section
 from gnomon.export.model_file import atomic_path
 from gnomon.plotting import LoadingsDisplay, ProjectionDisplay
 from gnomon.selection import Comparison, GuidedChoice, readings
+from gnomon.selection.class_variables import class_variables
 from gnomon.selection.labels import class_codes, labelled_rows, real_targets, target_kind
 
 N_PREDICTIONS = 50
@@ -32,6 +33,7 @@ def write_report(
     feature_names=None,
     feature_units=None,
     target_names=None,
+    class_names=None,
     comparison=None,
     choice=None,
     title=None,
@@ -60,7 +62,9 @@ def write_report(
     feature_units : str, default=None
         What the numbers of X count, where they were scaled before the fit: "standard deviations of the column", say.
     target_names : str or sequence of str, default=None
-        Name of the target, or of each real output.
+        Name of the target, or of each real output or class variable.
+    class_names : list of sequences, default=None
+        For `IFA`: what the component numbers of each class variable stand for.
     comparison : Comparison or dict, default=None
         Result of `gnomon.selection.compare`, or its `to_dict()`.
     choice : GuidedChoice or dict, default=None
@@ -92,6 +96,7 @@ def write_report(
     if isinstance(choice, dict):
         choice = GuidedChoice.from_dict(choice)
     names = _target_names(target_names, estimator)
+    variables = class_variables(estimator, class_names)
     title = title or f"{type(estimator).__name__} in {_components(estimator)}"
     parts = [
         html.tag("h1", title),
@@ -99,12 +104,12 @@ def write_report(
         _facts(estimator, X),
         html.tag("p", choice.verdict, "verdict") if choice else "",
         html.tag("p", comparison.verdict, "verdict") if comparison else "",
-        _projection(estimator, X, y, names),
+        *_projections(estimator, variables, X, y, names),
         _choice(choice) if choice else "",
         _comparison(comparison) if comparison else "",
-        _loadings(estimator, feature_names, feature_units) if hasattr(estimator, "components_") else "",
-        _predictions(estimator, X, y, y_true, row_ids, names),
-        fit_section(estimator, names, feature_units),
+        _loadings(estimator, feature_names, feature_units),
+        *_all_predictions(estimator, variables, X, y, y_true, row_ids, names),
+        fit_section(estimator, names, feature_units, variables),
         _settings(estimator, settings or {}),
     ]
     text = html.page(title, parts)
@@ -116,7 +121,7 @@ def write_report(
 def _target_names(given, estimator):
     if given is None:
         means = getattr(estimator, "y_mean_", getattr(estimator, "y_intercept_", [0.0]))
-        n = len(means) if target_kind(estimator) == "real" else 1
+        n = len(means) if target_kind(estimator) == "real" else max(1, len(class_variables(estimator)))
         return ["y"] if n == 1 else [f"y{j}" for j in range(n)]
     return [given] if isinstance(given, str) else [str(name) for name in given]
 
@@ -140,7 +145,7 @@ def _what_was_fitted(estimator, X, names):
         label = f"a label of one of {html.count(len(estimator.classes_), 'class', 'classes')}"
     else:
         shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-        label = f"a value of {shown}"
+        label = f"a value of {shown}" if target_kind(estimator) == "real" else f"a class of {shown}"
     who = "all of them" if labelled == n else f"{labelled:,} of them"
     part = "were left out" if type(estimator).__name__ == "KDA" else "took part without one"
     rest = "" if labelled == n else f" The other {html.count(n - labelled, 'row')} {part}."
@@ -165,6 +170,16 @@ def _facts(estimator, X):
     if target_kind(estimator) == "classes":
         pairs.append(("classes", len(estimator.classes_)))
     return html.facts(pairs)
+
+
+def _projections(estimator, variables, X, y, names):
+    """Return the projection, or one for each class variable of the latents."""
+    if not variables:
+        return [_projection(estimator, X, y, names)]
+    given = [None if y is None else variable.labels(y) for variable in variables]
+    parts = [_projection(*arguments) for arguments in zip(variables, [X] * len(given), given, [[n] for n in names])]
+    titles = [html.tag("h3", name) for name in names] if len(parts) > 1 else [""]
+    return [text for pair in zip(titles, parts, strict=True) for text in pair]
 
 
 def _projection(estimator, X, y, names):
@@ -210,6 +225,17 @@ def _choice(choice):
     )
     said = "".join(html.tag("p", text, "soft") for text in [*choice.notes(), how])
     return html.tag("h2", "How the model was chosen") + html.table(header, body, numeric=range(3, 7)) + said
+
+
+def _all_predictions(estimator, variables, X, y, y_true, row_ids, names):
+    """Return the predictions, or those of each class variable of the latents."""
+    if not variables:
+        return [_predictions(estimator, X, y, y_true, row_ids, names)]
+    parts = []
+    for variable, name in zip(variables, names, strict=True):
+        given, truth = (None if values is None else variable.labels(values) for values in (y, y_true))
+        parts.append(_predictions(variable, X, given, truth, row_ids, [name]))
+    return parts
 
 
 def _predictions(estimator, X, y, y_true, row_ids, names):
@@ -284,12 +310,13 @@ def _real_predictions(estimator, X, y_true, rows, names):
 
 
 def _loadings(estimator, feature_names, units):
-    k, p = estimator.components_.shape
+    loadings = readings.loadings(estimator)
+    if loadings is None:
+        return ""
+    k, p = loadings.shape
     if feature_names is None:
         feature_names = getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(p)])
-    display = LoadingsDisplay(
-        loadings=estimator.components_[:4], feature_names=list(feature_names), dims=range(min(k, 4))
-    )
+    display = LoadingsDisplay(loadings=loadings[:4], feature_names=list(feature_names), dims=range(min(k, 4)))
     largest = np.abs(display.loadings).max() or 1.0
     panels = []
     for row in range(len(display.loadings)):

@@ -12,6 +12,7 @@ from gnomon.plotting._style import (
     spread,
 )
 from gnomon.selection import readings
+from gnomon.selection.class_variables import class_variables
 from gnomon.selection.labels import class_codes, labelled_rows, plain_targets, real_targets, target_kind
 
 MAX_LEGEND = 28
@@ -100,7 +101,7 @@ class ProjectionDisplay:
         n_ellipses : int, default=12
             At most so many: labelled rows before others, far apart before near.
         output : int, default=0
-            Which of several real targets gives the colour.
+            Which of several real targets, or of several class variables, gives the colour.
         target_name : str, default='y'
             Name of the real target.
         class_names : sequence of str, default=None
@@ -115,6 +116,9 @@ class ProjectionDisplay:
         Z, cov = readings.project(estimator, X)
         dims = _chosen_dims(dims, Z.shape[1])
         reader = estimator if target_kind(estimator) != "none" or y is None else plain_targets(y)
+        if target_kind(estimator) == "latents":
+            reader = class_variables(estimator)[output]
+            y = None if y is None else reader.labels(y)
         labelled = labelled_rows(reader, y, len(Z))
         values = _values(reader, X, y, labelled, output)
         if target_kind(reader) == "classes":

@@ -12,6 +12,7 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 
 from gnomon import SPPCA
 from gnomon.selection._tasks import Classes, Real, held_out, hidden_truth
+from gnomon.selection.class_variables import ClassVariable, class_variables
 from gnomon.selection.comparison import Outcome, summarise
 from gnomon.selection.labels import target_kind
 from gnomon.selection.rivals import NotApplicable, lda_map, pca_map, pls_map
@@ -111,6 +112,12 @@ def _read_task(estimator, X, y, y_true):
     """Let the first model say what the targets are."""
     fitted = clone(estimator).fit(X, y)
     model = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+    variables = class_variables(model)
+    if len(variables) > 1:
+        raise ValueError(f"compare scores one class variable, and y has {len(variables)}; compare them one by one.")
+    if variables:
+        numbers = ClassVariable(model, 0)
+        return Classes(numbers, numbers.labels(y), None if y_true is None else numbers.labels(y_true))
     if target_kind(model) == "none":
         raise ValueError("y has no label; compare needs labelled rows. Give y with some labels.")
     return Classes(model, y, y_true) if target_kind(model) == "classes" else Real(y, y_true)

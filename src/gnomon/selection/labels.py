@@ -7,7 +7,9 @@ import numpy as np
 
 
 def target_kind(estimator):
-    """Return "none", "classes" or "real": what guided the fit; "none" too where every row was unlabelled.
+    """Return "none", "classes", "real" or "latents": what guided the fit; "none" too where every row was unlabelled.
+
+    "latents" are class variables of latents, as those of `IFA`; `class_variables` reads them one by one.
 
     Models that take classes only need no `target_kind_`: their `classes_` tell.
 
@@ -80,6 +82,9 @@ def labelled_rows(estimator, y, n_samples):
         return np.zeros(n_samples, dtype=bool)
     if target_kind(estimator) == "classes":
         return class_codes(estimator, y) >= 0
+    if target_kind(estimator) == "latents":
+        known = np.nan_to_num(real_targets(y), nan=-1.0) >= 0
+        return known.any(axis=1)
     return np.isfinite(real_targets(y)).any(axis=1)
 
 

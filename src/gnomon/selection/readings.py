@@ -52,5 +52,19 @@ def n_components(estimator):
     return len(estimator.components_) if hasattr(estimator, "components_") else int(estimator.n_components_)
 
 
+def loadings(estimator):
+    """Return what a unit of each component adds to every column (k, p), or None where the model does not say.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> loadings(SimpleNamespace(mixing_=np.ones((3, 2)))).shape
+    (2, 3)
+    """
+    if hasattr(estimator, "mixing_"):
+        return estimator.mixing_.T
+    return getattr(estimator, "components_", None)
+
+
 def _takes(method, name):
     return name in inspect.signature(method).parameters

@@ -24,6 +24,8 @@ class Target(NamedTuple):
         Rows with at least one target.
     reason : str
         Why this kind, in words for the user.
+    classes : list of list or None
+        What the numbers of `y` stand for in each column, where every column is a class variable of its own.
     """
 
     kind: str
@@ -31,10 +33,13 @@ class Target(NamedTuple):
     names: list[str]
     labelled: np.ndarray
     reason: str
+    classes: list[list] | None = None
 
     @property
     def n_classes(self) -> int:
-        """How many classes occur; 0 for real targets."""
+        """How many classes occur; 0 for real targets, and for several class variables."""
+        if self.classes is not None:
+            return 0
         return len(set(self.y[self.labelled].tolist())) if self.kind == "classes" else 0
 
 
@@ -72,6 +77,35 @@ def resolve_target(table: Table, kind: str | None = None, unlabelled: str | None
     labelled = np.array([value is not None for value in given[name]])
     y = _classes(table, name, given[name], unlabelled)
     return _checked(table, Target("classes", y, names, labelled, reason))
+
+
+def resolve_class_variables(table: Table, kind: str | None = None, unlabelled: str | None = None) -> Target:
+    """Read every target as a class variable of its own: numbers (n, S) of its classes in order, -1 where unlabelled.
+
+    Parameters
+    ----------
+    table, kind, unlabelled
+        As in `resolve_target`; numbers that it would take for real ones are refused, unless `kind` is "classes".
+
+    Returns
+    -------
+    Target
+    """
+    codes, classes = [], []
+    for name, values in table.targets.items():
+        given = _without(values, unlabelled)
+        found, reason = _kind_of(given) if kind is None else (kind, "as asked")
+        if found == "real":
+            raise TableError(f"{table.path}, column {name!r}: classes are wanted here, and this is real ({reason}).")
+        labels = _classes(table, name, given, unlabelled).astype(object)
+        labels = [None if label is None or (type(label) is int and label == -1) else label for label in labels]
+        known = sorted({label for label in labels if label is not None})
+        place = {label: code for code, label in enumerate(known)}
+        codes.append([place.get(label, -1) for label in labels])
+        classes.append(known)
+    y = np.array(codes, dtype=np.intp).T
+    target = Target("classes", y, list(table.targets), (y >= 0).any(axis=1), "one latent for each", classes)
+    return _checked(table, target)
 
 
 def _checked(table: Table, target: Target) -> Target:

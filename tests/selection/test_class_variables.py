@@ -1,0 +1,69 @@
+"""Class variables of latents, read one by one."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from gnomon import IFA, PPCA
+from gnomon.plotting import ProjectionDisplay
+from gnomon.selection import compare
+from gnomon.selection.class_variables import class_variables
+from gnomon.selection.labels import labelled_rows, target_kind
+
+
+@pytest.fixture(scope="module")
+def planted():
+    rng = np.random.default_rng(1)
+    ids = np.column_stack([rng.integers(0, 2, 150), rng.integers(0, 3, 150)])
+    Z = rng.normal(size=(150, 4))
+    Z[:, :2] += 5.0 * ids
+    known = np.where(rng.random(ids.shape) < 0.3, ids, -1)
+    X = Z @ rng.normal(size=(4, 4))
+    return X, ids, known, IFA().fit(X, known)
+
+
+def test_labels_and_predictions_are_those_of_the_column(planted):
+    X, _, known, model = planted
+    names = [["no", "yes"], ["x", "y", "z"]]
+    variables = class_variables(model, names)
+    for s, variable in enumerate(variables):
+        assert_array_equal(variable.predict(X), np.array(names[s])[model.predict(X)[:, s]])
+        assert_allclose(variable.predict_proba(X), model.predict_proba(X)[s])
+        want = [names[s][code] if code >= 0 else None for code in known[:, s]]
+        assert variable.labels(known).tolist() == want
+        assert variable.labels(np.where(known < 0, np.nan, known)).tolist() == want
+
+
+def test_rows_count_as_labelled_with_a_label_of_any_variable(planted):
+    X, _, known, model = planted
+    any_label = (known >= 0).any(axis=1)
+    assert (target_kind(model), model.n_labelled_) == ("latents", any_label.sum())
+    assert_array_equal(labelled_rows(model, known, 150), any_label)
+    assert_array_equal(labelled_rows(model, np.where(known < 0, np.nan, known), 150), any_label)
+    soft = IFA().fit(X, plausibilities=[np.where(np.arange(150)[:, None] < 7, [1.0, 0.4], 1.0)])
+    assert soft.n_labelled_ == 7
+
+
+def test_models_without_class_variables_have_none(planted):
+    X, _, known, _ = planted
+    assert class_variables(PPCA(2).fit(X)) == []
+    assert class_variables(IFA().fit(X)) == []
+    assert len(class_variables(IFA(tied=True).fit(X, known[:, 1]))) == 1
+
+
+def test_the_display_colours_by_one_of_them(planted):
+    X, _, known, model = planted
+    display = ProjectionDisplay.from_estimator(model, X, known, output=1)
+    assert display.class_names == ["0", "1", "2"]
+    assert_array_equal(display.values, np.where(known[:, 1] >= 0, known[:, 1], model.predict(X)[:, 1]))
+    assert_array_equal(display.labelled, known[:, 1] >= 0)
+
+
+def test_one_class_variable_is_compared_and_two_are_refused(planted):
+    X, ids, known, _ = planted
+    found = compare(X, known[:, 1], estimators={"IFA": IFA()}, y_true=ids[:, 1], n_components=2, random_state=0)
+    hidden = known[:, 1] < 0
+    error = (IFA().fit(X, known[:, 1]).predict(X) != ids[:, 1])[hidden].mean()
+    assert found.rows[0]["read_out"] == pytest.approx(error)
+    with pytest.raises(ValueError, match="one class variable, and y has 2"):
+        compare(X, known, estimators={"IFA": IFA()})
