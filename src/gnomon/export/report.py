@@ -91,10 +91,8 @@ def write_report(
     ...     file.read_text(encoding="utf-8")[:15]
     '<!DOCTYPE html>'
     """
-    if isinstance(comparison, dict):
-        comparison = Comparison.from_dict(comparison)
-    if isinstance(choice, dict):
-        choice = GuidedChoice.from_dict(choice)
+    comparison = Comparison.from_dict(comparison) if isinstance(comparison, dict) else comparison
+    choice = GuidedChoice.from_dict(choice) if isinstance(choice, dict) else choice
     names = _target_names(target_names, estimator)
     variables = class_variables(estimator, class_names)
     title = title or f"{type(estimator).__name__} in {_components(estimator)}"
