@@ -267,6 +267,33 @@ def test_what_is_wrong_is_named(y, options, words):
 
 
 @pytest.mark.parametrize(
+    "X, options, words",
+    [
+        (np.ones((40, 3)), {}, "do not vary in any column"),
+        (np.ones((40, 3)), {"noise": "isotropic"}, "do not vary in any column"),
+        (np.ones((40, 3)), {"pca_components": 2}, "do not vary in any column"),
+        (X40[:, [0, 0, 0]], {"n_components_per_latent": [2, 2]}, "2 latent variables need.*and it has 1"),
+        (np.tile(X40, (1, 20))[:, :50], {}, "has 40 rows, and 50 directions are kept.*pca_components, at most 38"),
+        (np.where(X40 > 2, np.inf, X40), {}, "contains infinity"),
+        (np.where(X40 > 2, np.nan, X40), {}, "contains NaN.*impute"),
+        (X40[:1], {}, "minimum of 2"),
+    ],
+)
+def test_what_is_wrong_with_rows_is_named(X, options, words):
+    y = np.column_stack([Y40] * 2) if options.get("n_components_per_latent") else Y40
+    with pytest.raises(ValueError, match=words):
+        IFA(**options).fit(X, y[: len(X)])
+
+
+@pytest.mark.parametrize("noise", ["none", "isotropic"])
+def test_a_latent_that_nobody_labelled_is_fitted(noise):
+    model = IFA(noise=noise, tol=1e-3).fit(X40, np.column_stack([Y40, np.full(40, -1)]))
+    assert np.isfinite(model.log_likelihood_)
+    assert model.predict(X40).shape == (40, 2)
+    assert np.isfinite(np.hstack(model.predict_proba(X40))).all()
+
+
+@pytest.mark.parametrize(
     "tables, words",
     [
         ([np.ones((40, 2))[:30]], r"plausibilities\[0\] has shape \(30, 2\)"),

@@ -14,6 +14,7 @@ from .compression import row_coordinates
 
 RANK = 1e-12  # of the largest eigenvalue of the correlations: smaller ones are rounding
 PRINCIPAL_RANK = 1e-10  # of the largest eigenvalue of the covariance, where principal components are asked for
+NO_DIRECTION = "the rows of X do not vary in any column; there is no direction to project on."
 SIDE = 1500  # up to this many rows or columns the shorter side of the table is decomposed whole
 N_SPARE = 10
 MAX_BLOCKS = 30
@@ -58,6 +59,8 @@ def whiten_rows(source: RowSource, n_kept: int | None, generator: np.random.Gene
         return _in_units(source, *_of_columns(source))
     values, B = _principal(source, n_kept, generator)
     rank = int((values > PRINCIPAL_RANK * max(float(values[0]), 0.0)).sum())
+    if rank == 0:
+        raise ValueError(NO_DIRECTION)
     if rank < n_kept:
         raise ValueError(f"pca_components={n_kept} must be at most the rank of X, {rank}.")
     root = np.sqrt(values[:n_kept])
@@ -77,7 +80,7 @@ def _of_columns(source: RowSource) -> tuple[Array, Array]:
     values, vectors = top_eigh(correlations, len(correlations))
     rank = int((values > RANK * len(values) * max(float(values[0]), 0.0)).sum())
     if rank == 0:
-        raise ValueError("the rows of X do not vary in any column; there is no direction to project on.")
+        raise ValueError(NO_DIRECTION)
     root = np.sqrt(values[:rank])
     return vectors[:, :rank] / root / safe[:, None], vectors[:, :rank] * root * safe[:, None]
 
