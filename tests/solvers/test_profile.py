@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 
 from gnomon._types import Status
 from gnomon.numerics.independent import Packing, Rows, log_likelihood
-from gnomon.numerics.latent_starts import random_start
+from gnomon.numerics.latent_starts import labelled_start, random_start
 from gnomon.solvers import profile
 
 
@@ -40,3 +40,22 @@ def test_a_climb_that_is_cut_short_is_not_prolonged(rng):
     found = profile.climb_all(starts, rows, present, tied=False, tol=1e-9, max_iter=1)
     assert all(result.status is Status.MAX_ITER for result in found)
     assert max(len(result.path) for result in found) <= profile.N_SWEEPS + 2
+
+
+def test_in_its_units_every_entry_has_a_curvature_of_one(rng):
+    ids = rng.integers(0, 2, (2, 300))
+    Z = np.where(ids == 0, 0.05, 1.0) * rng.normal(size=(2, 300)) + 4.0 * ids  # one component is narrow
+    U = np.linalg.solve(np.linalg.cholesky(np.cov(Z, bias=True)), Z - Z.mean(axis=1, keepdims=True))
+    with np.errstate(divide="ignore"):
+        rows = Rows(U, np.log((ids[:, None, :] == np.arange(2)[:, None]).astype(float)))
+    present = np.ones((2, 2), bool)
+    start = labelled_start(rows, (2, 2), rng, tied=False)
+    best = profile.climb(start, rows, present, tied=False, tol=1e-9, max_iter=500).value
+    packing = Packing(present, 2, tied=False)
+    vector, units = packing.pack(best), packing.units(best)
+    assert units.max() / units.min() > 10
+    for j in range(packing.edges[1], packing.edges[3]):  # means and log-variances: their information is exact
+        step = np.zeros(len(vector))
+        step[j] = 1e-4 * units[j]
+        ends = [packing.value_and_gradient(vector + sign * step, rows)[1][j] for sign in (1, -1)]
+        assert_allclose((ends[1] - ends[0]) / (2e-4 * units[j]) * units[j] ** 2, 1.0, rtol=1e-4)

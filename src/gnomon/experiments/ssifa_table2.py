@@ -68,7 +68,7 @@ def load(name):
     rows = np.flatnonzero(data.target < 5)
     classes = data.target[rows].astype(int)
     X = data.data[rows].astype(float)
-    return pca_map(X, FACE_COMPONENTS).project(X), (classes[:, None] == np.arange(5)) * 1, classes
+    return pca_map(X, FACE_COMPONENTS, 0).project(X), (classes[:, None] == np.arange(5)) * 1, classes
 
 
 def draw_labelled(classes, share, rng):

@@ -20,6 +20,7 @@ from .linalg import inverse_logdet, symmetrise, top_eigh
 FLOOR = 1e-4  # smallest variance of a component; the latent has variance 1
 CEILING = 1e6  # no likely component comes near: share times variance is at most the variance of the latent
 CHUNK = 4096  # rows at a time: their numbers for every latent and component stay in the cache
+LEAST_SHARE = 1e-3  # of a component, where units are measured
 LEAST_LOGIT = -30.0  # of a component that no row belongs to
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -151,6 +152,17 @@ class Packing:
         variances = params.variances[:, 0] if self.tied else params.variances[self.present]
         logits = np.maximum(params.log_weights[self.weights_present], LEAST_LOGIT)
         return np.concatenate([params.V.ravel(), logits, params.means[self.present], np.log(variances)])
+
+    def units(self, params: Params) -> Array:
+        """Length of each entry in which the likelihood has a curvature of about one, from the Fisher information."""
+        weights = np.exp(params.log_weights)
+        safe = np.maximum(weights, LEAST_SHARE)
+        information = safe / params.variances  # (S, c)
+        rows_of_v = np.repeat(information.sum(axis=1), self.d)
+        spread = np.broadcast_to(0.5 * safe, self.present.shape)
+        last = np.full(len(self.present), 0.5) if self.tied else self._flat(spread, self.present)
+        parts = (rows_of_v, self._flat(safe, self.weights_present), self._flat(information, self.present), last)
+        return np.asarray(1.0 / np.sqrt(np.concatenate(parts)))
 
     def unpack(self, vector: Array) -> Params:
         """Return parameters with rows of unit length and weights that sum to one."""

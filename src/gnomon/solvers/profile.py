@@ -43,23 +43,38 @@ def climb(
         params = moved
         path.append(value)
     packing = Packing(present, len(rows.U), tied=tied)
+    units = packing.units(params)  # narrow components would make the steps of the others short
 
-    def objective(vector: Array) -> tuple[float, Array]:
-        value, gradient = packing.value_and_gradient(vector, rows)
-        return -value, -gradient
+    def objective(scaled: Array) -> tuple[float, Array]:
+        value, gradient = packing.value_and_gradient(scaled * units, rows)
+        return -value, -gradient * units
 
     def keep(intermediate_result: Any) -> None:
         path.append(-float(intermediate_result.fun))
 
-    options = {"maxiter": max_iter, "maxfun": 3 * max_iter, "maxcor": MEMORY, "gtol": tol, "ftol": 0.0, "maxls": 40}
-    vector = packing.pack(params)
+    options = {
+        "maxiter": max_iter,
+        "maxfun": 3 * max_iter,
+        "maxcor": MEMORY,
+        "gtol": tol * float(units.min()),
+        "ftol": 0.0,
+        "maxls": 40,
+    }
     lower, upper = packing.bounds()
-    bounds = Bounds(lower, upper)
-    found = minimize(objective, vector, jac=True, method="L-BFGS-B", bounds=bounds, callback=keep, options=options)
-    residual = projected_size(found.x, found.jac, lower)
+    bounds = Bounds(lower / units, upper / units)
+    found = minimize(
+        objective,
+        packing.pack(params) / units,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        callback=keep,
+        options=options,
+    )
+    residual = projected_size(found.x, found.jac / units, bounds.lb)
     status = Status.CONVERGED if residual <= tol else Status.MAX_ITER if found.status == 1 else Status.STALLED
     if -found.fun >= path[0]:
-        params = packing.unpack(found.x)
+        params = packing.unpack(found.x * units)
     return Result(params, status, np.asarray(path), {"residual": residual, "n_iter": len(path) - 1})
 
 
