@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.decomposition import FastICA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from gnomon._types import Status
 from gnomon.models import ifa as model
 from oracles import ifa as oracle
 
@@ -251,3 +252,5 @@ def test_a_variance_on_its_floor_is_named(rng):
     result = fit(X, labels_of(known, (2,)))
     assert result.stats["floors"] == [(0, 1)]
     assert result.value.params.variances.min() == pytest.approx(1e-4, rel=1e-6)
+    assert result.status is Status.CONVERGED
+    assert result.stats["residual"] <= 1e-6
