@@ -87,7 +87,8 @@ class ClassReader:
         Returns
         -------
         Z : ndarray of shape (n_samples, n_components)
-            Projections, of unit covariance within a class.
+            Projections, uncorrelated within a class: of variance one in the first `n_class_components_` columns and of
+            0.01 in the others, which separate no classes and shall not blur distances between rows.
         cov : ndarray of shape (n_samples, n_components, n_components)
             Covariance of the projection of the row without its noise, given x; only with `return_cov=True`.
         """
@@ -189,6 +190,7 @@ class ClassReader:
             raise ValueError(f"Z has shape {tuple(Z.shape)}; (n_samples, {len(self.components_)}) is wanted.")
         V, D = self.private_components_, self.components_
         back = (D @ V.T) @ V + self.noise_variance_ * D  # (k, p): D' Sigma
+        back /= (back * D).sum(axis=1)[:, None]  # D' Sigma D, which is diagonal
         return Z @ beside(back, Z) + beside(self.mean_, Z)
 
     def sample(self, n_samples=1, return_y=False, random_state=None):

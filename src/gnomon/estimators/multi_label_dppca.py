@@ -52,8 +52,8 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Directions D transposed: `transform` is (X - mean_) components_'. Projected rows have unit covariance within
-        classes, on average over the labels.
+        Directions D transposed: `transform` is (X - mean_) components_'. Within classes, on average over the labels,
+        projections are uncorrelated, of variance one in the first `n_class_components_` and of 0.01 in the others.
     mean_ : ndarray of shape (n_features,)
         Mean of the `mean_` of the labels' models.
     estimators_ : list of DPPCA

@@ -23,6 +23,7 @@ FLOOR = 1e-6  # smallest noise variance, relative to the mean variance of x (one
 START_RIDGE = 1e-3  # of the ridge LDA that the first responsibilities come from
 HOT, COOLING = 10.0, 0.8  # temperature of the first responsibilities, and what it falls by in each step until it is one
 FEWEST_FACTORS, MOST_FACTORS = 20, 40  # of those taken where nothing tells how many there are
+BESIDE = 0.1  # within-class standard deviation of projections that separate no classes; of the others it is one
 SMALL = 1 << 22  # coordinates up to which one thread is faster than several that wait for one another
 SETTLE_ITER, SETTLE_TOL = 100, 1e-4  # the noise level is set in this many steps at most, or once they are shorter
 
@@ -75,7 +76,7 @@ class Fitted(NamedTuple):
 
     params: Params
     resp: Array  # (n, c) posterior of the class; one-hot where labelled
-    projection: Array  # (r, k) directions D: transform is D'x, with D' Sigma D = I
+    projection: Array  # (r, k) directions D: transform is D'x; see `directions`
     n_class_directions: int
 
 
@@ -316,7 +317,8 @@ def _step_length(old: Params, new: Params) -> float:
 def directions(params: Sequence[Params], n_components: int) -> tuple[Array, int]:
     """Projection D (r, k) of one or more models of the same rows, and how many of its columns separate classes.
 
-    With Sigma the mean of their within-class covariances, D' Sigma D = I. First come the leading directions of the sum
+    With Sigma the mean of their within-class covariances, D' Sigma D is diagonal: one for directions that separate
+    classes, `BESIDE` squared for the others, lest they blur the distances. First come the leading directions of the sum
     of their between-class covariances against Sigma, at most one less than the classes of each model, then factors of
     Sigma by falling variance, made orthogonal to them in its metric, then leading directions of all rows.
     """
@@ -336,6 +338,8 @@ def directions(params: Sequence[Params], n_components: int) -> tuple[Array, int]
         filled, _ = np.linalg.qr(np.hstack([U, Q, np.eye(len(Q))]))
         U = np.hstack([U, filled[:, most:n_components]])
     D = whiten(U)
+    if most:
+        D[:, most:] *= BESIDE
     return np.asarray(D * sign_of_columns(D)), most
 
 
