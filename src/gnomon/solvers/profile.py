@@ -25,6 +25,19 @@ def sweep(params: Params, rows: Rows, present: BoolArray, *, tied: bool) -> Para
     return params
 
 
+def _sweeps(params: Params, rows: Rows, present: BoolArray, n_sweeps: int, *, tied: bool) -> tuple[Params, list[float]]:
+    """Sweep until the likelihood would fall, and return its path as well."""
+    path = [log_likelihood(params, rows)]
+    for _ in range(n_sweeps):
+        moved = sweep(params, rows, present, tied=tied)
+        value = log_likelihood(moved, rows)
+        if not value >= path[-1] - ROUNDING * (1.0 + abs(path[-1])):  # only where a variance rests on its floor
+            break
+        params = moved
+        path.append(value)
+    return params, path
+
+
 def climb(
     start: Params, rows: Rows, present: BoolArray, *, tied: bool, tol: float, max_iter: int, n_sweeps: int = N_SWEEPS
 ) -> Result[Params]:
@@ -34,14 +47,7 @@ def climb(
     -------
     Result(Params, status, log-likelihood per row at the start and after every sweep and step, {"residual", "n_iter"})
     """
-    params, path = start, [log_likelihood(start, rows)]
-    for _ in range(n_sweeps):
-        moved = sweep(params, rows, present, tied=tied)
-        value = log_likelihood(moved, rows)
-        if not value >= path[-1] - ROUNDING * (1.0 + abs(path[-1])):  # only where a variance rests on its floor
-            break
-        params = moved
-        path.append(value)
+    params, path = _sweeps(start, rows, present, n_sweeps, tied=tied)
     packing = Packing(present, len(rows.U), tied=tied)
     units = packing.units(params)  # narrow components would make the steps of the others short
 
