@@ -59,13 +59,6 @@ class TestArrayRows(shared.TestRowSource):
         source.gram()
         assert_array_equal(get(stored), shared.table())
 
-    def test_group_moments(self, stored, weights):
-        groups = [np.arange(0, N, 2), np.arange(1, N, 2)]
-        mine, dense = row_source(stored, weights), row_source(shared.table(), weights)
-        for a, b in zip(mine.group_moments(groups, Y), dense.group_moments(groups, Y), strict=True):
-            for part, other in zip(a, b, strict=True):
-                assert_allclose(part, other, rtol=1e-10, atol=1e-10)
-
 
 def test_source_is_chosen_by_the_library():
     assert type(row_source(put(shared.table(), "strict"))) is ArrayRows

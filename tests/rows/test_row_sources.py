@@ -214,6 +214,22 @@ class TestRowSource:
         assert_allclose(source.second_moment(SOME), expected, rtol=1e-10, atol=1e-10)
         assert_allclose(source.n_passes, len(SOME) / N)
 
+    @pytest.mark.parametrize("small_blocks", [False, True])
+    @pytest.mark.parametrize("first_has_targets", [False, True])
+    def test_group_moments(self, stored, weights, truth, monkeypatch, small_blocks, first_has_targets):
+        if small_blocks:
+            monkeypatch.setattr(dense, "BLOCK_ENTRIES", 1)
+        group = np.arange(N) % 3
+        targets = Y * ((group > 0) | first_has_targets)[:, None]
+        source = row_source(stored, weights)
+        found = source.group_moments([np.flatnonzero(group == g) for g in range(3)], targets)
+        for g, moments in enumerate(found):
+            X, w, T = truth.X[group == g], truth.w[group == g], targets[group == g]
+            assert_allclose(moments.x, w @ X, atol=1e-11)
+            assert_allclose(moments.xx, (X * w[:, None]).T @ X, atol=1e-10)
+            assert_allclose(moments.xy, (X * w[:, None]).T @ T, atol=1e-11)
+        assert_allclose(source.energy, truth.w.sum() * P, rtol=1e-12)
+
     def test_gram_is_of_the_rows_without_weights(self, source, truth):
         assert_allclose(source.gram(), truth.X @ truth.X.T, rtol=1e-10, atol=1e-10)
         assert source.n_passes == 1

@@ -191,7 +191,7 @@ def _real_table(values, unlabeled):
 
 def _to_numpy(y):
     """Turn a vector or table of any supported kind into a NumPy array; missing entries of labels become None."""
-    native = nw.from_native(y, pass_through=True, allow_series=True)
+    native = y if isinstance(y, np.ndarray) else nw.from_native(y, pass_through=True, allow_series=True)
     if isinstance(native, nw.Series):
         return _series_to_numpy(native)
     if isinstance(native, nw.DataFrame):

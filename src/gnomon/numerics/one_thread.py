@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 
 from threadpoolctl import ThreadpoolController
@@ -13,7 +15,18 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()  # looks through the libraries of the process, which takes as long as a small fit
 
 
-def one_thread() -> AbstractContextManager[object]:
-    """Hold the linear algebra of this process to one thread for the time of a `with`."""
-    limit: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
-    return limit
+_held = ContextVar("_held", default=False)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold the linear algebra of this process to one thread for the time of a `with`; nothing to do inside another."""
+    if _held.get():
+        yield
+        return
+    token = _held.set(True)
+    try:
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _held.reset(token)

@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from .._types import Array
 from ..numerics.linalg import top_eigenvalues, top_eigh
 from ..numerics.linear_gaussian import LOG_2PI, Limits, Params
+from ..numerics.moments import joined
 
 GRID_SIZE = 240  # points of the first search; later looks, from a basis already good, take fewer
 LATER_GRID_SIZE = 60
@@ -40,7 +41,7 @@ def joint_second_moment(moments: JointMoments, ratio: float) -> Array:
     """Second moment of (x, y / sqrt(ratio)): at a given ratio of variances the model is plain PPCA on it."""
     root = np.sqrt(ratio)
     xy = moments.xy / root
-    return np.block([[moments.xx, xy], [xy.T, moments.yy / ratio]])
+    return joined(moments.xx, xy, moments.yy / ratio)
 
 
 class Level(NamedTuple):
