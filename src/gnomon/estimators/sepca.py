@@ -1,7 +1,6 @@
 """Supervised exponential family PCA by convex optimisation, as a scikit-learn estimator."""
 
 import warnings
-from contextlib import nullcontext
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -246,7 +245,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             X = X[np.ix_(used, used)] if self._precomputed else X[used]
             targets = _read_classes(None if y is None else _to_numpy(y)[used], len(used), self.unlabeled)
             weights = weights[used]
-        with one_thread() if X.shape[0] <= SMALL else nullcontext():
+        with one_thread(when=X.shape[0] <= SMALL):
             self._fit(X, targets, weights)
         if used is not None:
             for name in ("references_", "landmarks_"):

@@ -7,7 +7,6 @@ latent. Everything here works on rows in an orthonormal basis, see `solvers.redu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -247,7 +246,7 @@ def fit(rows: Reduced, index: IntArray, n_classes: int, n_components: int, optio
     its floor). With ``noise="half"`` or a ridge the level is set by iterating, from a high temperature down; then EM
     climbs at that level: the path is that of the climb.
     """
-    with one_thread() if rows.T.size <= SMALL else nullcontext():
+    with one_thread(when=rows.T.size <= SMALL):
         return _fit(rows, index, n_classes, n_components, options)
 
 

@@ -11,13 +11,14 @@ from ..numerics.independent import LOG_2PI, Params, Rows, condition
 from ..numerics.latent_starts import label_weights, labelled_start, random_start
 from ..numerics.linalg import canonical_rotation, sign_of_columns, top_eigh
 from ..numerics.one_thread import one_thread
-from ..rows import row_source
+from ..rows import RowSource, row_source
 from ..rows.products import project
 from ..solvers.gem import climb_gem
 from ..solvers.profile import climb_all
 from ..solvers.whitening import Whitened, whiten_rows
 
 SOLVERS = ("profile", "gem")
+SMALL = 1 << 20  # entries of X up to which one thread is faster than several that wait for one another
 
 
 class Labels(NamedTuple):
@@ -58,6 +59,11 @@ def fit(X: Any, labels: Labels, options: Options, generator: np.random.Generator
     "log_likelihood", "optima" (of every start) and "floors": (latent, component) at the least variance.
     """
     source = row_source(X)
+    with one_thread(when=source.shape[0] * source.shape[1] <= SMALL):
+        return _fit(source, labels, options, generator)
+
+
+def _fit(source: RowSource, labels: Labels, options: Options, generator: np.random.Generator) -> Result[Fitted]:
     white = whiten_rows(source, options.n_kept, generator)
     _refuse_too_many(len(labels.sizes), len(white.U))
     rows = Rows(white.U, labels.log_pl)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -156,7 +155,7 @@ def _fit_in_basis(
         inner = RatioInner(k, effort)
     else:
         inner = RestrictedEM(k, effort)
-    with one_thread() if compressed is not None or source.own_threads else nullcontext():
+    with one_thread(when=compressed is not None or source.own_threads):
         start_block(basis, k, generator)
         refuse_full_rank(basis.moments(), k)
         result = maximise_in_basis(

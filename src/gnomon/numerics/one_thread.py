@@ -19,9 +19,13 @@ _held = ContextVar("_held", default=False)
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Hold the linear algebra of this process to one thread for the time of a `with`; nothing to do inside another."""
-    if _held.get():
+def one_thread(when: bool = True) -> Iterator[None]:
+    """Hold the linear algebra of this process to one thread for the time of a `with`, where `when` is true.
+
+    Nothing is left to do inside another one. Threads that have worked spin for some milliseconds before they sleep, so
+    that a fit of small tables as a whole should be inside.
+    """
+    if _held.get() or not when:
         yield
         return
     token = _held.set(True)

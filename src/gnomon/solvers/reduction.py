@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,7 +78,7 @@ def coordinates(source: RowSource, B: Array) -> Array:
 
 def _leading_directions(source: RowSource, sums: Array, generator: np.random.Generator) -> Array:
     """Leading principal directions by subspace iteration from a random block, then the sums of rows."""
-    with one_thread() if source.own_threads else nullcontext():
+    with one_thread(when=source.own_threads):
         Q = orthonormal_columns(generator.standard_normal((source.shape[1], N_LEADING + N_SPARE)))
         for _ in range(POWER_PASSES - 1):
             Q = orthonormal_columns(source.gram_product(Q))
