@@ -3,6 +3,7 @@
 import ast
 import pkgutil
 import runpy
+import sys
 from pathlib import Path
 
 
@@ -17,7 +18,11 @@ def run(name):
     """Run an experiment as ``python -m gnomon.experiments.MODULE`` does: it prints its table and how it was made."""
     if name not in experiments():
         raise ValueError(f"there is no experiment {name!r}; known: {', '.join(experiments())}.")
-    runpy.run_module(f"gnomon.experiments.{name.replace('-', '_')}", run_name="__main__", alter_sys=True)
+    given, sys.argv = sys.argv, [name]  # the words after it are not for the experiment
+    try:
+        runpy.run_module(f"gnomon.experiments.{name.replace('-', '_')}", run_name="__main__", alter_sys=True)
+    finally:
+        sys.argv = given
 
 
 def _first_line(path):
