@@ -132,7 +132,7 @@ def test_other_kinds_of_files(folder):
         (["1", "-1"] * 15, [], "t.csv, row 2 (line 3), column 'kind': -1 can be a class or mean unlabelled; add "
          "--unlabelled=-1 if it means unlabelled, --unlabelled= if it is a class."),
         (["x", "y"] * 15, ["--target", "a"], "t.csv, row 1 (line 2), column 'kind': 'x' is not a number (several "
-         "targets must all be numbers)."),
+         "targets must all be numbers, or use --model cppca)."),
         (["x", "y"] * 15, ["--drop", "kind"], "t.csv: column 'kind' is named for --target and for --drop; name it "
          "once."),
         (["x", "y"] * 15, ["--drop", "a", "b", "c"], "t.csv: no feature columns are left beside 'kind', 'flower', "

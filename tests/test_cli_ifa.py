@@ -78,9 +78,9 @@ def page():
 @pytest.mark.parametrize("scale", ["none", "standard"])
 def test_every_target_is_the_class_variable_of_a_latent(scale):
     text = fit("--scale", scale)
-    assert "target sex, kind: 2 classes and 3 classes (one latent for each)" in text
+    assert "target sex, kind: 2 classes and 3 classes (each on its own)" in text
     assert "IFA: 4 components" in text
-    assert "no comparison: compare scores one class variable, and y has 2" in text
+    assert "no comparison: compare scores one target of its kind, and y has 2" in text
     own = IFA(random_state=0).fit(X if scale == "none" else X / X.std(axis=0), KNOWN)
     Z = own.transform(X if scale == "none" else X / X.std(axis=0))
     for j in range(4):

@@ -373,9 +373,9 @@ def test_several_targets_are_real():
         ({"y": ["0.5", "inf"]}, {}, "t.csv, row 2 (line 3), column 'y': inf is not a finite number."),
         ({"y": ["0.5", "1e151"]}, {}, "t.csv, row 2 (line 3), column 'y': 1e151 is larger than 1e+150 in size."),
         ({"u": ["1", "2"], "v": ["1", "a"]}, {}, "t.csv, row 2 (line 3), column 'v': 'a' is not a number (several "
-         "targets must all be numbers)."),
+         "targets must all be numbers, or use --model cppca)."),
         ({"u": ["1"], "v": ["1"]}, {"kind": "classes"}, "t.csv: 2 targets, and only one can be classes; name one "
-         "--target."),
+         "--target, or use --model cppca."),
         ({"y": ["0", "-1"]}, {}, "t.csv, row 2 (line 3), column 'y': -1 can be a class or mean unlabelled; add "
          "--unlabelled=-1 if it means unlabelled, --unlabelled= if it is a class."),
     ],

@@ -83,8 +83,9 @@ def new_table_options(command):
     type=click.Choice(MODEL_NAMES),
     default="auto",
     show_default=True,
-    help="auto chooses among dppca, cppca and sppca by the labels at hand; dppca, sepca and kda take classes, ifa "
-    "several targets that are classes, the others any targets, ppca ignores them.",
+    help="auto chooses among dppca, cppca and sppca by the labels at hand. Several targets: cppca takes classes and "
+    "numbers, dppca those of two classes, ifa those of classes, the others numbers. sepca and kda take one target of "
+    "classes; ppca ignores it.",
 )
 @click.option(
     "--set",
@@ -126,12 +127,13 @@ def fit(
     gnomon fit genes.parquet --model ppca --components 5 --out genes
     gnomon fit rings.csv --target ring --model kda --set kernel=rbf gamma=0.5 --out rings
     gnomon fit crabs.csv --target sex species --model ifa --out crabs
+    gnomon fit patients.csv --target sex age --model cppca --out patients
 
     In Python, gnomon.export.load_model("DIR/model.gnomon") is the fitted estimator (a pipeline where a front was
     chosen); after --scale it wants scaled columns.
     """
     from gnomon._cli import fitting, outputs, show
-    from gnomon.tables import read_table, resolve_class_variables, resolve_target
+    from gnomon.tables import read_table
 
     outputs.check_folder(out, force)
     if model != "ppca" and not target:
@@ -140,8 +142,7 @@ def fit(
     with working(4) as step:
         step("reading the table")
         data = read_table(table, targets=target, id=id_, drop=drop)
-        resolve = resolve_class_variables if model == "ifa" else resolve_target
-        resolved = resolve(data, target_kind, unlabelled) if target else None
+        resolved = fitting.read_target(data, model, target_kind, unlabelled) if target else None
         step("choosing and fitting" if model == "auto" else "fitting")
         run = fitting.fit(request, data, resolved)
         if compare and run.stored.targets:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from gnomon import CPPCA, DPPCA, IFA, KDA, PPCA, SDRGLM, SEPCA, SPPCA, ColoredMVU
+from gnomon import CPPCA, DPPCA, IFA, KDA, PPCA, SDRGLM, SEPCA, SPPCA, ColoredMVU, MultiLabelDPPCA
 from gnomon._cli.commands import Refusal, one_line
 from gnomon.selection import GuidedChoice, choose_guided
 
@@ -77,7 +77,8 @@ def fit_model(name: str, X: Any, y: Any, components: int | None, seed: int, more
     if name == "ifa":  # has as many latents as X has directions, unless told otherwise
         return Fitted(IFA(pca_components=components, random_state=seed, **more).fit(X, y))
     if name != "auto":
-        model = MODELS[name](components, **more)
+        kind = MultiLabelDPPCA if name == "dppca" and np.ndim(y) == 2 else MODELS[name]
+        model = kind(components, **more)
         if "random_state" in model.get_params():
             model.set_params(random_state=seed)
         return Fitted(model.fit(X, y))

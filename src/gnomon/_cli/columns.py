@@ -9,8 +9,8 @@ import numpy as np
 from gnomon._cli.commands import Refusal
 from gnomon._cli.stored import StoredModel
 from gnomon.selection import readings
-from gnomon.selection.class_variables import class_variables
 from gnomon.selection.labels import target_kind
+from gnomon.selection.target_variables import target_variables
 from gnomon.tables import Table
 
 
@@ -35,8 +35,9 @@ def projection_columns(estimator: Any, X: Any) -> dict[str, np.ndarray]:
 def prediction_columns(stored: StoredModel, X: Any, *, probabilities: bool = True) -> dict[str, Any]:
     """Predicted classes with probabilities, or predicted numbers, with standard deviations where the model has them."""
     estimator = stored.estimator
-    if stored.classes is not None:
-        return _class_variable_columns(stored, X, probabilities)
+    variables = target_variables(estimator, stored.classes)
+    if variables:
+        return _columns_of_each(stored, variables, X, probabilities)
     if target_kind(estimator) == "classes":
         columns = {"predicted": estimator.predict(X)}
         if probabilities:
@@ -52,12 +53,12 @@ def prediction_columns(stored: StoredModel, X: Any, *, probabilities: bool = Tru
     return columns if std is None else columns | {f"{name}_std": std[:, j] for j, name in enumerate(names)}
 
 
-def _class_variable_columns(stored: StoredModel, X: Any, probabilities: bool) -> dict[str, Any]:
+def _columns_of_each(stored: StoredModel, variables: list, X: Any, probabilities: bool) -> dict[str, Any]:
     columns = {}
-    for name, variable in zip(stored.targets, class_variables(stored.estimator, stored.classes), strict=True):
+    for name, variable in zip(stored.targets, variables, strict=True):
         which = f"_{name}" if len(stored.targets) > 1 else ""
         columns[f"predicted{which}"] = variable.predict(X)
-        if probabilities:
+        if probabilities and target_kind(variable) == "classes":
             shares = variable.predict_proba(X)
             columns |= {f"p{which}_{label}": shares[:, j] for j, label in enumerate(variable.classes_)}
     return columns

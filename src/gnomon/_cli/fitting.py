@@ -25,7 +25,17 @@ from gnomon._cli.outputs import new_folder
 from gnomon._cli.stored import StoredModel
 from gnomon.export.report import write_report
 from gnomon.selection import compare, readings
-from gnomon.tables import Scaling, Table, Target, can_write_parquet, drop_hint, write_table
+from gnomon.tables import (
+    Scaling,
+    Table,
+    Target,
+    can_write_parquet,
+    drop_hint,
+    resolve_class_variables,
+    resolve_outputs,
+    resolve_target,
+    write_table,
+)
 
 MOST_DEFAULT_COMPONENTS = 10
 MOST_COMPARED = 2000  # labelled rows; the rivals need cubic time in them
@@ -64,6 +74,23 @@ class Run:
     notes: list[str] = field(default_factory=list)
 
 
+def read_target(table: Table, model: str, kind: str | None, unlabelled: str | None) -> Target:
+    """Read the targets as the model takes them."""
+    several = len(table.targets) > 1
+    if model == "cppca" and several:
+        return resolve_outputs(table, kind, unlabelled)
+    if model != "ifa" and not (model == "dppca" and several):
+        return resolve_target(table, kind, unlabelled)
+    target = resolve_class_variables(table, kind, unlabelled)
+    for name, classes in zip(target.names, target.classes, strict=True):
+        if model == "dppca" and len(classes) > 2:
+            raise Refusal(
+                f"{table.path}, column {name!r}: {len(classes)} classes, and several targets of dppca have two each; "
+                "use --model cppca or ifa, or name one --target."
+            )
+    return target
+
+
 def default_components(target: Target | None, shape: tuple[int, int], model: str = "auto") -> int | None:
     """As many dimensions as the targets span, between 2 and 10, and fewer than the table can carry.
 
@@ -75,7 +102,8 @@ def default_components(target: Target | None, shape: tuple[int, int], model: str
         return max(1, min(target.n_classes - 1, MOST_DEFAULT_COMPONENTS))
     wanted = 2
     if target is not None:
-        wanted = max(2, target.n_classes - 1, len(target.names))
+        kinds = target.classes or [None] * len(target.names)
+        wanted = max(2, target.n_classes - 1, sum(max(1, len(classes or ()) - 1) for classes in kinds))
     return max(1, min(wanted, MOST_DEFAULT_COMPONENTS, shape[0] - 2, shape[1] - 1))
 
 
@@ -145,9 +173,12 @@ def _refuse_single_value(table: Table, target: Target) -> None:
     for j, name in enumerate(target.names):
         column = target.y if target.y.ndim == 1 else target.y[:, j]
         known = target.labelled
-        if target.y.ndim == 2:
+        if target.kind == "mixed":
+            known = np.not_equal(column, None)
+        elif target.y.ndim == 2:
             known = column >= 0 if target.classes is not None else ~np.isnan(column)
-        values = {str(value if target.classes is None else target.classes[j][value]) for value in column[known]}
+        coded = target.classes is not None and target.kind == "classes"
+        values = {str(target.classes[j][value] if coded else value) for value in column[known]}
         if len(values) < 2:
             what = f"only the value {values.pop()} in {known.sum()} labelled rows" if values else "no value at all"
             raise Refusal(f"{table.path}, column {name!r}: {what}, which guides nothing; label more rows.")
@@ -233,7 +264,6 @@ def _projection(run: Run) -> dict[str, Any]:
 def metrics(run: Run) -> dict[str, Any]:
     """Settings, versions and figures of a fit, ready for JSON."""
     estimator, request = run.stored.estimator, run.request
-    noise = getattr(estimator, "y_noise_variance_", None)
     return {
         "command": request.command,
         "table": run.table.path,
@@ -253,7 +283,7 @@ def metrics(run: Run) -> dict[str, Any]:
         or [getattr(label, "item", lambda label=label: label)() for label in getattr(estimator, "classes_", [])],
         "log_likelihood_nats": _number(estimator, "log_likelihood_"),
         "noise_variance": _number(estimator, "noise_variance_"),
-        "y_noise_variance": None if noise is None else np.asarray(noise, dtype=float).tolist(),
+        "y_noise_variance": _target_noise(estimator),
         "noise_floors": list(getattr(estimator, "noise_floors_", ())),
         "certificate": _certificate(estimator),
         "solver": getattr(estimator, "solver_", None),
@@ -270,6 +300,14 @@ def _number(estimator: Any, name: str) -> float | None:
     """A fitted number, or None where the model has no such thing."""
     value = getattr(estimator, name, None)
     return None if value is None else float(value)
+
+
+def _target_noise(estimator: Any) -> float | list[float | None] | None:
+    """Noise variance of the targets; None for those that are no numbers."""
+    found = getattr(estimator, "y_noise_variance_", None)
+    if found is None or np.ndim(found) == 0:
+        return None if found is None else float(found)
+    return [None if np.isnan(value) else float(value) for value in found]
 
 
 def _certificate(estimator: Any) -> dict[str, float] | None:

@@ -50,7 +50,7 @@ def _target_line(run: Run) -> str:
     if target.kind == "classes":
         kind = f"{target.n_classes} classes"
     if target.classes is not None:
-        kind = " and ".join(f"{len(names)} classes" for names in target.classes)
+        kind = " and ".join("numbers" if names is None else f"{len(names)} classes" for names in target.classes)
     labelled = f"{int(target.labelled.sum())} of {len(target.labelled)} rows labelled"
     names = ", ".join(target.names[:MOST_NAMES]) + (", ..." if len(target.names) > MOST_NAMES else "")
     return f"target {names}: {kind} ({target.reason}); {labelled}"

@@ -34,8 +34,8 @@ class StoredModel:
         Stands between the scaled table and the estimator.
     filler : fitted PPCA or None
         Fills empty cells where front or estimator cannot take them.
-    classes : list of list or None
-        What the component numbers of each class variable stand for, where the latents have class variables.
+    classes : list of (list or None), or None
+        The classes of each target in order where every one is of its own kind, None in it for numbers.
     """
 
     estimator: Any
@@ -46,7 +46,7 @@ class StoredModel:
     scaling: Scaling
     front: Any = None
     filler: Any = None
-    classes: list[list[Any]] | None = None
+    classes: list[list[Any] | None] | None = None
 
     def save(self, path: Path) -> None:
         """Write everything to one model file."""

@@ -60,6 +60,8 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         The fitted model of each label. All have read the data together: their `n_passes_` count the same reads.
     classes_ : list of ndarray
         0 and 1 for each label.
+    target_kind_ : {"labels"}
+        How y was read.
     n_components_ : int
         Size of the projection.
     n_class_components_ : int
@@ -271,7 +273,7 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _finish(self, index, results, source):
         models = self.estimators_
         self.mean_ = np.mean([one.mean_ for one in models], axis=0, dtype=np.float64).astype(self.components_.dtype)
-        self.classes_ = [one.classes_ for one in models]
+        self.classes_, self.target_kind_ = [one.classes_ for one in models], "labels"
         self.n_components_, self.n_samples_ = len(self.components_), len(index)
         self.n_labelled_ = np.array([one.n_labelled_ for one in models])
         self.n_iter_ = max(one.n_iter_ for one in models)

@@ -8,7 +8,7 @@ from gnomon.selection.labels import target_kind
 
 
 def fit_section(estimator, names, units, variables=()):
-    """Return the section; every line is of an attribute that the model has. `variables` are those of the latents."""
+    """Return the section; every line is of an attribute that the model has. `variables` are several targets."""
     said = f", in squared {units}" if units else ""
     rows = [*_solver(estimator), *_likelihood(estimator, said), *_certificate(estimator), *_discriminants(estimator)]
     rows += [*_neighbours(estimator), *_target_noise(estimator, names)]
@@ -73,9 +73,10 @@ def _target_noise(estimator, names):
     variance = getattr(estimator, "y_noise_variance_", None)
     if variance is None:
         return
-    if target_kind(estimator) == "real":
+    if target_kind(estimator) in ("real", "mixed"):
         for name, value in zip(names, np.broadcast_to(variance, len(names))):
-            yield f"noise variance of {name}", html.number(float(value))
+            if value == value:  # not that of classes or counts
+                yield f"noise variance of {name}", html.number(float(value))
     elif target_kind(estimator) == "classes" and len(estimator.classes_) > 1:  # one class has no code
         yield "noise variance of the class codes", html.number(float(variance))
 
@@ -83,7 +84,7 @@ def _target_noise(estimator, names):
 def _mixtures(estimator, names, variables):
     """Return the components of the latents with classes; every latent has variance one over the rows."""
     body = []
-    for s in range(estimator.n_latents_ if variables else 0):
+    for s in range(estimator.n_latents_ if target_kind(estimator) == "latents" else 0):
         variable, name = (variables[s], names[s]) if len(variables) > 1 else (variables[0], names[0])
         parts = (estimator.mix_weights_[s], estimator.mix_means_[s], estimator.mix_vars_[s])
         for label, *values in zip(variable.classes_, *parts, strict=True):

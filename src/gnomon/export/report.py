@@ -13,8 +13,8 @@ from gnomon.export._report_fit import fit_section
 from gnomon.export.model_file import atomic_path
 from gnomon.plotting import LoadingsDisplay, ProjectionDisplay
 from gnomon.selection import Comparison, GuidedChoice, readings
-from gnomon.selection.class_variables import class_variables
-from gnomon.selection.labels import class_codes, labelled_rows, real_targets, target_kind
+from gnomon.selection.labels import class_codes, labelled_rows, n_labelled, real_targets, target_kind
+from gnomon.selection.target_variables import target_variables
 
 N_PREDICTIONS = 50
 N_LOADINGS = 15
@@ -62,9 +62,9 @@ def write_report(
     feature_units : str, default=None
         What the numbers of X count, where they were scaled before the fit: "standard deviations of the column", say.
     target_names : str or sequence of str, default=None
-        Name of the target, or of each real output or class variable.
+        Name of the target, or of each of several.
     class_names : list of sequences, default=None
-        For `IFA`: what the component numbers of each class variable stand for.
+        What the classes of each of several targets stand for, in order; None for a target of numbers.
     comparison : Comparison or dict, default=None
         Result of `gnomon.selection.compare`, or its `to_dict()`.
     choice : GuidedChoice or dict, default=None
@@ -94,7 +94,7 @@ def write_report(
     comparison = Comparison.from_dict(comparison) if isinstance(comparison, dict) else comparison
     choice = GuidedChoice.from_dict(choice) if isinstance(choice, dict) else choice
     names = _target_names(target_names, estimator)
-    variables = class_variables(estimator, class_names)
+    variables = target_variables(estimator, class_names)
     title = title or f"{type(estimator).__name__} in {_components(estimator)}"
     parts = [
         html.tag("h1", title),
@@ -119,7 +119,7 @@ def write_report(
 def _target_names(given, estimator):
     if given is None:
         means = getattr(estimator, "y_mean_", getattr(estimator, "y_intercept_", [0.0]))
-        n = len(means) if target_kind(estimator) == "real" else max(1, len(class_variables(estimator)))
+        n = len(means) if target_kind(estimator) == "real" else max(1, len(target_variables(estimator)))
         return ["y"] if n == 1 else [f"y{j}" for j in range(n)]
     return [given] if isinstance(given, str) else [str(name) for name in given]
 
@@ -138,12 +138,12 @@ def _what_was_fitted(estimator, X, names):
     start = f"{model} with {_components(estimator)} was fitted to {size}"
     if target_kind(estimator) == "none":
         return f"{start}, without labels."
-    labelled = estimator.n_labelled_
+    labelled = n_labelled(estimator)
     if target_kind(estimator) == "classes":
         label = f"a label of one of {html.count(len(estimator.classes_), 'class', 'classes')}"
     else:
         shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-        label = f"a value of {shown}" if target_kind(estimator) == "real" else f"a class of {shown}"
+        label = f"a value of {shown}" if target_kind(estimator) in ("real", "mixed") else f"a class of {shown}"
     who = "all of them" if labelled == n else f"{labelled:,} of them"
     part = "were left out" if type(estimator).__name__ == "KDA" else "took part without one"
     rest = "" if labelled == n else f" The other {html.count(n - labelled, 'row')} {part}."
@@ -161,7 +161,7 @@ def _what_is_missing(X):
 def _facts(estimator, X):
     pairs = [
         ("rows", f"{_n_rows(X):,}"),
-        ("labelled", f"{getattr(estimator, 'n_labelled_', 0):,}"),
+        ("labelled", f"{n_labelled(estimator):,}"),
         ("columns", f"{estimator.n_features_in_:,}"),
         ("components", readings.n_components(estimator)),
     ]
@@ -171,7 +171,7 @@ def _facts(estimator, X):
 
 
 def _projections(estimator, variables, X, y, names):
-    """Return the projection, or one for each class variable of the latents."""
+    """Return the projection, or one for each of several targets."""
     if not variables:
         return [_projection(estimator, X, y, names)]
     given = [None if y is None else variable.labels(y) for variable in variables]
@@ -226,7 +226,7 @@ def _choice(choice):
 
 
 def _all_predictions(estimator, variables, X, y, y_true, row_ids, names):
-    """Return the predictions, or those of each class variable of the latents."""
+    """Return the predictions, or those of each of several targets."""
     if not variables:
         return [_predictions(estimator, X, y, y_true, row_ids, names)]
     parts = []

@@ -12,8 +12,8 @@ from gnomon.plotting._style import (
     spread,
 )
 from gnomon.selection import readings
-from gnomon.selection.class_variables import class_variables
 from gnomon.selection.labels import class_codes, labelled_rows, plain_targets, real_targets, target_kind
+from gnomon.selection.target_variables import target_variables
 
 MAX_LEGEND = 28
 RADIUS_95 = {1: 1.959964, 2: 2.447747}  # square roots of the 95 % points of chi-squared
@@ -101,7 +101,7 @@ class ProjectionDisplay:
         n_ellipses : int, default=12
             At most so many: labelled rows before others, far apart before near.
         output : int, default=0
-            Which of several real targets, or of several class variables, gives the colour.
+            Which of several targets gives the colour.
         target_name : str, default='y'
             Name of the real target.
         class_names : sequence of str, default=None
@@ -116,8 +116,9 @@ class ProjectionDisplay:
         Z, cov = readings.project(estimator, X)
         dims = _chosen_dims(dims, Z.shape[1])
         reader = estimator if target_kind(estimator) != "none" or y is None else plain_targets(y)
-        if target_kind(estimator) == "latents":
-            reader = class_variables(estimator)[output]
+        variables = target_variables(estimator)
+        if variables:
+            reader, output = variables[output], 0
             y = None if y is None else reader.labels(y)
         labelled = labelled_rows(reader, y, len(Z))
         values = _values(reader, X, y, labelled, output)

@@ -12,10 +12,10 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 
 from gnomon import SPPCA
 from gnomon.selection._tasks import Classes, Real, held_out, hidden_truth
-from gnomon.selection.class_variables import ClassVariable, class_variables
 from gnomon.selection.comparison import Outcome, summarise
 from gnomon.selection.labels import target_kind
 from gnomon.selection.rivals import NotApplicable, lda_map, pca_map, pls_map
+from gnomon.selection.target_variables import ClassVariable, target_variables
 
 
 def compare(X, y, *, n_components=2, estimators=None, y_true=None, n_splits=10, random_state=None):
@@ -112,9 +112,11 @@ def _read_task(estimator, X, y, y_true):
     """Let the first model say what the targets are."""
     fitted = clone(estimator).fit(X, y)
     model = fitted[-1] if isinstance(fitted, Pipeline) else fitted
-    variables = class_variables(model)
+    variables = target_variables(model)
     if len(variables) > 1:
-        raise ValueError(f"compare scores one class variable, and y has {len(variables)}; compare them one by one.")
+        raise ValueError(f"compare scores one target of its kind, and y has {len(variables)}; compare them one by one.")
+    if variables and target_kind(variables[0]) == "real":
+        return Real(y, y_true)
     if variables:
         numbers = ClassVariable(model, 0)
         return Classes(numbers, numbers.labels(y), None if y_true is None else numbers.labels(y_true))

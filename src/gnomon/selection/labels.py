@@ -7,9 +7,10 @@ import numpy as np
 
 
 def target_kind(estimator):
-    """Return "none", "classes", "real" or "latents": what guided the fit; "none" too where every row was unlabelled.
+    """Return what guided the fit: "none", "classes", "real", or several targets; "none" if every row was unlabelled.
 
-    "latents" are class variables of latents, as those of `IFA`; `class_variables` reads them one by one.
+    "latents" are class variables of latents, as those of `IFA`, "labels" columns of zeros and ones, "mixed" outputs of
+    several kinds or counts; `target_variables` reads them one by one.
 
     Models that take classes only need no `target_kind_`: their `classes_` tell.
 
@@ -19,7 +20,18 @@ def target_kind(estimator):
     'none'
     """
     kind = getattr(estimator, "target_kind_", "classes" if hasattr(estimator, "classes_") else "none")
-    return kind if getattr(estimator, "n_labelled_", True) else "none"
+    return kind if np.any(getattr(estimator, "n_labelled_", True)) else "none"
+
+
+def n_labelled(estimator):
+    """Return how many rows a model saw labelled; of several labels, with the one that most rows have.
+
+    Examples
+    --------
+    >>> n_labelled(SimpleNamespace(n_labelled_=np.array([3, 5])))
+    5
+    """
+    return int(np.max(getattr(estimator, "n_labelled_", 0)))
 
 
 def class_codes(estimator, y):
@@ -82,9 +94,12 @@ def labelled_rows(estimator, y, n_samples):
         return np.zeros(n_samples, dtype=bool)
     if target_kind(estimator) == "classes":
         return class_codes(estimator, y) >= 0
-    if target_kind(estimator) == "latents":
+    if target_kind(estimator) in ("latents", "labels"):
         known = np.nan_to_num(real_targets(y), nan=-1.0) >= 0
         return known.any(axis=1)
+    if target_kind(estimator) == "mixed":
+        values = np.asarray(y, dtype=object).reshape(n_samples, -1)
+        return (np.equal(values, values) & np.not_equal(values, None)).astype(bool).any(axis=1)  # NaN is not itself
     return np.isfinite(real_targets(y)).any(axis=1)
 
 

@@ -19,7 +19,7 @@ def project(estimator, X):
     """
     if _takes(estimator.transform, "return_cov"):
         Z, cov = estimator.transform(X, return_cov=True)
-        return np.asarray(Z), np.asarray(cov)
+        return np.asarray(Z), None if cov is None else np.asarray(cov)
     return np.asarray(estimator.transform(X)), None
 
 

@@ -1,4 +1,4 @@
-"""What target columns mean: classes or real numbers, and which rows are labelled."""
+"""What target columns mean: classes, real numbers or both, and which rows are labelled."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ class Target(NamedTuple):
 
     Attributes
     ----------
-    kind : {"classes", "real"}
+    kind : {"classes", "real", "mixed"}
         What the columns were read as.
     y : ndarray of shape (n,) or (n, q)
-        Classes with -1 or None where unlabelled, or floats with NaN.
+        Classes with -1 or None where unlabelled, floats with NaN, or, where they are mixed, objects with None.
     names : list of str
         The q target columns.
     labelled : bool ndarray of shape (n,)
         Rows with at least one target.
     reason : str
         Why this kind, in words for the user.
-    classes : list of list or None
-        What the numbers of `y` stand for in each column, where every column is a class variable of its own.
+    classes : list of (list or None), or None
+        The classes of each column in order, where every column is a target of its own kind; None in it for numbers.
     """
 
     kind: str
@@ -33,11 +33,11 @@ class Target(NamedTuple):
     names: list[str]
     labelled: np.ndarray
     reason: str
-    classes: list[list] | None = None
+    classes: list[list | None] | None = None
 
     @property
     def n_classes(self) -> int:
-        """How many classes occur; 0 for real targets, and for several class variables."""
+        """How many classes occur; 0 for real targets, and for several of their own kinds."""
         if self.classes is not None:
             return 0
         return len(set(self.y[self.labelled].tolist())) if self.kind == "classes" else 0
@@ -66,7 +66,10 @@ def resolve_target(table: Table, kind: str | None = None, unlabelled: str | None
     given = {name: _without(values, unlabelled) for name, values in table.targets.items()}
     if len(names) > 1:
         if kind == "classes":
-            raise TableError(f"{table.path}: {len(names)} targets, and only one can be classes; name one --target.")
+            raise TableError(
+                f"{table.path}: {len(names)} targets, and only one can be classes; name one --target, or use --model "
+                "cppca."
+            )
         y = np.column_stack([_real(table, name, given[name]) for name in names])
         return _checked(table, Target("real", y, names, ~np.isnan(y).all(axis=1), "several are always real"))
     (name,) = names
@@ -97,15 +100,52 @@ def resolve_class_variables(table: Table, kind: str | None = None, unlabelled: s
         found, reason = _kind_of(given) if kind is None else (kind, "as asked")
         if found == "real":
             raise TableError(f"{table.path}, column {name!r}: classes are wanted here, and this is real ({reason}).")
-        labels = _classes(table, name, given, unlabelled).astype(object)
-        labels = [None if label is None or (type(label) is int and label == -1) else label for label in labels]
+        labels = _labels(table, name, given, unlabelled)
         known = sorted({label for label in labels if label is not None})
         place = {label: code for code, label in enumerate(known)}
         codes.append([place.get(label, -1) for label in labels])
         classes.append(known)
     y = np.array(codes, dtype=np.intp).T
-    target = Target("classes", y, list(table.targets), (y >= 0).any(axis=1), "one latent for each", classes)
+    target = Target("classes", y, list(table.targets), (y >= 0).any(axis=1), "each on its own", classes)
     return _checked(table, target)
+
+
+def resolve_outputs(table: Table, kind: str | None = None, unlabelled: str | None = None) -> Target:
+    """Read every target by the rules of `resolve_target`, each on its own: classes or real numbers.
+
+    Parameters
+    ----------
+    table, kind, unlabelled
+        As in `resolve_target`; `kind` is that of all of them.
+
+    Returns
+    -------
+    Target
+        "mixed", or "real" where all are.
+    """
+    columns, classes = [], []
+    for name, values in table.targets.items():
+        given = _without(values, unlabelled)
+        found = _kind_of(given)[0] if kind is None else kind
+        if found == "real":
+            column = objects([None if value != value else value for value in _real(table, name, given).tolist()])
+            columns.append(column)
+            classes.append(None)
+        else:
+            columns.append(_labels(table, name, given, unlabelled))
+            classes.append(sorted({label for label in columns[-1] if label is not None}))
+    if not any(known is not None for known in classes):
+        return resolve_target(table, "real", unlabelled)
+    y = np.column_stack(columns)
+    reason = "each on its own" if kind is None else "as asked"
+    target = Target("mixed", y, list(table.targets), np.not_equal(y, None).any(axis=1), reason, classes)
+    return _checked(table, target)
+
+
+def _labels(table: Table, name: str, given: np.ndarray, unlabelled: str | None) -> np.ndarray:
+    """Classes as objects, None where unlabelled."""
+    labels = _classes(table, name, given, unlabelled).astype(object)
+    return objects([None if label is None or (type(label) is int and label == -1) else label for label in labels])
 
 
 def _checked(table: Table, target: Target) -> Target:
@@ -140,7 +180,7 @@ def _real(table: Table, name: str, values: np.ndarray) -> np.ndarray:
             continue
         target = number(value)
         if target is None:
-            more = " (several targets must all be numbers)" if len(table.targets) > 1 else ""
+            more = " (several targets must all be numbers, or use --model cppca)" if len(table.targets) > 1 else ""
             raise TableError(f"{table.where(i, name)}: {str(value)[:40]!r} is not a number{more}.")
         if not in_range(target):
             raise TableError(f"{table.where(i, name)}: {value} {out_of_range(target)}.")

@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from gnomon import IFA, PPCA
 from gnomon.plotting import ProjectionDisplay
 from gnomon.selection import compare
-from gnomon.selection.class_variables import class_variables
 from gnomon.selection.labels import labelled_rows, target_kind
+from gnomon.selection.target_variables import target_variables
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def planted():
 def test_labels_and_predictions_are_those_of_the_column(planted):
     X, _, known, model = planted
     names = [["no", "yes"], ["x", "y", "z"]]
-    variables = class_variables(model, names)
+    variables = target_variables(model, names)
     for s, variable in enumerate(variables):
         assert_array_equal(variable.predict(X), np.array(names[s])[model.predict(X)[:, s]])
         assert_allclose(variable.predict_proba(X), model.predict_proba(X)[s])
@@ -46,9 +46,9 @@ def test_rows_count_as_labelled_with_a_label_of_any_variable(planted):
 
 def test_models_without_class_variables_have_none(planted):
     X, _, known, _ = planted
-    assert class_variables(PPCA(2).fit(X)) == []
-    assert class_variables(IFA().fit(X)) == []
-    assert len(class_variables(IFA(tied=True).fit(X, known[:, 1]))) == 1
+    assert target_variables(PPCA(2).fit(X)) == []
+    assert target_variables(IFA().fit(X)) == []
+    assert len(target_variables(IFA(tied=True).fit(X, known[:, 1]))) == 1
 
 
 def test_the_display_colours_by_one_of_them(planted):
@@ -65,5 +65,5 @@ def test_one_class_variable_is_compared_and_two_are_refused(planted):
     hidden = known[:, 1] < 0
     error = (IFA().fit(X, known[:, 1]).predict(X) != ids[:, 1])[hidden].mean()
     assert found.rows[0]["read_out"] == pytest.approx(error)
-    with pytest.raises(ValueError, match="one class variable, and y has 2"):
+    with pytest.raises(ValueError, match="one target of its kind, and y has 2"):
         compare(X, known, estimators={"IFA": IFA()})

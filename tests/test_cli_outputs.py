@@ -1,0 +1,183 @@
+"""Several targets of their own kinds: gnomon fit --model cppca for classes and numbers, dppca for two classes each."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose
+
+from gnomon import CPPCA, MultiLabelDPPCA
+from gnomon.cli import main
+from gnomon.export import write_report
+from gnomon.plotting import ProjectionDisplay
+from gnomon.selection.labels import labelled_rows
+from gnomon.selection.target_variables import ClassVariable, RealVariable, target_variables
+from gnomon.tables import write_table
+
+N, NAMES = 150, ["a", "b", "c", "d", "e"]
+SEX, KIND = np.array(["female", "male"], dtype=object), np.array([3, 5, 8], dtype=object)
+
+
+def planted():
+    """Rows of a sex, a kind and a size, and the values of each that are known."""
+    rng = np.random.default_rng(4)
+    sex, kind, size = rng.integers(0, 2, N), rng.integers(0, 3, N), rng.normal(50.0, 7.0, N)
+    Z = np.column_stack([4.0 * sex, 4.0 * (kind == 1), 4.0 * (kind == 2), size / 3.0])
+    X = Z @ rng.normal(size=(4, 5)) + 0.3 * rng.normal(size=(N, 5))
+    known = rng.random((N, 3)) < 0.4
+    truth = np.empty((N, 3), dtype=object)
+    truth[:, 0], truth[:, 1], truth[:, 2] = SEX[sex], KIND[kind], size.round(3)
+    return X, truth, np.where(known, truth, None)
+
+
+X, TRUTH, Y = planted()
+CODES = np.where(Y[:, 0] == "male", 1, np.where(Y[:, 0] == "female", 0, -1))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch, request):
+    monkeypatch.chdir(tmp_path)
+    if "page" not in request.fixturenames:
+        monkeypatch.setattr("gnomon._cli.fitting.can_write_report", lambda: False)
+    columns = {name: X[:, j] for j, name in enumerate(NAMES)}
+    targets = {name: Y[:, j] for j, name in enumerate(("sex", "kind", "size"))}
+    write_table("t.csv", columns | targets | {"tall": np.where(TRUTH[:, 2] > 50, "yes", "no")})
+    write_table("new.csv", columns)
+
+
+@pytest.fixture
+def page():
+    """Asked for by tests in which reports are written; reads the one in out."""
+    return lambda: Path("out/report.html").read_text(encoding="utf-8")
+
+
+def run(*arguments):
+    result = CliRunner().invoke(main, [str(word) for word in arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refusal(*arguments):
+    result = CliRunner().invoke(main, [str(word) for word in arguments])
+    assert result.exit_code == 2, result.output
+    assert len(result.stderr.splitlines()) == 1
+    return result.stderr
+
+
+def column(path, name):
+    with open(path, encoding="utf-8", newline="") as file:
+        return np.array([row[name] for row in csv.DictReader(file)])
+
+
+MIXED = ("fit", "t.csv", "--target", "sex", "kind", "size", "--drop", "tall", "--model", "cppca")
+
+
+@pytest.mark.parametrize("scale", ["none", "standard"])
+def test_classes_and_numbers_guide_one_projection(scale):
+    text = run(*MIXED, "--scale", scale, "--out", "out")
+    assert "target sex, kind, size: 2 classes and 3 classes and numbers (each on its own)" in text
+    assert "CPPCA: 4 components" in text  # one for the sex, two for three kinds, one for the size
+    assert "no comparison: compare scores one target of its kind, and y has 3" in text
+    rows = X if scale == "none" else X / X.std(axis=0)
+    own = CPPCA(4, random_state=0).fit(rows, Y)
+    run("predict", "new.csv", "--model", "out", "--out", "p.csv")
+    predicted, shares = own.predict(rows), own.predict_proba(rows)
+    assert column("p.csv", "predicted_sex").tolist() == predicted[:, 0].tolist()
+    assert column("p.csv", "predicted_kind").tolist() == [str(kind) for kind in predicted[:, 1]]
+    assert_allclose(column("p.csv", "predicted_size").astype(float), predicted[:, 2].astype(float), rtol=1e-6)
+    assert_allclose(column("p.csv", "p_kind_5").astype(float), shares[1][:, 1], atol=1e-6)
+    assert np.mean(predicted[:, 0] == TRUTH[:, 0]) > 0.9
+    assert column("out/projection.csv", "predicted_size").tolist() == column("p.csv", "predicted_size").tolist()
+
+
+def test_metrics_say_what_each_target_is():
+    run(*MIXED, "--out", "out")
+    found = json.loads(Path("out/metrics.json").read_text())
+    assert found["classes"] == [["female", "male"], [3, 5, 8], None]
+    assert found["settings"]["target_kind"] == "mixed"
+    assert found["n_labelled"] == int(np.not_equal(Y, None).any(axis=1).sum())
+    assert found["y_noise_variance"][:2] == [None, None]
+    assert found["y_noise_variance"][2] > 0
+
+
+def test_the_report_has_every_target(page):
+    run(*MIXED, "--out", "out")
+    text = page()
+    assert "with a value of sex, kind, size" in text
+    assert text.count("Predictions for the unlabelled rows") == 3
+    assert text.count("Scatter plot of 150 rows") == 3
+    assert "noise variance of size" in text
+    assert "noise variance of sex" not in text
+
+
+def test_targets_that_are_all_numbers_stay_real():
+    text = run(
+        "fit", "t.csv", "--target", "size", "a", "--drop", "sex", "kind", "tall", "--model", "cppca", "--out", "o"
+    )
+    assert "2 real targets" in text
+
+
+def test_several_labels_of_two_classes_are_one_projection():
+    text = run("fit", "t.csv", "--target", "sex", "tall", "--drop", "kind", "size", "--model", "dppca", "--out", "out")
+    assert "target sex, tall: 2 classes and 2 classes (each on its own); 150 of 150 rows labelled" in text
+    own = MultiLabelDPPCA(2, random_state=0).fit(X, np.column_stack([CODES, TRUTH[:, 2] > 50]))
+    run("predict", "new.csv", "--model", "out", "--out", "p.csv")
+    assert_allclose(column("p.csv", "p_sex_male").astype(float), own.predict_proba(X)[:, 0], atol=1e-6)
+    assert_allclose(column("p.csv", "p_sex_female").astype(float), 1 - own.predict_proba(X)[:, 0], atol=1e-6)
+    assert column("p.csv", "predicted_tall").tolist() == np.where(own.predict(X)[:, 1], "yes", "no").tolist()
+
+
+def test_the_report_of_several_labels(page, tmp_path):
+    model = MultiLabelDPPCA(2).fit(X, CODES)
+    write_report("own.html", estimator=model, X=X, y=CODES[:, None], class_names=[SEX])
+    text = Path("own.html").read_text(encoding="utf-8")
+    assert f"{int((CODES >= 0).sum())} of them with a class of y" in text
+    assert "Predictions for the unlabelled rows" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("sex", "kind", "--model", "dppca"), "column 'kind': 3 classes, and several targets of dppca have two each"),
+        (("sex", "size", "--model", "dppca"), "column 'size': classes are wanted here"),
+        (("sex", "size"), "'{}' is not a number (several targets must all be numbers, or use --model cppca)"),
+        (("sex", "size", "--model", "cppca", "--target-kind", "real"), "is not a number"),
+        (("sex", "same", "--model", "cppca"), "column 'same': only the value 7 in 150 labelled rows"),
+        (("sex", "none", "--model", "cppca"), "column 'none': no value at all"),
+    ],
+)
+def test_what_does_not_fit_is_refused(words, message):
+    columns = {name: X[:, j] for j, name in enumerate(NAMES)}
+    targets = {"sex": Y[:, 0], "kind": Y[:, 1], "size": Y[:, 2], "same": [7] * N, "none": [None] * N}
+    write_table("bad.csv", columns | {name: targets[name] for name in words[:2]})
+    said = refusal("fit", "bad.csv", "--target", *words, "--out", "out")
+    assert message.format(next(value for value in Y[:, 0] if value)) in said
+    assert not Path("out").exists()
+
+
+def test_every_target_is_read_as_if_it_were_the_only_one():
+    model = CPPCA(4).fit(X, Y)
+    sex, kind, size = target_variables(model)
+    assert isinstance(sex, ClassVariable)
+    assert isinstance(size, RealVariable)
+    assert kind.classes_.tolist() == [3, 5, 8]
+    assert kind.labels(Y).tolist() == Y[:, 1].tolist()
+    assert_allclose(size.labels(Y), [np.nan if value is None else value for value in Y[:, 2]])
+    assert_allclose(size.predict(X), model.predict(X)[:, 2].astype(float))
+    Z, cov = size.transform(X, return_cov=True)
+    assert_allclose(Z, model.transform(X))
+    assert cov.shape == (4, 4)
+    assert labelled_rows(model, Y, N).tolist() == np.not_equal(Y, None).any(axis=1).tolist()
+    display = ProjectionDisplay.from_estimator(model, X, Y, output=2, target_name="size")
+    assert display.class_names is None
+    assert display.labelled.tolist() == np.not_equal(Y[:, 2], None).tolist()
+
+
+def test_counts_are_read_as_numbers():
+    counts = np.random.default_rng(0).poisson(3.0, N).astype(float)
+    (only,) = target_variables(CPPCA(2, likelihoods="poisson").fit(X, counts))
+    assert_allclose(only.labels(counts), counts)
+    assert only.predict(X).shape == (N,)
