@@ -6,7 +6,7 @@ import narwhals as nw
 import numpy as np
 
 from ..numerics.outputs import Layout
-from ._targets import WAY_OUT, _check_length, _is_missing, _labels, _narrow, _series_to_numpy, _to_numpy
+from ._targets import WAY_OUT, _check_length, _is_missing, _labels, _narrow, _series_to_numpy, _to_numpy, numbered
 
 LIKELIHOODS = ("gaussian", "bernoulli", "categorical", "poisson")
 
@@ -150,15 +150,16 @@ def _read_classes(column, kind, unlabeled, name):
     else:
         labels, missing = _labels(column, unlabeled, None)
         known = labels[~missing]
-        kinds = {"number" if isinstance(v, (int, float, np.number, bool)) else type(v).__name__ for v in known}
-        if len(kinds) > 1:
-            raise TypeError(f"{name} mixes labels of several types ({', '.join(sorted(kinds))}); make them all of one.")
-    classes = np.array(sorted(set(known.tolist()))) if len(known) else np.array([])
+        if known.dtype.kind == "O":
+            kinds = {"number" if isinstance(v, (int, float, np.number, bool)) else type(v).__name__ for v in known}
+            if len(kinds) > 1:
+                some = ", ".join(sorted(kinds))
+                raise TypeError(f"{name} mixes labels of several types ({some}); make them all of one.")
+    classes, index = numbered(known)
     if kind == "bernoulli" and len(classes) > 2:
         raise ValueError(f"{name} has {len(classes)} classes, but its likelihood is 'bernoulli'; use 'categorical'.")
-    position = {label: i for i, label in enumerate(classes.tolist())}
     out = np.full(len(column), np.nan)
-    out[~missing] = [position[v] for v in known.tolist()]
+    out[~missing] = index
     return out, classes
 
 

@@ -135,36 +135,63 @@ def _real_targets(table, one_column):
 def _class_targets(values, unlabeled):
     labels, missing = _labels(values, unlabeled, None)
     known = labels[~missing]
-    kinds = {"number" if isinstance(v, (int, np.integer, bool, np.bool_)) else type(v).__name__ for v in known}
-    if len(kinds) > 1:
-        raise TypeError(f"y mixes labels of several types ({', '.join(sorted(kinds))}); make them all str or all int.")
-    classes = np.array(sorted(set(known.tolist()))) if len(known) else np.array([])
-    position = {label: i for i, label in enumerate(classes.tolist())}
+    if known.dtype.kind == "O":
+        kinds = {"number" if isinstance(v, (int, np.integer, bool, np.bool_)) else type(v).__name__ for v in known}
+        if len(kinds) > 1:
+            some = ", ".join(sorted(kinds))
+            raise TypeError(f"y mixes labels of several types ({some}); make them all str or all int.")
     index = np.full(len(labels), -1)
-    index[~missing] = [position[v] for v in known.tolist()]
+    classes, index[~missing] = numbered(known)
     return Targets("classes", code_classes(index, len(classes)), classes=classes, index=index)
 
 
+def numbered(known):
+    """Return the sorted classes of labels (m,), and the number of each label's class (m,)."""
+    if known.dtype.kind in "biu":
+        classes, index = np.unique(known, return_inverse=True)
+        return np.array(classes.tolist()), index
+    classes = np.array(sorted(set(known.tolist()))) if len(known) else np.array([])
+    position = {label: i for i, label in enumerate(classes.tolist())}
+    return classes, np.array([position[label] for label in known.tolist()], dtype=np.intp)
+
+
 def _labels(values, unlabeled, classes):
-    """Return labels as an object array and which are missing."""
+    """Return labels, integers and bools as they are and others as objects, and which are missing."""
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
         raise ValueError(f"class labels must be one column; y has shape {values.shape}.")
+    if values.dtype.kind in "biu":
+        return values, _missing_numbers(values, unlabeled, classes)
     labels = values.astype(object)
     missing = np.array([_is_missing(v) for v in labels], dtype=bool)
     labels = np.array([v.item() if isinstance(v, np.generic) else v for v in labels] + [None], dtype=object)[:-1]
     if isinstance(unlabeled, str) and unlabeled == "auto":
         integers = {v for v in labels[~missing] if isinstance(v, int) and not isinstance(v, bool)}
-        if integers == {-1, 1} and (classes is None or -1 in classes.tolist()):
-            raise ValueError(
-                "y holds the integers -1 and 1 only, which is ambiguous: pass unlabeled=None if -1 is a class, "
-                "or unlabeled=-1 if it marks unlabelled rows."
-            )
+        _refuse_ambiguous(integers, classes)
         missing |= np.array([isinstance(v, int) and not isinstance(v, bool) and v == -1 for v in labels], dtype=bool)
     elif unlabeled is not None:
         missing |= np.array([type(v) is type(unlabeled) and v == unlabeled for v in labels], dtype=bool)
     return labels, missing
+
+
+def _missing_numbers(values, unlabeled, classes):
+    """Which of an array of integers or bools are marked as unlabelled."""
+    none = np.zeros(len(values), dtype=bool)
+    if isinstance(unlabeled, str) and unlabeled == "auto":
+        if values.dtype.kind == "b":
+            return none
+        _refuse_ambiguous(set(np.unique(values).tolist()), classes)
+        return values == -1
+    return values == unlabeled if type(unlabeled) is (bool if values.dtype.kind == "b" else int) else none
+
+
+def _refuse_ambiguous(integers, classes):
+    if integers == {-1, 1} and (classes is None or -1 in classes.tolist()):
+        raise ValueError(
+            "y holds the integers -1 and 1 only, which is ambiguous: pass unlabeled=None if -1 is a class, "
+            "or unlabeled=-1 if it marks unlabelled rows."
+        )
 
 
 def _real_table(values, unlabeled):

@@ -10,6 +10,7 @@ from .._types import Array, IntArray, Result, Status
 from ..numerics.coding import class_contrasts
 from ..numerics.linalg import canonical_rotation, guided_rotation, orthonormal_columns
 from ..numerics.linear_gaussian import Limits
+from ..numerics.one_thread import one_thread
 from ..numerics.outputs import Layout
 from ..rows import RowSource
 from ..solvers.class_likelihood import Labelled, LabelParams, applies, log_evidence, raise_classes
@@ -18,6 +19,7 @@ from ..solvers.outputs_em import LOOSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, R
 from ..solvers.ratio_search import JointMoments, params_at
 from ..solvers.row_posterior import conditioner
 
+SMALL = 1 << 22  # coordinates of labelled rows up to which one thread is faster than several that wait for one another
 CAPACITY = 160  # directions a growing basis may hold, or six times K when that is more
 INNER_ACCURACY = 0.05
 START_ACCURACY = 1e-3
@@ -86,9 +88,10 @@ def fit(source: RowSource, labelled: IntArray, Y: Array, layout: Layout, options
     basis.start(k, generator)
     refuse_full_rank(basis.view(), k)
     rules = Rules(layout, options.ridge, options.n_components, inference != "laplace", inference not in APPROXIMATE)
-    result = _maximise(basis, Y, codes, rules, inference, k, options)
-    if applies(layout, inference):
-        result = _with_integrated_classes(result, basis.view(), Y, rules, options.tol)
+    with one_thread(when=basis.T.size <= SMALL):
+        result = _maximise(basis, Y, codes, rules, inference, k, options)
+        if applies(layout, inference):
+            result = _with_integrated_classes(result, basis.view(), Y, rules, options.tol)
     stats = {**result.stats, "solver": solver, "inference": inference}
     return _in_data_units(result._replace(stats=stats), basis, layout, options, units, weights, Y)
 

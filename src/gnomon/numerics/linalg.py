@@ -47,6 +47,13 @@ def top_eigenvalues(S: Array, k: int) -> Array:
     return np.asarray(eigh(S, eigvals_only=True, subset_by_index=[size - k, size - 1])[::-1])
 
 
+def kronecker_sum(C: Array, Z: Array) -> Array:
+    """Sum over rows of the Kronecker product of C_i (n, h, h) and z_i z_i', Z (n, m); (h m, h m)."""
+    (n, h, _), m = C.shape, Z.shape[1]
+    outer = (Z[:, :, None] * Z[:, None, :]).reshape(n, m * m)
+    return np.asarray((C.reshape(n, h * h).T @ outer).reshape(h, h, m, m).transpose(0, 2, 1, 3).reshape(h * m, h * m))
+
+
 def orthonormal_columns(D: Array, B: Array | None = None, *, drop: float = 1e-7, outside: bool = False) -> Array:
     """Orthonormal basis of the columns of D, orthogonal to the orthonormal columns of B.
 

@@ -10,15 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import softmax
 
 from .._types import Array
 from ..numerics.class_evidence import ClassRows, class_evidence, class_rows
-from ..numerics.outputs import Layout
+from ..numerics.linalg import kronecker_sum
+from ..numerics.outputs import Layout, logit_contrasts
 from .row_posterior import conditioner
 
 POINTS, FEWEST, MOST = 1 << 17, 32, 256  # rows times points, and points for each row, while V and b move
 FINAL_POINTS = 512  # of the log-likelihood that is reported
 MAX_ITER = 200
+MOST_UNKNOWNS = 200  # label parameters up to which their curvature is factorised
 
 
 class LabelParams(NamedTuple):
@@ -107,6 +110,32 @@ def _climb(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: 
         return -value / total, -slope.ravel() / total
 
     start = np.column_stack([V[:, :n_guided], b]).ravel()
-    options = {"maxiter": MAX_ITER, "gtol": tol, "ftol": 0.0}
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
-    return spread_out(np.asarray(found.x))
+    units = _units(blocks, V, b, ridge, n_guided)
+
+    def scaled(step: Array) -> tuple[float, Array]:
+        value, slope = loss(start + units @ step)
+        return value, slope @ units
+
+    # the length of the gradient is at most that of the scaled one times the norm of the inverse of the units
+    stretch = np.sqrt(len(start)) * float(np.linalg.norm(np.linalg.inv(units), 2))
+    options = {"maxiter": MAX_ITER, "gtol": tol / max(1.0, stretch), "ftol": 0.0}
+    found = minimize(scaled, np.zeros(len(start)), jac=True, method="L-BFGS-B", options=options)
+    return spread_out(start + units @ found.x)
+
+
+def _units(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: int) -> Array:
+    """Steps in which the loss has a curvature of about one, a square matrix: by that of the rows at their means."""
+    H = logit_contrasts(len(b) + 1)
+    latent = np.concatenate([rows.latent.reshape(-1, V.shape[1]) for rows in blocks])
+    weights = np.concatenate([rows.weights.ravel() for rows in blocks])
+    z1 = np.column_stack([latent[:, :n_guided], np.ones(len(latent))])
+    if len(b) * z1.shape[1] > MOST_UNKNOWNS:
+        return np.eye(len(b) * z1.shape[1])
+    shares = softmax((latent @ V.T + b) @ H.T, axis=1)
+    centre = shares @ H
+    curvature = np.einsum("nc,ca,cb->nab", shares, H, H, optimize=True) - centre[:, :, None] * centre[:, None, :]
+    total = float(weights.sum())
+    matrix = kronecker_sum(curvature * (weights / total)[:, None, None], z1)
+    penalised = np.tile(np.append(np.full(n_guided, ridge / total), 0.0), len(b))
+    matrix.flat[:: len(matrix) + 1] += penalised + 1e-9 * float(np.trace(matrix))
+    return np.asarray(np.linalg.inv(np.linalg.cholesky(matrix)).T)

@@ -17,7 +17,8 @@ from .compression import row_coordinates
 
 EXACT_SIDE = 1500  # up to this many rows or columns, all second moments are taken at once
 WHOLE = 100  # with so few dimensions, all of them make the first basis
-WHOLE_MOMENTS = 400  # the same where products are those of small matrices
+WHOLE_MOMENTS = 400  # the same where products are those of small matrices, and the labelled rows have
+FEW_COORDINATES = 1 << 18  # no more coordinates than that
 SPARE_DIRECTIONS = 10
 POWER_STEPS = 4  # of the first block on second moments, where a step costs little
 NOTHING = 1e-12  # of the energy
@@ -88,7 +89,8 @@ class SweptProducts:
             return block[:, :0], None
 
         if len(self.labelled):
-            self.source.sweep(Q, keep, rows=self.labelled)
+            every = len(self.labelled) == self.source.shape[0]
+            self.source.sweep(Q, keep, rows=None if every else self.labelled)
         return T
 
     def both(self, Q: Array) -> tuple[Array, Array]:
@@ -104,7 +106,8 @@ class SweptProducts:
     def back(self, U: Array) -> Array:
         if len(self.labelled) == 0:
             return np.zeros((self.size, U.shape[1]))
-        return np.asarray(self.source.sweep(None, lambda _, i: (U[self.position[i]], None), rows=self.labelled)[0])
+        rows = None if len(self.labelled) == self.source.shape[0] else self.labelled
+        return np.asarray(self.source.sweep(None, lambda _, i: (U[self.position[i]], None), rows=rows)[0])
 
     def features(self, C: Array) -> Array:
         return C
@@ -187,7 +190,8 @@ class LabelledBasis:
         targets = orthonormal_columns(self.products.targets_product())
         width = min(k + SPARE_DIRECTIONS, d)
         targets = targets[:, : max(k, self.capacity // 2 - width)]
-        if d <= max(self.products.whole, width + targets.shape[1]):
+        few = len(self.T) * d <= FEW_COORDINATES
+        if d <= max(self.products.whole if few else WHOLE, width + targets.shape[1]):
             self.capacity = d
             self.expand(np.eye(d))
             return
@@ -200,8 +204,10 @@ class LabelledBasis:
         """Append orthonormal directions that are orthogonal to the basis."""
         G, T = self.products.both(Q)
         self._view = None
-        self.vectors = np.hstack([self.vectors, Q])
-        self.G, self.T = np.hstack([self.G, G]), np.hstack([self.T, T])
+        empty = self.vectors.shape[1] == 0
+        self.vectors, self.G, self.T = (
+            new if empty else np.hstack([old, new]) for old, new in ((self.vectors, Q), (self.G, G), (self.T, T))
+        )
 
     def rotate(self, C: Array) -> None:
         """Replace the basis by its combinations C (size, fewer), orthonormal columns."""

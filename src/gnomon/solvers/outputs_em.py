@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Array, Result
-from ..numerics.linalg import inverse_logdet, symmetrise
+from ..numerics.linalg import inverse_logdet, kronecker_sum, symmetrise
 from ..numerics.linear_gaussian import LOG_2PI
 from ..numerics.outputs import Layout
 from .em import run_em
@@ -143,8 +143,7 @@ class OutputsEM:
         if h * m > MOST_UNKNOWNS:
             out[:, used] = conjugate_gradients(gradient[:, used], weighted, z1, ridge)
             return out
-        outer = (z1[:, :, None] * z1[:, None, :]).reshape(len(z1), m * m)
-        H = (weighted.reshape(len(z1), h * h).T @ outer).reshape(h, h, m, m).transpose(0, 2, 1, 3).reshape(h * m, h * m)
+        H = kronecker_sum(weighted, z1)
         smallest = 1e-9 * (float(H.diagonal().max()) + 1e-12 * self.label_weight)
         H.flat[:: len(H) + 1] += ridge.ravel() + smallest
         out[:, used] = np.linalg.solve(H, gradient[:, used].ravel()).reshape(h, m)
