@@ -10,7 +10,7 @@ target are predicted, the paper has about 400 of them and no other row of the ta
 - SCL, SCL-MI: structural correspondence learning with 1,000 frequent pivots, or 100 of high mutual information with the
   source labels, 50 directions, put beside the features.
 - PPCA, SPPCA, CPPCA, DPPCA: the projection of the stacked rows, tf-idf of unit length, put beside the features
-  ("augmented" in the paper). "CPPCA alone" is without the features.
+  ("augmented" in the paper). "CPPCA alone" is without the features. DPPCA's directions are brought to one spread.
 
 The mean of each domain is subtracted from its projections. The strength of the penalty, the scale of the projections
 and K are chosen by the log loss of a quarter of the labelled source rows, whose labels nothing has seen by then; no
@@ -27,6 +27,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import gnomon
 from gnomon import datasets
@@ -98,7 +99,9 @@ def classifier(method, dims=DIMS, cv=5):
         pivots = "mutual_information" if method == "SCL-MI" else "frequency"
         return gnomon.DomainStack(gnomon.SCL(pivots=pivots), centre="domains", cv=cv)
     name = method.split()[0]
-    projection = make_pipeline(TfidfTransformer(), getattr(gnomon, name)(**OPTIONS[name]))
+    # DPPCA shortens directions that separate no classes, and what follows is penalised
+    same_spread = [StandardScaler()] if name == "DPPCA" else []
+    projection = make_pipeline(TfidfTransformer(), getattr(gnomon, name)(**OPTIONS[name]), *same_spread)
     grid = {f"{name.lower()}__n_components": list(dims)}
     return gnomon.DomainStack(projection, grid=grid, augment=name == method, centre="domains", cv=cv)
 
