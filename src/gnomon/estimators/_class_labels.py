@@ -3,7 +3,7 @@
 import numpy as np
 
 from ._classes import _whole_numbers
-from ._targets import _labels, _to_numpy, read_targets
+from ._targets import _labels, _to_numpy, numbered_like, read_targets
 
 
 def number_classes(name, y, n_samples, unlabeled):
@@ -22,15 +22,8 @@ def number_like(name, y, n_samples, classes, unlabeled):
     if len(values) != n_samples:
         raise ValueError(f"y has {len(values)} rows, X has {n_samples}; they must agree.")
     labels, missing = _labels(values, unlabeled, classes)
-    position = {label: i for i, label in enumerate(classes.tolist())}
-    unknown = sorted({str(v) for v in labels[~missing] if v not in position})
-    if unknown:
-        raise ValueError(
-            f"y holds classes that were not in fit: {', '.join(unknown[:5])}. Known: {list(position)[:10]}. "
-            "Mark such rows as unlabelled."
-        )
     index = np.full(n_samples, -1)
-    index[~missing] = [position[v] for v in labels[~missing]]
+    index[~missing] = numbered_like(labels[~missing], classes, way_out=" Mark such rows as unlabelled.")
     return index
 
 

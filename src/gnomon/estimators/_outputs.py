@@ -6,7 +6,17 @@ import narwhals as nw
 import numpy as np
 
 from ..numerics.outputs import Layout
-from ._targets import WAY_OUT, _check_length, _is_missing, _labels, _narrow, _series_to_numpy, _to_numpy, numbered
+from ._targets import (
+    WAY_OUT,
+    _check_length,
+    _is_missing,
+    _labels,
+    _narrow,
+    _series_to_numpy,
+    _to_numpy,
+    numbered,
+    numbered_like,
+)
 
 LIKELIHOODS = ("gaussian", "bernoulli", "categorical", "poisson")
 
@@ -56,14 +66,8 @@ class OutputReader:
             labels, missing = column.astype(object), np.isnan(column)
         else:
             labels, missing = _labels(column, self.unlabeled, classes)
-        position = {label: i for i, label in enumerate(classes.tolist())}
-        unknown = sorted({str(v) for v in labels[~missing] if v not in position})
-        if unknown:
-            raise ValueError(
-                f"{name} holds classes that were not in fit: {', '.join(unknown[:5])}. Known: {list(position)[:10]}."
-            )
         out = np.full(len(labels), np.nan)
-        out[~missing] = [position[v] for v in labels[~missing]]
+        out[~missing] = numbered_like(labels[~missing], classes, name)
         return out
 
 

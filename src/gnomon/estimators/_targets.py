@@ -70,13 +70,7 @@ def code_like(y, n_samples, kind, classes, basis, origin, n_given, unlabeled="au
     if kind == "classes":
         labels, missing = _labels(values, unlabeled, classes)
         index = np.full(n_samples, -1)
-        position = {label: i for i, label in enumerate(classes.tolist())}
-        unknown = sorted({str(v) for v in labels[~missing] if v not in position})
-        if unknown:
-            raise ValueError(
-                f"y holds classes that were not in fit: {', '.join(unknown[:5])}. Known: {list(position)[:10]}."
-            )
-        index[~missing] = [position[v] for v in labels[~missing]]
+        index[~missing] = numbered_like(labels[~missing], classes)
         return code_classes(index, len(classes))
     table = _real_table(values, unlabeled)
     if table.shape[1] != n_given:
@@ -153,6 +147,17 @@ def numbered(known):
     classes = np.array(sorted(set(known.tolist()))) if len(known) else np.array([])
     position = {label: i for i, label in enumerate(classes.tolist())}
     return classes, np.array([position[label] for label in known.tolist()], dtype=np.intp)
+
+
+def numbered_like(known, classes, name="y", way_out=""):
+    """Return the number of each label's class (m,) as in `fit`; raise for a class that `fit` did not see."""
+    position = {label: i for i, label in enumerate(classes.tolist())}
+    labels = known.tolist()
+    unknown = sorted({str(label) for label in set(labels) if label not in position})
+    if unknown:
+        some = ", ".join(unknown[:5])
+        raise ValueError(f"{name} holds classes that were not in fit: {some}. Known: {list(position)[:10]}.{way_out}")
+    return np.array([position[label] for label in labels], dtype=np.intp)
 
 
 def _labels(values, unlabeled, classes):
