@@ -157,10 +157,11 @@ def _fit_in_basis(
         inner = RestrictedEM(k, effort)
     with one_thread(when=compressed is not None or source.own_threads):
         start_block(basis, k, generator)
-        refuse_full_rank(basis.moments(), k)
+        moments = basis.moments()
+        refuse_full_rank(moments, k)
         result = maximise_in_basis(
             basis, inner, k, tol=options.tol, max_expansions=options.max_iter, prior_precision=limits.prior_precision,
-            look_again=solver == "ratio",
+            look_again=solver == "ratio", moments=moments,
         )  # fmt: skip
     stacked = np.column_stack([result.value.W_x, result.value.m_x])
     full = basis.vectors @ stacked if compressed is None else compressed.expand(basis.vectors @ stacked)

@@ -81,6 +81,9 @@ def log_volume(V: Array) -> float:
 
 def _log_volume_slope(V: Array) -> tuple[float, Array]:
     """`log_volume` and its gradient (V V')^-1 V."""
+    if len(V) == 1:  # one latent is common, and tables with few rows count every call
+        square = float(np.vdot(V, V))
+        return 0.5 * float(np.log(square)), V / square
     try:
         inverse, value = inverse_logdet(V @ V.T)
     except np.linalg.LinAlgError:  # dependent rows, far from any maximum
@@ -246,7 +249,7 @@ def move_latent(params: Params, moments: Clusters, s: int, present: BoolArray) -
     """
     S, d = params.V.shape
     others = params.V[np.arange(S) != s]
-    outside = np.linalg.qr(others.T, mode="complete")[0][:, S - 1 :]  # P = outside outside'
+    outside = np.linalg.qr(others.T, mode="complete")[0][:, S - 1 :] if S > 1 else np.eye(d)  # P = outside outside'
     A = np.tensordot(moments.shares / params.variances[s], moments.covariances, axes=1)
     A.flat[:: d + 1] += 1e-12 * np.trace(A) / d  # components of a few rows have flat covariances
     half = inverse_logdet(symmetrise(A))[0] @ outside

@@ -8,6 +8,8 @@ from scipy.linalg.lapack import dposv, dpotrf, dpotri
 
 from .._types import Array
 
+SMALL = 64  # rows of a matrix up to which all eigenvalues take no longer than some
+
 
 def symmetrise(S: Array) -> Array:
     """Average a square matrix with its transpose."""
@@ -35,14 +37,17 @@ def top_eigh(S: Array, k: int) -> tuple[Array, Array]:
     """Return the k largest eigenvalues, falling, and their eigenvectors (columns) of a symmetric matrix."""
     size = len(S)
     k = min(k, size)
-    values, vectors = eigh(S, subset_by_index=[size - k, size - 1]) if k < size else np.linalg.eigh(S)
-    return values[::-1], vectors[:, ::-1]
+    if k < size and size > SMALL:
+        values, vectors = eigh(S, subset_by_index=[size - k, size - 1])
+    else:
+        values, vectors = np.linalg.eigh(S)
+    return values[: -k - 1 : -1], vectors[:, : -k - 1 : -1]
 
 
 def top_eigenvalues(S: Array, k: int) -> Array:
     """The k largest eigenvalues of a symmetric matrix, falling."""
     size = len(S)
-    if size <= 64 or k >= size:
+    if size <= SMALL or k >= size:
         return np.asarray(np.linalg.eigvalsh(S)[::-1][:k])
     return np.asarray(eigh(S, eigvals_only=True, subset_by_index=[size - k, size - 1])[::-1])
 

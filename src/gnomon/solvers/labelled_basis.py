@@ -49,8 +49,11 @@ class Products(Protocol):
     def targets_product(self) -> Array:
         """Weighted X_l'Y (d, q) of centred targets."""
 
+    def gram(self, Q: Array) -> Array:
+        """X'X Q over all rows (d, m)."""
+
     def both(self, Q: Array) -> tuple[Array, Array]:
-        """X'X Q over all rows and X_l Q over the labelled ones."""
+        """The same, and X_l Q over the labelled rows."""
 
     def back(self, U: Array) -> Array:
         """Weighted X_l'U (d, m)."""
@@ -80,6 +83,9 @@ class SweptProducts:
 
     def targets_product(self) -> Array:
         return self._xy
+
+    def gram(self, Q: Array) -> Array:
+        return self.source.gram_product(Q)
 
     def _rows_times(self, Q: Array) -> Array:
         T = np.empty((len(self.labelled), Q.shape[1]))
@@ -124,8 +130,11 @@ class MomentProducts(SweptProducts):
         self._xx = moments.xx
         return moments.xy
 
+    def gram(self, Q: Array) -> Array:
+        return np.asarray(self._xx @ Q)
+
     def both(self, Q: Array) -> tuple[Array, Array]:
-        return self._xx @ Q, self._rows_times(Q)
+        return self.gram(Q), self._rows_times(Q)
 
 
 class CoordinateProducts:
@@ -147,8 +156,11 @@ class CoordinateProducts:
     def targets_product(self) -> Array:
         return self._weighted.T @ self._Y
 
+    def gram(self, Q: Array) -> Array:
+        return self._values[:, None] * Q
+
     def both(self, Q: Array) -> tuple[Array, Array]:
-        return self._values[:, None] * Q, self._T[self.labelled] @ Q
+        return self.gram(Q), self._T[self.labelled] @ Q
 
     def back(self, U: Array) -> Array:
         return self._weighted.T @ U
@@ -197,7 +209,7 @@ class LabelledBasis:
             return
         block = generator.standard_normal((d, width))
         for _ in range(self.products.power_steps):
-            block = orthonormal_columns(self.products.both(block)[0])
+            block = orthonormal_columns(self.products.gram(block))
         self.expand(np.hstack([block, orthonormal_columns(targets, block)]))
 
     def expand(self, Q: Array) -> None:

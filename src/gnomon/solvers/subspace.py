@@ -79,7 +79,7 @@ def _padded(params: Params, size: int) -> Params:
 
 def maximise_in_basis(
     basis: Basis, inner: Inner, k: int, *, tol: float, max_expansions: int, prior_precision: float = 0.0,
-    look_again: bool = True,
+    look_again: bool = True, moments: Moments | None = None,
 ) -> Result[Params]:  # fmt: skip
     """Grow the basis until the relative residual of the likelihood equations is at most `tol`.
 
@@ -91,12 +91,13 @@ def maximise_in_basis(
     k : int                 latent dimensions
     prior_precision : float of the prior on the loadings; the objective is then the log-posterior
     look_again : bool       let `inner` look for a better optimum once the residual is small
+    moments : Moments       those of the basis as it is, where they are at hand
 
     Returns
     -------
     Result(params in the basis, status, log-likelihood after each maximisation, {"residual", "n_expansions"})
     """
-    moments = basis.moments()
+    moments = basis.moments() if moments is None else moments
     params = inner(moments, None, False, START_ACCURACY)
     path: list[float] = []
     status, residual, expansions, final, sharpened = Status.MAX_ITER, np.inf, 0, not look_again, False
