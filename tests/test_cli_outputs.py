@@ -89,6 +89,8 @@ def test_classes_and_numbers_guide_one_projection(scale):
     assert column("p.csv", "predicted_kind").tolist() == [str(kind) for kind in predicted[:, 1]]
     assert_allclose(column("p.csv", "predicted_size").astype(float), predicted[:, 2].astype(float), rtol=1e-6)
     assert_allclose(column("p.csv", "p_kind_5").astype(float), shares[1][:, 1], atol=1e-6)
+    std = own.predict(rows, return_std=True)[1][:, 2]
+    assert_allclose(column("p.csv", "predicted_size_std").astype(float), std, rtol=1e-5)
     assert np.mean(predicted[:, 0] == TRUTH[:, 0]) > 0.9
     assert column("out/projection.csv", "predicted_size").tolist() == column("p.csv", "predicted_size").tolist()
 
@@ -111,6 +113,7 @@ def test_the_report_has_every_target(page):
     assert text.count("Scatter plot of 150 rows") == 3
     assert "noise variance of size" in text
     assert "noise variance of sex" not in text
+    assert text.count("± std") == 1
 
 
 def test_targets_that_are_all_numbers_stay_real():

@@ -57,8 +57,11 @@ def _columns_of_each(stored: StoredModel, variables: list, X: Any, probabilities
     columns = {}
     for name, variable in zip(stored.targets, variables, strict=True):
         which = f"_{name}" if len(stored.targets) > 1 else ""
+        if target_kind(variable) == "real":
+            columns[f"predicted{which}"], columns[f"predicted{which}_std"] = readings.predict(variable, X)
+            continue
         columns[f"predicted{which}"] = variable.predict(X)
-        if probabilities and target_kind(variable) == "classes":
+        if probabilities:
             shares = variable.predict_proba(X)
             columns |= {f"p{which}_{label}": shares[:, j] for j, label in enumerate(variable.classes_)}
     return columns

@@ -5,7 +5,7 @@ from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..numerics.coding import class_contrasts
-from ..numerics.outputs import Layout
+from ..numerics.outputs import LARGEST_LOG_RATE, Layout
 from ..numerics.predictive import expected_count, label_probabilities, softmax_probabilities
 from ..numerics.quadrature import LINKS
 from ..rows.namespace import beside, like, to_host
@@ -201,21 +201,36 @@ class OutputPredictor:
         free = p * (k + 1) + 1 + h * (g + 1) + sum(kind == "gaussian" for kind in self._kinds) - rotations
         return float(-2.0 * log_density.sum() + free * np.log(len(log_density)))
 
-    def predict(self, X):
+    def predict(self, X, return_std=False):
         """Predict the outputs, integrating over the uncertainty of the projection.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
+        return_std : bool, default=False
+            Return predictive standard deviations too, of real outputs and counts.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The most probable class, the expected count or the expected real output of each.
+        std : ndarray of the shape of y
+            In units of y, the noise of real outputs and the chance of counts included; NaN for outputs of classes. Only
+            with `return_std=True`.
         """
         X = self._check_rows(X)
         self._require_targets("predict")
+        if return_std and self.target_kind_ == "classes":
+            raise ValueError("return_std=True is for real outputs and counts; for classes use predict_proba.")
+        y = self._expected(X)
+        if not return_std:
+            return y
+        std = self._deviations(X)
+        return y, std[:, 0] if self._vector else std
+
+    def _expected(self, X):
+        """What `predict` returns for validated rows."""
         columns = []
         for values, classes in zip(self._predicted(X), self._class_lists, strict=True):
             columns.append(values if classes is None else classes[values.argmax(axis=1)])
@@ -271,6 +286,20 @@ class OutputPredictor:
         if not found:  # one class only
             return [np.ones((X.shape[0], 1))]
         return found
+
+    def _deviations(self, X):
+        """Predictive standard deviations (n, q) of validated rows, NaN for outputs of classes."""
+        layout, noise = self._layout, self._label_params()[2]
+        mean, cov = self._predictors(X)
+        out = np.full((X.shape[0], len(layout.kinds)), np.nan)
+        for j, (kind, at) in enumerate(layout.parts()):
+            var = cov[..., at.start, at.start]
+            if kind == "gaussian":
+                out[:, j] = np.sqrt(var + noise[j])
+            elif kind == "poisson":
+                count = expected_count(mean[:, at.start], var)
+                out[:, j] = np.sqrt(count + count**2 * np.expm1(np.minimum(var, LARGEST_LOG_RATE)))
+        return out
 
     def sample(self, n_samples=1, return_y=False, random_state=None):
         """Draw rows from the fitted model.

@@ -92,9 +92,11 @@ class RealVariable(_Variable):
 
     target_kind_ = "real"
 
-    def predict(self, X):
-        """Return the expected value (n,)."""
-        return self._column(self.estimator.predict(X)).astype(float)
+    def predict(self, X, return_std=False):
+        """Return the expected value (n,), and its standard deviation."""
+        if not return_std:
+            return self._column(self.estimator.predict(X)).astype(float)
+        return tuple(self._column(values).astype(float) for values in self.estimator.predict(X, return_std=True))
 
     def labels(self, y):
         """Return the values (n,) of targets as given to `fit`, NaN where unlabelled."""
