@@ -1,0 +1,25 @@
+"""Starting centres of mixtures where nothing in the data says which they should be."""
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from gnomon.rows import row_source
+from gnomon.solvers.partition import Partition
+
+
+def centres(X, s):
+    source = row_source(X)
+    source.first_pass(np.zeros((len(X), 0)))
+    source.standardise()
+    lengths = (((X - X.mean(axis=0)) / source.scale) ** 2).sum(axis=1)
+    return Partition(source, np.arange(len(X)), lengths).centres(s, "kmeans", None)
+
+
+def test_splits_depend_on_neither_a_seed_nor_the_order_of_rows(rng):
+    X = rng.normal(size=(400, 3)) * [3.0, 2.0, 1.0]
+    first = centres(X, 6)
+    assert_allclose(centres(X, 6), first, rtol=1e-12)
+    again = centres(X[rng.permutation(400)], 6)
+    order = [int(np.abs(again - c).sum(axis=1).argmin()) for c in first]
+    assert sorted(order) == list(range(6))
+    assert_allclose(again[order], first, rtol=1e-8, atol=1e-10)
