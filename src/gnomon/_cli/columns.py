@@ -35,15 +35,9 @@ def projection_columns(estimator: Any, X: Any) -> dict[str, np.ndarray]:
 def prediction_columns(stored: StoredModel, X: Any, *, probabilities: bool = True) -> dict[str, Any]:
     """Predicted classes with probabilities, or predicted numbers, with standard deviations where the model has them."""
     estimator = stored.estimator
-    variables = target_variables(estimator, stored.classes)
+    variables = [estimator] if target_kind(estimator) == "classes" else target_variables(estimator, stored.classes)
     if variables:
         return _columns_of_each(stored, variables, X, probabilities)
-    if target_kind(estimator) == "classes":
-        columns = {"predicted": estimator.predict(X)}
-        if probabilities:
-            shares = estimator.predict_proba(X)
-            columns |= {f"p_{label}": shares[:, j] for j, label in enumerate(estimator.classes_)}
-        return columns
     mean, std = (
         None if values is None else stored.scaling.restore_targets(np.reshape(values, (X.shape[0], -1)))
         for values in readings.predict(estimator, X)

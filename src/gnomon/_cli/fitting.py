@@ -114,9 +114,7 @@ def fit(request: Request, table: Table, target: Target | None) -> Run:
     _refuse_row_numbers(table, request.keep)
     if guided:
         _refuse_single_value(table, target)
-    scaling = Scaling.of(
-        request.scale, table.X, target.y if guided and target.kind == "real" and target.y.ndim == 2 else None
-    )
+    scaling = Scaling.of(request.scale, table.X, target.real_table if guided else None)
     X = scaling.apply(table)
     y = scaling.apply_to_targets(target.y) if guided else None
     components = request.components or default_components(target, X.shape, request.model)
@@ -187,8 +185,8 @@ def _refuse_single_value(table: Table, target: Target) -> None:
 def _scale_notes(table: Table, target: Target | None) -> list[str]:
     """Advice where one column outweighs all others, most often by its unit alone."""
     columns = [(table.feature_names, StandardScaler(with_mean=False).fit(table.X).var_)]
-    if target is not None and target.kind == "real" and target.y.ndim == 2:
-        columns.append((target.names, np.nanvar(target.y, axis=0)))
+    if target is not None and target.real_table is not None:
+        columns.append((target.names, np.nanvar(target.real_table, axis=0)))
     return [
         f"{names[variances.argmax()]} holds {100 * variances.max() / variances.sum():.1f} % of the variance of "
         f"{len(names)} columns, so it decides the projection; --scale standard gives every column the same weight."

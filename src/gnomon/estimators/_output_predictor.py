@@ -223,22 +223,23 @@ class OutputPredictor:
         self._require_targets("predict")
         if return_std and self.target_kind_ == "classes":
             raise ValueError("return_std=True is for real outputs and counts; for classes use predict_proba.")
-        y = self._expected(X)
+        mean, cov = self._predictors(X)
+        y = self._expected(mean, cov)
         if not return_std:
             return y
-        std = self._deviations(X)
+        std = self._deviations(mean, cov)
         return y, std[:, 0] if self._vector else std
 
-    def _expected(self, X):
-        """What `predict` returns for validated rows."""
+    def _expected(self, mean, cov):
+        """The outputs that are expected at predictors N(mean, cov)."""
         columns = []
-        for values, classes in zip(self._predicted(X), self._class_lists, strict=True):
+        for values, classes in zip(self._predicted(mean, cov), self._class_lists, strict=True):
             columns.append(values if classes is None else classes[values.argmax(axis=1)])
         if self._vector:
             return columns[0]
         if all(column.dtype.kind in "biuf" for column in columns):
             return np.column_stack(columns)
-        out = np.empty((X.shape[0], len(columns)), dtype=object)
+        out = np.empty((len(mean), len(columns)), dtype=object)
         for j, column in enumerate(columns):
             out[:, j] = column
         return out
@@ -261,7 +262,7 @@ class OutputPredictor:
         self._require_targets("predict_proba")
         if not hasattr(self, "classes_"):
             raise ValueError("predict_proba is for outputs of classes; this model has none, use predict.")
-        pairs = zip(self._predicted(X), self._class_lists, strict=True)
+        pairs = zip(self._predicted(*self._predictors(X)), self._class_lists, strict=True)
         tables = [None if classes is None else like(values, X) for values, classes in pairs]
         return tables[0] if self._vector else tables
 
@@ -269,11 +270,9 @@ class OutputPredictor:
         if self.target_kind_ == "none" or self.n_labelled_ == 0:
             raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
 
-    def _predicted(self, X):
+    def _predicted(self, mean, cov):
         """Probabilities (n, C) of every output of classes, expectations (n,) of the others."""
-        layout = self._layout
-        mean, cov = self._predictors(X)
-        found = []
+        layout, found = self._layout, []
         for (kind, at), c in zip(layout.parts(), layout.n_classes, strict=True):
             var = cov[..., at.start, at.start]
             if kind == "categorical":
@@ -284,14 +283,13 @@ class OutputPredictor:
                 values = mean[:, at.start]
                 found.append(expected_count(values, var) if kind == "poisson" else values)
         if not found:  # one class only
-            return [np.ones((X.shape[0], 1))]
+            return [np.ones((len(mean), 1))]
         return found
 
-    def _deviations(self, X):
-        """Predictive standard deviations (n, q) of validated rows, NaN for outputs of classes."""
+    def _deviations(self, mean, cov):
+        """Predictive standard deviations (n, q) at predictors N(mean, cov), NaN for outputs of classes."""
         layout, noise = self._layout, self._label_params()[2]
-        mean, cov = self._predictors(X)
-        out = np.full((X.shape[0], len(layout.kinds)), np.nan)
+        out = np.full((len(mean), len(layout.kinds)), np.nan)
         for j, (kind, at) in enumerate(layout.parts()):
             var = cov[..., at.start, at.start]
             if kind == "gaussian":

@@ -15,7 +15,7 @@ from gnomon.selection._tasks import Classes, Real, held_out, hidden_truth
 from gnomon.selection.comparison import Outcome, summarise
 from gnomon.selection.labels import target_kind
 from gnomon.selection.rivals import NotApplicable, lda_map, pca_map, pls_map
-from gnomon.selection.target_variables import ClassVariable, target_variables
+from gnomon.selection.target_variables import target_variables
 
 
 def compare(X, y, *, n_components=2, estimators=None, y_true=None, n_splits=10, random_state=None):
@@ -115,11 +115,9 @@ def _read_task(estimator, X, y, y_true):
     variables = target_variables(model)
     if len(variables) > 1:
         raise ValueError(f"compare scores one target of its kind, and y has {len(variables)}; compare them one by one.")
-    if variables and target_kind(variables[0]) == "real":
-        return Real(y, y_true)
-    if variables:
-        numbers = ClassVariable(model, 0)
-        return Classes(numbers, numbers.labels(y), None if y_true is None else numbers.labels(y_true))
+    if variables and target_kind(variables[0]) == "classes":
+        (only,) = variables
+        return Classes(only, only.labels(y), None if y_true is None else only.labels(y_true))
     if target_kind(model) == "none":
         raise ValueError("y has no label; compare needs labelled rows. Give y with some labels.")
     return Classes(model, y, y_true) if target_kind(model) == "classes" else Real(y, y_true)

@@ -1,10 +1,9 @@
 """The targets of a model that has several of different kinds, each read as if it were the only one."""
 
-import inspect
-
 import numpy as np
 
 from gnomon.selection.labels import real_targets, target_kind
+from gnomon.selection.readings import project
 
 
 class _Variable:
@@ -13,9 +12,8 @@ class _Variable:
 
     def transform(self, X, return_cov=False):
         """Return the projection of rows, and its posterior covariance, None where the model has none."""
-        if "return_cov" in inspect.signature(self.estimator.transform).parameters:
-            return self.estimator.transform(X, return_cov=return_cov)
-        return (self.estimator.transform(X), None) if return_cov else self.estimator.transform(X)
+        Z, cov = project(self.estimator, X)
+        return (Z, cov) if return_cov else Z
 
     def _column(self, y):
         values = np.asarray(y)

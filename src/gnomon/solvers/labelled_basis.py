@@ -72,6 +72,7 @@ class SweptProducts:
         self.source, self.labelled, self.size = source, labelled, source.shape[1]
         self.position = np.full(source.shape[0], -1)
         self.position[labelled] = np.arange(len(labelled))
+        self._rows = None if len(labelled) == source.shape[0] else labelled  # what a sweep reads of the labelled ones
         spread = np.zeros((source.shape[0], Y.shape[1]))
         spread[labelled] = Y
         self._xy = self._read(spread)
@@ -95,8 +96,7 @@ class SweptProducts:
             return block[:, :0], None
 
         if len(self.labelled):
-            every = len(self.labelled) == self.source.shape[0]
-            self.source.sweep(Q, keep, rows=None if every else self.labelled)
+            self.source.sweep(Q, keep, rows=self._rows)
         return T
 
     def both(self, Q: Array) -> tuple[Array, Array]:
@@ -112,8 +112,7 @@ class SweptProducts:
     def back(self, U: Array) -> Array:
         if len(self.labelled) == 0:
             return np.zeros((self.size, U.shape[1]))
-        rows = None if len(self.labelled) == self.source.shape[0] else self.labelled
-        return np.asarray(self.source.sweep(None, lambda _, i: (U[self.position[i]], None), rows=rows)[0])
+        return np.asarray(self.source.sweep(None, lambda _, i: (U[self.position[i]], None), rows=self._rows)[0])
 
     def features(self, C: Array) -> Array:
         return C
@@ -216,10 +215,7 @@ class LabelledBasis:
         """Append orthonormal directions that are orthogonal to the basis."""
         G, T = self.products.both(Q)
         self._view = None
-        empty = self.vectors.shape[1] == 0
-        self.vectors, self.G, self.T = (
-            new if empty else np.hstack([old, new]) for old, new in ((self.vectors, Q), (self.G, G), (self.T, T))
-        )
+        self.vectors, self.G, self.T = _appended(self.vectors, Q), _appended(self.G, G), _appended(self.T, T)
 
     def rotate(self, C: Array) -> None:
         """Replace the basis by its combinations C (size, fewer), orthonormal columns."""
@@ -255,6 +251,11 @@ class LabelledBasis:
         C = np.linalg.qr(np.hstack([held, leading[:, : max(0, keep - held.shape[1])]]))[0]
         self.rotate(C)
         return np.asarray(C)
+
+
+def _appended(old: Array, new: Array) -> Array:
+    """Columns beside one another; the first ones are not copied, for there may be many rows."""
+    return np.hstack([old, new]) if old.shape[1] else new
 
 
 def refuse_full_rank(view: View, k: int) -> None:

@@ -42,6 +42,11 @@ class Target(NamedTuple):
             return 0
         return len(set(self.y[self.labelled].tolist())) if self.kind == "classes" else 0
 
+    @property
+    def real_table(self) -> np.ndarray | None:
+        """`y` (n, q) where it holds several real targets."""
+        return self.y if self.kind == "real" and self.y.ndim == 2 else None
+
 
 def resolve_target(table: Table, kind: str | None = None, unlabelled: str | None = None) -> Target:
     """Decide what the targets of a table mean.
@@ -100,8 +105,7 @@ def resolve_class_variables(table: Table, kind: str | None = None, unlabelled: s
         found, reason = _kind_of(given) if kind is None else (kind, "as asked")
         if found == "real":
             raise TableError(f"{table.path}, column {name!r}: classes are wanted here, and this is real ({reason}).")
-        labels = _labels(table, name, given, unlabelled)
-        known = sorted({label for label in labels if label is not None})
+        labels, known = _labels(table, name, given, unlabelled)
         place = {label: code for code, label in enumerate(known)}
         codes.append([place.get(label, -1) for label in labels])
         classes.append(known)
@@ -128,13 +132,13 @@ def resolve_outputs(table: Table, kind: str | None = None, unlabelled: str | Non
         given = _without(values, unlabelled)
         found = _kind_of(given)[0] if kind is None else kind
         if found == "real":
-            column = objects([None if value != value else value for value in _real(table, name, given).tolist()])
-            columns.append(column)
-            classes.append(None)
+            values, known = _real(table, name, given), None
+            values = np.where(np.isnan(values), None, values)
         else:
-            columns.append(_labels(table, name, given, unlabelled))
-            classes.append(sorted({label for label in columns[-1] if label is not None}))
-    if not any(known is not None for known in classes):
+            values, known = _labels(table, name, given, unlabelled)
+        columns.append(values)
+        classes.append(known)
+    if all(known is None for known in classes):
         return resolve_target(table, "real", unlabelled)
     y = np.column_stack(columns)
     reason = "each on its own" if kind is None else "as asked"
@@ -142,10 +146,11 @@ def resolve_outputs(table: Table, kind: str | None = None, unlabelled: str | Non
     return _checked(table, target)
 
 
-def _labels(table: Table, name: str, given: np.ndarray, unlabelled: str | None) -> np.ndarray:
-    """Classes as objects, None where unlabelled."""
-    labels = _classes(table, name, given, unlabelled).astype(object)
-    return objects([None if label is None or (type(label) is int and label == -1) else label for label in labels])
+def _labels(table: Table, name: str, given: np.ndarray, unlabelled: str | None) -> tuple[np.ndarray, list]:
+    """Classes as objects, None where unlabelled, and the distinct ones in order."""
+    found = _classes(table, name, given, unlabelled).astype(object)
+    labels = objects([None if label is None or (type(label) is int and label == -1) else label for label in found])
+    return labels, sorted({label for label in labels if label is not None})
 
 
 def _checked(table: Table, target: Target) -> Target:
