@@ -1,18 +1,15 @@
 """gnomon fit as it is without --model: it chooses, says how, and the result serves like any other."""
 
-import csv
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, make_moons
 from sklearn.pipeline import Pipeline
 
+from commands import column, metrics, run
 from gnomon import CPPCA, DPPCA, PPCA, SPPCA
-from gnomon.cli import main
 from gnomon.datasets import load_iris, make_partial
 from gnomon.export import load_model
 from gnomon.selection import choose_guided
@@ -30,12 +27,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr("gnomon._cli.fitting.can_write_report", lambda: False)
 
 
-def run(*arguments):
-    result = CliRunner().invoke(main, [str(word) for word in arguments])
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
 def table(name, X, y=None):
     columns = {NAMES[j]: X[:, j] for j in range(X.shape[1])}
     write_table(name, columns | ({} if y is None else {"y": y}))
@@ -45,15 +36,6 @@ def moons():
     X, y = make_moons(200, noise=0.05, random_state=0)
     table("t.csv", X, make_partial(np.array(["north", "south"], dtype=object)[y], n_per_class=10, random_state=0))
     return X
-
-
-def column(path, name):
-    with open(path, encoding="utf-8", newline="") as file:
-        return [row[name] for row in csv.DictReader(file)]
-
-
-def metrics():
-    return json.loads(Path("out/metrics.json").read_text())
 
 
 def test_the_choice_is_that_of_the_library_and_is_written_down(monkeypatch):

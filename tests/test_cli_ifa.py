@@ -1,16 +1,13 @@
 """gnomon fit --model ifa: several targets that are classes, each the class variable of a latent of its own."""
 
-import csv
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
+from commands import column, metrics, refusal, run
 from gnomon import IFA
-from gnomon.cli import main
 from gnomon.export import load_model, write_report
 from gnomon.tables import write_table
 
@@ -44,29 +41,8 @@ def folder(tmp_path, monkeypatch, request):
     write_table("new.csv", columns)
 
 
-def run(*arguments):
-    result = CliRunner().invoke(main, [str(word) for word in arguments])
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def refusal(*arguments):
-    result = CliRunner().invoke(main, [str(word) for word in arguments])
-    assert result.exit_code == 2, result.output
-    return result.stderr
-
-
 def fit(*more):
     return run("fit", "t.csv", "--target", "sex", "kind", "--model", "ifa", *more, "--out", "out")
-
-
-def column(path, name):
-    with open(path, encoding="utf-8", newline="") as file:
-        return [row[name] for row in csv.DictReader(file)]
-
-
-def metrics():
-    return json.loads(Path("out/metrics.json").read_text())
 
 
 @pytest.fixture

@@ -1,16 +1,13 @@
 """Models that gnomon fit takes by name alone: kernels, generalised linear models, coloured unfolding."""
 
-import csv
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
+from commands import column, metrics, refusal, run
 from gnomon import KDA, SDRGLM, SEPCA, ColoredMVU
-from gnomon.cli import main
 from gnomon.datasets import load_iris, make_partial
 from gnomon.export import load_model
 from gnomon.tables import write_table
@@ -36,31 +33,10 @@ def folder(tmp_path, monkeypatch, request):
     write_table("t.csv", columns | {"species": PARTIAL})
 
 
-def run(*arguments):
-    result = CliRunner().invoke(main, [str(word) for word in arguments])
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def refusal(*arguments):
-    result = CliRunner().invoke(main, [str(word) for word in arguments])
-    assert result.exit_code == 2, result.output
-    return result.stderr
-
-
 def fit(model, *more, out="out", compare="--no-compare"):
     if model == "colored-mvu":
         pytest.importorskip("clarabel", reason="the extra gnomon[convex] is not installed")
     return run("fit", "t.csv", "--target", "species", "--model", model, *more, compare, "--out", out)
-
-
-def column(path, name):
-    with open(path, encoding="utf-8", newline="") as file:
-        return [row[name] for row in csv.DictReader(file)]
-
-
-def metrics():
-    return json.loads(Path("out/metrics.json").read_text())
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,16 +1,13 @@
 """Several targets of their own kinds: gnomon fit --model cppca for classes and numbers, dppca for two classes each."""
 
-import csv
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
+from commands import column, metrics, refusal, run
 from gnomon import CPPCA, MultiLabelDPPCA
-from gnomon.cli import main
 from gnomon.export import write_report
 from gnomon.plotting import ProjectionDisplay
 from gnomon.selection.labels import labelled_rows
@@ -54,24 +51,6 @@ def page():
     return lambda: Path("out/report.html").read_text(encoding="utf-8")
 
 
-def run(*arguments):
-    result = CliRunner().invoke(main, [str(word) for word in arguments])
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def refusal(*arguments):
-    result = CliRunner().invoke(main, [str(word) for word in arguments])
-    assert result.exit_code == 2, result.output
-    assert len(result.stderr.splitlines()) == 1
-    return result.stderr
-
-
-def column(path, name):
-    with open(path, encoding="utf-8", newline="") as file:
-        return np.array([row[name] for row in csv.DictReader(file)])
-
-
 MIXED = ("fit", "t.csv", "--target", "sex", "kind", "size", "--drop", "tall", "--model", "cppca")
 
 
@@ -85,19 +64,19 @@ def test_classes_and_numbers_guide_one_projection(scale):
     own = CPPCA(4, random_state=0).fit(rows, Y)
     run("predict", "new.csv", "--model", "out", "--out", "p.csv")
     predicted, shares = own.predict(rows), own.predict_proba(rows)
-    assert column("p.csv", "predicted_sex").tolist() == predicted[:, 0].tolist()
-    assert column("p.csv", "predicted_kind").tolist() == [str(kind) for kind in predicted[:, 1]]
-    assert_allclose(column("p.csv", "predicted_size").astype(float), predicted[:, 2].astype(float), rtol=1e-6)
-    assert_allclose(column("p.csv", "p_kind_5").astype(float), shares[1][:, 1], atol=1e-6)
+    assert column("p.csv", "predicted_sex") == predicted[:, 0].tolist()
+    assert column("p.csv", "predicted_kind") == [str(kind) for kind in predicted[:, 1]]
+    assert_allclose(np.array(column("p.csv", "predicted_size"), dtype=float), predicted[:, 2].astype(float), rtol=1e-6)
+    assert_allclose(np.array(column("p.csv", "p_kind_5"), dtype=float), shares[1][:, 1], atol=1e-6)
     std = own.predict(rows, return_std=True)[1][:, 2]
-    assert_allclose(column("p.csv", "predicted_size_std").astype(float), std, rtol=1e-5)
+    assert_allclose(np.array(column("p.csv", "predicted_size_std"), dtype=float), std, rtol=1e-5)
     assert np.mean(predicted[:, 0] == TRUTH[:, 0]) > 0.9
-    assert column("out/projection.csv", "predicted_size").tolist() == column("p.csv", "predicted_size").tolist()
+    assert column("out/projection.csv", "predicted_size") == column("p.csv", "predicted_size")
 
 
 def test_metrics_say_what_each_target_is():
     run(*MIXED, "--out", "out")
-    found = json.loads(Path("out/metrics.json").read_text())
+    found = metrics()
     assert found["classes"] == [["female", "male"], [3, 5, 8], None]
     assert found["settings"]["target_kind"] == "mixed"
     assert found["n_labelled"] == int(np.not_equal(Y, None).any(axis=1).sum())
@@ -128,9 +107,9 @@ def test_several_labels_of_two_classes_are_one_projection():
     assert "target sex, tall: 2 classes and 2 classes (each on its own); 150 of 150 rows labelled" in text
     own = MultiLabelDPPCA(2, random_state=0).fit(X, np.column_stack([CODES, TRUTH[:, 2] > 50]))
     run("predict", "new.csv", "--model", "out", "--out", "p.csv")
-    assert_allclose(column("p.csv", "p_sex_male").astype(float), own.predict_proba(X)[:, 0], atol=1e-6)
-    assert_allclose(column("p.csv", "p_sex_female").astype(float), 1 - own.predict_proba(X)[:, 0], atol=1e-6)
-    assert column("p.csv", "predicted_tall").tolist() == np.where(own.predict(X)[:, 1], "yes", "no").tolist()
+    assert_allclose(np.array(column("p.csv", "p_sex_male"), dtype=float), own.predict_proba(X)[:, 0], atol=1e-6)
+    assert_allclose(np.array(column("p.csv", "p_sex_female"), dtype=float), 1 - own.predict_proba(X)[:, 0], atol=1e-6)
+    assert column("p.csv", "predicted_tall") == np.where(own.predict(X)[:, 1], "yes", "no").tolist()
 
 
 def test_the_report_of_several_labels(page, tmp_path):
