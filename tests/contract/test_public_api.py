@@ -63,5 +63,15 @@ def test_importing_gnomon_imports_no_optional_dependency():
     assert done.stdout.strip() == "[]"
 
 
+def test_names_are_imported_when_they_are_asked_for():
+    code = "import sys, gnomon, gnomon.models; print(sorted({'sklearn', 'gnomon.estimators'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert set(gnomon._HOMES) | {"__version__"} == set(gnomon.__all__)
+    assert gnomon.selection is importlib.import_module("gnomon.selection")
+    with pytest.raises(AttributeError, match="no attribute 'SPCA'"):
+        _ = gnomon.SPCA
+
+
 def test_version_is_that_of_the_installed_package():
     assert importlib.metadata.version("gnomon") == gnomon.__version__

@@ -42,9 +42,12 @@ def test_size_check_counts_every_line_of_a_call_over_several_lines():
     assert size_check.complaints("a.py", f"def f(*x):\n{body}") == ["a.py:1: f has 41 lines of code, at most 40"]
 
 
-def test_size_check_counts_all_lines_of_a_file():
-    assert size_check.complaints("a.py", "# why\n" * 500) == []
-    assert len(size_check.complaints("a.py", "# why\n" * 501)) == 1
+def test_size_check_counts_the_code_of_a_file():
+    text = '"""Text.\n\nMore.\n"""\n\n'
+    assert size_check.complaints("a.py", text + "x = 1  # why\n\n# why\n" * 400) == []
+    assert size_check.complaints("a.py", text + "x = 1\n" * 401) == [
+        "a.py: 401 lines of code, at most 400: split it by idea"
+    ]
 
 
 @pytest.mark.parametrize(
