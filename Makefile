@@ -2,6 +2,8 @@ PYTHON ?= python
 SCRIPTS := $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("scripts"))')
 # One thread for each process: the tests run in parallel already, and results do not depend on it.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+# What a change is compared with to see whether it brings news; nothing is asked of a copy without history.
+NEWS_BASE ?= origin/main
 ARGS ?=
 
 .PHONY: check test slow mutants bench repro docs clean
@@ -13,7 +15,7 @@ check:            ## format, lint, types, import law, news, docstrings, sizes
 	$(SCRIPTS)/lint-imports --no-logo
 	$(PYTHON) tools/import_check.py
 	$(PYTHON) tools/size_check.py
-	$(PYTHON) tools/news.py check
+	if git rev-parse --quiet --verify $(NEWS_BASE) > /dev/null 2>&1; then $(PYTHON) -m towncrier check --compare-with $(NEWS_BASE); fi
 	$(PYTHON) tools/docstring_check.py
 
 test:             ## every quick test and doctest in parallel, with branch coverage

@@ -8,9 +8,27 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["pytester"]
+
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
 WITH_DATA = "import pytest\n\n@pytest.mark.realdata\ndef test_file(data_dir):\n    assert data_dir.is_absolute()\n"
 WITHOUT = "def test_nothing():\n    assert True\n"
+
+
+@pytest.fixture
+def project(pytester, monkeypatch):
+    """A small project of its own under the same rule; `run` runs its tests and returns exit code and text."""
+    shutil.copy(CONFTEST, pytester.path)
+    pytester.makeini("[pytest]\nmarkers = realdata: reads files\n")
+
+    def run(test, data, required):
+        pytester.makepyfile(test_it=test)
+        monkeypatch.setenv("GNOMON_DATA", data)
+        monkeypatch.setenv("GNOMON_REQUIRE_REALDATA", required)
+        done = pytester.runpytest_inprocess("-rs", "-p", "no:cacheprovider")
+        return done.ret, done.stdout.str() + done.stderr.str()
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -23,13 +41,19 @@ WITHOUT = "def test_nothing():\n    assert True\n"
         (WITHOUT, "nowhere", "", 4, "GNOMON_DATA=nowhere is not a folder"),
     ],
 )
-def test_realdata_rule(tmp_path, test, data, required, code, line):
+def test_realdata_rule(project, test, data, required, code, line):
+    found, text = project(test, data, required)
+    assert found == code, text
+    assert line in text
+
+
+def test_tests_of_other_processes_count(tmp_path):
     shutil.copy(CONFTEST, tmp_path)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = realdata: reads files\n")
-    (tmp_path / "test_it.py").write_text(test)
+    (tmp_path / "test_it.py").write_text(WITH_DATA)
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
-    env |= {"GNOMON_DATA": data, "GNOMON_REQUIRE_REALDATA": required}
-    command = [sys.executable, "-m", "pytest", "-rs", "-n", "1"]
+    env |= {"GNOMON_DATA": ".", "GNOMON_REQUIRE_REALDATA": "1"}
+    command = [sys.executable, "-m", "pytest", "-n", "1"]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert done.returncode == code, done.stdout + done.stderr
-    assert line in done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "realdata tests that ran: 1" in done.stdout
