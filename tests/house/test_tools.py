@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import dead_check
+import home_check
 import import_check
 import size_check
 
@@ -76,3 +78,38 @@ def test_news_is_short_and_ends_in_a_full_stop():
             assert path.name.split(".")[1] in known, path.name
             assert len(text) <= 400, path.name
             assert text.endswith("."), path.name
+
+
+@pytest.fixture
+def package(tmp_path):
+    """Write a package whose files are given as `folder__file="text"` and return the folder it lies in."""
+
+    def write(**files):
+        for name, text in {"__init__": "__all__ = []\n", **files}.items():
+            path = tmp_path / "gnomon" / f"{name.replace('__', '/') if name != '__init__' else name}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return tmp_path
+
+    return write
+
+
+def test_dead_check_finds_what_no_public_name_leads_to(package):
+    low = "def used():\n    return helper()\n\ndef helper(): ...\n\ndef alone():\n    return alone()\n"
+    low += "\nclass Record:\n    def named(self): ...\n    def unnamed(self): ...\n"
+    high = (
+        "from ..numerics import low\n__all__ = ['face']\n\ndef face():\n    return low.used(), low.Record().named()\n"
+    )
+    trees = dead_check.modules(package(numerics__low=low, selection__high=high))
+    assert dead_check.unreachable(trees) == ["gnomon.numerics.low:6: alone cannot be reached"]
+    assert dead_check.unnamed_methods(trees) == ["gnomon.numerics.low:11: nothing names Record.unnamed"]
+
+
+def test_home_check_finds_what_serves_one_estimator(package):
+    files = {f"estimators__{name}": f"from ..solvers import {solver}\n" for name, solver in (("a", "x"), ("b", "y"))}
+    files |= {"solvers__x": "from ..numerics import z\n", "solvers__y": "from ..numerics.z import f\n"}
+    assert home_check.complaints(package(**files, numerics__z="def f(): ...\n", numerics__w="")) == [
+        "gnomon.numerics.w: used by no estimator; it belongs in that model's folder",
+        "gnomon.solvers.x: used by a alone; it belongs in that model's folder",
+        "gnomon.solvers.y: used by b alone; it belongs in that model's folder",
+    ]
