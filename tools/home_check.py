@@ -42,9 +42,8 @@ def complaints(folder: Path) -> list[str]:
     for module in (name for name in edges if name.startswith(SHARED)):
         of = sorted(face for face, names in users.items() if module in names)
         if len(of) < 2:
-            found.append(
-                f"{module}: used by {of[0] if of else 'no estimator'} alone; it belongs in that model's folder"
-            )
+            who = f"{of[0]} alone" if of else "no estimator"
+            found.append(f"{module}: used by {who}; it belongs in that model's folder")
     return found
 
 
