@@ -9,7 +9,7 @@ from estimators.support import quietly
 from gnomon import CPPCA, SPPCA
 from gnomon.datasets import fetch_yale
 from gnomon.experiments.guided_table import draw_labelled
-from gnomon.models import cppca as model_file
+from gnomon.models.linear import cppca as model_file
 from namespaces import LIBRARIES, get, put
 from oracles import cppca as oracle
 

@@ -91,7 +91,7 @@ def test_complete_rows_give_the_complete_model():
     from gnomon.rows import MaskedRows, row_source
 
     assert MaskedRows(X).n_entries == X.size - 1
-    from gnomon.models import sppca
+    from gnomon.models.linear import sppca
 
     X[0, 6] = 0.3
     options = sppca.Options(2)

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gnomon._types import Status
+from gnomon.models.linear.in_basis import ParamsVector, em_residual
 from gnomon.numerics.linear_gaussian import Limits, Params, e_step, m_step
 from gnomon.solvers.acceleration import Alternating, Anderson, Squarem
 from gnomon.solvers.em import run_em
-from gnomon.solvers.restricted import ParamsVector, em_residual
 from numerics import build
 
 FLOORS = Limits(1e-9, 1e-9)

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
-from ..models.sppca import n_free_parameters
+from ..models.linear.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
 from ..numerics.masked import masked_posterior
 from ..numerics.moments import output_sets

@@ -1,6 +1,6 @@
 """The paper's algorithm 3 for the linear model: inner products of rows in, loadings of features out."""
 
-from ..models import sppca, sppca_dual
+from ..models.linear import dual, sppca
 from ..rows import row_source
 from ..rows.masked import incomplete_rows
 from ..solvers.compression import row_coordinates
@@ -22,10 +22,10 @@ def fit_dual(X, Y, weights, options, generator):
         raise ValueError("solver='dual' needs complete rows; X has missing entries, so use solver='auto'.")
     source = row_source(X)
     rows = row_coordinates(source)
-    dual = sppca_dual.Options(
+    inner = dual.Options(
         options.n_components, X.shape[1], "dual", options.tol, options.max_iter, options.init, options.noise_init
     )
-    result = sppca_dual.fit(rows.T * source.scale, Y, dual, generator, orient=rows.expand)
+    result = dual.fit(rows.T * source.scale, Y, inner, generator, orient=rows.expand)
     p = result.value.params
     params = p._replace(W_x=rows.expand(p.W_x), m_x=source.mean)
     stats = {**result.stats, "n_passes": source.n_passes}

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import validate_data
 
-from ..models import sppca as model
+from ..models.linear import sppca as model
 from ..rows import MaskedRows, NotFinite, row_source
 from ..rows.masked import column_range
 from ..rows.namespace import as_floats, first_not_finite, host_dtype, is_foreign, take_rows, to_host

@@ -4,13 +4,13 @@ import numpy as np
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..likelihoods.gaussian_rows import conditioner
+from ..likelihoods.outputs import LARGEST_LOG_RATE, Layout
+from ..likelihoods.predictive import expected_count, label_probabilities, softmax_probabilities
+from ..likelihoods.quadrature import LINKS
+from ..models.linear.class_likelihood import Labelled, LabelParams, applies, log_evidence
 from ..numerics.coding import class_contrasts
-from ..numerics.outputs import LARGEST_LOG_RATE, Layout
-from ..numerics.predictive import expected_count, label_probabilities, softmax_probabilities
-from ..numerics.quadrature import LINKS
 from ..rows.namespace import beside, like, to_host
-from ..solvers.class_likelihood import Labelled, LabelParams, applies, log_evidence
-from ..solvers.row_posterior import conditioner
 from ._gaussian import check_values
 from ._outputs import OutputReader
 from ._validation import check_integer

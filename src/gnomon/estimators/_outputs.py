@@ -5,7 +5,7 @@ import warnings
 import narwhals as nw
 import numpy as np
 
-from ..numerics.outputs import Layout
+from ..likelihoods.outputs import Layout
 from ._targets import (
     WAY_OUT,
     _check_length,

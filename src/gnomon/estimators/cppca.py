@@ -7,9 +7,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._types import Status
-from ..models import cppca as model
-from ..numerics.outputs import Layout, logit_contrasts
-from ..numerics.quadrature import LINKS
+from ..likelihoods.outputs import Layout, logit_contrasts
+from ..likelihoods.quadrature import LINKS
+from ..models.linear import cppca as model
 from ..rows import row_source
 from ..rows.namespace import host_dtype, take_rows, to_host
 from ._base import LatentTransformer

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._types import Status
-from ..models import sppca_dual as model
+from ..models.linear import dual as model
 from ..numerics import gram
 from ..numerics import linear_gaussian as lg
 from ..numerics.moments import output_sets

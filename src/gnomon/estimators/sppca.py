@@ -1,6 +1,6 @@
 """Supervised and semi-supervised probabilistic PCA as a scikit-learn estimator."""
 
-from ..models import sppca as model
+from ..models.linear import sppca as model
 from ._base import LatentTransformer
 from ._gaussian import check_common, fit_gaussian
 from ._predictor import TargetPredictor

@@ -1,0 +1,141 @@
+"""Label parameters of classes by the likelihood itself, where the best Gaussian posterior bounds it too loosely.
+
+Given x, and the outputs before it, a row has Gaussian latent variables; the evidence of its class is then an integral
+over them. Outputs of classes come one after the other, behind all others.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from ..._types import Array
+from ...likelihoods.class_evidence import ClassRows, class_evidence, class_rows
+from ...likelihoods.gaussian_rows import conditioner
+from ...likelihoods.outputs import Layout, logit_contrasts
+from ...numerics.linalg import kronecker_sum
+
+POINTS, FEWEST, MOST = 1 << 17, 32, 256  # rows times points, and points for each row, while V and b move
+FINAL_POINTS = 512  # of the log-likelihood that is reported
+MAX_ITER = 200
+MOST_UNKNOWNS = 200  # label parameters up to which their curvature is factorised
+
+
+class LabelParams(NamedTuple):
+    """How outputs depend on z."""
+
+    V: Array  # (h, k)
+    b: Array  # (h,)
+    noise: Array  # (q,)   read for Gaussian outputs
+
+
+class Labelled(NamedTuple):
+    """Rows with outputs, and what x says of their latent variables."""
+
+    Y: Array  # (n, q)   NaN where missing
+    latent: Array  # (n, k)
+    cov: Array  # (k, k)
+    weights: Array  # (n,)
+
+
+def applies(layout: Layout, inference: str) -> bool:
+    """Whether the evidence is integrated: outputs of more than two classes under the variational bound."""
+    return inference == "variational" and "categorical" in layout.kinds
+
+
+def raise_classes(
+    layout: Layout, rows: Labelled, params: LabelParams, ridge: float, n_guided: int, tol: float
+) -> LabelParams:
+    """Maximise the evidence of classes, less the ridge, over their rows of V and b; all else is held."""
+    n_points = 1 << int(np.log2(np.clip(POINTS / max(len(rows.Y), 1), FEWEST, MOST)))
+    out = params._replace(V=params.V.copy(), b=params.b.copy())
+    for j, (kind, at) in enumerate(layout.parts()):
+        if kind == "categorical":
+            blocks = _given_others(layout, rows, out, j, n_points)
+            out.V[at], out.b[at] = _climb(blocks, out.V[at], out.b[at], ridge, n_guided, tol)
+    return out
+
+
+def log_evidence(layout: Layout, rows: Labelled, params: LabelParams) -> Array:
+    """Log-evidence (n,) of all outputs given x, in nats: of classes integrated, of the others the bound."""
+    classes = np.array([kind == "categorical" for kind in layout.kinds])
+    out = _without(layout, rows, params, classes)[2].copy()
+    for j in np.flatnonzero(classes):
+        seen = ~np.isnan(rows.Y[:, j])
+        at = layout.parts()[j][1]
+        blocks = _given_others(layout, rows, params, int(j), FINAL_POINTS)
+        out[seen] += class_evidence(blocks, params.V[at], params.b[at])[0]
+    return out
+
+
+def _given_others(layout: Layout, rows: Labelled, params: LabelParams, j: int, n_points: int) -> list[ClassRows]:
+    """Points for the rows that have output j, given their outputs without classes and those of classes before j."""
+    later = np.array([kind == "categorical" and i >= j for i, kind in enumerate(layout.kinds)])
+    latent, cov, _ = _without(layout, rows, params, later)
+    seen = np.flatnonzero(~np.isnan(rows.Y[:, j]))
+    classes, at = rows.Y[seen, j].astype(np.intp), layout.parts()[j][1]
+    cov = cov if cov.ndim == 2 else cov[seen]
+    return class_rows(latent[seen], cov, classes, rows.weights[seen], params.V[at], n_points)
+
+
+def _without(layout: Layout, rows: Labelled, params: LabelParams, masked: Array) -> tuple[Array, Array, Array]:
+    """Mean (n, k) and covariance (k, k) or (n, k, k) of z, and log-evidence (n,), given x and outputs not `masked`."""
+    Y = np.where(masked, np.nan, rows.Y)
+    if np.isnan(Y).all():
+        return rows.latent, rows.cov, np.zeros(len(Y))
+    VS = params.V @ rows.cov
+    fit = conditioner(layout, Y, "variational")(rows.latent @ params.V.T + params.b, VS @ params.V.T, params.noise)
+    cov = rows.cov - np.matmul(VS.T, np.matmul(fit.curvature, VS))
+    return rows.latent + fit.slope @ VS, cov, fit.log_z
+
+
+def _climb(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: int, tol: float) -> tuple[Array, Array]:
+    """Raise the evidence of one output until the mean gradient of a row is `tol`; V is zero behind `n_guided`."""
+    h, k = V.shape
+    weights = np.concatenate([rows.weights.ravel() for rows in blocks])
+    total = float(weights.sum())
+
+    def spread_out(vector: Array) -> tuple[Array, Array]:
+        table = vector.reshape(h, n_guided + 1)
+        return np.hstack([table[:, :-1], np.zeros((h, k - n_guided))]), table[:, -1]
+
+    def loss(vector: Array) -> tuple[float, Array]:
+        at, bias = spread_out(vector)
+        log_z, gradient = class_evidence(blocks, at, bias)
+        value = float(weights @ log_z) - 0.5 * ridge * float((at**2).sum())
+        slope = np.column_stack([gradient[:, :n_guided] - ridge * at[:, :n_guided], gradient[:, -1]])
+        return -value / total, -slope.ravel() / total
+
+    start = np.column_stack([V[:, :n_guided], b]).ravel()
+    units = _units(blocks, V, b, ridge, n_guided)
+
+    def scaled(step: Array) -> tuple[float, Array]:
+        value, slope = loss(start + units @ step)
+        return value, slope @ units
+
+    # the length of the gradient is at most that of the scaled one times the norm of the inverse of the units
+    stretch = np.sqrt(len(start)) * float(np.linalg.norm(np.linalg.inv(units), 2))
+    options = {"maxiter": MAX_ITER, "gtol": tol / max(1.0, stretch), "ftol": 0.0}
+    found = minimize(scaled, np.zeros(len(start)), jac=True, method="L-BFGS-B", options=options)
+    return spread_out(start + units @ found.x)
+
+
+def _units(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: int) -> Array:
+    """Steps in which the loss has a curvature of about one, a square matrix: by that of the rows at their means."""
+    H = logit_contrasts(len(b) + 1)
+    latent = np.concatenate([rows.latent.reshape(-1, V.shape[1]) for rows in blocks])
+    weights = np.concatenate([rows.weights.ravel() for rows in blocks])
+    z1 = np.column_stack([latent[:, :n_guided], np.ones(len(latent))])
+    if len(b) * z1.shape[1] > MOST_UNKNOWNS:
+        return np.eye(len(b) * z1.shape[1])
+    shares = softmax((latent @ V.T + b) @ H.T, axis=1)
+    centre = shares @ H
+    curvature = np.einsum("nc,ca,cb->nab", shares, H, H, optimize=True) - centre[:, :, None] * centre[:, None, :]
+    total = float(weights.sum())
+    matrix = kronecker_sum(curvature * (weights / total)[:, None, None], z1)
+    penalised = np.tile(np.append(np.full(n_guided, ridge / total), 0.0), len(b))
+    matrix.flat[:: len(matrix) + 1] += penalised + 1e-9 * float(np.trace(matrix))
+    return np.asarray(np.linalg.inv(np.linalg.cholesky(matrix)).T)

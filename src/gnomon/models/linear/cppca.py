@@ -1,0 +1,305 @@
+"""Classification PPCA (Cheng and Li 2009) with outputs of several kinds, any of them missing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._types import Array, IntArray, Result, Status
+from ...likelihoods.gaussian_rows import conditioner
+from ...likelihoods.outputs import Layout
+from ...numerics.coding import class_contrasts
+from ...numerics.linalg import canonical_rotation, guided_rotation, orthonormal_columns
+from ...numerics.linear_gaussian import Limits
+from ...numerics.one_thread import one_thread
+from ...rows import RowSource
+from .class_likelihood import Labelled, LabelParams, applies, log_evidence, raise_classes
+from .labelled_basis import EXACT_SIDE, SPARE_DIRECTIONS, LabelledBasis, View, products_of, refuse_full_rank
+from .outputs_em import LOOSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
+from .ratio import JointMoments, params_at
+
+SMALL = 1 << 22  # coordinates of labelled rows up to which one thread is faster than several that wait for one another
+CAPACITY = 160  # directions a growing basis may hold, or six times K when that is more
+INNER_ACCURACY = 0.05
+START_ACCURACY = 1e-3
+START_LOG_RATIOS = np.log(10.0) * np.array([4.0, -1.0, -3.0])  # noise of coded y over that of x: ignored to decisive
+APPROXIMATE = ("laplace", "ep")  # ways of inference whose objective may fall
+MANY_LABELLED, FEW_LABELLED = 1600, 400  # of many labelled rows, a few are enough to choose a start by
+START_STEPS, TRIAL_ITERATIONS = 5, 5
+
+
+class Options(NamedTuple):
+    """How to fit; see `gnomon.CPPCA` for the meaning."""
+
+    n_components: int
+    solver: str = "auto"
+    inference: str = "auto"
+    ridge: float = 0.1
+    n_private: int = 0
+    tol: float = 1e-6
+    max_iter: int = 500
+    acceleration: str | None = "alternating"
+
+
+class Fitted(NamedTuple):
+    """Parameters in the units of the data, rotated and signed canonically."""
+
+    params: Params  # W (p, k); V and b of Gaussian outputs in units of y
+    mean: Array  # (p,)
+    objective: float  # nats, training rows, with the ridge
+    log_likelihood: float  # without it
+
+
+def choose_solver(n: int, p: int) -> str:
+    """Name the solver that "auto" takes: "moments" when n or p is at most 1500, else "subspace"."""
+    return "moments" if (p <= EXACT_SIDE if n >= p else n <= EXACT_SIDE) else "subspace"
+
+
+def choose_inference(layout: Layout) -> str:
+    """Name the inference that "auto" takes.
+
+    Exact where a row has at most one label of two classes: "quadrature", or "ep" when real outputs stand beside it.
+    "ep" for several probit labels, "variational" for everything else.
+    """
+    labels = [kind for kind in layout.kinds if kind != "gaussian"]
+    if layout.kinds in (("logit",), ("probit",)):
+        return "quadrature"
+    return "ep" if labels == ["logit"] or set(labels) == {"probit"} else "variational"
+
+
+def fit(source: RowSource, labelled: IntArray, Y: Array, layout: Layout, options: Options,
+        generator: np.random.Generator) -> Result[Fitted]:  # fmt: skip
+    """Fit the model to the rows of `source`; Y (n_l, q) holds the outputs of the rows `labelled`, NaN where missing.
+
+    Returns
+    -------
+    Result(Fitted, status, objective path in nats, stats) with stats "solver", "inference", "n_passes", "residual",
+    "n_iter" and "floors".
+    """
+    k = options.n_components + options.n_private
+    solver = choose_solver(*source.shape) if options.solver == "auto" else options.solver
+    inference = choose_inference(layout) if options.inference == "auto" else options.inference
+    weights = np.ones(len(labelled)) if source.weights is None else source.weights[labelled]
+    units = output_units(layout, Y, weights)
+    Y = (Y - units.mean) / units.scale
+    codes = centred_codes(layout, Y, weights)
+    basis = LabelledBasis(products_of(source, labelled, codes, solver), max(CAPACITY, 6 * k))
+    basis.start(k, generator)
+    refuse_full_rank(basis.view(), k)
+    rules = Rules(layout, options.ridge, options.n_components, inference != "laplace", inference not in APPROXIMATE)
+    with one_thread(when=basis.T.size <= SMALL):
+        result = _maximise(basis, Y, codes, rules, inference, k, options)
+        if applies(layout, inference):
+            result = _with_integrated_classes(result, basis.view(), Y, rules, options.tol)
+    stats = {**result.stats, "solver": solver, "inference": inference}
+    return _in_data_units(result._replace(stats=stats), basis, layout, options, units, weights, Y)
+
+
+def _with_integrated_classes(result: Result[Params], view: View, Y: Array, rules: Rules, tol: float) -> Result[Params]:
+    """Raise the label parameters of classes by the likelihood itself; the path ends at it, above the bound."""
+    params = result.value
+    post, labels = given_x(params), LabelParams(params.V, params.b, params.noise)
+    rows = Labelled(Y, view.T @ post.gain.T, post.cov, view.weights)
+    labels = raise_classes(rules.layout, rows, labels, rules.ridge, rules.n_guided, tol)
+    value = x_log_likelihood(params, post, view) + float(view.weights @ log_evidence(rules.layout, rows, labels))
+    value -= 0.5 * rules.ridge * float(((1.0 - rules.layout.is_gaussian()) @ labels.V**2).sum())
+    return result._replace(value=params._replace(V=labels.V, b=labels.b), path=np.append(result.path, value))
+
+
+class Units(NamedTuple):
+    """Mean and scale of Gaussian outputs; zero and one for the others."""
+
+    mean: Array  # (q,)
+    scale: Array  # (q,)
+
+
+def output_units(layout: Layout, Y: Array, weights: Array) -> Units:
+    """Weighted mean and standard deviation of each Gaussian output over the rows that observe it."""
+    units = Units(np.zeros(len(layout.kinds)), np.ones(len(layout.kinds)))
+    for j, kind in enumerate(layout.kinds):
+        if kind == "gaussian":
+            seen = ~np.isnan(Y[:, j])
+            y, w = Y[seen, j], weights[seen] / weights[seen].sum()
+            size = float(np.abs(y).max()) or 1.0
+            units.mean[j] = float(w @ (y / size)) * size
+            units.scale[j] = float(np.sqrt(w @ ((y - units.mean[j]) / size) ** 2)) * size or 1.0
+    return units
+
+
+def centred_codes(layout: Layout, Y: Array, weights: Array) -> Array:
+    """Outputs as real numbers (n_l, h) for a first look: contrasts of classes, log(1 + counts); mean zero, spread one.
+
+    Zero where not observed.
+    """
+    columns = []
+    for j, (kind, c) in enumerate(zip(layout.kinds, layout.n_classes, strict=True)):
+        seen = ~np.isnan(Y[:, j])
+        y = Y[seen, j]
+        values = class_contrasts(c)[y.astype(np.intp)] if kind == "categorical" else y[:, None]
+        values = np.log1p(values) if kind == "poisson" else values
+        w = weights[seen] / max(weights[seen].sum(), 1e-300)
+        values = values - w @ values
+        spread = float(np.sqrt((w @ values**2).mean())) if values.size else 0.0
+        out = np.zeros((len(Y), values.shape[1]))
+        out[seen] = values / (spread or 1.0)
+        columns.append(out)
+    return np.hstack(columns) if columns else np.zeros((len(Y), 0))
+
+
+def base_predictors(layout: Layout, Y: Array, weights: Array) -> Array:
+    """Predictors (h,) at which every output has its observed frequencies or mean, whatever x is."""
+    out = []
+    for j, (kind, c) in enumerate(zip(layout.kinds, layout.n_classes, strict=True)):
+        seen = ~np.isnan(Y[:, j])
+        y, w = Y[seen, j], weights[seen]
+        if kind == "categorical":
+            counts = np.bincount(y.astype(np.intp), weights=w, minlength=c)
+            out.append(np.sqrt(2.0) * class_contrasts(c).T @ np.log(counts + 0.5))
+            continue
+        total, ones = w.sum(), float(w @ y)
+        log_odds = float(np.log((ones + 0.5) / max(total - ones + 0.5, 0.5)))
+        bases = {
+            "logit": log_odds,
+            "probit": 0.6 * log_odds,
+            "poisson": float(np.log((ones + 0.5) / (total + 0.5))),
+            "gaussian": 0.0,
+        }
+        out.append(np.array([bases[kind]]))
+    return np.concatenate(out) if out else np.zeros(0)
+
+
+def _starts(view: View, codes: Array, Y: Array, rules: Rules, k: int) -> list[Params]:
+    """Loadings from the Gaussian model of x and coded outputs over a few noise ratios; no label parameters yet.
+
+    Found among leading directions of x and those of the outputs.
+    """
+    w = view.weights
+    n_l = float(w.sum())
+    xy = (view.T * w[:, None]).T @ codes / max(n_l, 1e-300)
+    yy = (codes * w[:, None]).T @ codes / max(n_l, 1e-300)
+    leading = view.axes[:, ::-1][:, : k + SPARE_DIRECTIONS]
+    C = np.hstack([leading, orthonormal_columns(xy, leading)])
+    xx = C.T @ view.xx @ C
+    outside = max(view.energy - float(np.trace(xx)), 0.0) / view.weight
+    joint = JointMoments(xx / view.weight, C.T @ xy, yy, outside, view.weight, view.n_features)
+    b, h = base_predictors(rules.layout, Y, w), rules.layout.size
+    noise = np.ones(len(rules.layout.kinds))
+    found = []
+    for log_ratio in START_LOG_RATIOS[: None if codes.shape[1] else 1]:
+        at = params_at(joint, k, float(log_ratio), Limits(X_FLOOR, Y_FLOOR))
+        W = C @ at.W_x
+        if h and rules.n_guided < k:  # what the outputs share comes first
+            W = W @ np.linalg.svd(at.W_y)[2].T
+        smallest = 1e-3 * float((W**2).sum())
+        found.append(Params(W, max(at.x_noise_var, X_FLOOR, smallest * 1e-3), np.zeros((h, k)), b, noise))
+    return found
+
+
+def _first(em: OutputsEM, starts: list[Params], options: Options) -> Result[tuple[Params, Sums]]:
+    """The best of a few iterations from each start; a start that is hopeless is left out."""
+    best: Result[tuple[Params, Sums]] | None = None
+    for start in starts:
+        if best is not None and x_log_likelihood(start, given_x(start), em.view) < best.path[-1]:
+            continue  # even labels that are certain would not make up for x
+        start = em.raise_labels(start, START_STEPS)
+        trial = em.climb(start, START_ACCURACY, TRIAL_ITERATIONS, options.acceleration)
+        if best is None or trial.path[-1] > best.path[-1]:
+            best = trial
+    assert best is not None
+    return best
+
+
+def _some_labelled(view: View, Y: Array) -> tuple[View, Array]:
+    """Every so many-th labelled row, which stands for those between."""
+    some = slice(None, None, len(Y) // FEW_LABELLED)
+    weights = view.weights[some] * (view.weights.sum() / view.weights[some].sum())
+    return view._replace(T=view.T[some], weights=weights), Y[some]
+
+
+def _maximise(basis: LabelledBasis, Y: Array, codes: Array, rules: Rules, inference: str, k: int,
+              options: Options) -> Result[Params]:  # fmt: skip
+    """Grow the basis until the likelihood equations of W hold in the full space."""
+    condition = conditioner(rules.layout, Y, inference)
+
+    view = basis.view()
+    em, starts = OutputsEM(view, Y, rules, condition, LOOSEST), _starts(view, codes, Y, rules, k)
+    if len(Y) >= MANY_LABELLED:
+        some, few = _some_labelled(view, Y)
+        trial = OutputsEM(some, few, rules, conditioner(rules.layout, few, inference), LOOSEST)
+        start = _first(trial, starts, options).value[0]
+        result = em.climb(start, START_ACCURACY, TRIAL_ITERATIONS, options.acceleration)
+    else:
+        result = _first(em, starts, options)
+    path, used = [result.path], result.stats["n_iter"]
+    target = options.tol if basis.whole else START_ACCURACY
+    status, residual, stuck = Status.MAX_ITER, np.inf, False
+    while True:
+        result = em.climb(result.value[0], target, max(options.max_iter - used, 1), options.acceleration)
+        path.append(result.path[1:])
+        used += result.stats["n_iter"]
+        params, sums = result.value
+        D, size = basis.outside(given_x(params).gain, sums.shift)
+        outside = float(np.linalg.norm(D)) / size if size > 0 else 0.0
+        residual = max(outside, result.stats["residual"])
+        if residual <= options.tol:
+            status = Status.CONVERGED
+            break
+        if used >= options.max_iter:
+            break
+        if outside > 0.5 * options.tol and not basis.whole:
+            params = _grow(basis, params, D, k, options.tol / outside)
+            target = max(INNER_ACCURACY * outside, 0.5 * options.tol)
+            result = result._replace(value=(params, sums))
+            em = OutputsEM(basis.view(), Y, rules, condition, em.accuracy)
+        elif stuck or result.status is Status.STALLED:
+            status = Status.STALLED
+            break
+        else:
+            stuck, target = True, options.tol * (0.5 if outside else 1.0)
+    return Result(params, status, np.concatenate(path), {"residual": residual, "n_iter": used})
+
+
+def _grow(basis: LabelledBasis, params: Params, D: Array, k: int, drop: float) -> Params:
+    W = params.W
+    if basis.vectors.shape[1] + k > basis.capacity and basis.capacity < basis.products.size:
+        W = basis.shrink(W, room=2 * k).T @ W
+    Q = orthonormal_columns(D, basis.vectors, drop=max(5e-3, 1e-3 * drop), outside=True)
+    Q = Q[:, : max(basis.capacity - basis.vectors.shape[1], 0)]
+    if Q.shape[1]:
+        basis.expand(Q)
+    return params._replace(W=np.vstack([W, np.zeros((basis.vectors.shape[1] - len(W), k))]))
+
+
+def rotation_of(params: Params, n_guided: int) -> Array:
+    """Canonical rotation: dimensions in order of the variance of x they explain; with private ones, guided first.
+
+    Guided dimensions are then ordered by how much the predictors depend on them.
+    """
+    x = params.W / np.sqrt(params.x_noise_var)
+    if n_guided == params.W.shape[1] or len(params.V) == 0:
+        return canonical_rotation(x, params.W)
+    return guided_rotation(x, params.V, n_guided, params.W)
+
+
+def _in_data_units(result: Result[Params], basis: LabelledBasis, layout: Layout, options: Options, units: Units,
+                   weights: Array, Y: Array) -> Result[Fitted]:  # fmt: skip
+    params, source, s = result.value, basis.products.source, basis.products.source.scale
+    full = params._replace(W=basis.products.features(basis.vectors @ params.W))
+    R = rotation_of(full, options.n_components)
+    V, b, noise = params.V @ R, params.b.copy(), params.noise.copy()
+    floors = ["x"] if params.x_noise_var <= X_FLOOR * (1 + 1e-9) else []
+    to_nats = -source.n_entries * np.log(s)
+    for j, (kind, predictors) in enumerate(layout.parts()):
+        if kind == "gaussian":
+            floors += ["y"] if noise[j] <= Y_FLOOR * (1 + 1e-9) and "y" not in floors else []
+            V[predictors] *= units.scale[j]
+            b[predictors] = units.mean[j] + units.scale[j] * b[predictors]
+            noise[j] *= units.scale[j] ** 2
+            to_nats -= float(weights @ ~np.isnan(Y[:, j])) * np.log(units.scale[j])
+    path = result.path + to_nats
+    penalty = 0.5 * options.ridge * float(((1.0 - layout.is_gaussian()) @ params.V**2).sum()) if layout.kinds else 0.0
+    fitted = Params(full.W @ R * s, params.x_noise_var * s**2, V, b, noise)
+    objective = float(path[-1])
+    stats = {**result.stats, "n_passes": source.n_passes, "floors": floors}
+    return Result(Fitted(fitted, source.mean, objective, objective + penalty), result.status, path, stats)

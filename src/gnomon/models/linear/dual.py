@@ -1,0 +1,323 @@
+"""Supervised PPCA in dual form: everything about x enters through inner products (Yu et al. 2006, 4.3, 5.2, app. A, C).
+
+A centred kernel matrix is K = T T' with T = U sqrt(values) of its eigenvectors, so the model of a feature space of any
+dimension is the linear model in the coordinates T, and its noise lives in `effective_dimension` dimensions, the paper's
+M, which a kernel leaves open. `fit` solves that; `e_step` and `m_step` are the paper's own iteration on K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._types import Array, IntArray, Result
+from ...numerics.linalg import canonical_rotation, guided_rotation, inverse_logdet, symmetrise, top_eigh
+from ...numerics.linear_gaussian import LOG_2PI, Limits, Params
+from ...solvers.em import run_em
+from .basis import Outputs, group_outputs, output_units
+from .compression import coordinate_basis
+from .grow import maximise_in_basis, start_block
+from .in_basis import X_FLOOR, Y_FLOOR, Inner, ModelLimits, RatioInner, RestrictedEM
+from .in_basis import closed_form as unsupervised
+
+MAX_CAPACITY = 200  # directions a growing basis may hold, beside 4 k
+
+
+class Options(NamedTuple):
+    """How to fit; see `gnomon.KernelSPPCA` for the meaning."""
+
+    n_components: int
+    effective_dimension: float
+    solver: str = "auto"
+    tol: float = 1e-9
+    max_iter: int = 1000
+    init: str = "pca"
+    noise_init: float | None = None
+    n_private: int = 0
+
+
+class Fitted(NamedTuple):
+    """Parameters in the units of the data, x in the coordinates T, rotated and signed canonically."""
+
+    params: Params  # W_x (r, k), m_x (r,) zero: all rows observe x, so its mean is that of the sample
+    log_likelihood: float  # nats, training rows; x has a density in effective_dimension dimensions
+
+
+class DualData(NamedTuple):
+    """What algorithm 3 reads: inner products of centred rows, outputs of the labelled rows, centred."""
+
+    gram: Array  # (n, n)
+    Y: Array  # (n_lab, q)
+    labelled: IntArray
+    unlabelled: IntArray
+    effective_dimension: float
+
+
+class DualState(NamedTuple):
+    """Parameters of algorithm 3: W_x = X'Z C^-1 and W_y = Y'Z_lab C_lab^-1 are never formed in feature space."""
+
+    Z: Array  # (n, k)
+    C: Array  # (k, k)       sum of E[zz'] over all rows
+    C_lab: Array  # (k, k)   over the labelled rows
+    gram_Z: Array  # (n, k)  K Z
+    x_noise_var: float
+    y_noise_var: float
+
+    def dual_loadings(self) -> Array:
+        """Z C^-1 (n, k): the loadings are combinations of the rows, W_x = X' times these."""
+        return np.asarray(np.linalg.solve(self.C, self.Z.T).T)
+
+    def y_loadings(self, data: DualData) -> Array:
+        """W_y (q, k)."""
+        if data.Y.shape[1] == 0:
+            return np.zeros((0, len(self.C)))
+        return np.asarray(np.linalg.solve(self.C_lab, self.Z[data.labelled].T @ data.Y).T)
+
+
+class DualSums(NamedTuple):
+    """Expected latent vectors and second moments, and the log-likelihood (nats) at the parameters they came from."""
+
+    log_likelihood: float
+    Z: Array
+    C: Array
+    C_lab: Array
+
+
+def init(data: DualData, k: int, kind: str, noise: tuple[float, float], generator: np.random.Generator) -> DualState:
+    """Starting point: random latent vectors, or PCA of the rows at the given noise variances and no use of y yet."""
+    n, n_lab = len(data.gram), len(data.labelled)
+    if kind == "random":
+        Z, C = generator.standard_normal((n, k)), n * np.eye(k)
+    else:
+        values, vectors = top_eigh(data.gram, k)
+        variances = values / n
+        stretch = np.sqrt(variances / np.maximum(variances - noise[0], 1e-3 * variances))
+        Z, C = np.sqrt(n) * vectors, n * np.diag(stretch)
+    return DualState(Z, C, C * (n_lab / n), data.gram @ Z, *noise)
+
+
+def e_step(state: DualState, data: DualData) -> DualSums:
+    """Expected statistics from inner products alone. Source: Yu et al. 2006, eqs. 20-24."""
+    k, (n_lab, q) = len(state.C), data.Y.shape
+    n, n_free = len(data.gram), len(data.unlabelled)
+    XW = np.linalg.solve(state.C, state.gram_Z.T).T  # (n, k)  rows times W_x
+    WW = symmetrise(np.asarray(np.linalg.solve(state.C, state.Z.T @ XW)))
+    W_y = state.y_loadings(data)
+    precision = np.eye(k) + WW / state.x_noise_var
+    cov, log_det = inverse_logdet(precision)
+    cov_lab, log_det_lab = inverse_logdet(precision + W_y.T @ W_y / state.y_noise_var)
+    b = XW / state.x_noise_var
+    b[data.labelled] += data.Y @ W_y / state.y_noise_var
+    Z = b @ cov
+    Z[data.labelled] = b[data.labelled] @ cov_lab
+    Z_lab, Z_free = Z[data.labelled], Z[data.unlabelled]
+    C_lab = n_lab * cov_lab + Z_lab.T @ Z_lab
+    C = C_lab + n_free * cov + Z_free.T @ Z_free
+    logs = n * data.effective_dimension * (LOG_2PI + np.log(state.x_noise_var)) + n_free * log_det
+    logs += np.trace(data.gram) / state.x_noise_var + n_lab * (log_det_lab + q * (LOG_2PI + np.log(state.y_noise_var)))
+    logs += (data.Y**2).sum() / state.y_noise_var - (b * Z).sum()
+    return DualSums(float(-0.5 * logs), Z, symmetrise(C), symmetrise(C_lab))
+
+
+def m_step(sums: DualSums, data: DualData, limits: Limits) -> DualState:
+    """Noise variances that maximise the expected log-likelihood; the means stay those of the sample.
+
+    Source: Yu et al. 2006, eqs. 25 and 26, the effective dimension in place of M.
+    """
+    n, (n_lab, q) = len(data.gram), data.Y.shape
+    gram_Z = data.gram @ sums.Z
+    explained = float(np.trace(np.linalg.solve(sums.C, sums.Z.T @ gram_Z)))
+    x_noise = (float(np.trace(data.gram)) - explained) / (n * data.effective_dimension)
+    state = DualState(sums.Z, sums.C, sums.C_lab, gram_Z, max(x_noise, limits.x_floor), 1.0)
+    if q == 0:
+        return state
+    right = data.Y.T @ sums.Z[data.labelled]  # (q, k)
+    y_noise = (float((data.Y**2).sum()) - float((state.y_loadings(data) * right).sum())) / (n_lab * q)
+    return state._replace(y_noise_var=max(y_noise, limits.y_floor))
+
+
+def dual_residual(sums: DualSums, state: DualState, after: DualState, data: DualData) -> float:
+    """Relative distance from stationarity: |X'Z - W_x C| / |X'Z|, the same for y, the moves of the log variances."""
+    D = sums.Z - state.dual_loadings() @ sums.C
+    gap = np.sqrt(max(float((D * (data.gram @ D)).sum()), 0.0))
+    worst = gap / np.sqrt(float((after.Z * after.gram_Z).sum()))
+    worst = max(worst, abs(np.log(after.x_noise_var / state.x_noise_var)))
+    if data.Y.shape[1]:
+        y_gap = np.linalg.norm(data.Y.T @ sums.Z[data.labelled] - state.y_loadings(data) @ sums.C_lab)
+        worst = max(worst, float(y_gap) / (np.linalg.norm(data.Y) * np.sqrt(float(np.trace(sums.C)))))
+        worst = max(worst, abs(np.log(after.y_noise_var / state.y_noise_var)))
+    return float(worst)
+
+
+class DualSolution(NamedTuple):
+    """Loadings as combinations of the rows, and the projections of the training rows given x and y."""
+
+    loadings: Array  # (n, k)   W_x = X' loadings, W_y = Y' loadings
+    Z: Array  # (n, k)
+
+
+def closed_form(gram: Array, Y: Array, k: int, x_noise_var: float, y_noise_var: float) -> DualSolution:
+    """Maximum likelihood loadings of fully labelled rows at given noise variances.
+
+    With values and vectors V of K / x_noise_var + YY' / y_noise_var and D = max(I - n / values, 0), the loadings are
+    V sqrt(D / n). Source: Yu et al. 2006, theorem 3.
+    """
+    n = len(gram)
+    values, V = top_eigh(gram / x_noise_var + Y @ Y.T / y_noise_var, k)
+    D = np.maximum(1.0 - n / values, 0.0)
+    return DualSolution(V * np.sqrt(D / n), np.sqrt(n) * V * np.sqrt(D))
+
+
+def project(gram: Array, loadings: Array, x_noise_var: float, cross: Array) -> Array:
+    """Project new rows, given by their centred inner products (l, n) with the training rows, from x alone.
+
+    Equal to theorem 3 (ii) with V'KV + n x_noise_var D^-1 where the paper prints V'KV + D^-1, and to the output line of
+    algorithm 3; written so that D = 0 is allowed.
+    """
+    WW = loadings.T @ gram @ loadings + x_noise_var * np.eye(loadings.shape[1])
+    return np.asarray(np.linalg.solve(WW, loadings.T @ cross.T).T)
+
+
+def choose_solver(*, complete: bool, supervised: bool, plain: bool) -> str:
+    """Name the solver that "auto" takes: "ratio" (a global search) when nothing is missing, else "moments".
+
+    `plain` says that the effective dimension is at least the rank and no dimension is private; the global search needs
+    both.
+    """
+    return "ratio" if complete and supervised and plain else "moments"
+
+
+def fit(
+    T: Array, Y: Array, options: Options, generator: np.random.Generator,
+    orient: Callable[[Array], Array] | None = None, weights: Array | None = None,
+) -> Result[Fitted]:  # fmt: skip
+    """Fit the model to centred coordinates T (n, r) and outputs Y (n, q), NaN where not observed.
+
+    Parameters
+    ----------
+    T : (n, r)          T' diag(weights) T is diagonal, falling
+    weights : (n,) or None
+        How many rows each row counts for, above zero.
+    orient : callable or None
+        (r, k) -> (any, k): an image of the loadings whose largest entry per column shall be positive. None takes the
+        training rows along them.
+
+    Returns
+    -------
+    Result(Fitted, status, objective path in nats, stats) with stats as in the primal form
+    """
+    n, r = T.shape
+    w = np.ones(n) if weights is None else weights
+    values = w @ T**2
+    _check_sizes(values, n, options)
+    y_mean, y_scale = output_units(Y, w)
+    outputs = group_outputs((Y - y_mean) / y_scale, w)
+    complete = len(outputs.others) == 0 and len(outputs.bulk_outputs) == Y.shape[1]
+    plain = options.effective_dimension >= r and options.n_private == 0
+    solver = options.solver
+    if solver == "auto":
+        solver = choose_solver(complete=complete, supervised=Y.shape[1] > 0, plain=plain)
+    if solver == "ratio" and not (complete and plain):
+        raise ValueError(
+            "solver='ratio' needs every output of every row, no private dimensions, and an effective dimension of at "
+            "least the rank of the kernel matrix; use solver='auto'"
+        )
+    if solver == "dual" and (weights is not None or options.n_private):
+        raise ValueError(
+            "solver='dual' is algorithm 3 of the paper: without sample_weight, label_weight and n_private; use 'auto'"
+        )
+    entries = float(w.sum()) * options.effective_dimension
+    scale = float(np.sqrt(values.sum() / entries))
+    route = _fit_by_algorithm_3 if solver == "dual" else _fit_in_coordinates
+    result = route(T / scale, outputs, options._replace(solver=solver), (scale, y_scale), generator)
+    params = result.value
+    R = _rotation(params, options, T @ params.W_x if orient is None else orient(params.W_x))
+    path = result.path - entries * np.log(scale) - float(w @ outputs.observed.sum(axis=1)) * np.log(y_scale)
+    fitted = Params(
+        params.W_x @ R * scale, params.m_x * scale, params.x_noise_var * scale**2,
+        params.W_y @ R * y_scale, y_mean + params.m_y * y_scale, params.y_noise_var * y_scale**2,
+    )  # fmt: skip
+    stats = {**result.stats, "solver": solver, "floors": _active_floors(params)}
+    stats.setdefault("n_iter", len(path))
+    stats["optima"] = [float(v + path[-1] - result.path[-1]) for v in stats.get("optima", [])]
+    return Result(Fitted(fitted, float(path[-1])), result.status, path, stats)
+
+
+def _active_floors(params: Params) -> list[str]:
+    x = ["x"] if params.x_noise_var <= X_FLOOR * (1 + 1e-9) else []
+    return x + (["y"] if len(params.m_y) and params.y_noise_var.min() <= Y_FLOOR * (1 + 1e-9) else [])
+
+
+def _rotation(params: Params, options: Options, W_sign: Array) -> Array:
+    x = params.W_x / np.sqrt(params.x_noise_var)
+    y = params.W_y / np.sqrt(params.y_noise_var)[:, None]
+    if options.n_private == 0:
+        return canonical_rotation(np.vstack([x, y]), W_sign)
+    return guided_rotation(x, y, options.n_components, W_sign)
+
+
+def _check_sizes(values: Array, n: int, options: Options) -> None:
+    r, k, d = len(values), options.n_components + options.n_private, options.effective_dimension
+    what = f"n_components={options.n_components}"
+    if options.n_private:
+        what += f" plus n_private={options.n_private}"
+    if k >= r:
+        raise ValueError(
+            f"{what} must be less than the rank of the centred kernel matrix, {r} (n_samples={n}): with as "
+            f"many latent dimensions as the data have, no noise is left to estimate. Ask for at most {max(r - 1, 0)}."
+        )
+    least = k + float(values[k:].sum() / values[k - 1])
+    if d < r and d <= least:
+        raise ValueError(
+            f"effective_dimension={d:g} must exceed {least:.4g} for {what}: in fewer dimensions the noise "
+            "would be larger than the last component. Take more dimensions, or fewer components."
+        )
+
+
+def _fit_in_coordinates(
+    T: Array, outputs: Outputs, options: Options, scales: tuple[float, float], generator: np.random.Generator
+) -> Result[Params]:
+    k = options.n_components + options.n_private
+    energy = float((outputs.weights @ T**2).sum())
+    basis = coordinate_basis(T, outputs, options.effective_dimension, energy, MAX_CAPACITY + 4 * k)
+    limits = Limits(X_FLOOR, Y_FLOOR, n_guided=options.n_components if options.n_private else None)
+    effort = ModelLimits(limits, options.max_iter)
+    inner: Inner
+    if outputs.Y.shape[1] == 0:
+        inner = lambda moments, start, final, tol: unsupervised(moments, k, X_FLOOR)  # noqa: E731
+    elif options.solver == "ratio":
+        inner = RatioInner(k, effort)
+    else:
+        inner = RestrictedEM(k, effort)
+    start_block(basis, k, generator)
+    result = maximise_in_basis(basis, inner, k, tol=options.tol, max_expansions=options.max_iter)
+    params = result.value._replace(W_x=basis.vectors @ result.value.W_x, m_x=basis.vectors @ result.value.m_x)
+    return result._replace(value=params, stats={**result.stats, "optima": getattr(inner, "optima", [])})
+
+
+def _fit_by_algorithm_3(
+    T: Array, outputs: Outputs, options: Options, scales: tuple[float, float], generator: np.random.Generator
+) -> Result[Params]:
+    labelled, q = outputs.observed.any(axis=1), outputs.Y.shape[1]
+    if not outputs.observed[labelled].all():
+        raise ValueError("solver='dual' needs every output of a row or none; single outputs are missing, use 'auto'")
+    seen, free = np.flatnonzero(labelled), np.flatnonzero(~labelled)
+    data = DualData(T @ T.T, outputs.Y[seen], seen, free, options.effective_dimension)
+    limits = Limits(X_FLOOR, Y_FLOOR)
+    noise = options.noise_init
+    start = (0.5, 1.0) if noise is None else (noise / scales[0] ** 2, noise / scales[1] ** 2)
+    result = run_em(
+        lambda state: e_step(state, data),
+        lambda sums, state: m_step(sums, data, limits),
+        init(data, options.n_components, options.init, start, generator),
+        log_likelihood=lambda sums: sums.log_likelihood,
+        residual=lambda sums, state, after: dual_residual(sums, state, after, data),
+        tol=options.tol,
+        max_iter=options.max_iter,
+    )
+    state = result.value[0]
+    W_x, W_y = T.T @ state.dual_loadings(), state.y_loadings(data)
+    params = Params(W_x, np.zeros(T.shape[1]), state.x_noise_var, W_y, np.zeros(q), np.full(q, state.y_noise_var))
+    return Result(params, result.status, result.path, result.stats)

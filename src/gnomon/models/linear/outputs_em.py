@@ -1,0 +1,340 @@
+"""EM for latent variables that explain x linearly and outputs of several kinds through linear predictors.
+
+z ~ N(0, I), x = W z + e with x centred, e ~ N(0, x_noise_var I), and outputs given a = V z + b. Given x alone the
+predictors of a row are Gaussian, so all that its labels say is a log-evidence with slope and curvature; the posterior
+of z follows from them by Stein's lemma, and the rows without labels stay in second moments.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._types import Array, Result
+from ...likelihoods.outputs import Layout
+from ...likelihoods.sites import ACCURACY, Conditioner, RowFit
+from ...numerics.linalg import inverse_logdet, kronecker_sum, symmetrise
+from ...numerics.linear_gaussian import LOG_2PI
+from ...solvers.em import run_em
+from .labelled_basis import View
+
+X_FLOOR, Y_FLOOR = 1e-6, 1e-3  # smallest noise variances, relative to the variance of x and of y
+HALVINGS = 12
+SMALLEST_SHARE = 0.05
+FIRST_STEP = 1.0  # length of each v after one Newton step from zero, at most
+LOOSEST, LOOSENESS = 1e-2, 0.1  # accuracy of rows: of the first steps, and as a share of the residual
+MOST_UNKNOWNS = 200  # label parameters up to which a Newton step is solved by factorising
+CG_ACCURACY, CG_STEPS = 1e-2, 50
+
+
+class Params(NamedTuple):
+    """Parameters of the model; the mean of x is that of its rows, because b absorbs any other."""
+
+    W: Array  # (r, k)
+    x_noise_var: float
+    V: Array  # (h, k)
+    b: Array  # (h,)
+    noise: Array  # (q,)   noise variances of Gaussian outputs, one for the others
+
+
+class FromX(NamedTuple):
+    """What x says of z: N(gain x, cov)."""
+
+    gain: Array  # (k, r)
+    cov: Array  # (k, k)
+    log_det: float  # of W'W + x_noise_var I
+
+
+class Sums(NamedTuple):
+    """Expected statistics of an E-step and the objective in nats."""
+
+    objective: float
+    xz: Array  # (r, k)   sum of x E[z]'
+    zz: Array  # (k, k)   sum of E[zz']
+    gradient: Array  # (h, k + 1)   of the objective in (V, b)
+    shift: Array  # (n_l, k)   what the labels add to E[z]
+    latent: Array  # (n_l, k)   E[z] without them
+    fit: RowFit
+
+
+class Rules(NamedTuple):
+    """What is held fixed."""
+
+    layout: Layout
+    ridge: float  # on the rows of V that are not of Gaussian outputs
+    n_guided: int  # V is zero on the later latent dimensions
+    guarded: bool = True  # whether steps are judged by the objective; Laplace's ignores how the curvature moves
+    monotone: bool = True  # whether the objective never falls
+
+
+def given_x(params: Params) -> FromX:
+    """Condition z on x."""
+    W = params.W
+    inverse, log_det = inverse_logdet(symmetrise(W.T @ W) + params.x_noise_var * np.eye(W.shape[1]))
+    return FromX(inverse @ W.T, params.x_noise_var * inverse, log_det)
+
+
+def x_log_likelihood(params: Params, post: FromX, view: View) -> float:
+    """Log-density of all rows of x, in nats."""
+    k, s2 = params.W.shape[1], params.x_noise_var
+    explained = float(np.sum((view.xx @ params.W) * post.gain.T))
+    logs = view.n_features * LOG_2PI + post.log_det + (view.n_features - k) * np.log(s2)
+    return float(-0.5 * (view.weight * logs + (view.energy - explained) / s2))
+
+
+class OutputsEM:
+    """The steps of EM over one view of the data."""
+
+    def __init__(self, view: View, Y: Array, rules: Rules, condition: Conditioner, accuracy: float = ACCURACY) -> None:
+        self.view, self.Y, self.rules, self.condition = view, Y, rules, condition
+        self.seen = ~np.isnan(Y)
+        self.penalised = rules.ridge * (1.0 - rules.layout.is_gaussian())
+        self.label_weight = max(float(view.weights.sum()), 1e-300)
+        self.accuracy = accuracy  # of the rows; follows the residual
+        self._last: tuple[Params, Sums] | None = None
+        self._steps: tuple[Sums, Array, Array] | None = None
+
+    def e_step(self, params: Params) -> Sums:
+        """Expected statistics and the objective; those of the last parameters are kept."""
+        if self._last is not None and self._last[0] is params:
+            return self._last[1]
+        view, V, w = self.view, params.V, self.view.weights
+        post = given_x(params)
+        latent = view.T @ post.gain.T
+        VS = V @ post.cov  # (h, k)
+        cov = symmetrise(VS @ V.T)
+        fit = self.condition(latent @ V.T + params.b, cov, params.noise, self.accuracy)
+        shift = fit.slope @ VS
+        weighted = shift * w[:, None]
+        xx_gain = view.xx @ post.gain.T
+        cross = weighted.T @ latent
+        zz = view.weight * post.cov + post.gain @ xx_gain + cross + cross.T + weighted.T @ shift
+        zz -= VS.T @ np.tensordot(w, fit.curvature, axes=1) @ VS
+        objective = x_log_likelihood(params, post, view) + float(w @ fit.log_z)
+        objective -= 0.5 * float(self.penalised @ (V**2).sum(axis=1))
+        gradient = self._gradient(params, latent, fit, VS)
+        sums = Sums(objective, xx_gain + view.T.T @ weighted, symmetrise(zz), gradient, shift, latent, fit)
+        self._last = params, sums
+        return sums
+
+    def _gradient(self, params: Params, latent: Array, fit: RowFit, VS: Array) -> Array:
+        """Gradient of log-evidence and ridge in (V, b), through the means V E[z] + b and the covariance V cov V'."""
+        slope = fit.slope * self.view.weights[:, None]
+        second = slope.T @ fit.slope - np.tensordot(self.view.weights, fit.curvature, axes=1)
+        in_V = slope.T @ latent + second @ VS - self.penalised[:, None] * params.V
+        in_V[:, self.rules.n_guided :] = 0.0
+        return np.column_stack([in_V, slope.sum(axis=0)])
+
+    def _newton(self, gradient: Array, curvature: Array, latent: Array) -> Array:
+        """Ascent direction (h, k + 1): the gradient over the curvature in (V, b), the covariance of z held.
+
+        `curvature` (n_l, h, h) is that of each row's log-likelihood in its predictors.
+        """
+        h, g = len(gradient), self.rules.n_guided
+        if h == 0 or len(latent) == 0:
+            return np.zeros_like(gradient)
+        z1 = np.column_stack([latent[:, :g], np.ones(len(latent))])
+        used, m = np.append(np.arange(g), gradient.shape[1] - 1), g + 1
+        ridge = np.repeat(self.penalised[:, None], m, axis=1)
+        ridge[:, -1] = 0.0
+        weighted = curvature * self.view.weights[:, None, None]
+        out = np.zeros_like(gradient)
+        if h * m > MOST_UNKNOWNS:
+            out[:, used] = conjugate_gradients(gradient[:, used], weighted, z1, ridge)
+            return out
+        H = kronecker_sum(weighted, z1)
+        smallest = 1e-9 * (float(H.diagonal().max()) + 1e-12 * self.label_weight)
+        H.flat[:: len(H) + 1] += ridge.ravel() + smallest
+        out[:, used] = np.linalg.solve(H, gradient[:, used].ravel()).reshape(h, m)
+        return out
+
+    def _noise_steps(self, params: Params, fit: RowFit) -> Array:
+        """Steps (q,) of the logarithms of the noise variances, zero if not Gaussian.
+
+        The evidence of a Gaussian output feels its noise as it feels the variance of its predictor. Fisher scoring, at
+        most by one, where the objective guards it; else the shorter step of EM.
+        """
+        out = np.zeros(len(params.noise))
+        for j, (kind, predictors) in enumerate(self.rules.layout.parts()):
+            if kind == "gaussian":
+                rows, i = self.seen[:, j], predictors.start
+                w, curvature = self.view.weights[rows], fit.curvature[rows, i, i]
+                gain = float(w @ (fit.slope[rows, i] ** 2 - curvature))
+                if self.rules.guarded:
+                    step = gain / float(w @ curvature**2) / params.noise[j]
+                else:
+                    step = float(np.log(1.0 + params.noise[j] * gain / w.sum()))
+                out[j] = np.clip(step, max(-1.0, np.log(Y_FLOOR / params.noise[j])), 1.0)
+        return out
+
+    def m_step(self, sums: Sums, params: Params) -> Params:
+        """Maximise the expected log-likelihood over W, its noise and the law of z; Newton steps of all else with it.
+
+        Without the Newton steps, EM's own argument says that the objective does not fall; see `safeguard`.
+        """
+        loadings, L = self._loadings(sums, params)
+        if not self.rules.guarded:
+            return self._moved(loadings, L, sums, self._first_length(sums, params))
+        W = params.W + self._lengthened(np.linalg.solve(sums.zz, sums.xz.T).T - params.W, params)
+        return self._moved(loadings._replace(W=W @ L), L, sums, self._first_length(sums, params))
+
+    def _lengthened(self, step: Array, params: Params) -> Array:
+        """A step of EM on W, made as long as it had to be were there no labels.
+
+        Without them EM moves the loadings of a principal direction of variance v, none of the first k, to a latent
+        dimension that explains variance u a share 1 - v / u of the way.
+        """
+        values, Q = self.view.values / self.view.weight, self.view.axes
+        explained, R = np.linalg.eigh(symmetrise(params.W.T @ params.W))
+        share = 1.0 - np.maximum(values, 0.0)[:, None] / (explained + params.x_noise_var)
+        share[-params.W.shape[1] :] = 1.0
+        return np.asarray(Q @ ((Q.T @ step @ R) / np.maximum(share, SMALLEST_SHARE)) @ R.T)
+
+    def safeguard(self, sums: Sums, params: Params, plain: Params) -> Params:
+        """Shorten the Newton steps of `m_step` until the objective does not fall below the one before."""
+        if not self.rules.guarded or self.e_step(plain).objective >= sums.objective:
+            return plain
+        loadings, L = self._loadings(sums, params)
+        length = self._first_length(sums, params)
+        for _ in range(HALVINGS):
+            trial = self._moved(loadings, L, sums, length)
+            if self.e_step(trial).objective >= sums.objective:
+                return trial
+            length *= 0.5
+        return loadings._replace(V=params.V @ L)
+
+    def raise_labels(self, params: Params, n_steps: int) -> Params:
+        """Newton steps of V, b and the noise of outputs alone."""
+        same = np.eye(params.W.shape[1])
+        for _ in range(n_steps):
+            sums = self.e_step(params)
+            length = self._first_length(sums, params)
+            for _ in range(HALVINGS):
+                trial = self._moved(params, same, sums, length)
+                if not self.rules.guarded or self.e_step(trial).objective >= sums.objective:
+                    params = trial
+                    break
+                length *= 0.5
+        return params
+
+    def _loadings(self, sums: Sums, params: Params) -> tuple[Params, Array]:
+        """New W and noise of x, and the law of z that is folded into W and is to be folded into V."""
+        view = self.view
+        W = np.linalg.solve(sums.zz, sums.xz.T).T
+        left = view.energy - float(np.sum(W * sums.xz))
+        x_noise_var = max(left / (view.weight * view.n_features), X_FLOOR)
+        L = expansion(sums.zz / view.weight, params.V, self.penalised / view.weight)
+        return params._replace(W=W @ L, x_noise_var=x_noise_var), L
+
+    def _newton_steps(self, sums: Sums, params: Params) -> tuple[Array, Array]:
+        """Steps of (V, b) and of the logarithms of the noise variances; those of the last statistics are kept."""
+        if self._steps is None or self._steps[0] is not sums:
+            direction = self._newton(sums.gradient, sums.fit.curvature, sums.latent)
+            self._steps = sums, direction, self._noise_steps(params, sums.fit)
+        return self._steps[1], self._steps[2]
+
+    def _first_length(self, sums: Sums, params: Params) -> float:
+        # far from the maximum a full step may leave the region where the curvature means anything
+        longest = float(np.linalg.norm(params.V)) + FIRST_STEP * np.sqrt(max(len(params.V), 1))
+        full = float(np.linalg.norm(self._newton_steps(sums, params)[0][:, :-1]))
+        return float(min(1.0, longest / max(full, 1e-300)))
+
+    def _moved(self, params: Params, L: Array, sums: Sums, length: float) -> Params:
+        """Newton steps of some length from V, b and noise variances of `params`."""
+        direction, noise = self._newton_steps(sums, params)
+        change = length * direction
+        trial = params._replace(V=(params.V + change[:, :-1]) @ L, b=params.b + change[:, -1])
+        return trial._replace(noise=params.noise * np.exp(length * noise))
+
+    def residual(self, sums: Sums, params: Params, after: Params) -> float:
+        """Relative distance from stationarity of loadings, noise variances and label parameters."""
+        size = float(np.linalg.norm(sums.xz))
+        loadings = float(np.linalg.norm(sums.xz - params.W @ sums.zz)) / size if size > 0 else 0.0
+        noises = [after.x_noise_var / params.x_noise_var, *(after.noise / params.noise)]
+        moves = float(np.abs(np.log(noises)).max())
+        found = max(loadings, moves, float(np.linalg.norm(sums.gradient)) / self.label_weight)
+        if self.accuracy > ACCURACY:  # no sharper than the rows it was made of
+            found = max(found, self.accuracy)
+        self.accuracy = min(max(LOOSENESS * found, ACCURACY), self.accuracy)
+        return found
+
+    def climb(self, start: Params, tol: float, max_iter: int, acceleration: str | None) -> Result[tuple[Params, Sums]]:
+        """Run EM from `start`; proposals are made where the objective can judge them."""
+        return run_em(
+            self.e_step,
+            self.m_step,
+            start,
+            log_likelihood=lambda sums: sums.objective,
+            residual=self.residual,
+            tol=tol,
+            max_iter=max_iter,
+            packing=Vector(self.rules.layout),
+            acceleration=acceleration if self.rules.guarded else None,
+            monotone=self.rules.monotone,
+            safeguard=self.safeguard,
+        )
+
+
+def conjugate_gradients(gradient: Array, curvature: Array, z1: Array, ridge: Array) -> Array:
+    """Solve sum_i C_i D z_i z_i' + ridge * D = gradient for D (h, m), to a share `CG_ACCURACY` of the gradient.
+
+    Preconditioned by the Kronecker product of the sums of the C_i (n, h, h) and of the z_i z_i', z1 (n, m). Stopped at
+    any step it gives an ascent direction.
+    """
+    values, A = np.linalg.eigh(symmetrise(curvature.sum(axis=0)))
+    lengths, B = np.linalg.eigh(z1.T @ z1 / len(z1))
+    scales = np.outer(np.maximum(values, 0.0), np.maximum(lengths, 0.0)) + float(ridge.mean())
+    scales += 1e-9 * float(scales.max()) + 1e-300
+    D, left = np.zeros_like(gradient), gradient.copy()
+    towards, size = np.zeros_like(gradient), 1.0
+    enough = CG_ACCURACY * float(np.linalg.norm(gradient))
+    for _ in range(CG_STEPS):
+        if float(np.linalg.norm(left)) <= enough:
+            break
+        scaled = A @ ((A.T @ left @ B) / scales) @ B.T
+        new_size = float(np.sum(left * scaled))
+        towards, size = scaled + new_size / size * towards, new_size
+        image = np.matmul(curvature, (z1 @ towards.T)[:, :, None])[:, :, 0].T @ z1 + ridge * towards
+        bend = float(np.sum(towards * image))
+        if bend <= 0.0:
+            break
+        D += size / bend * towards
+        left -= size / bend * image
+    return D
+
+
+def expansion(zz: Array, V: Array, ridge: Array) -> Array:
+    """The lower triangular map (k, k) that folds the estimated law of z into W and V (parameter-expanded EM).
+
+    With z ~ N(0, S) free, the expected log-density -(log|S| + tr S^-1 zz) / 2 less the ridge tr(S V' ridge V) / 2 that
+    lies on the folded V is largest where S + S A S = zz, A = V' ridge V; with zz = CC' the solution is C t(C'AC) C',
+    b t^2 + t = 1 for every eigenvalue b. All per unit of weight. Zero columns at the end of V stay zero.
+    """
+    C = np.linalg.cholesky(symmetrise(zz))
+    VC = V @ C
+    b, U = np.linalg.eigh(symmetrise(VC.T @ (VC * ridge[:, None])))
+    t = 2.0 / (1.0 + np.sqrt(1.0 + 4.0 * np.maximum(b, 0.0)))
+    root = (C @ U) * np.sqrt(t)
+    return np.asarray(np.linalg.cholesky(symmetrise(root @ root.T)))
+
+
+class Vector:
+    """Parameters as one unconstrained vector: logarithms of the noise variances, then V, b and W."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.gaussian = np.array([kind == "gaussian" for kind in layout.kinds], dtype=bool)
+
+    def pack(self, params: Params) -> Array:
+        """Return the vector."""
+        logs = np.log(np.append(params.noise[self.gaussian], params.x_noise_var))
+        return np.concatenate([logs, params.V.ravel(), params.b, params.W.ravel()])
+
+    def unpack(self, vector: Array, like: Params) -> Params:
+        """Return parameters shaped like `like`, noise variances at or above their floors."""
+        m, (h, k) = int(self.gaussian.sum()), like.V.shape
+        logs = np.exp(np.clip(vector[: m + 1], -60.0, 60.0))
+        noise = like.noise.copy()
+        noise[self.gaussian] = np.maximum(logs[:m], Y_FLOOR)
+        V, b, W = np.split(vector[m + 1 :], [h * k, h * k + h])
+        return Params(W.reshape(like.W.shape), max(float(logs[m]), X_FLOOR), V.reshape(h, k), b, noise)

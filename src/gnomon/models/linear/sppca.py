@@ -1,0 +1,223 @@
+"""Supervised and semi-supervised probabilistic PCA (Yu et al. 2006) with any outputs missing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._types import Array, Result
+from ...numerics.linalg import canonical_rotation, guided_rotation
+from ...numerics.linear_gaussian import Limits, Params, log_prior
+from ...numerics.one_thread import one_thread
+from ...rows import MaskedRows, RowSource
+from ...solvers.rank import refuse_full_rank, refuse_full_rank_of_rows
+from .basis import Basis, Outputs, SweptBasis, group_outputs, output_units
+from .compression import Compressed, compress
+from .grow import maximise_in_basis, start_block
+from .in_basis import X_FLOOR, Y_FLOOR, Inner, ModelLimits, RatioInner, RestrictedEM, closed_form
+from .masked_em import MaskedEM
+from .row_em import RowEM, Schedule, fit_by_rows
+
+EXACT_SIDE = 1500  # up to this many rows or columns, all second moments are taken at once
+CAPACITY = 160  # directions a growing basis may hold, or six times K when that is more
+
+
+class Options(NamedTuple):
+    """How to fit; see `gnomon.SPPCA` for the meaning."""
+
+    n_components: int
+    solver: str = "auto"
+    tol: float = 1e-9
+    max_iter: int = 1000
+    n_init: int = 2
+    init: str = "pca"
+    noise_init: float | None = None
+    acceleration: str | None = "alternating"
+    n_private: int = 0
+    output_noise: str | float = "ml"
+    prior_precision: float = 0.0
+    means: str = "ml"
+
+
+class Fitted(NamedTuple):
+    """Maximum likelihood parameters in the units of the data, rotated and signed canonically."""
+
+    params: Params  # W_x (p, k), m_x (p,)
+    log_likelihood: float  # nats, training rows
+
+
+def choose_solver(n: int, p: int, *, complete: bool, plain: bool, supervised: bool, n_loose: int) -> str:
+    """Name the solver that "auto" takes for rows without missing features.
+
+    "ratio" when every row observes every output of a plain model (a global search); else "moments" when the second
+    moments fit (n or p up to 1500, and for n > p few patterns of missing outputs); else "subspace".
+    """
+    if complete and plain and supervised:
+        return "ratio"
+    small = p <= EXACT_SIDE if n >= p else n <= EXACT_SIDE
+    return "moments" if small and (n_loose == 0 or p > n) else "subspace"
+
+
+def fit(source: RowSource | MaskedRows, Y: Array, options: Options, generator: np.random.Generator) -> Result[Fitted]:
+    """Fit the model to the rows of `source` and outputs Y (n, q), NaN where not observed.
+
+    Returns
+    -------
+    Result(Fitted, status, objective path in nats, stats) with stats "solver", "n_passes", "residual", "n_iter",
+    "floors" (names of the noise floors that are active) and "optima" (log-likelihoods of the local optima that the
+    ratio search saw).
+    """
+    n, p = source.shape
+    weights = np.ones(n) if source.weights is None else source.weights
+    y_mean, y_scale = output_units(Y, weights)
+    outputs = group_outputs((Y - y_mean) / y_scale, weights)
+    limits = _limits(options, y_scale)
+    complete = len(outputs.others) == 0 and len(outputs.bulk_outputs) == Y.shape[1]
+    plain = limits == Limits(X_FLOOR, Y_FLOOR, free_means=limits.free_means)
+    solver = options.solver
+    if isinstance(source, MaskedRows):
+        if solver not in ("auto", "em"):
+            raise ValueError(f"solver={solver!r} needs complete rows; X has missing entries, so use solver='auto'")
+        solver = "em"
+    elif solver == "auto":
+        kind = {"complete": complete, "plain": plain, "supervised": Y.shape[1] > 0, "n_loose": len(outputs.loose)}
+        solver = choose_solver(n, p, **kind)
+    if solver == "ratio" and not (complete and plain):
+        raise ValueError(
+            "solver='ratio' needs every output of every row, and no output_noise, n_private or prior_precision of its "
+            "own; use solver='auto'"
+        )
+    if solver == "em":
+        result = _fit_by_em(source, outputs, options, limits, y_scale, generator)
+    else:
+        assert isinstance(source, RowSource)
+        result = _fit_in_basis(source, outputs, options, limits, solver, generator)
+    return _in_data_units(result, source, outputs, limits, Units(y_mean, y_scale), solver)
+
+
+class Units(NamedTuple):
+    """Mean of each output and the one scale of all."""
+
+    y_mean: Array
+    y_scale: float
+
+
+def _limits(options: Options, y_scale: float) -> Limits:
+    noise = options.output_noise
+    return Limits(
+        X_FLOOR,
+        Y_FLOOR,
+        shared_y_noise=noise != "per_output",
+        fixed_y_noise=None if isinstance(noise, str) else noise / y_scale**2,
+        n_guided=options.n_components if options.n_private else None,
+        prior_precision=options.prior_precision,
+        free_means=options.means == "ml",
+    )
+
+
+def _fit_by_em(
+    source: RowSource | MaskedRows, outputs: Outputs, options: Options, limits: Limits, y_scale: float,
+    generator: np.random.Generator,
+) -> Result[Params]:  # fmt: skip
+    k = options.n_components + options.n_private
+    rows: RowEM | MaskedEM
+    if isinstance(source, MaskedRows):
+        rows = MaskedEM(source, outputs)
+    else:
+        source.first_pass(np.zeros((source.shape[0], 0)))
+        source.standardise()
+        refuse_full_rank_of_rows(source, k, generator)
+        rows = RowEM(source, outputs)
+    noise = options.noise_init
+    in_units = None if noise is None else (noise / source.scale**2, noise / y_scale**2)
+    schedule = Schedule(options.tol, options.max_iter, options.init, options.n_init, in_units, options.acceleration)
+    return fit_by_rows(rows, k, schedule, limits, generator)
+
+
+def _fit_in_basis(
+    source: RowSource, outputs: Outputs, options: Options, limits: Limits, solver: str, generator: np.random.Generator
+) -> Result[Params]:
+    n, p = source.shape
+    k = options.n_components + options.n_private
+    capacity = min(p, max(CAPACITY, 6 * k))
+    compressed: Compressed | None = None
+    basis: Basis
+    if solver == "moments" or (solver == "ratio" and min(n, p) <= EXACT_SIDE):
+        compressed = compress(source, outputs, capacity)
+        basis = compressed.basis
+    else:
+        basis = SweptBasis(source, outputs, capacity)
+    effort = ModelLimits(limits, options.max_iter)
+    if outputs.Y.shape[1] == 0 and limits.prior_precision == 0.0:
+        inner: Inner = lambda moments, start, final, tol: closed_form(moments, k, X_FLOOR)  # noqa: E731
+    elif solver == "ratio":
+        inner = RatioInner(k, effort)
+    else:
+        inner = RestrictedEM(k, effort)
+    with one_thread(when=compressed is not None or source.own_threads):
+        start_block(basis, k, generator)
+        moments = basis.moments()
+        refuse_full_rank(moments, k)
+        result = maximise_in_basis(
+            basis, inner, k, tol=options.tol, max_expansions=options.max_iter, prior_precision=limits.prior_precision,
+            look_again=solver == "ratio", moments=moments,
+        )  # fmt: skip
+    stacked = np.column_stack([result.value.W_x, result.value.m_x])
+    full = basis.vectors @ stacked if compressed is None else compressed.expand(basis.vectors @ stacked)
+    stats = {**result.stats, "optima": getattr(inner, "optima", [])}
+    return result._replace(value=result.value._replace(W_x=full[:, :-1], m_x=full[:, -1]), stats=stats)
+
+
+def rotation_of(params: Params, limits: Limits) -> Array:
+    """Canonical rotation of the latent space.
+
+    Dimensions are ordered by the variance of (x, y) they explain, each relative to its noise. With private dimensions,
+    the guided ones come first, ordered by how much of y they explain, then by x where they explain no y.
+    """
+    x = params.W_x / np.sqrt(params.x_noise_var)
+    y = params.W_y / np.sqrt(params.y_noise_var)[:, None]
+    if limits.n_guided is None:
+        return canonical_rotation(np.vstack([x, y]), params.W_x)
+    return guided_rotation(x, y, limits.n_guided, params.W_x)
+
+
+def _in_data_units(
+    result: Result[Params], source: RowSource | MaskedRows, outputs: Outputs, limits: Limits, units: Units, solver: str
+) -> Result[Fitted]:
+    params, (y_mean, y_scale) = result.value, units
+    floors = ["x"] if params.x_noise_var <= X_FLOOR * (1 + 1e-9) else []
+    if len(y_mean) and limits.fixed_y_noise is None and params.y_noise_var.min() <= Y_FLOOR * (1 + 1e-9):
+        floors.append("y")
+    R = rotation_of(params, limits)
+    s = source.scale
+    observed = float((outputs.weights @ outputs.observed).sum())
+    to_nats = -source.n_entries * np.log(s) - observed * np.log(y_scale)
+    fitted = Params(
+        params.W_x @ R * s,
+        source.mean + params.m_x * s,
+        params.x_noise_var * s**2,
+        params.W_y @ R * y_scale,
+        y_mean + params.m_y * y_scale,
+        params.y_noise_var * y_scale**2,
+    )
+    path = result.path + to_nats
+    optima = [float(value + to_nats) for value in result.stats.get("optima", [])]
+    stats = {**result.stats, "solver": solver, "n_passes": source.n_passes, "floors": floors, "optima": optima}
+    stats.setdefault("n_iter", len(path))
+    log_likelihood = float(path[-1]) - log_prior(params, limits.prior_precision)
+    return Result(Fitted(fitted, log_likelihood), result.status, path, stats)
+
+
+def bic(fitted: Fitted, n: float) -> float:
+    """Bayesian information criterion of the training rows: -2 log-likelihood + free parameters x log n."""
+    return -2.0 * fitted.log_likelihood + n_free_parameters(fitted.params) * float(np.log(n))
+
+
+def n_free_parameters(params: Params) -> int:
+    """Free parameters: loadings up to rotation, means, noise variances (one for y when they are all equal)."""
+    (p, k), q = params.W_x.shape, len(params.m_y)
+    noises = 1 + len(np.unique(params.y_noise_var))
+    guided = int((params.W_y**2).any(axis=0).sum()) if q else k
+    rotations = guided * (guided - 1) // 2 + (k - guided) * (k - guided - 1) // 2
+    return int(p * (k + 1) + q * (guided + 1) + noises - rotations)

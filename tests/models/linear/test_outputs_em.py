@@ -1,0 +1,145 @@
+"""Steps of EM with outputs of several kinds: the law of z that is folded in, gradients, the growing basis."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+
+from gnomon.likelihoods.gaussian_rows import conditioner
+from gnomon.likelihoods.outputs import Layout
+from gnomon.models.linear.labelled_basis import LabelledBasis, products_of
+from gnomon.models.linear.outputs_em import OutputsEM, Params, Rules, conjugate_gradients, expansion, given_x
+from gnomon.rows import row_source
+
+LAYOUT = Layout(("logit", "categorical", "gaussian"), (2, 3, 0))
+
+
+def test_expansion_is_the_best_law_of_z(rng):
+    """Against a general maximiser over lower triangular maps."""
+    k, h = 3, 2
+    B = rng.normal(size=(k, k))
+    zz, V, ridge = B @ B.T + np.eye(k), rng.normal(size=(h, k)), np.array([0.3, 2.0])
+
+    def loss(entries):
+        L = np.zeros((k, k))
+        L[np.tril_indices(k)] = entries
+        S = L @ L.T
+        penalty = 0.5 * np.sum(ridge[:, None] * (V @ L) ** 2)
+        return 0.5 * (np.linalg.slogdet(S)[1] + np.trace(np.linalg.solve(S, zz))) + penalty
+
+    L = expansion(zz, V, ridge)
+    assert_allclose(L, np.tril(L))
+    found = minimize(loss, np.eye(k)[np.tril_indices(k)], method="BFGS", options={"gtol": 1e-9})
+    assert_allclose(loss(L[np.tril_indices(k)]), found.fun, rtol=1e-9)
+    assert_allclose(expansion(zz, 0.0 * V, ridge) @ expansion(zz, 0.0 * V, ridge).T, zz, rtol=1e-12)
+
+
+def problem(rng, n=40, p=6, k=2, ridge=0.2):
+    X = rng.normal(size=(n, k)) @ rng.normal(size=(k, p)) + rng.normal(size=(n, p))
+    labelled = np.sort(rng.permutation(n)[:25])
+    Y = np.column_stack([rng.integers(0, 2, 25), rng.integers(0, 3, 25), rng.normal(size=25)]).astype(float)
+    Y[rng.random(Y.shape) < 0.2] = np.nan
+    basis = LabelledBasis(products_of(row_source(X), labelled, np.zeros((25, 0)), "moments"), p)
+    basis.start(k, rng)
+    em = OutputsEM(basis.view(), Y, Rules(LAYOUT, ridge, k), conditioner(LAYOUT, Y, "variational"))
+    params = Params(rng.normal(size=(p, k)), 0.7, rng.normal(size=(4, k)), rng.normal(size=4), np.array([1, 1, 0.5]))
+    return em, params
+
+
+def test_the_gradient_is_that_of_the_objective(rng):
+    em, params = problem(rng)
+    gradient, step = em.e_step(params).gradient, 1e-5
+    for i, j in np.ndindex(params.V.shape):
+        E = np.zeros_like(params.V)
+        E[i, j] = step
+        up, down = (em.e_step(params._replace(V=params.V + d * E)).objective for d in (1, -1))
+        assert_allclose(gradient[i, j], (up - down) / (2 * step), atol=1e-4)
+    for i in range(4):
+        e = step * np.eye(4)[i]
+        up, down = (em.e_step(params._replace(b=params.b + d * e)).objective for d in (1, -1))
+        assert_allclose(gradient[i, -1], (up - down) / (2 * step), atol=1e-4)
+
+
+def test_the_gradient_of_the_loadings_is_that_of_the_objective(rng):
+    """By Fisher's identity it comes from the expected statistics."""
+    em, params = problem(rng)
+    sums, step = em.e_step(params), 1e-5
+    gradient = (sums.xz - params.W @ sums.zz) / params.x_noise_var
+    for i, j in np.ndindex(params.W.shape):
+        E = np.zeros_like(params.W)
+        E[i, j] = step
+        up, down = (em.e_step(params._replace(W=params.W + d * E)).objective for d in (1, -1))
+        assert_allclose(gradient[i, j], (up - down) / (2 * step), rtol=1e-4, atol=1e-3)
+
+
+def test_a_step_never_lowers_the_objective(rng):
+    em, params = problem(rng)
+    values = [em.e_step(params).objective]
+    for _ in range(15):
+        sums = em.e_step(params)
+        params = em.safeguard(sums, params, em.m_step(sums, params))
+        values.append(em.e_step(params).objective)
+    assert (np.diff(values) >= -1e-9 * np.abs(values[0])).all()
+    assert values[-1] > values[0] + 1.0
+
+
+@pytest.mark.parametrize("solver", ["moments", "subspace"])
+@pytest.mark.parametrize("shape", [(50, 130), (160, 120)])
+def test_what_is_outside_a_basis(rng, solver, shape):
+    X = rng.normal(size=shape) * (rng.random(shape) < 0.3)
+    weights = rng.uniform(0.5, 2.0, shape[0])
+    labelled = np.arange(0, shape[0], 3)
+    source = row_source(sp.csr_array(X), weights)
+    codes = rng.normal(size=(len(labelled), 2))
+    basis = LabelledBasis(products_of(source, labelled, codes, solver), 60)
+    basis.start(3, rng)
+    centred = (X - weights @ X / weights.sum()) / source.scale
+    view, w = basis.view(), weights[labelled]
+    assert_allclose(view.energy, weights @ (centred**2).sum(axis=1), rtol=1e-9)
+    params = Params(rng.normal(size=(len(view.xx), 3)), 0.5, np.zeros((0, 3)), np.zeros(0), np.zeros(0))
+    gain, shift = given_x(params).gain, rng.normal(size=(len(labelled), 3))
+    D, size = basis.outside(gain, shift)
+    B = basis.products.features(basis.vectors)
+    cross = centred.T @ (weights[:, None] * (centred @ B @ gain.T)) + centred[labelled].T @ (w[:, None] * shift)
+    assert_allclose(view.T, centred[labelled] @ B, atol=1e-8)
+    assert_allclose(basis.products.features(D), cross - B @ (B.T @ cross), atol=1e-6 * size)
+    assert_allclose(size, np.linalg.norm(cross), rtol=1e-8)
+    before = view.xx
+    W = np.linalg.qr(rng.normal(size=(len(before), 3)))[0]
+    C = basis.shrink(W, room=20)
+    assert_allclose(basis.view().xx, C.T @ before @ C, atol=1e-8 * np.abs(before).max())
+    assert_allclose(C @ (C.T @ W), W, atol=1e-8)
+
+
+def test_conjugate_gradients_solve_the_newton_equations(rng):
+    n, h, m = 40, 5, 4
+    B = rng.normal(size=(n, h, h))
+    C, z1 = np.matmul(B, np.swapaxes(B, 1, 2)), rng.normal(size=(n, m))
+    ridge = np.repeat(rng.uniform(50.0, 100.0, (h, 1)), m, axis=1)
+    H = np.einsum("nab,ni,nj->aibj", C, z1, z1).reshape(h * m, h * m) + np.diag(ridge.ravel())
+    gradient = rng.normal(size=(h, m))
+    D = conjugate_gradients(gradient, C, z1, ridge)
+    left = gradient.ravel() - H @ D.ravel()
+    assert np.linalg.norm(left) <= 0.01 * np.linalg.norm(gradient)
+    assert not conjugate_gradients(0.0 * gradient, C, z1, ridge).any()
+
+
+def test_without_labels_a_step_lands_on_the_principal_directions(rng):
+    """A step is as long as PCA wants it: what is left of the loadings falls as the square, not by a share."""
+    X = rng.normal(size=(200, 8)) * np.array([4.0, 3.0, 2.0, 1.8, 1.6, 1.0, 0.8, 0.6])
+    basis = LabelledBasis(products_of(row_source(X), np.arange(0), np.zeros((0, 0)), "moments"), 8)
+    basis.start(2, rng)
+    nothing, none = Layout((), ()), np.zeros((0, 0))
+    em = OutputsEM(basis.view(), none, Rules(nothing, 0.1, 2), conditioner(nothing, none, "variational"))
+    values, Q = np.linalg.eigh(basis.view().xx / basis.view().weight)
+    noise = float(values[:-2].mean())
+    W = Q[:, -2:] * np.sqrt(values[-2:] - noise)
+    left = []
+    for size in (1e-2, 1e-3):
+        off = Q[:, :-2] @ rng.normal(size=(6, 2)) * size
+        start = Params(W + off, noise, np.zeros((0, 2)), np.zeros(0), np.zeros(0))
+        after = em.m_step(em.e_step(start), start)
+        left.append(np.linalg.norm(Q[:, :-2].T @ after.W) / np.linalg.norm(off))
+    assert left[0] < 0.05
+    assert left[1] < 0.2 * left[0]
