@@ -5,7 +5,7 @@ import warnings
 import narwhals as nw
 import numpy as np
 
-from ..models.ifa import Labels
+from ..models.ifa.noiseless import Labels
 from ._validation import check_integer
 
 WAY_OUT = "mark rows without a label by -1"

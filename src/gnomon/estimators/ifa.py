@@ -9,8 +9,8 @@ from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
-from ..models import ifa as model
-from ..models import noisy_ifa as noisy
+from ..models.ifa import noiseless as model
+from ..models.ifa import noisy
 from ._gaussian import check_table, check_values
 from ._latent_labels import code_latent_labels, count_labelled, read_latent_labels
 from ._validation import check_choice, check_integer, check_real

@@ -9,7 +9,7 @@ from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
-from ..models import mixture_ppca as model
+from ..models.mixture import mixture_ppca as model
 from ._gaussian import check_observed, check_rows, check_table, check_values
 from ._validation import check_choice, check_integer, check_real, check_variance, check_weights
 

@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._types import Array, IntArray, Result
-from ..numerics.independent import Params, Rows
-from ..numerics.latent_starts import label_weights, labelled_start, random_start
-from ..numerics.linalg import canonical_rotation, sign_of_columns
-from ..numerics.noisy_factors import Noisy, StateMaps, all_states, condition_states, state_maps
-from ..numerics.one_thread import one_thread
-from ..rows import RowSource, row_source
-from ..rows.products import project, squared_lengths
-from ..solvers.noisy_em import NOISE_FLOOR, NoisyEM, climb_noisy
-from ..solvers.profile import climb
-from ..solvers.whitening import Whitened, whiten_rows
+from ..._types import Array, IntArray, Result
+from ...numerics.linalg import canonical_rotation, sign_of_columns
+from ...numerics.one_thread import one_thread
+from ...rows import RowSource, row_source
+from ...rows.products import project, squared_lengths
+from .likelihood import Params, Rows
+from .noisy_em import NOISE_FLOOR, NoisyEM, climb_noisy
+from .noisy_factors import Noisy, StateMaps, all_states, condition_states, state_maps
+from .profile import climb
+from .starts import label_weights, labelled_start, random_start
+from .whitening import Whitened, whiten_rows
 
 MAX_STATES = 4096
 BLOCK = 1 << 20  # numbers held at once for new rows

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Array, BoolArray
-from .linalg import inverse_logdet, symmetrise, top_eigh
+from ..._types import Array, BoolArray
+from ...numerics.linalg import inverse_logdet, symmetrise, top_eigh
 
 FLOOR = 1e-4  # smallest variance of a component; the latent has variance 1
 CEILING = 1e6  # no likely component comes near: share times variance is at most the variance of the latent

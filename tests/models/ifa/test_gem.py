@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
-from gnomon.numerics.independent import Rows
-from gnomon.numerics.latent_starts import random_start
-from gnomon.solvers import gem
+from gnomon.models.ifa import gem
+from gnomon.models.ifa.likelihood import Rows
+from gnomon.models.ifa.starts import random_start
 from oracles import ifa as oracle
 
 

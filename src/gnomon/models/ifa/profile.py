@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
-from .._types import Array, BoolArray, Result, Status
-from ..numerics.independent import Packing, Params, Rows, cluster_moments, log_likelihood, move_latent, move_tied
+from ..._types import Array, BoolArray, Result, Status
+from .likelihood import Packing, Params, Rows, cluster_moments, log_likelihood, move_latent, move_tied
 
 N_SWEEPS = 5
 MEMORY = 30  # pairs that L-BFGS keeps

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
+from gnomon.models.mixture.kmeans import Partition
 from gnomon.rows import row_source
-from gnomon.solvers.partition import Partition
 
 
 def centres(X, s):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Array, IntArray
+from ..._types import Array, IntArray
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 

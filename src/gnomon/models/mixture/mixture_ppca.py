@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
-from .._types import Array, IntArray, Result
-from ..numerics.linalg import canonical_rotation
-from ..numerics.local_gaussians import Mixture, Shape, condition, local_maps, responsibilities
-from ..rows import DenseRows, MaskedRows, SparseRows, row_source
-from ..rows.masked import masked_products
-from ..rows.products import missing_rows, squared_lengths
-from ..solvers.mixture_em import (
+from ..._types import Array, IntArray, Result
+from ...numerics.linalg import canonical_rotation
+from ...rows import DenseRows, MaskedRows, SparseRows, row_source
+from ...rows.masked import masked_products
+from ...rows.products import missing_rows, squared_lengths
+from ...solvers.rank import refuse_full_rank_of_rows
+from .em import (
     CompleteRows,
     Control,
     IncompleteRows,
@@ -23,8 +23,8 @@ from ..solvers.mixture_em import (
     masked_condition,
     masked_directions,
 )
-from ..solvers.partition import Partition
-from ..solvers.rank import refuse_full_rank_of_rows
+from .kmeans import Partition
+from .local_gaussians import Mixture, Shape, condition, local_maps, responsibilities
 
 NOISE_FLOOR = 1e-6  # smallest noise variance, relative to the variance of x
 MOMENT_SIDE = 32  # up to this many coordinates, p x p products per component are cheaper than more iterations

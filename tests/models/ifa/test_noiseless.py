@@ -8,7 +8,7 @@ from sklearn.decomposition import FastICA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from gnomon._types import Status
-from gnomon.models import ifa as model
+from gnomon.models.ifa import noiseless as model
 from oracles import ifa as oracle
 
 

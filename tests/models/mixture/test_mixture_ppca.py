@@ -7,10 +7,10 @@ from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
 from sklearn.metrics import adjusted_rand_score
 
-from gnomon.models import mixture_ppca as model
-from gnomon.numerics import local_gaussians as local
+from gnomon.models.mixture import local_gaussians as local
+from gnomon.models.mixture import mixture_ppca as model
+from gnomon.models.mixture.em import CompleteRows, IncompleteRows
 from gnomon.rows import DenseRows, MaskedRows
-from gnomon.solvers.mixture_em import CompleteRows, IncompleteRows
 from oracles import mixture as oracle
 
 SIZES = (2, 1, 3)

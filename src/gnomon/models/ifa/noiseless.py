@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._types import Array, IntArray, Result
-from ..numerics.independent import LOG_2PI, Params, Rows, condition
-from ..numerics.latent_starts import label_weights, labelled_start, random_start
-from ..numerics.linalg import canonical_rotation, sign_of_columns, top_eigh
-from ..numerics.one_thread import one_thread
-from ..rows import RowSource, row_source
-from ..rows.products import project
-from ..solvers.gem import climb_gem
-from ..solvers.profile import climb_all
-from ..solvers.whitening import Whitened, whiten_rows
+from ..._types import Array, IntArray, Result
+from ...numerics.linalg import canonical_rotation, sign_of_columns, top_eigh
+from ...numerics.one_thread import one_thread
+from ...rows import RowSource, row_source
+from ...rows.products import project
+from .gem import climb_gem
+from .likelihood import LOG_2PI, Params, Rows, condition
+from .profile import climb_all
+from .starts import label_weights, labelled_start, random_start
+from .whitening import Whitened, whiten_rows
 
 SOLVERS = ("profile", "gem")
 SMALL = 1 << 20  # entries of X up to which one thread is faster than several that wait for one another

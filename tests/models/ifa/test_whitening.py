@@ -6,9 +6,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
 
+from gnomon.models.ifa import whitening
+from gnomon.models.ifa.whitening import whiten_rows
 from gnomon.rows import row_source
-from gnomon.solvers import whitening
-from gnomon.solvers.whitening import whiten_rows
 
 
 def table(rng, n=60, p=5, offset=10.0):

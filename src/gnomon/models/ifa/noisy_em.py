@@ -6,8 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Array, BoolArray, IntArray, Result
-from ..numerics.noisy_factors import (
+from ..._types import Array, BoolArray, IntArray, Result
+from ...rows import RowSource
+from ...rows.source import add_stats
+from ...solvers.em import run_em
+from .noisy_factors import (
     LatentMoments,
     Noisy,
     all_states,
@@ -16,9 +19,6 @@ from ..numerics.noisy_factors import (
     maximise,
     state_maps,
 )
-from ..rows import RowSource
-from ..rows.source import add_stats
-from .em import run_em
 
 BLOCK = 1 << 20  # numbers z of rows, states and latents held at once
 NOISE_FLOOR = 1e-6  # of the variance of x

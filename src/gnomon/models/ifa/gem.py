@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Array, BoolArray, Result
-from ..numerics.independent import FLOOR, LOG_2PI, Params, Posterior, Rows, condition, log_likelihood
-from .em import run_em
+from ..._types import Array, BoolArray, Result
+from ...solvers.em import run_em
+from .likelihood import FLOOR, LOG_2PI, Params, Posterior, Rows, condition, log_likelihood
 
 GAIN = 1e-2  # times tol: a step that gains less than this, in nats per row, is the last
 SUFFICIENT = 1e-4  # of the gain that the gradient promises

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from gnomon.numerics.noisy_factors import LatentMoments, Noisy, maximise
+from gnomon.models.ifa.noisy_factors import LatentMoments, Noisy, maximise
 
 
 def test_maximum_for_known_latents_is_regression_with_an_intercept(rng):

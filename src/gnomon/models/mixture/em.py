@@ -6,10 +6,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._types import Array, IntArray, Result, Status
-from ..numerics.linalg import symmetrise, top_eigh
-from ..numerics.linear_gaussian import LOG_2PI
-from ..numerics.local_gaussians import (
+from ..._types import Array, IntArray, Result, Status
+from ...numerics.linalg import symmetrise, top_eigh
+from ...numerics.linear_gaussian import LOG_2PI
+from ...numerics.masked import batch_inverse, bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
+from ...rows import DenseRows, MaskedRows, SparseRows
+from ...rows.masked import MaskedBlock, Patterns
+from ...rows.products import squared_lengths
+from ...rows.source import Step
+from ...solvers.em import run_em
+from .local_gaussians import (
     EMPTY,
     LocalSums,
     MaskedSums,
@@ -25,12 +31,6 @@ from ..numerics.local_gaussians import (
     side_by_side,
     step_length,
 )
-from ..numerics.masked import batch_inverse, bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
-from ..rows import DenseRows, MaskedRows, SparseRows
-from ..rows.masked import MaskedBlock, Patterns
-from ..rows.products import squared_lengths
-from ..rows.source import Step
-from .em import run_em
 
 Rows: TypeAlias = DenseRows | SparseRows
 SMOOTHED = 0.05  # share of every row that the start spreads over all components, so that none begins degenerate

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import ortho_group
 
-from gnomon.numerics import independent as ind
-from gnomon.numerics.latent_starts import discriminant_directions, label_weights, labelled_start, random_start
+from gnomon.models.ifa import likelihood as ind
+from gnomon.models.ifa.starts import discriminant_directions, label_weights, labelled_start, random_start
 from oracles import ifa as oracle
 
 SIZES = (2, 3)

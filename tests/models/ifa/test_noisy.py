@@ -6,11 +6,11 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
 
-from gnomon.models import noisy_ifa as model
-from gnomon.numerics.noisy_factors import Noisy
+from gnomon.models.ifa import noisy as model
+from gnomon.models.ifa.noisy_em import NoisyEM, NoisyVector
+from gnomon.models.ifa.noisy_factors import Noisy
 from gnomon.rows import row_source
 from gnomon.rows.products import squared_lengths
-from gnomon.solvers.noisy_em import NoisyEM, NoisyVector
 from oracles import ifa as oracle
 
 SIZES = (2, 3)

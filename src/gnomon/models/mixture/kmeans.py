@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._types import Array, IntArray
-from ..rows import RowSource
+from ..._types import Array, IntArray
+from ...rows import RowSource
 
 LLOYD_STEPS = 10
 POWER_STEPS = 5

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .._types import Array, IntArray
-from ..numerics.linalg import orthonormal_columns, symmetrise, top_eigh
-from ..rows import RowSource
-from .compression import row_coordinates
+from ..._types import Array, IntArray
+from ...numerics.linalg import orthonormal_columns, symmetrise, top_eigh
+from ...rows import RowSource
+from ...solvers.compression import row_coordinates
 
 RANK = 1e-12  # of the largest eigenvalue of the correlations: smaller ones are rounding
 PRINCIPAL_RANK = 1e-10  # of the largest eigenvalue of the covariance, where principal components are asked for

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
-from .._types import Array
-from .independent import Params, Rows
-from .linalg import orthonormal_columns, symmetrise
+from ..._types import Array
+from ...numerics.linalg import orthonormal_columns, symmetrise
+from .likelihood import Params, Rows
 
 SMALLEST_START = 0.05  # variances within components at the start: labelled rows look tighter along their own direction
 

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from gnomon._types import Status
-from gnomon.numerics.independent import Packing, Rows, log_likelihood
-from gnomon.numerics.latent_starts import labelled_start, random_start
-from gnomon.solvers import profile
+from gnomon.models.ifa import profile
+from gnomon.models.ifa.likelihood import Packing, Rows, log_likelihood
+from gnomon.models.ifa.starts import labelled_start, random_start
 
 
 def problem(rng):

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Array, BoolArray
-from .linalg import inverse_logdet, symmetrise, top_eigh
-from .linear_gaussian import LOG_2PI
+from ..._types import Array, BoolArray
+from ...numerics.linalg import inverse_logdet, symmetrise, top_eigh
+from ...numerics.linear_gaussian import LOG_2PI
 
 EMPTY = 1e-10  # rows; a component that answers for fewer keeps its place, so that nothing divides by zero
 TINY = 1e-300

@@ -1,0 +1,1 @@
+"""Independent factor analysis: likelihood, starts, solvers, with and without noise."""
