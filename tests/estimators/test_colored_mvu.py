@@ -68,7 +68,7 @@ def test_labels_pull_classes_apart(solver):
     assert between(coloured.embedding_, y) > between(plain.embedding_, y) + 0.05
     partly = ColoredMVU().fit(X, np.where(np.arange(178) % 2, y, -1))
     assert between(partly.embedding_, y) > between(plain.embedding_, y)
-    assert partly.n_labelled_ == 89
+    assert partly.n_labeled_ == 89
 
 
 def test_all_rows_unlabelled_is_maximum_variance_unfolding(solver):
@@ -88,7 +88,7 @@ def test_real_outputs_and_outputs_missing(solver):
     X, y = scale(X[:120]), y[:120]
     model = ColoredMVU().fit(X, y)
     known = ~np.isnan(y)
-    assert model.n_labelled_ == known.sum()
+    assert model.n_labeled_ == known.sum()
     plain = ColoredMVU().fit(X)
 
     def fitted(Z):

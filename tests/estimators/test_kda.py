@@ -124,7 +124,7 @@ def test_unlabelled_rows_change_nothing(marker):
     some, alone = KDA(**RBF).fit(X, marked), KDA(**RBF).fit(X[~hidden], y[~hidden])
     assert_allclose(some.transform(X), alone.transform(X), atol=1e-9)
     assert_array_equal(some.references_, np.flatnonzero(~hidden))
-    assert some.n_labelled_ == (~hidden).sum()
+    assert some.n_labeled_ == (~hidden).sum()
 
 
 def test_labels_of_any_kind_and_components():
@@ -141,7 +141,7 @@ def test_labels_of_any_kind_and_components():
     assert_array_equal(signed.classes_, [-1, 1])
     floats = KDA(**RBF).fit(X, np.where(y == 2, np.nan, y))
     assert_array_equal(floats.classes_, [0, 1])
-    assert floats.n_labelled_ == (y < 2).sum()
+    assert floats.n_labeled_ == (y < 2).sum()
 
 
 def test_circles_are_separated_by_a_kernel_and_not_by_a_line():

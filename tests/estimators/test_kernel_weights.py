@@ -44,7 +44,7 @@ def test_linear_kernel_is_the_primal_model(options, weighted):
     w = np.random.default_rng(0).integers(0, 4, len(y)).astype(float) if weighted else None
     primal, kernel = SPPCA(2, **options).fit(X, y, sample_weight=w), fitted(X, y, w, **options)
     assert kernel.n_components_ == primal.n_components_ == 2
-    assert (kernel.n_samples_, kernel.n_labelled_) == (primal.n_samples_, primal.n_labelled_)
+    assert (kernel.n_samples_, kernel.n_labeled_) == (primal.n_samples_, primal.n_labeled_)
     new = X[:9] + 0.1
     for mine, other in zip(kernel.transform(new, True), primal.transform(new, True), strict=True):
         assert_allclose(mine, other, atol=1e-6)
@@ -174,7 +174,7 @@ def test_targets_of_rows_of_weight_zero_are_not_read(model):
     assert list(model.classes_) == [0, 1]
     with pytest.warns(UserWarning, match="every row as unlabelled"):
         model.fit(X, y, sample_weight=(y < 0).astype(float))
-    assert model.n_labelled_ == 0
+    assert model.n_labeled_ == 0
     Y = np.column_stack([X[:, 0], np.where(np.arange(178) < 9, X[:, 1], np.nan)])
     with pytest.raises(ValueError, match="output 1 of y is never observed"):
         model.fit(X, Y, sample_weight=np.arange(178) >= 9)

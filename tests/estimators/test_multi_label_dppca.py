@@ -181,7 +181,7 @@ def test_marks_of_unlabelled_entries_mean_the_same(rng):
     first = MultiLabelDPPCA(3, **FIXED).fit(X, y)
     for other in (whole, whole.astype(int), boxed, truth, y.tolist()):
         assert_array_equal(MultiLabelDPPCA(3, **FIXED).fit(X, other).components_, first.components_)
-    assert_array_equal(first.n_labelled_, (~np.isnan(y)).sum(axis=0))
+    assert_array_equal(first.n_labeled_, (~np.isnan(y)).sum(axis=0))
     assert [c.tolist() for c in first.classes_] == [[0, 1]] * 3
 
 

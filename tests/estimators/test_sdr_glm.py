@@ -45,7 +45,7 @@ def test_every_pair_of_families_learns(x_family, y_family):
     train[40:] = -1
     model = SDRGLM(2, x_family=x_family, y_family=y_family).fit(X, train)
     assert model.y_family_ == y_family
-    assert model.n_labelled_ == 40
+    assert model.n_labeled_ == 40
     assert model.transform(X).shape == (80, 2)
     assert (np.diff(model.objective_path_) >= -1e-9 * np.abs(model.objective_path_[:-1])).all()
     found = model.predict(X[40:])
@@ -123,7 +123,7 @@ def test_minus_one_marks_a_row_without_a_count():
     X, y = features("gaussian", np.random.default_rng(0))
     marked, missing = np.where(y == 2, -1, y), np.where(y == 2, np.nan, y)
     first, second = (SDRGLM(2, y_family="poisson").fit(X, counts) for counts in (marked, missing))
-    assert first.n_labelled_ == (y < 2).sum()
+    assert first.n_labeled_ == (y < 2).sum()
     assert_allclose(first.predict(X), second.predict(X))
 
 

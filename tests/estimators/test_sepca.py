@@ -141,7 +141,7 @@ def test_unlabelled_rows_inform_codes_through_x_alone(rng):
     X, y = clusters(rng)
     hidden = np.where(np.arange(80) < 16, y, -1)
     model = SEPCA(2).fit(X, hidden)
-    assert model.n_labelled_ == 16
+    assert model.n_labeled_ == 16
     assert np.mean(model.predict(X) == y) > 0.95
     assert_array_equal(model.classes_, np.arange(4))
     named = np.where(hidden < 0, None, np.array(list("abcd"), dtype=object)[hidden])

@@ -60,7 +60,7 @@ def test_all_rows_unlabelled_is_ppca_with_a_warning(y):
     with pytest.warns(UserWarning, match="every row as unlabelled"):
         model = SPPCA(2).fit(IRIS, y)
     assert_same_fit(model, PPCA(2).fit(IRIS))
-    assert model.n_labelled_ == 0
+    assert model.n_labeled_ == 0
     with pytest.raises(ValueError, match="without any"):
         model.predict(IRIS)
 
@@ -73,7 +73,7 @@ def test_one_class_is_ppca_with_a_warning():
     assert_allclose(model.components_, PPCA(2).fit(IRIS).components_, atol=1e-7)
     assert (model.predict(IRIS[:3]) == "setosa").all()
     assert_allclose(model.predict_proba(IRIS[:3]), 1.0)
-    assert model.n_labelled_ == 20
+    assert model.n_labeled_ == 20
 
 
 @pytest.mark.parametrize("hidden", [0.0, 0.5])

@@ -67,7 +67,7 @@ def test_words_with_any_mark(kind):
     model = SPPCA(2).fit(X, WORD_TARGETS[kind])
     assert model.target_kind_ == "classes"
     assert list(model.classes_) == ["ant", "bee", "cow"]
-    assert model.n_labelled_ == LABELLED.sum()
+    assert model.n_labeled_ == LABELLED.sum()
     assert_same_fit(model, reference(), tol=1e-12)
     assert_array_equal(model.predict(X), WORDS[reference().predict(X)])
     assert_allclose(model.score_samples(X, WORD_TARGETS[kind]), reference().score_samples(X, Y_INT), rtol=1e-10)
@@ -103,7 +103,7 @@ def test_booleans_with_unlabelled_rows():
     y = np.where(LABELLED, Y_INT == 1, None)
     model = SPPCA(2).fit(X, y)
     assert_array_equal(model.classes_, [False, True])
-    assert model.n_labelled_ == LABELLED.sum()
+    assert model.n_labeled_ == LABELLED.sum()
 
 
 class TestMinusOneAndOne:
@@ -116,14 +116,14 @@ class TestMinusOneAndOne:
     def test_as_classes(self):
         model = SPPCA(2, unlabeled=None).fit(X, self.Y)
         assert_array_equal(model.classes_, [-1, 1])
-        assert model.n_labelled_ == 150
+        assert model.n_labeled_ == 150
         assert set(model.predict(X)) <= {-1, 1}
         assert_allclose(model.score_samples(X, self.Y).sum(), model.log_likelihood_, rtol=1e-9)
 
     def test_as_a_mark(self):
         with pytest.warns(UserWarning, match="single class 1"):
             model = SPPCA(2, unlabeled=-1).fit(X, self.Y)
-        assert model.n_labelled_ == (self.Y == 1).sum()
+        assert model.n_labeled_ == (self.Y == 1).sum()
 
 
 def test_a_mark_of_ones_own():
@@ -137,7 +137,7 @@ def test_a_mark_of_ones_own():
 def test_minus_one_can_be_a_class_among_others():
     model = SPPCA(2, unlabeled=None).fit(X, Y_INT)
     assert_array_equal(model.classes_, [-1, 0, 1, 2])
-    assert model.n_labelled_ == 150
+    assert model.n_labeled_ == 150
 
 
 class TestRealOutputs:

@@ -94,7 +94,7 @@ def test_answers_are_the_same_bit_for_bit(model, path):
     X = IRIS.data.astype(model.components_.dtype) * 1.1
     assert_same(loaded.transform(X), model.transform(X))
     assert_same(loaded.score_samples(X), model.score_samples(X))
-    if getattr(model, "n_labelled_", 0):
+    if getattr(model, "n_labeled_", 0):
         assert_same(loaded.predict(X), model.predict(X))
         assert_same(loaded.posterior(X)[1], model.posterior(X)[1])
 

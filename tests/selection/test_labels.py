@@ -64,4 +64,4 @@ def test_the_mask_counts_what_the_model_counted():
     rng = np.random.default_rng(0)
     y = pd.Series(rng.choice(["cat", "dog", None], 40))
     model = SPPCA(2).fit(rng.normal(size=(40, 5)), y)
-    assert labelled_rows(model, y, 40).sum() == model.n_labelled_
+    assert labelled_rows(model, y, 40).sum() == model.n_labeled_

@@ -37,11 +37,11 @@ def test_labels_and_predictions_are_those_of_the_column(planted):
 def test_rows_count_as_labelled_with_a_label_of_any_variable(planted):
     X, _, known, model = planted
     any_label = (known >= 0).any(axis=1)
-    assert (target_kind(model), model.n_labelled_) == ("latents", any_label.sum())
+    assert (target_kind(model), model.n_labeled_) == ("latents", any_label.sum())
     assert_array_equal(labelled_rows(model, known, 150), any_label)
     assert_array_equal(labelled_rows(model, np.where(known < 0, np.nan, known), 150), any_label)
     soft = IFA().fit(X, plausibilities=[np.where(np.arange(150)[:, None] < 7, [1.0, 0.4], 1.0)])
-    assert soft.n_labelled_ == 7
+    assert soft.n_labeled_ == 7
 
 
 def test_models_without_class_variables_have_none(planted):

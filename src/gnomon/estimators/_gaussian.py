@@ -120,7 +120,7 @@ def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
     Y, labelled = targets.coded, targets.labelled
     estimator.n_samples_ = X.shape[0]
     if supervised:
-        estimator.n_labelled_ = int(labelled.sum())
+        estimator.n_labeled_ = int(labelled.sum())
         _set_classes(estimator, targets)
         if estimator.label_weight != 1.0:
             weights = np.where(labelled, estimator.label_weight, 1.0) * (1.0 if weights is None else weights)
@@ -193,7 +193,7 @@ def _set_classes(estimator, targets):
         return
     if targets.kind == "classes":
         estimator.classes_ = targets.classes
-    if estimator.n_labelled_ == 0:
+    if estimator.n_labeled_ == 0:
         warnings.warn("y marks every row as unlabelled; the unsupervised model is fitted.", UserWarning, stacklevel=4)
     elif targets.kind == "classes" and len(targets.classes) == 1:
         warnings.warn(

@@ -267,7 +267,7 @@ class OutputPredictor:
         return tables[0] if self._vector else tables
 
     def _require_targets(self, method):
-        if self.target_kind_ == "none" or self.n_labelled_ == 0:
+        if self.target_kind_ == "none" or self.n_labeled_ == 0:
             raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
 
     def _predicted(self, mean, cov):

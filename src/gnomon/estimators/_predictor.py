@@ -103,7 +103,7 @@ class TargetReader:
         return like(weights / weights.sum(axis=1, keepdims=True), X)
 
     def _require_targets(self, method):
-        if self.target_kind_ == "none" or self.n_labelled_ == 0:
+        if self.target_kind_ == "none" or self.n_labeled_ == 0:
             raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
 
     def _batches(self, X):

@@ -100,7 +100,7 @@ class ColoredMVU(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Its iterations.
     n_components_ : int
         Size of the embedding.
-    n_labelled_ : int
+    n_labeled_ : int
         Number of labelled rows.
     n_features_in_ : int
         Number of features.
@@ -242,13 +242,13 @@ class ColoredMVU(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             check_real("projection_ridge", self.projection_ridge, 0, included=True)
 
     def _label_kernel(self, targets, n_samples):
-        self.n_labelled_, self.target_kind_ = int(targets.labelled.sum()), targets.kind
+        self.n_labeled_, self.target_kind_ = int(targets.labelled.sum()), targets.kind
         _set_classes(self, targets)
         if targets.kind == "real" and targets.coded.shape[1]:
             complete = row_counts(~np.isnan(targets.coded)) == targets.coded.shape[1]
             if np.unique(targets.coded[complete], axis=0).shape[0] > 1:
                 return model.real_kernel(targets.coded, complete)
-        elif targets.kind == "classes" and not (len(targets.classes) == 1 and self.n_labelled_ == n_samples):
+        elif targets.kind == "classes" and not (len(targets.classes) == 1 and self.n_labeled_ == n_samples):
             return model.class_kernel(targets.index)
         return np.eye(n_samples)
 

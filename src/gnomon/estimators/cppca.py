@@ -133,7 +133,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         Full reads of the data; reading some of the rows counts for their share.
     n_components_ : int
         Number of guided dimensions, k.
-    n_samples_, n_labelled_ : int
+    n_samples_, n_labeled_ : int
         Rows used, and rows with at least one observed output.
     n_features_in_ : int
         Number of features.
@@ -292,7 +292,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         """Set what describes y; return the outputs that guide the projection."""
         if hasattr(self, "classes_"):
             del self.classes_
-        self.n_samples_, self.n_labelled_ = n_samples, n_labelled
+        self.n_samples_, self.n_labeled_ = n_samples, n_labelled
         self.likelihoods_ = list(reader.likelihoods)
         self._class_lists, self._vector = list(reader.classes), reader.vector
         kinds = set(reader.likelihoods)

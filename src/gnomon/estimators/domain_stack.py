@@ -76,7 +76,7 @@ class DomainStack(ClassifierMixin, BaseEstimator):
         Labels of the domains; without `domain` in `fit`, False for unlabelled and True for labelled rows.
     target_ : int
         Which of `domains_` has no labelled row: the one that `predict` assumes; -1 when there is none or several.
-    n_labelled_ : int
+    n_labeled_ : int
         Number of labelled rows.
     n_features_in_ : int
         Number of features.
@@ -159,7 +159,7 @@ class DomainStack(ClassifierMixin, BaseEstimator):
         X = check_complete(self, X, reset=True, min_samples=2)
         index = self._read_labels(y, X.shape[0])
         labelled = index >= 0
-        self.n_labelled_ = int(labelled.sum())
+        self.n_labeled_ = int(labelled.sum())
         self.domains_, group = read_domains(domain, labelled)
         without = np.setdiff1d(np.arange(len(self.domains_)), group[labelled])
         self.target_ = 0 if len(self.domains_) == 1 else int(without[0]) if len(without) == 1 else -1

@@ -99,7 +99,7 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Full reads of the data.
     solver_ : {"exact", "leading"}
         "leading" where X is large on both sides and only leading directions are modelled one by one.
-    n_samples_, n_labelled_ : int
+    n_samples_, n_labeled_ : int
         Rows used, and rows with a label.
     n_features_in_ : int
         Number of features.
@@ -239,7 +239,7 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         )
         result = model.fit(rows, index, len(self.classes_), k, options)
         self.n_private_, self.ridge_, self.unlabeled_weight_ = choice[:3]
-        self.n_samples_, self.n_labelled_ = len(index), int((index >= 0).sum())
+        self.n_samples_, self.n_labeled_ = len(index), int((index >= 0).sum())
         self.solver_ = "exact" if rows.exact else "leading"
         self._store(result, rows, source, dtype)
         return result
@@ -300,7 +300,7 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_variance("X", self.noise_variance_)
         self.class_prior_ = prior
         self.n_components_, self.n_class_components_ = len(self.components_), fitted.n_class_directions
-        weight = self.n_labelled_ + self.unlabeled_weight_ * (self.n_samples_ - self.n_labelled_)
+        weight = self.n_labeled_ + self.unlabeled_weight_ * (self.n_samples_ - self.n_labeled_)
         self.objective_path_ = result.path - weight * self.n_features_in_ * np.log(scale)
         self.log_likelihood_ = float(self.objective_path_[-1])
         self.objective_residual_ = float(stats["residual"])

@@ -100,7 +100,7 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Steps of the best start.
     n_passes_ : float
         Full reads of X; the climb works on the whitened rows in memory.
-    n_samples_, n_labelled_ : int
+    n_samples_, n_labeled_ : int
         Rows used, and those of them with something known of a class variable.
     target_kind_ : {"latents", "none"}
         "latents" when a row has a label: class variables are those of latents.
@@ -218,8 +218,8 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         else:
             result = model.fit(X, labels, model.Options(self.pca_components, self.solver, *control), generator)
             self._store_noiseless(result)
-        self.n_samples_, self.n_labelled_ = X.shape[0], count_labelled(labels)
-        self.target_kind_ = "latents" if self.n_labelled_ else "none"
+        self.n_samples_, self.n_labeled_ = X.shape[0], count_labelled(labels)
+        self.target_kind_ = "latents" if self.n_labeled_ else "none"
         self._store(result)
         return self
 

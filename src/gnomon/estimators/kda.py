@@ -78,7 +78,7 @@ class KDA(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         As used; None with a precomputed kernel.
     n_components_ : int
         Number of directions that `transform` returns.
-    n_labelled_ : int
+    n_labeled_ : int
         Number of labelled rows.
     n_features_in_ : int
         Number of features, or of training rows with a precomputed kernel.
@@ -177,7 +177,7 @@ class KDA(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         index = targets.index[rows]
         fitted = model.closed_form(T / size, index, len(targets.classes), float(self.ridge), self.effective_dimension_)
         self._store(fitted, feature_map, size)
-        self.classes_, self.n_labelled_ = targets.classes, len(rows)
+        self.classes_, self.n_labeled_ = targets.classes, len(rows)
         return self
 
     def transform(self, X):

@@ -115,7 +115,7 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Times the kernel matrix was computed, 1.
     n_components_ : int
         Number of guided dimensions, k.
-    n_samples_, n_labelled_ : int
+    n_samples_, n_labeled_ : int
         Rows used, and rows with at least one observed target.
     n_features_in_ : int
         Number of features, or of training rows with a precomputed kernel.
@@ -239,7 +239,7 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if self.n_landmarks is not None and self.n_landmarks > len(rows):
             raise ValueError(f"n_landmarks={self.n_landmarks} must be at most n_samples={len(rows)}; use None for all.")
         targets = read_targets(y, X.shape[0], self.unlabeled, rows)
-        self.n_samples_, self.n_labelled_ = len(rows), int(targets.labelled.sum())
+        self.n_samples_, self.n_labeled_ = len(rows), int(targets.labelled.sum())
         weights = None if weights is None else weights[rows]
         if self.label_weight != 1.0:
             weights = np.where(targets.labelled, self.label_weight, 1.0) * (1.0 if weights is None else weights)

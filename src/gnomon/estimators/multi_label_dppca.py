@@ -68,7 +68,7 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         How many of the components separate labels; the others are within-class factors.
     n_samples_ : int
         Rows used.
-    n_labelled_ : ndarray of shape (n_labels,)
+    n_labeled_ : ndarray of shape (n_labels,)
         Rows where each label is known.
     converged_ : bool
         Whether EM converged for every label.
@@ -275,7 +275,7 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.mean_ = np.mean([one.mean_ for one in models], axis=0, dtype=np.float64).astype(self.components_.dtype)
         self.classes_, self.target_kind_ = [one.classes_ for one in models], "labels"
         self.n_components_, self.n_samples_ = len(self.components_), len(index)
-        self.n_labelled_ = np.array([one.n_labelled_ for one in models])
+        self.n_labeled_ = np.array([one.n_labeled_ for one in models])
         self.n_iter_ = max(one.n_iter_ for one in models)
         self.n_passes_, self.solver_ = float(source.n_passes), models[0].solver_
         stopped = [i for i, one in enumerate(models) if not one.converged_]

@@ -95,7 +95,7 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Number of sweeps.
     n_components_ : int
         Number of scores.
-    n_labelled_ : int
+    n_labeled_ : int
         Rows with at least one observed target.
     n_features_in_ : int
         Number of features.
@@ -190,7 +190,7 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = self._validated(X, reset=True)
         outputs = read_glm_outputs(y, X.shape[0], self.y_family, self.unlabeled)
         labelled = np.flatnonzero(outputs.labelled)
-        self.n_labelled_ = len(labelled)
+        self.n_labeled_ = len(labelled)
         _set_classes(self, outputs)
         self.y_family_ = outputs.family if len(labelled) else None
         self.target_kind_ = outputs.kind

@@ -127,7 +127,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         The solver that ran.
     converged_ : bool
         Whether the gap reached `tol`.
-    n_iter_, n_samples_, n_labelled_, n_components_ : int
+    n_iter_, n_samples_, n_labeled_, n_components_ : int
         Iterations, rows used, labelled rows, size of the codes.
     n_features_in_ : int
         Number of features, or of training rows with a precomputed kernel.
@@ -256,7 +256,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _fit(self, X, targets, weights):
         rng = check_random_state(self.random_state)
         T, base = self._fit_coordinates(X, rng, weights)
-        self.n_samples_, self.n_labelled_ = X.shape[0], int(targets.labelled.sum())
+        self.n_samples_, self.n_labeled_ = X.shape[0], int(targets.labelled.sum())
         _set_classes(self, targets)
         labelled = np.flatnonzero(targets.labelled)
         Y = np.eye(len(targets.classes))[targets.index[labelled]] if len(labelled) else np.zeros((0, 0))
@@ -410,7 +410,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _class_scores(self, X, method):
         check_is_fitted(self, "embedding_")
-        if self.n_labelled_ == 0:
+        if self.n_labeled_ == 0:
             raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
         return self._codes(self._validated(X, reset=False)) @ self.coef_.T + self.intercept_
 

@@ -114,7 +114,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         Full reads of the data; reading some of the rows counts for their share.
     n_components_ : int
         Number of guided dimensions, k.
-    n_samples_, n_labelled_ : int
+    n_samples_, n_labeled_ : int
         Rows used, and rows with at least one observed target.
     n_features_in_ : int
         Number of features.

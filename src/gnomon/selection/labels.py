@@ -16,11 +16,11 @@ def target_kind(estimator):
 
     Examples
     --------
-    >>> target_kind(SimpleNamespace(target_kind_="classes", n_labelled_=0))
+    >>> target_kind(SimpleNamespace(target_kind_="classes", n_labeled_=0))
     'none'
     """
     kind = getattr(estimator, "target_kind_", "classes" if hasattr(estimator, "classes_") else "none")
-    return kind if np.any(getattr(estimator, "n_labelled_", True)) else "none"
+    return kind if np.any(getattr(estimator, "n_labeled_", True)) else "none"
 
 
 def n_labelled(estimator):
@@ -28,10 +28,10 @@ def n_labelled(estimator):
 
     Examples
     --------
-    >>> n_labelled(SimpleNamespace(n_labelled_=np.array([3, 5])))
+    >>> n_labelled(SimpleNamespace(n_labeled_=np.array([3, 5])))
     5
     """
-    return int(np.max(getattr(estimator, "n_labelled_", 0)))
+    return int(np.max(getattr(estimator, "n_labeled_", 0)))
 
 
 def class_codes(estimator, y):
