@@ -157,7 +157,7 @@ def test_sparse_rows_are_the_dense_ones(family):
 
 @pytest.mark.parametrize("family", ["gaussian", "poisson"])
 def test_sparse_rows_are_never_made_dense(family, monkeypatch):
-    monkeypatch.setattr("gnomon.solvers.glm_factors.BLOCK", 1 << 17)
+    monkeypatch.setattr("gnomon.models.sdr_glm.factors.BLOCK", 1 << 17)
     n, p = 2000, 2000  # 32 MB when dense
     rng = np.random.default_rng(0)
     X = sp.random(n, p, density=2e-3, random_state=0, data_rvs=lambda size: rng.integers(1, 4, size=size) * 1.0)

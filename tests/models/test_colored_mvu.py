@@ -5,9 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_swiss_roll
 
-from gnomon.models import colored_mvu as model
+from gnomon.models.colored_mvu import model, sdp
 from gnomon.numerics import gram
-from gnomon.solvers import sdp
 from oracles import colored_mvu as oracle
 
 WHY = "the extra gnomon[convex] is not installed"

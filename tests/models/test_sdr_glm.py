@@ -6,9 +6,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from gnomon._types import Status
-from gnomon.models import sdr_glm as model
-from gnomon.solvers import glm_factors
-from gnomon.solvers.glm_factors import Loadings, loadings_terms, project, score_terms
+from gnomon.models.sdr_glm import factors, model
+from gnomon.models.sdr_glm.factors import Loadings, loadings_terms, project, score_terms
 from oracles import sdr_glm as oracle
 
 NAMES = ["gaussian", "bernoulli", "multinomial", "poisson"]
@@ -131,9 +130,9 @@ def test_every_step_and_every_sweep_lowers_the_objective(families):
     values = [dense_objective(X, Y, families, views, params)]
     for _ in range(5):
         for step in (
-            lambda p: p._replace(x=glm_factors.loadings_step(views[0], p.U, p.x, RIDGE)),
-            lambda p: p._replace(y=glm_factors.loadings_step(views[1], p.U, p.y, RIDGE)),
-            lambda p: p._replace(U=glm_factors.scores_step(list(views), [p.x, p.y], p.U, RIDGE)),
+            lambda p: p._replace(x=factors.loadings_step(views[0], p.U, p.x, RIDGE)),
+            lambda p: p._replace(y=factors.loadings_step(views[1], p.U, p.y, RIDGE)),
+            lambda p: p._replace(U=factors.scores_step(list(views), [p.x, p.y], p.U, RIDGE)),
             lambda p: model.balanced(p, ALPHA, p.U),
         ):
             params = step(params)
@@ -182,7 +181,7 @@ def test_blocks_of_rows_change_nothing(rng, monkeypatch):
         _, _, views = problem(families, rng)
         options = model.Options(K, ALPHA, RIDGE, max_iter=20)
         whole = model.fit(views, options, np.random.default_rng(0)).value
-        monkeypatch.setattr(glm_factors, "BLOCK", 30)
+        monkeypatch.setattr(factors, "BLOCK", 30)
         assert_allclose(model.fit(views, options, np.random.default_rng(0)).value.U, whole.U, atol=1e-7)
         monkeypatch.undo()
 

@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
 from gnomon._types import Status
-from gnomon.models import sepca as model
-from gnomon.numerics import k_support
+from gnomon.models.sepca import k_support, model
 from oracles import sepca as oracle
 
 TIGHT_TOL = 1e-9

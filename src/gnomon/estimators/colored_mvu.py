@@ -9,9 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
 from ..models import colored_mvu as model
+from ..models.colored_mvu import conic_solver
 from ..numerics import gram
 from ..rows.products import row_counts
-from ..solvers.sdp import conic_solver
 from ._gaussian import _set_classes
 from ._kernel_rows import KernelRows
 from ._targets import read_targets

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
 from ..models import sdr_glm as model
+from ..models.sdr_glm import Loadings, View, project
 from ..numerics.expfamily import FAMILIES
-from ..solvers.glm_factors import Loadings, View, project
 from ._gaussian import _set_classes, check_rows
 from ._glm_outputs import read_glm_outputs
 from ._validation import check_choice, check_integer, check_real

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
-from gnomon.solvers.bundle import Touch, begin, simplex_projection, step
+from gnomon.models.sepca.bundle import Touch, begin, simplex_projection, step
 
 
 def test_simplex_projection_is_nearest(rng):

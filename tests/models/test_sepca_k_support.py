@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from gnomon.numerics import k_support as ks
+from gnomon.models.sepca import k_support as ks
 
 SHAPES = [(7, 5), (4, 6)]
 

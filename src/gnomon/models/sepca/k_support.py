@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._types import Array
-from .linalg import symmetrise, top_eigenvalues
+from ..._types import Array
+from ...numerics.linalg import symmetrise, top_eigenvalues
 
 
 def capped_weights(s: Array, k: int, shift: float) -> Array:

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._types import Array, IntArray, Result
-from ..numerics.expfamily import FAMILIES
-from ..numerics.linalg import canonical_rotation
-from ..solvers.em import run_em
-from ..solvers.glm_factors import Loadings, View, loadings_step, penalty, project, row_nll, scores_step
+from ..._types import Array, IntArray, Result
+from ...numerics.expfamily import FAMILIES
+from ...numerics.linalg import canonical_rotation
+from ...solvers.em import run_em
+from .factors import Loadings, View, loadings_step, penalty, project, row_nll, scores_step
 
 OVERSAMPLING, SWEEPS = 10, 8  # of the block iteration that starts the fit
 GRID = np.logspace(2, -6, 17)  # projection ridges tried, in units of the mean eigenvalue of V_x V_x'

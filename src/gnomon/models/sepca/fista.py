@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from .._types import Array, Result, Status
+from ..._types import Array, Result, Status
 
 Point = tuple[Array, ...]
 GROW = 1.25  # how much a step may grow after one that was accepted at once

@@ -28,24 +28,12 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import xlogy
 
-from .._types import Array, IntArray, Result, Status
-from ..numerics.k_support import proximal_map, small_gram, squared_dual_norm, squared_norm
-from ..numerics.linalg import sign_of_columns
-from ..numerics.ridge_map import ridge_map
-from ..solvers.bundle import Touch, begin, step
-from ..solvers.fista import Certified, Point, Slope, fista, relative_gap
-
-__all__ = [
-    "Data",
-    "Fitted",
-    "Options",
-    "deal_folds",
-    "fit",
-    "held_out_loss",
-    "relative_gap",
-    "solve",
-    "standard_classifier",
-]
+from ..._types import Array, IntArray, Result, Status
+from ...numerics.linalg import sign_of_columns
+from ...numerics.ridge_map import ridge_map
+from .bundle import Touch, begin, step
+from .fista import Certified, Point, Slope, fista, relative_gap
+from .k_support import proximal_map, small_gram, squared_dual_norm, squared_norm
 
 MU, PLANES, SERIOUS = 1.0, 30, 0.1  # of algorithm 1: proximity (the paper's), planes kept, share of a serious step
 BLOCK, BLOCK_STEPS = 20, 5  # rows of a block of the coordinate descent, and bundle steps on each

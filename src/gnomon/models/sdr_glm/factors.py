@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._types import Array, IntArray
-from ..numerics.expfamily import Family
+from ..._types import Array, IntArray
+from ...numerics.expfamily import Family
 
 BLOCK = 1 << 20  # natural parameters held at once
 HALVINGS = 40

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._types import Array, Result, Status
-from ..rows.compressed import identity, upper_triangle
+from ..._types import Array, Result, Status
+from ...rows.compressed import identity, upper_triangle
 
 MISSING = (
     "ColoredMVU needs the conic solver clarabel, which is not installed: pip install 'gnomon[convex]'. Another "

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from .._types import Array
+from ..._types import Array
 from .fista import Point, inner
 
 QP_STEPS = 300
