@@ -13,7 +13,7 @@ from gnomon import DPPCA
 from gnomon.datasets import fetch_yale
 from gnomon.experiments.guided_table import draw_labelled
 from gnomon.models import dppca as model_file
-from gnomon.selection.rivals import lda_map
+from gnomon.selection.baselines import lda_map
 from gnomon.solvers import reduction
 from oracles import dppca as oracle
 

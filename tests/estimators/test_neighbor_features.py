@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits, make_moons
 
 import gnomon.estimators.neighbor_features as module
 from gnomon import NeighborFeatures
-from gnomon.selection.rivals import lda_map, nearest_labels
+from gnomon.selection.baselines import lda_map, nearest_labels
 from oracles import neighbour_graph as oracle
 
 

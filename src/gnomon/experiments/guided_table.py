@@ -21,7 +21,7 @@ from sklearn.preprocessing import normalize
 from gnomon import DPPCA, datasets
 from gnomon.experiments._record import provenance
 from gnomon.selection import choose_guided
-from gnomon.selection.rivals import NotApplicable, lda_map, nearest_labels, pca_map, pls_map
+from gnomon.selection.baselines import NotApplicable, lda_map, nearest_labels, pca_map, pls_map
 
 DIMS = (5, 10, 20)
 METHODS = ("PCA", "LDA", "PLS", "DPPCA", "read-out")

@@ -24,7 +24,7 @@ from sklearn.svm import SVC
 
 from gnomon import SPPCA, MultiLabelDPPCA, datasets
 from gnomon.experiments._record import provenance
-from gnomon.selection.rivals import pca_map, pls_map
+from gnomon.selection.baselines import pca_map, pls_map
 
 DIMS = (5, 10, 20)
 METHODS = ("FULL", "PCA", "PLS", "SPPCA", "S2PPCA", "DPPCA", "read-out")

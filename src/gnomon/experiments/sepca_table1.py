@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from gnomon import SEPCA, datasets
 from gnomon.experiments._record import provenance
-from gnomon.selection.rivals import lda_map
+from gnomon.selection.baselines import lda_map
 
 N_COMPONENTS = 10
 N_PER_CLASS = 5

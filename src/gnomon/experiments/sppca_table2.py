@@ -35,7 +35,7 @@ from sklearn.preprocessing import normalize
 
 from gnomon import SPPCA, datasets
 from gnomon.experiments._record import provenance
-from gnomon.selection.rivals import lda_map, nearest_labels, pca_map, pls_map
+from gnomon.selection.baselines import lda_map, nearest_labels, pca_map, pls_map
 
 DIMS = (5, 10, 20)
 METHODS = ("FULL", "PCA", "LDA", "PLS", "SPPCA", "S2PPCA")

@@ -18,7 +18,7 @@ from gnomon import IFA
 from gnomon.experiments import ssifa_table2 as table
 from gnomon.experiments._record import provenance
 from gnomon.plotting._style import class_style, pyplot
-from gnomon.selection.rivals import pca_map
+from gnomon.selection.baselines import pca_map
 
 FOLDER = "gnomon-figures"
 CLASS_NAMES = {

@@ -32,7 +32,7 @@ import numpy as np
 
 from gnomon import IFA, combine_one_vs_rest, datasets
 from gnomon.experiments._record import provenance
-from gnomon.selection.rivals import nearest_labels, pca_map
+from gnomon.selection.baselines import nearest_labels, pca_map
 
 SHARES = (0, 10, 20, 30, 40, 50, 60, 70, 80)
 N_DRAWS = 30

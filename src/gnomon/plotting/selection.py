@@ -1,7 +1,7 @@
 """The scores of a choice among models."""
 
 from gnomon.plotting._style import NEGATIVE, NEUTRAL, POSITIVE, figure_and_axes, literal, plain_axes
-from gnomon.selection.choice import named
+from gnomon.selection.results import named
 
 
 class SelectionDisplay:

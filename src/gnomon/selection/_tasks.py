@@ -12,8 +12,8 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from gnomon.selection.baselines import nearest_labels
 from gnomon.selection.labels import class_codes, real_targets, unseen_classes
-from gnomon.selection.rivals import nearest_labels
 
 RIDGES = np.logspace(-3, 3, 13)
 MAX_FOLDS = 5

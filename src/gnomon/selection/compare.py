@@ -12,9 +12,9 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 
 from gnomon import SPPCA
 from gnomon.selection._tasks import Classes, Real, held_out, hidden_truth
+from gnomon.selection.baselines import NotApplicable, lda_map, pca_map, pls_map
 from gnomon.selection.comparison import Outcome, summarise
 from gnomon.selection.labels import target_kind
-from gnomon.selection.rivals import NotApplicable, lda_map, pca_map, pls_map
 from gnomon.selection.target_variables import target_variables
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sklearn.preprocessing import Normalizer
 
 from gnomon import CPPCA, DPPCA, SPPCA, NeighborFeatures
-from gnomon.selection._baselines import PLS, PCAReader, RidgeLDA
+from gnomon.selection.baselines import PLS, PCAReader, RidgeLDA
 
 FRONTS = {
     "rows": None,

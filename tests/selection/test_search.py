@@ -12,12 +12,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, scale
 
 from gnomon import SPPCA, NeighborFeatures
-from gnomon.selection import GuidedChoice, _candidates, choose_guided, guided
-from gnomon.selection._baselines import PLS, PCAReader, RidgeLDA
-from gnomon.selection._candidates import Candidate
-from gnomon.selection.agreement import ClassHalves, RealHalves
-from gnomon.selection.choice import verdict
+from gnomon.selection import GuidedChoice, candidates, choose_guided, search
+from gnomon.selection.baselines import PLS, PCAReader, RidgeLDA
+from gnomon.selection.candidates import Candidate
 from gnomon.selection.permutation import PermutationTest
+from gnomon.selection.results import verdict
+from gnomon.selection.stability import ClassHalves, RealHalves
 
 
 def few_labels(y, per_class, seed=0):
@@ -35,7 +35,7 @@ def quick(monkeypatch):
         Candidate("ridge LDA", RidgeLDA, {}, ({"ridge": 0.5},)),
         Candidate("PCA + 1-NN", PCAReader, {}, guided=False),
     )
-    monkeypatch.setattr(guided, "CLASS_MODELS", models)
+    monkeypatch.setattr(search, "CLASS_MODELS", models)
     return models
 
 
@@ -58,7 +58,7 @@ class Spy(BaseEstimator):
 def test_each_half_hides_the_other_and_all_candidates_see_the_same_halves(monkeypatch):
     X, y = load_wine(return_X_y=True)
     seen = few_labels(y, 5)
-    monkeypatch.setattr(guided, "CLASS_MODELS", (Candidate("a", Spy, {}, fronts=("rows",)), Candidate("b", Spy, {})))
+    monkeypatch.setattr(search, "CLASS_MODELS", (Candidate("a", Spy, {}, fronts=("rows",)), Candidate("b", Spy, {})))
     Spy.fits = ()
     choose_guided(X, seen, fronts=["rows"], n_splits=3, n_permutations=0)
     fits = Spy.fits
@@ -152,7 +152,7 @@ def test_a_front_is_computed_once(quick, monkeypatch):
             made.append(len(X))
             return super().fit_transform(X)
 
-    monkeypatch.setitem(_candidates.FRONTS, "neighbours", Counted)
+    monkeypatch.setitem(candidates.FRONTS, "neighbours", Counted)
     X, y = load_iris(return_X_y=True)
     choose_guided(X, few_labels(y, 4), fronts=["neighbours"], n_permutations=3)
     assert made == [150]
@@ -203,7 +203,7 @@ def test_a_baseline_that_scores_best_is_chosen_unless_it_is_a_read_out_alone(mon
     X, y = load_iris(return_X_y=True)
     for usual, wanted in ((True, "PCA + 1-NN"), (False, "spy")):
         models = (Candidate("spy", Spy, {}), Candidate("PCA + 1-NN", PCAReader, {}, guided=False, usual=usual))
-        monkeypatch.setattr(guided, "CLASS_MODELS", models)
+        monkeypatch.setattr(search, "CLASS_MODELS", models)
         choice = choose_guided(X, few_labels(y, 5), fronts=["rows"], n_splits=1, n_permutations=0)
         assert choice.rows[choice.chosen]["model"] == wanted
 
@@ -237,7 +237,7 @@ def test_what_cannot_be_fitted_is_said(monkeypatch):
             raise ValueError("never mind")
 
     models = (Candidate("never", Never, {}), Candidate("spy", Spy, {}, most=10))
-    monkeypatch.setattr(guided, "CLASS_MODELS", models)
+    monkeypatch.setattr(search, "CLASS_MODELS", models)
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=r"no candidate could be fitted: more than 1e\+01 entries .*; never mind"):
         choose_guided(X, few_labels(y, 5), fronts=["rows"], n_permutations=0)
@@ -320,7 +320,7 @@ def test_halves_with_one_row_a_class_are_fitted_with_settings_of_their_own(monke
             seen.append(self.ridge)
             return super().fit(X, y)
 
-    monkeypatch.setattr(guided, "CLASS_MODELS", (Candidate("ridge LDA", Noted, {"ridge": 0.5}, poor={"ridge": 0.25}),))
+    monkeypatch.setattr(search, "CLASS_MODELS", (Candidate("ridge LDA", Noted, {"ridge": 0.5}, poor={"ridge": 0.25}),))
     X, y = load_iris(return_X_y=True)
     for per_class, in_halves in ((3, 0.25), (4, 0.5)):
         seen.clear()
@@ -330,7 +330,7 @@ def test_halves_with_one_row_a_class_are_fitted_with_settings_of_their_own(monke
 
 
 def test_a_wide_table_is_scored_in_few_coordinates_where_the_settings_allow_it(monkeypatch, rng):
-    monkeypatch.setattr(guided, "LEADING", 10)
+    monkeypatch.setattr(search, "LEADING", 10)
     seen = []
 
     class Wide(RidgeLDA):
@@ -342,13 +342,13 @@ def test_a_wide_table_is_scored_in_few_coordinates_where_the_settings_allow_it(m
     X = rng.normal(size=(60, 40)) + 4 * (np.arange(40) == y[:, None])
     for wide, width in ((True, 10), (False, 40)):
         models = (Candidate("ridge LDA", Wide, {"ridge": 0.1}, narrow=lambda settings, wide=wide: wide),)
-        monkeypatch.setattr(guided, "CLASS_MODELS", models)
+        monkeypatch.setattr(search, "CLASS_MODELS", models)
         for table in (X, sp.csr_array(X)):
             seen.clear()
             choose_guided(table, few_labels(y, 4), fronts=["rows"], n_splits=1, n_permutations=0)
             assert seen == [(60, width), (60, width), (60, 40)]  # two halves, then the rows as they are
     seen.clear()
-    monkeypatch.setattr(guided, "CLASS_MODELS", (models[0]._replace(narrow=lambda settings: True),))
+    monkeypatch.setattr(search, "CLASS_MODELS", (models[0]._replace(narrow=lambda settings: True),))
     choose_guided(X[:, :20], few_labels(y, 4), fronts=["rows"], n_splits=1, n_permutations=0)
     assert seen[0] == (60, 20)  # not wide
 

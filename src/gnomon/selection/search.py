@@ -10,12 +10,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length
 
 from gnomon import SPPCA
-from gnomon.selection._candidates import CLASS_MODELS, FEWEST_IN_CLASS, FRONTS, LEADING, MOST_NEIGHBOURS, REAL_MODELS
-from gnomon.selection.agreement import ClassHalves, RealHalves
-from gnomon.selection.choice import GuidedChoice, verdict
+from gnomon.selection.baselines import NotApplicable
+from gnomon.selection.candidates import CLASS_MODELS, FEWEST_IN_CLASS, FRONTS, LEADING, MOST_NEIGHBOURS, REAL_MODELS
 from gnomon.selection.labels import class_codes, real_targets, target_kind
 from gnomon.selection.permutation import PermutationTest, permutation_scores
-from gnomon.selection.rivals import NotApplicable
+from gnomon.selection.results import GuidedChoice, verdict
+from gnomon.selection.stability import ClassHalves, RealHalves
 
 N_LEADERS = 2  # pairs of front and model whose further settings are tried
 MOST_COMPONENTS = 10

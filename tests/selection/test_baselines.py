@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from gnomon.selection.rivals import NotApplicable, lda_map, nearest_labels, pca_map, pls_map
+from gnomon.selection.baselines import NotApplicable, lda_map, nearest_labels, pca_map, pls_map
 
 
 @pytest.fixture
