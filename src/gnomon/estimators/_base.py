@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
+from ..describe import Description, Fit
 from ..models.linear.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
 from ..numerics.masked import masked_posterior
@@ -16,6 +17,7 @@ from ..numerics.moments import output_sets
 from ..rows.masked import filled, incomplete_rows
 from ..rows.namespace import all_finite, as_floats, beside, is_foreign, like, to_host
 from ..rows.products import project, squared_lengths
+from ._described import identity, posterior_of
 from ._gaussian import check_table, check_values
 from ._validation import check_integer, check_variance
 
@@ -306,6 +308,33 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         p = self._params()
         gain = lg.latent_map(p, np.arange(0)).gain
         return (np.eye(len(p.W_x)) - p.W_x @ gain) / p.x_noise_var
+
+    def describe(self):
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        check_is_fitted(self, "components_")
+        return Description(
+            **identity(self),
+            n_components=len(self.components_),
+            project=posterior_of(self),
+            impute=self.impute,
+            log_density=self.score_samples,
+            loadings=self.components_,
+            fit=Fit(
+                solver=self.solver_,
+                converged=self.converged_,
+                n_iter=self.n_iter_,
+                n_reads=self.n_passes_,
+                log_likelihood=self.log_likelihood_,
+                noise_variance=self.noise_variance_,
+                path=self.objective_path_,
+                floors=self.noise_floors_,
+            ),
+        )
 
     def _store(self, result, dtype):
         """Set the fitted attributes from a model's result; warn once when it did not converge."""

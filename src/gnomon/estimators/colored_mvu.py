@@ -8,10 +8,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
+from ..describe import Description, Fit, Traits
 from ..models import colored_mvu as model
 from ..models.colored_mvu import conic_solver
 from ..numerics import gram
 from ..rows.products import row_counts
+from ._described import guided_by, identity, mean_of
 from ._gaussian import _set_classes
 from ._kernel_rows import KernelRows
 from ._targets import read_targets
@@ -137,6 +139,8 @@ class ColoredMVU(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     >>> ColoredMVU(n_components=2).fit(X, y).transform(X).shape  # doctest: +SKIP
     (150, 2)
     """
+
+    traits = Traits("colored-mvu")
 
     def __init__(
         self, n_components=None, *, n_neighbors=5, n_basis=20, penalty=100.0, kernel="rbf", gamma=None, degree=3,
@@ -280,6 +284,30 @@ class ColoredMVU(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    def describe(self):
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        check_is_fitted(self, "dual_coef_")
+        rms = float(np.sqrt((self.edge_errors_**2).mean()))
+        bounds = self.certificate_
+        value = f"{bounds['value']:.10g}, and no matrix has less than {bounds['bound']:.10g}"
+        facts = (
+            ("ColoredMVU.projection_ridge_", self.projection_ridge_),
+            ("objective, negative", value),
+            ("root mean square change of a squared distance of neighbours, relative", f"{100 * rms:.1f} %"),
+        )
+        return Description(
+            **identity(self),
+            **(guided_by(self, with_std=False) | {"predict": None}),
+            n_components=self.n_components_,
+            project=mean_of(self),
+            fit=Fit(converged=self.converged_, n_iter=self.n_iter_, certificate=bounds, facts=facts),
+        )
 
 
 def _squared_distances(X):

@@ -1,18 +1,21 @@
 """Classification probabilistic PCA: outputs of any kind given the latent variables, as a scikit-learn estimator."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._types import Status
+from ..describe import Prediction, Target, Traits
 from ..likelihoods.outputs import Layout, logit_contrasts
 from ..likelihoods.quadrature import LINKS
 from ..models.linear import cppca as model
 from ..rows import row_source
 from ..rows.namespace import host_dtype, take_rows, to_host
 from ._base import LatentTransformer
+from ._described import columns_of
 from ._gaussian import check_table, check_values
 from ._output_predictor import OutputPredictor
 from ._outputs import LIKELIHOODS, read_outputs, warn_of_labels
@@ -180,6 +183,8 @@ class CPPCA(OutputPredictor, LatentTransformer):
     0.91
     """
 
+    traits = Traits("cppca")
+
     def __init__(
         self,
         n_components=None,
@@ -259,6 +264,38 @@ class CPPCA(OutputPredictor, LatentTransformer):
         result = model.fit(row_source(X, weights), labelled, Y, layout, options, generator)
         self._store(result, host_dtype(X))
         return self
+
+    def describe(self):
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        said = super().describe()
+        if not self.n_labeled_:
+            return said
+        numbers = [np.nan] * len(self.likelihoods_) if self.y_noise_variance_ is None else self.y_noise_variance_
+        noises = [None if np.isnan(v) else float(v) for v in np.broadcast_to(numbers, len(self.likelihoods_))]
+        kinds = zip(self._class_lists, noises, strict=True)
+        targets = [
+            Target("real" if classes is None else "classes", classes, None if self._vector else j, noise)
+            for j, (classes, noise) in enumerate(kinds)
+        ]
+        return replace(said, n_labeled=int(self.n_labeled_), targets=tuple(targets), predict=self._predict_each)
+
+    def _predict_each(self, X):
+        """One prediction for each output."""
+        classes = self._class_lists
+        values = columns_of(self.predict(X), len(classes))
+        none = [None] * len(classes)
+        shares = none if all(one is None for one in classes) else self.predict_proba(X)
+        shares = [shares] if self._vector else shares
+        stds = none if self.target_kind_ == "classes" else columns_of(self.predict(X, return_std=True)[1], len(classes))
+        return tuple(
+            Prediction(value.astype(float), std=std) if names is None else Prediction(value, share)
+            for names, value, share, std in zip(classes, values, shares, stds, strict=True)
+        )
 
     def _check_parameters(self):
         if self.n_components is not None:

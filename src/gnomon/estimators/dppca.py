@@ -6,8 +6,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
+from ..describe import Description, Fit, Traits
 from ..models import dppca as model
 from ..rows import row_source
 from ..rows.namespace import host_dtype, to_host
@@ -15,6 +17,7 @@ from ..rows.products import squared_lengths
 from ..solvers.reduction import reduce_rows
 from ._class_labels import number_classes
 from ._class_reader import ClassReader, refuse_missing
+from ._described import class_target, identity, posterior_of
 from ._dppca_auto import choose
 from ._gaussian import check_table
 from ._validation import check_choice, check_integer, check_real, check_variance
@@ -152,6 +155,8 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     >>> bool((model.predict(scale(X)) == y).mean() > 0.9)
     True
     """
+
+    traits = Traits("dppca")
 
     def __init__(
         self,
@@ -307,6 +312,34 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.noise_floor_ = bool(stats["floor"])
         self.n_iter_, self.n_passes_ = max(1, int(stats["n_iter"])), float(source.n_passes)
         self.converged_ = result.status is Status.CONVERGED
+
+    def describe(self):
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        check_is_fitted(self, "components_")
+        return Description(
+            **identity(self),
+            **class_target(self),
+            n_labeled=int(self.n_labeled_),
+            n_components=self.n_components_,
+            project=posterior_of(self),
+            log_density=self.score_samples,
+            loadings=self.components_,
+            fit=Fit(
+                solver=self.solver_,
+                converged=self.converged_,
+                n_iter=self.n_iter_,
+                n_reads=self.n_passes_,
+                log_likelihood=self.log_likelihood_,
+                noise_variance=self.noise_variance_,
+                path=self.objective_path_,
+                facts=(("DPPCA.ridge_", self.ridge_),),
+            ),
+        )
 
 
 def reduce_labelled(X, source, one_of_c, generator):

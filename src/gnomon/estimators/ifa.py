@@ -9,8 +9,10 @@ from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
+from ..describe import Description, Fit, Prediction, Target, Traits
 from ..models.ifa import noiseless as model
 from ..models.ifa import noisy
+from ._described import identity, mean_of
 from ._gaussian import check_table, check_values
 from ._latent_labels import code_latent_labels, count_labelled, read_latent_labels
 from ._validation import check_choice, check_integer, check_real
@@ -144,6 +146,8 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     >>> bool((model.predict(X) == y).mean() > 0.95)
     True
     """
+
+    traits = Traits("ifa", size="pca_components", own_size=True)
 
     def __init__(
         self,
@@ -376,6 +380,55 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if not isinstance(probabilities, list):
             return probabilities.argmax(axis=1)
         return np.column_stack([p.argmax(axis=1) for p in probabilities])
+
+    def describe(self):
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        check_is_fitted(self, "unmixing_")
+        codes = [np.arange(len(weights)) for weights in self.mix_weights_]
+        guided = self.n_labeled_ > 0
+        targets = [Target("classes", one, None if self._one_column else s) for s, one in enumerate(codes)]
+        return Description(
+            **identity(self),
+            targets=tuple(targets[: 1 if self.tied else None]) if guided else (),
+            predict=self._predict_each if guided else None,
+            n_labeled=int(self.n_labeled_),
+            n_components=self.n_components_,
+            project=mean_of(self),
+            log_density=self.score_samples,
+            loadings=self.mixing_.T,
+            fit=Fit(
+                solver=self.solver_,
+                converged=self.converged_,
+                n_iter=self.n_iter_,
+                n_reads=self.n_passes_,
+                log_likelihood=self.log_likelihood_,
+                noise_variance=self.noise_variance_ or None,
+                path=self.objective_path_,
+                floors=tuple(f"variance of component {c} of latent {s + 1}" for s, c in self.variance_floors_),
+                tables=(self._mixture_table(),) if guided else (),
+            ),
+        )
+
+    def _predict_each(self, X):
+        """One prediction for each class variable."""
+        shares = self.predict_proba(X)
+        shares = shares if isinstance(shares, list) else [shares]
+        return tuple(Prediction(share.argmax(axis=1), share) for share in shares)
+
+    def _mixture_table(self):
+        """The components of the latents with classes; every latent has variance one over the rows."""
+        parts = zip(self.mix_weights_, self.mix_means_, self.mix_vars_, strict=True)
+        lines = [
+            [s, code, *map(float, values)]
+            for s, columns in enumerate(parts, start=1)
+            for code, values in enumerate(zip(*columns, strict=True))
+        ]
+        return ["latent", "class", "weight", "mean", "variance"], lines
 
     def score_samples(self, X, y=None):
         """Log-density of each row in nats, jointly with its labels if they are passed.

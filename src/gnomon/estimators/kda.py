@@ -5,9 +5,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..describe import Description, Fit, Traits
 from ..models import kda as model
 from ..numerics import gram
 from ._classes import read_classes
+from ._described import class_target, identity, mean_of
 from ._kernel_rows import KernelRows
 from ._validation import check_integer, check_real
 
@@ -120,6 +122,8 @@ class KDA(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     >>> model.predict(X[50:54])
     array([0, 1, 1, 0])
     """
+
+    traits = Traits("kda", own_size=True)
 
     def __init__(
         self, n_components=None, *, ridge=1e-3, kernel="linear", gamma=None, degree=3, coef0=1, kernel_params=None,
@@ -281,3 +285,23 @@ class KDA(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X = self._validated(X, reset=False)
         fitted = model.Fitted(self.dual_coef_, self.class_centers_, self.class_log_prior_, self.between_variance_)
         return model.log_posterior(self._project(X), fitted), X.dtype
+
+    def describe(self):
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        check_is_fitted(self, "dual_coef_")
+        name = "variance of class means along direction {}, in units of the variance within"
+        facts = tuple((name.format(j), variance) for j, variance in enumerate(self.between_variance_, start=1))
+        return Description(
+            **identity(self),
+            **class_target(self),
+            n_labeled=int(self.n_labeled_),
+            uses_unlabeled=False,
+            n_components=self.n_components_,
+            project=mean_of(self),
+            fit=Fit(facts=facts),
+        )

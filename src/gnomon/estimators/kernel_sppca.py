@@ -9,11 +9,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._types import Status
+from ..describe import Description, Fit
 from ..models.linear import dual as model
 from ..numerics import gram
 from ..numerics import linear_gaussian as lg
 from ..numerics.moments import output_sets
 from ..rows.products import project
+from ._described import guided_by, identity, posterior_of
 from ._gaussian import _set_classes
 from ._kernels import check_kernel, kernel_values, takes_tables
 from ._predictor import TargetReader
@@ -270,6 +272,30 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         mean, cov = self.posterior(X)
         return (mean, cov) if return_cov else mean
+
+    def describe(self):
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        check_is_fitted(self, "dual_coef_")
+        return Description(
+            **identity(self),
+            **guided_by(self, self.y_noise_variance_, n_outputs=len(self.y_mean_)),
+            n_components=self.n_components_,
+            project=posterior_of(self),
+            fit=Fit(
+                solver=self.solver_,
+                converged=self.converged_,
+                n_iter=self.n_iter_,
+                n_reads=self.n_passes_,
+                log_likelihood=self.log_likelihood_,
+                path=self.objective_path_,
+                floors=self.noise_floors_,
+            ),
+        )
 
     def posterior(self, X, y=None):
         """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.

@@ -9,7 +9,9 @@ from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
+from ..describe import Description, Fit
 from ..models.mixture import mixture_ppca as model
+from ._described import identity, posterior_of
 from ._gaussian import check_observed, check_rows, check_table, check_values
 from ._validation import check_choice, check_integer, check_real, check_variance, check_weights
 
@@ -498,3 +500,28 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         X, labels = model.sample(self._params(), n_samples, np.random.default_rng(rng.randint(2**31)))
         X = X.astype(self.components_.dtype)
         return (X, labels) if return_y else X
+
+    def describe(self):
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        check_is_fitted(self, "components_")
+        return Description(
+            **identity(self),
+            n_components=self._n_features_out,
+            project=posterior_of(self),
+            impute=self.impute,
+            log_density=self.score_samples,
+            fit=Fit(
+                solver=self.solver_,
+                converged=self.converged_,
+                n_iter=self.n_iter_,
+                n_reads=self.n_passes_,
+                log_likelihood=self.log_likelihood_,
+                path=self.objective_path_,
+                floors=tuple(f"noise variance of mixture component {j}" for j in self.noise_floors_),
+            ),
+        )

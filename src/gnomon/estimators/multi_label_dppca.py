@@ -9,10 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..describe import Description, Fit, Prediction, Target
 from ..models.dppca import directions, posterior
 from ..rows import row_source
 from ..rows.namespace import host_dtype, like, to_host
 from ._class_reader import project_rows, refuse_missing
+from ._described import identity, mean_of
 from ._gaussian import check_table
 from ._label_table import read_label_table
 from ._validation import check_choice
@@ -240,6 +242,33 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         X = self._check_rows(X)
         return like(np.column_stack([posterior(one._log_joint(X))[0][:, 1] for one in self.estimators_]), X)
+
+    def describe(self):
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        check_is_fitted(self, "components_")
+        targets = tuple(Target("classes", classes, j) for j, classes in enumerate(self.classes_))
+
+        def predict(X):
+            shares = self.predict_proba(X)
+            return tuple(
+                Prediction((share > 0.5).astype(int), np.column_stack([1.0 - share, share])) for share in shares.T
+            )
+
+        return Description(
+            **identity(self),
+            targets=targets,
+            predict=predict,
+            n_labeled=int(self.n_labeled_.max()),
+            n_components=self.n_components_,
+            project=mean_of(self),
+            loadings=self.components_,
+            fit=Fit(solver=self.solver_, converged=self.converged_, n_iter=self.n_iter_, n_reads=self.n_passes_),
+        )
 
     def _check_rows(self, X):
         check_is_fitted(self, "components_")

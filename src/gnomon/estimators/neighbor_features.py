@@ -7,9 +7,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..describe import Description
 from ..models.neighbor_features import extend, graph_features, own_rows
 from ..rows.graph import neighbour_graph
 from ..rows.neighbours import Neighbours, distinct_rows, nearest, unit_rows
+from ._described import identity, mean_of
 from ._gaussian import check_table
 from ._validation import check_choice, check_integer, check_real, check_size
 
@@ -197,6 +199,16 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         if self.metric == "cosine":
             return unit_rows(X)
         return X * (1.0 / self.unit_) if _is_sparse(X) else (X - self.origin_) / self.unit_
+
+    def describe(self):
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        check_is_fitted(self, "features_")
+        return Description(**identity(self), n_components=self.n_components_, project=mean_of(self))
 
 
 def _check(estimator, X, *, reset):

@@ -1,5 +1,6 @@
 """Probabilistic PCA as a scikit-learn estimator."""
 
+from ..describe import Traits
 from ..models.linear import sppca as model
 from ._base import LatentTransformer
 from ._gaussian import check_common, fit_gaussian
@@ -75,6 +76,8 @@ class PPCA(LatentTransformer):
     >>> PPCA(n_components=2).fit_transform(X).shape
     (150, 2)
     """
+
+    traits = Traits("ppca", guided=False)
 
     def __init__(self, n_components=None, *, solver="auto", tol=1e-6, max_iter=1000, random_state=0):
         self.n_components = n_components

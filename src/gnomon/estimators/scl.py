@@ -4,11 +4,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..describe import Description, Fit
 from ..models import scl as model
 from ..rows import row_source
 from ..rows.counts import counts_above
 from ..rows.products import project
 from ..rows.stacking import side_by_side
+from ._described import identity, mean_of
 from ._domains import block_scale, check_complete, read_domains
 from ._targets import read_targets
 from ._validation import check_choice, check_integer, check_real
@@ -247,6 +249,22 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         self.pivots_, self.pivot_scores_ = pivots, score[pivots]
         self.n_pivots_ = len(pivots)
+
+    def describe(self):
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        check_is_fitted(self, "components_")
+        return Description(
+            **identity(self),
+            n_components=self._n_features_out,
+            project=mean_of(self),
+            loadings=self.components_,
+            fit=Fit(solver=self.solver_),
+        )
 
 
 def _occurrences(X, mean, group):

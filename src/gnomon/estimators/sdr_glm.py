@@ -9,9 +9,11 @@ from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
+from ..describe import Description, Fit, Traits
 from ..models import sdr_glm as model
 from ..models.sdr_glm import Loadings, View, project
 from ..numerics.expfamily import FAMILIES
+from ._described import guided_by, identity, mean_of
 from ._gaussian import _set_classes, check_rows
 from ._glm_outputs import read_glm_outputs
 from ._validation import check_choice, check_integer, check_real
@@ -138,6 +140,8 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     >>> bool((model.predict(X[300:]) == load_digits().target[300:]).mean() > 0.7)
     True
     """
+
+    traits = Traits("sdr-glm")
 
     def __init__(
         self, n_components=None, *, x_family="gaussian", y_family="auto", alpha=0.01, ridge=0.1,
@@ -313,6 +317,30 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if self.y_family_ not in ("multinomial", "bernoulli"):
             raise ValueError(f"predict_proba is for classes; this model has y_family={self.y_family_!r}, use predict.")
         return self._class_shares(mean) if hasattr(self, "classes_") else mean
+
+    def describe(self):
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        check_is_fitted(self, "components_")
+        return Description(
+            **identity(self),
+            **guided_by(self, n_outputs=len(self.y_intercept_), with_std=False),
+            n_components=self.n_components_,
+            project=mean_of(self),
+            impute=self.impute,
+            loadings=self.components_,
+            fit=Fit(
+                converged=self.converged_,
+                n_iter=self.n_iter_,
+                path=self.objective_path_,
+                objective="objective",
+                facts=(("SDRGLM.projection_ridge_", self.projection_ridge_),),
+            ),
+        )
 
     # -- parameters and rows -------------------------------------------------------------------------------------
 

@@ -9,10 +9,12 @@ from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
+from ..describe import Description, Fit, Traits
 from ..models import sepca as model
 from ..numerics.one_thread import one_thread
 from ..numerics.ridge_map import ridge_map
 from ._coordinates import KernelCoordinates
+from ._described import class_target, identity, mean_of
 from ._gaussian import _set_classes
 from ._targets import _to_numpy, read_targets
 from ._validation import check_choice, check_integer, check_real, check_weights
@@ -168,6 +170,8 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     >>> bool((model.predict(X) == y).mean() > 0.9)
     True
     """
+
+    traits = Traits("sepca")
 
     def __init__(
         self,
@@ -404,6 +408,42 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+    def describe(self):
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        check_is_fitted(self, "embedding_")
+        bounds, tight = self.certificate_, "yes" if self.relaxation_tight_ else "no"
+        facts = (
+            *((f"SEPCA.{name}", getattr(self, name)) for name in ("beta_", "kernel_share_", "ridge_")),
+            ("optimum of the relaxation, in nats", f"{bounds['lower']:.10g} to {bounds['upper']:.10g}"),
+            ("relative gap of these bounds", f"{bounds['relative_gap']:.1e}"),
+            ("value of the codes before the relaxation, in nats", f"{bounds['rank_constrained']:.10g}"),
+            ("relaxation tight, so that the codes are a global optimum", tight),
+        )
+        not_tight = "" if self.relaxation_tight_ else " not"
+        gap = f"within {bounds['relative_gap']:.0e} of the optimum of the relaxation, which is{not_tight} tight"
+        return Description(
+            **identity(self),
+            **(class_target(self) if self.n_labeled_ else {}),
+            n_labeled=int(self.n_labeled_),
+            n_components=self.n_components_,
+            project=mean_of(self),
+            fit=Fit(
+                solver=self.solver_,
+                converged=self.converged_,
+                n_iter=self.n_iter_,
+                path=self.objective_path_,
+                objective="best lower bound",
+                certificate=bounds,
+                remarks=(gap,),
+                facts=facts,
+            ),
+        )
 
     def _codes(self, X):
         return self._offset + self._coordinates(X) @ self._weights

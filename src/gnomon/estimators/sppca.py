@@ -1,7 +1,11 @@
 """Supervised and semi-supervised probabilistic PCA as a scikit-learn estimator."""
 
+from dataclasses import replace
+
+from ..describe import Traits
 from ..models.linear import sppca as model
 from ._base import LatentTransformer
+from ._described import guided_by
 from ._gaussian import check_common, fit_gaussian
 from ._predictor import TargetPredictor
 from ._validation import check_choice, check_integer, check_real
@@ -162,6 +166,8 @@ class SPPCA(TargetPredictor, LatentTransformer):
     array([0, 0])
     """
 
+    traits = Traits("sppca")
+
     def __init__(
         self,
         n_components=None,
@@ -221,6 +227,16 @@ class SPPCA(TargetPredictor, LatentTransformer):
         optima = result.stats["optima"]
         self.certificate_ = {"optima": optima, "residual": result.stats["residual"]} if optima else None
         return self
+
+    def describe(self):
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        said = guided_by(self, self.y_noise_variance_, n_outputs=len(self.y_mean_))
+        return replace(super().describe(), **said)
 
     def _options(self):
         options = model.Options(

@@ -1,0 +1,16 @@
+"""What a fitted model says of itself: the one thing that plots, reports and the command line read of it."""
+
+from gnomon.describe._read import describe, models
+from gnomon.describe.records import Description, Fit, Prediction, Projection, Target, Traits, known_entries
+
+__all__ = [
+    "Description",
+    "Fit",
+    "Prediction",
+    "Projection",
+    "Target",
+    "Traits",
+    "describe",
+    "known_entries",
+    "models",
+]

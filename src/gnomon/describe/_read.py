@@ -1,0 +1,86 @@
+"""Ask a fitted model what it says of itself: the one place that looks at what a model is."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from typing import Any
+
+from gnomon.describe.records import Description, Traits
+
+
+def describe(model: Any) -> Description:
+    """Return what a fitted model says of itself.
+
+    Parameters
+    ----------
+    model : fitted model
+        With a method `describe`; a pipeline that ends in one, whose rows then go through the steps before it; or a
+        search or a choice that holds one as `best_estimator_` or `estimator_`.
+
+    Returns
+    -------
+    Description
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from gnomon import PPCA
+    >>> X = load_iris().data
+    >>> describe(make_pipeline(StandardScaler(), PPCA(2)).fit(X)).project(X).mean.shape
+    (150, 2)
+    """
+    if hasattr(model, "describe"):
+        said = model.describe()
+        if isinstance(said, Description):
+            return said
+    if hasattr(model, "steps"):
+        return _behind(model[:-1], describe(model[-1]))
+    for name in ("best_estimator_", "estimator_"):
+        if hasattr(model, name):
+            return describe(getattr(model, name))
+    raise TypeError(
+        f"{type(model).__name__} does not say what it is; a fitted model of gnomon, a pipeline that ends in one, or a "
+        "choice is wanted."
+    )
+
+
+def _behind(steps: Any, inner: Description) -> Description:
+    """The description of a model that sees rows only after they went through the steps of a pipeline."""
+    if not len(steps):
+        return inner
+    invertible = all(hasattr(step, "inverse_transform") for _, step in steps.steps)
+    return replace(
+        inner,
+        feature_names=_names(steps, inner),
+        project=_after(steps, inner.project),
+        predict=_after(steps, inner.predict),
+        log_density=_after(steps, inner.log_density),
+        impute=_filled(steps, inner.impute) if invertible else None,
+    )
+
+
+def _filled(steps: Any, impute: Any) -> Any:
+    return None if impute is None else lambda X: steps.inverse_transform(impute(steps.transform(X)))
+
+
+def _after(steps: Any, method: Any) -> Any:
+    return None if method is None else lambda X: method(steps.transform(X))
+
+
+def _names(steps: Any, inner: Description) -> tuple[str, ...] | None:
+    """What the steps call the columns they give, where they say so for all of them."""
+    try:
+        found = tuple(map(str, steps.get_feature_names_out()))
+    except (AttributeError, ValueError):
+        return inner.feature_names
+    return found if len(found) == inner.n_features else inner.feature_names
+
+
+def models(package: Any) -> dict[str, type]:
+    """The classes of a package that the command line can fit, by the name it has for them."""
+    named = (getattr(package, name) for name in package.__all__)
+    classes = [(cls, getattr(cls, "traits", None)) for cls in named if inspect.isclass(cls)]
+    return {traits.command: cls for cls, traits in classes if isinstance(traits, Traits)}

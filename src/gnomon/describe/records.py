@@ -1,0 +1,193 @@
+"""Records of what a fitted model can say of itself; an estimator fills them in `describe`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gnomon._types import Array
+
+
+class Projection(NamedTuple):
+    """Rows in the latent space."""
+
+    mean: Array  # (n, k)
+    cov: Array | None = None  # (k, k) or (n, k, k); None where the model has no posterior
+
+
+class Prediction(NamedTuple):
+    """One target of new rows."""
+
+    values: Array  # (n,) classes, or expected numbers
+    proba: Array | None = None  # (n, C), in the order of the classes
+    std: Array | None = None  # (n,) standard deviations of numbers, where the model has them
+
+
+class Fit(NamedTuple):
+    """How the fit went; None where the model has no such thing."""
+
+    solver: str | None = None
+    converged: bool | None = None
+    n_iter: int | None = None
+    n_reads: float | None = None  # of the data
+    log_likelihood: float | None = None  # nats
+    noise_variance: float | None = None  # of a column
+    path: Array | None = None  # objective after each iteration, in nats
+    objective: str = "log-likelihood"  # what the path is of
+    floors: tuple[str, ...] = ()  # what was held at its floor
+    certificate: Mapping[str, float] | None = None  # bounds of the optimum
+    remarks: tuple[str, ...] = ()  # short phrases for a line that sums the fit up
+    facts: tuple[tuple[str, Any], ...] = ()  # further lines of a report: name, and text or number
+    tables: tuple[tuple[list[str], list[list[Any]]], ...] = ()  # header and lines
+
+
+@dataclass(frozen=True)
+class Target:
+    """One target as a fitted model knows it.
+
+    Attributes
+    ----------
+    kind : {"classes", "real"}
+    classes : ndarray of shape (C,) or None
+        Its classes, as predictions name them; None for numbers.
+    column : int or None
+        Which column of y; None where y is that column.
+    noise_variance : float or None
+        Of numbers in squared units of y, of classes that of their codes.
+    names : sequence or None
+        What to show for each of the classes, in order; None shows them as they are.
+    """
+
+    kind: str
+    classes: Array | None = None
+    column: int | None = None
+    noise_variance: float | None = None
+    names: Sequence[Any] | None = None
+
+    @property
+    def shown(self) -> list[Any]:
+        """What to show for each class, in order."""
+        assert self.classes is not None
+        names = list(self.names or ())
+        return [*names, *self.classes.tolist()[len(names) :]]
+
+    def given(self, y: Any) -> Array:
+        """The cells (n,) of this target in y as given to `fit`."""
+        values = np.asarray(y, dtype=object)
+        if values.ndim == 1:
+            return values
+        return values[:, self.column or 0]
+
+    def codes(self, y: Any) -> Array:
+        """The index of the class of each row; -1 where it is none of the classes."""
+        assert self.classes is not None
+        place = {label: code for code, label in enumerate(self.classes.tolist())}
+        return np.array([place.get(value, -1) for value in self.given(y).tolist()], dtype=int)
+
+    def numbers(self, y: Any) -> Array:
+        """The values (n,) as floats, NaN where there is none."""
+        return np.array([float(v) if isinstance(v, Real) else np.nan for v in self.given(y).tolist()])
+
+    def values(self, y: Any) -> Array:
+        """Codes of classes as floats, or numbers; NaN where there is no label."""
+        if self.kind == "real":
+            return self.numbers(y)
+        codes = self.codes(y).astype(float)
+        return np.where(codes < 0, np.nan, codes)
+
+    def labeled(self, y: Any) -> Array:
+        """Mask of the rows with a label of this target."""
+        return np.isfinite(self.values(y))
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a fitted model says of itself.
+
+    Attributes
+    ----------
+    model : str
+        Name of its class.
+    parameters : mapping
+        As `get_params` returns them.
+    n_features, n_components : int
+        Columns of X and of the projection.
+    project : callable
+        project(X) gives a `Projection` of rows.
+    feature_names : tuple of str or None
+        Names of the columns it was fitted to.
+    targets : tuple of Target
+        What guided the fit; none where no row had a label.
+    n_labeled : int
+        Rows with a label; of several targets, those of the one that most rows have.
+    uses_unlabeled : bool
+        Whether unlabeled rows took part in the fit.
+    predict : callable or None
+        predict(X) gives one `Prediction` for each target.
+    impute : callable or None
+        impute(X) fills missing entries.
+    log_density : callable or None
+        log_density(X) (n,) in nats: how typical rows are.
+    loadings : ndarray of shape (k, p) or None
+        What a unit of each component adds to every column.
+    fit : Fit
+        How the fit went.
+    """
+
+    model: str
+    parameters: Mapping[str, Any]
+    n_features: int
+    n_components: int
+    project: Callable[[Any], Projection]
+    feature_names: tuple[str, ...] | None = None
+    targets: tuple[Target, ...] = ()
+    n_labeled: int = 0
+    uses_unlabeled: bool = True
+    predict: Callable[[Any], tuple[Prediction, ...]] | None = None
+    impute: Callable[[Any], Any] | None = None
+    log_density: Callable[[Any], Array] | None = None
+    loadings: Array | None = None
+    fit: Fit = field(default_factory=Fit)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether there are targets and all are numbers, which one table shows."""
+        return bool(self.targets) and all(target.kind == "real" for target in self.targets)
+
+    def labeled(self, y: Any, n_samples: int) -> Array:
+        """Mask of the rows with a label of any target."""
+        mask = np.zeros(n_samples, dtype=bool)
+        for target in self.targets if y is not None else ():
+            mask |= target.labeled(y)
+        return mask
+
+    def column_names(self) -> list[str]:
+        """Names of the columns, x0, x1, ... where they have none."""
+        return list(self.feature_names or (f"x{j}" for j in range(self.n_features)))
+
+
+class Traits(NamedTuple):
+    """What a class says of its models before any is fitted: all that the command line asks."""
+
+    command: str  # its name after --model
+    guided: bool = True  # whether targets take part in the fit
+    size: str = "n_components"  # the parameter that --components sets
+    own_size: bool = False  # whether None there, its own default, is better than one for every model
+
+
+def known_entries(y: Any) -> Array:
+    """Mask of the entries of y that are not missing: None, NaN, NA and -1 are."""
+    values = np.asarray(y, dtype=object)
+    flat = [not is_missing(value) for value in values.ravel().tolist()]
+    return np.array(flat, dtype=bool).reshape(values.shape)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a label means that there is none."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Real) and (value != value or value == -1)

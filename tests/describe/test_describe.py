@@ -1,0 +1,141 @@
+"""Every estimator says what it is in one method, and pipelines, searches and choices say what they hold."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
+
+import gnomon
+from gnomon import CPPCA, IFA, KDA, PPCA, SPPCA
+from gnomon.describe import Description, Target, describe, known_entries, models
+
+X, SPECIES = load_iris(return_X_y=True)
+NAMES = np.array(["setosa", "versicolor", "virginica"], dtype=object)
+Y = np.where(np.arange(150) % 3 == 0, NAMES[SPECIES], None)
+CLASS_MODELS = ("SPPCA", "KernelSPPCA", "DPPCA", "CPPCA", "SEPCA", "SDRGLM", "KDA")
+
+
+@pytest.mark.parametrize("name", CLASS_MODELS)
+def test_one_target_of_classes(name):
+    model = getattr(gnomon, name)().fit(X, Y)
+    said = describe(model)
+    (target,) = said.targets
+    assert (said.model, said.n_labeled, said.n_features) == (name, 50, 4)
+    assert (target.kind, target.classes.tolist()) == ("classes", NAMES.tolist())
+    (found,) = said.predict(X)
+    assert_array_equal(found.values, model.predict(X))
+    assert_array_equal(found.proba, model.predict_proba(X))
+    assert said.project(X).mean.shape == (150, said.n_components)
+    assert_array_equal(said.project(X).mean, model.transform(X))
+    assert said.labeled(Y, 150).sum() == 50
+    assert said.uses_unlabeled == (name != "KDA")
+
+
+@pytest.mark.parametrize("name", ["SPPCA", "KernelSPPCA", "CPPCA", "SDRGLM"])
+def test_targets_of_numbers(name):
+    values = X[:, 2:] * [1.0, 10.0]
+    values[::2] = np.nan
+    model = getattr(gnomon, name)(1).fit(X[:, :2], values)
+    said = describe(model)
+    assert [target.kind for target in said.targets] == ["real", "real"]
+    assert said.numeric
+    assert said.n_labeled == 75
+    found = said.predict(X[:, :2])
+    assert_allclose(np.column_stack([one.values for one in found]), model.predict(X[:, :2]))
+    assert (found[0].std is None) == (name == "SDRGLM")
+    assert_array_equal(said.targets[1].numbers(values), values[:, 1])
+
+
+@pytest.mark.parametrize("name", ["SPPCA", "CPPCA", "SDRGLM", "IFA"])
+def test_without_a_label_there_is_no_target(name):
+    said = describe(getattr(gnomon, name)().fit(X))
+    assert (said.targets, said.predict, said.n_labeled) == ((), None, 0)
+    assert not said.labeled(Y, 150).any()
+
+
+def test_outputs_of_several_kinds():
+    table = np.array(list(zip(Y, np.where(np.arange(150) < 60, X[:, 3], None))), dtype=object)
+    model = CPPCA(2).fit(X[:, :3], table)
+    said = describe(model)
+    species, width = said.targets
+    assert (species.kind, species.noise_variance, width.kind) == ("classes", None, "real")
+    assert width.noise_variance == pytest.approx(model.y_noise_variance_[1])
+    predicted = model.predict(X[:, :3])
+    found = said.predict(X[:, :3])
+    assert found[0].values.tolist() == predicted[:, 0].tolist()
+    assert_allclose(found[1].values, predicted[:, 1].astype(float))
+    assert_array_equal(said.labeled(table, 150), (np.arange(150) % 3 == 0) | (np.arange(150) < 60))
+    assert not said.numeric
+
+
+def test_class_variables_of_latents():
+    codes = np.column_stack([SPECIES, SPECIES > 0])
+    codes[::3] = -1
+    model = IFA().fit(X, codes)
+    said = describe(model)
+    assert [target.classes.tolist() for target in said.targets] == [[0, 1, 2], [0, 1]]
+    assert_array_equal(said.labeled(codes, 150), np.arange(150) % 3 > 0)
+    header, lines = said.fit.tables[0]
+    assert len(lines) == 5
+    assert lines[3][:3] == [2, 0, pytest.approx(model.mix_weights_[1][0])]
+    assert header[0] == "latent"
+
+
+def test_a_target_reads_its_column():
+    target = Target("classes", np.array(["cat", "dog"]), column=1, names=["Katze"])
+    table = np.array([[1, "dog"], [2, None], [3, "emu"]], dtype=object)
+    assert target.codes(table).tolist() == [1, -1, -1]
+    assert target.labeled(table).tolist() == [True, False, False]
+    assert target.shown == ["Katze", "dog"]
+    assert Target("real").numbers([1.5, None, "x"]).tolist()[0] == 1.5
+
+
+def test_missing_entries():
+    assert known_entries([0, -1, None, np.nan, "a", 2.5]).tolist() == [True, False, False, False, True, True]
+
+
+def test_a_pipeline_says_what_its_last_step_says_of_rows_that_went_through_the_others():
+    pipeline = make_pipeline(StandardScaler(), SPPCA(2)).fit(X, Y)
+    said = describe(pipeline)
+    inner = describe(pipeline[-1])
+    assert_array_equal(said.project(X).mean, pipeline.transform(X))
+    assert_array_equal(said.predict(X)[0].values, pipeline.predict(X))
+    assert_array_equal(said.log_density(X), inner.log_density(pipeline[0].transform(X)))
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    filled = said.impute(holes)
+    assert_allclose(filled[~np.isnan(holes)], X[~np.isnan(holes)])
+    assert_allclose(filled, pipeline[0].inverse_transform(pipeline[1].impute(pipeline[0].transform(holes))))
+
+
+def test_rows_of_length_one_cannot_be_filled_in_their_units():
+    assert describe(make_pipeline(Normalizer(), PPCA(2)).fit(X)).impute is None
+
+
+def test_the_names_are_those_of_the_columns_that_the_model_saw():
+    frame = load_iris(as_frame=True).data
+    plain = make_pipeline(StandardScaler(), PPCA(2)).fit(frame)
+    assert describe(plain).column_names() == list(frame.columns)
+    rotated = make_pipeline(PCA(3), PPCA(2)).fit(frame)
+    assert describe(rotated).column_names() == ["pca0", "pca1", "pca2"]
+    assert describe(PPCA(2).fit(X)).column_names() == ["x0", "x1", "x2", "x3"]
+
+
+def test_a_search_says_what_its_best_model_says():
+    search = GridSearchCV(KDA(), {"n_components": [1, 2]}, scoring="accuracy").fit(X, NAMES[SPECIES])
+    assert describe(search).model == "KDA"
+
+
+def test_what_does_not_say_what_it_is_is_refused():
+    with pytest.raises(TypeError, match="PCA does not say what it is"):
+        describe(PCA(2).fit(X))
+
+
+def test_the_command_line_finds_the_classes_by_their_traits():
+    found = models(gnomon)
+    assert found["sdr-glm"] is gnomon.SDRGLM
+    assert not found["ppca"].traits.guided
+    assert isinstance(describe(PPCA(2).fit(X)), Description)
