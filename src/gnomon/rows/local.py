@@ -1,0 +1,148 @@
+"""Rows in this process: an array of NumPy or another library, missing entries or not, or a scipy sparse matrix."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._types import Array, IntArray
+from . import namespace
+from .contract import A, Block, Columns, Reads, Rows, Task, add
+from .namespace import Place, host_double, is_foreign, take_rows
+
+MASKED_DEVICE_ENTRIES = (
+    1 << 21
+)  # entries read at once from another device; numbers per row and pair of dimensions follow
+LARGEST_GATHERED = 1 << 31  # entries
+
+
+class LocalRows(Rows):
+    """A dense (n, p) array; it is never copied as a whole, moved or changed.
+
+    Memory beyond X: two blocks, of 4 MiB each on a host and 128 MiB on another device.
+    """
+
+    def __init__(self, X: Any, weights: Array | None = None, *, masked: bool = False) -> None:
+        self.X, self.weights, self.masked = X, weights, masked
+        self.shape = (X.shape[0], X.shape[1])
+        self.counter = Reads()
+        self.aligned: dict[str, Any] = {}
+
+    def _block_rows(self) -> int:
+        entries = namespace.BLOCK_ENTRIES
+        if is_foreign(self.X) and not Place(self.X).on_host:
+            entries = MASKED_DEVICE_ENTRIES if self.masked else entries * namespace.DEVICE_BLOCKS
+        return max(16, entries // max(1, self.shape[1]))
+
+    def _blocks(self, rows: IntArray | None, columns: Columns) -> Iterator[Block]:
+        n = self.shape[0] if rows is None else len(rows)
+        size = self._block_rows()
+        for start in range(0, n, size):
+            here = slice(start, min(start + size, n))
+            at = np.arange(here.start, here.stop) if rows is None else rows[here]
+            own = here if rows is None else at
+            weights = np.ones(len(at)) if self.weights is None else self.weights[own]
+            aligned = {name: values[own] for name, values in self.aligned.items()}
+            aligned |= {name: values[here] for name, values in columns.items()}
+            yield Block(self._entries(here, rows), at, weights, aligned)
+
+    def _entries(self, here: slice, rows: IntArray | None) -> Any:
+        if rows is not None:
+            return take_rows(self.X, rows[here])
+        return self.X[here, :] if here != slice(0, self.shape[0]) else self.X
+
+    def _run(self, task: Task[A], block: Block) -> A:
+        return task(block)
+
+    def fold(self, task: Task[A], rows: IntArray | None = None, columns: Columns | None = None) -> A:
+        self.counter.total += 1.0 if rows is None else len(rows) / self.shape[0]
+        total: Any = None
+        for i, block in enumerate(self._blocks(rows, columns or {})):
+            total = add(total, self._run(task, block), into=i > 1)  # what a task returned first is not ours to change
+        found: A = _home(total)
+        return found
+
+    def fold_columns(self, task: Task[tuple[A, Columns]], columns: Columns | None = None) -> tuple[A, LocalRows]:
+        self.counter.total += 1.0
+        total: Any = None
+        parts = []
+        for i, block in enumerate(self._blocks(None, columns or {})):
+            answer, aligned = self._run(task, block)
+            total = add(total, answer, into=i > 1)
+            parts.append(aligned)
+        names = parts[0] if parts else {}
+        return _home(total), self.with_columns(**{name: np.concatenate([p[name] for p in parts]) for name in names})
+
+    def map(self, task: Task[Block]) -> LocalRows:
+        self.counter.total += 1.0
+        done = [self._run(task, block) for block in self._blocks(None, {})]
+        out = self._like(np.concatenate([block.X for block in done]))
+        names = done[0].aligned
+        return out.with_columns(**{name: np.concatenate([block.aligned[name] for block in done]) for name in names})
+
+    def _like(self, X: Array) -> LocalRows:
+        """Other entries of the same rows."""
+        return LocalRows(X, self.weights)
+
+    def gather(self, *columns: str) -> Any:
+        if columns:
+            found = tuple(self.aligned[name] for name in columns)
+            return found[0] if len(found) == 1 else found
+        if self.shape[0] * self.shape[1] > LARGEST_GATHERED:
+            raise ValueError(f"{self.shape[0]} x {self.shape[1]} entries do not fit here; use fewer rows.")
+        return self.X
+
+    def with_columns(self, **columns: Any) -> LocalRows:
+        out = copy.copy(self)
+        out.aligned = {**self.aligned, **columns}
+        return out
+
+    def inner_products(self, mean: Array, scale: float) -> Array:
+        self.counter.total += 1.0
+        place, (n, p) = Place(self.X), self.shape
+        out = None
+        size = max(16, self._block_rows() * p // max(1, n))
+        for start in range(0, p, size):
+            columns = slice(start, min(start + size, p))
+            block = (place.floats(self.X[:, columns]) - place.put(mean[columns])) / scale
+            out = place.add(out, block @ block.T)
+        return place.host(out)
+
+
+class SparseRows(LocalRows):
+    """A (n, p) scipy sparse matrix or array in csr or csc form; other forms are converted to csr.
+
+    Memory beyond X: T and U of a sweep, each n x r; a subset of rows is sliced while it is read; a copy of X when
+    it holds the same entry twice.
+    """
+
+    own_threads = True
+
+    def __init__(self, X: Any, weights: Array | None = None) -> None:
+        X = X if X.format in ("csr", "csc") else X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        super().__init__(X, weights)
+
+    def _block_rows(self) -> int:
+        return max(1, self.shape[0])
+
+    def inner_products(self, mean: Array, scale: float) -> Array:
+        self.counter.total += 1.0
+        X = self.X.astype(np.float64) * (1.0 / scale)
+        m = mean / scale
+        along = np.asarray(X @ m)
+        out = (X @ X.T).toarray()
+        return np.asarray(out - along[:, None] - along[None, :] + m @ m)
+
+
+def _home(total: Any) -> Any:
+    """An answer on the host."""
+    if isinstance(total, tuple):
+        parts = [_home(part) for part in total]
+        return type(total)(*parts) if hasattr(total, "_fields") else tuple(parts)
+    return host_double(total) if is_foreign(total) else total

@@ -1,0 +1,262 @@
+"""Rows in frozen units: centred by a mean and divided by one scale, never copied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._types import Array, IntArray
+from .contract import Block, Columns, Kept, PureStep, Rows, Step, Swept, View
+from .entries import MaskedEntries, entries
+from .patterns import MaskView, group_by
+from .summary import Summary
+
+SPAN = 1e-13  # of the largest eigenvalue and per row: smaller ones are rounding
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """X V in, X'U out."""
+
+    mean: Array
+    scale: float
+    masked: bool
+    V: Array | None
+    step: PureStep
+    V_mask: Array | None
+    split: str | None
+
+    def __call__(self, block: Block) -> tuple[Swept, Columns]:
+        here = entries(block.X, self.mean, self.scale, self.masked)
+        T = np.empty((len(block.at), 0)) if self.V is None else here.times(self.V)
+        mask = self._mask(here, block) if isinstance(here, MaskedEntries) else None
+        found = self.step(View(T, mask, block.at, block.weights, block.aligned))
+        U = np.empty((len(block.at), 0)) if found.U is None else found.U
+        product, mask_product = here.back(U), None
+        if found.U_mask is not None:
+            assert isinstance(here, MaskedEntries)
+            assert mask is not None
+            mask_product = here.mask_back(found.U_mask, mask)
+        return Swept(product, found.sums, found.keep, mask_product, None), found.aligned or {}
+
+    def _mask(self, here: MaskedEntries, block: Block) -> MaskView:
+        keys = block.aligned["pattern"]
+        if self.split is not None:
+            labels = np.asarray(block.aligned[self.split])
+            keys = keys * (int(labels.max(initial=0)) + 1) + labels
+        V_mask = np.empty((len(self.mean), 0)) if self.V_mask is None else self.V_mask
+        return here.mask_times(V_mask, group_by(keys))
+
+
+@dataclass(frozen=True)
+class First:
+    """A task without the columns that it returns."""
+
+    task: Any
+
+    def __call__(self, block: Block) -> Any:
+        return self.task(block)[0]
+
+
+@dataclass(frozen=True)
+class GramProduct:
+    """X' diag(weights) X V."""
+
+    mean: Array
+    scale: float
+    masked: bool
+    V: Array
+
+    def __call__(self, block: Block) -> Any:
+        return entries(block.X, self.mean, self.scale, self.masked).gram_product(self.V, block.weights)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Squared lengths; of masked rows also how many entries each observes, and which rows observe the same."""
+
+    mean: Array
+    scale: float
+    masked: bool
+
+    def __call__(self, block: Block) -> tuple[None, Columns]:
+        here = entries(block.X, self.mean, self.scale, self.masked)
+        found: dict[str, Any] = {"length": here.lengths()}
+        if isinstance(here, MaskedEntries):
+            groups = here.patterns()
+            # named by a row of it, so that equal names always are equal masks
+            found |= {"seen": here.seen(), "pattern": block.at[groups.first][groups.of_row]}
+        return None, found
+
+
+@dataclass(frozen=True)
+class Project:
+    """Coordinates in place of entries, with the squared length that they leave out."""
+
+    mean: Array
+    scale: float
+    masked: bool
+    B: Array
+
+    def __call__(self, block: Block) -> Block:
+        here = entries(block.X, self.mean, self.scale, self.masked)
+        T = here.times(self.B)
+        outside = np.maximum(here.lengths() - np.einsum("ij,ij->i", T, T), 0.0)
+        return block._replace(X=T, aligned={**block.aligned, "outside": outside})
+
+
+@dataclass(frozen=True)
+class Times:
+    """The step that keeps T."""
+
+    def __call__(self, view: View) -> Step:
+        return Step(keep=Kept.of(view, view.T))
+
+
+@dataclass(frozen=True)
+class Back:
+    """The step that brings a column, weighted."""
+
+    column: str
+
+    def __call__(self, view: View) -> Step:
+        return Step(view.weights[:, None] * view.aligned[self.column])
+
+
+class Coordinates(NamedTuple):
+    """Rows in an orthonormal basis of the space they span, and what leads back to the features."""
+
+    T: Array  # (n, r), standard units, energy falling to the left
+    back: Array  # (n, r)   the basis is X' diag(weights) back
+    rows: ScaledRows
+
+    def expand(self, C: Array) -> Array:
+        """Coordinates (r, m) as features (p, m); one read."""
+        return self.rows.back(self.back @ C)
+
+
+@dataclass(frozen=True)
+class ScaledRows:
+    """Rows with a mean and a scale that are given. Products are in these units, and weighted."""
+
+    rows: Rows
+    mean: Array
+    scale: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.rows.shape
+
+    @property
+    def weights(self) -> Array | None:
+        """How much each row weighs; None is one each."""
+        return self.rows.weights
+
+    @property
+    def reads(self) -> float:
+        """Full reads of the data so far."""
+        return self.rows.reads
+
+    def _over(self, rows: Rows) -> Any:
+        return replace(self, rows=rows)
+
+    def with_columns(self, **columns: Any) -> Any:
+        """The same rows with more columns (n, ...) aligned."""
+        return self._over(self.rows.with_columns(**columns))
+
+    def sweep(
+        self, V: Array | None, step: PureStep, *, V_mask: Array | None = None, split: str | None = None,
+        rows: IntArray | None = None, columns: Columns | None = None, aligned: bool = False,
+    ) -> Swept:  # fmt: skip
+        """One read: X V in, X'U out.
+
+        Parameters
+        ----------
+        V : (p, r) or None          what the rows are multiplied by; None skips the product
+        step : PureStep
+        V_mask : (p, s)             what the mask is multiplied by, for rows that miss entries
+        split : str                 an aligned column of small whole numbers that patterns must agree in too
+        rows : (m,) or None         these rows only
+        columns : mapping           further aligned columns for this sweep: (m, ...) where `rows` are given
+        aligned : bool              whether the step returns columns for the next sweep; all rows are read then
+        """
+        task = Sweep(self.mean, self.scale, self.rows.masked, V, step, V_mask, split)
+        if aligned:
+            assert rows is None
+            swept, with_columns = self.rows.fold_columns(task, columns)
+            return swept._replace(rows=self._over(with_columns))
+        if rows is not None and len(rows) == 0:
+            return Swept(np.zeros((self.shape[1], 0)), None, None, None, self)
+        return self.rows.fold(First(task), rows, columns)._replace(rows=self)  # type: ignore[no-any-return]
+
+    def times(self, V: Array, rows: IntArray | None = None) -> Array:
+        """X V (m, r) of all rows or some, in this process."""
+        if rows is not None and len(rows) == 0:
+            return np.zeros((0, V.shape[1]))
+        return np.asarray(self.sweep(V, Times(), rows=rows).kept.of_rows(rows))
+
+    def back(self, U: Array, rows: IntArray | None = None) -> Array:
+        """X' diag(weights) U (p, c) of all rows or some; U (m, c)."""
+        if rows is not None and len(rows) == 0:
+            return np.zeros((self.shape[1], U.shape[1]))
+        return self.sweep(None, Back("back"), rows=rows, columns={"back": U}).product
+
+    def gram_product(self, V: Array) -> Array:
+        """X' diag(weights) X V (p, r); missing entries count as their mean."""
+        return np.asarray(self.rows.fold(GramProduct(self.mean, self.scale, self.rows.masked, V)))
+
+    def project(self, B: Array) -> Rows:
+        """Coordinates in B (p, r), with the column "outside": squared length outside orthonormal B."""
+        return self.rows.map(Project(self.mean, self.scale, self.rows.masked, B))
+
+    def measured(self) -> Any:
+        """The same with columns "length" (squares of observed entries) and, of masked rows, "seen" and "pattern"."""
+        return self._over(self.rows.fold_columns(Measure(self.mean, self.scale, self.rows.masked))[1])
+
+    def gram(self) -> Array:
+        """X X' (n, n), weights not applied; one read."""
+        return self.rows.inner_products(self.mean, self.scale)
+
+    def coordinates(self) -> Coordinates:
+        """Coordinates from the n x n inner products, the way for few rows; one read, and one for each `expand`."""
+        n = self.shape[0]
+        gram = self.gram()
+        root = np.ones(n) if self.weights is None else np.sqrt(self.weights)
+        # NumPy's, not SciPy's: SciPy brings threads of its own, which fight those that the product left spinning
+        values, U = np.linalg.eigh(gram * np.outer(root, root))
+        kept = values > SPAN * n * max(values[-1], 0.0)
+        values, U = values[kept], U[:, kept]
+        return Coordinates(U * np.sqrt(values) / root[:, None], U / (root[:, None] * np.sqrt(values)), self)
+
+
+@dataclass(frozen=True)
+class StandardRows(ScaledRows):
+    """Rows in the units of their own summary: mean squared deviation per observed entry one.
+
+    It cannot exist before the first read, so there is no order to get wrong.
+    """
+
+    summary: Summary
+
+    @property
+    def weight(self) -> float:
+        """Total weight of the rows."""
+        return self.summary.weight
+
+    @property
+    def n_entries(self) -> float:
+        """Weighted number of observed entries."""
+        return float(self.summary.counts.sum())
+
+    @property
+    def observed_weight(self) -> Array:
+        """Weight of the rows that observe each column (p,)."""
+        return self.summary.counts
+
+    @property
+    def energy(self) -> float:
+        """Weighted sum of squared deviations of the observed entries, in standard units."""
+        return self.n_entries if self.summary.squares.any() else 0.0

@@ -1,0 +1,256 @@
+"""First and second moments of rows that merge exactly: of blocks, of batches, of machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .._types import Array
+from .contract import Block, NotFinite
+from .namespace import Place, take_rows
+
+LARGEST = 1e153  # squares of larger numbers, and sums of them, overflow
+CHUNK = 1 << 18  # stored entries handled at once where each needs its row and column
+
+
+@dataclass(frozen=True)
+class Group:
+    """Weighted sums over the rows of one group, x about the mean of all rows and in units of `Summary.unit`."""
+
+    weight: float
+    x: Array  # (p,)
+    y: Array  # (q,)
+    xy: Array  # (p, q)
+    yy: Array  # (q, q)
+    xx: Array | None  # (p, p), with `second`
+
+    def about(self, shift: Array, factor: float) -> Group:
+        """The same about a mean that lies `shift` lower, in units `factor` times as many."""
+        if factor == 1.0 and not shift.any():
+            return self
+        xx = self.xx
+        if xx is not None:
+            xx = xx * factor**2
+            xx += np.outer(self.x * factor, shift)
+            xx += np.outer(shift, self.x * factor + self.weight * shift)
+        x = self.x * factor + self.weight * shift
+        return Group(self.weight, x, self.y, self.xy * factor + np.outer(shift, self.y), self.yy, xx)
+
+    def __add__(self, other: Group) -> Group:
+        xx = None
+        if self.xx is not None and other.xx is not None:
+            xx = self.xx + other.xx
+        return Group(
+            self.weight + other.weight,
+            self.x + other.x,
+            self.y + other.y,
+            self.xy + other.xy,
+            self.yy + other.yy,
+            xx,
+        )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Means and squares, each block about its own mean; `+` merges exactly (Chan, Golub and LeVeque 1979).
+
+    The mean is held as a sum of two numbers, so that columns of mean 1e8 and deviation 1 lose nothing. Squares are in
+    `unit` squared, a power of two near the largest entry, so that no magnitude overflows or vanishes.
+    """
+
+    weight: float
+    counts: Array  # (p,) weight of the rows that observe each column
+    mean: Array  # (p,)
+    mean_low: Array  # (p,) what rounding took from `mean`
+    squares: Array  # (p,) about the mean
+    largest: float  # |x|
+    unit: float
+    groups: tuple[Group, ...] = ()
+
+    def __add__(self, other: Summary) -> Summary:
+        unit = max(self.unit, other.unit)
+        counts = self.counts + other.counts
+        some = np.where(counts > 0, counts, 1.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            apart = (other.mean - self.mean) + (other.mean_low - self.mean_low)
+            mean, mean_low = _two_sum(self.mean, self.mean_low + apart * (other.counts / some))
+            down = apart * (other.counts / some) / unit  # from the mean of each to that of both
+            up = apart * (self.counts / some) / unit
+            mine, theirs = self.unit / unit, other.unit / unit
+            squares = self.squares * mine**2 + other.squares * theirs**2 + (down * up) * some
+            groups = tuple(
+                a.about(-down, mine) + b.about(up, theirs) for a, b in zip(self.groups, other.groups, strict=True)
+            )
+        largest = float(np.maximum(self.largest, other.largest))
+        return Summary(self.weight + other.weight, counts, mean, mean_low, squares, largest, unit, groups)
+
+    def checked(self) -> Summary:
+        """The summary itself; raises `NotFinite` where a sum is not."""
+        if not (np.isfinite(self.mean).all() and self.largest <= LARGEST):
+            raise NotFinite
+        return self
+
+    @property
+    def scale(self) -> float:
+        """Root mean squared deviation per observed entry; of constant rows the largest entry, of zeros one."""
+        energy, entries = float(self.squares.sum()), float(self.counts.sum())
+        return float(np.sqrt(energy / entries)) * self.unit if energy > 0 else self.largest or 1.0
+
+    def standard_groups(self) -> tuple[Group, ...]:
+        """The groups with x in units of `scale`."""
+        factor = self.unit / self.scale
+        none = np.zeros_like(self.mean)
+        return tuple(group.about(none, factor) for group in self.groups)
+
+
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b, and what rounding takes from it."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+@dataclass(frozen=True)
+class Summarise:
+    """The summary of a block."""
+
+    masked: bool
+    n_groups: int
+    second: bool
+
+    def __call__(self, block: Block) -> Summary:
+        if hasattr(block.X, "tocsr"):
+            return _of_sparse(block, self)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _of_dense(block, self)
+
+
+def power_of_two(size: float) -> float:
+    """The power of two next below a size; one of nothing and of what is not finite."""
+    return float(2.0 ** np.floor(np.log2(size))) if 0.0 < size < np.inf else 1.0
+
+
+def _of_dense(block: Block, task: Summarise) -> Summary:
+    place = Place(block.X)
+    X, w, xp = place.floats(block.X), block.weights, place.xp
+    weights = place.put(w)
+    p = X.shape[1]
+    counts = np.full(p, w.sum())
+    seen = None
+    if task.masked:
+        seen = xp.logical_not(xp.isnan(X))
+        X = xp.where(seen, X, xp.zeros_like(X))
+        counts = place.host(weights @ place.floats(seen))
+    size = xp.maximum(xp.max(X), -xp.min(X))
+    largest = float(size)
+    some = np.where(counts > 0, counts, 1.0)
+    mean = place.host(weights @ X) / some
+    C = X - place.put(mean)
+    if seen is not None:
+        C = xp.where(seen, C, xp.zeros_like(C))
+    unit = power_of_two(largest)
+    C = C / unit
+    low = place.host(weights @ C) / some  # what rounding took from the mean
+    squares = place.host(weights @ (C * C)) - counts * low**2
+    groups = _groups(block, task, lambda rows: _pick(C, rows), lambda A: place.host(A), place.put)
+    groups = tuple(group.about(-low, 1.0) for group in groups)
+    mean, low = _two_sum(mean, low * unit)
+    return Summary(float(w.sum()), counts, mean, low, squares, largest, unit, groups)
+
+
+def _pick(C: Any, rows: Any) -> Any:
+    return C if rows is None else take_rows(C, rows)
+
+
+def _groups(block: Block, task: Summarise, rows_of: Any, host: Any, put: Any) -> tuple[Group, ...]:
+    """Sums over the rows of each group, given their centred entries."""
+    if not task.n_groups:
+        return ()
+    Y = np.asarray(block.aligned.get("summary_y", np.zeros((len(block.at), 0))), dtype=np.float64)
+    number, found = block.aligned.get("summary_group"), []
+    for g in range(task.n_groups):
+        rows = None if number is None else np.flatnonzero(number == g)
+        w = block.weights if rows is None else block.weights[rows]
+        y = Y if rows is None else Y[rows]
+        found.append(_group(rows_of, rows, w, y, task.second, host, put))
+    return tuple(found)
+
+
+def _group(rows_of: Any, rows: Any, w: Array, Y: Array, second: bool, host: Any, put: Any) -> Group:
+    C = rows_of(rows)
+    wY = w[:, None] * Y
+    some = np.flatnonzero(Y.any(axis=1))  # few rows may have outputs
+    if len(some) < len(Y):
+        xy = host(_pick(C, some).T @ put(wY[some]))
+    else:
+        xy = host(C.T @ put(wY))
+    xx = None
+    if second:
+        scaled = C * put(np.sqrt(w)[:, None])
+        xx = host(scaled.T @ scaled)
+    return Group(float(w.sum()), host(put(w) @ C), wY.sum(axis=0), xy, wY.T @ Y, xx)
+
+
+def _of_sparse(block: Block, task: Summarise) -> Summary:
+    X, w = block.X, block.weights
+    largest = float(np.abs(X.data).max(initial=0.0)) if X.nnz else 0.0
+    counts = np.full(X.shape[1], w.sum())
+    some = np.where(counts > 0, counts, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.asarray(X.T @ w) / some
+        unit = power_of_two(largest)
+        low, squares = _sparse_squares(X, w, mean / unit, unit)
+        groups = tuple(_sparse_groups(block, task, mean, unit))
+    if task.n_groups:
+        groups = tuple(group.about(-low, 1.0) for group in groups)
+    squares = squares - counts * low**2
+    mean, low = _two_sum(mean, low * unit)
+    return Summary(float(w.sum()), counts, mean, low, squares, largest, unit, groups)
+
+
+def _sparse_squares(X: Any, w: Array, mean: Array, unit: float) -> tuple[Array, Array]:
+    """Weighted mean of what is left of x / unit after `mean` is taken away, and squares: no large sums cancel."""
+    p = X.shape[1]
+    seen, sums, squares = np.zeros(p), np.zeros(p), np.zeros(p)
+    indptr, by_rows = X.indptr, X.format == "csr"
+    cuts = np.searchsorted(indptr, np.arange(0, indptr[-1], CHUNK), side="left")
+    edges = np.unique(np.concatenate([[0], cuts, [len(indptr) - 1]]))
+    for start, stop in pairwise(edges):
+        entries = slice(indptr[start], indptr[stop])
+        major = np.repeat(np.arange(start, stop), np.diff(indptr[start : stop + 1]))
+        minor = X.indices[entries]
+        row, column = (major, minor) if by_rows else (minor, major)
+        stored = w[row]
+        left = X.data[entries].astype(np.float64) / unit - mean[column]
+        seen += np.bincount(column, weights=stored, minlength=p)
+        sums += np.bincount(column, weights=stored * left, minlength=p)
+        squares += np.bincount(column, weights=stored * left**2, minlength=p)
+    unseen = np.maximum(w.sum() - seen, 0.0)
+    total = w.sum() or 1.0
+    return (sums - unseen * mean) / total, squares + unseen * mean**2
+
+
+def _sparse_groups(block: Block, task: Summarise, mean: Array, unit: float) -> list[Group]:
+    found: list[Group] = []
+    Y = np.asarray(block.aligned.get("summary_y", np.zeros((len(block.at), 0))), dtype=np.float64)
+    number = block.aligned.get("summary_group")
+    for g in range(task.n_groups):
+        rows = np.arange(len(block.at)) if number is None else np.flatnonzero(number == g)
+        w, y = block.weights[rows], Y[rows]
+        X = block.X if number is None else block.X[rows]
+        wY, weight, m = w[:, None] * y, float(w.sum()), mean / unit
+        some = np.flatnonzero(y.any(axis=1))
+        right = X.T @ wY if len(some) == len(y) else X[some].T @ wY[some]
+        xy = np.asarray(right) / unit - np.outer(m, wY.sum(axis=0))
+        sums = np.asarray(X.T @ w) / unit
+        xx = None
+        if task.second:
+            scaled = X.astype(np.float64) * (1.0 / unit)
+            xx = (scaled.T @ (scaled.multiply(w[:, None])).asformat(X.format)).toarray()
+            cross = np.outer(sums, m)
+            xx -= cross + cross.T - weight * np.outer(m, m)
+        found.append(Group(weight, sums - weight * m, wY.sum(axis=0), xy, wY.T @ y, xx))
+    return found
