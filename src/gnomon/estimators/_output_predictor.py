@@ -9,8 +9,8 @@ from ..likelihoods.outputs import LARGEST_LOG_RATE, Layout
 from ..likelihoods.predictive import expected_count, label_probabilities, softmax_probabilities
 from ..likelihoods.quadrature import LINKS
 from ..models.linear.class_likelihood import Labelled, LabelParams, applies, log_evidence
-from ..numerics.coding import class_contrasts
 from ..rows.namespace import beside, like, to_host
+from ..targets.code import class_contrasts
 from ._gaussian import check_values
 from ._outputs import OutputReader
 from ._validation import check_integer

@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.utils import ClassifierTags
 
-from ..numerics.coding import class_contrasts
 from ..rows.masked import incomplete_rows
 from ..rows.namespace import like, to_host
+from ..targets.code import class_contrasts
 from ._base import BATCH
 from ._targets import code_like
 from ._validation import check_variance

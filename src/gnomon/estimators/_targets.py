@@ -5,8 +5,8 @@ from functools import cached_property
 import narwhals as nw
 import numpy as np
 
-from ..numerics.coding import code_classes, dependent_span
 from ..rows.products import row_counts
+from ..targets.code import code_classes, dependent_span
 
 WAY_OUT = "mark unlabelled rows by -1 (integers), None or NaN"
 

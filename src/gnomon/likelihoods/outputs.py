@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from .._types import Array
-from ..numerics.coding import class_contrasts
 from ..numerics.linear_gaussian import LOG_2PI
+from ..targets.code import class_contrasts
 from .quadrature import LINKS, expected_log, log_and_derivatives
 
 LARGEST_LOG_RATE = 80.0  # exp of it is still far from the largest float

@@ -9,11 +9,11 @@ import numpy as np
 from ..._types import Array, IntArray, Result, Status
 from ...likelihoods.gaussian_rows import conditioner
 from ...likelihoods.outputs import Layout
-from ...numerics.coding import class_contrasts
 from ...numerics.linalg import canonical_rotation, guided_rotation, orthonormal_columns
 from ...numerics.linear_gaussian import Limits
 from ...numerics.one_thread import one_thread
 from ...rows import RowSource
+from ...targets.code import class_contrasts
 from .class_likelihood import Labelled, LabelParams, applies, log_evidence, raise_classes
 from .labelled_basis import EXACT_SIDE, SPARE_DIRECTIONS, LabelledBasis, View, products_of, refuse_full_rank
 from .outputs_em import LOOSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gnomon.numerics.coding import class_contrasts, code_classes, dependent_span
+from gnomon.targets.code import class_contrasts, code_classes, dependent_span
 from oracles import closed_forms
 
 
