@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -108,9 +107,3 @@ class Targets:
         """The same columns at some rows."""
         columns = tuple(column._replace(values=column.values[at]) for column in self.columns)
         return replace(self, columns=columns, n_samples=len(columns[0].values) if columns else len(at))
-
-
-def common_kind(form: Sequence[tuple[str, Any, str]]) -> str:
-    """The kind of all columns of a form, or "mixed"."""
-    kinds = {kind for kind, _, _ in form}
-    return kinds.pop() if len(kinds) == 1 else "mixed" if kinds else "none"
