@@ -27,7 +27,7 @@ slow:             ## the tests marked slow
 mutants:          ## edits of the code that must make a named test fail
 	$(ONE_THREAD) $(PYTHON) tools/mutants.py $(ARGS)
 
-bench:            ## speed and memory: every benchmarks/bench_*.py
+bench:            ## speed and memory: every benchmarks/bench_*.py; its peers come with the extra `bench`
 	set -e; for script in benchmarks/bench_*.py; do $(PYTHON) $$script $(ARGS); done
 
 repro:            ## the papers' tables and figures, with the printed numbers beside ours

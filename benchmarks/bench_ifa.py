@@ -50,10 +50,11 @@ def beside_gem(name):
 
 
 def picard_distance(X, mixing):
-    """Distance of picard's unmixing from the truth; None where picard is not installed."""
+    """Distance of picard's unmixing from the truth; None without python-picard (a package `picard` is another thing)."""
     try:
         from picard import picard
     except ImportError:
+        sys.stdout.write("picard left out: pip install python-picard\n")
         return None
     whitening, unmixing, _ = picard(X.T, ortho=True, extended=True, random_state=0, max_iter=1000, tol=1e-7)
     return amari(unmixing @ whitening, mixing)
