@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from gnomon import CPPCA, DPPCA, SPPCA, datasets
-from gnomon.experiments.guided_table import SMALL, draw_labelled, load
+from gnomon.experiments.guided_table import SMALL, draw_labeled, load
 
 CPPCA_LIMIT, DPPCA_LIMIT = 3.0, 5.0
 PAPERS_DATA = ("yale_32x32", "orl_32x32", "11_tumors_166", "lung_cancer_102", "usps_3456", "yaleb_32x32", "tdt2")
@@ -22,7 +22,7 @@ PER_CLASS = 5
 
 def with_labels(X, y, n_per_class=PER_CLASS):
     """X, and y with -1 for all but a few rows of each class."""
-    return X, np.where(draw_labelled(y, n_per_class, 100), y, -1)
+    return X, np.where(draw_labeled(y, n_per_class, 100), y, -1)
 
 
 def has_data(name):
@@ -99,7 +99,7 @@ def text_memory():
     data = datasets.make_text()
     X, y = with_labels(data.data, data.target)
     n, p = X.shape
-    fixed = {"n_private": 20, "ridge": 1e-2, "unlabeled_weight": 1.0}
+    fixed = {"n_factors": 20, "shrinkage": 1e-2, "unlabeled_weight": 1.0}
     used = peak_bytes(lambda: DPPCA(10, **fixed).fit(X, y)) / (8 * 140 * (n + p))
     return [{"what": f"DPPCA, sparse {n:,} x {p:,}: peak memory / 140 (n + p) doubles", "value": used, "limit": 4.0}]
 

@@ -8,7 +8,7 @@ from sklearn.preprocessing import normalize
 from estimators.support import quietly
 from gnomon import CPPCA, SPPCA
 from gnomon.datasets import fetch_yale
-from gnomon.experiments.guided_table import draw_labelled
+from gnomon.experiments.guided_table import draw_labeled
 from gnomon.models.linear import cppca as model_file
 from namespaces import LIBRARIES, get, put
 from oracles import cppca as oracle
@@ -105,7 +105,7 @@ def test_faces_are_predicted_with_fewer_errors_and_better_probabilities_than_by_
     X, y = normalize(data.data), np.unique(data.target, return_inverse=True)[1]
     found = {}
     for seed in range(100, 104):
-        known = draw_labelled(y, 2, seed)
+        known = draw_labeled(y, 2, seed)
         for model in (CPPCA(20), SPPCA(20)):
             proba = quietly(model, X, np.where(known, y, -1)).predict_proba(X[~known])
             truth = y[~known]

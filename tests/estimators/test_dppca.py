@@ -11,13 +11,13 @@ from sklearn.preprocessing import normalize
 
 from gnomon import DPPCA
 from gnomon.datasets import fetch_yale
-from gnomon.experiments.guided_table import draw_labelled
-from gnomon.models import dppca as model_file
+from gnomon.experiments.guided_table import draw_labeled
+from gnomon.models.dppca import anneal as model_file
 from gnomon.selection.baselines import lda_map
 from gnomon.solvers import reduction
 from oracles import dppca as oracle
 
-FIXED = {"n_private": 3, "ridge": 0.0, "unlabeled_weight": 1.0}
+FIXED = {"n_factors": 3, "shrinkage": 0.0, "unlabeled_weight": 1.0}
 
 
 def planted(rng, n=150, hidden=0.8, **kwargs):
@@ -50,26 +50,26 @@ def test_densities_and_probabilities_are_those_of_the_definition(rng, noise):
 @pytest.mark.parametrize("weight", [1.0, 0.3, 0.0])
 def test_the_objective_is_the_log_likelihood(rng, weight):
     _, X, _, labels = planted(rng)
-    model = DPPCA(1, n_private=3, ridge=0.0, unlabeled_weight=weight).fit(X, labels)
+    model = DPPCA(1, n_factors=3, shrinkage=0.0, unlabeled_weight=weight).fit(X, labels)
     assert_allclose(model.log_likelihood_, oracle.log_likelihood(oracle.of(model), X, labels, weight), rtol=1e-9)
 
 
-@pytest.mark.parametrize("noise, ridge", [("ml", 0.0), ("half", 0.0), ("half", 0.2)])
+@pytest.mark.parametrize("noise, shrinkage", [("ml", 0.0), ("half", 0.0), ("half", 0.2)])
 @pytest.mark.parametrize("weight", [1.0, 0.3])
-def test_the_fit_is_a_fixed_point_of_em(rng, noise, ridge, weight):
+def test_the_fit_is_a_fixed_point_of_em(rng, noise, shrinkage, weight):
     _, X, _, labels = planted(rng)
-    model = DPPCA(1, n_private=3, ridge=ridge, unlabeled_weight=weight, noise=noise, tol=1e-9, max_iter=5000)
+    model = DPPCA(1, n_factors=3, shrinkage=shrinkage, unlabeled_weight=weight, noise=noise, tol=1e-9, max_iter=5000)
     fitted = oracle.of(model.fit(X, labels))
     _, _, S = oracle.within_scatter(X, oracle.responsibilities(fitted, X, labels), np.where(labels >= 0, 1.0, weight))
     target = np.trace(S) / len(S)
     s2 = None if noise == "ml" else fitted.s2
-    again = oracle.em_step(fitted, X, labels, weight, s2=s2, n_private=3, ridge=ridge, target=target)
-    loose = 1e-3 if ridge else 1e-6  # what the ridge draws to was set before the climb
+    again = oracle.em_step(fitted, X, labels, weight, s2=s2, n_factors=3, shrinkage=shrinkage, target=target)
+    loose = 1e-3 if shrinkage else 1e-6  # what the shrinkage draws to was set before the climb
     assert_allclose(again.means, fitted.means, atol=1e-6)
     assert_allclose(again.prior, fitted.prior, atol=1e-6)
     assert_allclose(oracle.covariance(again), oracle.covariance(fitted), atol=loose * np.abs(S).max())
     if noise == "half":
-        third = (1 - ridge) * np.linalg.eigvalsh(S)[-3] + ridge * target
+        third = (1 - shrinkage) * np.linalg.eigvalsh(S)[-3] + shrinkage * target
         assert_allclose(fitted.s2, third, rtol=5e-3)
 
 
@@ -108,11 +108,11 @@ def test_projection_solves_the_generalised_eigenproblem(rng):
 # 2 stepwise invariant
 
 
-@pytest.mark.parametrize("noise, ridge", [("ml", 0.0), ("half", 0.0), ("half", 0.3), (0.5, 0.0)])
+@pytest.mark.parametrize("noise, shrinkage", [("ml", 0.0), ("half", 0.0), ("half", 0.3), (0.5, 0.0)])
 @pytest.mark.parametrize("p", [8, 200])
-def test_em_never_lowers_the_objective(rng, noise, ridge, p):
+def test_em_never_lowers_the_objective(rng, noise, shrinkage, p):
     _, X, _, labels = planted(rng, p=p, n=120, spread=0.25)
-    model = DPPCA(1, n_private=3, ridge=ridge, unlabeled_weight=1.0, noise=noise, max_iter=2000).fit(X, labels)
+    model = DPPCA(1, n_factors=3, shrinkage=shrinkage, unlabeled_weight=1.0, noise=noise, max_iter=2000).fit(X, labels)
     path = model.objective_path_
     assert (np.diff(path) >= -1e-9 * np.abs(path[:-1])).all()
     assert model.converged_
@@ -156,7 +156,7 @@ def test_leading_directions_of_a_large_table_hold_the_model(rng, monkeypatch):
     assert_allclose(model.log_likelihood_, joint, rtol=2e-3)
 
 
-def test_weight_zero_learns_from_the_labelled_rows_only(rng):
+def test_weight_zero_learns_from_the_labeled_rows_only(rng):
     _, X, _, labels = planted(rng)
     known = labels >= 0
     alone = DPPCA(2, **(FIXED | {"unlabeled_weight": 0.0}), noise="ml").fit(X[known], labels[known])
@@ -166,9 +166,9 @@ def test_weight_zero_learns_from_the_labelled_rows_only(rng):
     assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=1e-7)
 
 
-def test_more_weight_of_unlabelled_rows_moves_the_means(rng):
+def test_more_weight_of_unlabeled_rows_moves_the_means(rng):
     _, X, _, labels = planted(rng)
-    fits = [DPPCA(1, n_private=3, ridge=0.0, unlabeled_weight=w).fit(X, labels).class_means_ for w in (0, 0.2, 1)]
+    fits = [DPPCA(1, n_factors=3, shrinkage=0.0, unlabeled_weight=w).fit(X, labels).class_means_ for w in (0, 0.2, 1)]
     assert np.abs(fits[0] - fits[1]).max() > 1e-3
     assert np.abs(fits[1] - fits[2]).max() > 1e-3
 
@@ -177,9 +177,9 @@ def test_more_weight_of_unlabelled_rows_moves_the_means(rng):
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine])
-def test_all_rows_labelled_and_all_factors_kept_is_lda(load):
+def test_all_rows_labeled_and_all_factors_kept_is_lda(load):
     X, y = load(return_X_y=True)
-    model = DPPCA(2, n_private=50, ridge=0.0).fit(X, y)
+    model = DPPCA(2, n_factors=50, shrinkage=0.0).fit(X, y)
     lda = LinearDiscriminantAnalysis().fit(X, y)
     assert_allclose(
         model.predict_proba(X), LinearDiscriminantAnalysis(solver="lsqr").fit(X, y).predict_proba(X), atol=1e-6
@@ -190,10 +190,10 @@ def test_all_rows_labelled_and_all_factors_kept_is_lda(load):
     assert_allclose(np.linalg.svd(spans[0].T @ spans[1])[1], 1.0, atol=1e-8)
 
 
-def test_labelled_rows_only_and_all_factors_is_ridge_lda_in_many_dimensions(rng):
+def test_labeled_rows_only_and_all_factors_is_ridge_lda_in_many_dimensions(rng):
     _, X, index, labels = planted(rng, p=300, n=40, hidden=0.5, spread=0.3)
     known = labels >= 0
-    model = DPPCA(2, n_private=1000, ridge=1e-3, unlabeled_weight=0.0).fit(X, labels)
+    model = DPPCA(2, n_factors=1000, shrinkage=1e-3, unlabeled_weight=0.0).fit(X, labels)
     rival = lda_map(X[known], labels[known], 2, ridge=1e-3)
     mine, other = model.transform(X), rival.project(X)
     mine, other = mine - mine[0], other - other[0]
@@ -215,7 +215,7 @@ def test_uniform_and_given_priors_are_kept(rng):
 def test_probabilities_are_calibrated():
     rng = np.random.default_rng(3)
     true, X, index, labels = planted(rng, n=4000, hidden=0.9, spread=0.7)
-    model = DPPCA(2, n_private=4, ridge=0.0, unlabeled_weight=1.0, noise="ml").fit(X, labels)
+    model = DPPCA(2, n_factors=4, shrinkage=0.0, unlabeled_weight=1.0, noise="ml").fit(X, labels)
     fresh, truth = oracle.draw(rng, true, 4000)
     proba = model.predict_proba(fresh)
     top, right = proba.max(axis=1), proba.argmax(axis=1) == truth
@@ -244,9 +244,9 @@ def test_auto_takes_the_best_score_of_those_tried(rng):
     _, X, _, labels = planted(rng, p=60)
     model = DPPCA().fit(X, labels)
     best = max(model.agreement_path_, key=lambda choice: choice.score)
-    assert (model.n_private_, model.ridge_, model.unlabeled_weight_) == best[:3]
+    assert (model.n_factors_, model.shrinkage_, model.unlabeled_weight_) == best[:3]
     assert {choice.unlabeled_weight for choice in model.agreement_path_} == {1.0, 0.1, 0.0}
-    assert len({choice.n_private for choice in model.agreement_path_}) > 2
+    assert len({choice.n_factors for choice in model.agreement_path_}) > 2
     again = DPPCA().fit(X, labels)
     assert again.agreement_path_ == model.agreement_path_
 
@@ -256,13 +256,13 @@ def test_the_usual_number_of_factors_is_one_for_ten_rows(rng):
     X[::2, 0] += 6
     for n, wanted in ((100, 20), (250, 25), (500, 40)):
         labels = np.where(np.arange(n) < 6, np.arange(n) % 2, -1)
-        for n_private in ("usual", "auto"):  # halves of three rows a class cannot tell
-            model = DPPCA(1, n_private=n_private, ridge=1e-2, unlabeled_weight=1.0).fit(X[:n], labels)
-            assert model.n_private_ == wanted
+        for n_factors in ("usual", "auto"):  # halves of three rows a class cannot tell
+            model = DPPCA(1, n_factors=n_factors, shrinkage=1e-2, unlabeled_weight=1.0).fit(X[:n], labels)
+            assert model.n_factors_ == wanted
             assert model.agreement_path_ == []
 
 
-def test_unlabelled_rows_that_mislead_get_no_weight(rng):
+def test_unlabeled_rows_that_mislead_get_no_weight(rng):
     """The classes differ along one axis, a far larger division of the rows lies across it."""
     n, p = 400, 30
     y, other = rng.integers(0, 2, n), rng.integers(0, 2, n)
@@ -280,7 +280,7 @@ def test_one_row_a_class_takes_the_documented_choice(rng):
     labels = np.full(len(X), -1)
     labels[:3] = index[:3]
     model = DPPCA().fit(X, labels)
-    assert (model.ridge_, model.unlabeled_weight_) == (1e-3, 1.0)
+    assert (model.shrinkage_, model.unlabeled_weight_) == (1e-3, 1.0)
     assert model.agreement_path_ == []
     assert np.isfinite(model.transform(X)).all()
 
@@ -309,8 +309,8 @@ def test_cooling_finds_better_classes_than_a_cold_start(monkeypatch):
     for hot in (model_file.HOT, 1.0):
         monkeypatch.setattr(model_file, "HOT", hot)
         for seed in range(100, 104):
-            known = draw_labelled(y, 2, seed)
-            model = DPPCA(5, n_private=20, ridge=1e-3, unlabeled_weight=1.0).fit(X, np.where(known, y, -1))
+            known = draw_labeled(y, 2, seed)
+            model = DPPCA(5, n_factors=20, shrinkage=1e-3, unlabeled_weight=1.0).fit(X, np.where(known, y, -1))
             errors.setdefault(hot, []).append((model.predict(X) != y)[~known].mean())
     cooled, cold = (np.mean(values) for values in errors.values())
     assert cooled < cold - 0.03
@@ -320,7 +320,7 @@ def test_cooling_finds_better_classes_than_a_cold_start(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:y holds the single class")
-def test_one_labelled_row_gives_factors_of_one_class(rng):
+def test_one_labeled_row_gives_factors_of_one_class(rng):
     _, X, _, _ = planted(rng)
     labels = np.full(len(X), -1)
     labels[7] = 4
@@ -339,9 +339,9 @@ def test_classes_with_the_same_rows_stay_finite(rng):
 
 
 def test_separable_classes_without_spread_stay_finite(rng):
-    centres = rng.normal(size=(3, 5))
+    centers = rng.normal(size=(3, 5))
     labels = np.repeat([0, 1, 2], 4)
-    for X in (centres[labels], centres[labels] + 1e-9 * rng.normal(size=(12, 5))):
+    for X in (centers[labels], centers[labels] + 1e-9 * rng.normal(size=(12, 5))):
         model = DPPCA(2).fit(X, np.where(np.arange(12) % 4 < 2, labels, -1))
         assert np.isfinite(model.transform(X)).all()
         assert_array_equal(model.predict(X), labels)
@@ -353,7 +353,7 @@ def test_errors_say_what_to_do(rng):
     model = DPPCA(1, **FIXED).fit(X, labels)
     with pytest.raises(ValueError, match="classes that were not in fit: 9"):
         model.score_samples(X[:2], [0, 9])
-    with pytest.raises(ValueError, match="every row as unlabelled"):
+    with pytest.raises(ValueError, match="every row as unlabeled"):
         DPPCA().fit(X, np.full(len(X), -1))
     with pytest.raises(ValueError, match="Unknown label type"):
         DPPCA().fit(X, X[:, 0])
@@ -367,7 +367,7 @@ def test_errors_say_what_to_do(rng):
         DPPCA().fit(hole, labels)
     with pytest.raises(ValueError, match="impute"):
         model.predict(hole)
-    for bad in ({"ridge": 1.0}, {"unlabeled_weight": 1.5}, {"n_private": 0}, {"noise": "none"}, {"noise": -1.0}):
+    for bad in ({"shrinkage": 1.0}, {"unlabeled_weight": 1.5}, {"n_factors": 0}, {"noise": "none"}, {"noise": -1.0}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             DPPCA(**bad).fit(X, labels)
 

@@ -9,7 +9,7 @@ from gnomon import DPPCA
 from gnomon.experiments import guided_table
 from gnomon.experiments.guided_table import (
     chooser_of_draw,
-    draw_labelled,
+    draw_labeled,
     errors_of_draw,
     format_table,
     main,
@@ -17,7 +17,7 @@ from gnomon.experiments.guided_table import (
 )
 from gnomon.selection import choose_guided
 
-FAST = {"n_private": 10, "ridge": 1e-3, "unlabeled_weight": 1.0}
+FAST = {"n_factors": 10, "shrinkage": 1e-3, "unlabeled_weight": 1.0}
 
 
 @pytest.fixture
@@ -29,20 +29,20 @@ def digits(monkeypatch):
     return Data
 
 
-def test_draws_leave_a_row_of_every_class_unlabelled():
+def test_draws_leave_a_row_of_every_class_unlabeled():
     y = np.repeat([0, 1, 2], [5, 9, 2])
-    labelled = draw_labelled(y, 5, 100)
-    assert_array_equal(np.bincount(y[labelled]), [4, 5, 1])
-    assert_array_equal(labelled, draw_labelled(y, 5, 100))
-    assert (labelled != draw_labelled(y, 5, 101)).any()
+    labeled = draw_labeled(y, 5, 100)
+    assert_array_equal(np.bincount(y[labeled]), [4, 5, 1])
+    assert_array_equal(labeled, draw_labeled(y, 5, 100))
+    assert (labeled != draw_labeled(y, 5, 101)).any()
 
 
 def test_no_hidden_label_reaches_the_model(digits):
     X, y = digits.data, digits.target
-    labelled = draw_labelled(y, 2, 100)
-    found, chosen = errors_of_draw(X, y, labelled, (2, 3), **FAST)
-    hidden = np.where(labelled, y, (y + 1) % 4)
-    wrong, _ = errors_of_draw(X, hidden, labelled, (2, 3), **FAST)
+    labeled = draw_labeled(y, 2, 100)
+    found, chosen = errors_of_draw(X, y, labeled, (2, 3), **FAST)
+    hidden = np.where(labeled, y, (y + 1) % 4)
+    wrong, _ = errors_of_draw(X, hidden, labeled, (2, 3), **FAST)
     assert chosen == (10, 1e-3, 1.0)
     for cell in found:  # a model that saw the false labels would fit them
         assert found[cell] < 0.6
@@ -77,10 +77,10 @@ def test_the_chooser_has_a_table_of_its_own(digits, monkeypatch, capsys):
 
 def test_no_hidden_label_reaches_the_chooser(digits):
     X, y = digits.data, digits.target
-    labelled = draw_labelled(y, 3, 100)
+    labeled = draw_labeled(y, 3, 100)
     few = {"fronts": ["rows"], "n_splits": 2}
     (found, chosen), (wrong, same) = (
-        chooser_of_draw(X, hidden, labelled, (2, 3), **few) for hidden in (y, np.where(labelled, y, (y + 1) % 4))
+        chooser_of_draw(X, hidden, labeled, (2, 3), **few) for hidden in (y, np.where(labeled, y, (y + 1) % 4))
     )
     assert chosen == same
     for cell in found:

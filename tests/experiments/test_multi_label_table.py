@@ -8,7 +8,7 @@ from sklearn.metrics import f1_score
 from gnomon.experiments import multi_label_table
 from gnomon.experiments.multi_label_table import (
     METHODS,
-    draw_labelled,
+    draw_labeled,
     format_table,
     main,
     reproduce,
@@ -16,7 +16,7 @@ from gnomon.experiments.multi_label_table import (
 )
 from oracles.multi_label_dppca import random_rows
 
-FAST = {"n_private": 4, "ridge": 1e-2, "unlabeled_weight": 1.0}
+FAST = {"n_factors": 4, "shrinkage": 1e-2, "unlabeled_weight": 1.0}
 
 
 @pytest.fixture
@@ -30,18 +30,18 @@ def small(rng, monkeypatch):
 
 
 def test_draws_label_enough_positive_rows_of_each_label(small):
-    labelled = draw_labelled(small.target, 5, 100)
-    assert (small.target[labelled].sum(axis=0) >= 5).all()
-    assert labelled.sum() <= 15
-    assert_array_equal(labelled, draw_labelled(small.target, 5, 100))
-    assert (labelled != draw_labelled(small.target, 5, 101)).any()
+    labeled = draw_labeled(small.target, 5, 100)
+    assert (small.target[labeled].sum(axis=0) >= 5).all()
+    assert labeled.sum() <= 15
+    assert_array_equal(labeled, draw_labeled(small.target, 5, 100))
+    assert (labeled != draw_labeled(small.target, 5, 101)).any()
 
 
 def test_no_hidden_label_reaches_a_method(small):
     X, Y = small.data, small.target.astype(int)
-    labelled = draw_labelled(Y, 5, 100)
-    found = scores_of_draw(X, Y, labelled, (3, 5), **FAST)
-    wrong = scores_of_draw(X, np.where(labelled[:, None], Y, 1 - Y), labelled, (3, 5), **FAST)
+    labeled = draw_labeled(Y, 5, 100)
+    found = scores_of_draw(X, Y, labeled, (3, 5), **FAST)
+    wrong = scores_of_draw(X, np.where(labeled[:, None], Y, 1 - Y), labeled, (3, 5), **FAST)
     assert set(found) == {(method, k) for method in METHODS for k in (3, 5)}
     for cell in found:  # the area under the curve of the opposite labels is one less it, if the ranking is the same
         assert_allclose(wrong[cell][2], 1 - found[cell][2], atol=1e-9)

@@ -21,7 +21,7 @@ def of(model):
     return Model(
         model.class_prior_,
         model.class_means_.astype(float),
-        model.private_components_.T.astype(float),
+        model.factors_.T.astype(float),
         model.noise_variance_,
     )
 
@@ -49,7 +49,7 @@ def responsibilities(model, X, index):
 
 
 def log_likelihood(model, X, index, weight):
-    """Labelled rows count log p(x, class), the others `weight` times log p(x)."""
+    """Labeled rows count log p(x, class), the others `weight` times log p(x)."""
     joint, total = log_joint(model, X), 0.0
     for i, c in enumerate(index):
         total += joint[i, c] if c >= 0 else weight * logsumexp(joint[i])
@@ -68,27 +68,27 @@ def within_scatter(X, resp, weights):
     return counts, means, S / counts.sum()
 
 
-def em_step(model, X, index, weight, *, s2=None, n_private, ridge=0.0, target=0.0):
+def em_step(model, X, index, weight, *, s2=None, n_factors, shrinkage=0.0, target=0.0):
     """One EM step: closed-form PPCA of the within-class covariance, at a given noise variance or its own."""
     weights = np.where(index >= 0, 1.0, weight)
     counts, means, S = within_scatter(X, responsibilities(model, X, index), weights)
-    S = (1 - ridge) * S + ridge * target * np.eye(len(S))
+    S = (1 - shrinkage) * S + shrinkage * target * np.eye(len(S))
     values, vectors = np.linalg.eigh(S)
     values, vectors = values[::-1], vectors[:, ::-1]
     if s2 is None:
-        s2 = values[n_private:].mean()
-    V = vectors[:, :n_private] * np.sqrt(np.maximum(values[:n_private] - s2, 0.0))
+        s2 = values[n_factors:].mean()
+    V = vectors[:, :n_factors] * np.sqrt(np.maximum(values[:n_factors] - s2, 0.0))
     return Model(counts / counts.sum(), means, V, s2)
 
 
-def noise_free_moments(model, D, centre, x, resp):
-    """Mean and covariance of D'(m_c + V z - centre) given x, by the joint Gaussian of (z, x) in each class."""
+def noise_free_moments(model, D, center, x, resp):
+    """Mean and covariance of D'(m_c + V z - center) given x, by the joint Gaussian of (z, x) in each class."""
     S, k = covariance(model), model.V.shape[1]
     first, second = np.zeros(D.shape[1]), np.zeros((D.shape[1], D.shape[1]))
     for r, m in zip(resp, model.means, strict=True):
         z = model.V.T @ np.linalg.solve(S, x - m)
         cov_z = np.eye(k) - model.V.T @ np.linalg.solve(S, model.V)
-        u = D.T @ (m + model.V @ z - centre)
+        u = D.T @ (m + model.V @ z - center)
         first += r * u
         second += r * (D.T @ model.V @ cov_z @ model.V.T @ D + np.outer(u, u))
     return first, second - np.outer(first, first)
@@ -102,7 +102,7 @@ def draw(rng, model, n):
     return model.means[index] + rng.normal(size=(n, k)) @ model.V.T + noise, index
 
 
-def random_model(rng, p=8, n_classes=3, n_private=3, spread=1.5):
+def random_model(rng, p=8, n_classes=3, n_factors=3, spread=1.5):
     """Draw the parameters."""
     prior = rng.dirichlet(np.full(n_classes, 20.0))
-    return Model(prior, spread * rng.normal(size=(n_classes, p)), rng.normal(size=(p, n_private)), 0.5)
+    return Model(prior, spread * rng.normal(size=(n_classes, p)), rng.normal(size=(p, n_factors)), 0.5)

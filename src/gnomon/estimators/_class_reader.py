@@ -22,10 +22,10 @@ class ClassReader:
         return X
 
     def _units(self):
-        """The model centred at `mean_`, in units of the noise standard deviation."""
+        """The model centerd at `mean_`, in units of the noise standard deviation."""
         noise_std = np.sqrt(self.noise_variance_)
         means = (self.class_means_.astype(np.float64) - self.mean_) / noise_std
-        V = self.private_components_.T.astype(np.float64) / noise_std
+        V = self.factors_.T.astype(np.float64) / noise_std
         squares = np.einsum("ij,ij->j", V, V)
         return model.Params(self.class_prior_, means, model.Within(V / np.sqrt(squares), 1.0 + squares, 1.0))
 
@@ -107,7 +107,7 @@ class ClassReader:
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,), default=None
-            Classes as in `fit`; unlabelled rows are averaged over.
+            Classes as in `fit`; unlabeled rows are averaged over.
 
         Returns
         -------
@@ -188,7 +188,7 @@ class ClassReader:
         Z = as_floats(Z) if is_foreign(Z) else np.asarray(Z)
         if Z.ndim != 2 or Z.shape[1] != len(self.components_):
             raise ValueError(f"Z has shape {tuple(Z.shape)}; (n_samples, {len(self.components_)}) is wanted.")
-        V, D = self.private_components_, self.components_
+        V, D = self.factors_, self.components_
         back = (D @ V.T) @ V + self.noise_variance_ * D  # (k, p): D' Sigma
         back /= (back * D).sum(axis=1)[:, None]  # D' Sigma D, which is diagonal
         return Z @ beside(back, Z) + beside(self.mean_, Z)
@@ -215,7 +215,7 @@ class ClassReader:
         check_is_fitted(self, "components_")
         check_integer("n_samples", n_samples, 1)
         rng = check_random_state(self.random_state if random_state is None else random_state)
-        V = self.private_components_
+        V = self.factors_
         index = rng.choice(len(self.classes_), size=n_samples, p=self.class_prior_ / self.class_prior_.sum())
         noise = np.sqrt(self.noise_variance_) * rng.standard_normal((n_samples, V.shape[1]))
         X = self.class_means_[index] + rng.standard_normal((n_samples, len(V))) @ V + noise

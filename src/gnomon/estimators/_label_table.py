@@ -6,7 +6,7 @@ from ._targets import _check_length, _is_missing, _to_numpy
 
 
 def read_label_table(name, y, n_samples):
-    """Return 0 or 1 for each row and label (n, labels), -1 where unlabelled; each label has rows of both values."""
+    """Return 0 or 1 for each row and label (n, labels), -1 where unlabeled; each label has rows of both values."""
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None; without labels PPCA is the model.")
     values = _to_numpy(y)
@@ -42,8 +42,8 @@ def _refuse_single_values(name, zero, one):
         n_zero, n_one = int(zero[:, column].sum()), int(one[:, column].sum())
         if n_zero and n_one:
             continue
-        found = f"the single value {int(n_one > 0)} in its {n_zero + n_one} labelled rows"
+        found = f"the single value {int(n_one > 0)} in its {n_zero + n_one} labeled rows"
         raise ValueError(
-            f"label column {column} of y has {found if n_zero + n_one else 'no labelled row'}; {name} needs rows of "
+            f"label column {column} of y has {found if n_zero + n_one else 'no labeled row'}; {name} needs rows of "
             "both values. Drop that column or label rows of the other value."
         )

@@ -18,7 +18,6 @@ from ..solvers.reduction import reduce_rows
 from ._class_labels import number_classes
 from ._class_reader import ClassReader, refuse_missing
 from ._described import class_target, identity, posterior_of
-from ._dppca_auto import choose
 from ._gaussian import check_table
 from ._validation import check_choice, check_integer, check_real, check_variance
 
@@ -27,24 +26,24 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """Discriminant probabilistic PCA: classes with means of their own that share a few within-class factors.
 
     A row comes from class c with probability pi_c, and then x = m_c + V z + e with z ~ N(0, I) of size P and
-    e ~ N(0, noise_variance I). The class of an unlabelled row is latent, so that unlabelled rows sharpen the class
-    means and the factors. With every row labelled and all factors kept the model is linear discriminant analysis.
+    e ~ N(0, noise_variance I). The class of an unlabeled row is latent, so that unlabeled rows sharpen the class
+    means and the factors. With every row labeled and all factors kept the model is linear discriminant analysis.
 
     Parameters
     ----------
     n_components : int or None, default=None
         Size K of the projection: the leading directions of between- against within-class covariance, at most C - 1
         for C classes, then leading within-class factors. None takes 2, or 1 where there are only two classes.
-    n_private : {"auto", "usual"} or int, default="auto"
+    n_factors : {"auto", "usual"} or int, default="auto"
         Number P of within-class factors; a number at or above the rank of X keeps them all. "usual" takes one factor
         for ten rows, between 20 and 40.
-    ridge : {"auto"} or float, default="auto"
+    shrinkage : {"auto"} or float, default="auto"
         Share r in [0, 1) by which the within-class covariance S is drawn towards a multiple of the identity of the
         same trace, as in ridge LDA: (1 - r) S + r tr(S)/p I.
     unlabeled_weight : {"auto"} or float, default="auto"
-        How many rows an unlabelled row counts for, in [0, 1]; 0 learns from the labelled rows only.
+        How many rows an unlabeled row counts for, in [0, 1]; 0 learns from the labeled rows only.
     class_prior : None, "uniform" or array-like of shape (n_classes,), default=None
-        Probabilities of the classes. None estimates them, with the unlabelled rows.
+        Probabilities of the classes. None estimates them, with the unlabeled rows.
     noise : {"half", "ml"} or float, default="half"
         Noise variance. "half": the P-th eigenvalue of the within-class covariance, where the factors end. "ml": what is
         left beside the factors, by maximum likelihood, which is far too small when there are more features than rows.
@@ -55,7 +54,7 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     max_iter : int, default=200
         Most EM iterations at the final noise level.
     unlabeled : {"auto"}, None or label, default="auto"
-        What marks unlabelled rows besides None, NaN and pd.NA: "auto" takes -1 among integers.
+        What marks unlabeled rows besides None, NaN and pd.NA: "auto" takes -1 among integers.
     random_state : int, RandomState instance or None, default=0
         Seed of the halves by which "auto" chooses, and of the reduction of large tables.
 
@@ -68,8 +67,8 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Mean of the class means, weighted by `class_prior_`.
     class_means_ : ndarray of shape (n_classes, n_features)
         Means m_c.
-    private_components_ : ndarray of shape (P, n_features)
-        Within-class factors V transposed, orthogonal rows by falling length; P may be less than `n_private_` where
+    factors_ : ndarray of shape (P, n_features)
+        Within-class factors V transposed, orthogonal rows by falling length; P may be less than `n_factors_` where
         fewer stand out of the noise.
     noise_variance_ : float
         In squared units of X.
@@ -81,19 +80,19 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Size of the projection.
     n_class_components_ : int
         How many of the components separate classes; the others are within-class factors.
-    n_private_, ridge_, unlabeled_weight_ : int, float, float
+    n_factors_, shrinkage_, unlabeled_weight_ : int, float, float
         What was used, chosen or given.
     agreement_path_ : list of tuple
-        Where "auto" had a choice: (n_private, ridge, unlabeled_weight, agreement, error, score) of each candidate.
+        Where "auto" had a choice: (n_factors, shrinkage, unlabeled_weight, agreement, error, score) of each candidate.
     log_likelihood_ : float
         Last value of `objective_path_`.
     objective_path_ : ndarray
-        Log-likelihood of the training rows, with the penalty of the ridge, at the final noise level, in nats, at the
-        start and after each EM step; unlabelled rows count `unlabeled_weight_`. It never falls.
+        Log-likelihood of the training rows, with the penalty of shrinkage, at the final noise level, in nats, at the
+        start and after each EM step; unlabeled rows count `unlabeled_weight_`. It never falls.
     objective_residual_ : float
         Length of the last step, see `tol`.
-    noise_floor_ : bool
-        Whether the noise variance rests on its floor, 1e-6 of the variance of X.
+    noise_floors_ : tuple of str
+        ("x",) where the noise variance rests on its floor, 1e-6 of the variance of X; else ().
     converged_ : bool
         Whether the last step was shorter than `tol`.
     n_iter_ : int
@@ -123,17 +122,17 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     Notes
     -----
-    "auto" splits the labelled rows of each class into halves, fits to each half, and scores a candidate by how often
-    the two models agree on unlabelled rows, minus their error on the labels held out, averaged over three splits. It
-    needs two labelled rows of a class; else the usual number of factors, a ridge of 1e-3 and weight 1 are taken. The
-    usual number is one factor for ten rows, between 20 and 40; with fewer than four labelled rows of most classes it is
+    "auto" splits the labeled rows of each class into halves, fits to each half, and scores a candidate by how often
+    the two models agree on unlabeled rows, minus their error on the labels held out, averaged over three splits. It
+    needs two labeled rows of a class; else the usual number of factors, a shrinkage of 1e-3 and weight 1 are taken. The
+    usual number is one factor for ten rows, between 20 and 40; with fewer than four labeled rows of most classes it is
     the only one tried, since halves with one row of a class cannot tell how many factors there are.
 
     EM runs on coordinates of the rows: exact where X has at most 1500 rows or columns, else in 120 leading directions
-    and those of the labelled class means, all else being isotropic noise. Sparse X is never made dense; arrays of other
+    and those of the labeled class means, all else being isotropic noise. Sparse X is never made dense; arrays of other
     libraries are read where they are, their coordinates come to the host.
 
-    EM starts from ridge LDA of the labelled rows. First responsibilities are cooled from temperature 10 to 1
+    EM starts from ridge LDA of the labeled rows. First responsibilities are cooled from temperature 10 to 1
     (deterministic annealing) and the noise level is set by iterating; then EM climbs the likelihood at that level.
 
     References
@@ -162,8 +161,8 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self,
         n_components=None,
         *,
-        n_private="auto",
-        ridge="auto",
+        n_factors="auto",
+        shrinkage="auto",
         unlabeled_weight="auto",
         class_prior=None,
         noise="half",
@@ -173,8 +172,8 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         random_state=0,
     ):
         self.n_components = n_components
-        self.n_private = n_private
-        self.ridge = ridge
+        self.n_factors = n_factors
+        self.shrinkage = shrinkage
         self.unlabeled_weight = unlabeled_weight
         self.class_prior = class_prior
         self.noise = noise
@@ -196,14 +195,14 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self.components_.shape[0]
 
     def fit(self, X, y):
-        """Fit by EM from ridge LDA of the labelled rows.
+        """Fit by EM from ridge LDA of the labeled rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows without missing entries; float32 stays float32.
         y : array-like of shape (n_samples,)
-            Classes (str, int, bool, categorical), unlabelled where -1, None, NaN or pd.NA.
+            Classes (str, int, bool, categorical), unlabeled where -1, None, NaN or pd.NA.
 
         Returns
         -------
@@ -223,7 +222,7 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             )
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         source = row_source(X)
-        rows = reduce_labelled(X, source, indicators(index, len(self.classes_)), generator)
+        rows = reduce_labeled(X, source, indicators(index, len(self.classes_)), generator)
         result = self._fit_rows(rows, source, index, generator, host_dtype(X))
         if not self.converged_:
             warnings.warn(
@@ -238,12 +237,13 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         k = resolve_n_components(self.n_components, len(self.classes_) - 1, rows.T.shape[1])
         options = self._options(source.scale)
         least = max(1, k - len(self.classes_) + 1)
-        choice, self.agreement_path_ = choose(self, rows, index, options, least, generator)
+        given = model.Open(self.n_factors, self.shrinkage, self.unlabeled_weight)
+        choice, self.agreement_path_ = model.choose(given, rows, index, options, least, generator)
         options = options._replace(
-            n_private=choice.n_private, ridge=choice.ridge, unlabeled_weight=choice.unlabeled_weight
+            n_factors=choice.n_factors, shrinkage=choice.shrinkage, unlabeled_weight=choice.unlabeled_weight
         )
         result = model.fit(rows, index, len(self.classes_), k, options)
-        self.n_private_, self.ridge_, self.unlabeled_weight_ = choice[:3]
+        self.n_factors_, self.shrinkage_, self.unlabeled_weight_ = choice[:3]
         self.n_samples_, self.n_labeled_ = len(index), int((index >= 0).sum())
         self.solver_ = "exact" if rows.exact else "leading"
         self._store(result, rows, source, dtype)
@@ -252,16 +252,16 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _check_parameters(self):
         if self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
-        if isinstance(self.n_private, str):
-            check_choice("n_private", self.n_private, ("auto", "usual"))
+        if isinstance(self.n_factors, str):
+            check_choice("n_factors", self.n_factors, ("auto", "usual"))
         else:
-            check_integer("n_private", self.n_private, 1)
-        for name in ("ridge", "unlabeled_weight"):
+            check_integer("n_factors", self.n_factors, 1)
+        for name in ("shrinkage", "unlabeled_weight"):
             value = getattr(self, name)
             if not _is_auto(name, value):
                 check_real(name, value, 0, included=True)
-                if value > 1 or (name == "ridge" and value == 1):
-                    raise ValueError(f"{name}={value!r} must be {'below' if name == 'ridge' else 'at most'} 1.")
+                if value > 1 or (name == "shrinkage" and value == 1):
+                    raise ValueError(f"{name}={value!r} must be {'below' if name == 'shrinkage' else 'at most'} 1.")
         if isinstance(self.noise, str):
             check_choice("noise", self.noise, ("half", "ml"))
         else:
@@ -291,15 +291,15 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _store(self, result, rows, source, dtype):
         fitted, stats, scale = result.value, result.stats, source.scale
         prior, means, within = fitted.params
-        centre = prior @ means
+        center = prior @ means
         above = within.values > within.noise_var * (1.0 + 1e-12)
         loadings = within.Q[:, above] * np.sqrt(within.values[above] - within.noise_var)
-        centres = np.column_stack([centre, means.T])
-        moved = rows.expand(np.hstack([centres, loadings, fitted.projection]))  # (p, 1 + c + m + k)
+        centers = np.column_stack([center, means.T])
+        moved = rows.expand(np.hstack([centers, loadings, fitted.projection]))  # (p, 1 + c + m + k)
         ends = np.cumsum([1, len(means), loadings.shape[1]])
         self.mean_ = (source.mean + moved[:, 0] * scale).astype(dtype)
         self.class_means_ = np.ascontiguousarray((source.mean + moved[:, 1 : ends[1]].T * scale), dtype=dtype)
-        self.private_components_ = np.ascontiguousarray(moved[:, ends[1] : ends[2]].T * scale, dtype=dtype)
+        self.factors_ = np.ascontiguousarray(moved[:, ends[1] : ends[2]].T * scale, dtype=dtype)
         self.components_ = as_components(moved[:, ends[2] :], scale, dtype)
         self.noise_variance_ = float(within.noise_var * scale**2)
         check_variance("X", self.noise_variance_)
@@ -309,7 +309,7 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.objective_path_ = result.path - weight * self.n_features_in_ * np.log(scale)
         self.log_likelihood_ = float(self.objective_path_[-1])
         self.objective_residual_ = float(stats["residual"])
-        self.noise_floor_ = bool(stats["floor"])
+        self.noise_floors_ = ("x",) if stats["floor"] else ()
         self.n_iter_, self.n_passes_ = max(1, int(stats["n_iter"])), float(source.n_passes)
         self.converged_ = result.status is Status.CONVERGED
 
@@ -337,13 +337,13 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 log_likelihood=self.log_likelihood_,
                 noise_variance=self.noise_variance_,
                 path=self.objective_path_,
-                facts=(("DPPCA.ridge_", self.ridge_),),
+                facts=(("DPPCA.shrinkage_", self.shrinkage_),),
             ),
         )
 
 
-def reduce_labelled(X, source, one_of_c, generator):
-    """Reduce all rows to coordinates that hold the sums of labelled rows by class, X'one_of_c."""
+def reduce_labeled(X, source, one_of_c, generator):
+    """Reduce all rows to coordinates that hold the sums of labeled rows by class, X'one_of_c."""
     rows = reduce_rows(source, one_of_c, lambda mean, scale: squared_lengths(X, mean, scale), generator)
     if rows.T.shape[1] == 0:
         raise ValueError("X is constant: all rows are equal; there is nothing to fit.")

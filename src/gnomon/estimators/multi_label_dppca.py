@@ -18,13 +18,13 @@ from ._described import identity, mean_of
 from ._gaussian import check_table
 from ._label_table import read_label_table
 from ._validation import check_choice
-from .dppca import DPPCA, as_components, indicators, reduce_labelled, resolve_n_components
+from .dppca import DPPCA, as_components, indicators, reduce_labeled, resolve_n_components
 
 
 class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Discriminant probabilistic PCA of several labels a row: one model a label, one projection for all.
 
-    Each label, present or absent, divides the rows into two classes of a `DPPCA` of its own, in which unlabelled rows
+    Each label, present or absent, divides the rows into two classes of a `DPPCA` of its own, in which unlabeled rows
     count as there. The projection separates all labels at once: its directions are the leading ones of the sum of the
     between-class covariances of the labels against the mean of their within-class covariances.
 
@@ -33,15 +33,15 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     n_components : int or None, default=None
         Size K of the projection: at most as many directions as there are labels separate them, further ones are leading
         within-class factors. None takes 2, or 1 where there is one label.
-    n_private : {"auto", "usual"} or int, default="auto"
+    n_factors : {"auto", "usual"} or int, default="auto"
         Number P of within-class factors of each label; a number at or above the rank of X keeps them all. "auto"
         chooses for each label and "usual" goes by the number of rows, as in `DPPCA`.
-    ridge : {"auto"} or float, default="auto"
+    shrinkage : {"auto"} or float, default="auto"
         Share in [0, 1) by which within-class covariances are drawn towards a multiple of the identity.
     unlabeled_weight : {"auto"} or float, default="auto"
-        How many rows a row without the label counts for, in [0, 1]; 0 learns from the labelled rows only.
+        How many rows a row without the label counts for, in [0, 1]; 0 learns from the labeled rows only.
     class_prior : None, "uniform" or array-like of shape (n_labels,), default=None
-        Probability of 1 for each label. None estimates it, with the unlabelled rows.
+        Probability of 1 for each label. None estimates it, with the unlabeled rows.
     noise : {"half", "ml"} or float, default="half"
         Noise variance, as in `DPPCA`; a number is in squared units of X.
     tol : float, default=1e-6
@@ -88,7 +88,7 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     Raises
     ------
     ValueError
-        When y is None, holds another value than 0, 1 and marks of unlabelled entries, or has a column without labelled
+        When y is None, holds another value than 0, 1 and marks of unlabeled entries, or has a column without labeled
         rows of both values; X holds NaN or is constant; n_components is more than the rank of X.
 
     See Also
@@ -123,8 +123,8 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self,
         n_components=None,
         *,
-        n_private="auto",
-        ridge="auto",
+        n_factors="auto",
+        shrinkage="auto",
         unlabeled_weight="auto",
         class_prior=None,
         noise="half",
@@ -133,8 +133,8 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         random_state=0,
     ):
         self.n_components = n_components
-        self.n_private = n_private
-        self.ridge = ridge
+        self.n_factors = n_factors
+        self.shrinkage = shrinkage
         self.unlabeled_weight = unlabeled_weight
         self.class_prior = class_prior
         self.noise = noise
@@ -179,7 +179,7 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         priors = self._priors(index.shape[1])
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         source, dtype = row_source(X), host_dtype(X)
-        rows = reduce_labelled(X, source, np.hstack([indicators(column, 2) for column in index.T]), generator)
+        rows = reduce_labeled(X, source, np.hstack([indicators(column, 2) for column in index.T]), generator)
         n_labels = index.shape[1]
         k = resolve_n_components(self.n_components, n_labels, rows.T.shape[1])
         own = max(1, k - n_labels + 1)  # the labels bring n_labels directions, every model has factors for the rest

@@ -43,7 +43,7 @@ OPTIONS = {
     "PPCA": {"tol": 1e-4},
     "SPPCA": {"tol": 1e-4},
     "CPPCA": {"tol": 1e-3},
-    "DPPCA": {"n_private": 20, "ridge": 0.9, "unlabeled_weight": 1.0, "tol": 1e-3},
+    "DPPCA": {"n_factors": 20, "shrinkage": 0.9, "unlabeled_weight": 1.0, "tol": 1e-3},
 }
 
 

@@ -1,8 +1,8 @@
-"""1-NN error of projected unlabelled rows on data with few labels: DPPCA beside PCA, ridge LDA and PLS.
+"""1-NN error of projected unlabeled rows on data with few labels: DPPCA beside PCA, ridge LDA and PLS.
 
-Protocol: rows of unit length, of words TF-IDF weights; labelled at random two rows of each class below 500 rows, else
-five; draws by the seeds 100, 101, ...; every method projects to K dimensions and the unlabelled rows get the class of
-their nearest labelled row. PCA sees all rows, ridge LDA and PLS the labelled ones. DPPCA runs with its own choices
+Protocol: rows of unit length, of words TF-IDF weights; labeled at random two rows of each class below 500 rows, else
+five; draws by the seeds 100, 101, ...; every method projects to K dimensions and the unlabeled rows get the class of
+their nearest labeled row. PCA sees all rows, ridge LDA and PLS the labeled ones. DPPCA runs with its own choices
 ("auto"), which see no other label than those of the draw; "read-out" is its own prediction, without a neighbour.
 "chooser" is what `gnomon.selection.choose_guided` takes among models, fronts and settings, by the same labels.
 
@@ -28,7 +28,7 @@ METHODS = ("PCA", "LDA", "PLS", "DPPCA", "read-out")
 CHOOSER = ("chooser", "its read-out")
 FIRST_SEED = 100
 N_TOPICS = 20  # of tdt2, the largest, as in the SPPCA paper
-SMALL = 500  # rows below which two rows a class are labelled, else five
+SMALL = 500  # rows below which two rows a class are labeled, else five
 
 LOADERS = {
     "orl_32x32": "fetch_orl",
@@ -72,17 +72,17 @@ def load(name):
     return X, np.unique(y, return_inverse=True)[1]
 
 
-def draw_labelled(y, n_per_class, seed):
+def draw_labeled(y, n_per_class, seed):
     """Return a boolean mask with `n_per_class` random rows of each class, all rows of a smaller one but one."""
     rng = np.random.default_rng(seed)
-    labelled = np.zeros(len(y), dtype=bool)
+    labeled = np.zeros(len(y), dtype=bool)
     for label in np.unique(y):
         rows = np.flatnonzero(y == label)
-        labelled[rng.choice(rows, min(n_per_class, max(len(rows) - 1, 1)), replace=False)] = True
-    return labelled
+        labeled[rng.choice(rows, min(n_per_class, max(len(rows) - 1, 1)), replace=False)] = True
+    return labeled
 
 
-def errors_of_draw(X, y, labelled, dims=DIMS, **parameters):
+def errors_of_draw(X, y, labeled, dims=DIMS, **parameters):
     """Return ({(method, K): error}, what DPPCA chose) for one draw.
 
     Parameters
@@ -91,18 +91,18 @@ def errors_of_draw(X, y, labelled, dims=DIMS, **parameters):
         Rows of unit length.
     y : array of shape (n,)
         True classes, integers.
-    labelled : bool array of shape (n,)
+    labeled : bool array of shape (n,)
         Rows whose class is known.
     parameters : dict
         For DPPCA, beside `n_components`.
     """
     found = {}
     k = max(dims)
-    one_of_c = (y[labelled][:, None] == np.unique(y)).astype(float)
+    one_of_c = (y[labeled][:, None] == np.unique(y)).astype(float)
     maps = {
         "PCA": lambda m: pca_map(X, k),
-        "LDA": lambda m: lda_map(X[labelled], y[labelled], k),
-        "PLS": lambda m: pls_map(X[labelled], one_of_c, m),
+        "LDA": lambda m: lda_map(X[labeled], y[labeled], k),
+        "PLS": lambda m: pls_map(X[labeled], one_of_c, m),
     }
     for name, fit in maps.items():
         for m in dims:
@@ -111,27 +111,27 @@ def errors_of_draw(X, y, labelled, dims=DIMS, **parameters):
             except NotApplicable:
                 found[name, m] = np.nan
                 continue
-            found[name, m] = _one_nn_error(Z, y, labelled)
+            found[name, m] = _one_nn_error(Z, y, labeled)
     model = DPPCA(min(k, min(X.shape) - 1), **parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, np.where(labelled, y, -1))
+        model.fit(X, np.where(labeled, y, -1))
     Z = model.transform(X)
     for m in dims:
-        found["DPPCA", m] = _one_nn_error(Z[:, :m], y, labelled)
-        found["read-out", m] = float(np.mean(model.predict(X[~labelled]) != y[~labelled]))
-    return found, (model.n_private_, model.ridge_, model.unlabeled_weight_)
+        found["DPPCA", m] = _one_nn_error(Z[:, :m], y, labeled)
+        found["read-out", m] = float(np.mean(model.predict(X[~labeled]) != y[~labeled]))
+    return found, (model.n_factors_, model.shrinkage_, model.unlabeled_weight_)
 
 
-def chooser_of_draw(X, y, labelled, dims=DIMS, **parameters):
+def chooser_of_draw(X, y, labeled, dims=DIMS, **parameters):
     """Return ({(method, K): error}, what was chosen) of `choose_guided` for one draw."""
     k = min(max(dims), min(X.shape) - 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        choice = choose_guided(X, np.where(labelled, y, -1), n_components=k, n_permutations=0, **parameters)
+        choice = choose_guided(X, np.where(labeled, y, -1), n_components=k, n_permutations=0, **parameters)
     Z = choice.estimator_.transform(X)
-    found = {("chooser", m): _one_nn_error(Z[:, :m], y, labelled) for m in dims}
-    wrong = float(np.mean(choice.estimator_.predict(X[~labelled]) != y[~labelled]))
+    found = {("chooser", m): _one_nn_error(Z[:, :m], y, labeled) for m in dims}
+    wrong = float(np.mean(choice.estimator_.predict(X[~labeled]) != y[~labeled]))
     row = choice.rows[choice.chosen]
     return found | {("its read-out", m): wrong for m in dims}, (row["model"], row["front"], *row["settings"].values())
 
@@ -148,7 +148,7 @@ def reproduce(sets=tuple(LOADERS), *, dims=DIMS, n_draws=10, methods=METHODS, **
         X, y = load(name)
         n_per_class = 2 if X.shape[0] < SMALL else 5
         draws = [
-            of_draw(X, y, draw_labelled(y, n_per_class, FIRST_SEED + i), dims, **parameters) for i in range(n_draws)
+            of_draw(X, y, draw_labeled(y, n_per_class, FIRST_SEED + i), dims, **parameters) for i in range(n_draws)
         ]
         for method in methods:
             for m in dims:
@@ -171,13 +171,13 @@ def format_table(records):
             shown = [f"{wanted[k]:.3f}" if wanted.get(k) else "" for k in dims]
             lines.append(f"{name:18}{'to reach':14}" + "".join(f"{cell:>16}" for cell in shown))
         chosen = next(r["chosen"] for r in records if r["data"] == name and r["chosen"])
-        what = "" if isinstance(chosen[0][0], str) else " (P, ridge, weight)"
+        what = "" if isinstance(chosen[0][0], str) else " (factors, shrinkage, weight)"
         lines.append(f"{name:18}chose{what}: " + ", ".join(map(str, chosen)))
     return "\n".join(lines)
 
 
-def _one_nn_error(Z, y, labelled):
-    return float(np.mean(nearest_labels(Z[labelled], y[labelled], Z[~labelled]) != y[~labelled]))
+def _one_nn_error(Z, y, labeled):
+    return float(np.mean(nearest_labels(Z[labeled], y[labeled], Z[~labeled]) != y[~labeled]))
 
 
 def _record(name, method, k, errors, chosen):
@@ -198,7 +198,7 @@ def main(arguments=None):
     """Read the command line, print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", action="append", choices=sorted(LOADERS), help="data set; repeat for several")
-    parser.add_argument("--draws", type=int, default=10, help="draws of the labelled rows")
+    parser.add_argument("--draws", type=int, default=10, help="draws of the labeled rows")
     parser.add_argument("--chooser", action="store_true", help="the chooser among models and fronts instead")
     options = parser.parse_args(arguments)
     methods = CHOOSER if options.chooser else METHODS

@@ -1,10 +1,10 @@
-"""Table 3 of the SPPCA paper on yeast: F1 and AUC of the unlabelled rows, five positive rows of each label known.
+"""Table 3 of the SPPCA paper on yeast: F1 and AUC of the unlabeled rows, five positive rows of each label known.
 
-Protocol (Yu, Yu, Tresp, Kriegel and Wu, KDD 2006, section 6): five random positive rows of each label are labelled, in
+Protocol (Yu, Yu, Tresp, Kriegel and Wu, KDD 2006, section 6): five random positive rows of each label are labeled, in
 all their labels; every method projects to K dimensions; one linear SVM with C = 100 for each label is trained on the
-projected labelled rows and tested on the others. Draws by the seeds 100, 101, ...; the paper has 50. FULL is the SVM on
-all features. PCA, S2PPCA and DPPCA see all rows, PLS and SPPCA the labelled ones. S2PPCA is `SPPCA` with NaN where rows
-are unlabelled, DPPCA is `MultiLabelDPPCA` with its own choices ("auto"), "read-out" its own prediction without an SVM.
+projected labeled rows and tested on the others. Draws by the seeds 100, 101, ...; the paper has 50. FULL is the SVM on
+all features. PCA, S2PPCA and DPPCA see all rows, PLS and SPPCA the labeled ones. S2PPCA is `SPPCA` with NaN where rows
+are unlabeled, DPPCA is `MultiLabelDPPCA` with its own choices ("auto"), "read-out" its own prediction without an SVM.
 
 The paper does not say how features and projections were scaled; here neither is. Over ten draws F1 of FULL, of PLS and
 of PCA with K = 5 is within 0.03 of the print, that of PCA with K = 10 and 20 within 0.05. AUC is 0.02 to 0.04 above the
@@ -42,17 +42,17 @@ PRINTED = {
 }
 
 
-def draw_labelled(Y, n_positive, seed):
+def draw_labeled(Y, n_positive, seed):
     """Return a boolean mask with `n_positive` random positive rows of each label (n,)."""
     rng = np.random.default_rng(seed)
-    labelled = np.zeros(len(Y), dtype=bool)
+    labeled = np.zeros(len(Y), dtype=bool)
     for column in np.asarray(Y).T:
         positive = np.flatnonzero(column == 1)
-        labelled[rng.choice(positive, min(n_positive, len(positive)), replace=False)] = True
-    return labelled
+        labeled[rng.choice(positive, min(n_positive, len(positive)), replace=False)] = True
+    return labeled
 
 
-def scores_of_draw(X, Y, labelled, dims=DIMS, methods=METHODS, **parameters):
+def scores_of_draw(X, Y, labeled, dims=DIMS, methods=METHODS, **parameters):
     """Return {(method, K): (F1-macro, F1-micro, AUC)} for one draw.
 
     Parameters
@@ -61,17 +61,17 @@ def scores_of_draw(X, Y, labelled, dims=DIMS, methods=METHODS, **parameters):
         Rows.
     Y : array of shape (n, labels)
         True labels, 0 or 1.
-    labelled : bool array of shape (n,)
+    labeled : bool array of shape (n,)
         Rows whose labels are known.
     parameters : dict
         For MultiLabelDPPCA, beside `n_components`.
     """
-    known = np.where(labelled[:, None], Y, np.nan)
+    known = np.where(labeled[:, None], Y, np.nan)
     maps = {
         "FULL": lambda k: X,
         "PCA": lambda k: pca_map(X, k).project(X),
-        "PLS": lambda k: pls_map(X[labelled], Y[labelled], k).project(X),
-        "SPPCA": lambda k: SPPCA(k, random_state=0).fit(X[labelled], Y[labelled]).transform(X),
+        "PLS": lambda k: pls_map(X[labeled], Y[labeled], k).project(X),
+        "SPPCA": lambda k: SPPCA(k, random_state=0).fit(X[labeled], Y[labeled]).transform(X),
         "S2PPCA": lambda k: SPPCA(k, random_state=0).fit(X, known).transform(X),
     }
     found = {}
@@ -80,13 +80,13 @@ def scores_of_draw(X, Y, labelled, dims=DIMS, methods=METHODS, **parameters):
         for method in methods:
             for k in dims if method in maps else ():
                 same = method == "FULL" and k != dims[0]
-                found[method, k] = found[method, dims[0]] if same else _svm_scores(maps[method](k), Y, labelled)
+                found[method, k] = found[method, dims[0]] if same else _svm_scores(maps[method](k), Y, labeled)
         if {"DPPCA", "read-out"} & set(methods):
             model = MultiLabelDPPCA(max(dims), **parameters).fit(X, known)
-            Z, hidden = model.transform(X), X[~labelled]
-            read_out = _scores(Y[~labelled], model.predict(hidden), model.predict_proba(hidden))
+            Z, hidden = model.transform(X), X[~labeled]
+            read_out = _scores(Y[~labeled], model.predict(hidden), model.predict_proba(hidden))
             for k in dims:
-                found["DPPCA", k] = _svm_scores(Z[:, :k], Y, labelled)
+                found["DPPCA", k] = _svm_scores(Z[:, :k], Y, labeled)
                 found["read-out", k] = read_out
     return found
 
@@ -99,7 +99,7 @@ def reproduce(*, dims=DIMS, n_draws=10, methods=METHODS, **parameters):
     data = datasets.fetch_yeast()
     X, Y = data.data, data.target.astype(int)
     draws = [
-        scores_of_draw(X, Y, draw_labelled(Y, N_POSITIVE, FIRST_SEED + i), dims, methods, **parameters)
+        scores_of_draw(X, Y, draw_labeled(Y, N_POSITIVE, FIRST_SEED + i), dims, methods, **parameters)
         for i in range(n_draws)
     ]
     return [
@@ -119,16 +119,16 @@ def format_table(records):
     return "\n".join(lines)
 
 
-def _svm_scores(Z, Y, labelled):
+def _svm_scores(Z, Y, labeled):
     """Scores on the other rows of one linear SVM a label."""
-    decisions = np.empty((int((~labelled).sum()), Y.shape[1]))
+    decisions = np.empty((int((~labeled).sum()), Y.shape[1]))
     for j, column in enumerate(Y.T):
-        if len(np.unique(column[labelled])) == 1:
-            decisions[:, j] = 2.0 * column[labelled][0] - 1.0
+        if len(np.unique(column[labeled])) == 1:
+            decisions[:, j] = 2.0 * column[labeled][0] - 1.0
             continue
-        svm = SVC(kernel="linear", C=100.0).fit(Z[labelled], column[labelled])
-        decisions[:, j] = svm.decision_function(Z[~labelled])
-    return _scores(Y[~labelled], (decisions > 0).astype(int), decisions)
+        svm = SVC(kernel="linear", C=100.0).fit(Z[labeled], column[labeled])
+        decisions[:, j] = svm.decision_function(Z[~labeled])
+    return _scores(Y[~labeled], (decisions > 0).astype(int), decisions)
 
 
 def _scores(truth, predicted, decisions):
@@ -157,7 +157,7 @@ def _record(method, k, score, values):
 def main(arguments=None):
     """Read the command line, print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=10, help="draws of the labelled rows")
+    parser.add_argument("--draws", type=int, default=10, help="draws of the labeled rows")
     options = parser.parse_args(arguments)
     print(format_table(reproduce(n_draws=options.draws)))
     print(provenance())

@@ -69,14 +69,14 @@ REAL_MODELS = (
 )
 WEIGHTS = (
     {"unlabeled_weight": 0.1},
-    {"unlabeled_weight": 0.0, "n_private": 1000, "ridge": 1e-3},  # ridge LDA: every direction is kept
-    {"unlabeled_weight": 0.0, "n_private": 1000},
-    {"unlabeled_weight": 0.0, "n_private": 1000, "ridge": 0.3},
+    {"unlabeled_weight": 0.0, "n_factors": 1000, "shrinkage": 1e-3},  # ridge LDA: every direction is kept
+    {"unlabeled_weight": 0.0, "n_factors": 1000},
+    {"unlabeled_weight": 0.0, "n_factors": 1000, "shrinkage": 0.3},
 )
-FACTORS = tuple({"n_private": P, "unlabeled_weight": w} for P in (5, 10, 20, 40) for w in (1.0, 0.1))
+FACTORS = tuple({"n_factors": P, "unlabeled_weight": w} for P in (5, 10, 20, 40) for w in (1.0, 0.1))
 DPPCA_FINER = (*WEIGHTS, *FACTORS)
-DPPCA_FIRST = {"n_private": "usual", "ridge": 1e-2, "unlabeled_weight": 1.0}
-SHRUNK = tuple({"n_private": P, "ridge": 0.3} for P in (5, 10))  # few columns, and a class is small in most of them
+DPPCA_FIRST = {"n_factors": "usual", "shrinkage": 1e-2, "unlabeled_weight": 1.0}
+SHRUNK = tuple({"n_factors": P, "shrinkage": 0.3} for P in (5, 10))  # few columns, and a class is small in most of them
 DPPCA_QUICK = {"tol": 1e-3, "max_iter": 60}
 CLASS_MODELS = (
     Candidate(
@@ -86,10 +86,10 @@ CLASS_MODELS = (
         DPPCA_FINER,
         LINEAR,
         quick=DPPCA_QUICK,
-        poor={"n_private": 20},
+        poor={"n_factors": 20},
         narrow=lambda settings: settings["unlabeled_weight"] > 0,  # else every direction is kept, as ridge LDA does
     ),
-    Candidate("DPPCA", DPPCA, DPPCA_FIRST | {"n_private": 5}, (*DPPCA_FINER, *SHRUNK), GRAPHS, quick=DPPCA_QUICK),
+    Candidate("DPPCA", DPPCA, DPPCA_FIRST | {"n_factors": 5}, (*DPPCA_FINER, *SHRUNK), GRAPHS, quick=DPPCA_QUICK),
     Candidate("CPPCA", CPPCA, {}, fronts=LINEAR, most=2e4, quick={"tol": 1e-2, "max_iter": 30}),
     Candidate("SPPCA", SPPCA, {}, ({"label_weight": 10.0}, {"label_weight": 100.0}), LINEAR, quick=SPPCA_QUICK),
     Candidate("ridge LDA", RidgeLDA, {}, ({"ridge": 1e-2}, {"ridge": 1e-1}), guided=False),

@@ -6,7 +6,11 @@ from typing import Any
 
 from gnomon.selection.permutation import PermutationTest
 
-SHORT = {"n_private": "private", "unlabeled_weight": "weight"}  # names of settings where room is short
+SHORT = {
+    "n_private": "private",
+    "n_factors": "factors",
+    "unlabeled_weight": "weight",
+}  # names of settings where room is short
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The score of `choose_guided`: half-label models must agree where no label is, and be right where one is.
 
-For classes it is `gnomon.models.agreement`. For real targets agreement is the correlation of the two halves'
+For classes it is `gnomon.targets.halves`. For real targets agreement is the correlation of the two halves'
 predictions of the unlabelled rows, and the error is their squared error on each other's labels over the variance of
 the target.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gnomon.models.agreement import Score, can_split, half_splits, is_rich, score_splits
+from gnomon.targets.halves import Score, can_split, half_splits, is_rich, score_splits
 
 FEWEST_REAL = 4  # labelled rows: two a half
 

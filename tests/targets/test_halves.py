@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gnomon.models.agreement import agreement_score, can_split, half_splits, score_splits
+from gnomon.targets.halves import can_split, half_splits, score_splits
 
 
 def test_halves_share_the_rows_of_each_class(rng):
@@ -32,7 +32,7 @@ def test_score_counts_votes_and_errors():
     first, second = np.array([0, -1, 1, -1, -1, -1, -1, -1]), np.array([-1, 0, -1, 1, -1, -1, -1, -1])
     named = {first.tobytes(): np.array([0, 1, 1, 1, 0, 0, 1, 1]), second.tobytes(): np.array([0, 0, 1, 1, 0, 1, 1, 1])}
     score = score_splits(lambda train: named[train.tobytes()], index, [(first, second)])
-    assert score.agreement == 0.75  # three of the four unlabelled rows
+    assert score.agreement == 0.75  # three of the four unlabeled rows
     assert score.error == 0.25  # row 1 of the four that were held out once
     assert score.score == 0.5
 
@@ -40,15 +40,15 @@ def test_score_counts_votes_and_errors():
 def test_a_perfect_model_scores_one_and_a_constant_one_pays_for_its_error(rng):
     truth = rng.integers(0, 3, size=90)
     index = np.where(np.arange(90) < 30, truth, -1)
-    assert agreement_score(lambda train: truth, index, 3, rng).score == 1.0
-    constant = agreement_score(lambda train: np.zeros(90, dtype=int), index, 3, rng)
+    assert score_splits(lambda train: truth, index, half_splits(index, 3, rng)).score == 1.0
+    constant = score_splits(lambda train: np.zeros(90, dtype=int), index, half_splits(index, 3, rng))
     assert constant.agreement == 1.0
     assert constant.error == pytest.approx((truth[:30] != 0).mean())
 
 
-def test_without_unlabelled_rows_the_score_is_the_error(rng):
+def test_without_unlabeled_rows_the_score_is_the_error(rng):
     index = np.repeat([0, 1], 4)
-    assert agreement_score(lambda train: index, index, 2, rng) == (0.0, 0.0, 0.0)
+    assert score_splits(lambda train: index, index, half_splits(index, 2, rng)) == (0.0, 0.0, 0.0)
 
 
 def test_one_row_a_class_cannot_be_split(rng):
@@ -56,5 +56,5 @@ def test_one_row_a_class_cannot_be_split(rng):
     assert not can_split(index)
     assert not can_split(np.array([-1]))
     assert can_split(np.array([0, 0, -1]))
-    with pytest.raises(ValueError, match="two labelled rows"):
-        agreement_score(lambda train: index, index, 2, rng)
+    with pytest.raises(ValueError, match="two labeled rows"):
+        score_splits(lambda train: index, index, half_splits(index, 2, rng))

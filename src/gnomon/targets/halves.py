@@ -1,7 +1,7 @@
 """How well two models, each fitted to half of the labels, agree: a score for choices made with few labels.
 
-With twenty labels the error of cross-validation is too coarse to choose by. The unlabelled rows hold thousands of votes
-more: fit on one half of the labelled rows and on the other, and see how often the two models name the same class.
+With twenty labels the error of cross-validation is too coarse to choose by. The unlabeled rows hold thousands of votes
+more: fit on one half of the labeled rows and on the other, and see how often the two models name the same class.
 """
 
 from __future__ import annotations
@@ -13,37 +13,37 @@ import numpy as np
 
 from .._types import IntArray
 
-RICH = 4  # labelled rows of the median class from which each half has two
+RICH = 4  # labeled rows of the median class from which each half has two
 
 FitPredict = Callable[[IntArray], IntArray]
 
 
 class Score(NamedTuple):
-    """Averages over the splits of the labelled rows."""
+    """Averages over the splits of the labeled rows."""
 
-    agreement: float  # share of unlabelled rows of which both halves name the same class; 0 where there is none
+    agreement: float  # share of unlabeled rows of which both halves name the same class; 0 where there is none
     error: float  # share of the held-out half's rows that are named wrongly
     score: float  # agreement - error, between -1 and 1
 
 
 def can_split(index: IntArray) -> bool:
-    """Whether some class has two labelled rows, so that `half_splits` leaves something to be held out."""
-    labelled = index[index >= 0]
-    return len(labelled) > 0 and int(np.bincount(labelled).max()) >= 2
+    """Whether some class has two labeled rows, so that `half_splits` leaves something to be held out."""
+    labeled = index[index >= 0]
+    return len(labeled) > 0 and int(np.bincount(labeled).max()) >= 2
 
 
 def is_rich(index: IntArray) -> bool:
     """Whether a half still has two rows of most classes; with one row it cannot tell how far a class spreads."""
-    labelled = index[index >= 0]
-    return len(labelled) > 0 and bool(np.median(np.bincount(labelled)) >= RICH)
+    labeled = index[index >= 0]
+    return len(labeled) > 0 and bool(np.median(np.bincount(labeled)) >= RICH)
 
 
 def half_splits(index: IntArray, n_splits: int, generator: np.random.Generator) -> list[tuple[IntArray, IntArray]]:
-    """Split the labelled rows of each class into two random halves, `n_splits` times.
+    """Split the labeled rows of each class into two random halves, `n_splits` times.
 
     Parameters
     ----------
-    index : (n,)      class number of each row, -1 where unlabelled
+    index : (n,)      class number of each row, -1 where unlabeled
     n_splits : int    how many splits
     generator : numpy.random.Generator
 
@@ -75,43 +75,16 @@ def half_splits(index: IntArray, n_splits: int, generator: np.random.Generator) 
 
 def score_splits(fit_predict: FitPredict, index: IntArray, splits: list[tuple[IntArray, IntArray]]) -> Score:
     """Score one candidate on given splits, so that several candidates can be compared on the same ones."""
-    unlabelled = index < 0
+    unlabeled = index < 0
     agreements, errors = [], []
     for first, second in splits:
         named_first, named_second = fit_predict(first), fit_predict(second)
-        agree = named_first[unlabelled] == named_second[unlabelled]
+        agree = named_first[unlabeled] == named_second[unlabeled]
         agreements.append(float(agree.mean()) if len(agree) else 0.0)
         held_second, held_first = (index >= 0) & (first < 0), (index >= 0) & (second < 0)
         wrong = np.concatenate([(named_first != index)[held_second], (named_second != index)[held_first]])
         if not len(wrong):
-            raise ValueError("the agreement score needs a class with two labelled rows; every class has one at most.")
+            raise ValueError("the agreement score needs a class with two labeled rows; every class has one at most.")
         errors.append(float(wrong.mean()))
     agreement, error = float(np.mean(agreements)), float(np.mean(errors))
     return Score(agreement, error, agreement - error)
-
-
-def agreement_score(fit_predict: FitPredict, index: IntArray, n_splits: int, generator: np.random.Generator) -> Score:
-    """Agreement of half-label models on unlabelled rows, minus their error on the other half's labels.
-
-    Parameters
-    ----------
-    fit_predict : callable
-        ``fit_predict(train_index)`` fits to the labels of `train_index` (n,), -1 where unlabelled, and returns the
-        predicted class number of every row (n,). Rows held out by a split count as unlabelled.
-    index : (n,)
-        Class number of each row, -1 where unlabelled.
-    n_splits : int
-        Random splits to average over; 3 is enough on hundreds of unlabelled rows.
-    generator : numpy.random.Generator
-        To compare candidates, give each the same splits: see `half_splits` and `score_splits`.
-
-    Returns
-    -------
-    Score
-
-    Raises
-    ------
-    ValueError
-        When no class has two labelled rows; `can_split` tells.
-    """
-    return score_splits(fit_predict, index, half_splits(index, n_splits, generator))

@@ -1,6 +1,6 @@
 """Discriminant probabilistic PCA: classes with means of their own that share a few within-class factors.
 
-Class c has weight pi_c and mean m_c, and x | c ~ N(m_c, V V' + s2 I) with V (p, P). The class of an unlabelled row is
+Class c has weight pi_c and mean m_c, and x | c ~ N(m_c, V V' + s2 I) with V (p, P). The class of an unlabeled row is
 latent. Everything here works on rows in an orthonormal basis, see `solvers.reduction`.
 """
 
@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._types import Array, IntArray, Result, Status
-from ..numerics.linalg import orthonormal_columns, sign_of_columns, symmetrise, top_eigh
-from ..numerics.linear_gaussian import LOG_2PI
-from ..numerics.one_thread import one_thread
-from ..solvers.em import run_em
-from ..solvers.reduction import Reduced
+from ..._types import Array, IntArray, Result, Status
+from ...numerics.linalg import orthonormal_columns, sign_of_columns, symmetrise, top_eigh
+from ...numerics.linear_gaussian import LOG_2PI
+from ...numerics.one_thread import one_thread
+from ...solvers.em import run_em
+from ...solvers.reduction import Reduced
 
 FLOOR = 1e-6  # smallest noise variance, relative to the mean variance of x (one, in standard units)
-START_RIDGE = 1e-3  # of the ridge LDA that the first responsibilities come from
+START_SHRINKAGE = 1e-3  # of the ridge LDA that the first responsibilities come from
 HOT, COOLING = 10.0, 0.8  # temperature of the first responsibilities, and what it falls by in each step until it is one
 FEWEST_FACTORS, MOST_FACTORS = 20, 40  # of those taken where nothing tells how many there are
 BESIDE = 0.1  # within-class standard deviation of projections that separate no classes; of the others it is one
@@ -30,8 +30,8 @@ SETTLE_ITER, SETTLE_TOL = 100, 1e-4  # the noise level is set in this many steps
 class Options(NamedTuple):
     """How to fit; see `gnomon.DPPCA` for the meaning."""
 
-    n_private: int
-    ridge: float = START_RIDGE
+    n_factors: int
+    shrinkage: float = START_SHRINKAGE
     unlabeled_weight: float = 1.0
     class_prior: Any = None  # None: estimated; or (c,)
     noise: str | float = "half"  # a number is in standard units
@@ -56,7 +56,7 @@ class Params(NamedTuple):
 
 
 class Level(NamedTuple):
-    """What is held fixed while EM climbs: the noise variance (None: maximum likelihood) and what the ridge pulls to."""
+    """What is held fixed while EM climbs: the noise variance (None: maximum likelihood) and what shrinkage pulls to."""
 
     noise_var: float | None
     target: float
@@ -67,14 +67,14 @@ class Stats(NamedTuple):
 
     resp: Array  # (n, c), times the weight of the row
     log_density: Array  # (n,)
-    objective: float  # nats, penalty of the ridge included
+    objective: float  # nats, penalty of the shrinkage included
 
 
 class Fitted(NamedTuple):
     """The maximum, still in coordinates."""
 
     params: Params
-    resp: Array  # (n, c) posterior of the class; one-hot where labelled
+    resp: Array  # (n, c) posterior of the class; one-hot where labeled
     projection: Array  # (r, k) directions D: transform is D'x; see `directions`
     n_class_directions: int
 
@@ -86,18 +86,18 @@ def usual_factors(n: int) -> int:
 
 def log_joint(params: Params, T: Array, squares: Array, n_features: int) -> Array:
     """Log pi_c + log N(x; m_c, Sigma) of rows: coordinates T (n, r), squared length of the whole row (n,)."""
-    centre = params.prior @ params.means
-    M, Q = params.means - centre, params.within.Q
-    V = np.column_stack([M.T, Q, centre])  # one product with T, which is all there is to read
+    center = params.prior @ params.means
+    M, Q = params.means - center, params.within.Q
+    V = np.column_stack([M.T, Q, center])  # one product with T, which is all there is to read
     products = T @ V
-    products -= centre @ V
-    own = squares - 2.0 * products[:, -1] - float(centre @ centre)
+    products -= center @ V
+    own = squares - 2.0 * products[:, -1] - float(center @ center)
     c = len(M)
     return joint_of(params, M, products[:, :c], products[:, c:-1], own, n_features)
 
 
 def joint_of(params: Params, M: Array, DM: Array, DQ: Array, own: Array, n_features: int) -> Array:
-    """`log_joint` from products of the centred rows D with the centred means M (c, r) and with Q, and their lengths."""
+    """`log_joint` from products of the centerd rows D with the centerd means M (c, r) and with Q, and their lengths."""
     Q, values, noise = params.within
     shrink = 1.0 - noise / values  # (m,)  Sigma^-1 = (I - Q diag(shrink) Q') / noise
     MQ = M @ Q
@@ -127,38 +127,38 @@ class Problem:
         counted = (index >= 0) | (options.unlabeled_weight > 0)
         self.kept = np.flatnonzero(counted)
         self.index = index[self.kept]
-        self.labelled = self.index >= 0
+        self.labeled = self.index >= 0
         self.T, self.outside = rows.T[self.kept], rows.outside[self.kept]
         self.squares = np.einsum("ij,ij->i", self.T, self.T) + self.outside
         self.p, self.n_classes = rows.n_features, n_classes
-        self.weights = np.where(self.labelled, 1.0, options.unlabeled_weight)
+        self.weights = np.where(self.labeled, 1.0, options.unlabeled_weight)
         self.count = float(self.weights.sum())
         self.one_hot = np.zeros((len(self.index), n_classes))
-        self.one_hot[self.labelled, self.index[self.labelled]] = 1.0
+        self.one_hot[self.labeled, self.index[self.labeled]] = 1.0
         self.scatter = symmetrise((self.T * self.weights[:, None]).T @ self.T)  # (r, r)
         self.beyond = float(self.weights @ self.outside)
-        self.n_private = min(options.n_private, self.T.shape[1], self.p)
+        self.n_factors = min(options.n_factors, self.T.shape[1], self.p)
 
     def e_step(self, params: Params, level: Level, temperature: float = 1.0) -> Stats:
         """Responsibilities and, at temperature one, the objective at `params`."""
         joint = log_joint(params, self.T, self.squares, self.p)
         resp, density = posterior(joint / temperature)
-        known = np.flatnonzero(self.labelled)
+        known = np.flatnonzero(self.labeled)
         resp[known] = self.one_hot[known]
         density[known] = joint[known, self.index[known]]
         objective = float(self.weights @ density) + self.penalty(params.within, level)
         return Stats(resp * self.weights[:, None], density, objective)
 
     def penalty(self, within: Within, level: Level) -> float:
-        """Log-density of the prior behind the ridge, up to a constant: pseudo-rows of covariance `target` times I."""
-        ridge = self.options.ridge
-        if ridge == 0.0:
+        """Log-density of the prior behind the shrinkage, less a constant: pseudo-rows of covariance target x I."""
+        shrinkage = self.options.shrinkage
+        if shrinkage == 0.0:
             return 0.0
         _, values, noise = within
         rest = self.p - len(values)
         logdet = np.log(values).sum() + rest * np.log(noise)
         trace = (1.0 / values).sum() + rest / noise
-        return float(-0.5 * self.count * ridge / (1.0 - ridge) * (logdet + level.target * trace))
+        return float(-0.5 * self.count * shrinkage / (1.0 - shrinkage) * (logdet + level.target * trace))
 
     def class_moments(self, resp: Array) -> tuple[Array, Array, Array, float]:
         """Weights of the classes, means, within-class covariance in the basis and its trace in p dimensions."""
@@ -170,11 +170,11 @@ class Problem:
 
     def factors(self, S: Array, means: Array, before: Array | None) -> tuple[Array, Array]:
         """Leading eigenpairs of the within-class covariance; from the rows themselves where few rows count."""
-        if not self.labelled.all() or 2 * len(self.T) > len(S):
-            return leading(S, self.n_private, before)
+        if not self.labeled.all() or 2 * len(self.T) > len(S):
+            return leading(S, self.n_factors, before)
         U, sizes, _ = np.linalg.svd((self.T - means[self.index]).T, full_matrices=False)
         kept = int((sizes > 1e-10 * max(float(sizes.max(initial=0.0)), 1e-10)).sum())
-        kept = min(kept, self.n_private)
+        kept = min(kept, self.n_factors)
         return sizes[:kept] ** 2 / self.count, U[:, :kept]
 
     def m_step(self, stats: Stats, level: Level | None, before: Within | None) -> tuple[Params, Level]:
@@ -188,14 +188,14 @@ class Problem:
         prior = counts / self.count if o.class_prior is None else np.asarray(o.class_prior, dtype=np.float64)
         target = max(trace / self.p, FLOOR) if level is None else level.target
         values, Q = self.factors(S, means, None if before is None else before.Q)
-        values = (1.0 - o.ridge) * np.maximum(values, 0.0) + o.ridge * target
+        values = (1.0 - o.shrinkage) * np.maximum(values, 0.0) + o.shrinkage * target
         rest = self.p - len(values)
         if level is not None and level.noise_var is not None:
             noise = level.noise_var
         elif o.noise == "half":
-            noise = max(float(values[-1]) if len(values) == self.n_private else o.ridge * target, FLOOR)
+            noise = max(float(values[-1]) if len(values) == self.n_factors else o.shrinkage * target, FLOOR)
         elif o.noise == "ml":
-            left = (1.0 - o.ridge) * trace + self.p * o.ridge * target - float(values.sum())
+            left = (1.0 - o.shrinkage) * trace + self.p * o.shrinkage * target - float(values.sum())
             noise = max(left / rest if rest else float(values[-1]), FLOOR)
         else:
             noise = float(o.noise)
@@ -214,17 +214,17 @@ def leading(S: Array, m: int, Q: Array | None) -> tuple[Array, Array]:
 
 
 def init(problem: Problem, temperature: float) -> tuple[Stats, Level]:
-    """Responsibilities from ridge LDA of the labelled rows."""
-    some = np.flatnonzero(problem.labelled)
+    """Responsibilities from ridge LDA of the labeled rows."""
+    some = np.flatnonzero(problem.labeled)
     T, resp = problem.T[some], problem.one_hot[some]
     counts = resp.sum(axis=0)
     means = (resp.T @ T) / counts[:, None]
     deviations = T - means[problem.index[some]]
     spread = float((deviations**2).sum() + problem.outside[some].sum()) / len(some) / problem.p
-    noise = max(START_RIDGE * (spread if spread > FLOOR else 1.0), FLOOR)
+    noise = max(START_SHRINKAGE * (spread if spread > FLOOR else 1.0), FLOOR)
     U, sizes, _ = np.linalg.svd(deviations.T, full_matrices=False)
     kept = sizes > 1e-10 * max(float(sizes.max(initial=0.0)), 1e-10)
-    values = (1.0 - START_RIDGE) * sizes[kept] ** 2 / len(some) + noise
+    values = (1.0 - START_SHRINKAGE) * sizes[kept] ** 2 / len(some) + noise
     prior = problem.options.class_prior
     prior = counts / counts.sum() if prior is None else np.asarray(prior, dtype=np.float64)
     level = Level(None, max(spread, FLOOR))
@@ -232,18 +232,18 @@ def init(problem: Problem, temperature: float) -> tuple[Stats, Level]:
 
 
 def fit(rows: Reduced, index: IntArray, n_classes: int, n_components: int, options: Options) -> Result[Fitted]:
-    """Fit by EM from ridge LDA of the labelled rows.
+    """Fit by EM from ridge LDA of the labeled rows.
 
     Parameters
     ----------
     rows : Reduced         all rows in an orthonormal basis, standard units
-    index : (n,)           class of each row, -1 where unlabelled; every class has a labelled row
+    index : (n,)           class of each row, -1 where unlabeled; every class has a labeled row
     n_components : int     directions of the projection; factors fill up beyond n_classes - 1
 
     Returns
     -------
     Result(Fitted, status, objective path, stats) with stats "n_iter", "residual", "floor" (whether the noise rests on
-    its floor). With ``noise="half"`` or a ridge the level is set by iterating, from a high temperature down; then EM
+    its floor). With ``noise="half"`` or shrinkage the level is set by iterating, from a high temperature down; then EM
     climbs at that level: the path is that of the climb.
     """
     with one_thread(when=rows.T.size <= SMALL):
@@ -253,7 +253,7 @@ def fit(rows: Reduced, index: IntArray, n_classes: int, n_components: int, optio
 def _fit(rows: Reduced, index: IntArray, n_classes: int, n_components: int, options: Options) -> Result[Fitted]:
     problem = Problem(rows, index, n_classes, options)
     params, level, n_settle = _settle(problem)
-    if problem.labelled.all():
+    if problem.labeled.all():
         stats = problem.e_step(params, level)
         result = Result((params, stats), Status.CONVERGED, np.array([stats.objective]), {"n_iter": 0, "residual": 0.0})
     else:
@@ -287,9 +287,9 @@ def _settle(problem: Problem) -> tuple[Params, Level, int]:
     temperature = HOT
     stats, level = init(problem, temperature)
     params, level = problem.m_step(stats, None, None)
-    if problem.labelled.all():
+    if problem.labeled.all():
         return params, level, 1
-    fixed_level = o.noise != "half" and o.ridge == 0.0
+    fixed_level = o.noise != "half" and o.shrinkage == 0.0
     for n_steps in range(2, SETTLE_ITER + 1):  # noqa: B007
         before, temperature = params, max(1.0, COOLING * temperature)
         params, level = problem.m_step(problem.e_step(before, level, temperature), None, before.within)
@@ -377,7 +377,7 @@ class NoiseFree(NamedTuple):
 
 
 def noise_free(params: Params, D: Array) -> NoiseFree:
-    """Condition D'(m_c + V z) on x, for rows and means centred alike.
+    """Condition D'(m_c + V z) on x, for rows and means centerd alike.
 
     m_c + V z = x - e, and e given x and c has mean s2 Sigma^-1 (x - m_c) and covariance s2 I - s2^2 Sigma^-1.
     """

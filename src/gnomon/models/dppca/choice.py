@@ -1,0 +1,135 @@
+"""What "auto" takes in DPPCA: candidates, and the agreement of half-label models that ranks them."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._types import IntArray
+from ...solvers.reduction import Reduced
+from ...targets.halves import can_split, half_splits, is_rich, score_splits
+from . import anneal
+
+N_FACTORS = (30, 20)  # tried beside the usual number
+UNLABELED_WEIGHT = (1.0, 0.1, 0.0)
+SHRINKAGE = 1e-3  # where "auto" has nothing to compare by, and the only one beside few factors
+SHRINKAGES = (1e-3, 1e-1)  # where all within-class factors are kept
+N_SPLITS = 3
+MOST_UNLABELED = 2000  # votes; further rows would change the score by less than the labels do
+SCORE_DIRECTIONS = 150  # coordinates in which candidates of few factors are compared, the rest being noise
+SCORE_TOL, SCORE_ITER = 1e-2, 30
+
+
+class Open(NamedTuple):
+    """The parameters of which some are to be chosen; see `gnomon.DPPCA`."""
+
+    n_factors: int | str  # a number, "usual" or "auto"
+    shrinkage: float | str  # a number or "auto"
+    unlabeled_weight: float | str  # a number or "auto"
+
+
+class Choice(NamedTuple):
+    """One candidate and its score."""
+
+    n_factors: int
+    shrinkage: float
+    unlabeled_weight: float
+    agreement: float
+    error: float
+    score: float
+
+
+def candidates(given: Open, n: int, rank: int, least: int, index: IntArray) -> list[tuple[int, float, float]]:
+    """Combinations of what the parameters leave open, for n rows whose coordinates have that rank.
+
+    Halves with one labeled row a class cannot tell how many factors there are, and would choose too few: then the
+    usual number is the only one beside all there are.
+
+    `least` factors are needed by the projection; the labeled rows alone have `spread` within-class directions, so that
+    as many factors, or more, are all they have.
+    """
+    all_labeled = bool((index >= 0).all())
+    spread = int((index >= 0).sum()) - int(index.max()) - 1
+    usual = anneal.usual_factors(n)
+    wanted = usual if given.n_factors == "usual" else given.n_factors
+    some = sorted({usual, *N_FACTORS}, reverse=True) if is_rich(index) else [usual]
+    sizes = [size for size in some if least <= size < rank] or [size for size in (least,) if size < rank]
+    weights = (1.0,) if all_labeled else UNLABELED_WEIGHT
+    if given.unlabeled_weight != "auto":
+        weights = (float(given.unlabeled_weight),)
+    found = []
+    for w, size in product(weights, [*sizes, rank]):
+        if wanted != "auto" and size != rank:
+            continue
+        if wanted == "auto" and w == 0 and spread <= size < rank:
+            continue
+        if wanted == "auto" and size == rank and w > 0 and rank > max(*some, least) and not all_labeled:
+            continue  # as many factors as the rows allow, and rows whose class is a guess: nothing is left to learn
+        shrinkages = SHRINKAGES if size == rank else (SHRINKAGE,)
+        if given.shrinkage != "auto":
+            shrinkages = (float(given.shrinkage),)
+        found += [(size if wanted == "auto" else int(wanted), shrinkage, w) for shrinkage in shrinkages]
+    return list(dict.fromkeys(found))
+
+
+def choose(
+    given: Open,
+    rows: Reduced,
+    index: IntArray,
+    options: anneal.Options,
+    least: int,
+    generator: np.random.Generator,
+) -> tuple[Choice, list[Choice]]:
+    """Return the best candidate and the table of all, in the order they were tried.
+
+    Without a class of two labeled rows there is nothing to compare by: the usual number of factors, a shrinkage of
+    1e-3 and unlabeled rows that count in full.
+    """
+    n, n_classes, rank = len(index), int(index.max()) + 1, rows.T.shape[1]
+    all_labeled = bool((index >= 0).all())
+    tried = candidates(given, n, rank, least, index)
+    if len(tried) == 1 or not can_split(index):
+        first = min(tried, key=lambda c: (abs(c[0] - anneal.usual_factors(n)), tried.index(c)))
+        return Choice(*first, np.nan, np.nan, np.nan), []
+    rows, index = _some_rows(rows, index, generator)
+    splits = half_splits(index, N_SPLITS, generator)
+    short = _leading(rows)
+    table = []
+    for n_factors, shrinkage, weight in tried:
+        one = options._replace(
+            n_factors=n_factors,
+            shrinkage=shrinkage,
+            unlabeled_weight=0.0 if all_labeled else weight,
+            tol=SCORE_TOL,
+            max_iter=SCORE_ITER,
+        )
+        table_rows = short if weight > 0 and n_factors <= anneal.MOST_FACTORS else rows
+
+        def fit_predict(train: IntArray, table_rows: Reduced = table_rows, one: anneal.Options = one) -> IntArray:
+            return np.asarray(anneal.fit(table_rows, train, n_classes, 1, one).value.resp.argmax(axis=1))
+
+        table.append(Choice(n_factors, shrinkage, weight, *score_splits(fit_predict, index, splits)))
+    return max(table, key=lambda choice: choice.score), table
+
+
+def _some_rows(rows: Reduced, index: IntArray, generator: np.random.Generator) -> tuple[Reduced, IntArray]:
+    """All labeled rows and at most `MOST_UNLABELED` others."""
+    others = np.flatnonzero(index < 0)
+    if len(others) <= MOST_UNLABELED:
+        return rows, index
+    others = generator.choice(others, MOST_UNLABELED, replace=False)
+    kept = np.sort(np.concatenate([np.flatnonzero(index >= 0), others]))
+    return rows._replace(T=rows.T[kept], outside=rows.outside[kept]), index[kept]
+
+
+def _leading(rows: Reduced) -> Reduced:
+    """The coordinates of largest energy; what is left out counts as outside the basis."""
+    if rows.T.shape[1] <= SCORE_DIRECTIONS:
+        return rows
+    energy = np.einsum("ij,ij->j", rows.T, rows.T)
+    order = np.argsort(-energy)
+    kept, left = np.sort(order[:SCORE_DIRECTIONS]), order[SCORE_DIRECTIONS:]
+    lost = np.einsum("ij,ij->i", rows.T[:, left], rows.T[:, left])
+    return rows._replace(T=np.ascontiguousarray(rows.T[:, kept]), outside=rows.outside + lost)
