@@ -32,7 +32,7 @@ THREE = np.arange(60) % 3
         ({"likelihoods": "bernoulli"}, THREE, ValueError, "use 'categorical'"),
         ({"likelihoods": "gaussian"}, np.array(["a", "b"] * 30), TypeError, "holds labels"),
         ({"inference": "quadrature"}, THREE, ValueError, "use inference='auto'"),
-        ({"inference": "ep"}, THREE, ValueError, "use 'auto'"),
+        ({"inference": "ep"}, THREE, ValueError, "use inference='auto'"),
         ({"likelihood": "cauchy"}, Y, ValueError, "likelihood='cauchy'"),
         ({"ridge": -1.0}, Y, ValueError, "ridge=-1.0"),
         ({"n_components": 5}, Y, ValueError, "must be less than the rank of X"),

@@ -8,9 +8,9 @@ from scipy.special import log_softmax, logsumexp
 from scipy.stats import multivariate_normal
 
 from gnomon.likelihoods import class_evidence as file
+from gnomon.likelihoods.bernoulli import logit_evidence
+from gnomon.likelihoods.categorical import logit_contrasts
 from gnomon.likelihoods.class_evidence import class_evidence, class_rows
-from gnomon.likelihoods.outputs import logit_contrasts
-from gnomon.likelihoods.quadrature import logit_evidence
 
 
 def problem(rng, k, n_classes, n=9, one_each=False, size=2.0):

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.special import log_expit, log_ndtr
 
-from gnomon.likelihoods.quadrature import LINKS, expected_log, log_and_derivatives, logit_evidence, normal_rule
+from gnomon.likelihoods.bernoulli import LINKS, expected_log, log_and_derivatives, logit_evidence
+from gnomon.likelihoods.quadrature import normal_rule
 
 LOGS = {"logit": log_expit, "probit": log_ndtr}
 MEANS = np.array([-30.0, -4.0, -0.5, 0.0, 2.0, 12.0])

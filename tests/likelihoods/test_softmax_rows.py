@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gnomon.likelihoods.gaussian_rows import GaussianRows, conditioner
-from gnomon.likelihoods.outputs import Layout
+from gnomon.likelihoods.gaussian_rows import GaussianRows
+from gnomon.likelihoods.inference import sites_of
+from gnomon.likelihoods.layout import Layout
 from gnomon.likelihoods.softmax_rows import SoftmaxRows
 
 
@@ -20,12 +21,15 @@ def problem(rng, n_classes, rank, scale, n=30):
 @pytest.mark.parametrize("n_classes, rank, scale", [(3, 2, 1.0), (3, 1, 0.01), (8, 7, 4.0), (30, 3, 1.0), (5, 4, 0.0)])
 def test_it_finds_what_the_general_solver_finds(rng, n_classes, rank, scale):
     mean, cov, Y, layout = problem(rng, n_classes, rank, scale)
-    found = conditioner(layout, Y, "variational")
+    found = sites_of(layout, "variational")
     assert isinstance(found, SoftmaxRows)
-    general = GaussianRows(layout, Y, spread=True)(mean, cov, np.ones(1))
+    general = GaussianRows(layout, variational=True)(Y, mean, cov, np.ones(1))
+    near = found(Y, mean + 1.0, 2.0 * cov, np.ones(1)).near
+    by_row = np.tile(cov, (len(Y), 1, 1))
     for fit in (
-        found(mean, cov, np.ones(1)),
-        (found(mean + 1.0, 2.0 * cov, np.ones(1)), found(mean, cov, np.ones(1)))[1],
+        found(Y, mean, cov, np.ones(1)),
+        found(Y, mean, cov, np.ones(1), near),
+        found(Y, mean, by_row, np.ones(1)),
     ):
         assert_allclose(fit.log_z, general.log_z, atol=1e-12)
         assert_allclose(fit.slope, general.slope, atol=1e-7)
@@ -35,17 +39,17 @@ def test_it_finds_what_the_general_solver_finds(rng, n_classes, rank, scale):
 
 def test_wide_predictors_end_no_lower_than_the_general_solver(rng):
     mean, cov, Y, layout = problem(rng, 5, 4, 200.0)
-    found, general = (way(mean, cov, np.ones(1)) for way in
-                      (SoftmaxRows(layout, Y), GaussianRows(layout, Y, spread=True)))  # fmt: skip
+    ways = SoftmaxRows(layout), GaussianRows(layout, variational=True)
+    found, general = (way(Y, mean, cov, np.ones(1)) for way in ways)
     assert np.isfinite(found.curvature).all()
     assert found.log_z.sum() > general.log_z.sum() - 1e-2
 
 
 def test_a_looser_accuracy_is_off_by_its_square_and_below(rng):
     mean, cov, Y, layout = problem(rng, 6, 3, 2.0)
-    exact = SoftmaxRows(layout, Y)(mean, cov, np.ones(1), 1e-10).log_z
+    exact = SoftmaxRows(layout)(Y, mean, cov, np.ones(1), None, 1e-10).log_z
     for accuracy in (1e-1, 1e-2, 1e-3):
-        loose = SoftmaxRows(layout, Y)(mean, cov, np.ones(1), accuracy).log_z
+        loose = SoftmaxRows(layout)(Y, mean, cov, np.ones(1), None, accuracy).log_z
         assert (loose <= exact + 1e-12).all()
         assert (exact - loose).max() < 10.0 * accuracy**2
-    assert (exact - SoftmaxRows(layout, Y)(mean, cov, np.ones(1), 0.1).log_z).max() > 1e-12  # it did stop earlier
+    assert (exact - SoftmaxRows(layout)(Y, mean, cov, np.ones(1), None, 0.1).log_z).max() > 1e-12  # it did stop earlier

@@ -4,13 +4,10 @@ import numpy as np
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..likelihoods.gaussian_rows import conditioner
-from ..likelihoods.outputs import LARGEST_LOG_RATE, Layout
-from ..likelihoods.predictive import expected_count, label_probabilities, softmax_probabilities
-from ..likelihoods.quadrature import LINKS
+from ..likelihoods.inference import sites_of
+from ..likelihoods.layout import Layout
 from ..models.linear.class_likelihood import Labelled, LabelParams, applies, log_evidence
 from ..rows.namespace import beside, like, to_host
-from ..targets.code import class_contrasts
 from ._gaussian import check_values
 from ._outputs import OutputReader
 from ._validation import check_integer
@@ -82,19 +79,19 @@ class OutputPredictor:
 
     def _label_params(self):
         """V (h, k), b (h,) and the noise variances (q,) of the outputs."""
-        layout, V, b, row = self._layout, [], [], 0
+        layout, row = self._layout, 0
         coef, intercept = np.asarray(self.coef_, dtype=np.float64), np.asarray(self.intercept_, dtype=np.float64)
-        for kind, c in zip(layout.kinds, layout.n_classes, strict=True):
-            categorical = kind == "categorical"
-            size = c if categorical else 1
-            back = np.sqrt(2.0) * class_contrasts(c).T if categorical else np.ones((1, 1))
-            V.append(back @ coef[row : row + size])
-            b.append(back @ intercept[row : row + size])
-            row += size
+        V, b = [coef[:0]], [intercept[:0]]
+        for family in layout.families:
+            back = np.linalg.pinv(family.contrasts)
+            rows = slice(row, row + len(family.contrasts))
+            V.append(back @ coef[rows])
+            b.append(back @ intercept[rows])
+            row = rows.stop
         noise = np.ones(len(layout.kinds))
         if self.y_noise_variance_ is not None:
             noise = np.nan_to_num(np.atleast_1d(self.y_noise_variance_), nan=1.0)
-        return np.vstack([coef[:0], *V]), np.concatenate([intercept[:0], *b]), noise
+        return np.vstack(V), np.concatenate(b), noise
 
     def _predictors(self, X):
         """Mean (n, h) and covariance (h, h) or (n, h, h) of the predictors of validated rows, given x."""
@@ -109,8 +106,8 @@ class OutputPredictor:
     def _labels(self, X, y, post):
         """The fit of the labels of validated rows, given what x says of z."""
         V, b, noise = self._label_params()
-        fit = conditioner(self._layout, self._values(X, y), self.inference_)
-        return fit(post["mean"] @ V.T + b, V @ post["cov"] @ V.T, noise)
+        sites = sites_of(self._layout, self.inference_)
+        return sites(self._values(X, y), post["mean"] @ V.T + b, V @ post["cov"] @ V.T, noise)
 
     def _log_evidence(self, X, y, post):
         """Log-density (n,) of the outputs of validated rows given x."""
@@ -198,7 +195,7 @@ class OutputPredictor:
         (h, k), p = self._label_params()[0].shape, self.components_.shape[1]
         g = self.n_components_ if h else k
         rotations = g * (g - 1) // 2 + (k - g) * (k - g - 1) // 2
-        free = p * (k + 1) + 1 + h * (g + 1) + sum(kind == "gaussian" for kind in self._kinds) - rotations
+        free = p * (k + 1) + 1 + h * (g + 1) + int(self._layout.noisy.sum()) - rotations
         return float(-2.0 * log_density.sum() + free * np.log(len(log_density)))
 
     def predict(self, X, return_std=False):
@@ -272,32 +269,16 @@ class OutputPredictor:
 
     def _predicted(self, mean, cov):
         """Probabilities (n, C) of every output of classes, expectations (n,) of the others."""
-        layout, found = self._layout, []
-        for (kind, at), c in zip(layout.parts(), layout.n_classes, strict=True):
-            var = cov[..., at.start, at.start]
-            if kind == "categorical":
-                found.append(softmax_probabilities(mean[:, at], cov[..., at, at], c))
-            elif kind in LINKS:
-                found.append(label_probabilities(kind, mean[:, at.start], var))
-            else:
-                values = mean[:, at.start]
-                found.append(expected_count(values, var) if kind == "poisson" else values)
-        if not found:  # one class only
-            return [np.ones((len(mean), 1))]
-        return found
+        found = [family.predict(mean[:, at], cov[..., at, at]) for family, at in self._layout.parts]
+        return found or [np.ones((len(mean), 1))]  # one class only
 
     def _deviations(self, mean, cov):
         """Predictive standard deviations (n, q) at predictors N(mean, cov), NaN for outputs of classes."""
-        layout, noise = self._layout, self._label_params()[2]
-        out = np.full((len(mean), len(layout.kinds)), np.nan)
-        for j, (kind, at) in enumerate(layout.parts()):
-            var = cov[..., at.start, at.start]
-            if kind == "gaussian":
-                out[:, j] = np.sqrt(var + noise[j])
-            elif kind == "poisson":
-                count = expected_count(mean[:, at.start], var)
-                out[:, j] = np.sqrt(count + count**2 * np.expm1(np.minimum(var, LARGEST_LOG_RATE)))
-        return out
+        noise = self._label_params()[2]
+        columns = []
+        for (family, at), s in zip(self._layout.parts, noise, strict=True):
+            columns.append(family.deviation(mean[:, at.start], cov[..., at.start, at.start], s))
+        return np.column_stack(columns)
 
     def sample(self, n_samples=1, return_y=False, random_state=None):
         """Draw rows from the fitted model.
@@ -328,23 +309,13 @@ class OutputPredictor:
             return X
         self._require_targets("sample(return_y=True)")
         V, b, y_noise = self._label_params()
-        columns, layout, a = [], self._layout, Z @ V.T + b
+        layout, a = self._layout, Z @ V.T + b
         if not layout.kinds:
             return X, np.repeat(self.classes_, n_samples)
-        for j, ((kind, at), c) in enumerate(zip(layout.parts(), layout.n_classes, strict=True)):
-            columns.append(self._draw_output(rng, kind, a[:, at], c, float(y_noise[j]), self._class_lists[j]))
+        columns = []
+        for (family, at), noise, classes in zip(layout.parts, y_noise, self._class_lists, strict=True):
+            uniform, normal = rng.random_sample(n_samples), rng.standard_normal(n_samples)
+            drawn = family.draw(a[:, at], float(noise), uniform, normal)
+            columns.append(drawn if classes is None else classes[drawn.astype(np.intp)])
         y = columns[0] if self._vector else np.array(list(zip(*columns, strict=True)), dtype=object)
         return X, y if self._vector or any(c.dtype.kind not in "biuf" for c in columns) else np.column_stack(columns)
-
-    @staticmethod
-    def _draw_output(rng, kind, a, n_classes, noise, classes):
-        if kind == "gaussian":
-            return a[:, 0] + np.sqrt(noise) * rng.standard_normal(len(a))
-        if kind == "poisson":
-            return rng.poisson(expected_count(a[:, 0], 0.0)).astype(np.float64)
-        if kind in LINKS:
-            proba = label_probabilities(kind, a[:, 0], 0.0)
-        else:
-            proba = softmax_probabilities(a, np.zeros((n_classes - 1, n_classes - 1)), n_classes)
-        drawn = (rng.random_sample((len(a), 1)) > np.cumsum(proba, axis=1)[:, :-1]).sum(axis=1)
-        return classes[drawn]

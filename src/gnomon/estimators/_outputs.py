@@ -5,7 +5,7 @@ import warnings
 import narwhals as nw
 import numpy as np
 
-from ..likelihoods.outputs import Layout
+from ..likelihoods.layout import Layout
 from ._targets import (
     WAY_OUT,
     _check_length,

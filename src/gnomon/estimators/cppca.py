@@ -9,8 +9,9 @@ from sklearn.utils import check_random_state
 
 from .._types import Status
 from ..describe import Prediction, Target, Traits
-from ..likelihoods.outputs import Layout, logit_contrasts
-from ..likelihoods.quadrature import LINKS
+from ..likelihoods.bernoulli import LINKS
+from ..likelihoods.inference import INFERENCES, complaint
+from ..likelihoods.layout import Layout
 from ..models.linear import cppca as model
 from ..rows import row_source
 from ..rows.namespace import host_dtype, take_rows, to_host
@@ -30,7 +31,6 @@ from ._validation import (
 )
 
 SOLVERS = ("auto", "moments", "subspace")
-INFERENCES = ("auto", "quadrature", "variational", "laplace", "ep")
 
 
 class CPPCA(OutputPredictor, LatentTransformer):
@@ -303,7 +303,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         for name in [self.likelihoods] if isinstance(self.likelihoods, str) else self.likelihoods or []:
             check_choice("likelihoods", name, LIKELIHOODS)
         check_choice("likelihood", self.likelihood, tuple(LINKS))
-        check_choice("inference", self.inference, INFERENCES)
+        check_choice("inference", self.inference, ("auto", *INFERENCES))
         check_real("ridge", self.ridge, 0, included=True)
         check_integer("n_private", self.n_private, 0)
         check_real("label_weight", self.label_weight, 0)
@@ -313,17 +313,9 @@ class CPPCA(OutputPredictor, LatentTransformer):
         check_choice("acceleration", self.acceleration, ("alternating", "anderson", "squarem", None))
 
     def _check_inference(self, layout):
-        binary = len(layout.kinds) == 1 and layout.kinds[0] in LINKS
-        if self.inference == "quadrature" and layout.kinds and not binary:
-            raise ValueError(
-                f"inference='quadrature' is for one output of two classes, y has {', '.join(layout.kinds)}; use "
-                "inference='auto'."
-            )
-        unfit = [kind for kind in layout.kinds if kind in ("categorical", "poisson")]
-        if self.inference == "ep" and unfit:
-            raise ValueError(
-                f"inference='ep' is for labels of two classes and real outputs, y has {unfit[0]}; use 'auto'."
-            )
+        wanted = complaint(layout, self.inference)
+        if wanted is not None:
+            raise ValueError(f"inference={self.inference!r} is for {wanted}; use inference='auto'.")
 
     def _store_reading(self, reader, n_samples, n_labelled):
         """Set what describes y; return the outputs that guide the projection."""
@@ -357,12 +349,11 @@ class CPPCA(OutputPredictor, LatentTransformer):
         check_variance("X", p.x_noise_var)
         self.noise_variance_ = float(p.x_noise_var)
         coef, intercept = [np.zeros((0, p.W.shape[1]))], [np.zeros(0)]
-        for (kind, predictors), c in zip(layout.parts(), layout.n_classes, strict=True):
-            H = logit_contrasts(c) if kind == "categorical" else np.ones((1, 1))
-            coef.append(H @ p.V[predictors])
-            intercept.append(H @ p.b[predictors])
+        for family, predictors in layout.parts:
+            coef.append(family.contrasts @ p.V[predictors])
+            intercept.append(family.contrasts @ p.b[predictors])
         self.coef_, self.intercept_ = np.vstack(coef).astype(dtype), np.concatenate(intercept).astype(dtype)
-        real = np.array([kind == "gaussian" for kind in layout.kinds], dtype=bool)
+        real = layout.noisy
         self.y_noise_variance_ = None
         if real.any():
             noise = np.where(real, p.noise, np.nan)

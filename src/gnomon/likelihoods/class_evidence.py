@@ -1,7 +1,7 @@
 """Evidence of class labels whose logits are Gaussian, integrated at fixed points, and its gradient.
 
 A row has latent variables z ~ N(latent, cov) and a class with probabilities softmax(H (V z + b)). At points z_s the
-evidence is the average over s of the probability of its class. The points are those of `gnomon.likelihoods.predictive`:
+evidence is the average over s of the probability of its class. The points are those of `gnomon.likelihoods.quadrature`:
 they are the same in every call, so the average is a smooth function of V and b and its gradient is exact.
 """
 
@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Array, IntArray
-from .outputs import logit_contrasts
-from .predictive import sobol_normal
+from .categorical import logit_contrasts
+from .quadrature import sobol_normal
 
 CHUNK = 1 << 20  # rows times points held at once
 SMALLEST = 1e-300

@@ -1,8 +1,8 @@
-"""What the labels of rows say of their predictors: the one result of every way of inference."""
+"""What the outputs of rows say of their predictors: the one question that every way of inference answers."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -11,25 +11,30 @@ from .._types import Array
 ACCURACY = 1e-8  # of the slopes; the evidence is stationary, so that its error is the square
 
 
-class RowFit(NamedTuple):
-    """Log-evidence of the labels of every row (a bound or an approximation where stated), slope and curvature.
+class SiteFit(NamedTuple):
+    """Log-evidence of the outputs of every row (a bound or an approximation where stated), slope and curvature.
 
     With predictors a ~ N(mean, cov) given x, their posterior has mean ``mean + cov slope`` and covariance
     ``cov - cov curvature cov``.
     """
 
     log_z: Array  # (n,)
-    slope: Array  # (n, h)
-    curvature: Array  # (n, h, h)
+    slope: Array  # (n, h)   d log_z / d mean
+    curvature: Array  # (n, h, h)   minus the second derivative
+    near: Any = None  # arrays with one entry for each row, from which a later call may start
+    gap: Array | None = None  # (n,)   how far each row is from where its iteration leads; None: exact
 
 
-class Conditioner(Protocol):
-    """Labels of some rows; conditions their predictors on them."""
+class Sites(Protocol):
+    """Conditions the predictors of rows on their outputs; pure in its arguments."""
 
-    def __call__(self, mean: Array, cov: Array, noise: Array, accuracy: float = ACCURACY) -> RowFit:
-        """Condition N(mean (n, h), cov (h, h) or (n, h, h)); `noise` (q,) is read for Gaussian outputs.
+    def __call__(
+        self, Y: Array, mean: Array, cov: Array, noise: Array, near: Any = None, accuracy: float = ACCURACY
+    ) -> SiteFit:
+        """Condition N(mean (n, h), cov (h, h) or (n, h, h)) on Y (n, q), NaN where missing.
 
-        Where posteriors are iterated for, `accuracy` is that of the slopes.
+        `noise` (q,) is read for real outputs. Where posteriors are iterated for, they start `near` and are found to
+        `accuracy` of the slopes.
         """
 
 

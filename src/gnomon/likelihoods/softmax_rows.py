@@ -1,7 +1,7 @@
 """The best Gaussian posterior of rows with one class label each, in coordinates of the latent space.
 
 A row brings logits l = H a with a ~ N(mean, cov) from its features, all rows with one covariance H cov H' = G G', and a
-class. The bound is that of `gnomon.likelihoods.outputs`; all that a row holds of its label is a few weights of classes.
+class. The bound is that of `softmax_terms`; all that a row holds of its label is a few weights of classes.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Array, IntArray
+from .._types import Array
 from ..numerics.linalg import symmetrise
-from .outputs import Layout, logit_contrasts
-from .sites import ACCURACY, RowFit, secant
+from .gaussian_rows import GaussianRows, State
+from .layout import Layout
+from .sites import ACCURACY, SiteFit, secant
 
 NOTHING = 1e-14  # of the largest variance
 MAX_ITER = 50
@@ -38,49 +39,58 @@ class SoftmaxRows:
 
     d is the rank of the predictors' covariance, at most the number of latent dimensions. A step moves u by Newton's
     method, s to the weights of the bound and t by an approximate Newton step; a row whose bound would fall takes a
-    shorter one. Starts from the weights of the call before.
+    shorter one. Rows with a covariance each, where entries of x are missing, are left to `GaussianRows`.
     """
 
-    def __init__(self, layout: Layout, Y: Array) -> None:
-        self.H = logit_contrasts(layout.n_classes[0])
-        self.seen = np.flatnonzero(~np.isnan(Y[:, 0]))
-        self.one_of_c = np.eye(len(self.H))[Y[self.seen, 0].astype(np.intp)]
-        self._weights: Array | None = None
+    def __init__(self, layout: Layout, max_iter: int = MAX_ITER) -> None:
+        self.H = layout.families[0].contrasts
+        self.max_iter = max_iter
+        self.by_row = GaussianRows(layout, variational=True, max_iter=max_iter)
 
-    def __call__(self, mean: Array, cov: Array, noise: Array, accuracy: float = ACCURACY) -> RowFit:
-        """Condition on the labels; `cov` (h, h) is that of every row."""
+    def __call__(
+        self, Y: Array, mean: Array, cov: Array, noise: Array, near: Array | State | None = None,
+        accuracy: float = ACCURACY,
+    ) -> SiteFit:  # fmt: skip
+        """As in `Sites`."""
+        if cov.ndim == 3:
+            return self.by_row(Y, mean, cov, noise, near if isinstance(near, State) else None, accuracy)
         n, h = mean.shape
+        seen = np.flatnonzero(~np.isnan(Y[:, 0]))
+        one_of_c = np.eye(len(self.H))[Y[seen, 0].astype(np.intp)]
         values, vectors = np.linalg.eigh(symmetrise(cov))
         kept = values > NOTHING * max(float(values[-1]), 0.0)
         kept[-1] = True
         G = self.H @ (vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0.0)))  # (C, d)
-        logits = mean[self.seen] @ self.H.T
-        point = self._solve(logits, G, accuracy)
-        self._weights = point.weights
-        out = RowFit(np.zeros(n), np.zeros((n, h)), np.zeros((n, h, h)))
-        out.log_z[self.seen] = point.value
-        out.slope[self.seen] = (self.one_of_c - point.weights) @ self.H
-        out.curvature[self.seen] = self._curvature(point, G)
+        weights = near[seen] if isinstance(near, np.ndarray) else None
+        point, gap = self._solve(mean[seen] @ self.H.T, one_of_c, G, weights, accuracy)
+        ends = np.zeros((n, len(self.H)))
+        ends[seen] = point.weights
+        out = SiteFit(np.zeros(n), np.zeros((n, h)), np.zeros((n, h, h)), ends, np.zeros(n))
+        out.log_z[seen] = point.value
+        out.slope[seen] = (one_of_c - point.weights) @ self.H
+        out.curvature[seen] = self._curvature(point, G)
+        assert out.gap is not None
+        out.gap[seen] = gap
         return out
 
-    def _solve(self, logits: Array, G: Array, accuracy: float) -> _Point:
-        weights, u = self._weights, np.zeros((len(logits), G.shape[1]))
+    def _solve(
+        self, logits: Array, one_of_c: Array, G: Array, weights: Array | None, accuracy: float
+    ) -> tuple[_Point, Array]:
+        u = np.zeros((len(logits), G.shape[1])) if weights is None else (one_of_c - weights) @ G
         if weights is None:
             weights = np.full(logits.shape, 1.0 / logits.shape[1])
-        else:
-            u = (self.one_of_c - weights) @ G
         products = (G[:, :, None] * G[:, None, :]).reshape(len(G), -1)
         every = np.arange(len(logits))
         start = _Point(u, weights.copy(), weights.copy(), *[np.empty(0)] * 4)
-        point = self._at(every, start, logits, G, products, None)
+        point = _at(start, logits, one_of_c, G, products, None)
         step, move, active = np.ones(len(logits)), _move(point), every
-        for _ in range(MAX_ITER):
+        for _ in range(self.max_iter):
             far = np.abs(move[active]).max(axis=1) > accuracy
             active = active[far & (step[active] > SMALLEST_STEP)]
             if len(active) == 0:
                 break
             old = point if len(active) == len(every) else _Point(*(part[active] for part in point))
-            trial = self._at(active, old, logits[active], G, products, step[active, None])
+            trial = _at(old, logits[active], one_of_c[active], G, products, step[active, None])
             rises = trial.value >= old.value - ROUNDING * (1.0 + np.abs(old.value))
             better = _move(trial)
             step[active] = np.where(rises, secant(step[active], move[active], better), 0.5 * step[active])
@@ -90,33 +100,7 @@ class SoftmaxRows:
             move[active[rises]] = better[rises]
             for whole, part in zip(point, trial, strict=True):
                 whole[active[rises]] = part[rises]
-        return point
-
-    def _at(self, rows: IntArray, old: _Point, logits: Array, G: Array, products: Array, step: Array | None) -> _Point:
-        """The point to which a step leads (`old` itself with None)."""
-        d = G.shape[1]
-        u, spread, tilt = old.u, old.spread, old.tilt
-        if step is not None:
-            spread = spread + step * (old.weights - spread)
-            tilt = tilt + step * _tilt_step(old, G)
-        centre = spread @ G
-        M = (spread @ products).reshape(-1, d, d) - centre[:, :, None] * centre[:, None, :] + np.eye(d)
-        P = np.asarray(np.linalg.inv(M), dtype=np.float64)
-        if step is not None:
-            u = u + step * _times(P, old.slope)
-        logs = logits + u @ G.T
-        own = (self.one_of_c[rows] * logs).sum(axis=1)
-        middle = tilt @ G
-        moved = _times(P, middle)
-        logs += 0.5 * (P.reshape(len(P), d * d) @ products.T) - moved @ G.T
-        top = logs.max(axis=1, keepdims=True)
-        weights = np.exp(logs - top)
-        total = weights.sum(axis=1, keepdims=True)
-        weights /= total
-        log_det = 2.0 * np.log(np.linalg.cholesky(M).reshape(len(M), d * d)[:, :: d + 1]).sum(axis=1)
-        far = P.reshape(len(P), d * d)[:, :: d + 1].sum(axis=1) + (u**2).sum(axis=1) - d + log_det
-        value = own - (top + np.log(total))[:, 0] - 0.5 * ((middle * moved).sum(axis=1) + far)
-        return _Point(u, spread, tilt, P, weights, (self.one_of_c[rows] - weights) @ G - u, value)
+        return point, np.abs(move).max(axis=1, initial=0.0)
 
     def _curvature(self, point: _Point, G: Array) -> Array:
         """H'(D - D G P G'D)H with D = diag(w) - w w', row by row (n, h, h)."""
@@ -128,6 +112,33 @@ class SoftmaxRows:
         own = (w @ (H[:, :, None] * H[:, None, :]).reshape(c, h * h)).reshape(-1, h, h)
         own -= centre_a[:, :, None] * centre_a[:, None, :]
         return np.asarray(own - np.matmul(np.matmul(across, point.P), np.swapaxes(across, 1, 2)))
+
+
+def _at(old: _Point, logits: Array, one_of_c: Array, G: Array, products: Array, step: Array | None) -> _Point:
+    """The point to which a step leads (`old` itself with None)."""
+    d = G.shape[1]
+    u, spread, tilt = old.u, old.spread, old.tilt
+    if step is not None:
+        spread = spread + step * (old.weights - spread)
+        tilt = tilt + step * _tilt_step(old, G)
+    centre = spread @ G
+    M = (spread @ products).reshape(-1, d, d) - centre[:, :, None] * centre[:, None, :] + np.eye(d)
+    P = np.asarray(np.linalg.inv(M), dtype=np.float64)
+    if step is not None:
+        u = u + step * _times(P, old.slope)
+    logs = logits + u @ G.T
+    own = (one_of_c * logs).sum(axis=1)
+    middle = tilt @ G
+    moved = _times(P, middle)
+    logs += 0.5 * (P.reshape(len(P), d * d) @ products.T) - moved @ G.T
+    top = logs.max(axis=1, keepdims=True)
+    weights = np.exp(logs - top)
+    total = weights.sum(axis=1, keepdims=True)
+    weights /= total
+    log_det = 2.0 * np.log(np.linalg.cholesky(M).reshape(len(M), d * d)[:, :: d + 1]).sum(axis=1)
+    far = P.reshape(len(P), d * d)[:, :: d + 1].sum(axis=1) + (u**2).sum(axis=1) - d + log_det
+    value = own - (top + np.log(total))[:, 0] - 0.5 * ((middle * moved).sum(axis=1) + far)
+    return _Point(u, spread, tilt, P, weights, (one_of_c - weights) @ G - u, value)
 
 
 def _move(point: _Point) -> Array:

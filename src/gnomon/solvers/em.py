@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from .acceleration import Alternating, Anderson, Squarem
 P = TypeVar("P")
 S = TypeVar("S")
 
+FALL = 1e-9  # relative; a plain step falls by more only when precision is used up
 ROUNDING = 1e-12  # relative error of a log-likelihood; close to a maximum, gains are smaller than that
 ACCELERATIONS = {"alternating": Alternating, "anderson": Anderson, "squarem": Squarem}
 
@@ -28,7 +30,7 @@ class Packing(Protocol[P]):
 
 
 def run_em(
-    e_step: Callable[[P], S],
+    e_step: Callable[..., S],
     m_step: Callable[[S, P], P],
     params: P,
     *,
@@ -39,7 +41,8 @@ def run_em(
     packing: Packing[P] | None = None,
     acceleration: str | None = None,
     monotone: bool = True,
-    safeguard: Callable[[S, P, P], P] | None = None,
+    safeguard: Callable[[S, P, P], tuple[P, S]] | None = None,
+    warm: bool = False,
 ) -> Result[tuple[P, S]]:
     """Climb the likelihood until the residual is at most `tol`.
 
@@ -53,8 +56,10 @@ def run_em(
     monotone : bool
         Whether a plain step cannot lower the likelihood; False for approximations, whose steps are taken as they are.
     safeguard : None or callable
-        (stats, params, params after the M-step) -> params at which the likelihood is not lower, for an M-step that does
-        not see to it; asked only where no proposal was kept.
+        (stats, params, params after the M-step) -> params at which the likelihood is not lower and their stats, for an
+        M-step that does not see to it; asked only where no proposal was kept.
+    warm : bool
+        Whether `e_step` takes the stats of the step before as a second argument, to start near them.
 
     Returns
     -------
@@ -62,10 +67,8 @@ def run_em(
         The path holds the log-likelihood at the start and after every step; it never falls beyond rounding where
         steps are `monotone`.
     """
-    if acceleration is not None and packing is None:
-        raise TypeError(f"acceleration={acceleration!r} needs packing=, with pack() and unpack()")
-    proposer = _Proposer(e_step, log_likelihood, packing, acceleration)
-    stats = e_step(params)
+    proposer = _Proposer(log_likelihood, packing, acceleration)
+    stats = e_step(params, None) if warm else e_step(params)
     path = [log_likelihood(stats)]
     status, distance = Status.MAX_ITER, np.inf
     for _ in range(max_iter):
@@ -74,14 +77,14 @@ def run_em(
         if distance <= tol:
             status = Status.CONVERGED
             break
-        proposed = proposer.better(params, plain, path[-1])
-        if proposed is None and safeguard is not None:
-            plain = safeguard(stats, params, plain)
-        chosen, chosen_stats = (plain, e_step(plain)) if proposed is None else proposed
+        evaluate = partial(_evaluate, e_step, stats, warm)
+        chosen, chosen_stats = (
+            proposer.better(params, plain, path[-1], evaluate)
+            or (None if safeguard is None else safeguard(stats, params, plain))
+            or (plain, evaluate(plain))
+        )
         value = log_likelihood(chosen_stats)
-        if monotone and value < path[-1] - 1e-9 * (
-            1.0 + abs(path[-1])
-        ):  # a plain step falls only when precision is used up
+        if monotone and value < path[-1] - FALL * (1.0 + abs(path[-1])):
             status = Status.STALLED
             break
         params, stats = chosen, chosen_stats
@@ -90,28 +93,33 @@ def run_em(
     return Result((params, stats), status, np.asarray(path), info)
 
 
+def _evaluate(e_step: Callable[..., S], near: S, warm: bool, params: P) -> S:
+    return e_step(params, near) if warm else e_step(params)
+
+
 class _Proposer(Generic[P, S]):
     """Offers accelerated points and refuses those at which the likelihood falls."""
 
     def __init__(
         self,
-        e_step: Callable[[P], S],
         log_likelihood: Callable[[S], float],
         packing: Packing[P] | None,
         acceleration: str | None,
     ) -> None:
-        self.e_step, self.log_likelihood, self.packing = e_step, log_likelihood, packing
+        if acceleration is not None and packing is None:
+            raise TypeError(f"acceleration={acceleration!r} needs packing=, with pack() and unpack()")
+        self.log_likelihood, self.packing = log_likelihood, packing
         self.accelerator = None if acceleration is None else ACCELERATIONS[acceleration]()
         self.n_refused = 0
 
-    def better(self, params: P, plain: P, value: float) -> tuple[P, S] | None:
+    def better(self, params: P, plain: P, value: float, evaluate: Callable[[P], S]) -> tuple[P, S] | None:
         """Return a point at which the log-likelihood is at least `value`, with its stats, or None."""
         if self.accelerator is None or self.packing is None:
             return None
         vector = self.accelerator.propose(self.packing.pack(params), self.packing.pack(plain))
         if np.isfinite(vector).all():
             proposal = self.packing.unpack(vector, plain)
-            stats = self.e_step(proposal)
+            stats = evaluate(proposal)
             if self.log_likelihood(stats) >= value - ROUNDING * (1.0 + abs(value)):
                 return proposal, stats
         self.n_refused += 1

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gnomon.likelihoods.gaussian_rows import conditioner
-from gnomon.likelihoods.outputs import Layout, logit_contrasts
+from gnomon.likelihoods.categorical import logit_contrasts
+from gnomon.likelihoods.inference import sites_of
+from gnomon.likelihoods.layout import Layout
 from gnomon.models.linear import class_likelihood as file
 from gnomon.models.linear.class_likelihood import Labelled, LabelParams, log_evidence, raise_classes
 
@@ -32,7 +33,7 @@ def test_the_evidence_is_above_the_bound(rng, layout):
     rows, params = problem(rng, layout)
     params = params._replace(V=10.0 * params.V)
     mean, cov = rows.latent @ params.V.T + params.b, params.V @ rows.cov @ params.V.T
-    bound = conditioner(layout, rows.Y, "variational")(mean, cov, params.noise).log_z
+    bound = sites_of(layout, "variational")(rows.Y, mean, cov, params.noise).log_z
     found = log_evidence(layout, rows, params)
     assert not found[np.isnan(rows.Y).all(axis=1)].any()
     assert found.sum() > bound.sum() + 0.2
@@ -45,7 +46,7 @@ def test_no_nearby_label_parameters_are_better(rng, monkeypatch, layout):
     monkeypatch.setattr(file, "MOST", 4096)
     monkeypatch.setattr(file, "FINAL_POINTS", 4096)
     found = raise_classes(layout, rows, params, 0.5, 3, 1e-8)
-    last = layout.parts()[-1][1]  # what comes before it is set without it
+    last = layout.parts[-1][1]  # what comes before it is set without it
 
     def value(V, b):
         return float(rows.weights @ log_evidence(layout, rows, found._replace(V=V, b=b))) - 0.25 * (V[last] ** 2).sum()
@@ -58,8 +59,8 @@ def test_no_nearby_label_parameters_are_better(rng, monkeypatch, layout):
         up, down = value(found.V + dV, found.b + db), value(found.V - dV, found.b - db)
         assert max(up, down) < best
         assert abs(up - down) < 0.1 * (2 * best - up - down)
-    for j, (kind, at) in enumerate(layout.parts()):
-        assert (found.V[at] == params.V[at]).all() == (kind != "categorical"), j
+    for j, (family, at) in enumerate(layout.parts):
+        assert (found.V[at] == params.V[at]).all() == (family.name != "categorical"), j
 
 
 def test_private_dimensions_stay_out(rng):

@@ -6,8 +6,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from gnomon.likelihoods.gaussian_rows import conditioner
-from gnomon.likelihoods.outputs import Layout
+from gnomon.likelihoods.gaussian_rows import GaussianRows
+from gnomon.likelihoods.inference import sites_of
+from gnomon.likelihoods.layout import Layout
 from gnomon.models.linear.labelled_basis import LabelledBasis, products_of
 from gnomon.models.linear.outputs_em import OutputsEM, Params, Rules, conjugate_gradients, expansion, given_x
 from gnomon.rows import row_source
@@ -42,7 +43,7 @@ def problem(rng, n=40, p=6, k=2, ridge=0.2):
     Y[rng.random(Y.shape) < 0.2] = np.nan
     basis = LabelledBasis(products_of(row_source(X), labelled, np.zeros((25, 0)), "moments"), p)
     basis.start(k, rng)
-    em = OutputsEM(basis.view(), Y, Rules(LAYOUT, ridge, k), conditioner(LAYOUT, Y, "variational"))
+    em = OutputsEM(basis.view(), Y, Rules(LAYOUT, ridge, k), sites_of(LAYOUT, "variational"))
     params = Params(rng.normal(size=(p, k)), 0.7, rng.normal(size=(4, k)), rng.normal(size=4), np.array([1, 1, 0.5]))
     return em, params
 
@@ -78,10 +79,56 @@ def test_a_step_never_lowers_the_objective(rng):
     values = [em.e_step(params).objective]
     for _ in range(15):
         sums = em.e_step(params)
-        params = em.safeguard(sums, params, em.m_step(sums, params))
-        values.append(em.e_step(params).objective)
+        params, found = em.safeguard(sums, params, em.m_step(sums, params))
+        values.append(found.objective)
     assert (np.diff(values) >= -1e-9 * np.abs(values[0])).all()
     assert values[-1] > values[0] + 1.0
+
+
+def test_an_e_step_is_pure_in_its_arguments(rng):
+    """To the bit: whatever was asked before, and what it is given stays as it was."""
+    em, params = problem(rng)
+    first = em.e_step(params)
+    other = params._replace(V=2.0 * params.V)
+    far = em.e_step(other, first, 1e-3)
+    near = em.e_step(params, far, 1e-4)
+    em.residual(far, other, em.m_step(far, other))
+    em.climb(other, 1e-6, 5, "alternating")
+    for a, b in ((first, em.e_step(params)), (near, em.e_step(params, far, 1e-4))):
+        for mine, again in zip(a[:-2], b[:-2]):
+            assert np.array_equal(mine, again)
+        for mine, again in zip(a.fit[:3], b.fit[:3]):
+            assert np.array_equal(mine, again)
+    assert near.objective != first.objective  # the last two arguments do count
+
+
+@pytest.mark.parametrize("variational", [True, False])
+def test_rows_that_run_out_keep_the_fit_from_converging(rng, variational):
+    """Sites that stop after one iteration leave a residual, whatever else has come to rest."""
+    em, params = problem(rng)
+    cut = OutputsEM(em.view, em.Y, em.rules, GaussianRows(LAYOUT, variational=variational, max_iter=1))
+    one = cut.e_step(params)
+    still = one._replace(xz=params.W @ one.zz, gradient=0.0 * one.gradient)
+    assert cut.residual(still, params, params) > 1e-4
+    done = em.e_step(params)
+    still = done._replace(xz=params.W @ done.zz, gradient=0.0 * done.gradient)
+    assert em.residual(still, params, params) < 1e-7
+
+
+def test_a_prior_and_held_means_are_in_the_equations(rng):
+    em, params = problem(rng)
+    rules = em.rules._replace(prior_precision=3.0, free_means=False)
+    free, held = em, OutputsEM(em.view, em.Y, rules, em.sites)
+    penalty = 1.5 * ((params.W**2).sum() + (params.V[3] ** 2).sum())
+    assert_allclose(free.e_step(params).objective - held.e_step(params).objective, penalty, rtol=1e-9)
+    assert held.e_step(params).gradient[3, -1] == 0.0
+    found = held.climb(params._replace(b=np.append(params.b[:3], 0.3)), 1e-8, 500, "alternating")
+    (best, sums), path = found.value, found.path
+    assert found.status.name == "CONVERGED"
+    assert (np.diff(path) >= -1e-9 * np.abs(path[:-1])).all()
+    assert best.b[3] == 0.3
+    assert np.abs(sums.gradient).max() < 1e-6
+    assert_allclose(sums.xz, best.W @ sums.zz + 3.0 * best.x_noise_var * best.W, atol=1e-5)
 
 
 @pytest.mark.parametrize("solver", ["moments", "subspace"])
@@ -131,7 +178,7 @@ def test_without_labels_a_step_lands_on_the_principal_directions(rng):
     basis = LabelledBasis(products_of(row_source(X), np.arange(0), np.zeros((0, 0)), "moments"), 8)
     basis.start(2, rng)
     nothing, none = Layout((), ()), np.zeros((0, 0))
-    em = OutputsEM(basis.view(), none, Rules(nothing, 0.1, 2), conditioner(nothing, none, "variational"))
+    em = OutputsEM(basis.view(), none, Rules(nothing, 0.1, 2), sites_of(nothing, "variational"))
     values, Q = np.linalg.eigh(basis.view().xx / basis.view().weight)
     noise = float(values[:-2].mean())
     W = Q[:, -2:] * np.sqrt(values[-2:] - noise)

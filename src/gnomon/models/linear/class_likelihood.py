@@ -12,10 +12,11 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from ..._types import Array
+from ..._types import Array, BoolArray
+from ...likelihoods.categorical import logit_contrasts
 from ...likelihoods.class_evidence import ClassRows, class_evidence, class_rows
-from ...likelihoods.gaussian_rows import conditioner
-from ...likelihoods.outputs import Layout, logit_contrasts
+from ...likelihoods.inference import sites_of
+from ...likelihoods.layout import Layout
 from ...numerics.linalg import kronecker_sum
 
 POINTS, FEWEST, MOST = 1 << 17, 32, 256  # rows times points, and points for each row, while V and b move
@@ -37,13 +38,18 @@ class Labelled(NamedTuple):
 
     Y: Array  # (n, q)   NaN where missing
     latent: Array  # (n, k)
-    cov: Array  # (k, k)
+    cov: Array  # (k, k) or (n, k, k)
     weights: Array  # (n,)
 
 
 def applies(layout: Layout, inference: str) -> bool:
     """Whether the evidence is integrated: outputs of more than two classes under the variational bound."""
-    return inference == "variational" and "categorical" in layout.kinds
+    return inference == "variational" and any(_several(layout))
+
+
+def _several(layout: Layout) -> list[bool]:
+    """Which outputs have more than two classes."""
+    return [family.n_classes > 2 for family in layout.families]
 
 
 def raise_classes(
@@ -52,8 +58,8 @@ def raise_classes(
     """Maximise the evidence of classes, less the ridge, over their rows of V and b; all else is held."""
     n_points = 1 << int(np.log2(np.clip(POINTS / max(len(rows.Y), 1), FEWEST, MOST)))
     out = params._replace(V=params.V.copy(), b=params.b.copy())
-    for j, (kind, at) in enumerate(layout.parts()):
-        if kind == "categorical":
+    for j, (family, at) in enumerate(layout.parts):
+        if family.n_classes > 2:
             blocks = _given_others(layout, rows, out, j, n_points)
             out.V[at], out.b[at] = _climb(blocks, out.V[at], out.b[at], ridge, n_guided, tol)
     return out
@@ -61,11 +67,11 @@ def raise_classes(
 
 def log_evidence(layout: Layout, rows: Labelled, params: LabelParams) -> Array:
     """Log-evidence (n,) of all outputs given x, in nats: of classes integrated, of the others the bound."""
-    classes = np.array([kind == "categorical" for kind in layout.kinds])
+    classes = np.array(_several(layout))
     out = _without(layout, rows, params, classes)[2].copy()
     for j in np.flatnonzero(classes):
         seen = ~np.isnan(rows.Y[:, j])
-        at = layout.parts()[j][1]
+        at = layout.parts[j][1]
         blocks = _given_others(layout, rows, params, int(j), FINAL_POINTS)
         out[seen] += class_evidence(blocks, params.V[at], params.b[at])[0]
     return out
@@ -73,23 +79,24 @@ def log_evidence(layout: Layout, rows: Labelled, params: LabelParams) -> Array:
 
 def _given_others(layout: Layout, rows: Labelled, params: LabelParams, j: int, n_points: int) -> list[ClassRows]:
     """Points for the rows that have output j, given their outputs without classes and those of classes before j."""
-    later = np.array([kind == "categorical" and i >= j for i, kind in enumerate(layout.kinds)])
+    later = np.array(_several(layout)) & (np.arange(len(layout.kinds)) >= j)
     latent, cov, _ = _without(layout, rows, params, later)
     seen = np.flatnonzero(~np.isnan(rows.Y[:, j]))
-    classes, at = rows.Y[seen, j].astype(np.intp), layout.parts()[j][1]
+    classes, at = rows.Y[seen, j].astype(np.intp), layout.parts[j][1]
     cov = cov if cov.ndim == 2 else cov[seen]
     return class_rows(latent[seen], cov, classes, rows.weights[seen], params.V[at], n_points)
 
 
-def _without(layout: Layout, rows: Labelled, params: LabelParams, masked: Array) -> tuple[Array, Array, Array]:
+def _without(layout: Layout, rows: Labelled, params: LabelParams, masked: BoolArray) -> tuple[Array, Array, Array]:
     """Mean (n, k) and covariance (k, k) or (n, k, k) of z, and log-evidence (n,), given x and outputs not `masked`."""
     Y = np.where(masked, np.nan, rows.Y)
     if np.isnan(Y).all():
         return rows.latent, rows.cov, np.zeros(len(Y))
     VS = params.V @ rows.cov
-    fit = conditioner(layout, Y, "variational")(rows.latent @ params.V.T + params.b, VS @ params.V.T, params.noise)
-    cov = rows.cov - np.matmul(VS.T, np.matmul(fit.curvature, VS))
-    return rows.latent + fit.slope @ VS, cov, fit.log_z
+    means = rows.latent @ params.V.T + params.b
+    fit = sites_of(layout, "variational")(Y, means, VS @ params.V.T, params.noise)
+    cov = rows.cov - np.matmul(np.swapaxes(VS, -1, -2), np.matmul(fit.curvature, VS))
+    return rows.latent + np.matmul(fit.slope[:, None, :], VS)[:, 0], cov, fit.log_z
 
 
 def _climb(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: int, tol: float) -> tuple[Array, Array]:

@@ -7,13 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray, Result, Status
-from ...likelihoods.gaussian_rows import conditioner
-from ...likelihoods.outputs import Layout
+from ...likelihoods.inference import choose_inference, sites_of
+from ...likelihoods.layout import Layout
 from ...numerics.linalg import canonical_rotation, guided_rotation, orthonormal_columns
 from ...numerics.linear_gaussian import Limits
 from ...numerics.one_thread import one_thread
 from ...rows import RowSource
-from ...targets.code import class_contrasts
 from .class_likelihood import Labelled, LabelParams, applies, log_evidence, raise_classes
 from .labelled_basis import EXACT_SIDE, SPARE_DIRECTIONS, LabelledBasis, View, products_of, refuse_full_rank
 from .outputs_em import LOOSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
@@ -56,18 +55,6 @@ def choose_solver(n: int, p: int) -> str:
     return "moments" if (p <= EXACT_SIDE if n >= p else n <= EXACT_SIDE) else "subspace"
 
 
-def choose_inference(layout: Layout) -> str:
-    """Name the inference that "auto" takes.
-
-    Exact where a row has at most one label of two classes: "quadrature", or "ep" when real outputs stand beside it.
-    "ep" for several probit labels, "variational" for everything else.
-    """
-    labels = [kind for kind in layout.kinds if kind != "gaussian"]
-    if layout.kinds in (("logit",), ("probit",)):
-        return "quadrature"
-    return "ep" if labels == ["logit"] or set(labels) == {"probit"} else "variational"
-
-
 def fit(source: RowSource, labelled: IntArray, Y: Array, layout: Layout, options: Options,
         generator: np.random.Generator) -> Result[Fitted]:  # fmt: skip
     """Fit the model to the rows of `source`; Y (n_l, q) holds the outputs of the rows `labelled`, NaN where missing.
@@ -103,7 +90,7 @@ def _with_integrated_classes(result: Result[Params], view: View, Y: Array, rules
     rows = Labelled(Y, view.T @ post.gain.T, post.cov, view.weights)
     labels = raise_classes(rules.layout, rows, labels, rules.ridge, rules.n_guided, tol)
     value = x_log_likelihood(params, post, view) + float(view.weights @ log_evidence(rules.layout, rows, labels))
-    value -= 0.5 * rules.ridge * float(((1.0 - rules.layout.is_gaussian()) @ labels.V**2).sum())
+    value -= 0.5 * rules.ridge * float((rules.layout.ridged @ labels.V**2).sum())
     return result._replace(value=params._replace(V=labels.V, b=labels.b), path=np.append(result.path, value))
 
 
@@ -117,13 +104,12 @@ class Units(NamedTuple):
 def output_units(layout: Layout, Y: Array, weights: Array) -> Units:
     """Weighted mean and standard deviation of each Gaussian output over the rows that observe it."""
     units = Units(np.zeros(len(layout.kinds)), np.ones(len(layout.kinds)))
-    for j, kind in enumerate(layout.kinds):
-        if kind == "gaussian":
-            seen = ~np.isnan(Y[:, j])
-            y, w = Y[seen, j], weights[seen] / weights[seen].sum()
-            size = float(np.abs(y).max()) or 1.0
-            units.mean[j] = float(w @ (y / size)) * size
-            units.scale[j] = float(np.sqrt(w @ ((y - units.mean[j]) / size) ** 2)) * size or 1.0
+    for j in np.flatnonzero(layout.noisy):
+        seen = ~np.isnan(Y[:, j])
+        y, w = Y[seen, j], weights[seen] / weights[seen].sum()
+        size = float(np.abs(y).max()) or 1.0
+        units.mean[j] = float(w @ (y / size)) * size
+        units.scale[j] = float(np.sqrt(w @ ((y - units.mean[j]) / size) ** 2)) * size or 1.0
     return units
 
 
@@ -133,11 +119,9 @@ def centred_codes(layout: Layout, Y: Array, weights: Array) -> Array:
     Zero where not observed.
     """
     columns = []
-    for j, (kind, c) in enumerate(zip(layout.kinds, layout.n_classes, strict=True)):
+    for j, family in enumerate(layout.families):
         seen = ~np.isnan(Y[:, j])
-        y = Y[seen, j]
-        values = class_contrasts(c)[y.astype(np.intp)] if kind == "categorical" else y[:, None]
-        values = np.log1p(values) if kind == "poisson" else values
+        values = family.codes(Y[seen, j])
         w = weights[seen] / max(weights[seen].sum(), 1e-300)
         values = values - w @ values
         spread = float(np.sqrt((w @ values**2).mean())) if values.size else 0.0
@@ -149,24 +133,11 @@ def centred_codes(layout: Layout, Y: Array, weights: Array) -> Array:
 
 def base_predictors(layout: Layout, Y: Array, weights: Array) -> Array:
     """Predictors (h,) at which every output has its observed frequencies or mean, whatever x is."""
-    out = []
-    for j, (kind, c) in enumerate(zip(layout.kinds, layout.n_classes, strict=True)):
-        seen = ~np.isnan(Y[:, j])
-        y, w = Y[seen, j], weights[seen]
-        if kind == "categorical":
-            counts = np.bincount(y.astype(np.intp), weights=w, minlength=c)
-            out.append(np.sqrt(2.0) * class_contrasts(c).T @ np.log(counts + 0.5))
-            continue
-        total, ones = w.sum(), float(w @ y)
-        log_odds = float(np.log((ones + 0.5) / max(total - ones + 0.5, 0.5)))
-        bases = {
-            "logit": log_odds,
-            "probit": 0.6 * log_odds,
-            "poisson": float(np.log((ones + 0.5) / (total + 0.5))),
-            "gaussian": 0.0,
-        }
-        out.append(np.array([bases[kind]]))
-    return np.concatenate(out) if out else np.zeros(0)
+    found = [np.zeros(0)]
+    for y, family in zip(Y.T, layout.families, strict=True):
+        seen = ~np.isnan(y)
+        found.append(family.start(y[seen], weights[seen]))
+    return np.concatenate(found)
 
 
 def _starts(view: View, codes: Array, Y: Array, rules: Rules, k: int) -> list[Params]:
@@ -196,13 +167,23 @@ def _starts(view: View, codes: Array, Y: Array, rules: Rules, k: int) -> list[Pa
     return found
 
 
+def _begin(em: OutputsEM, codes: Array, k: int, options: Options) -> Result[tuple[Params, Sums]]:
+    """A few iterations from the best start; among many labelled rows, a few choose it."""
+    starts = _starts(em.view, codes, em.Y, em.rules, k)
+    if len(em.Y) < MANY_LABELLED:
+        return _first(em, starts, options)
+    some, few = _some_labelled(em.view, em.Y)
+    start = _first(OutputsEM(some, few, em.rules, em.sites), starts, options).value[0]
+    return em.climb(start, START_ACCURACY, TRIAL_ITERATIONS, options.acceleration)
+
+
 def _first(em: OutputsEM, starts: list[Params], options: Options) -> Result[tuple[Params, Sums]]:
     """The best of a few iterations from each start; a start that is hopeless is left out."""
     best: Result[tuple[Params, Sums]] | None = None
     for start in starts:
         if best is not None and x_log_likelihood(start, given_x(start), em.view) < best.path[-1]:
             continue  # even labels that are certain would not make up for x
-        start = em.raise_labels(start, START_STEPS)
+        start = em.raise_labels(start, START_STEPS, LOOSEST)
         trial = em.climb(start, START_ACCURACY, TRIAL_ITERATIONS, options.acceleration)
         if best is None or trial.path[-1] > best.path[-1]:
             best = trial
@@ -220,22 +201,17 @@ def _some_labelled(view: View, Y: Array) -> tuple[View, Array]:
 def _maximise(basis: LabelledBasis, Y: Array, codes: Array, rules: Rules, inference: str, k: int,
               options: Options) -> Result[Params]:  # fmt: skip
     """Grow the basis until the likelihood equations of W hold in the full space."""
-    condition = conditioner(rules.layout, Y, inference)
-
-    view = basis.view()
-    em, starts = OutputsEM(view, Y, rules, condition, LOOSEST), _starts(view, codes, Y, rules, k)
-    if len(Y) >= MANY_LABELLED:
-        some, few = _some_labelled(view, Y)
-        trial = OutputsEM(some, few, rules, conditioner(rules.layout, few, inference), LOOSEST)
-        start = _first(trial, starts, options).value[0]
-        result = em.climb(start, START_ACCURACY, TRIAL_ITERATIONS, options.acceleration)
-    else:
-        result = _first(em, starts, options)
+    sites = sites_of(rules.layout, inference)
+    em = OutputsEM(basis.view(), Y, rules, sites)
+    result = _begin(em, codes, k, options)
     path, used = [result.path], result.stats["n_iter"]
+    near: Sums = result.value[1]
     target = options.tol if basis.whole else START_ACCURACY
     status, residual, stuck = Status.MAX_ITER, np.inf, False
     while True:
-        result = em.climb(result.value[0], target, max(options.max_iter - used, 1), options.acceleration)
+        left = max(options.max_iter - used, 1)
+        result = em.climb(result.value[0], target, left, options.acceleration, near, near.accuracy)
+        near = result.value[1]
         path.append(result.path[1:])
         used += result.stats["n_iter"]
         params, sums = result.value
@@ -251,7 +227,7 @@ def _maximise(basis: LabelledBasis, Y: Array, codes: Array, rules: Rules, infere
             params = _grow(basis, params, D, k, options.tol / outside)
             target = max(INNER_ACCURACY * outside, 0.5 * options.tol)
             result = result._replace(value=(params, sums))
-            em = OutputsEM(basis.view(), Y, rules, condition, em.accuracy)
+            em = OutputsEM(basis.view(), Y, rules, sites)
         elif stuck or result.status is Status.STALLED:
             status = Status.STALLED
             break
@@ -290,15 +266,15 @@ def _in_data_units(result: Result[Params], basis: LabelledBasis, layout: Layout,
     V, b, noise = params.V @ R, params.b.copy(), params.noise.copy()
     floors = ["x"] if params.x_noise_var <= X_FLOOR * (1 + 1e-9) else []
     to_nats = -source.n_entries * np.log(s)
-    for j, (kind, predictors) in enumerate(layout.parts()):
-        if kind == "gaussian":
+    for j, (family, predictors) in enumerate(layout.parts):
+        if family.noisy:
             floors += ["y"] if noise[j] <= Y_FLOOR * (1 + 1e-9) and "y" not in floors else []
             V[predictors] *= units.scale[j]
             b[predictors] = units.mean[j] + units.scale[j] * b[predictors]
             noise[j] *= units.scale[j] ** 2
             to_nats -= float(weights @ ~np.isnan(Y[:, j])) * np.log(units.scale[j])
     path = result.path + to_nats
-    penalty = 0.5 * options.ridge * float(((1.0 - layout.is_gaussian()) @ params.V**2).sum()) if layout.kinds else 0.0
+    penalty = 0.5 * options.ridge * float((layout.ridged @ params.V**2).sum()) if layout.kinds else 0.0
     fitted = Params(full.W @ R * s, params.x_noise_var * s**2, V, b, noise)
     objective = float(path[-1])
     stats = {**result.stats, "n_passes": source.n_passes, "floors": floors}

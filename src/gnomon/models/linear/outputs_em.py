@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, Result
-from ...likelihoods.outputs import Layout
-from ...likelihoods.sites import ACCURACY, Conditioner, RowFit
+from ...likelihoods.layout import Layout
+from ...likelihoods.sites import ACCURACY, SiteFit, Sites
 from ...numerics.linalg import inverse_logdet, kronecker_sum, symmetrise
 from ...numerics.linear_gaussian import LOG_2PI
 from ...solvers.em import run_em
@@ -55,17 +55,31 @@ class Sums(NamedTuple):
     gradient: Array  # (h, k + 1)   of the objective in (V, b)
     shift: Array  # (n_l, k)   what the labels add to E[z]
     latent: Array  # (n_l, k)   E[z] without them
-    fit: RowFit
+    fit: SiteFit
+    accuracy: float  # of the sites
 
 
 class Rules(NamedTuple):
-    """What is held fixed."""
+    """What is held fixed, and what lies on the loadings."""
 
     layout: Layout
-    ridge: float  # on the rows of V that are not of Gaussian outputs
+    ridge: float  # on the rows of V that are not of real outputs
     n_guided: int  # V is zero on the later latent dimensions
     guarded: bool = True  # whether steps are judged by the objective; Laplace's ignores how the curvature moves
     monotone: bool = True  # whether the objective never falls
+    prior_precision: float = 0.0  # of a N(0, 1 / precision) prior on W and on the rows of V of real outputs
+    free_means: bool = True  # estimate b of real outputs, or hold it
+
+    @property
+    def penalty(self) -> Array:
+        """Precision of the prior on each row of V (h,)."""
+        ridged = self.layout.ridged
+        return np.asarray(self.ridge * ridged + self.prior_precision * (1.0 - ridged))
+
+    @property
+    def free_b(self) -> Array:
+        """Which entries of b are estimated (h,), as 0 and 1."""
+        return np.ones(self.layout.size) if self.free_means else self.layout.ridged
 
 
 def given_x(params: Params) -> FromX:
@@ -84,47 +98,47 @@ def x_log_likelihood(params: Params, post: FromX, view: View) -> float:
 
 
 class OutputsEM:
-    """The steps of EM over one view of the data."""
+    """The steps of EM over one view of the data; each is pure in its arguments."""
 
-    def __init__(self, view: View, Y: Array, rules: Rules, condition: Conditioner, accuracy: float = ACCURACY) -> None:
-        self.view, self.Y, self.rules, self.condition = view, Y, rules, condition
+    def __init__(self, view: View, Y: Array, rules: Rules, sites: Sites) -> None:
+        self.view, self.Y, self.rules, self.sites = view, Y, rules, sites
         self.seen = ~np.isnan(Y)
-        self.penalised = rules.ridge * (1.0 - rules.layout.is_gaussian())
+        self.penalty = rules.penalty
         self.label_weight = max(float(view.weights.sum()), 1e-300)
-        self.accuracy = accuracy  # of the rows; follows the residual
-        self._last: tuple[Params, Sums] | None = None
-        self._steps: tuple[Sums, Array, Array] | None = None
 
-    def e_step(self, params: Params) -> Sums:
-        """Expected statistics and the objective; those of the last parameters are kept."""
-        if self._last is not None and self._last[0] is params:
-            return self._last[1]
+    def e_step(self, params: Params, near: Sums | None = None, accuracy: float = ACCURACY) -> Sums:
+        """Expected statistics and the objective; sites start near those of other statistics."""
         view, V, w = self.view, params.V, self.view.weights
         post = given_x(params)
         latent = view.T @ post.gain.T
         VS = V @ post.cov  # (h, k)
         cov = symmetrise(VS @ V.T)
-        fit = self.condition(latent @ V.T + params.b, cov, params.noise, self.accuracy)
+        start = None if near is None else near.fit.near
+        fit = self.sites(self.Y, latent @ V.T + params.b, cov, params.noise, start, accuracy)
         shift = fit.slope @ VS
         weighted = shift * w[:, None]
         xx_gain = view.xx @ post.gain.T
         cross = weighted.T @ latent
         zz = view.weight * post.cov + post.gain @ xx_gain + cross + cross.T + weighted.T @ shift
         zz -= VS.T @ np.tensordot(w, fit.curvature, axes=1) @ VS
-        objective = x_log_likelihood(params, post, view) + float(w @ fit.log_z)
-        objective -= 0.5 * float(self.penalised @ (V**2).sum(axis=1))
+        objective = x_log_likelihood(params, post, view) + float(w @ fit.log_z) - self.penalty_of(params)
         gradient = self._gradient(params, latent, fit, VS)
-        sums = Sums(objective, xx_gain + view.T.T @ weighted, symmetrise(zz), gradient, shift, latent, fit)
-        self._last = params, sums
-        return sums
+        return Sums(
+            objective, xx_gain + view.T.T @ weighted, symmetrise(zz), gradient, shift, latent, fit, accuracy
+        )  # fmt: skip
 
-    def _gradient(self, params: Params, latent: Array, fit: RowFit, VS: Array) -> Array:
-        """Gradient of log-evidence and ridge in (V, b), through the means V E[z] + b and the covariance V cov V'."""
+    def penalty_of(self, params: Params) -> float:
+        """What the priors take off the log-likelihood."""
+        of_W = self.rules.prior_precision * float((params.W**2).sum())
+        return 0.5 * (of_W + float(self.penalty @ (params.V**2).sum(axis=1)))
+
+    def _gradient(self, params: Params, latent: Array, fit: SiteFit, VS: Array) -> Array:
+        """Gradient of log-evidence and penalty in (V, b), through the means V E[z] + b and the covariance V cov V'."""
         slope = fit.slope * self.view.weights[:, None]
         second = slope.T @ fit.slope - np.tensordot(self.view.weights, fit.curvature, axes=1)
-        in_V = slope.T @ latent + second @ VS - self.penalised[:, None] * params.V
+        in_V = slope.T @ latent + second @ VS - self.penalty[:, None] * params.V
         in_V[:, self.rules.n_guided :] = 0.0
-        return np.column_stack([in_V, slope.sum(axis=0)])
+        return np.column_stack([in_V, slope.sum(axis=0) * self.rules.free_b])
 
     def _newton(self, gradient: Array, curvature: Array, latent: Array) -> Array:
         """Ascent direction (h, k + 1): the gradient over the curvature in (V, b), the covariance of z held.
@@ -136,29 +150,34 @@ class OutputsEM:
             return np.zeros_like(gradient)
         z1 = np.column_stack([latent[:, :g], np.ones(len(latent))])
         used, m = np.append(np.arange(g), gradient.shape[1] - 1), g + 1
-        ridge = np.repeat(self.penalised[:, None], m, axis=1)
+        ridge = np.repeat(self.penalty[:, None], m, axis=1)
         ridge[:, -1] = 0.0
         weighted = curvature * self.view.weights[:, None, None]
         out = np.zeros_like(gradient)
+        held = np.zeros((h, m), dtype=bool)
+        held[:, -1] = self.rules.free_b == 0.0
         if h * m > MOST_UNKNOWNS:
-            out[:, used] = conjugate_gradients(gradient[:, used], weighted, z1, ridge)
+            out[:, used] = np.where(held, 0.0, conjugate_gradients(gradient[:, used], weighted, z1, ridge))
             return out
         H = kronecker_sum(weighted, z1)
         smallest = 1e-9 * (float(H.diagonal().max()) + 1e-12 * self.label_weight)
         H.flat[:: len(H) + 1] += ridge.ravel() + smallest
+        H[held.ravel()] = 0.0
+        H[:, held.ravel()] = 0.0
+        H.flat[:: len(H) + 1] += held.ravel()
         out[:, used] = np.linalg.solve(H, gradient[:, used].ravel()).reshape(h, m)
         return out
 
-    def _noise_steps(self, params: Params, fit: RowFit) -> Array:
-        """Steps (q,) of the logarithms of the noise variances, zero if not Gaussian.
+    def _noise_steps(self, params: Params, fit: SiteFit) -> Array:
+        """Steps (q,) of the logarithms of the noise variances, zero if not of a real output.
 
-        The evidence of a Gaussian output feels its noise as it feels the variance of its predictor. Fisher scoring, at
+        The evidence of a real output feels its noise as it feels the variance of its predictor. Fisher scoring, at
         most by one, where the objective guards it; else the shorter step of EM.
         """
         out = np.zeros(len(params.noise))
-        for j, (kind, predictors) in enumerate(self.rules.layout.parts()):
-            if kind == "gaussian":
-                rows, i = self.seen[:, j], predictors.start
+        for j, (family, at) in enumerate(self.rules.layout.parts):
+            if family.noisy:
+                rows, i = self.seen[:, j], at.start
                 w, curvature = self.view.weights[rows], fit.curvature[rows, i, i]
                 gain = float(w @ (fit.slope[rows, i] ** 2 - curvature))
                 if self.rules.guarded:
@@ -174,10 +193,12 @@ class OutputsEM:
         Without the Newton steps, EM's own argument says that the objective does not fall; see `safeguard`.
         """
         loadings, L = self._loadings(sums, params)
-        if not self.rules.guarded:
-            return self._moved(loadings, L, sums, self._first_length(sums, params))
-        W = params.W + self._lengthened(np.linalg.solve(sums.zz, sums.xz.T).T - params.W, params)
-        return self._moved(loadings._replace(W=W @ L), L, sums, self._first_length(sums, params))
+        steps = self._newton_steps(sums, params)
+        length = self._first_length(steps, params)
+        if self.rules.guarded and self.rules.prior_precision == 0.0:
+            W = params.W + self._lengthened(np.linalg.solve(sums.zz, sums.xz.T).T - params.W, params)
+            loadings = loadings._replace(W=W @ L)
+        return _moved(loadings, L, steps, length)
 
     def _lengthened(self, step: Array, params: Params) -> Array:
         """A step of EM on W, made as long as it had to be were there no labels.
@@ -191,89 +212,131 @@ class OutputsEM:
         share[-params.W.shape[1] :] = 1.0
         return np.asarray(Q @ ((Q.T @ step @ R) / np.maximum(share, SMALLEST_SHARE)) @ R.T)
 
-    def safeguard(self, sums: Sums, params: Params, plain: Params) -> Params:
+    def safeguard(self, sums: Sums, params: Params, plain: Params, accuracy: float = ACCURACY) -> tuple[Params, Sums]:
         """Shorten the Newton steps of `m_step` until the objective does not fall below the one before."""
-        if not self.rules.guarded or self.e_step(plain).objective >= sums.objective:
-            return plain
+        found = self.e_step(plain, sums, accuracy)
+        if not self.rules.guarded or found.objective >= sums.objective:
+            return plain, found
         loadings, L = self._loadings(sums, params)
-        length = self._first_length(sums, params)
-        for _ in range(HALVINGS):
-            trial = self._moved(loadings, L, sums, length)
-            if self.e_step(trial).objective >= sums.objective:
-                return trial
-            length *= 0.5
-        return loadings._replace(V=params.V @ L)
+        shorter = self._shortened(sums, loadings, L, params, accuracy)
+        if shorter is not None:
+            return shorter
+        still = loadings._replace(V=params.V @ L)
+        return still, self.e_step(still, sums, accuracy)
 
-    def raise_labels(self, params: Params, n_steps: int) -> Params:
+    def _shortened(
+        self, sums: Sums, loadings: Params, L: Array, params: Params, accuracy: float
+    ) -> tuple[Params, Sums] | None:
+        steps = self._newton_steps(sums, params)
+        length = self._first_length(steps, params)
+        for _ in range(HALVINGS):
+            trial = _moved(loadings, L, steps, length)
+            found = self.e_step(trial, sums, accuracy)
+            if not self.rules.guarded or found.objective >= sums.objective:
+                return trial, found
+            length *= 0.5
+        return None
+
+    def raise_labels(self, params: Params, n_steps: int, accuracy: float) -> Params:
         """Newton steps of V, b and the noise of outputs alone."""
         same = np.eye(params.W.shape[1])
+        sums = self.e_step(params, None, accuracy)
         for _ in range(n_steps):
-            sums = self.e_step(params)
-            length = self._first_length(sums, params)
-            for _ in range(HALVINGS):
-                trial = self._moved(params, same, sums, length)
-                if not self.rules.guarded or self.e_step(trial).objective >= sums.objective:
-                    params = trial
-                    break
-                length *= 0.5
+            found = self._shortened(sums, params, same, params, accuracy)
+            if found is None:
+                break
+            params, sums = found
         return params
 
     def _loadings(self, sums: Sums, params: Params) -> tuple[Params, Array]:
         """New W and noise of x, and the law of z that is folded into W and is to be folded into V."""
-        view = self.view
-        W = np.linalg.solve(sums.zz, sums.xz.T).T
-        left = view.energy - float(np.sum(W * sums.xz))
+        view, ridge = self.view, self.rules.prior_precision * params.x_noise_var
+        k = params.W.shape[1]
+        W: Array = np.asarray(np.linalg.solve(sums.zz + ridge * np.eye(k), sums.xz.T).T)
+        left = view.energy - float(np.sum(W * (2.0 * sums.xz - W @ sums.zz)))
         x_noise_var = max(left / (view.weight * view.n_features), X_FLOOR)
-        L = expansion(sums.zz / view.weight, params.V, self.penalised / view.weight)
+        if ridge:  # the prior holds z to its unit: nothing is folded
+            return params._replace(W=W, x_noise_var=x_noise_var), np.eye(k)
+        L = expansion(sums.zz / view.weight, params.V, self.penalty / view.weight)
         return params._replace(W=W @ L, x_noise_var=x_noise_var), L
 
-    def _newton_steps(self, sums: Sums, params: Params) -> tuple[Array, Array]:
-        """Steps of (V, b) and of the logarithms of the noise variances; those of the last statistics are kept."""
-        if self._steps is None or self._steps[0] is not sums:
-            direction = self._newton(sums.gradient, sums.fit.curvature, sums.latent)
-            self._steps = sums, direction, self._noise_steps(params, sums.fit)
-        return self._steps[1], self._steps[2]
+    def _newton_steps(self, sums: Sums, params: Params) -> Steps:
+        """Steps of (V, b) and of the logarithms of the noise variances."""
+        direction = self._newton(sums.gradient, sums.fit.curvature, sums.latent)
+        return Steps(direction, self._noise_steps(params, sums.fit))
 
-    def _first_length(self, sums: Sums, params: Params) -> float:
+    @staticmethod
+    def _first_length(steps: Steps, params: Params) -> float:
         # far from the maximum a full step may leave the region where the curvature means anything
         longest = float(np.linalg.norm(params.V)) + FIRST_STEP * np.sqrt(max(len(params.V), 1))
-        full = float(np.linalg.norm(self._newton_steps(sums, params)[0][:, :-1]))
+        full = float(np.linalg.norm(steps.direction[:, :-1]))
         return float(min(1.0, longest / max(full, 1e-300)))
 
-    def _moved(self, params: Params, L: Array, sums: Sums, length: float) -> Params:
-        """Newton steps of some length from V, b and noise variances of `params`."""
-        direction, noise = self._newton_steps(sums, params)
-        change = length * direction
-        trial = params._replace(V=(params.V + change[:, :-1]) @ L, b=params.b + change[:, -1])
-        return trial._replace(noise=params.noise * np.exp(length * noise))
-
     def residual(self, sums: Sums, params: Params, after: Params) -> float:
-        """Relative distance from stationarity of loadings, noise variances and label parameters."""
+        """Relative distance from stationarity of loadings, noise variances, label parameters and sites."""
         size = float(np.linalg.norm(sums.xz))
-        loadings = float(np.linalg.norm(sums.xz - params.W @ sums.zz)) / size if size > 0 else 0.0
+        ridge = self.rules.prior_precision * params.x_noise_var
+        left = sums.xz - params.W @ sums.zz - ridge * params.W
+        loadings = float(np.linalg.norm(left)) / size if size > 0 else 0.0
         noises = [after.x_noise_var / params.x_noise_var, *(after.noise / params.noise)]
         moves = float(np.abs(np.log(noises)).max())
-        found = max(loadings, moves, float(np.linalg.norm(sums.gradient)) / self.label_weight)
-        if self.accuracy > ACCURACY:  # no sharper than the rows it was made of
-            found = max(found, self.accuracy)
-        self.accuracy = min(max(LOOSENESS * found, ACCURACY), self.accuracy)
-        return found
+        sites = 0.0 if sums.fit.gap is None else float(self.view.weights @ sums.fit.gap) / self.label_weight
+        return max(loadings, moves, sites, float(np.linalg.norm(sums.gradient)) / self.label_weight)
 
-    def climb(self, start: Params, tol: float, max_iter: int, acceleration: str | None) -> Result[tuple[Params, Sums]]:
-        """Run EM from `start`; proposals are made where the objective can judge them."""
+    def climb(
+        self, start: Params, tol: float, max_iter: int, acceleration: str | None, near: Sums | None = None,
+        loosest: float = LOOSEST,
+    ) -> Result[tuple[Params, Sums]]:  # fmt: skip
+        """Run EM from `start`; sites are found the more accurately the smaller the residual is.
+
+        Proposals are made where the objective can judge them. `loosest` is the accuracy of the first step.
+        """
+        schedule = _Schedule(loosest, min(ACCURACY, LOOSENESS * tol))
+
+        def residual(sums: Sums, params: Params, after: Params) -> float:
+            return schedule.follow(self.residual(sums, params, after), sums.accuracy)
+
         return run_em(
-            self.e_step,
+            lambda params, last: self.e_step(params, near if last is None else last, schedule.accuracy),
             self.m_step,
             start,
             log_likelihood=lambda sums: sums.objective,
-            residual=self.residual,
+            residual=residual,
             tol=tol,
             max_iter=max_iter,
             packing=Vector(self.rules.layout),
             acceleration=acceleration if self.rules.guarded else None,
             monotone=self.rules.monotone,
-            safeguard=self.safeguard,
+            safeguard=lambda sums, params, plain: self.safeguard(sums, params, plain, schedule.accuracy),
+            warm=True,
         )
+
+
+class _Schedule:
+    """Accuracy of the sites over one run: a share of the residual, never looser than before."""
+
+    def __init__(self, accuracy: float, sharpest: float) -> None:
+        self.accuracy, self.sharpest = max(accuracy, sharpest), sharpest
+
+    def follow(self, residual: float, used: float) -> float:
+        """Take note of a residual; return it, no sharper than the sites it was made of."""
+        found = max(residual, used) if used > self.sharpest else residual
+        self.accuracy = min(max(LOOSENESS * found, self.sharpest), self.accuracy)
+        return found
+
+
+class Steps(NamedTuple):
+    """Newton's steps of what the outputs depend on."""
+
+    direction: Array  # (h, k + 1)   of (V, b)
+    log_noise: Array  # (q,)
+
+
+def _moved(params: Params, L: Array, steps: Steps, length: float) -> Params:
+    """Newton steps of some length from V, b and noise variances of `params`."""
+    change = length * steps.direction
+    trial = params._replace(V=(params.V + change[:, :-1]) @ L, b=params.b + change[:, -1])
+    return trial._replace(noise=params.noise * np.exp(length * steps.log_noise))
 
 
 def conjugate_gradients(gradient: Array, curvature: Array, z1: Array, ridge: Array) -> Array:
@@ -323,7 +386,7 @@ class Vector:
     """Parameters as one unconstrained vector: logarithms of the noise variances, then V, b and W."""
 
     def __init__(self, layout: Layout) -> None:
-        self.gaussian = np.array([kind == "gaussian" for kind in layout.kinds], dtype=bool)
+        self.gaussian = layout.noisy
 
     def pack(self, params: Params) -> Array:
         """Return the vector."""

@@ -1,0 +1,135 @@
+"""A label of two classes: p(second class) = sigmoid(a), the logit link, or Phi(a), the probit link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import log_expit, log_ndtr
+
+from .._types import Array
+from .family import Evidence, Terms, drawn_class
+from .quadrature import Rule, chunks, normal_rule
+
+
+def logit_evidence(mean: Array, var: Array, sign: Array) -> Evidence:
+    """Evidence of labels with p(label | a) = sigmoid(sign a), elementwise (m,), by quadrature.
+
+    `sign` is +1 for the second class and -1 for the first; `var` is an array (m,) or one number.
+    """
+    rule = normal_rule(float(np.max(var, initial=0.0)))
+    spread = np.broadcast_to(np.sqrt(var), mean.shape)
+    parts = [_logit_chunk(mean[rows], spread[rows], sign[rows], rule) for rows in chunks(len(mean), len(rule.nodes))]
+    return Evidence(*(np.concatenate(part) for part in zip(*parts, strict=True))) if parts else Evidence(*[mean] * 3)
+
+
+def _logit_chunk(mean: Array, spread: Array, sign: Array, rule: Rule) -> Evidence:
+    a = sign[:, None] * (mean[:, None] + spread[:, None] * rule.nodes)
+    logs = log_expit(a)
+    s = np.exp(logs)
+    logs += rule.log_weights
+    top = logs.max(axis=1)
+    np.exp(logs - top[:, None], out=logs)
+    total = logs.sum(axis=1)
+    first = np.einsum("ij,ij->i", logs, 1.0 - s) / total  # Z' / Z, up to the sign
+    second = np.einsum("ij,ij->i", logs, (1.0 - s) * (1.0 - 2.0 * s)) / total
+    return Evidence(top + np.log(total), sign * first, first**2 - second)
+
+
+def probit_evidence(mean: Array, var: Array, sign: Array) -> Evidence:
+    """Evidence of labels with p(label | a) = Phi(sign a), elementwise (m,), in closed form."""
+    root = np.sqrt(1.0 + np.broadcast_to(var, mean.shape))
+    u = sign * mean / root
+    log_z = np.asarray(log_ndtr(u))
+    ratio = np.exp(-0.5 * u**2 - 0.5 * np.log(2.0 * np.pi) - log_z)
+    return Evidence(log_z, sign * ratio / root, ratio * (ratio + u) / root**2)
+
+
+class Expectation(NamedTuple):
+    """E[log p(label | a)] over a ~ N(mean, var), its slope in the mean, and minus its second derivative there."""
+
+    value: Array
+    slope: Array
+    curvature: Array
+
+
+def expected_log(link: str, mean: Array, var: Array, sign: Array) -> Expectation:
+    """Expected log-likelihood of labels of a Bernoulli output, elementwise (m,), by quadrature."""
+    rule = normal_rule(float(np.max(var, initial=0.0)))
+    weights, spread = np.exp(rule.log_weights), np.broadcast_to(np.sqrt(var), mean.shape)
+    parts = []
+    for rows in chunks(len(mean), len(rule.nodes)):
+        a = sign[rows, None] * (mean[rows, None] + spread[rows, None] * rule.nodes)
+        at_nodes = log_and_derivatives(link, a)
+        value, slope, curvature = (part @ weights for part in at_nodes)
+        parts.append(Expectation(value, sign[rows] * slope, curvature))
+    return (
+        Expectation(*(np.concatenate(part) for part in zip(*parts, strict=True))) if parts else Expectation(*[mean] * 3)
+    )
+
+
+def log_and_derivatives(link: str, a: Array) -> Expectation:
+    """log p(label | a) at the predictors a, times the sign of the label, with its slope and minus second derivative."""
+    if link == "logit":
+        value = log_expit(a)
+        rest = np.exp(log_expit(-a))
+        return Expectation(value, rest, rest * np.exp(value))
+    value = np.asarray(log_ndtr(a))
+    ratio = np.exp(-0.5 * a**2 - 0.5 * np.log(2.0 * np.pi) - value)
+    return Expectation(value, ratio, ratio * (ratio + a))
+
+
+LINKS: dict[str, Callable[[Array, Array, Array], Evidence]] = {"logit": logit_evidence, "probit": probit_evidence}
+BASE_SLOPES = {"logit": 1.0, "probit": 0.6}  # of the link's inverse, near even odds, in log-odds
+
+
+class Bernoulli:
+    """As in `Family`, y 0 or 1; the evidence is exact, by quadrature (logit) or in closed form (probit)."""
+
+    n_classes, width, noisy, exact = 2, 1, False, True
+    contrasts: Array = np.ones((1, 1))
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def terms(self, y: Array, mean: Array, cov: Array | None, noise: float, tilt: Array) -> Terms:
+        """As in `Family`."""
+        sign = 2.0 * y - 1.0
+        if cov is None:
+            value, slope, curvature = log_and_derivatives(self.name, sign * mean[:, 0])
+            slope = sign * slope
+        else:
+            value, slope, curvature = expected_log(self.name, mean[:, 0], cov[:, 0, 0], sign)
+        return Terms(value, slope[:, None], curvature[:, None, None], tilt)
+
+    def evidence(self, y: Array, mean: Array, var: Array, noise: float) -> Evidence:
+        """As in `Family`."""
+        return LINKS[self.name](mean, var, 2.0 * y - 1.0)
+
+    def codes(self, y: Array) -> Array:
+        """As in `Family`."""
+        return y[:, None]
+
+    def start(self, y: Array, weights: Array) -> Array:
+        """As in `Family`."""
+        ones, total = float(weights @ y), float(weights.sum())
+        log_odds = np.log((ones + 0.5) / max(total - ones + 0.5, 0.5))
+        return np.array([BASE_SLOPES[self.name] * log_odds])
+
+    def predict(self, mean: Array, cov: Array) -> Array:
+        """As in `Family`."""
+        second = np.exp(LINKS[self.name](mean[:, 0], np.asarray(cov[..., 0, 0]), np.ones(len(mean))).log_z)
+        return np.column_stack([1.0 - second, second])
+
+    def deviation(self, mean: Array, var: Array, noise: float) -> Array:
+        """As in `Family`."""
+        return np.full(len(mean), np.nan)
+
+    def draw(self, a: Array, noise: float, uniform: Array, normal: Array) -> Array:
+        """As in `Family`."""
+        return drawn_class(self.predict(a, np.zeros((1, 1))), uniform)
+
+    def complaint(self, values: Array) -> str | None:
+        """As in `Family`."""
+        return None if ((values == 0) | (values == 1)).all() else "0 or 1"

@@ -1,0 +1,116 @@
+"""A class of C: softmax of logits H a, where the contrasts H put any two classes one unit apart.
+
+Two classes are then the logit label, and a ridge treats all classes alike.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._types import Array, IntArray
+from ..targets.code import class_contrasts
+from .family import Evidence, Terms, drawn_class
+from .quadrature import chunks, normal_nodes
+
+
+class Categorical:
+    """As in `Family`, y a class number; C - 1 predictors, of whose evidence there is a lower bound."""
+
+    name, noisy, exact = "categorical", False, False
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_classes = n_classes
+        self.width = n_classes - 1
+
+    @property
+    def contrasts(self) -> Array:
+        """As in `Family`."""
+        return logit_contrasts(self.n_classes)
+
+    def terms(self, y: Array, mean: Array, cov: Array | None, noise: float, tilt: Array) -> Terms:
+        """As in `Family`: a lower bound."""
+        return softmax_terms(y.astype(np.intp), mean, cov, tilt, self.n_classes)
+
+    def evidence(self, y: Array, mean: Array, var: Array, noise: float) -> Evidence:
+        """Not there: see `exact`."""
+        raise TypeError("classes have no evidence in closed form; use the variational bound")
+
+    def codes(self, y: Array) -> Array:
+        """As in `Family`."""
+        return np.asarray(class_contrasts(self.n_classes)[y.astype(np.intp)])
+
+    def start(self, y: Array, weights: Array) -> Array:
+        """As in `Family`."""
+        counts = np.bincount(y.astype(np.intp), weights=weights, minlength=self.n_classes)
+        return np.asarray(np.sqrt(2.0) * class_contrasts(self.n_classes).T @ np.log(counts + 0.5))
+
+    def predict(self, mean: Array, cov: Array) -> Array:
+        """As in `Family`."""
+        return softmax_probabilities(mean, cov, self.n_classes)
+
+    def deviation(self, mean: Array, var: Array, noise: float) -> Array:
+        """As in `Family`."""
+        return np.full(len(mean), np.nan)
+
+    def draw(self, a: Array, noise: float, uniform: Array, normal: Array) -> Array:
+        """As in `Family`."""
+        return drawn_class(self.predict(a, np.zeros((self.width, self.width))), uniform)
+
+    def complaint(self, values: Array) -> str | None:
+        """As in `Family`."""
+        possible = (values >= 0) & (values < self.n_classes) & (values == np.floor(values))
+        return None if possible.all() else f"class numbers from 0 to {self.n_classes - 1}"
+
+
+def logit_contrasts(n_classes: int) -> Array:
+    """The map (C, C - 1) from predictors to logits; its rows are one apart from each other."""
+    return np.asarray(class_contrasts(n_classes) / np.sqrt(2.0))
+
+
+def softmax_terms(y: IntArray, mean: Array, cov: Array | None, tilt: Array, n_classes: int) -> Terms:
+    """Lower bound of E[log softmax_y] for logits H a, a ~ N(mean, cov), by tilting.
+
+    For any t, E[log sum exp(l)] <= t'm + log sum_c exp((h_c - t)'m + (h_c - t)' S (h_c - t) / 2), with m and S the
+    moments of a and h_c the rows of H. The bound is convex in t and tightest where t is the mean of h_c under the
+    weights of its sum; there it is exact to second order in S. The last result is the t to which a Newton step leads.
+    Source: Knowles and Minka, NIPS 2011, with correlated logits.
+    """
+    H = logit_contrasts(n_classes)
+    inside = mean @ H.T
+    own = inside[np.arange(len(y)), y]
+    middle = np.zeros(len(y))
+    if cov is not None:
+        away = H[None] - tilt[:, None, :]  # (n, C, C - 1)
+        middle = (tilt * mean).sum(axis=1)
+        inside = inside - middle[:, None] + 0.5 * (np.matmul(away, cov) * away).sum(axis=2)
+    top = inside.max(axis=1, keepdims=True)
+    weights = np.exp(inside - top)
+    total = weights.sum(axis=1, keepdims=True)
+    weights /= total
+    value = own - middle - (top + np.log(total))[:, 0]
+    centre = weights @ H
+    products = (H[:, :, None] * H[:, None, :]).reshape(n_classes, -1)
+    curvature = (weights @ products).reshape(len(y), *[n_classes - 1] * 2) - centre[:, :, None] * centre[:, None, :]
+    slope, left = H[y] - centre, centre - tilt
+    if cov is None:
+        return Terms(value, slope, curvature, tilt)
+    better = np.linalg.solve(np.eye(n_classes - 1) + np.matmul(curvature, cov), left[:, :, None])[:, :, 0]
+    return Terms(value, slope, curvature + left[:, :, None] * left[:, None, :], tilt + better)
+
+
+def softmax_probabilities(mean: Array, cov: Array, n_classes: int) -> Array:
+    """Probabilities (n, C) of the classes of a categorical output; mean (n, C - 1), cov (C - 1, C - 1) or one a row."""
+    H = logit_contrasts(n_classes)
+    nodes, weights = normal_nodes(n_classes - 1)
+    values, vectors = np.linalg.eigh(cov)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+    spread = np.matmul(nodes, np.swapaxes(root, -1, -2)) @ H.T  # (s, C) or (n, s, C)
+    logits = mean @ H.T
+    out = np.empty((len(mean), n_classes))
+    for rows in chunks(len(mean), len(nodes) * n_classes):
+        a = logits[rows, None, :] + (spread if spread.ndim == 2 else spread[rows])
+        a -= a.max(axis=2, keepdims=True)
+        np.exp(a, out=a)
+        a /= a.sum(axis=2, keepdims=True)
+        out[rows] = np.einsum("s,nsc->nc", weights, a)
+    return np.asarray(out / out.sum(axis=1, keepdims=True))

@@ -1,0 +1,54 @@
+"""A real number: N(a, noise)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._types import Array
+from .family import Evidence, Terms
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+class Gaussian:
+    """As in `Family`; everything is exact."""
+
+    name, n_classes, width, noisy, exact = "gaussian", 0, 1, True, True
+    contrasts: Array = np.ones((1, 1))
+
+    def terms(self, y: Array, mean: Array, cov: Array | None, noise: float, tilt: Array) -> Terms:
+        """As in `Family`."""
+        left = y - mean[:, 0]
+        spread = 0.0 if cov is None else cov[:, 0, 0]
+        value = -0.5 * (LOG_2PI + np.log(noise) + (left**2 + spread) / noise)
+        return Terms(value, left[:, None] / noise, np.full((len(y), 1, 1), 1.0 / noise), tilt)
+
+    def evidence(self, y: Array, mean: Array, var: Array, noise: float) -> Evidence:
+        """As in `Family`."""
+        total = np.broadcast_to(var + noise, mean.shape)
+        left = y - mean
+        return Evidence(-0.5 * (LOG_2PI + np.log(total) + left**2 / total), left / total, 1.0 / total)
+
+    def codes(self, y: Array) -> Array:
+        """As in `Family`."""
+        return y[:, None]
+
+    def start(self, y: Array, weights: Array) -> Array:
+        """Zero: outputs are centered."""
+        return np.zeros(1)
+
+    def predict(self, mean: Array, cov: Array) -> Array:
+        """As in `Family`."""
+        return mean[:, 0]
+
+    def deviation(self, mean: Array, var: Array, noise: float) -> Array:
+        """As in `Family`."""
+        return np.broadcast_to(np.sqrt(var + noise), mean.shape)
+
+    def draw(self, a: Array, noise: float, uniform: Array, normal: Array) -> Array:
+        """As in `Family`."""
+        return np.asarray(a[:, 0] + np.sqrt(noise) * normal)
+
+    def complaint(self, values: Array) -> str | None:
+        """As in `Family`."""
+        return None

@@ -1,0 +1,147 @@
+"""Each distribution against its definition: integrals on a grid, finite differences, draws, domains."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import norm
+
+from gnomon.likelihoods.layout import Layout, expected_terms, family_of
+from oracles.cppca import log_output
+
+ONE = [("gaussian", 0), ("logit", 2), ("probit", 2), ("poisson", 0)]
+ALL = [*ONE, ("categorical", 4)]
+NOISE = 0.6
+
+
+def values(family):
+    return np.arange(family.n_classes or 4, dtype=float)
+
+
+def exact_log(family, a, y):
+    return log_output(family.name, a @ family.contrasts.T, y, NOISE)
+
+
+def on_grid(mean, var):
+    nodes = np.linspace(-10.0, 10.0, 4001)
+    return mean + np.sqrt(var) * nodes, norm.pdf(nodes) * (nodes[1] - nodes[0])
+
+
+@pytest.mark.parametrize("name, c", ONE)
+def test_expected_terms_are_integrals_and_their_derivatives(rng, name, c):
+    family = family_of(name, c)
+    y = values(family)
+    mean, var = rng.normal(size=len(y)), rng.uniform(0.1, 1.5, len(y))
+
+    def terms(m, v):
+        return family.terms(y, m[:, None], v[:, None, None], NOISE, np.zeros((len(y), 1)))
+
+    found, step = terms(mean, var), 1e-5
+    for i in range(len(y)):
+        a, w = on_grid(mean[i], var[i])
+        assert_allclose(found.value[i], w @ exact_log(family, a[:, None], y[i]), rtol=1e-7, atol=1e-8)
+    slope = (terms(mean + step, var).value - terms(mean - step, var).value) / (2 * step)
+    assert_allclose(found.slope[:, 0], slope, atol=1e-6)
+    in_var = (terms(mean, var + step).value - terms(mean, var - step).value) / (2 * step)
+    assert_allclose(found.curvature[:, 0, 0], -2.0 * in_var, atol=1e-5)
+
+
+@pytest.mark.parametrize("name, c", [pair for pair in ONE if pair[0] != "poisson"])
+def test_evidence_is_the_integral_with_its_derivatives(rng, name, c):
+    family = family_of(name, c)
+    assert family.exact
+    y = values(family)
+    mean, var, step = 2.0 * rng.normal(size=len(y)), rng.uniform(0.1, 4.0, len(y)), 1e-4
+    found = family.evidence(y, mean, var, NOISE)
+    for i in range(len(y)):
+        a, w = on_grid(mean[i], var[i])
+        assert_allclose(found.log_z[i], np.log(w @ np.exp(exact_log(family, a[:, None], y[i]))), atol=1e-8)
+    up, down = (family.evidence(y, mean + d, var, NOISE).log_z for d in (step, -step))
+    assert_allclose(found.slope, (up - down) / (2 * step), atol=1e-6)
+    assert_allclose(found.curvature, -(up + down - 2 * found.log_z) / step**2, atol=1e-4)
+
+
+@pytest.mark.parametrize("name, c", ALL)
+def test_known_predictors_give_the_density_itself(rng, name, c):
+    family = family_of(name, c)
+    y = values(family)
+    a, tilt = rng.normal(size=(len(y), family.width)), np.zeros((len(y), family.width))
+    found = family.terms(y, a, None, NOISE, tilt)
+    assert_allclose(found.value, [exact_log(family, a[[i]], y[i])[0] for i in range(len(y))], rtol=1e-10)
+    step = 1e-5
+    for j in range(family.width):
+        d = step * np.eye(family.width)[j]
+        up, down = (family.terms(y, a + s * d, None, NOISE, tilt) for s in (1, -1))
+        assert_allclose(found.slope[:, j], (up.value - down.value) / (2 * step), atol=1e-6)
+        assert_allclose(found.curvature[:, j], -(up.slope - down.slope) / (2 * step), atol=1e-6)
+
+
+@pytest.mark.parametrize("name, c", ALL)
+def test_predictions_and_draws_are_those_of_the_density(rng, name, c):
+    family = family_of(name, c)
+    w, n = family.width, 200_000
+    mean, B = rng.normal(size=(1, w)), 0.5 * rng.normal(size=(w, w))
+    cov = B @ B.T + 0.1 * np.eye(w)
+    a = rng.multivariate_normal(mean[0], cov, n)
+    drawn = family.draw(a, NOISE, rng.random(n), rng.normal(size=n))
+    found = family.predict(mean, cov)
+    assert family.complaint(drawn) is None
+    if family.n_classes:
+        shares = np.bincount(drawn.astype(int), minlength=family.n_classes) / n
+        assert_allclose(found[0], shares, atol=0.006)
+        assert np.isnan(family.deviation(mean[:, 0], cov[0, 0], NOISE)).all()
+    else:
+        deviation = family.deviation(mean[:, 0], cov[0, 0], NOISE)[0]
+        assert_allclose(found[0], drawn.mean(), atol=6 * deviation / np.sqrt(n))
+        assert_allclose(deviation, drawn.std(), rtol=0.05)
+
+
+@pytest.mark.parametrize("name, c", ALL)
+def test_the_start_has_the_observed_frequencies(rng, name, c):
+    family = family_of(name, c)
+    weights = rng.uniform(50.0, 100.0, 400)
+    y = rng.choice(values(family), 400)
+    at = family.start(y, weights)[None]
+    found = family.predict(at, np.zeros((family.width, family.width)))[0]
+    if name == "gaussian":
+        assert found == 0.0
+    elif family.n_classes:
+        shares = np.array([weights[y == v].sum() for v in values(family)]) / weights.sum()
+        assert_allclose(found, shares, atol=0.02)
+    else:
+        assert_allclose(found, weights @ y / weights.sum(), rtol=1e-3)
+    codes = family.codes(y)
+    assert codes.shape == (400, family.width)
+    assert np.ptp(codes, axis=0).all()
+
+
+@pytest.mark.parametrize(
+    "name, c, wrong, wanted",
+    [("logit", 2, 2.0, "0 or 1"), ("poisson", 0, 1.5, "counts"), ("poisson", 0, -1.0, "counts"),
+     ("categorical", 4, 4.0, "from 0 to 3")],
+)  # fmt: skip
+def test_what_is_impossible_is_said(name, c, wrong, wanted):
+    family = family_of(name, c)
+    assert family.complaint(values(family)[:2]) is None
+    assert wanted in family.complaint(np.array([0.0, wrong]))
+
+
+def test_terms_of_several_outputs_are_those_of_each(rng):
+    layout = Layout(("poisson", "categorical", "gaussian"), (0, 3, 0))
+    Y = np.column_stack([rng.integers(0, 4, 9), rng.integers(0, 3, 9), rng.normal(size=9)]).astype(float)
+    Y[rng.random(Y.shape) < 0.3] = np.nan
+    mean, B, tilt = rng.normal(size=(9, 4)), rng.normal(size=(4, 4)), 0.1 * rng.normal(size=(9, 4))
+    cov = np.broadcast_to(B @ B.T, (9, 4, 4))
+    noise = np.array([1.0, 1.0, NOISE])
+    found = expected_terms(layout, Y, noise, mean, cov, tilt)
+    for i in range(9):
+        total = 0.0
+        for j, (family, at) in enumerate(layout.parts):
+            if np.isnan(Y[i, j]):
+                assert not found.slope[i, at].any()
+                continue
+            one = family.terms(Y[[i], j], mean[[i], at], cov[[i], at, at], noise[j], tilt[[i], at])
+            total += one.value[0]
+            assert_allclose(found.slope[i, at], one.slope[0])
+            assert_allclose(found.curvature[i, at, at], one.curvature[0])
+            assert_allclose(found.tilt[i, at], one.tilt[0])
+        assert_allclose(found.value[i], total)
