@@ -88,15 +88,15 @@ def test_complete_rows_give_the_complete_model():
     almost = SPPCA(2).fit(X, Y)
     assert almost.solver_ == "em"
     assert_allclose(np.abs(almost.components_ - whole.components_).max(), 0.0, atol=0.1)
-    from gnomon.rows import MaskedRows, row_source
+    from gnomon.rows.read import read
 
-    assert MaskedRows(X).n_entries == X.size - 1
+    assert read(X, masked=True).summarise().counts.sum() == X.size - 1
     from gnomon.models.linear import sppca
 
     X[0, 6] = 0.3
     options = sppca.Options(2)
-    masked = sppca.fit(MaskedRows(X), Y, options, np.random.default_rng(0))
-    dense = sppca.fit(row_source(X), Y, options, np.random.default_rng(0))
+    masked = sppca.fit(read(X, masked=True), Y, options, np.random.default_rng(0))
+    dense = sppca.fit(read(X), Y, options, np.random.default_rng(0))
     assert_allclose(masked.value.log_likelihood, dense.value.log_likelihood, rtol=1e-9)
     assert_allclose(masked.value.params.W_x, dense.value.params.W_x, atol=1e-5)
 

@@ -1,9 +1,8 @@
 """The paper's algorithm 3 for the linear model: inner products of rows in, loadings of features out."""
 
 from ..models.linear import dual, sppca
-from ..rows import row_source
 from ..rows.masked import incomplete_rows
-from ..solvers.compression import row_coordinates
+from ..rows.read import read
 
 
 def fit_dual(X, Y, weights, options, generator):
@@ -20,13 +19,14 @@ def fit_dual(X, Y, weights, options, generator):
         )
     if len(incomplete_rows(X)):
         raise ValueError("solver='dual' needs complete rows; X has missing entries, so use solver='auto'.")
-    source = row_source(X)
-    rows = row_coordinates(source)
+    rows = read(X)
+    standard = rows.standard(rows.summarise())
+    coordinates = standard.coordinates()
     inner = dual.Options(
         options.n_components, X.shape[1], "dual", options.tol, options.max_iter, options.init, options.noise_init
     )
-    result = dual.fit(rows.T * source.scale, Y, inner, generator, orient=rows.expand)
+    result = dual.fit(coordinates.T * standard.scale, Y, inner, generator, orient=coordinates.expand)
     p = result.value.params
-    params = p._replace(W_x=rows.expand(p.W_x), m_x=source.mean)
-    stats = {**result.stats, "n_passes": source.n_passes}
+    params = p._replace(W_x=coordinates.expand(p.W_x), m_x=standard.mean)
+    stats = {**result.stats, "n_passes": rows.reads}
     return result._replace(value=sppca.Fitted(params, result.value.log_likelihood), stats=stats)

@@ -7,9 +7,10 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import validate_data
 
 from ..models.linear import sppca as model
-from ..rows import MaskedRows, NotFinite, row_source
+from ..rows.contract import NotFinite
 from ..rows.masked import column_range
 from ..rows.namespace import as_floats, first_not_finite, host_dtype, is_foreign, take_rows, to_host
+from ..rows.read import read
 from ._dual import fit_dual
 from ._targets import read_targets
 from ._validation import (
@@ -162,9 +163,9 @@ def _fit(estimator, X, Y, weights, options, missing, seed):
 
 def _source(X, weights, missing):
     if not missing:
-        return row_source(X, weights)
+        return read(X, weights)
     check_observed(X)
-    return MaskedRows(X, weights)
+    return read(X, weights, masked=True)
 
 
 def check_observed(X):

@@ -13,8 +13,8 @@ from ..likelihoods.bernoulli import LINKS
 from ..likelihoods.inference import INFERENCES, complaint
 from ..likelihoods.layout import Layout
 from ..models.linear import cppca as model
-from ..rows import row_source
 from ..rows.namespace import host_dtype, take_rows, to_host
+from ..rows.read import read
 from ._base import LatentTransformer
 from ._described import columns_of
 from ._gaussian import check_table, check_values
@@ -261,7 +261,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
             self.acceleration,
         )  # fmt: skip
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        result = model.fit(row_source(X, weights), labelled, Y, layout, options, generator)
+        result = model.fit(read(X, weights), labelled, Y, layout, options, generator)
         self._store(result, host_dtype(X))
         return self
 

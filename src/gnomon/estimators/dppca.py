@@ -11,9 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._types import Status
 from ..describe import Description, Fit, Traits
 from ..models import dppca as model
-from ..rows import row_source
 from ..rows.namespace import host_dtype, to_host
-from ..rows.products import squared_lengths
+from ..rows.read import read
 from ..solvers.reduction import reduce_rows
 from ._class_labels import number_classes
 from ._class_reader import ClassReader, refuse_missing
@@ -221,9 +220,8 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 stacklevel=2,
             )
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        source = row_source(X)
-        rows = reduce_labeled(X, source, indicators(index, len(self.classes_)), generator)
-        result = self._fit_rows(rows, source, index, generator, host_dtype(X))
+        rows = reduce_labeled(read(X), indicators(index, len(self.classes_)), generator)
+        result = self._fit_rows(rows, index, generator, host_dtype(X))
         if not self.converged_:
             warnings.warn(
                 f"DPPCA {result.status.value} (last step {self.objective_residual_:.1e}, tol={self.tol}).",
@@ -232,10 +230,10 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             )
         return self
 
-    def _fit_rows(self, rows, source, index, generator, dtype):
+    def _fit_rows(self, rows, index, generator, dtype):
         """Fit to reduced rows; `classes_` and `n_features_in_` are set. Return the result in coordinates."""
         k = resolve_n_components(self.n_components, len(self.classes_) - 1, rows.T.shape[1])
-        options = self._options(source.scale)
+        options = self._options(rows.standard.scale)
         least = max(1, k - len(self.classes_) + 1)
         given = model.Open(self.n_factors, self.shrinkage, self.unlabeled_weight)
         choice, self.agreement_path_ = model.choose(given, rows, index, options, least, generator)
@@ -246,7 +244,7 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.n_factors_, self.shrinkage_, self.unlabeled_weight_ = choice[:3]
         self.n_samples_, self.n_labeled_ = len(index), int((index >= 0).sum())
         self.solver_ = "exact" if rows.exact else "leading"
-        self._store(result, rows, source, dtype)
+        self._store(result, rows, dtype)
         return result
 
     def _check_parameters(self):
@@ -288,7 +286,8 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             )
         return prior / prior.sum()
 
-    def _store(self, result, rows, source, dtype):
+    def _store(self, result, rows, dtype):
+        source = rows.standard
         fitted, stats, scale = result.value, result.stats, source.scale
         prior, means, within = fitted.params
         center = prior @ means
@@ -310,7 +309,7 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.log_likelihood_ = float(self.objective_path_[-1])
         self.objective_residual_ = float(stats["residual"])
         self.noise_floors_ = ("x",) if stats["floor"] else ()
-        self.n_iter_, self.n_passes_ = max(1, int(stats["n_iter"])), float(source.n_passes)
+        self.n_iter_, self.n_passes_ = max(1, int(stats["n_iter"])), float(source.reads)
         self.converged_ = result.status is Status.CONVERGED
 
     def describe(self):
@@ -342,12 +341,12 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         )
 
 
-def reduce_labeled(X, source, one_of_c, generator):
+def reduce_labeled(rows, one_of_c, generator):
     """Reduce all rows to coordinates that hold the sums of labeled rows by class, X'one_of_c."""
-    rows = reduce_rows(source, one_of_c, lambda mean, scale: squared_lengths(X, mean, scale), generator)
-    if rows.T.shape[1] == 0:
+    reduced = reduce_rows(rows, one_of_c, generator)
+    if reduced.T.shape[1] == 0:
         raise ValueError("X is constant: all rows are equal; there is nothing to fit.")
-    return rows
+    return reduced
 
 
 def indicators(index, n_classes):

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..describe import Description, Fit, Prediction, Target
 from ..models.dppca import directions, posterior
-from ..rows import row_source
 from ..rows.namespace import host_dtype, like, to_host
+from ..rows.read import read
 from ._class_reader import project_rows, refuse_missing
 from ._described import identity, mean_of
 from ._gaussian import check_table
@@ -178,19 +178,19 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         index = read_label_table("MultiLabelDPPCA", to_host(y), X.shape[0])
         priors = self._priors(index.shape[1])
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        source, dtype = row_source(X), host_dtype(X)
-        rows = reduce_labeled(X, source, np.hstack([indicators(column, 2) for column in index.T]), generator)
+        dtype = host_dtype(X)
+        rows = reduce_labeled(read(X), np.hstack([indicators(column, 2) for column in index.T]), generator)
         n_labels = index.shape[1]
         k = resolve_n_components(self.n_components, n_labels, rows.T.shape[1])
         own = max(1, k - n_labels + 1)  # the labels bring n_labels directions, every model has factors for the rest
         self.estimators_, results = [], []
         for column, prior in zip(index.T, priors, strict=True):
             one = self._label_model(own, prior)
-            results.append(one._fit_rows(rows, source, column, copy.deepcopy(generator), dtype))
+            results.append(one._fit_rows(rows, column, copy.deepcopy(generator), dtype))
             self.estimators_.append(one)
         projection, self.n_class_components_ = directions([result.value.params for result in results], k)
-        self.components_ = as_components(rows.expand(projection), source.scale, dtype)
-        self._finish(index, results, source)
+        self.components_ = as_components(rows.expand(projection), rows.standard.scale, dtype)
+        self._finish(index, results, rows.standard.reads)
         return self
 
     def transform(self, X):
@@ -299,14 +299,14 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             )
         return [np.array([1.0 - one, one]) for one in prior]
 
-    def _finish(self, index, results, source):
+    def _finish(self, index, results, reads):
         models = self.estimators_
         self.mean_ = np.mean([one.mean_ for one in models], axis=0, dtype=np.float64).astype(self.components_.dtype)
         self.classes_, self.target_kind_ = [one.classes_ for one in models], "labels"
         self.n_components_, self.n_samples_ = len(self.components_), len(index)
         self.n_labeled_ = np.array([one.n_labeled_ for one in models])
         self.n_iter_ = max(one.n_iter_ for one in models)
-        self.n_passes_, self.solver_ = float(source.n_passes), models[0].solver_
+        self.n_passes_, self.solver_ = float(reads), models[0].solver_
         stopped = [i for i, one in enumerate(models) if not one.converged_]
         self.converged_ = not stopped
         if stopped:

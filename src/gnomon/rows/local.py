@@ -12,6 +12,8 @@ from .._types import Array, IntArray
 from . import namespace
 from .contract import A, Block, Columns, Reads, Rows, Task, add
 from .namespace import Place, host_double, is_foreign, take_rows
+from .raw_moments import may_wait, raw_inner_products, raw_summary
+from .summary import Summary
 
 MASKED_DEVICE_ENTRIES = (
     1 << 21
@@ -100,8 +102,22 @@ class LocalRows(Rows):
         out.aligned = {**self.aligned, **columns}
         return out
 
+    def summarise(self, Y: Any = None, group: Any = None, n_groups: int = 1, *, second: bool = False) -> Summary:
+        plain = second and isinstance(self.X, np.ndarray) and not self.masked
+        if plain and (group is None or group.min() == 0) and may_wait(self.X):
+            self.counter.total += 1.0
+            Y_or_none = np.zeros((self.shape[0], 0)) if Y is None else Y
+            found = raw_summary(self.X, self.weights, Y_or_none, group, n_groups, self._block_rows())
+            if found is not None:
+                return found
+        return super().summarise(Y, group, n_groups, second=second)
+
     def inner_products(self, mean: Array, scale: float) -> Array:
         self.counter.total += 1.0
+        if isinstance(self.X, np.ndarray):
+            found = raw_inner_products(self.X, mean, scale)
+            if found is not None:
+                return found
         place, (n, p) = Place(self.X), self.shape
         out = None
         size = max(16, self._block_rows() * p // max(1, n))

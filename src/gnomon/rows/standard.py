@@ -116,6 +116,17 @@ class Times:
 
 
 @dataclass(frozen=True)
+class TimesAndBack:
+    """The step that returns T, and keeps it of the rows that a column marks."""
+
+    marked: str
+
+    def __call__(self, view: View) -> Step:
+        keep = Kept.some(view, view.aligned[self.marked], view.T)
+        return Step(view.weights[:, None] * view.T, keep=keep)
+
+
+@dataclass(frozen=True)
 class Back:
     """The step that brings a column, weighted."""
 
@@ -207,6 +218,11 @@ class ScaledRows:
     def gram_product(self, V: Array) -> Array:
         """X' diag(weights) X V (p, r); missing entries count as their mean."""
         return np.asarray(self.rows.fold(GramProduct(self.mean, self.scale, self.rows.masked, V)))
+
+    def products(self, V: Array, marked: str) -> tuple[Array, Kept]:
+        """X' diag(weights) X V (p, r), and X V of the rows that an aligned column of booleans marks; one read."""
+        found = self.sweep(V, TimesAndBack(marked))
+        return found.product, found.kept
 
     def project(self, B: Array) -> Rows:
         """Coordinates in B (p, r), with the column "outside": squared length outside orthonormal B."""

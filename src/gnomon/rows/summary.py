@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._types import Array
+from .._types import Array, IntArray
 from .contract import Block, NotFinite
 from .namespace import Place, take_rows
 
@@ -155,43 +155,74 @@ def _of_dense(block: Block, task: Summarise) -> Summary:
     C = C / unit
     low = place.host(weights @ C) / some  # what rounding took from the mean
     squares = place.host(weights @ (C * C)) - counts * low**2
-    groups = _groups(block, task, lambda rows: _pick(C, rows), lambda A: place.host(A), place.put)
-    groups = tuple(group.about(-low, 1.0) for group in groups)
+    groups = tuple(group.about(-low, 1.0) for group in _groups(block, task, _Dense(C, place)))
     mean, low = _two_sum(mean, low * unit)
     return Summary(float(w.sum()), counts, mean, low, squares, largest, unit, groups)
 
 
-def _pick(C: Any, rows: Any) -> Any:
-    return C if rows is None else take_rows(C, rows)
+class _Dense:
+    """Centred entries of a block, in its unit."""
+
+    def __init__(self, C: Any, place: Place) -> None:
+        self.C, self.place = C, place
+
+    def sums(self, w: Array) -> Array:
+        """Weighted sums (p,)."""
+        return self.place.host(self.place.put(w) @ self.C)
+
+    def cross(self, rows: IntArray | None, U: Array) -> Array:
+        """Products (p, q) of some rows, or all, with U (m, q)."""
+        C = self.C if rows is None else take_rows(self.C, rows)
+        return self.place.host(C.T @ self.place.put(U))
+
+    def second(self, rows: IntArray | None, w: Array) -> Array:
+        """Weighted squares and products (p, p) of some rows, or all."""
+        C = self.C if rows is None else take_rows(self.C, rows)
+        scaled = C * self.place.put(np.sqrt(w)[:, None])
+        return self.place.host(scaled.T @ scaled)
 
 
-def _groups(block: Block, task: Summarise, rows_of: Any, host: Any, put: Any) -> tuple[Group, ...]:
-    """Sums over the rows of each group, given their centred entries."""
+class _Sparse:
+    """The same of sparse entries, of which the mean is taken after the products."""
+
+    def __init__(self, X: Any, mean: Array, unit: float) -> None:
+        self.X, self.mean, self.unit = X, mean / unit, unit
+
+    def sums(self, w: Array) -> Array:
+        return np.asarray((self.X.T @ w) / self.unit - w.sum() * self.mean)
+
+    def cross(self, rows: IntArray | None, U: Array) -> Array:
+        X = self.X if rows is None else self.X[rows]
+        return np.asarray(X.T @ U / self.unit - np.outer(self.mean, U.sum(axis=0)))
+
+    def second(self, rows: IntArray | None, w: Array) -> Array:
+        X = (self.X if rows is None else self.X[rows]).astype(np.float64) * (1.0 / self.unit)
+        out = np.asarray((X.T @ X.multiply(w[:, None]).asformat(X.format)).toarray())
+        cross = np.outer(X.T @ w, self.mean)
+        out -= cross + cross.T - w.sum() * np.outer(self.mean, self.mean)
+        return np.asarray(out)
+
+
+def _groups(block: Block, task: Summarise, entries: _Dense | _Sparse) -> tuple[Group, ...]:
+    """Sums over the rows of each group."""
     if not task.n_groups:
         return ()
     Y = np.asarray(block.aligned.get("summary_y", np.zeros((len(block.at), 0))), dtype=np.float64)
-    number, found = block.aligned.get("summary_group"), []
+    number, w, found = block.aligned.get("summary_group"), block.weights, []
+    has_outputs = Y.any(axis=1)
     for g in range(task.n_groups):
-        rows = None if number is None else np.flatnonzero(number == g)
-        w = block.weights if rows is None else block.weights[rows]
-        y = Y if rows is None else Y[rows]
-        found.append(_group(rows_of, rows, w, y, task.second, host, put))
+        inside = np.ones(len(w), dtype=bool) if number is None else number == g
+        all_rows = inside.all()
+        w_g = w if all_rows else np.where(inside, w, 0.0)
+        some = np.flatnonzero(has_outputs & inside)
+        y, wY = Y[some], w[some, None] * Y[some]
+        xx = None
+        if task.second:
+            rows = np.flatnonzero(inside)
+            xx = entries.second(None if all_rows else rows, w[rows])
+        xy = entries.cross(None if len(some) == len(w) else some, wY)
+        found.append(Group(float(w_g.sum()), entries.sums(w_g), wY.sum(axis=0), xy, wY.T @ y, xx))
     return tuple(found)
-
-
-def _group(rows_of: Any, rows: Any, w: Array, Y: Array, second: bool, host: Any, put: Any) -> Group:
-    C = rows_of(rows)
-    wY = w[:, None] * Y
-    some = np.flatnonzero(Y.any(axis=1))  # few rows may have outputs
-    if len(some) < len(Y):
-        xy = host(_pick(C, some).T @ put(wY[some]))
-    else:
-        xy = host(C.T @ put(wY))
-    xx = None
-    if second:
-        scaled = C * put(np.sqrt(w)[:, None])
-        xx = host(scaled.T @ scaled)
-    return Group(float(w.sum()), host(put(w) @ C), wY.sum(axis=0), xy, wY.T @ Y, xx)
 
 
 def _of_sparse(block: Block, task: Summarise) -> Summary:
@@ -203,9 +234,7 @@ def _of_sparse(block: Block, task: Summarise) -> Summary:
         mean = np.asarray(X.T @ w) / some
         unit = power_of_two(largest)
         low, squares = _sparse_squares(X, w, mean / unit, unit)
-        groups = tuple(_sparse_groups(block, task, mean, unit))
-    if task.n_groups:
-        groups = tuple(group.about(-low, 1.0) for group in groups)
+        groups = tuple(group.about(-low, 1.0) for group in _groups(block, task, _Sparse(X, mean, unit)))
     squares = squares - counts * low**2
     mean, low = _two_sum(mean, low * unit)
     return Summary(float(w.sum()), counts, mean, low, squares, largest, unit, groups)
@@ -231,26 +260,3 @@ def _sparse_squares(X: Any, w: Array, mean: Array, unit: float) -> tuple[Array, 
     unseen = np.maximum(w.sum() - seen, 0.0)
     total = w.sum() or 1.0
     return (sums - unseen * mean) / total, squares + unseen * mean**2
-
-
-def _sparse_groups(block: Block, task: Summarise, mean: Array, unit: float) -> list[Group]:
-    found: list[Group] = []
-    Y = np.asarray(block.aligned.get("summary_y", np.zeros((len(block.at), 0))), dtype=np.float64)
-    number = block.aligned.get("summary_group")
-    for g in range(task.n_groups):
-        rows = np.arange(len(block.at)) if number is None else np.flatnonzero(number == g)
-        w, y = block.weights[rows], Y[rows]
-        X = block.X if number is None else block.X[rows]
-        wY, weight, m = w[:, None] * y, float(w.sum()), mean / unit
-        some = np.flatnonzero(y.any(axis=1))
-        right = X.T @ wY if len(some) == len(y) else X[some].T @ wY[some]
-        xy = np.asarray(right) / unit - np.outer(m, wY.sum(axis=0))
-        sums = np.asarray(X.T @ w) / unit
-        xx = None
-        if task.second:
-            scaled = X.astype(np.float64) * (1.0 / unit)
-            xx = (scaled.T @ (scaled.multiply(w[:, None])).asformat(X.format)).toarray()
-            cross = np.outer(sums, m)
-            xx -= cross + cross.T - weight * np.outer(m, m)
-        found.append(Group(weight, sums - weight * m, wY.sum(axis=0), xy, wY.T @ y, xx))
-    return found

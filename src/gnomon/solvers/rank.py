@@ -6,7 +6,7 @@ import numpy as np
 
 from ..numerics.linalg import orthonormal_columns, top_eigh
 from ..numerics.moments import Moments, second_moment
-from ..rows import RowSource
+from ..rows.standard import StandardRows
 
 NOTHING = 1e-12  # of the energy
 
@@ -20,12 +20,12 @@ def refuse_full_rank(moments: Moments, k: int) -> None:
         _refuse(rank, k)
 
 
-def refuse_full_rank_of_rows(source: RowSource, k: int, generator: np.random.Generator) -> None:
+def refuse_full_rank_of_rows(rows: StandardRows, k: int, generator: np.random.Generator) -> None:
     """The same by two passes over the rows, for solvers that keep no basis."""
-    block = source.gram_product(generator.standard_normal((source.shape[1], k + 1)))
+    block = rows.gram_product(generator.standard_normal((rows.shape[1], k + 1)))
     B = orthonormal_columns(block)
-    inside = float(np.sum(B * source.gram_product(B)))
-    if source.energy - inside <= NOTHING * source.energy:
+    inside = float(np.sum(B * rows.gram_product(B)))
+    if rows.energy - inside <= NOTHING * rows.energy:
         _refuse(B.shape[1], k)
 
 

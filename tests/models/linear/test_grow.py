@@ -9,9 +9,9 @@ from gnomon.models.linear.basis import SweptBasis, group_outputs
 from gnomon.models.linear.grow import maximise_in_basis, start_block
 from gnomon.models.linear.in_basis import ModelLimits, RatioInner, RestrictedEM, closed_form
 from gnomon.numerics.linear_gaussian import Limits
-from gnomon.rows import row_source
 from numerics import build
 from oracles import closed_forms, gaussian
+from rows.copied import copied_rows
 
 FLOORS = Limits(1e-6, 1e-3)
 
@@ -23,8 +23,8 @@ def solve(X, Y, k, capacity=None, tol=1e-8, max_expansions=500, seed=0):
     """
     w, generator = np.ones(len(X)), np.random.default_rng(seed)
     Y = Y - np.nanmean(Y, axis=0)
-    source = row_source(X)
-    basis = SweptBasis(source, group_outputs(Y, w), capacity or X.shape[1])
+    basis = SweptBasis(copied_rows(X), group_outputs(Y, w), capacity or X.shape[1])
+    source = basis.rows
     if capacity is None:
         basis.expand(np.eye(X.shape[1]))
     else:

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 from gnomon.models.linear.basis import group_outputs
 from gnomon.models.linear.row_em import RowEM
 from gnomon.numerics.linear_gaussian import e_step
-from gnomon.rows import row_source
 from numerics import build
 from oracles import gaussian
+from rows.copied import copied_rows
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
@@ -18,9 +18,8 @@ from oracles import gaussian
 def test_e_step_over_rows_is_that_of_the_moments(rng, targets, form):
     _, X, Y = build.draw(rng, targets=targets)
     w = rng.uniform(0.5, 2, len(X))
-    source = row_source(form(X), w)
-    source.first_pass(np.zeros((len(X), 0)))
-    source.standardise()
+    rows = copied_rows(form(X), w)
+    source = rows.standard(rows.summarise())
     params = build.params(gaussian.random_model(rng, 5, 2, Y.shape[1]))
     found = RowEM(source, group_outputs(Y, w)).e_step(params)
     expected = e_step(params, build.moments((X - source.mean) / source.scale, Y, w))
@@ -32,9 +31,8 @@ def test_e_step_over_rows_is_that_of_the_moments(rng, targets, form):
 
 def test_one_pass_an_e_step(rng):
     _, X, Y = build.draw(rng)
-    source = row_source(X)
-    source.first_pass(np.zeros((len(X), 0)))
-    source.standardise()
-    before = source.n_passes
+    rows = copied_rows(X)
+    source = rows.standard(rows.summarise())
+    before = source.reads
     RowEM(source, group_outputs(Y, np.ones(len(X)))).e_step(build.params(gaussian.random_model(rng, 5, 2, 3)))
-    assert source.n_passes == before + 1
+    assert source.reads == before + 1

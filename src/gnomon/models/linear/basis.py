@@ -23,7 +23,7 @@ from ...numerics.moments import (
     pattern_from_rows,
     pattern_from_sums,
 )
-from ...rows import RowSource
+from ...rows.contract import Rows
 from ...rows.products import row_counts
 
 POWER_STEPS = 2  # double ones, of the first block on second moments, where a step costs little
@@ -137,16 +137,16 @@ class Basis(Protocol):
 
 
 class SweptBasis:
-    """Basis over a row source: G = X'X B for all rows, T = X B for the rows outside the most frequent pattern.
+    """Basis over rows: G = X'X B for all rows, T = X B for the rows outside the most frequent pattern.
 
     Memory: 2 p x capacity + (rows outside the bulk) x capacity doubles.
     """
 
     whole_up_to = 0
 
-    def __init__(self, source: RowSource, outputs: Outputs, capacity: int) -> None:
-        n, p = source.shape
-        self.source, self.outputs, self.capacity = source, outputs, capacity
+    def __init__(self, rows: Rows, outputs: Outputs, capacity: int) -> None:
+        n, p = rows.shape
+        self.outputs, self.capacity = outputs, capacity
         self.n_rows_spanned = n
         self.size = 0
         self._others = outputs.others
@@ -154,52 +154,29 @@ class SweptBasis:
         self._G = np.empty((p, capacity), order="F")
         self._BG = np.zeros((capacity, capacity))
         self._T = np.empty((len(self._others), capacity))
-        self._position = np.full(n, -1)
-        self._position[self._others] = np.arange(len(self._others))
-        self._read_targets()
-
-    def _read_targets(self) -> None:
-        o = self.outputs
-        is_bulk = np.zeros((len(o.Y), 1))
-        is_bulk[o.bulk] = 1.0
-        b, q = len(o.bulk_outputs), o.Y.shape[1]
-        # three blocks in one read: Y of the bulk, Y of the other rows, and the sum of the other rows
-        blocks = [o.Y[:, o.bulk_outputs] * is_bulk, o.Y * (1 - is_bulk), 1 - is_bulk]
-        self._products = self.source.first_pass(np.hstack(blocks))
-        self._split = (slice(0, b), slice(b, b + q), b + q)
-        self._standard = False
-
-    def _standardise(self) -> None:
-        if not self._standard:
-            self._products *= self.source.standardise()
-            self._standard = True
+        other = np.ones(n, dtype=bool)
+        other[outputs.bulk] = False
+        summary = rows.summarise(outputs.Y, other.astype(np.intp), 2)
+        self._bulk, self._other = summary.standard_groups()
+        self.rows = rows.standard(summary).with_columns(other=other)
 
     def targets_product(self) -> Array:
-        bulk, others, _ = self._split
-        out = self._products[:, others].copy()
-        out[:, self.outputs.bulk_outputs] += self._products[:, bulk]
-        return out
+        return self._bulk.xy + self._other.xy
 
     def leading_block(self, width: int, generator: np.random.Generator) -> Array:
-        product = self.source.gram_product(generator.standard_normal((self.source.shape[1], width)))
-        self._standardise()
-        return orthonormal_columns(product)
+        return orthonormal_columns(self.rows.gram_product(generator.standard_normal((self.rows.shape[1], width))))
 
     @property
     def vectors(self) -> Array:
         return self._B[:, : self.size]
 
     def expand(self, Q: Array) -> None:
-        self._standardise()
         old, new = self.size, self.size + Q.shape[1]
-
-        def keep_others(T: Array, index: IntArray) -> tuple[Array, None]:
-            position = self._position[index]
-            kept = position >= 0
-            self._T[position[kept], old:new] = T[kept]
-            return T, None
-
-        G, _ = self.source.sweep(Q, keep_others)
+        if len(self._others):
+            G, kept = self.rows.products(Q, "other")
+            self._T[:, old:new] = kept.of_rows(self._others)
+        else:
+            G = self.rows.gram_product(Q)
         self._B[:, old:new], self._G[:, old:new] = Q, G
         self.size = new
         block = self._B[:, :new].T @ G
@@ -214,41 +191,33 @@ class SweptBasis:
         self.size = new
 
     def moments(self) -> Moments:
-        o, r, p = self.outputs, self.size, self.source.shape[1]
+        o, r, p = self.outputs, self.size, self.rows.shape[1]
         B, T = self.vectors, self._T[:, :r]
         w = o.weights[self._others]
-        bulk, _, ones = self._split
         tt = self._BG[:r, :r] - (T * w[:, None]).T @ T
         q_bulk = o.bulk_outputs
-        Y_bulk, w_bulk = o.Y[np.ix_(o.bulk, q_bulk)], o.weights[o.bulk]
-        t = -(B.T @ self._products[:, ones])  # centred rows sum to zero, so the bulk is minus the others
-        ty = B.T @ self._products[:, bulk]
-        yy = (Y_bulk * w_bulk[:, None]).T @ Y_bulk
-        patterns = [pattern_from_sums(q_bulk, float(w_bulk.sum()), t, w_bulk @ Y_bulk, tt, ty, yy)]
+        t = -(B.T @ self._other.x)  # centred rows sum to zero, so the bulk is minus the others
+        ty, yy = B.T @ self._bulk.xy[:, q_bulk], self._bulk.yy[np.ix_(q_bulk, q_bulk)]
+        patterns = [pattern_from_sums(q_bulk, self._bulk.weight, t, self._bulk.y[q_bulk], tt, ty, yy)]
         start = 0
         for outputs, rows in o.patterns:
             span = slice(start, start + len(rows))
             patterns.append(pattern_from_rows(outputs, T[span], o.Y[np.ix_(rows, outputs)], w[span]))
             start += len(rows)
         loose = o.loose_rows(T[start:]) if len(o.loose) else None
-        outside = 0.0 if r == p else max(self.source.energy - float(np.trace(self._BG[:r, :r])), 0.0)
+        outside = 0.0 if r == p else max(self.rows.energy - float(np.trace(self._BG[:r, :r])), 0.0)
         return Moments(tuple(patterns), loose, p, o.Y.shape[1], outside)
 
     def latent_cross(self, params: Params) -> Array:
         o, r = self.outputs, self.size
-        bulk, _, ones = self._split
         post = latent_map(params, o.bulk_outputs)
         offset = post.gain @ np.concatenate([params.m_x, params.m_y[o.bulk_outputs]])
-        cross = self._G[:, :r] @ post.gain[:, :r].T + np.outer(self._products[:, ones], offset)
-        cross += self._products[:, bulk] @ post.gain[:, r:].T
+        cross = self._G[:, :r] @ post.gain[:, :r].T + np.outer(self._other.x, offset)
+        cross += self._bulk.xy[:, o.bulk_outputs] @ post.gain[:, r:].T
         if len(self._others) == 0:
             return np.asarray(cross)
         difference = self._others_latent(params) - self._T[:, :r] @ post.gain[:, :r].T
-
-        def step(T: Array, index: IntArray) -> tuple[Array, None]:
-            return difference[self._position[index]], None
-
-        return np.asarray(cross + self.source.sweep(None, step, rows=self._others)[0])
+        return np.asarray(cross + self.rows.back(difference, self._others))
 
     def _others_latent(self, params: Params) -> Array:
         o, r = self.outputs, self.size

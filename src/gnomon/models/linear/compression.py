@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array
-from ...rows import RowSource
-from ...solvers.compression import row_coordinates
+from ...rows.contract import Rows
+from ...rows.standard import StandardRows
 from .basis import GroupMoments, MomentBasis, Outputs
 
 
@@ -17,32 +17,40 @@ class Compressed(NamedTuple):
     """A basis over moments, and the map from its coordinates back to the features."""
 
     basis: MomentBasis
+    rows: StandardRows
     expand: Callable[[Array], Array]  # (coordinates, r) -> (p, r)
 
 
-def compress(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
+def compress(rows: Rows, outputs: Outputs, capacity: int) -> Compressed:
     """Take p x p moments when n >= p (memory p^2 per pattern), else work with the n x n inner products."""
-    n, p = source.shape
-    return _columns(source, outputs, capacity) if n >= p else _rows(source, outputs, capacity)
+    n, p = rows.shape
+    return _columns(rows, outputs, capacity) if n >= p else _rows(rows, outputs, capacity)
 
 
-def _columns(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
-    o, (n, p) = outputs, source.shape
+def _columns(rows: Rows, outputs: Outputs, capacity: int) -> Compressed:
+    o, (n, p) = outputs, rows.shape
     if len(o.loose):
         raise ValueError("moments of columns need few patterns of missing outputs; use solver='subspace'")
-    frequent = [(o.bulk_outputs, o.bulk), *o.patterns]
+    number = np.zeros(n, dtype=np.intp)
+    for g, (_, inside) in enumerate(o.patterns, start=1):
+        number[inside] = g
+    summary = rows.summarise(o.Y, number, len(o.patterns) + 1, second=True)
     groups = []
-    moments = source.group_moments([rows for _, rows in frequent], o.Y)
-    for (observed, rows), m in zip(frequent, moments, strict=True):
-        w, Y = o.weights[rows], o.Y[np.ix_(rows, observed)]
-        yy = (Y * w[:, None]).T @ Y
-        groups.append(GroupMoments(observed, float(w.sum()), m.x, w @ Y, m.xx, m.xy[:, observed], yy))
-    return Compressed(MomentBasis(groups, None, p, o.Y.shape[1], n, source.energy, capacity), lambda C: C)
+    seen = [o.bulk_outputs, *(observed for observed, _ in o.patterns)]
+    for observed, m in zip(seen, summary.standard_groups(), strict=True):
+        assert m.xx is not None
+        yy = m.yy[np.ix_(observed, observed)]
+        groups.append(GroupMoments(observed, m.weight, m.x, m.y[observed], m.xx, m.xy[:, observed], yy))
+    standard = rows.standard(summary)
+    basis = MomentBasis(groups, None, p, o.Y.shape[1], n, standard.energy, capacity)
+    return Compressed(basis, standard, lambda C: C)
 
 
-def _rows(source: RowSource, outputs: Outputs, capacity: int) -> Compressed:
-    rows = row_coordinates(source)
-    return Compressed(coordinate_basis(rows.T, outputs, source.shape[1], source.energy, capacity), rows.expand)
+def _rows(rows: Rows, outputs: Outputs, capacity: int) -> Compressed:
+    standard = rows.standard(rows.summarise())
+    found = standard.coordinates()
+    basis = coordinate_basis(found.T, outputs, rows.shape[1], standard.energy, capacity)
+    return Compressed(basis, standard, found.expand)
 
 
 def coordinate_basis(T: Array, outputs: Outputs, n_features: float, energy: float, capacity: int) -> MomentBasis:

@@ -12,7 +12,7 @@ from ...likelihoods.layout import Layout
 from ...numerics.linalg import canonical_rotation, guided_rotation, orthonormal_columns
 from ...numerics.linear_gaussian import Limits
 from ...numerics.one_thread import one_thread
-from ...rows import RowSource
+from ...rows.contract import Rows
 from .class_likelihood import Labelled, LabelParams, applies, log_evidence, raise_classes
 from .labelled_basis import EXACT_SIDE, SPARE_DIRECTIONS, LabelledBasis, View, products_of, refuse_full_rank
 from .outputs_em import LOOSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
@@ -55,9 +55,9 @@ def choose_solver(n: int, p: int) -> str:
     return "moments" if (p <= EXACT_SIDE if n >= p else n <= EXACT_SIDE) else "subspace"
 
 
-def fit(source: RowSource, labelled: IntArray, Y: Array, layout: Layout, options: Options,
+def fit(rows: Rows, labelled: IntArray, Y: Array, layout: Layout, options: Options,
         generator: np.random.Generator) -> Result[Fitted]:  # fmt: skip
-    """Fit the model to the rows of `source`; Y (n_l, q) holds the outputs of the rows `labelled`, NaN where missing.
+    """Fit the model to rows; Y (n_l, q) holds the outputs of the rows `labelled`, NaN where missing.
 
     Returns
     -------
@@ -65,13 +65,13 @@ def fit(source: RowSource, labelled: IntArray, Y: Array, layout: Layout, options
     "n_iter" and "floors".
     """
     k = options.n_components + options.n_private
-    solver = choose_solver(*source.shape) if options.solver == "auto" else options.solver
+    solver = choose_solver(*rows.shape) if options.solver == "auto" else options.solver
     inference = choose_inference(layout) if options.inference == "auto" else options.inference
-    weights = np.ones(len(labelled)) if source.weights is None else source.weights[labelled]
+    weights = np.ones(len(labelled)) if rows.weights is None else rows.weights[labelled]
     units = output_units(layout, Y, weights)
     Y = (Y - units.mean) / units.scale
     codes = centred_codes(layout, Y, weights)
-    basis = LabelledBasis(products_of(source, labelled, codes, solver), max(CAPACITY, 6 * k))
+    basis = LabelledBasis(products_of(rows, labelled, codes, solver), max(CAPACITY, 6 * k))
     basis.start(k, generator)
     refuse_full_rank(basis.view(), k)
     rules = Rules(layout, options.ridge, options.n_components, inference != "laplace", inference not in APPROXIMATE)
@@ -260,12 +260,12 @@ def rotation_of(params: Params, n_guided: int) -> Array:
 
 def _in_data_units(result: Result[Params], basis: LabelledBasis, layout: Layout, options: Options, units: Units,
                    weights: Array, Y: Array) -> Result[Fitted]:  # fmt: skip
-    params, source, s = result.value, basis.products.source, basis.products.source.scale
+    params, rows, s = result.value, basis.products.rows, basis.products.rows.scale
     full = params._replace(W=basis.products.features(basis.vectors @ params.W))
     R = rotation_of(full, options.n_components)
     V, b, noise = params.V @ R, params.b.copy(), params.noise.copy()
     floors = ["x"] if params.x_noise_var <= X_FLOOR * (1 + 1e-9) else []
-    to_nats = -source.n_entries * np.log(s)
+    to_nats = -rows.n_entries * np.log(s)
     for j, (family, predictors) in enumerate(layout.parts):
         if family.noisy:
             floors += ["y"] if noise[j] <= Y_FLOOR * (1 + 1e-9) and "y" not in floors else []
@@ -277,5 +277,5 @@ def _in_data_units(result: Result[Params], basis: LabelledBasis, layout: Layout,
     penalty = 0.5 * options.ridge * float((layout.ridged @ params.V**2).sum()) if layout.kinds else 0.0
     fitted = Params(full.W @ R * s, params.x_noise_var * s**2, V, b, noise)
     objective = float(path[-1])
-    stats = {**result.stats, "n_passes": source.n_passes, "floors": floors}
-    return Result(Fitted(fitted, source.mean, objective, objective + penalty), result.status, path, stats)
+    stats = {**result.stats, "n_passes": rows.reads, "floors": floors}
+    return Result(Fitted(fitted, rows.mean, objective, objective + penalty), result.status, path, stats)

@@ -6,14 +6,15 @@ products: reading the rows, second moments taken once (n >= p), or coordinates o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ..._types import Array, IntArray
 from ...numerics.linalg import orthonormal_columns, symmetrise
-from ...rows import RowSource
-from ...solvers.compression import row_coordinates
+from ...rows.contract import Rows
+from ...rows.standard import StandardRows
 
 EXACT_SIDE = 1500  # up to this many rows or columns, all second moments are taken at once
 WHOLE = 100  # with so few dimensions, all of them make the first basis
@@ -41,7 +42,7 @@ class Products(Protocol):
     """Products with the rows in some coordinates of feature space, d of them."""
 
     size: int
-    source: RowSource
+    rows: StandardRows
     labelled: IntArray
     power_steps: int  # of the first block
     whole: int  # with so few dimensions, all of them make the first basis
@@ -58,8 +59,9 @@ class Products(Protocol):
     def back(self, U: Array) -> Array:
         """Weighted X_l'U (d, m)."""
 
-    def features(self, C: Array) -> Array:
-        """Coordinates (d, m) as vectors of features (p, m)."""
+    @property
+    def features(self) -> Callable[[Array], Array]:
+        """What takes coordinates (d, m) to vectors of features (p, m)."""
 
 
 class SweptProducts:
@@ -67,52 +69,31 @@ class SweptProducts:
 
     power_steps = 1
     whole = WHOLE
+    second = False
 
-    def __init__(self, source: RowSource, labelled: IntArray, Y: Array) -> None:
-        self.source, self.labelled, self.size = source, labelled, source.shape[1]
-        self.position = np.full(source.shape[0], -1)
-        self.position[labelled] = np.arange(len(labelled))
-        self._rows = None if len(labelled) == source.shape[0] else labelled  # what a sweep reads of the labelled ones
-        spread = np.zeros((source.shape[0], Y.shape[1]))
+    def __init__(self, rows: Rows, labelled: IntArray, Y: Array) -> None:
+        self.labelled, self.size = labelled, rows.shape[1]
+        self._some = None if len(labelled) == rows.shape[0] else labelled  # what is read of the labelled rows
+        spread = np.zeros((rows.shape[0], Y.shape[1]))
         spread[labelled] = Y
-        self._xy = self._read(spread)
-
-    def _read(self, spread: Array) -> Array:
-        """Read the rows a first time; return X'Y in standard units."""
-        xy = self.source.first_pass(spread)
-        return xy * self.source.standardise()
+        is_labelled = np.zeros(rows.shape[0], dtype=bool)
+        is_labelled[labelled] = True
+        summary = rows.summarise(spread, second=self.second)
+        (self._sums,) = summary.standard_groups()
+        self.rows: StandardRows = rows.standard(summary).with_columns(labelled=is_labelled)
 
     def targets_product(self) -> Array:
-        return self._xy
+        return self._sums.xy
 
     def gram(self, Q: Array) -> Array:
-        return self.source.gram_product(Q)
-
-    def _rows_times(self, Q: Array) -> Array:
-        T = np.empty((len(self.labelled), Q.shape[1]))
-
-        def keep(block: Array, index: IntArray) -> tuple[Array, None]:
-            T[self.position[index]] = block
-            return block[:, :0], None
-
-        if len(self.labelled):
-            self.source.sweep(Q, keep, rows=self._rows)
-        return T
+        return self.rows.gram_product(Q)
 
     def both(self, Q: Array) -> tuple[Array, Array]:
-        T = np.empty((len(self.labelled), Q.shape[1]))
-
-        def keep(block: Array, index: IntArray) -> tuple[Array, None]:
-            position = self.position[index]
-            T[position[position >= 0]] = block[position >= 0]
-            return block, None
-
-        return self.source.sweep(Q, keep)[0], T
+        product, kept = self.rows.products(Q, "labelled")
+        return product, kept.of_rows(self.labelled)
 
     def back(self, U: Array) -> Array:
-        if len(self.labelled) == 0:
-            return np.zeros((self.size, U.shape[1]))
-        return np.asarray(self.source.sweep(None, lambda _, i: (U[self.position[i]], None), rows=self._rows)[0])
+        return self.rows.back(U, self._some)
 
     def features(self, C: Array) -> Array:
         return C
@@ -123,17 +104,14 @@ class MomentProducts(SweptProducts):
 
     power_steps = POWER_STEPS
     whole = WHOLE_MOMENTS
-
-    def _read(self, spread: Array) -> Array:
-        (moments,) = self.source.group_moments([np.arange(self.source.shape[0])], spread)
-        self._xx = moments.xx
-        return moments.xy
+    second = True
 
     def gram(self, Q: Array) -> Array:
-        return np.asarray(self._xx @ Q)
+        assert self._sums.xx is not None
+        return np.asarray(self._sums.xx @ Q)
 
     def both(self, Q: Array) -> tuple[Array, Array]:
-        return self.gram(Q), self._rows_times(Q)
+        return self.gram(Q), self.rows.times(Q, self._some)
 
 
 class CoordinateProducts:
@@ -142,14 +120,14 @@ class CoordinateProducts:
     power_steps = POWER_STEPS
     whole = WHOLE_MOMENTS
 
-    def __init__(self, source: RowSource, labelled: IntArray, Y: Array) -> None:
-        self.source, self.labelled = source, labelled
-        rows = row_coordinates(source)
-        self._T, self._expand = rows.T, rows.expand
-        self.size = rows.T.shape[1]
-        w = np.ones(len(rows.T)) if source.weights is None else source.weights
-        self._values = w @ rows.T**2  # principal coordinates: the second moment is diagonal
-        self._weighted = rows.T[labelled] * w[labelled, None]
+    def __init__(self, rows: Rows, labelled: IntArray, Y: Array) -> None:
+        self.rows, self.labelled = rows.standard(rows.summarise()), labelled
+        found = self.rows.coordinates()
+        self._T, self.features = found.T, found.expand
+        self.size = found.T.shape[1]
+        w = np.ones(len(found.T)) if rows.weights is None else rows.weights
+        self._values = w @ found.T**2  # principal coordinates: the second moment is diagonal
+        self._weighted = found.T[labelled] * w[labelled, None]
         self._Y = Y
 
     def targets_product(self) -> Array:
@@ -164,16 +142,13 @@ class CoordinateProducts:
     def back(self, U: Array) -> Array:
         return self._weighted.T @ U
 
-    def features(self, C: Array) -> Array:
-        return self._expand(C)
 
-
-def products_of(source: RowSource, labelled: IntArray, Y: Array, solver: str) -> Products:
+def products_of(rows: Rows, labelled: IntArray, Y: Array, solver: str) -> Products:
     """Choose the way to the products: "subspace" reads the rows, "moments" holds the shorter side."""
-    n, p = source.shape
+    n, p = rows.shape
     if solver == "subspace":
-        return SweptProducts(source, labelled, Y)
-    return MomentProducts(source, labelled, Y) if n >= p else CoordinateProducts(source, labelled, Y)
+        return SweptProducts(rows, labelled, Y)
+    return MomentProducts(rows, labelled, Y) if n >= p else CoordinateProducts(rows, labelled, Y)
 
 
 class LabelledBasis:
@@ -183,8 +158,8 @@ class LabelledBasis:
         self.products = products
         self.capacity = min(capacity, products.size)
         self.weights = np.ones(len(products.labelled))
-        if products.source.weights is not None:
-            self.weights = products.source.weights[products.labelled]
+        if products.rows.weights is not None:
+            self.weights = products.rows.weights[products.labelled]
         self.vectors = np.empty((products.size, 0))
         self.G = np.empty((products.size, 0))
         self.T = np.empty((len(products.labelled), 0))
@@ -225,10 +200,10 @@ class LabelledBasis:
     def view(self) -> View:
         """The data seen through the basis."""
         if self._view is None:
-            source = self.products.source
+            rows = self.products.rows
             xx = symmetrise(self.vectors.T @ self.G)
             values, axes = np.linalg.eigh(xx)
-            self._view = View(xx, values, axes, source.energy, source.count, source.shape[1], self.T, self.weights)
+            self._view = View(xx, values, axes, rows.energy, rows.weight, rows.shape[1], self.T, self.weights)
         return self._view
 
     def outside(self, gain: Array, shift: Array) -> tuple[Array, float]:

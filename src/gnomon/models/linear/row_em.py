@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..._types import Array, IntArray, Result, Status
+from ..._types import Array, Result, Status
 from ...numerics.linalg import orthonormal_columns, symmetrise, top_eigh
 from ...numerics.linear_gaussian import (
     LOG_2PI,
@@ -18,7 +19,8 @@ from ...numerics.linear_gaussian import (
     set_posteriors,
 )
 from ...numerics.moments import output_sets
-from ...rows import MaskedRows, RowSource
+from ...rows.contract import Step, View
+from ...rows.standard import StandardRows
 from ...solvers.em import run_em
 from .basis import Outputs
 from .in_basis import TRIAL_ITERATIONS, ParamsVector, em_residual, obey, with_prior
@@ -43,45 +45,49 @@ class Schedule(NamedTuple):
     acceleration: str | None = "alternating"
 
 
-class RowEM:
-    """E-step over a row source; every distinct set of observed outputs has its own posterior covariance."""
+@dataclass(frozen=True)
+class _EStep:
+    """Posterior of the latent variables of some rows, and its sums."""
 
-    def __init__(self, source: RowSource, outputs: Outputs) -> None:
-        self.source, self.outputs = source, outputs
-        o = outputs
-        self.sets, self.of_row = output_sets(o.observed)
-        self.set_weight = np.bincount(self.of_row, weights=o.weights, minlength=len(self.sets))
+    params: Params
+    cov: Array  # (s, k, k), of every set of observed outputs
+
+    def __call__(self, view: View) -> Step:
+        params, w, observed = self.params, view.weights, view.aligned["observed"]
+        offset = params.m_x @ params.W_x / params.x_noise_var
+        dy = np.where(observed, view.aligned["y"] - params.m_y, 0.0)
+        b = view.T / params.x_noise_var - offset + (dy / params.y_noise_var) @ params.W_y
+        Z = apply_by_row(self.cov, view.aligned["set"], b)
+        z1 = np.column_stack([Z, np.ones(len(Z))])
+        wZ = Z * w[:, None]
+        y_zz = np.einsum("ij,ia,ib->jab", observed * w[:, None], z1, z1, optimize=True)
+        sums = _Sums(wZ.T @ Z, w @ Z, y_zz, (dy * w[:, None]).T @ z1, float(w @ (b * Z).sum(axis=1)))
+        return Step(wZ, sums)
+
+
+class RowEM:
+    """E-step over rows; every distinct set of observed outputs has its own posterior covariance."""
+
+    def __init__(self, rows: StandardRows, outputs: Outputs) -> None:
+        o = self.outputs = outputs
+        self.sets, of_row = output_sets(o.observed)
+        self.set_weight = np.bincount(of_row, weights=o.weights, minlength=len(self.sets))
+        self.rows: StandardRows = rows.with_columns(y=o.Y, observed=o.observed, set=of_row)
 
     def e_step(self, params: Params) -> LatentSums:
         """Read the rows once and return the expected statistics; x loadings are in the full space."""
         o, k = self.outputs, params.W_x.shape[1]
         cov, log_det = set_posteriors(params, self.sets)
-        offset = params.m_x @ params.W_x / params.x_noise_var
+        found = self.rows.sweep(params.W_x, _EStep(params, cov))
+        xz, s = found.product, found.sums
         dy = np.where(o.observed, o.Y - params.m_y, 0.0)
-
-        def step(T: Array, index: IntArray) -> tuple[Array, Any]:
-            b = T / params.x_noise_var - offset + (dy[index] / params.y_noise_var) @ params.W_y
-            Z = apply_by_row(cov, self.of_row[index], b)
-            w = o.weights[index]
-            z1 = np.column_stack([Z, np.ones(len(Z))])
-            seen = o.observed[index] * w[:, None]
-            y_zz = np.einsum("ij,ia,ib->jab", seen, z1, z1, optimize=True)
-            return Z, _Sums(
-                (Z * w[:, None]).T @ Z,
-                w @ Z,
-                y_zz,
-                (dy[index] * w[:, None]).T @ z1,
-                float(w @ (b * Z).sum(axis=1)),
-            )
-
-        xz, s = self.source.sweep(params.W_x, step)
         weights = self.set_weight
         y_zz = s.y_zz
         y_zz[:, :k, :k] += np.einsum("s,sj,sab->jab", weights, self.sets.astype(float), cov)
-        n, p = self.source.count, self.source.shape[1]
+        n, p = self.rows.weight, self.rows.shape[1]
         y_count = np.asarray(weights @ self.sets, dtype=np.float64)
         y_energy = o.weights @ dy**2
-        x_energy = self.source.energy + n * float(params.m_x @ params.m_x)
+        x_energy = self.rows.energy + n * float(params.m_x @ params.m_x)
         logs = (
             n * p * (LOG_2PI + np.log(params.x_noise_var)) + x_energy / params.x_noise_var + weights @ log_det - s.fit
         )
@@ -94,7 +100,7 @@ class RowEM:
 
     def m_step(self, sums: LatentSums, params: Params, limits: Limits, *, expand: bool) -> Params:
         """Maximise the expected log-likelihood."""
-        return m_step(sums, params, self.source.shape[1], limits, expand=expand)
+        return m_step(sums, params, self.rows.shape[1], limits, expand=expand)
 
     def residual(self, sums: LatentSums, params: Params, after: Params, limits: Limits) -> float:
         """Relative distance from stationarity."""
@@ -107,16 +113,16 @@ class RowEM:
 
         `noise_init` holds the noise variances of x and y in standard units, or None to derive them.
         """
-        o, (_, p) = self.outputs, self.source.shape
+        o, (_, p) = self.outputs, self.rows.shape
         q = o.Y.shape[1]
         W_x = generator.standard_normal((p, k))
         W_y = generator.standard_normal((q, k))
         x_noise, y_noise = (0.5, 1.0) if noise_init is None else noise_init
         if init == "pca":
             for _ in range(3):
-                W_x = np.linalg.qr(self.source.gram_product(W_x))[0]  # k columns even where X varies least
-            G = self.source.gram_product(W_x)
-            values, R = top_eigh(symmetrise(W_x.T @ G) / self.source.count, k)
+                W_x = np.linalg.qr(self.rows.gram_product(W_x))[0]  # k columns even where X varies least
+            G = self.rows.gram_product(W_x)
+            values, R = top_eigh(symmetrise(W_x.T @ G) / self.rows.weight, k)
             level = max((p - float(values.sum())) / (p - k), 1e-6)
             # a column that starts far below the noise would shrink to nothing before the noise has come down
             W_x = W_x @ R * np.sqrt(np.maximum(values - level, 0.1 * np.maximum(values, level)))
@@ -129,7 +135,7 @@ class EMRows(Protocol):
     """Rows that EM can run over: `RowEM`, or `MaskedEM` when features are missing."""
 
     @property
-    def source(self) -> RowSource | MaskedRows:
+    def rows(self) -> StandardRows:
         """The rows."""
 
     def e_step(self, params: Params) -> Any:
@@ -200,8 +206,8 @@ def _revived(rows: EMRows, params: Params) -> Params | None:
     live, n_dead = U[:, ~dead], int(dead.sum())
     Q = np.random.default_rng(0).standard_normal((len(U), min(n_dead + 5, len(U) - live.shape[1])))
     for _ in range(3):
-        Q = orthonormal_columns(rows.source.gram_product(Q), live)
-    values, R = top_eigh(symmetrise(Q.T @ rows.source.gram_product(Q)) / rows.source.count, n_dead)
+        Q = orthonormal_columns(rows.rows.gram_product(Q), live)
+    values, R = top_eigh(symmetrise(Q.T @ rows.rows.gram_product(Q)) / rows.rows.weight, n_dead)
     gain = np.maximum(values - params.x_noise_var, 0.0)
     if Q.shape[1] == 0 or gain[0] < 1e-3 * params.x_noise_var:
         return None

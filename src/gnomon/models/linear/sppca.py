@@ -10,7 +10,8 @@ from ..._types import Array, Result
 from ...numerics.linalg import canonical_rotation, guided_rotation
 from ...numerics.linear_gaussian import Limits, Params, log_prior
 from ...numerics.one_thread import one_thread
-from ...rows import MaskedRows, RowSource
+from ...rows.contract import Rows
+from ...rows.standard import StandardRows
 from ...solvers.rank import refuse_full_rank, refuse_full_rank_of_rows
 from .basis import Basis, Outputs, SweptBasis, group_outputs, output_units
 from .compression import Compressed, compress
@@ -59,8 +60,8 @@ def choose_solver(n: int, p: int, *, complete: bool, plain: bool, supervised: bo
     return "moments" if small and (n_loose == 0 or p > n) else "subspace"
 
 
-def fit(source: RowSource | MaskedRows, Y: Array, options: Options, generator: np.random.Generator) -> Result[Fitted]:
-    """Fit the model to the rows of `source` and outputs Y (n, q), NaN where not observed.
+def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) -> Result[Fitted]:
+    """Fit the model to rows and outputs Y (n, q), NaN where not observed.
 
     Returns
     -------
@@ -68,15 +69,15 @@ def fit(source: RowSource | MaskedRows, Y: Array, options: Options, generator: n
     "floors" (names of the noise floors that are active) and "optima" (log-likelihoods of the local optima that the
     ratio search saw).
     """
-    n, p = source.shape
-    weights = np.ones(n) if source.weights is None else source.weights
+    n, p = rows.shape
+    weights = np.ones(n) if rows.weights is None else rows.weights
     y_mean, y_scale = output_units(Y, weights)
     outputs = group_outputs((Y - y_mean) / y_scale, weights)
     limits = _limits(options, y_scale)
     complete = len(outputs.others) == 0 and len(outputs.bulk_outputs) == Y.shape[1]
     plain = limits == Limits(X_FLOOR, Y_FLOOR, free_means=limits.free_means)
     solver = options.solver
-    if isinstance(source, MaskedRows):
+    if rows.masked:
         if solver not in ("auto", "em"):
             raise ValueError(f"solver={solver!r} needs complete rows; X has missing entries, so use solver='auto'")
         solver = "em"
@@ -89,11 +90,10 @@ def fit(source: RowSource | MaskedRows, Y: Array, options: Options, generator: n
             "own; use solver='auto'"
         )
     if solver == "em":
-        result = _fit_by_em(source, outputs, options, limits, y_scale, generator)
+        result, standard = _fit_by_em(rows, outputs, options, limits, y_scale, generator)
     else:
-        assert isinstance(source, RowSource)
-        result = _fit_in_basis(source, outputs, options, limits, solver, generator)
-    return _in_data_units(result, source, outputs, limits, Units(y_mean, y_scale), solver)
+        result, standard = _fit_in_basis(rows, outputs, options, limits, solver, generator)
+    return _in_data_units(result, standard, outputs, limits, Units(y_mean, y_scale), solver)
 
 
 class Units(NamedTuple):
@@ -117,37 +117,36 @@ def _limits(options: Options, y_scale: float) -> Limits:
 
 
 def _fit_by_em(
-    source: RowSource | MaskedRows, outputs: Outputs, options: Options, limits: Limits, y_scale: float,
-    generator: np.random.Generator,
-) -> Result[Params]:  # fmt: skip
+    rows: Rows, outputs: Outputs, options: Options, limits: Limits, y_scale: float, generator: np.random.Generator
+) -> tuple[Result[Params], StandardRows]:
     k = options.n_components + options.n_private
-    rows: RowEM | MaskedEM
-    if isinstance(source, MaskedRows):
-        rows = MaskedEM(source, outputs)
+    standard = rows.standard(rows.summarise())
+    em: RowEM | MaskedEM
+    if rows.masked:
+        em = MaskedEM(standard, outputs)
     else:
-        source.first_pass(np.zeros((source.shape[0], 0)))
-        source.standardise()
-        refuse_full_rank_of_rows(source, k, generator)
-        rows = RowEM(source, outputs)
+        refuse_full_rank_of_rows(standard, k, generator)
+        em = RowEM(standard, outputs)
     noise = options.noise_init
-    in_units = None if noise is None else (noise / source.scale**2, noise / y_scale**2)
+    in_units = None if noise is None else (noise / standard.scale**2, noise / y_scale**2)
     schedule = Schedule(options.tol, options.max_iter, options.init, options.n_init, in_units, options.acceleration)
-    return fit_by_rows(rows, k, schedule, limits, generator)
+    return fit_by_rows(em, k, schedule, limits, generator), standard
 
 
 def _fit_in_basis(
-    source: RowSource, outputs: Outputs, options: Options, limits: Limits, solver: str, generator: np.random.Generator
-) -> Result[Params]:
-    n, p = source.shape
+    rows: Rows, outputs: Outputs, options: Options, limits: Limits, solver: str, generator: np.random.Generator
+) -> tuple[Result[Params], StandardRows]:
+    n, p = rows.shape
     k = options.n_components + options.n_private
     capacity = min(p, max(CAPACITY, 6 * k))
     compressed: Compressed | None = None
     basis: Basis
     if solver == "moments" or (solver == "ratio" and min(n, p) <= EXACT_SIDE):
-        compressed = compress(source, outputs, capacity)
-        basis = compressed.basis
+        compressed = compress(rows, outputs, capacity)
+        basis, standard = compressed.basis, compressed.rows
     else:
-        basis = SweptBasis(source, outputs, capacity)
+        basis = swept = SweptBasis(rows, outputs, capacity)
+        standard = swept.rows
     effort = ModelLimits(limits, options.max_iter)
     if outputs.Y.shape[1] == 0 and limits.prior_precision == 0.0:
         inner: Inner = lambda moments, start, final, tol: closed_form(moments, k, X_FLOOR)  # noqa: E731
@@ -155,7 +154,7 @@ def _fit_in_basis(
         inner = RatioInner(k, effort)
     else:
         inner = RestrictedEM(k, effort)
-    with one_thread(when=compressed is not None or source.own_threads):
+    with one_thread(when=compressed is not None or rows.own_threads):
         start_block(basis, k, generator)
         moments = basis.moments()
         refuse_full_rank(moments, k)
@@ -166,7 +165,8 @@ def _fit_in_basis(
     stacked = np.column_stack([result.value.W_x, result.value.m_x])
     full = basis.vectors @ stacked if compressed is None else compressed.expand(basis.vectors @ stacked)
     stats = {**result.stats, "optima": getattr(inner, "optima", [])}
-    return result._replace(value=result.value._replace(W_x=full[:, :-1], m_x=full[:, -1]), stats=stats)
+    params = result.value._replace(W_x=full[:, :-1], m_x=full[:, -1])
+    return result._replace(value=params, stats=stats), standard
 
 
 def rotation_of(params: Params, limits: Limits) -> Array:
@@ -183,19 +183,19 @@ def rotation_of(params: Params, limits: Limits) -> Array:
 
 
 def _in_data_units(
-    result: Result[Params], source: RowSource | MaskedRows, outputs: Outputs, limits: Limits, units: Units, solver: str
+    result: Result[Params], rows: StandardRows, outputs: Outputs, limits: Limits, units: Units, solver: str
 ) -> Result[Fitted]:
     params, (y_mean, y_scale) = result.value, units
     floors = ["x"] if params.x_noise_var <= X_FLOOR * (1 + 1e-9) else []
     if len(y_mean) and limits.fixed_y_noise is None and params.y_noise_var.min() <= Y_FLOOR * (1 + 1e-9):
         floors.append("y")
     R = rotation_of(params, limits)
-    s = source.scale
+    s = rows.scale
     observed = float((outputs.weights @ outputs.observed).sum())
-    to_nats = -source.n_entries * np.log(s) - observed * np.log(y_scale)
+    to_nats = -rows.n_entries * np.log(s) - observed * np.log(y_scale)
     fitted = Params(
         params.W_x @ R * s,
-        source.mean + params.m_x * s,
+        rows.mean + params.m_x * s,
         params.x_noise_var * s**2,
         params.W_y @ R * y_scale,
         y_mean + params.m_y * y_scale,
@@ -203,7 +203,7 @@ def _in_data_units(
     )
     path = result.path + to_nats
     optima = [float(value + to_nats) for value in result.stats.get("optima", [])]
-    stats = {**result.stats, "solver": solver, "n_passes": source.n_passes, "floors": floors, "optima": optima}
+    stats = {**result.stats, "solver": solver, "n_passes": rows.reads, "floors": floors, "optima": optima}
     stats.setdefault("n_iter", len(path))
     log_likelihood = float(path[-1]) - log_prior(params, limits.prior_precision)
     return Result(Fitted(fitted, log_likelihood), result.status, path, stats)

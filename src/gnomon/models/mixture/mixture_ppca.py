@@ -132,7 +132,7 @@ def _read(X: Any, weights: Array | None) -> Rows:
 
 
 def _complete_table(source: Rows, shape: Shape, moments: bool, generator: np.random.Generator) -> _Table:
-    refuse_full_rank_of_rows(source, max(shape.sizes), generator)
+    refuse_full_rank_of_rows(source, max(shape.sizes), generator)  # type: ignore[arg-type]
     n, p = source.shape
     reader, expand, inward = _rotated(source) if n < p and n <= GRAM_SIDE else (source, _same, _same)
     engine = CompleteRows(reader, shape, moments=moments)

@@ -1,0 +1,151 @@
+"""Second moments of a NumPy table by one product of the rows as they lie, where centring may come after the sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._types import Array, IntArray
+from .products import row_counts
+from .summary import Group, Summary
+
+FOLD = 40  # rows read as one by a sum over columns
+OFFSET_LIMIT = 30.0  # largest squared mean, in variances, that may be subtracted after the sums: one digit and a half
+SAMPLE = 64  # rows that say beforehand whether centring may wait
+
+
+class Sums:
+    """Uncentred weighted sums over the rows of a group."""
+
+    def __init__(self, p: int, q: int) -> None:
+        self.weight = 0.0
+        self.x, self.xx = np.zeros(p), np.zeros((p, p))
+        self.y, self.xy, self.yy = np.zeros(q), np.zeros((p, q)), np.zeros((q, q))
+
+    def add_rows(self, rows: Array, w: Array | None) -> None:
+        """Add to the sums over x."""
+        self.x += _column_sums(rows) if w is None else w @ rows
+        scaled = rows if w is None else rows * np.sqrt(w)[:, None]
+        self.xx += scaled.T @ scaled
+
+    def add_outputs(self, rows: Array, w: Array | None, Y: Array) -> None:
+        """Add to the sums with y."""
+        wY = Y if w is None else Y * w[:, None]
+        self.y += wY.sum(axis=0)
+        self.xy += rows.T @ wY
+        self.yy += wY.T @ Y
+
+    def subtract_rows(self, other: Sums) -> None:
+        """Take the rows of another group from the sums over x."""
+        self.weight -= other.weight
+        self.x -= other.x
+        self.xx -= other.xx
+
+    def about(self, mean: Array) -> Group:
+        """The sums about a mean; they are used up."""
+        centred = self.x - self.weight * mean
+        self.xx -= np.column_stack([self.x, mean]) @ np.stack([mean, centred])
+        return Group(self.weight, centred, self.y, self.xy - np.outer(mean, self.y), self.yy, self.xx)
+
+
+def centring_may_wait(mean: Array, variance: float) -> bool:
+    """Whether sums of squares may be centred afterwards: no overflow, and means not large beside deviations."""
+    return 1e-200 < variance < 1e200 and float(np.abs(mean).max()) < np.sqrt(OFFSET_LIMIT * variance)
+
+
+def may_wait(X: Array) -> bool:
+    """The same of a table, by a sample of its rows."""
+    some = np.asarray(X[:: max(1, len(X) // SAMPLE)], dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return centring_may_wait(some.mean(axis=0), float(some.var(axis=0).mean()))
+
+
+def raw_summary(
+    X: Array, weights: Array | None, Y: Array, number: IntArray | None, n_groups: int, block_rows: int
+) -> Summary | None:
+    """The summary with second moments, in one read; None where the sample misled, or an entry is not finite.
+
+    `number` (n,) of the group of every row, 0 ... n_groups - 1, the first group the largest; None is one group.
+    """
+    n, p = X.shape
+    sums = [Sums(p, Y.shape[1]) for _ in range(n_groups)]
+    group = np.where(row_counts(Y != 0) > 0, 0, -1)  # -1: of the first group, and without outputs
+    if number is not None:
+        group = np.where(number > 0, number, group)
+    for g, found in enumerate(sums):
+        rows = slice(None) if g == 0 else group == g
+        found.weight = float(np.ones(n)[rows].sum() if weights is None else weights[rows].sum())
+    weight = sums[0].weight
+    contiguous = X.flags.c_contiguous or X.flags.f_contiguous
+    with np.errstate(over="ignore", invalid="ignore"):
+        if X.dtype == np.float64 and weights is None and contiguous:
+            _sum_in_place(sums, X, group, Y, 8 * block_rows)
+        else:
+            _sum_by_blocks(sums, X, weights, group, Y, block_rows)
+        mean = sums[0].x / weight
+        largest = float(np.sqrt(sums[0].xx.diagonal().max()))
+        variance = (float(np.trace(sums[0].xx)) / weight - float(mean @ mean)) / p
+        if not centring_may_wait(mean, variance):
+            return None
+    for other in sums[1:]:
+        sums[0].subtract_rows(other)
+    groups = tuple(found.about(mean) for found in sums)
+    squares = np.sum([np.diagonal(g.xx) for g in groups if g.xx is not None], axis=0)
+    counts = np.full(p, weight)
+    return Summary(weight, counts, mean, np.zeros(p), squares, largest, 1.0, groups)
+
+
+def _sum_in_place(sums: list[Sums], X: Array, group: IntArray, Y: Array, size: int) -> None:
+    """One product over all rows, where they lie; the rows of a group are gathered, up to 32 MiB at once."""
+    sums[0].add_rows(X, None)
+    for g, found in enumerate(sums):
+        inside = np.flatnonzero(group == g)
+        for start in range(0, len(inside), size):
+            rows = inside[start : start + size]
+            block = X.take(rows, axis=0)
+            found.add_outputs(block, None, Y.take(rows, axis=0))
+            if g:
+                found.add_rows(block, None)
+
+
+def _sum_by_blocks(
+    sums: list[Sums], X: Array, weights: Array | None, group: IntArray, Y: Array, size: int
+) -> None:  # fmt: skip
+    """One read of the rows, which are converted to double precision block by block."""
+    for start in range(0, X.shape[0], size):
+        here = slice(start, start + size)
+        block = np.asarray(X[here], dtype=np.float64)
+        w: Any = None if weights is None else weights[here]
+        sums[0].add_rows(block, w)
+        for g, found in enumerate(sums):
+            inside = np.flatnonzero(group[here] == g)
+            if len(inside):
+                part, w_part = block.take(inside, axis=0), None if w is None else w[inside]
+                found.add_outputs(part, w_part, Y[here].take(inside, axis=0))
+                if g:
+                    found.add_rows(part, w_part)
+
+
+def _column_sums(rows: Array) -> Array:
+    """Sum the rows; where they lie one after another, as a product with fewer and longer ones, which is faster."""
+    n, p = rows.shape
+    n = n - n % FOLD if rows.flags.c_contiguous else 0
+    folded = np.ones(n // FOLD) @ rows[:n].reshape(n // FOLD, FOLD * p)
+    return np.asarray(folded.reshape(FOLD, p).sum(axis=0) + np.ones(len(rows) - n) @ rows[n:])
+
+
+def raw_inner_products(X: Array, mean: Array, scale: float) -> Array | None:
+    """(n, n) inner products of (x - mean) / scale by one product of the rows; None where that loses digits."""
+    if X.dtype != np.float64 or not 1e-100 < scale < 1e100:
+        return None
+    out = np.asarray(X @ X.T)
+    squares = float(np.mean(mean**2))
+    if not centring_may_wait(np.sqrt([squares]), float(np.trace(out)) / X.size - squares):
+        return None
+    along = X @ mean
+    out -= along
+    out -= along[:, None]
+    out += float(mean @ mean)
+    out /= scale**2
+    return out
