@@ -86,9 +86,9 @@ def test_rows_are_reduced_once(rng, monkeypatch):
     X, _, y = planted(rng)
     calls = []
 
-    def counted(X, source, one_of_c, generator):
+    def counted(rows, one_of_c, generator):
         calls.append(one_of_c)
-        return dppca_file.reduce_labeled(X, source, one_of_c, generator)
+        return dppca_file.reduce_labeled(rows, one_of_c, generator)
 
     monkeypatch.setattr(multi_label_file, "reduce_labeled", counted)
     MultiLabelDPPCA(2, **FIXED).fit(X, y)
