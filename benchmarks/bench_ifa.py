@@ -50,7 +50,7 @@ def beside_gem(name):
 
 
 def picard_distance(X, mixing):
-    """Distance of picard's unmixing from the truth; None without python-picard (a package `picard` is another thing)."""
+    """Distance of picard's unmixing from the truth; None without python-picard (`picard` is another thing)."""
     try:
         from picard import picard
     except ImportError:

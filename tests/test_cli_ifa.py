@@ -120,7 +120,7 @@ def test_the_report_has_every_class_variable(page):
     assert f"{n} of them with a class of sex, kind." in text
     assert "<h3>sex</h3>" in text
     assert "<h3>kind</h3>" in text
-    assert text.count("Predictions for the unlabelled rows") == 2
+    assert text.count("Predictions for the unlabeled rows") == 2
     assert "projected from its columns alone" in text
     assert "Log-likelihood after each iteration" in text
     assert "<h2>Loadings</h2>" in text

@@ -165,4 +165,4 @@ def test_the_report_says_what_the_model_knows(page, name, said):
     assert [words for words in said if words not in text] == []
     assert "projected from its columns alone" in text
     assert "posterior" not in text.partition("Settings and versions")[0]
-    assert ("Predictions for the unlabelled rows" in text) == (name != "colored-mvu")
+    assert ("Predictions for the unlabeled rows" in text) == (name != "colored-mvu")

@@ -8,10 +8,9 @@ from numpy.testing import assert_allclose
 
 from commands import column, metrics, refusal, run
 from gnomon import CPPCA, MultiLabelDPPCA
+from gnomon.describe import describe
 from gnomon.export import write_report
 from gnomon.plotting import ProjectionDisplay
-from gnomon.selection.labels import labelled_rows
-from gnomon.selection.target_variables import ClassVariable, RealVariable, target_variables
 from gnomon.tables import write_table
 
 N, NAMES = 150, ["a", "b", "c", "d", "e"]
@@ -88,7 +87,7 @@ def test_the_report_has_every_target(page):
     run(*MIXED, "--out", "out")
     text = page()
     assert "with a value of sex, kind, size" in text
-    assert text.count("Predictions for the unlabelled rows") == 3
+    assert text.count("Predictions for the unlabeled rows") == 3
     assert text.count("Scatter plot of 150 rows") == 3
     assert "noise variance of size" in text
     assert "noise variance of sex" not in text
@@ -116,8 +115,8 @@ def test_the_report_of_several_labels(page, tmp_path):
     model = MultiLabelDPPCA(2).fit(X, CODES)
     write_report("own.html", estimator=model, X=X, y=CODES[:, None], class_names=[SEX])
     text = Path("own.html").read_text(encoding="utf-8")
-    assert f"{int((CODES >= 0).sum())} of them with a class of y" in text
-    assert "Predictions for the unlabelled rows" in text
+    assert f"{int((CODES >= 0).sum())} of them with a label of one of 2 classes" in text
+    assert "Predictions for the unlabeled rows" in text
 
 
 @pytest.mark.parametrize(
@@ -142,17 +141,17 @@ def test_what_does_not_fit_is_refused(words, message):
 
 def test_every_target_is_read_as_if_it_were_the_only_one():
     model = CPPCA(4).fit(X, Y)
-    sex, kind, size = target_variables(model)
-    assert isinstance(sex, ClassVariable)
-    assert isinstance(size, RealVariable)
-    assert kind.classes_.tolist() == [3, 5, 8]
-    assert kind.labels(Y).tolist() == Y[:, 1].tolist()
-    assert_allclose(size.labels(Y), [np.nan if value is None else value for value in Y[:, 2]])
-    assert_allclose(size.predict(X), model.predict(X)[:, 2].astype(float))
-    Z, cov = size.transform(X, return_cov=True)
+    said = describe(model)
+    sex, kind, size = said.targets
+    assert (sex.kind, size.kind) == ("classes", "real")
+    assert kind.classes.tolist() == [3, 5, 8]
+    assert kind.given(Y).tolist() == Y[:, 1].tolist()
+    assert_allclose(size.numbers(Y), [np.nan if value is None else value for value in Y[:, 2]])
+    assert_allclose(said.predict(X)[2].values, model.predict(X)[:, 2].astype(float))
+    Z, cov = said.project(X)
     assert_allclose(Z, model.transform(X))
     assert cov.shape == (4, 4)
-    assert labelled_rows(model, Y, N).tolist() == np.not_equal(Y, None).any(axis=1).tolist()
+    assert said.labeled(Y, N).tolist() == np.not_equal(Y, None).any(axis=1).tolist()
     display = ProjectionDisplay.from_estimator(model, X, Y, output=2, target_name="size")
     assert display.class_names is None
     assert display.labelled.tolist() == np.not_equal(Y[:, 2], None).tolist()
@@ -160,6 +159,7 @@ def test_every_target_is_read_as_if_it_were_the_only_one():
 
 def test_counts_are_read_as_numbers():
     counts = np.random.default_rng(0).poisson(3.0, N).astype(float)
-    (only,) = target_variables(CPPCA(2, likelihoods="poisson").fit(X, counts))
-    assert_allclose(only.labels(counts), counts)
-    assert only.predict(X).shape == (N,)
+    said = describe(CPPCA(2, likelihoods="poisson").fit(X, counts))
+    (only,) = said.targets
+    assert_allclose(only.numbers(counts), counts)
+    assert said.predict(X)[0].values.shape == (N,)

@@ -186,12 +186,13 @@ def predict(table, model, out, id_, drop, force):
     gnomon predict more.csv --model flowers --out answers.csv
     """
     from gnomon._cli.columns import joined, prediction_columns, row_column
+    from gnomon.describe import describe
 
     def columns(stored, data, X):
         if not stored.targets:
             raise Refusal(f"{model}: a model without targets predicts nothing; use gnomon transform.")
         if not stored.predicts:
-            name = type(stored.estimator).__name__
+            name = describe(stored.estimator).model
             raise Refusal(f"{model}: {name} does not predict; use gnomon transform, and a classifier on its result.")
         return joined(row_column(data), prediction_columns(stored, X))
 

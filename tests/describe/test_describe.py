@@ -47,6 +47,9 @@ def test_targets_of_numbers(name):
     found = said.predict(X[:, :2])
     assert_allclose(np.column_stack([one.values for one in found]), model.predict(X[:, :2]))
     assert (found[0].std is None) == (name == "SDRGLM")
+    if name != "SDRGLM":
+        std = model.predict(X[:, :2], return_std=True)[1]
+        assert_allclose(np.column_stack([one.std for one in found]), std)
     assert_array_equal(said.targets[1].numbers(values), values[:, 1])
 
 

@@ -1,13 +1,15 @@
 """The path of the objective as the model recorded it."""
 
-from types import SimpleNamespace
-
 import matplotlib.pyplot as plt
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from gnomon import SPPCA
+from gnomon import KDA, SEPCA, SPPCA
 from gnomon.plotting import ConvergenceDisplay
 
 
@@ -30,5 +32,20 @@ def test_a_flat_path_is_not_blown_up():
 
 
 def test_a_fit_that_stopped_early_says_so():
-    model = SimpleNamespace(objective_path_=[-9.0, -3.0], converged_=False, solver_="em", n_passes_=2.0)
-    assert "not converged" in ConvergenceDisplay.from_estimator(model).ax_.get_title()
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(ConvergenceWarning):
+        model = SPPCA(2, solver="em", init="random", tol=1e-12, max_iter=2).fit(X, np.where(np.arange(150) % 3, y, -1))
+    title = ConvergenceDisplay.from_estimator(model).ax_.get_title()
+    assert "not converged" in title
+    assert f"{model.n_passes_:.3g} passes" in title
+
+
+def test_what_is_climbed_is_named():
+    X, y = load_iris(return_X_y=True)
+    display = ConvergenceDisplay.from_estimator(make_pipeline(StandardScaler(), SEPCA(2)).fit(X, y))
+    assert display.ax_.get_ylabel() == "best lower bound in nats"
+
+
+def test_a_fit_without_steps_has_no_path():
+    with pytest.raises(ValueError, match="KDA has no path to draw"):
+        ConvergenceDisplay.from_estimator(KDA(2).fit(*load_iris(return_X_y=True)))

@@ -8,9 +8,7 @@ import numpy as np
 
 from gnomon._cli.commands import Refusal
 from gnomon._cli.stored import StoredModel
-from gnomon.selection import readings
-from gnomon.selection.labels import target_kind
-from gnomon.selection.target_variables import target_variables
+from gnomon.describe import describe
 from gnomon.tables import Table
 
 
@@ -21,9 +19,9 @@ def row_column(table: Table) -> dict[str, Any]:
     return {"row": np.arange(1, table.X.shape[0] + 1)}
 
 
-def projection_columns(estimator: Any, X: Any) -> dict[str, np.ndarray]:
+def projection_columns(model: Any, X: Any) -> dict[str, np.ndarray]:
     """z1, z2, ... given the features alone, then the posterior standard deviation of each, if there is a posterior."""
-    Z, cov = readings.project(estimator, X)
+    Z, cov = describe(model).project(X)
     columns = {f"z{j + 1}": Z[:, j] for j in range(Z.shape[1])}
     if cov is None:
         return columns
@@ -34,31 +32,21 @@ def projection_columns(estimator: Any, X: Any) -> dict[str, np.ndarray]:
 
 def prediction_columns(stored: StoredModel, X: Any, *, probabilities: bool = True) -> dict[str, Any]:
     """Predicted classes with probabilities, or predicted numbers, with standard deviations where the model has them."""
-    estimator = stored.estimator
-    variables = [estimator] if target_kind(estimator) == "classes" else target_variables(estimator, stored.classes)
-    if variables:
-        return _columns_of_each(stored, variables, X, probabilities)
-    mean, std = (
-        None if values is None else stored.scaling.restore_targets(np.reshape(values, (X.shape[0], -1)))
-        for values in readings.predict(estimator, X)
-    )
-    names = ["predicted"] if len(stored.targets) == 1 else [f"predicted_{name}" for name in stored.targets]
-    columns = {name: mean[:, j] for j, name in enumerate(names)}
-    return columns if std is None else columns | {f"{name}_std": std[:, j] for j, name in enumerate(names)}
-
-
-def _columns_of_each(stored: StoredModel, variables: list, X: Any, probabilities: bool) -> dict[str, Any]:
-    columns = {}
-    for name, variable in zip(stored.targets, variables, strict=True):
+    said = describe(stored.estimator)
+    columns: dict[str, Any] = {}
+    deviations: dict[str, Any] = {}
+    for j, (target, found, name) in enumerate(zip(said.targets, said.predict(X), stored.targets, strict=True)):
         which = f"_{name}" if len(stored.targets) > 1 else ""
-        if target_kind(variable) == "real":
-            columns[f"predicted{which}"], columns[f"predicted{which}_std"] = readings.predict(variable, X)
+        if target.kind == "real":
+            columns[f"predicted{which}"] = stored.scaling.restore_target(found.values, j)
+            if found.std is not None:
+                deviations[f"predicted{which}_std"] = stored.scaling.restore_target(found.std, j)
             continue
-        columns[f"predicted{which}"] = variable.predict(X)
+        shown = target.shown if stored.classes is None else stored.classes[j]
+        columns[f"predicted{which}"] = np.array(shown, dtype=object)[target.codes(found.values)]
         if probabilities:
-            shares = variable.predict_proba(X)
-            columns |= {f"p{which}_{label}": shares[:, j] for j, label in enumerate(variable.classes_)}
-    return columns
+            columns |= {f"p{which}_{label}": found.proba[:, c] for c, label in enumerate(shown)}
+    return columns | deviations
 
 
 def imputed_columns(stored: StoredModel, table: Table, X: Any) -> dict[str, np.ndarray]:

@@ -23,8 +23,9 @@ from gnomon._cli.columns import joined, prediction_columns, projection_columns, 
 from gnomon._cli.commands import Refusal, one_line
 from gnomon._cli.outputs import new_folder
 from gnomon._cli.stored import StoredModel
+from gnomon.describe import Description, describe
 from gnomon.export.report import write_report
-from gnomon.selection import compare, readings
+from gnomon.selection import compare
 from gnomon.tables import (
     Scaling,
     Table,
@@ -198,6 +199,7 @@ def _scale_notes(table: Table, target: Target | None) -> list[str]:
 def compare_with_rivals(run: Run, y_true: np.ndarray | None = None) -> None:
     """Score the model beside PCA, LDA and PLS on the same rows; say why not where that cannot be done."""
     fitted = run.stored.estimator
+    said = describe(fitted)
     model = clone(fitted if run.stored.front is None else run.stored.pipeline)
     try:
         with warnings.catch_warnings():
@@ -205,8 +207,8 @@ def compare_with_rivals(run: Run, y_true: np.ndarray | None = None) -> None:
             run.comparison = compare(
                 run.stored.scaling.apply(run.table),
                 _fewer_labels(run),
-                n_components=readings.n_components(fitted),
-                estimators={type(fitted).__name__: model},
+                n_components=said.n_components,
+                estimators={said.model: model},
                 y_true=y_true,
                 random_state=run.request.seed,
             )
@@ -261,7 +263,8 @@ def _projection(run: Run) -> dict[str, Any]:
 
 def metrics(run: Run) -> dict[str, Any]:
     """Settings, versions and figures of a fit, ready for JSON."""
-    estimator, request = run.stored.estimator, run.request
+    said, request = describe(run.stored.estimator), run.request
+    fit = said.fit
     return {
         "command": request.command,
         "table": run.table.path,
@@ -277,43 +280,35 @@ def metrics(run: Run) -> dict[str, Any]:
         "n_features": int(run.table.X.shape[1]),
         "n_missing": run.table.n_missing,
         "n_labelled": 0 if run.target is None else int(run.target.labelled.sum()),
-        "classes": run.stored.classes
-        or [getattr(label, "item", lambda label=label: label)() for label in getattr(estimator, "classes_", [])],
-        "log_likelihood_nats": _number(estimator, "log_likelihood_"),
-        "noise_variance": _number(estimator, "noise_variance_"),
-        "y_noise_variance": _target_noise(estimator),
-        "noise_floors": list(getattr(estimator, "noise_floors_", ())),
-        "certificate": _certificate(estimator),
-        "solver": getattr(estimator, "solver_", None),
-        "converged": bool(getattr(estimator, "converged_", True)),
-        "n_iterations": int(getattr(estimator, "n_iter_", 0)),
-        "n_passes": _number(estimator, "n_passes_"),
+        "classes": run.stored.classes or _classes(said),
+        "log_likelihood_nats": fit.log_likelihood,
+        "noise_variance": fit.noise_variance,
+        "y_noise_variance": _target_noise(said),
+        "noise_floors": list(fit.floors),
+        "certificate": None if fit.certificate is None else {k: float(v) for k, v in fit.certificate.items()},
+        "solver": fit.solver,
+        "converged": fit.converged is not False,
+        "n_iterations": int(fit.n_iter or 0),
+        "n_passes": fit.n_reads,
         "notes": run.notes,
         "choice": None if run.choice is None else _without_seconds(run.choice.to_dict()),
         "comparison": None if run.comparison is None else run.comparison.to_dict(),
     }
 
 
-def _number(estimator: Any, name: str) -> float | None:
-    """A fitted number, or None where the model has no such thing."""
-    value = getattr(estimator, name, None)
-    return None if value is None else float(value)
+def _classes(said: Description) -> list[Any]:
+    """The classes of the only target."""
+    if len(said.targets) != 1 or said.targets[0].kind == "real":
+        return []
+    return said.targets[0].classes.tolist()
 
 
-def _target_noise(estimator: Any) -> float | list[float | None] | None:
-    """Noise variance of the targets; None for those that are no numbers."""
-    found = getattr(estimator, "y_noise_variance_", None)
-    if found is None or np.ndim(found) == 0:
-        return None if found is None else float(found)
-    return [None if np.isnan(value) else float(value) for value in found]
-
-
-def _certificate(estimator: Any) -> dict[str, float] | None:
-    """Bounds of the optimum, from a model that has them."""
-    found = getattr(estimator, "certificate_", None)
-    if not isinstance(found, dict) or not all(isinstance(value, float) for value in found.values()):
+def _target_noise(said: Description) -> float | list[float | None] | None:
+    """Noise variance of the targets; None for those that have none."""
+    found = [target.noise_variance for target in said.targets]
+    if not any(value is not None for value in found):
         return None
-    return {key: float(value) for key, value in found.items()}
+    return found[0] if len(found) == 1 else found
 
 
 def _without_seconds(choice: dict[str, Any]) -> dict[str, Any]:
@@ -323,12 +318,12 @@ def _without_seconds(choice: dict[str, Any]) -> dict[str, Any]:
 
 def settings(run: Run) -> dict[str, Any]:
     """What decided the result, in the words of the command line."""
-    request, target = run.request, run.target
+    request, target, said = run.request, run.target, describe(run.stored.estimator)
     return {
-        "model": type(run.stored.estimator).__name__.lower(),
+        "model": said.model.lower(),
         "model_asked_for": request.model,
         "front": None if run.choice is None else run.choice.rows[run.choice.chosen]["front"],
-        "components": readings.n_components(run.stored.estimator),
+        "components": said.n_components,
         "scale": request.scale,
         "seed": request.seed,
         "target": [] if target is None else target.names,

@@ -13,7 +13,8 @@ from rich.table import Table as RichTable
 
 from gnomon._cli.demo import Example
 from gnomon._cli.fitting import Run
-from gnomon.selection import GuidedChoice, readings
+from gnomon.describe import describe
+from gnomon.selection import GuidedChoice
 
 WIDTH = 100
 MOST_NAMES = 6
@@ -57,22 +58,19 @@ def _target_line(run: Run) -> str:
 
 
 def _model_line(run: Run) -> str:
-    estimator, front = run.stored.estimator, ""
+    front = ""
     if run.stored.front is not None:
         front = f" on {run.choice.rows[run.choice.chosen]['front']}"
-    k = readings.n_components(estimator)
-    start = f"{type(estimator).__name__}{front}: {k} component{'' if k == 1 else 's'}, scale {run.request.scale}"
-    said = []
-    if hasattr(estimator, "solver_"):
-        said.append(f"solver {estimator.solver_}")
-    if hasattr(estimator, "converged_"):
-        said.append("converged" if estimator.converged_ else "NOT converged")
-    if hasattr(estimator, "log_likelihood_"):
-        said.append(f"{estimator.log_likelihood_:.2f} nats")
-    if hasattr(estimator, "relaxation_tight_"):
-        gap, tight = estimator.certificate_["relative_gap"], "" if estimator.relaxation_tight_ else " not"
-        said.append(f"within {gap:.0e} of the optimum of the relaxation, which is{tight} tight")
-    return f"{start}; {', '.join(said)}" if said else start
+    said = describe(run.stored.estimator)
+    k, fit = said.n_components, said.fit
+    start = f"{said.model}{front}: {k} component{'' if k == 1 else 's'}, scale {run.request.scale}"
+    notes = [] if fit.solver is None else [f"solver {fit.solver}"]
+    if fit.converged is not None:
+        notes.append("converged" if fit.converged else "NOT converged")
+    if fit.log_likelihood is not None:
+        notes.append(f"{fit.log_likelihood:.2f} nats")
+    notes += fit.remarks
+    return f"{start}; {', '.join(notes)}" if notes else start
 
 
 def _choice_lines(choice: GuidedChoice) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from gnomon._cli.commands import Refusal, one_line
+from gnomon.describe import describe
 from gnomon.export import load_metadata, load_model, save_model
 from gnomon.tables import Scaling, Table, read_table
 
@@ -57,7 +58,7 @@ class StoredModel:
     @property
     def predicts(self) -> bool:
         """Whether it has targets, and a model that predicts them."""
-        return bool(self.targets) and hasattr(self.estimator, "predict")
+        return describe(self.estimator).predict is not None
 
     @property
     def pipeline(self) -> Pipeline:

@@ -1,7 +1,17 @@
 """What a fitted model says of itself: the one thing that plots, reports and the command line read of it."""
 
 from gnomon.describe._read import describe, models
-from gnomon.describe.records import Description, Fit, Prediction, Projection, Target, Traits, known_entries
+from gnomon.describe.records import (
+    Description,
+    Fit,
+    Prediction,
+    Projection,
+    Target,
+    Traits,
+    known_entries,
+    real_values,
+    target_of,
+)
 
 __all__ = [
     "Description",
@@ -13,4 +23,6 @@ __all__ = [
     "describe",
     "known_entries",
     "models",
+    "real_values",
+    "target_of",
 ]

@@ -14,7 +14,7 @@ def describe(model: Any) -> Description:
 
     Parameters
     ----------
-    model : fitted model
+    model : fitted model or Description
         With a method `describe`; a pipeline that ends in one, whose rows then go through the steps before it; or a
         search or a choice that holds one as `best_estimator_` or `estimator_`.
 
@@ -32,6 +32,8 @@ def describe(model: Any) -> Description:
     >>> describe(make_pipeline(StandardScaler(), PPCA(2)).fit(X)).project(X).mean.shape
     (150, 2)
     """
+    if isinstance(model, Description):
+        return model
     if hasattr(model, "describe"):
         said = model.describe()
         if isinstance(said, Description):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gnomon._types import Array
+from gnomon._types import Array, BoolArray
 
 
 class Projection(NamedTuple):
@@ -72,7 +72,7 @@ class Target:
     def shown(self) -> list[Any]:
         """What to show for each class, in order."""
         assert self.classes is not None
-        names = list(self.names or ())
+        names = [] if self.names is None else list(self.names)
         return [*names, *self.classes.tolist()[len(names) :]]
 
     def given(self, y: Any) -> Array:
@@ -90,7 +90,13 @@ class Target:
 
     def numbers(self, y: Any) -> Array:
         """The values (n,) as floats, NaN where there is none."""
-        return np.array([float(v) if isinstance(v, Real) else np.nan for v in self.given(y).tolist()])
+        values = real_values(y)
+        return values[:, (self.column or 0) if values.shape[1] > 1 else 0]
+
+    def unseen(self, y: Any) -> BoolArray:
+        """Mask of the rows whose class is known and is none of the classes."""
+        known: BoolArray = known_entries(self.given(y))
+        return known & (self.codes(y) < 0)
 
     def values(self, y: Any) -> Array:
         """Codes of classes as floats, or numbers; NaN where there is no label."""
@@ -179,7 +185,37 @@ class Traits(NamedTuple):
     own_size: bool = False  # whether None there, its own default, is better than one for every model
 
 
-def known_entries(y: Any) -> Array:
+def target_of(y: Any) -> Target:
+    """A target that no model was fitted to: floats are numbers, anything else is classes.
+
+    Examples
+    --------
+    >>> target_of(["b", None, "a"]).classes.tolist()
+    ['a', 'b']
+    """
+    values = np.asarray(y)
+    if values.dtype.kind == "f" or values.ndim == 2:
+        return Target("real")
+    known = {value for value in values.astype(object).tolist() if not is_missing(value)}
+    return Target("classes", np.array(sorted(known), dtype=object))
+
+
+def real_values(y: Any) -> Array:
+    """Numbers as floats of shape (n, q), NaN where there is none.
+
+    Examples
+    --------
+    >>> real_values([1.0, None]).tolist()
+    [[1.0], [nan]]
+    """
+    values = np.asarray(y)
+    if values.dtype == object:  # None and pd.NA are no numbers
+        flat = [float(v) if isinstance(v, Real) else np.nan for v in values.ravel().tolist()]
+        values = np.array(flat).reshape(values.shape)
+    return np.asarray(values.astype(float).reshape(len(values), -1))
+
+
+def known_entries(y: Any) -> BoolArray:
     """Mask of the entries of y that are not missing: None, NaN, NA and -1 are."""
     values = np.asarray(y, dtype=object)
     flat = [not is_missing(value) for value in values.ravel().tolist()]

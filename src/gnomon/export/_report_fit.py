@@ -4,102 +4,68 @@ import numpy as np
 
 from gnomon.export import _report_page as html
 from gnomon.plotting import ConvergenceDisplay
-from gnomon.selection.labels import target_kind
 
 
-def fit_section(estimator, names, units, variables=()):
-    """Return the section; every line is of an attribute that the model has. `variables` are several targets."""
-    said = f", in squared {units}" if units else ""
-    rows = [*_solver(estimator), *_likelihood(estimator, said), *_certificate(estimator), *_discriminants(estimator)]
-    rows += [*_neighbours(estimator), *_target_noise(estimator, names)]
-    rows += [("held at its floor", name) for name in getattr(estimator, "noise_floors_", ())]
-    rows += [
-        ("variance at its floor", f"component {component} of latent {latent + 1}")
-        for latent, component in getattr(estimator, "variance_floors_", ())
-    ]
-    return html.tag("h2", "Fit") + html.table([], rows) + _mixtures(estimator, names, variables) + _path(estimator)
+def fit_section(said, names, units):
+    """Return the section; every line is of something that the model says."""
+    fit = said.fit
+    rows = [*_solver(fit), *_likelihood(said, f", in squared {units}" if units else "")]
+    rows += [(name, _cell(value)) for name, value in fit.facts]
+    rows += _target_noise(said, names)
+    rows += [("held at its floor", name) for name in fit.floors]
+    return html.tag("h2", "Fit") + html.table([], rows) + _tables(fit) + _path(said)
 
 
-def _solver(estimator):
-    if hasattr(estimator, "solver_"):
-        yield "solver", estimator.solver_
-    if hasattr(estimator, "converged_"):
-        yield "converged", "yes" if estimator.converged_ else "no"
-        yield "iterations", estimator.n_iter_
-    if hasattr(estimator, "n_passes_"):
-        yield "passes over the data", html.number(estimator.n_passes_)
-    for name in ("beta_", "kernel_share_", "projection_ridge_", "ridge_"):
-        if hasattr(estimator, name):
-            yield f"{type(estimator).__name__}.{name}", html.number(getattr(estimator, name))
+def _cell(value):
+    return value if isinstance(value, str) else html.number(float(value))
 
 
-def _likelihood(estimator, said):
-    if not hasattr(estimator, "log_likelihood_"):
+def _solver(fit):
+    if fit.solver is not None:
+        yield "solver", fit.solver
+    if fit.converged is not None:
+        yield "converged", "yes" if fit.converged else "no"
+        yield "iterations", fit.n_iter
+    if fit.n_reads is not None:
+        yield "passes over the data", html.number(fit.n_reads)
+
+
+def _likelihood(said, units):
+    fit = said.fit
+    if fit.log_likelihood is not None:
+        yield "log-likelihood of the training rows", f"{html.number(fit.log_likelihood)} nats"
+    if fit.noise_variance is None:
         return
-    yield "log-likelihood of the training rows", f"{html.number(estimator.log_likelihood_)} nats"
-    if not hasattr(estimator, "components_"):
-        if estimator.noise_variance_ > 0:
-            yield f"noise variance of a column{said}", html.number(estimator.noise_variance_)
-        return
-    signal = float((np.asarray(estimator.components_, dtype=float) ** 2).sum())
-    noise = float(estimator.noise_variance_) * estimator.n_features_in_
-    yield f"noise variance of a column{said}", html.number(estimator.noise_variance_)
-    yield "share of the columns' variance in the components", f"{100 * signal / (signal + noise):.1f} %"
+    yield f"noise variance of a column{units}", html.number(fit.noise_variance)
+    if said.loadings is not None:
+        signal = float((np.asarray(said.loadings, dtype=float) ** 2).sum())
+        share = 100 * signal / (signal + fit.noise_variance * said.n_features)
+        yield "share of the columns' variance in the components", f"{share:.1f} %"
 
 
-def _certificate(estimator):
-    found = getattr(estimator, "certificate_", None) or {}
-    if "relative_gap" in found:
-        yield "optimum of the relaxation, in nats", f"{found['lower']:.10g} to {found['upper']:.10g}"
-        yield "relative gap of these bounds", f"{found['relative_gap']:.1e}"
-        yield "value of the codes before the relaxation, in nats", f"{found['rank_constrained']:.10g}"
-        yield "relaxation tight, so that the codes are a global optimum", "yes" if estimator.relaxation_tight_ else "no"
-    elif "bound" in found:
-        yield "objective, negative", f"{found['value']:.10g}, and no matrix has less than {found['bound']:.10g}"
+def _target_noise(said, names):
+    for target, name in zip(said.targets, names, strict=bool(said.targets)):
+        if target.noise_variance is not None:
+            of = name if target.kind == "real" else "the class codes"
+            yield f"noise variance of {of}", html.number(float(target.noise_variance))
 
 
-def _discriminants(estimator):
-    for j, variance in enumerate(getattr(estimator, "between_variance_", ()), start=1):
-        yield f"variance of class means along direction {j}, in units of the variance within", html.number(variance)
+def _tables(fit):
+    parts = []
+    for header, lines in fit.tables:
+        cells = [[value if isinstance(value, int | str) else html.number(value) for value in line] for line in lines]
+        numeric = [j for j, value in enumerate(lines[0]) if not isinstance(value, str)]
+        parts.append(html.table(header, cells, numeric=numeric))
+    return "".join(parts)
 
 
-def _neighbours(estimator):
-    if hasattr(estimator, "edge_errors_"):
-        rms = float(np.sqrt((estimator.edge_errors_**2).mean()))
-        yield "root mean square change of a squared distance of neighbours, relative", f"{100 * rms:.1f} %"
-
-
-def _target_noise(estimator, names):
-    variance = getattr(estimator, "y_noise_variance_", None)
-    if variance is None:
-        return
-    if target_kind(estimator) in ("real", "mixed"):
-        for name, value in zip(names, np.broadcast_to(variance, len(names))):
-            if value == value:  # not that of classes or counts
-                yield f"noise variance of {name}", html.number(float(value))
-    elif target_kind(estimator) == "classes" and len(estimator.classes_) > 1:  # one class has no code
-        yield "noise variance of the class codes", html.number(float(variance))
-
-
-def _mixtures(estimator, names, variables):
-    """Return the components of the latents with classes; every latent has variance one over the rows."""
-    body = []
-    for s in range(estimator.n_latents_ if target_kind(estimator) == "latents" else 0):
-        variable, name = (variables[s], names[s]) if len(variables) > 1 else (variables[0], names[0])
-        parts = (estimator.mix_weights_[s], estimator.mix_means_[s], estimator.mix_vars_[s])
-        for label, *values in zip(variable.classes_, *parts, strict=True):
-            body.append([s + 1, name, label, *map(html.number, map(float, values))])
-    header = ["latent", "class variable", "class", "weight", "mean", "variance"]
-    return html.table(header, body, numeric=(0, 3, 4, 5)) if body else ""
-
-
-def _path(estimator):
+def _path(said):
     from matplotlib.figure import Figure
 
-    if not hasattr(estimator, "objective_path_"):
+    if said.fit.path is None:
         return ""
     drawn = Figure(figsize=(6.4, 3.2), layout="constrained")
-    display = ConvergenceDisplay.from_estimator(estimator, ax=drawn.subplots())
-    what = display.label.removesuffix(" in nats")
+    ConvergenceDisplay.from_estimator(said, ax=drawn.subplots())
+    what = said.fit.objective
     caption = f"{what[0].upper()}{what[1:]} after each iteration, in nats (natural-log units)."
     return html.figure(drawn, f"Line plot of the {what} by iteration", caption)

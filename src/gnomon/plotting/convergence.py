@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gnomon.describe import describe
 from gnomon.plotting._style import POSITIVE, figure_and_axes, plain_axes
 
 
@@ -46,7 +47,7 @@ class ConvergenceDisplay:
         Parameters
         ----------
         estimator : fitted gnomon model
-            With `objective_path_` and `converged_`; of others the title says `solver_` and `n_passes_` too.
+            One that iterates; a pipeline or a choice of such a model too.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
 
@@ -54,14 +55,15 @@ class ConvergenceDisplay:
         -------
         ConvergenceDisplay
         """
-        state = "converged" if estimator.converged_ else "not converged"
-        title = f'solver "{estimator.solver_}", {state}' if hasattr(estimator, "solver_") else state
-        if hasattr(estimator, "n_passes_"):
-            title += f", {estimator.n_passes_:.3g} passes over the data"
-        label = "log-likelihood in nats"
-        if not (hasattr(estimator, "log_likelihood_") or hasattr(estimator, "n_passes_")):
-            label = "best lower bound in nats" if hasattr(estimator, "certificate_") else "objective in nats"
-        return cls(path=np.asarray(estimator.objective_path_, dtype=float), title=title, label=label).plot(ax=ax)
+        fit = describe(estimator).fit
+        if fit.path is None:
+            raise ValueError(f"{describe(estimator).model} has no path to draw: it is fitted in one step.")
+        title = "converged" if fit.converged else "not converged"
+        if fit.solver is not None:
+            title = f'solver "{fit.solver}", {title}'
+        if fit.n_reads is not None:
+            title += f", {fit.n_reads:.3g} passes over the data"
+        return cls(path=np.asarray(fit.path, dtype=float), title=title, label=f"{fit.objective} in nats").plot(ax=ax)
 
     def plot(self, ax=None):
         """Draw the path.

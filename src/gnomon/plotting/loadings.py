@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gnomon.describe import describe
 from gnomon.plotting._style import NEGATIVE, POSITIVE, literal, plain_axes, pyplot
 
 
@@ -13,7 +14,7 @@ class LoadingsDisplay:
     Parameters
     ----------
     loadings : ndarray of shape (k, p)
-        Rows of `components_`, in units of X per unit of the latent variable.
+        What a unit of each component adds to the columns, in units of X.
     feature_names : sequence of str
         Names of the p features.
     dims : sequence of int
@@ -47,7 +48,7 @@ class LoadingsDisplay:
         Parameters
         ----------
         estimator : fitted gnomon model
-            With `components_`.
+            Whose projection is linear in the columns; a pipeline or a choice of such a model too.
         n_top : int, default=15
             Features shown a component, largest in size first.
         dims : sequence of int, default=None
@@ -61,17 +62,17 @@ class LoadingsDisplay:
         -------
         LoadingsDisplay
         """
-        k, p = estimator.components_.shape
+        said = describe(estimator)
+        if said.loadings is None:
+            raise ValueError(f"{said.model} has no loadings: its projection is not linear in the columns.")
+        k, p = said.loadings.shape
         dims = list(range(min(k, 3))) if dims is None else [int(d) for d in dims]
         if not dims or not all(0 <= d < k for d in dims):
             raise ValueError(f"dims={dims!r} must be components counted from 0, below {k}.")
-        if feature_names is None:
-            feature_names = getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(p)])
-        if len(feature_names) != p:
-            raise ValueError(f"feature_names has {len(feature_names)} names; the model has {p} features.")
-        names = [str(name) for name in feature_names]
-        display = cls(loadings=estimator.components_[dims], feature_names=names, dims=dims)
-        return display.plot(ax=ax, n_top=n_top)
+        names = [str(name) for name in (said.column_names() if feature_names is None else feature_names)]
+        if len(names) != p:
+            raise ValueError(f"feature_names has {len(names)} names; the model has {p} features.")
+        return cls(loadings=said.loadings[dims], feature_names=names, dims=dims).plot(ax=ax, n_top=n_top)
 
     def top(self, row, n_top=15):
         """Return which features have the largest loadings, largest in size first.

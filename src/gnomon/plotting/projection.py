@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gnomon.describe import describe, target_of
 from gnomon.plotting._style import (
     NEUTRAL,
     VALUE_MAP,
@@ -11,9 +12,6 @@ from gnomon.plotting._style import (
     plain_axes,
     spread,
 )
-from gnomon.selection import readings
-from gnomon.selection.labels import class_codes, labelled_rows, plain_targets, real_targets, target_kind
-from gnomon.selection.target_variables import target_variables
 
 MAX_LEGEND = 28
 RADIUS_95 = {1: 1.959964, 2: 2.447747}  # square roots of the 95 % points of chi-squared
@@ -88,7 +86,8 @@ class ProjectionDisplay:
         Parameters
         ----------
         estimator : fitted gnomon model
-            With `transform`. What else it has is used: `return_cov`, targets, `predict`.
+            A pipeline or a choice of such a model too. What it has beside a projection is used: a posterior, targets,
+            predictions.
         X : array-like of shape (n, p)
             Rows to draw.
         y : array-like, default=None
@@ -105,7 +104,7 @@ class ProjectionDisplay:
         target_name : str, default='y'
             Name of the real target.
         class_names : sequence of str, default=None
-            Names to show for `estimator.classes_`, in that order.
+            Names to show for the classes, in their order.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
 
@@ -113,25 +112,19 @@ class ProjectionDisplay:
         -------
         ProjectionDisplay
         """
-        Z, cov = readings.project(estimator, X)
+        said = describe(estimator)
+        Z, cov = (None if part is None else np.asarray(part) for part in said.project(X))
         dims = _chosen_dims(dims, Z.shape[1])
-        reader = estimator if target_kind(estimator) != "none" or y is None else plain_targets(y)
-        variables = target_variables(estimator)
-        if variables:
-            reader, output = variables[output], 0
-            y = None if y is None else reader.labels(y)
-        labelled = labelled_rows(reader, y, len(Z))
-        values = _values(reader, X, y, labelled, output)
-        if target_kind(reader) == "classes":
-            class_names = [str(name) for name in (class_names or reader.classes_.tolist())]
-        else:
-            class_names = None
+        target, values, labelled = _colours(said, X, y, len(Z), output)
+        names = None
+        if target is not None and target.kind == "classes":
+            names = [str(name) for name in (class_names or target.shown)]
         display = cls(
             projection=Z[:, dims],
             covariance=None if cov is None else cov[..., dims, :][..., :, dims],
             labelled=labelled,
             values=values,
-            class_names=class_names,
+            class_names=names,
             dims=dims,
             target_name=target_name,
         )
@@ -266,20 +259,19 @@ def _chosen_dims(dims, k):
     return chosen
 
 
-def _values(reader, X, y, labelled, output):
-    """Return class codes or one real target: given where labelled, predicted elsewhere if the reader can."""
-    missing = np.full(len(labelled), np.nan)
-    if target_kind(reader) == "none":
-        return missing
-    predicted = reader.predict(X) if hasattr(reader, "predict") else None
-    if target_kind(reader) == "classes":
-        given = missing if y is None else class_codes(reader, y)
-        values = missing if predicted is None else class_codes(reader, predicted)
+def _colours(said, X, y, n, output):
+    """Return the target that gives the colour, its values, given or predicted, and a mask of those given."""
+    nothing, nowhere = np.full(n, np.nan), np.zeros(n, dtype=bool)
+    if not said.targets:
+        if y is None:
+            return None, nothing, nowhere
+        target = target_of(y)
     else:
-        given = missing if y is None else real_targets(y)[:, output]
-        values = missing if predicted is None else real_targets(predicted)[:, output]
-        labelled &= np.isfinite(given)
-    return np.where(labelled, given, values)
+        target = said.targets[output]
+    given = nothing if y is None else target.values(y)
+    labelled = np.isfinite(given)
+    predicted = nothing if said.predict is None else target.values(said.predict(X)[output].values)
+    return target, np.where(labelled, given, predicted), labelled
 
 
 def _ellipse(centre, cov, colour):

@@ -12,8 +12,8 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from gnomon.describe import real_values
 from gnomon.selection.baselines import nearest_labels
-from gnomon.selection.labels import class_codes, real_targets, unseen_classes
 
 RIDGES = np.logspace(-3, 3, 13)
 MAX_FOLDS = 5
@@ -27,16 +27,16 @@ class Split(NamedTuple):
 
 
 class Classes:
-    """Class targets as codes of `model.classes_`, -1 where unlabelled."""
+    """A target of classes as codes, -1 where unlabeled."""
 
     metric = "error"
 
-    def __init__(self, model, y, y_true=None):
-        self.visible = self.truth = class_codes(model, y)
-        self.n_classes = len(model.classes_)
+    def __init__(self, target, y, y_true=None):
+        self.visible = self.truth = target.codes(y)
+        self.n_classes = len(target.classes)
         if y_true is not None:
-            # A class without a labelled row cannot be predicted: it is scored, and always wrong.
-            self.truth = np.where(unseen_classes(model, y_true), self.n_classes, class_codes(model, y_true))
+            # A class without a labeled row cannot be predicted: it is scored, and always wrong.
+            self.truth = np.where(target.unseen(y_true), self.n_classes, target.codes(y_true))
 
     @staticmethod
     def observed(targets):
@@ -69,9 +69,9 @@ class Real:
     metric = "R2"
 
     def __init__(self, y, y_true=None):
-        self.visible = self.truth = real_targets(y)
+        self.visible = self.truth = real_values(y)
         if y_true is not None:
-            self.truth = np.where(np.isfinite(self.visible), np.nan, real_targets(y_true))
+            self.truth = np.where(np.isfinite(self.visible), np.nan, real_values(y_true))
         scored = self.truth[:, np.isfinite(self.truth).any(axis=0)]
         self.variance = np.nanvar(scored, axis=0)
         if not np.isfinite(self.truth).any() or not self.variance.all():

@@ -11,11 +11,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, check_random_state
 
 from gnomon import SPPCA
+from gnomon.describe import describe, target_of
 from gnomon.selection._tasks import Classes, Real, held_out, hidden_truth
 from gnomon.selection.baselines import NotApplicable, lda_map, pca_map, pls_map
 from gnomon.selection.comparison import Outcome, summarise
-from gnomon.selection.labels import target_kind
-from gnomon.selection.target_variables import target_variables
 
 
 def compare(X, y, *, n_components=2, estimators=None, y_true=None, n_splits=10, random_state=None):
@@ -111,16 +110,19 @@ class _Fitted(NamedTuple):
 def _read_task(estimator, X, y, y_true):
     """Let the first model say what the targets are."""
     fitted = clone(estimator).fit(X, y)
-    model = fitted[-1] if isinstance(fitted, Pipeline) else fitted
-    variables = target_variables(model)
-    if len(variables) > 1:
-        raise ValueError(f"compare scores one target of its kind, and y has {len(variables)}; compare them one by one.")
-    if variables and target_kind(variables[0]) == "classes":
-        (only,) = variables
-        return Classes(only, only.labels(y), None if y_true is None else only.labels(y_true))
-    if target_kind(model) == "none":
-        raise ValueError("y has no label; compare needs labelled rows. Give y with some labels.")
-    return Classes(model, y, y_true) if target_kind(model) == "classes" else Real(y, y_true)
+    try:
+        said = describe(fitted)
+    except TypeError:  # an estimator of another library says nothing of itself
+        target = target_of(y)
+        return Real(y, y_true) if target.kind == "real" else Classes(target, y, y_true)
+    if not said.targets:
+        raise ValueError("y has no label; compare needs labeled rows. Give y with some labels.")
+    if said.numeric:
+        return Real(y, y_true)
+    if len(said.targets) > 1:
+        n = len(said.targets)
+        raise ValueError(f"compare scores one target of its kind, and y has {n}; compare them one by one.")
+    return Classes(said.targets[0], y, y_true)
 
 
 def _model(estimator):

@@ -10,9 +10,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length
 
 from gnomon import SPPCA
+from gnomon.describe import describe, real_values
 from gnomon.selection.baselines import NotApplicable
 from gnomon.selection.candidates import CLASS_MODELS, FEWEST_IN_CLASS, FRONTS, LEADING, MOST_NEIGHBOURS, REAL_MODELS
-from gnomon.selection.labels import class_codes, real_targets, target_kind
 from gnomon.selection.permutation import PermutationTest, permutation_scores
 from gnomon.selection.results import GuidedChoice, verdict
 from gnomon.selection.stability import ClassHalves, RealHalves
@@ -153,15 +153,17 @@ def _read(y, unlabeled, n_splits, rng):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         reader = SPPCA(1, unlabeled=unlabeled, max_iter=1).fit(np.random.default_rng(0).normal(size=(n, 3)), y)
-    if target_kind(reader) == "none":
-        raise ValueError("y has no label; choose_guided needs labelled rows. Without labels, fit gnomon.PPCA.")
-    if target_kind(reader) == "real":
-        values = real_targets(y)
+    said = describe(reader)
+    if not said.targets:
+        raise ValueError("y has no label; choose_guided needs labeled rows. Without labels, fit gnomon.PPCA.")
+    if said.numeric:
+        values = real_values(y)
         return RealHalves(values, n_splits, rng), values if np.ndim(y) == 2 else values.ravel()
-    if len(reader.classes_) < 2:
-        raise ValueError(f"y holds the single class {reader.classes_[0]}, which cannot guide a choice; label others.")
-    index = class_codes(reader, y)
-    labels = np.append(reader.classes_.astype(object), None)[index]
+    (target,) = said.targets
+    if len(target.classes) < 2:
+        raise ValueError(f"y holds the single class {target.classes[0]}, which cannot guide a choice; label others.")
+    index = target.codes(y)
+    labels = np.append(target.classes.astype(object), None)[index]
     return ClassHalves(index, n_splits, rng), labels
 
 

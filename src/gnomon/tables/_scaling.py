@@ -59,9 +59,9 @@ class Scaling:
         """Scale several targets; one stays as it is."""
         return y if self.y_divisors is None else y / self.y_divisors
 
-    def restore_targets(self, values: np.ndarray) -> np.ndarray:
-        """Bring (n, q) predictions, or their standard deviations, back to the units of the table."""
-        return values if self.y_divisors is None else values * self.y_divisors
+    def restore_target(self, values: np.ndarray, j: int) -> np.ndarray:
+        """Bring predictions of one of several targets, or their standard deviations, back to the units of the table."""
+        return values if self.y_divisors is None else values * self.y_divisors[j]
 
 
 def _refuse_empty_cells(table: Table) -> None:

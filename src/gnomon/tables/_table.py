@@ -56,11 +56,16 @@ class Table:
     @property
     def n_missing(self) -> int:
         """How many feature cells are empty."""
-        return 0 if sparse.issparse(self.X) else int(np.isnan(self.X).sum())
+        return count_missing(self.X)
 
     def where(self, i: int, column: str) -> str:
         """Name the cell in row `i` (from 0) for a message."""
         return cell_name(self.path, i, None if self.lines is None else self.lines[i], column)
+
+
+def count_missing(X: Any) -> int:
+    """How many entries of a matrix are NaN; a sparse one has none."""
+    return 0 if sparse.issparse(X) else int(np.isnan(X).sum())
 
 
 class Wanted(NamedTuple):

@@ -5,10 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon import IFA, PPCA
+from gnomon.describe import describe
 from gnomon.plotting import ProjectionDisplay
 from gnomon.selection import compare
-from gnomon.selection.labels import labelled_rows, target_kind
-from gnomon.selection.target_variables import target_variables
 
 
 @pytest.fixture(scope="module")
@@ -24,31 +23,30 @@ def planted():
 
 def test_labels_and_predictions_are_those_of_the_column(planted):
     X, _, known, model = planted
-    names = [["no", "yes"], ["x", "y", "z"]]
-    variables = target_variables(model, names)
-    for s, variable in enumerate(variables):
-        assert_array_equal(variable.predict(X), np.array(names[s])[model.predict(X)[:, s]])
-        assert_allclose(variable.predict_proba(X), model.predict_proba(X)[s])
-        want = [names[s][code] if code >= 0 else None for code in known[:, s]]
-        assert variable.labels(known).tolist() == want
-        assert variable.labels(np.where(known < 0, np.nan, known)).tolist() == want
+    said = describe(model)
+    for s, (target, found) in enumerate(zip(said.targets, said.predict(X), strict=True)):
+        assert_array_equal(found.values, model.predict(X)[:, s])
+        assert_allclose(found.proba, model.predict_proba(X)[s])
+        assert_array_equal(target.codes(known), known[:, s])
+        assert_array_equal(target.codes(np.where(known < 0, np.nan, known)), known[:, s])
 
 
-def test_rows_count_as_labelled_with_a_label_of_any_variable(planted):
+def test_rows_count_as_labeled_with_a_label_of_any_variable(planted):
     X, _, known, model = planted
     any_label = (known >= 0).any(axis=1)
-    assert (target_kind(model), model.n_labeled_) == ("latents", any_label.sum())
-    assert_array_equal(labelled_rows(model, known, 150), any_label)
-    assert_array_equal(labelled_rows(model, np.where(known < 0, np.nan, known), 150), any_label)
+    said = describe(model)
+    assert said.n_labeled == any_label.sum()
+    assert_array_equal(said.labeled(known, 150), any_label)
+    assert_array_equal(said.labeled(np.where(known < 0, np.nan, known), 150), any_label)
     soft = IFA().fit(X, plausibilities=[np.where(np.arange(150)[:, None] < 7, [1.0, 0.4], 1.0)])
-    assert soft.n_labeled_ == 7
+    assert describe(soft).n_labeled == 7
 
 
 def test_models_without_class_variables_have_none(planted):
     X, _, known, _ = planted
-    assert target_variables(PPCA(2).fit(X)) == []
-    assert target_variables(IFA().fit(X)) == []
-    assert len(target_variables(IFA(tied=True).fit(X, known[:, 1]))) == 1
+    assert describe(PPCA(2).fit(X)).targets == ()
+    assert describe(IFA().fit(X)).targets == ()
+    assert len(describe(IFA(tied=True).fit(X, known[:, 1])).targets) == 1
 
 
 def test_the_display_colours_by_one_of_them(planted):

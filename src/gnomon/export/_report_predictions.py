@@ -1,0 +1,110 @@
+"""The part of a report that predicts the rows without a label, most uncertain first."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gnomon.export import _report_page as html
+
+N_PREDICTIONS = 50
+
+
+class _Body(NamedTuple):
+    """The table of predictions, line by line in the order of the rows."""
+
+    header: list  # without the name of the row
+    numeric: object  # which columns are numbers, the name of the row counted
+    lines: list
+    doubt: np.ndarray  # the most uncertain rows come first
+    wrong: np.ndarray  # mask of the predictions that the truth contradicts
+    said: str = ""  # what there is to say of all of them
+
+
+def prediction_sections(said, X, y, y_true, row_ids, names):
+    """Return the predictions, or those of each of several targets that are not all numbers."""
+    if said.predict is None:
+        return []
+    n = X.shape[0]
+    found = said.predict(X)
+    ids = list(range(n) if row_ids is None else row_ids)
+    if said.numeric:
+        rows = np.flatnonzero(~said.labeled(y, n))
+        return [_section(_numbers(said.targets, found, y_true, rows, names), rows, ids)] if len(rows) else []
+    parts = []
+    for target, one, name in zip(said.targets, found, names, strict=True):
+        rows = np.arange(n) if y is None else np.flatnonzero(~target.labeled(y))
+        if not len(rows):
+            continue
+        make = _classes if target.kind == "classes" else _one_number
+        parts.append(_section(make(target, one, y_true, rows, name), rows, ids))
+    return parts
+
+
+def _section(body, rows, ids):
+    order = np.argsort(-body.doubt, kind="stable")[:N_PREDICTIONS]
+    lines = [[ids[rows[i]], *body.lines[i]] for i in order]
+    kinds = ["wrong" if body.wrong[i] else "" for i in order]
+    said = f"{html.count(len(rows), 'row')} had no label.{body.said}"
+    if len(order) < len(rows):
+        which = f"first {len(order)}" if np.ptp(body.doubt) < 1e-9 else f"{len(order)} most uncertain"
+        said += f" The {which} are shown."
+    return (
+        html.tag("h2", "Predictions for the unlabeled rows")
+        + html.tag("p", said)
+        + html.table(["row", *body.header], lines, numeric=body.numeric, kinds=kinds)
+    )
+
+
+def _classes(target, found, y_true, rows, name):
+    proba = np.asarray(found.proba)[rows]
+    ranked = np.argsort(-proba, axis=1, kind="stable")
+    shown, best = target.shown, min(2, proba.shape[1])
+    header = [name, "probability", "next", "its probability"][: 2 * best]
+    lines = [
+        [cell for code in codes[:best] for cell in (shown[code], f"{shares[code]:.3f}")]
+        for codes, shares in zip(ranked, proba)
+    ]
+    doubt, wrong, said = 1 - proba.max(axis=1), np.zeros(len(rows), dtype=bool), ""
+    if y_true is not None:
+        truth = target.codes(y_true)[rows]
+        given = target.given(y_true)[rows]
+        lines = [
+            [*line, value if code < 0 else shown[code]] for line, value, code in zip(lines, given, truth, strict=True)
+        ]
+        wrong = truth != ranked[:, 0]
+        said = f" {100 * (1 - wrong.mean()):.1f} % of the predictions agree with the hidden truth."
+        header = [*header, "truth"]
+    return _Body(header, (2, 4), lines, doubt, wrong, said)
+
+
+def _one_number(target, found, y_true, rows, name):
+    return _numbers([target], [found], y_true, rows, [name])
+
+
+def _numbers(targets, found, y_true, rows, names):
+    mean = np.column_stack([one.values for one in found])[rows].astype(float)
+    with_std = all(one.std is not None for one in found)
+    std = np.column_stack([one.std for one in found])[rows] if with_std else None
+    truth = None if y_true is None else np.column_stack([target.numbers(y_true) for target in targets])[rows]
+    header = [text for name in names for text in ((name, "± std") if with_std else (name,))]
+    header += [] if truth is None else [f"true {name}" for name in names]
+    values = mean if std is None else np.stack([mean, std], axis=2).reshape(len(rows), -1)
+    values = values if truth is None else np.hstack([values, truth])
+    lines = [[html.number(value) for value in line] for line in values]
+    doubt = np.zeros(len(rows)) if std is None else (std / std.max(axis=0)).sum(axis=1)
+    said = _coverage(mean, std, truth) + _deviations(std, doubt)
+    return _Body(header, range(1, len(header) + 1), lines, doubt, np.zeros(len(rows), dtype=bool), said)
+
+
+def _coverage(mean, std, truth):
+    if truth is None or std is None or not np.isfinite(truth).any():
+        return ""
+    inside = np.abs(truth - mean) <= 1.959964 * std
+    share = 100 * inside[np.isfinite(truth)].mean()
+    return f" {share:.1f} % of the hidden values lie in the 95 % interval of their prediction."
+
+
+def _deviations(std, doubt):
+    if std is None:
+        return " The model gives no standard deviations."
+    return " The model gives every row the same standard deviation." if np.ptp(doubt) < 1e-9 else ""
