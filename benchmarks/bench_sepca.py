@@ -46,8 +46,8 @@ def small_problems():
     problems = {
         "circles, 95 rows, RBF": (*circles(), {"n_components": 2, "kernel": "rbf", "gamma": 0.5}),
         "clusters, 80 rows": (*clusters(), {"n_components": 2}),
-        "digits, 200 rows, beta 0.1": (X[rows], y[rows], {"n_components": 10}),
-        "digits, 200 rows, beta 1": (X[rows], y[rows], {"n_components": 10, "beta": 1.0}),
+        "digits, 200 rows, penalty 0.1": (X[rows], y[rows], {"n_components": 10}),
+        "digits, 200 rows, penalty 1": (X[rows], y[rows], {"n_components": 10, "penalty": 1.0}),
     }
     out = []
     for name, (X, y, parameters) in problems.items():

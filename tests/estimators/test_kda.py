@@ -226,7 +226,7 @@ def test_bad_input():
         ({"n_components": 3}, "n_components=3 must be at most 2: 3 classes"),
         ({"n_components": 0}, "n_components=0 must be at least 1"),
         ({"n_landmarks": 1}, "n_landmarks=1 must be at least 2"),
-        ({"n_landmarks": 179}, "n_landmarks=179 must be at most 178, the labelled rows; use None"),
+        ({"n_landmarks": 179}, "n_landmarks=179 must be at most 178, the labeled rows; use None"),
         ({"kernel": "gauss"}, "kernel='gauss' must be one of"),
         ({"kernel": "rbf", "ridge": 0}, "ridge=0 is too small"),
         ({"kernel": "precomputed"}, "X has shape .178, 13.; the kernel matrix"),
@@ -246,7 +246,7 @@ def test_bad_input():
             KDA().fit(X, targets)
     with pytest.raises(ValueError, match=r"X contains NaN; KDA needs every entry.*gnomon impute"):
         KDA().fit(np.where(X > 2, np.nan, X), y)
-    with pytest.raises(ValueError, match="labelled rows of X are all the same"):
+    with pytest.raises(ValueError, match="labeled rows of X are all the same"):
         KDA().fit(np.ones((6, 3)), [0, 1, 0, 1, -1, -1])
     with pytest.raises(ValueError, match="at most 1: the labelled rows span 1"):
         KDA(2).fit(X[:, :1], y)

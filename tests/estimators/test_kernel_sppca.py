@@ -19,7 +19,8 @@ from estimators.support import entries_missing, load
 from gnomon import SPPCA, KernelSPPCA
 from gnomon.datasets import fetch_orl
 from gnomon.export import load_model, save_model
-from gnomon.models import sppca, sppca_dual
+from gnomon.models.linear import dual as sppca_dual
+from gnomon.models.linear import sppca
 from oracles import closed_forms, dual, gaussian
 
 RBF = {"kernel": "rbf", "gamma": 0.05}

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
 from gnomon._types import Status
-from gnomon.models.sepca import k_support, model
+from gnomon.models.sepca import data as of
+from gnomon.models.sepca import dual, k_support, model, primal, rank
 from oracles import sepca as oracle
 
 TIGHT_TOL = 1e-9
@@ -21,7 +22,7 @@ def problem(rng, n=9, r=3, q=3, k=2, beta=0.3, unlabelled=0):
     rows /= np.sqrt((rows**2).sum() / n)
     index = np.concatenate([np.arange(q), (rows[q:, 0] > 0).astype(int)])
     labelled = np.arange(n - unlabelled)
-    return model.Data(rows, rows, np.eye(q)[index[labelled]], labelled, k, beta)
+    return of.Data(rows, rows, np.eye(q)[index[labelled]], labelled, k, beta)
 
 
 def full_labels(data):
@@ -32,7 +33,7 @@ def full_labels(data):
 
 def at(data, F):
     """Value and bound of the library at F, its best bias, and the softmax there."""
-    multinomial = model.Multinomial(data)
+    multinomial = primal.Multinomial(data)
     point = (F, F[:, : data.rows.shape[1]] @ data.base.T)
     slope = multinomial.slope(point)
     sums = multinomial._sums(*point)
@@ -50,9 +51,9 @@ def test_value_and_bound_are_the_papers_formulas(rng):
     Y, K = full_labels(data), data.rows @ data.rows.T
     T_x, T_y = oracle.softmax(F[:, :3] @ data.rows.T), oracle.softmax(F[:, 3:] + sums.b)
     assert_allclose(sums.T_x, T_x, rtol=1e-10)
-    assert_allclose(slope.upper, oracle.objective(T_x, T_y, K, Y, 2, data.beta), rtol=1e-10)
-    value = oracle.dual_value(F, sums.b, data.rows, Y, 2, data.beta, squared_norm)
-    assert_allclose(slope.value - data.beta / 2 * squared_norm(F, 2), value, rtol=1e-10)
+    assert_allclose(slope.upper, oracle.objective(T_x, T_y, K, Y, 2, data.penalty), rtol=1e-10)
+    value = oracle.dual_value(F, sums.b, data.rows, Y, 2, data.penalty, squared_norm)
+    assert_allclose(slope.value - data.penalty / 2 * squared_norm(F, 2), value, rtol=1e-10)
 
 
 def test_bound_without_labels_leaves_their_part_out(rng):
@@ -63,7 +64,7 @@ def test_bound_without_labels_leaves_their_part_out(rng):
     R = np.hstack([data.rows - T_x @ data.rows, np.vstack([data.Y - T_y, np.zeros((4, 3))])])
     largest = (np.linalg.svd(R, compute_uv=False)[:2] ** 2).sum()
     total = ((data.Y - T_y).sum(axis=0) ** 2).sum()
-    expected = oracle.entropy(T_x) + oracle.entropy(T_y) + (largest + total) / (2 * data.beta)
+    expected = oracle.entropy(T_x) + oracle.entropy(T_y) + (largest + total) / (2 * data.penalty)
     assert_allclose(slope.upper, expected, rtol=1e-10)
 
 
@@ -79,9 +80,9 @@ def test_gradient_is_that_of_finite_differences(rng, unlabelled):
 def test_bias_maximises_the_likelihood_of_labels(rng):
     scores, Y, beta = 5 * rng.normal(size=(20, 4)), np.eye(4)[rng.integers(4, size=20)], 0.2
     w = np.ones((len(Y), 1))
-    b = model.best_bias(scores, Y, beta, w)
+    b = of.best_bias(scores, Y, beta, w)
     assert_allclose((Y - oracle.softmax(scores + b)).sum(axis=0), beta * b, atol=1e-10)
-    assert_allclose(model.best_bias(1e4 * scores, Y, beta, w).sum(), 0.0, atol=1e-6)
+    assert_allclose(of.best_bias(1e4 * scores, Y, beta, w).sum(), 0.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("unlabelled", [0, 4])
@@ -107,17 +108,17 @@ def test_path_of_lower_bounds_rises(rng):
 
 
 def test_triangle_shows_that_the_relaxation_is_not_tight():
-    data = model.Data(TRIANGLE, TRIANGLE, np.ones((3, 1)), np.arange(3), 1, 0.2)
+    data = of.Data(TRIANGLE, TRIANGLE, np.ones((3, 1)), np.arange(3), 1, 0.2)
     fitted = model.fit(data, model.Options(tol=TIGHT_TOL, rank_exact=True)).value
     assert_allclose([fitted.lower, fitted.upper], -1.700160, atol=1e-6)
-    assert_allclose(fitted.rank_value, -2.142814, atol=1e-6)
+    assert_allclose(fitted.ranked.value, -2.142814, atol=1e-6)
 
 
 def test_triangle_has_no_better_code_of_rank_one():
     """Brute force over directions of the code: the rank-constrained optimum, from the definition."""
-    data = model.Data(TRIANGLE, TRIANGLE, np.ones((3, 1)), np.arange(3), 1, 0.2)
+    data = of.Data(TRIANGLE, TRIANGLE, np.ones((3, 1)), np.arange(3), 1, 0.2)
     directions = np.random.default_rng(0).normal(size=(300, 3, 1))
-    values = [model.refit(data, z / np.linalg.norm(z), np.zeros(1)).rank_value for z in directions]
+    values = [rank.refit(data, z / np.linalg.norm(z), np.zeros(1)).value for z in directions]
     assert max(values) <= -2.142814 + 1e-6
     assert max(values) >= -2.15
 
@@ -125,29 +126,32 @@ def test_triangle_has_no_better_code_of_rank_one():
 def test_refit_value_is_the_papers_problem(rng):
     data = problem(rng)
     Z = np.linalg.qr(rng.normal(size=(9, 2)))[0]
-    fitted = model.refit(data, Z, np.zeros(3))
-    value = oracle.rank_value(Z, fitted.W, fitted.Omega, fitted.b, data.rows, full_labels(data), data.beta)
-    assert_allclose(fitted.rank_value, value, rtol=1e-10)
+    fitted = rank.refit(data, Z, np.zeros(3))
+    value = oracle.rank_value(Z, fitted.W, fitted.Omega, fitted.b, data.rows, full_labels(data), data.penalty)
+    assert_allclose(fitted.value, value, rtol=1e-10)
     for scale in (1e-3, 0.1):
         W, Omega, b = (v + scale * rng.normal(size=v.shape) for v in (fitted.W, fitted.Omega, fitted.b))
-        assert oracle.rank_value(Z, W, Omega, b, data.rows, full_labels(data), data.beta) < value
+        assert oracle.rank_value(Z, W, Omega, b, data.rows, full_labels(data), data.penalty) < value
 
 
 def test_rank_constrained_ascent_beats_the_relaxed_codes_and_stays_below_the_bound(rng):
     data = problem(rng, n=25, k=1, beta=0.1)
     relaxed = model.fit(data, model.Options(tol=TIGHT_TOL)).value
     climbed = model.fit(data, model.Options(tol=TIGHT_TOL, rank_exact=True)).value
-    assert relaxed.rank_value < climbed.rank_value - 1e-3
-    assert climbed.rank_value < climbed.upper
-    assert_allclose(climbed.Z.T @ climbed.Z, np.eye(1), atol=1e-10)
+    best = climbed.ranked
+    assert relaxed.ranked.value < best.value - 1e-3
+    assert best.value < climbed.upper
+    assert_allclose(climbed.optima[0], best.value)
+    assert (np.diff(climbed.optima) <= 0).all()
+    assert_allclose(best.Z.T @ best.Z, np.eye(1), atol=1e-10)
     for _ in range(20):
-        Z = np.linalg.qr(climbed.Z + 0.02 * rng.normal(size=(25, 1)))[0]
-        assert model.refit(data, Z, climbed.b).rank_value < climbed.rank_value + 1e-9
+        Z = np.linalg.qr(best.Z + 0.02 * rng.normal(size=(25, 1)))[0]
+        assert rank.refit(data, Z, best.b).value < best.value + 1e-9
 
 
 def test_codes_tend_to_principal_components_of_rows_and_labels(rng):
     data = problem(rng, n=20, beta=1e5)
-    Z = model.fit(data, model.Options()).value.Z
+    Z = model.fit(data, model.Options()).value.ranked.Z
     target = np.hstack([data.rows - data.rows.mean(axis=0), data.Y - 1 / 3])
     U = np.linalg.svd(target)[0][:, :2]
     assert_allclose(np.abs(Z.T @ U), np.eye(2), atol=1e-3)
@@ -155,8 +159,8 @@ def test_codes_tend_to_principal_components_of_rows_and_labels(rng):
 
 def test_duplicated_rows_get_equal_codes(rng):
     data = problem(rng, n=12)
-    twice = model.Data(*(np.vstack([v, v]) for v in data[:3]), np.arange(24), 2, 0.3)
-    Z = model.fit(twice, model.Options(tol=TIGHT_TOL)).value.Z
+    twice = of.Data(*(np.vstack([v, v]) for v in data[:3]), np.arange(24), 2, 0.3)
+    Z = model.fit(twice, model.Options(tol=TIGHT_TOL)).value.ranked.Z
     assert_allclose(Z[:12], Z[12:], atol=1e-4)
 
 
@@ -172,7 +176,7 @@ def conic_optimum(data):
     block = cvxpy.bmat([[s * np.eye(n) + P, R], [R.T, np.eye(r + q)]])
     total = cvxpy.sum_squares(cvxpy.sum(data.Y - T_y, axis=0))
     entropy = -cvxpy.sum(cvxpy.entr(T_x)) - cvxpy.sum(cvxpy.entr(T_y))
-    cost = entropy + (data.k * s + cvxpy.trace(P) + total) / (2 * data.beta)
+    cost = entropy + (data.k * s + cvxpy.trace(P) + total) / (2 * data.penalty)
     constraints = [P >> 0, block >> 0, cvxpy.sum(T_x, axis=1) == 1, cvxpy.sum(T_y, axis=1) == 1]
     tight = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
     return cvxpy.Problem(cvxpy.Minimize(cost), constraints).solve(solver="CLARABEL", **tight)
@@ -202,16 +206,16 @@ def test_gradient_with_weights_is_that_of_finite_differences_and_bounds_hold(rng
 
     def value(G):
         G = G.reshape(9, 6)
-        return model.Multinomial(data).smooth((G, data.scores(G)))
+        return primal.Multinomial(data).smooth((G, data.scores(G)))
 
     best = model.solve(data, model.Options(tol=1e-8)).value
     for scale in (0.1, 1.0):
         G = scale * rng.normal(size=(9, 6))
-        slope = model.Multinomial(data).slope((G, data.scores(G)))
+        slope = primal.Multinomial(data).slope((G, data.scores(G)))
         expected = approx_fprime(G.ravel(), value, 1e-6).reshape(9, 6)
         assert_allclose(slope.gradient[0], expected, atol=1e-4)
         assert slope.upper > best.upper - 1e-6
-        assert slope.value - data.beta / 2 * squared_norm(G, 2) < best.lower
+        assert slope.value - data.penalty / 2 * squared_norm(G, 2) < best.lower
 
 
 def test_weights_of_rows_and_of_the_base_are_repetitions(rng):
@@ -220,10 +224,10 @@ def test_weights_of_rows_and_of_the_base_are_repetitions(rng):
     rows = np.repeat(np.arange(9), w)
     seen = np.flatnonzero(rows < 6)
     base = np.repeat(data.rows[::2], w[::2], axis=0)
-    twice = model.Data(data.rows[rows], base, data.Y[rows[seen]], seen, data.k, data.beta)
+    twice = of.Data(data.rows[rows], base, data.Y[rows[seen]], seen, data.k, data.penalty)
     found, expected = (model.fit(d, model.Options(tol=1e-8)).value for d in (weighted, twice))
-    assert_allclose([found.lower, found.rank_value], [expected.lower, expected.rank_value], rtol=1e-8)
-    assert_allclose(found.Z[rows], expected.Z, atol=1e-5)
+    assert_allclose([found.lower, found.ranked.value], [expected.lower, expected.ranked.value], rtol=1e-8)
+    assert_allclose(found.ranked.Z[rows], expected.ranked.Z, atol=1e-5)
 
 
 def interior(rng, data):
@@ -235,16 +239,16 @@ def interior(rng, data):
 def test_bound_at_any_T_is_the_papers_objective(rng):
     data = problem(rng)
     T = interior(rng, data)
-    expected = oracle.objective(*T, data.rows @ data.rows.T, data.Y, data.k, data.beta)
-    assert_allclose(model.Bound(data).value(T), expected, rtol=1e-10)
+    expected = oracle.objective(*T, data.rows @ data.rows.T, data.Y, data.k, data.penalty)
+    assert_allclose(dual.Bound(data).value(T), expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("unlabelled", [0, 3])
 def test_subgradient_is_that_of_finite_differences(rng, unlabelled):
     """Generic points have no ties, so that there is a gradient; E belongs into the part of T_y."""
     data = problem(rng, unlabelled=unlabelled)
-    bound, T = model.Bound(data), interior(rng, data)
-    slope = bound.touch(T).slope
+    bound, T = dual.Bound(data), interior(rng, data)
+    slope = bound.cut(T).slope
     expected = [
         approx_fprime(T[0].ravel(), lambda v: bound.value((v.reshape(T[0].shape), T[1])), 1e-7),
         approx_fprime(T[1].ravel(), lambda v: bound.value((T[0], v.reshape(T[1].shape))), 1e-7),
@@ -253,10 +257,10 @@ def test_subgradient_is_that_of_finite_differences(rng, unlabelled):
         assert_allclose(found.ravel(), numeric, atol=1e-4)
     if not unlabelled:
         K = data.rows @ data.rows.T
-        for found, typed in zip(slope, oracle.subgradient(*T, K, data.Y, data.k, data.beta)):
+        for found, typed in zip(slope, oracle.subgradient(*T, K, data.Y, data.k, data.penalty)):
             assert_allclose(found, typed, atol=1e-9)
         M = oracle.top_projector(*T, K, data.Y, data.k)  # (10) as printed, without E
-        printed = np.log(T[1]) + 1 - M @ (data.Y - T[1]) / data.beta
+        printed = np.log(T[1]) + 1 - M @ (data.Y - T[1]) / data.penalty
         assert np.abs(printed.ravel() - expected[1]).max() > 0.1
 
 
@@ -264,8 +268,9 @@ def test_any_matrix_of_the_fantope_certifies_from_below(rng):
     data = problem(rng)
     best = model.solve(data, model.Options(tol=1e-8)).value
     for _ in range(5):
-        M = k_support.fantope_projection(rng.normal(size=(9, 9)), 2)
-        assert model.Bound(data).certify(interior(rng, data), M)[0] <= best.upper + 1e-9
+        V, share = np.linalg.qr(rng.normal(size=(9, 9)))[0], rng.uniform()
+        M = (V * np.r_[1.0, share, 1.0 - share, np.zeros(6)]) @ V.T  # eigenvalues in [0, 1], trace 2
+        assert dual.Bound(data).certify(interior(rng, data), M)[0] <= best.upper + 1e-9
 
 
 @pytest.mark.parametrize("solver", ["bundle", "coordinate"])
@@ -283,11 +288,48 @@ def test_solvers_of_the_paper_agree_with_fista(solver):
 
 def test_coordinate_descent_in_several_blocks_falls():
     data = problem(np.random.default_rng(0), n=45, q=2, beta=1.0)
-    bound = model.Bound(data)
+    bound = dual.Bound(data)
     T, values = bound.start(), [bound.value(bound.start())]
     for _ in range(3):
-        T, _ = model._sweep_blocks(bound, T, np.random.default_rng(1))
+        T, _ = dual.sweep_blocks(bound, T, np.random.default_rng(1))
         values.append(bound.value(T))
     assert (np.diff(values) <= 1e-9).all()
     assert values[0] - values[-1] > 0.1 * values[0]
     assert_allclose(T[0].sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("rank_exact", [False, True])
+def test_converged_means_that_the_loadings_are_found_too(rng, rank_exact):
+    """The relaxation alone was solved in both; a search for loadings of one step is not."""
+    data, options = problem(rng, n=25, k=1, beta=0.1), model.Options(rank_exact=rank_exact)
+    found = model.fit(data, options)
+    cut = model.fit(data, options._replace(ascent_steps=1))
+    assert found.status is Status.CONVERGED
+    assert found.stats["residual"] <= options.tol
+    assert cut.status is Status.STALLED
+    assert cut.stats["residual"] > options.tol
+    assert cut.value.upper - cut.value.lower <= options.tol * abs(cut.value.lower)
+    assert cut.value.ranked.value < found.value.ranked.value
+
+
+def test_the_residual_of_a_refit_bounds_what_is_missing(rng):
+    data = problem(rng, n=25)
+    Z = np.linalg.qr(rng.normal(size=(25, 2)))[0]
+    best = rank.refit(data, Z, np.zeros(3))
+    for steps in (1, 2, 4):
+        cut = rank.refit(data, Z, np.zeros(3), steps=steps)
+        missing = (best.value - cut.value) / abs(cut.value)
+        assert 0 < missing <= cut.residual
+    assert best.residual < 1e-10
+
+
+def test_bias_under_weights_of_any_size():
+    """Probabilities fix the bias up to a constant, which only the penalty holds."""
+    rng = np.random.default_rng(0)
+    scores, Y = rng.normal(size=(20, 3)), np.eye(3)[rng.integers(3, size=20)]
+    for size in (1e-12, 1.0, 1e12, 9e15):
+        w = np.full((20, 1), size)
+        b = of.best_bias(scores, Y, 0.1, w)
+        gap = (w * (Y - oracle.softmax(scores + b))).sum(axis=0) - 0.1 * b
+        assert np.abs(gap).max() <= 1e-12 * max(1.0, w.sum())
+        assert_allclose(b.sum(), 0.0, atol=1e-6)

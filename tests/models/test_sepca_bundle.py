@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
-from gnomon.models.sepca.bundle import Touch, begin, simplex_projection, step
+from gnomon.models.sepca.bundle import Cut, Rule, begin, simplex_projection, step
 
 
 def test_simplex_projection_is_nearest(rng):
@@ -23,15 +23,15 @@ def test_largest_of_planes_is_minimised_within_few_steps(rng):
     """max over j of (slopes T)_j: a linear program, whose kinks plain descent cannot pass."""
     slopes = rng.normal(size=(6, 5))
 
-    def touch(T):
+    def oracle(T):
         heights = slopes @ T[0][0]
         best = int(heights.argmax())
-        return Touch(float(heights[best]), (slopes[best][None],), np.eye(6)[best][:, None])
+        return Cut(float(heights[best]), (slopes[best][None],), np.eye(6)[best][:, None])
 
-    state = begin(touch, (np.full((1, 5), 0.2),))
+    state = begin(oracle, (np.full((1, 5), 0.2),))
     values, predicted = [state.value], []
     for _ in range(60):
-        state = step(state, touch, lambda T: touch(T).value, 1.0, 10, 0.1)
+        state = step(state, oracle, lambda T: oracle(T).value, Rule(1.0, 10, 0.1))
         values.append(state.value)
         predicted.append(state.decrease)
     program = linprog(
@@ -42,7 +42,8 @@ def test_largest_of_planes_is_minimised_within_few_steps(rng):
     assert_allclose(values[-1], program.fun, atol=1e-3)
     assert values[0] > values[-1] + 0.1
     assert predicted[-1] < 1e-3 * predicted[0] + 1e-6
-    for plane in state.planes:  # every plane stays below the function
+    planes = state.planes
+    for error, slope in zip(planes.errors, planes.slopes, strict=True):  # every plane stays below the function
         for p in simplex_projection(rng.normal(size=(20, 5))):
-            height = state.value - plane.error + plane.slope[0][0] @ (p - state.best[0][0])
+            height = state.value - error + slope @ (p - state.best[0][0])
             assert height <= (slopes @ p).max() + 1e-9

@@ -1,4 +1,4 @@
-"""Spectral k-support norm, its proximal map and the fantope projection, against their definitions."""
+"""Spectral k-support norm and its proximal map, against their definitions."""
 
 from itertools import combinations
 
@@ -103,27 +103,3 @@ def test_subsets_bound_the_norm(rng, k):
         part = np.zeros(4)
         part[list(chosen)] = s[list(chosen)]
         assert_allclose(ks.squared_norm(part, k), (part**2).sum())
-
-
-@pytest.mark.parametrize("k", [1, 3, 6])
-def test_fantope_projection_is_that_of_a_long_bisection(rng, k):
-    S = rng.normal(size=(6, 6))
-    S = S + S.T
-    values, vectors = np.linalg.eigh(S)
-    nu = bisection(lambda nu: np.clip(values - nu, 0, 1).sum(), values[0] - 2, values[-1] + 1, k)
-    expected = (vectors * np.clip(values - nu, 0, 1)) @ vectors.T
-    found = ks.fantope_projection(S, k)
-    if k < 6:
-        assert_allclose(found, expected, atol=1e-10)
-    assert_allclose(np.trace(found), k)
-    assert_allclose(ks.fantope_projection(found, k), found, atol=1e-10)
-
-
-def test_fantope_projection_against_a_conic_solver(rng):
-    cvxpy = pytest.importorskip("cvxpy")
-    S = rng.normal(size=(5, 5))
-    S = S + S.T
-    P = cvxpy.Variable((5, 5), symmetric=True)
-    constraints = [P >> 0, np.eye(5) - P >> 0, cvxpy.trace(P) == 2]
-    cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(P - S)), constraints).solve(solver="CLARABEL")
-    assert_allclose(ks.fantope_projection(S, 2), P.value, atol=1e-5)

@@ -4,16 +4,13 @@ import numpy as np
 
 from ._gaussian import check_table, check_values
 from ._targets import _is_missing, _to_numpy
+from ._validation import refuse_missing
 
 
 def check_complete(estimator, X, *, reset, min_samples):
     """Validate rows without missing entries, dense or csr."""
     X = check_table(estimator, X, reset=reset, min_samples=min_samples)
-    if check_values(X):
-        raise ValueError(
-            f"Input X contains NaN; {type(estimator).__name__} needs every entry: fill missing ones in first, for "
-            "example by the impute method of gnomon.PPCA."
-        )
+    refuse_missing(estimator, check_values(X))
     return X.tocsr() if hasattr(X, "tocsr") else X
 
 

@@ -16,10 +16,12 @@ from ._targets import read_targets
 from ._validation import (
     check_choice,
     check_integer,
+    check_names,
     check_real,
     check_size,
     check_weights,
     name_column,
+    refuse_missing,
     resolve_n_components,
 )
 
@@ -38,27 +40,36 @@ def check_common(estimator, solvers):
     check_integer("max_iter", estimator.max_iter, 1)
 
 
-def check_table(estimator, X, *, reset, min_samples, anywhere=False):
+def check_table(estimator, X, *, reset, min_samples, anywhere=False, kernel=False):
     """Validate the form of rows: dense or csr, csc; float32 or float64. `check_values` looks at the entries.
 
-    With `anywhere`, an array of another library than NumPy stays one and stays on its device.
+    With `anywhere`, an array of another library than NumPy stays one and stays on its device. Entries that a sparse X
+    stores several times are summed, in a copy. A `kernel` matrix is dense, and its entries are looked at first.
     """
+    check_names(X)
     if anywhere and is_foreign(X):
         return _check_foreign_table(estimator, X, reset, min_samples)
     if isinstance(X, np.ma.MaskedArray):  # what is masked is missing
         X = X.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
     try:
-        return validate_data(
+        found = validate_data(
             estimator,
             X,
             reset=reset,
-            accept_sparse=("csr", "csc"),
+            accept_sparse=False if kernel else ("csr", "csc"),
             dtype=(np.float64, np.float32),
             ensure_min_samples=min_samples,
-            ensure_all_finite=False,
+            ensure_all_finite=kernel,
         )
+    except OverflowError as error:
+        raise ValueError(f"X holds an integer that no float can hold ({error}); rescale it.") from error
     except (TypeError, ValueError) as error:
+        refuse_missing(estimator, "contains NaN" in str(error))
         raise name_column(X, error) from error
+    if hasattr(found, "tocsr") and not found.has_canonical_format:
+        found = found.copy()
+        found.sum_duplicates()
+    return found
 
 
 def _check_foreign_table(estimator, X, reset, min_samples):

@@ -24,7 +24,11 @@ def check_real(name, value, low, *, included=False):
     wanted = f"at least {low}" if included else f"above {low}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name}={value!r} must be a number {wanted}.")
-    if not np.isfinite(value) or value < low or (value == low and not included):
+    try:
+        finite = np.isfinite(float(value))
+    except OverflowError:  # an int that no float can hold
+        finite = False
+    if not finite or value < low or (value == low and not included):
         raise ValueError(f"{name}={value!r} must be finite and {wanted}.")
 
 
@@ -32,6 +36,26 @@ def check_choice(name, value, choices):
     """Raise unless `value` is one of `choices`."""
     if value not in choices:
         raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}.")
+
+
+def check_names(X):
+    """Raise when two columns of a frame have one name."""
+    names = [str(name) for name in getattr(X, "columns", ())]
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise ValueError(
+            f"X has several columns named {', '.join(map(repr, twice[:5]))}; rename or drop them, so that every column "
+            "has a name of its own."
+        )
+
+
+def refuse_missing(estimator, missing):
+    """Raise when entries of X are missing, for a model that needs them all."""
+    if missing:
+        raise ValueError(
+            f"Input X contains NaN; {type(estimator).__name__} needs every entry: fill missing ones in first, for "
+            "example by the impute method of gnomon.PPCA or by the command gnomon impute."
+        )
 
 
 def check_size(name, values):

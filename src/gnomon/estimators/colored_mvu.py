@@ -11,16 +11,15 @@ from .._types import Status
 from ..describe import Description, Fit, Traits
 from ..models import colored_mvu as model
 from ..models.colored_mvu import conic_solver
-from ..numerics import gram
 from ..rows.products import row_counts
 from ._described import guided_by, identity, mean_of
 from ._gaussian import _set_classes
-from ._kernel_rows import KernelRows
+from ._kernel import KernelMixin
 from ._targets import read_targets
 from ._validation import check_integer, check_real
 
 
-class ColoredMVU(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ColoredMVU(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Coloured maximum variance unfolding: an embedding that varies with the labels and keeps short distances.
 
     The embedding's kernel matrix K maximises its dependence on the labels, tr(H K H L), while distances d_ij between
@@ -260,8 +259,7 @@ class ColoredMVU(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return 1.0 / self._mean_squared
 
     def _fit_map(self, X, Z):
-        K, error = self._reference_gram(X, np.arange(X.shape[0]))
-        feature_map, T = gram.exact_map(K, error)
+        feature_map, T = self._feature_map(X, np.arange(X.shape[0]))
         ridge = None if isinstance(self.projection_ridge, str) else float(self.projection_ridge)
         fitted = model.ridge_map(T, Z, ridge)
         self.projection_ridge_ = fitted.ridge

@@ -7,14 +7,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..describe import Description, Fit, Traits
 from ..models import kda as model
-from ..numerics import gram
 from ._classes import read_classes
 from ._described import class_target, identity, mean_of
-from ._kernel_rows import KernelRows
+from ._kernel import KernelMixin
 from ._validation import check_integer, check_real
 
 
-class KDA(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KDA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Kernel discriminant analysis with a ridge: the directions of feature space that separate classes most.
 
     With phi(x) the features of a kernel, S the covariance of phi within classes (divisor n) and B that of the class
@@ -169,14 +168,13 @@ class KDA(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X = self._validated(X, reset=True)
         targets = self._read_classes(y, X.shape[0])
         rows = np.flatnonzero(targets.labelled)
-        feature_map, T = self._feature_map(X, rows)
+        feature_map, T = self._feature_map(X, rows, self._landmarks(rows))
         self.rank_ = T.shape[1]
         if self.rank_ == 0:
             raise ValueError(
-                f"the {len(rows)} labelled rows of X are all the same to the kernel; nothing separates them."
+                f"the {len(rows)} labeled rows of X are all the same to the kernel; nothing separates them."
             )
-        linear = isinstance(self.kernel, str) and self.kernel == "linear"
-        self.effective_dimension_ = float(self.n_features_in_ if linear else self.rank_)
+        self.effective_dimension_ = float(self.n_features_in_ if self._linear else self.rank_)
         size = np.sqrt((T**2).mean())  # the model works at the size of one, whatever the units of the kernel
         index = targets.index[rows]
         fitted = model.closed_form(T / size, index, len(targets.classes), float(self.ridge), self.effective_dimension_)
@@ -243,16 +241,14 @@ class KDA(KernelRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             check_integer("n_landmarks", self.n_landmarks, 2)
         self._check_kernel()
 
-    def _feature_map(self, X, rows):
-        """Map to coordinates of feature space, and those of the labelled rows."""
+    def _landmarks(self, rows):
+        """Labeled rows drawn as landmarks, or None."""
         m = self.n_landmarks
         if m is None:
-            return gram.exact_map(*self._reference_gram(X, rows))
+            return None
         if m > len(rows):
-            raise ValueError(f"n_landmarks={m} must be at most {len(rows)}, the labelled rows; use None for all.")
-        rng = check_random_state(self.random_state)
-        among, error = self._reference_gram(X, np.sort(rng.choice(rows, m, replace=False)))
-        return gram.nystrom_map(self._cross(X[rows]), among, error)
+            raise ValueError(f"n_landmarks={m} must be at most {len(rows)}, the labeled rows; use None for all.")
+        return np.sort(check_random_state(self.random_state).choice(rows, m, replace=False))
 
     def _read_classes(self, y, n_samples):
         targets = read_classes(y, n_samples, self.unlabeled, "KDA")

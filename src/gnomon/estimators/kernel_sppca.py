@@ -6,18 +6,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
 from ..describe import Description, Fit
 from ..models.linear import dual as model
-from ..numerics import gram
 from ..numerics import linear_gaussian as lg
 from ..numerics.moments import output_sets
 from ..rows.products import project
 from ._described import guided_by, identity, posterior_of
 from ._gaussian import _set_classes
-from ._kernels import check_kernel, kernel_values, takes_tables
+from ._kernel import KernelMixin
 from ._predictor import TargetReader
 from ._targets import read_targets
 from ._validation import check_choice, check_integer, check_real, check_weights
@@ -25,7 +24,7 @@ from ._validation import check_choice, check_integer, check_real, check_weights
 SOLVERS = ("auto", "ratio", "moments", "dual")
 
 
-class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Supervised probabilistic PCA in the feature space of a kernel: nonlinear projections guided by partial labels.
 
     The model of `SPPCA` with phi(x) in place of x, where k(a, b) = <phi(a), phi(b)> is the kernel::
@@ -200,17 +199,10 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not self._precomputed
-        tags.input_tags.pairwise = self._precomputed
         tags.target_tags.required = False
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-    @property
-    def _precomputed(self):
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
     def _n_features_out(self):
@@ -323,7 +315,7 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def _check_parameters(self):
         if self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
-        check_kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
+        self._check_kernel()
         if isinstance(self.effective_dimension, str):
             check_choice("effective_dimension", self.effective_dimension, ("auto", "rank"))
         else:
@@ -341,12 +333,6 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if self.noise_init is not None:
             check_real("noise_init", self.noise_init, 0)
 
-    def _validated(self, X, *, reset):
-        sparse = False if self._precomputed else ("csr", "csc")
-        least = 2 if reset else 1
-        dtypes = (np.float64, np.float32)
-        return validate_data(self, X, reset=reset, accept_sparse=sparse, dtype=dtypes, ensure_min_samples=least)
-
     def _check_rows(self, X):
         check_is_fitted(self, "dual_coef_")
         return self._validated(X, reset=False)
@@ -355,37 +341,11 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _map_features(self, X, rows, weights, rng):
         """Set the references; return the map from kernel values to coordinates, and those of the rows that count."""
-        m, every = self.n_landmarks, len(rows) == X.shape[0]
-        references = rows if m is None else np.sort(rng.choice(rows, m, replace=False))
-        self.landmarks_ = None if m is None and every else references
-        self.gamma_, self.X_fit_, self._by_rows, error = None, None, False, 0.0
-        if self._precomputed:
-            K = gram.checked_gram(X, "X")
-            error = gram.entry_error(X) * float(np.abs(K).max())
-            cross = self._cross(K)
-        else:
-            self.gamma_ = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
-            self.X_fit_ = X.copy() if self.landmarks_ is None else X[references]
-            if callable(self.kernel):
-                self._by_rows = not takes_tables(self.kernel, X, self.kernel_params or {})
-            cross = self._cross(X if every else X[rows])
-        if self._precomputed and not every:
-            cross = cross[rows]
-        name = "X" if self._precomputed else "the kernel matrix"
-        if m is None:
-            return gram.exact_map(gram.checked_gram(cross, name), error, weights)
-        among = gram.checked_gram(cross[np.searchsorted(rows, references)], name)
-        return gram.nystrom_map(cross, among, error, weights)
-
-    def _cross(self, X):
-        """Kernel values of rows with the references (n, m)."""
-        if self._precomputed:
-            return X if self.landmarks_ is None else X[:, self.landmarks_]
-        if callable(self.kernel):
-            params = self.kernel_params or {}
-        else:
-            params = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-        return kernel_values(X, self.X_fit_, self.kernel, params=params, by_rows=self._by_rows)
+        m = self.n_landmarks
+        landmarks = None if m is None else np.sort(rng.choice(rows, m, replace=False))
+        feature_map, T = self._feature_map(X, rows, landmarks, weights)
+        self.landmarks_ = None if m is None and len(rows) == X.shape[0] else self.references_
+        return feature_map, T
 
     # -- the model -----------------------------------------------------------------------------------------------
 
@@ -398,16 +358,15 @@ class KernelSPPCA(TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             )
         most = max(self.rank_ - 1 - self.n_private, 1)
         k = min(2, most) if self.n_components is None else int(self.n_components)
-        linear = isinstance(self.kernel, str) and self.kernel == "linear"
         d = self.effective_dimension
         if isinstance(d, str):
-            d = self.n_features_in_ if d == "auto" and linear else self.rank_
+            d = self.n_features_in_ if d == "auto" and self._linear else self.rank_
         options = model.Options(
             k, float(d), self.solver, self.tol, self.max_iter, self.init, self.noise_init, self.n_private
         )
         self.n_components_, self.effective_dimension_ = k, float(d)
         _set_classes(self, targets)
-        orient = (lambda W: self.X_fit_.T @ (feature_map.basis @ W)) if linear else None  # components_ of SPPCA
+        orient = (lambda W: self.X_fit_.T @ (feature_map.basis @ W)) if self._linear else None  # components_ of SPPCA
         return model.fit(T, targets.coded, options, generator, orient, weights)
 
     def _store(self, result, feature_map):

@@ -1,26 +1,26 @@
 """Supervised exponential family PCA by convex optimisation, as a scikit-learn estimator."""
 
-import warnings
-
 import numpy as np
+from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
+from .._warn import warn
 from ..describe import Description, Fit, Traits
 from ..models import sepca as model
 from ..numerics.one_thread import one_thread
-from ..numerics.ridge_map import ridge_map
-from ._coordinates import KernelCoordinates
 from ._described import class_target, identity, mean_of
 from ._gaussian import _set_classes
+from ._kernel import KernelCoordinates
 from ._targets import _to_numpy, read_targets
 from ._validation import check_choice, check_integer, check_real, check_weights
 
 SMALL = 2000  # rows up to which one thread is no slower than several, and often faster
-BETAS, FOLDS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01), 5  # the larger one wins a tie
+PENALTIES, FOLDS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01), 5  # the larger one wins a tie
+MOST = 2.0**53  # of all weights: beyond, a float cannot hold one row more or less
 SOLVERS = ("fista", "bundle", "coordinate")
 
 
@@ -36,7 +36,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     No Gaussian is assumed, and the kernel makes the map nonlinear. What is maximised, in nats, is::
 
         sum over all rows i        of log p(x_i | z_i)
-      + sum over labelled rows i   of log p(class_i | z_i)   - beta / 2 (|W|^2 + |Omega|^2 + |b|^2)
+      + sum over labelled rows i   of log p(class_i | z_i)   - penalty / 2 (|W|^2 + |Omega|^2 + |b|^2)
 
     A row without a label contributes its first term only; one of weight w counts as w rows. The problem is not concave
     in Z, W and Omega together; its tightest relaxation by a norm is, and is solved to the global optimum with a bound
@@ -46,8 +46,8 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     ----------
     n_components : int, default=None
         Number of codes d; at least 1, less than the number of rows. None takes 2, or 1 where no more can be had.
-    beta : float or "auto", default=0.1
-        Strength of the ridge, above 0, for a kernel scaled to unit mean squared distance from the mean, which `fit`
+    penalty : float or "auto", default=0.1
+        Of the loadings, above 0, for a kernel scaled to unit mean squared distance from the mean, which `fit`
         sees to. As it grows, codes tend to principal components of (phi(x), one-of-C labels - 1/C).
         "auto" takes the one of 0.01, 0.03, 0.1, 0.3, 1, 3 with the smallest cross-validated log-loss of labels.
     kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="linear"
@@ -61,14 +61,14 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Of "poly" and "sigmoid".
     kernel_params : dict, default=None
         Keyword arguments of a function as kernel.
-    ridge : {"auto", "pinv"} or float, default="auto"
-        Of the kernel ridge regression of codes on kernel features that projects rows. "auto" takes the smallest
+    projection_ridge : {"auto", "pinv"} or float, default="auto"
+        Ridge of the kernel ridge regression of codes on kernel features that projects rows. "auto" takes the smallest
         leave-one-out error; "pinv" is the pseudo-inverse of the paper, without ridge and intercept.
     solver : {"fista", "bundle", "coordinate"}, default="fista"
         "fista" solves the dual by accelerated proximal steps and is the one to use. "bundle" is the paper's algorithm 1
         with its mu = 1, "coordinate" the same on blocks of rows in turn: hundreds of times slower.
     rank_exact : bool, default=False
-        Climb on from the codes of the relaxation to a local maximum of the problem in Z, W and Omega itself.
+        Go on from the codes of the relaxation to a local maximum of the problem in Z, W and Omega itself.
     n_landmarks : int, "auto" or None, default="auto"
         Rows that stand for all as the base of p(x | z) and, unless the kernel is linear on few features, as
         Nystrom landmarks. None uses all rows; "auto" does so up to 2000 rows and takes 300 beyond.
@@ -81,7 +81,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
-        Draws the landmarks, and the folds of ``beta="auto"``; nothing else is random.
+        Draws the landmarks, and the folds of ``penalty="auto"``; nothing else is random.
 
     Attributes
     ----------
@@ -90,22 +90,25 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         largest entry of each is positive. Rows of weight zero are left out. They know the labels: `transform` of the
         same rows does not, so use that beside new rows.
     certificate_ : dict
-        "lower" and "upper" bound of the optimum of the relaxation, in nats without constants, their "relative_gap",
-        and "rank_constrained": the value at `embedding_` of the problem before the relaxation.
+        "upper" and "lower" bound of the optimum of the relaxation, in nats without constants; "gap", (upper - lower) /
+        |lower|; and "optima": values of the local maxima of the problem before the relaxation that were found, best
+        first, None without `rank_exact`.
+    rank_value_ : float
+        Value at `embedding_` of the problem before the relaxation.
     relaxation_tight_ : bool
-        Whether "rank_constrained" is within 1e-5 of "upper", relatively: then the codes are a global optimum.
+        Whether `rank_value_` is within 1e-5 of the upper bound, relatively: then the codes are a global optimum.
     y_loadings_ : ndarray of shape (n_classes, n_components)
         Omega transposed, in nats per unit of `embedding_`.
-    y_bias_ : ndarray of shape (n_classes,)
+    y_intercept_ : ndarray of shape (n_classes,)
         Bias b, in nats.
     coef_, intercept_ : ndarray of shape (n_classes, n_components), (n_classes,)
         Of the classifier on projected rows that `predict` uses.
-    beta_ : float
+    penalty_ : float
         As used.
-    beta_losses_ : dict of ndarray of shape (6,), or None
-        With ``beta="auto"``: the candidates as "beta", and as "log_loss" for each the mean of -log P(class) in nats
-        over labelled rows whose label was hidden, in five folds.
-    ridge_ : float
+    penalty_losses_ : dict of ndarray of shape (6,), or None
+        With ``penalty="auto"``: the candidates as "penalty", and as "log_loss" for each the mean of -log P(class) in
+        nats over labelled rows whose label was hidden, in five folds.
+    projection_ridge_ : float
         As used, relative to the scaled kernel.
     kernel_scale_ : float
         Mean squared distance of the training rows from their mean in feature space, which the kernel was divided by.
@@ -127,8 +130,10 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Best lower bound after each iteration; it never falls.
     solver_ : str
         The solver that ran.
+    objective_residual_ : float
+        The larger of the relative gap and of what the search for the loadings, given the codes, left undone.
     converged_ : bool
-        Whether the gap reached `tol`.
+        Whether that is at most `tol`.
     n_iter_, n_samples_, n_labeled_, n_components_ : int
         Iterations, rows used, labelled rows, size of the codes.
     n_features_in_ : int
@@ -139,8 +144,8 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     Raises
     ------
     ValueError
-        When y holds real numbers, beta is not positive, n_components is too large for the rows, all rows are the same,
-        or the kernel matrix is not positive semi-definite (the error names the eigenvalue).
+        When y holds real numbers, penalty is not positive, n_components is too large for the rows, all rows are the
+        same, or the kernel matrix is not positive semi-definite (the error names the eigenvalue).
 
     See Also
     --------
@@ -165,7 +170,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     >>> model = SEPCA(n_components=2).fit(X, y)
     >>> model.transform(X).shape
     (150, 2)
-    >>> model.certificate_["relative_gap"] <= 1e-6
+    >>> model.certificate_["gap"] <= 1e-6
     True
     >>> bool((model.predict(X) == y).mean() > 0.9)
     True
@@ -177,13 +182,13 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self,
         n_components=None,
         *,
-        beta=0.1,
+        penalty=0.1,
         kernel="linear",
         gamma=None,
         degree=3,
         coef0=1,
         kernel_params=None,
-        ridge="auto",
+        projection_ridge="auto",
         solver="fista",
         rank_exact=False,
         n_landmarks="auto",
@@ -194,13 +199,13 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         random_state=0,
     ):
         self.n_components = n_components
-        self.beta = beta
+        self.penalty = penalty
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
-        self.ridge = ridge
+        self.projection_ridge = projection_ridge
         self.solver = solver
         self.rank_exact = rank_exact
         self.n_landmarks = n_landmarks
@@ -244,6 +249,11 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         weights = check_weights(sample_weight, X.shape[0])
         if weights is not None and self.solver != "fista":
             raise ValueError(f"solver={self.solver!r} takes no sample_weight; use solver='fista'.")
+        if weights is not None and weights.sum() > MOST:
+            raise ValueError(
+                f"sample_weight sums to {weights.sum():.3g}; it says how many rows each row is, at most {MOST:.1e} in "
+                "all: divide it by a number."
+            )
         used = None if weights is None or weights.all() else np.flatnonzero(weights)
         if used is not None:
             X = X[np.ix_(used, used)] if self._precomputed else X[used]
@@ -268,12 +278,13 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         among = weights if weights is None or self.landmarks_ is None else weights[self.landmarks_]
         data = model.Data(T, base, Y, labelled, self.n_components_, 0.1, weights, among)
         options = model.Options(self.solver, self.tol, self.max_iter, self.rank_exact)
-        auto = isinstance(self.beta, str)
-        self.beta_losses_ = None if not auto else self._compare_betas(data, options, rng)
-        self.beta_ = float(BETAS[self.beta_losses_["log_loss"].argmin()] if auto else self.beta)
-        data = data._replace(beta=self.beta_)
+        auto = isinstance(self.penalty, str)
+        self.penalty_losses_ = None if not auto else self._compare_penalties(data, options, rng)
+        self.penalty_ = float(PENALTIES[self.penalty_losses_["log_loss"].argmin()] if auto else self.penalty)
+        data = data._replace(penalty=self.penalty_)
         result = model.fit(data, options)
-        self._store(result, data, X.dtype)
+        reader = model.learn(data, result.value.ranked.Z, self._map_wanted())
+        self._store(result, reader, X.dtype)
 
     def transform(self, X):
         """Project rows by the kernel ridge regression of codes on kernel features; labels take no part.
@@ -305,8 +316,8 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        scores = self._class_scores(X, "predict")
-        return self.classes_[scores.argmax(axis=1)]
+        log_proba = self._log_proba(X, "predict")
+        return self.classes_[log_proba.argmax(axis=1)]
 
     def predict_proba(self, X):
         """Probability of each class, by multinomial regression on the projected rows.
@@ -324,22 +335,20 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         proba : ndarray of shape (n_samples, n_classes)
             Rows sum to one; columns in the order of `classes_`.
         """
-        scores = self._class_scores(X, "predict_proba")
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return weights / weights.sum(axis=1, keepdims=True)
+        return np.exp(self._log_proba(X, "predict_proba"))
 
     def _check_parameters(self):
         if self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
-        if isinstance(self.beta, str):
-            check_choice("beta", self.beta, ("auto",))
+        if isinstance(self.penalty, str):
+            check_choice("penalty", self.penalty, ("auto",))
         else:
-            check_real("beta", self.beta, 0)
+            check_real("penalty", self.penalty, 0)
         self._check_kernel()
-        if isinstance(self.ridge, str):
-            check_choice("ridge", self.ridge, ("auto", "pinv"))
+        if isinstance(self.projection_ridge, str):
+            check_choice("projection_ridge", self.projection_ridge, ("auto", "pinv"))
         else:
-            check_real("ridge", self.ridge, 0)
+            check_real("projection_ridge", self.projection_ridge, 0)
         check_choice("solver", self.solver, SOLVERS)
         check_choice("rank_exact", self.rank_exact, (True, False))
         if isinstance(self.n_landmarks, str):
@@ -362,51 +371,53 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             )
         return k
 
-    def _compare_betas(self, data, options, rng):
+    def _compare_penalties(self, data, options, rng):
         """Cross-validated log-loss of each candidate."""
         folds = model.deal_folds(data.Y, FOLDS, np.random.default_rng(rng.randint(2**31)))
         if data.Y.shape[1] < 2 or folds.max(initial=-1) < 0:
             raise ValueError(
-                f"beta='auto' needs two classes, one of them with two labelled rows; y has {data.Y.shape[1]} classes "
-                f"and {len(data.Y)} labelled rows. Give a number."
+                f"penalty='auto' needs two classes, one of them with two labeled rows; y has {data.Y.shape[1]} classes "
+                f"and {len(data.Y)} labeled rows. Give a number."
             )
         quick = options._replace(tol=max(self.tol, 1e-4), rank_exact=False)
-        ridge, centred = self._ridge_wanted()
-        losses = [model.held_out_loss(data._replace(beta=b), folds, quick, ridge, centred=centred) for b in BETAS]
-        return {"beta": np.array(BETAS), "log_loss": np.array(losses)}
+        wanted = self._map_wanted()
+        losses = [model.held_out_loss(data._replace(penalty=p), folds, quick, wanted) for p in PENALTIES]
+        return {"penalty": np.array(PENALTIES), "log_loss": np.array(losses)}
 
-    def _ridge_wanted(self):
-        """The ridge, None where it is to be chosen, and whether the regression has an intercept."""
-        pinv = isinstance(self.ridge, str) and self.ridge == "pinv"
-        return 0.0 if pinv else None if isinstance(self.ridge, str) else float(self.ridge), not pinv
+    def _map_wanted(self):
+        """How rows are mapped to codes."""
+        if self.projection_ridge == "auto":
+            return model.Map(None)
+        return (
+            model.Map(0.0, centred=False)
+            if self.projection_ridge == "pinv"
+            else model.Map(float(self.projection_ridge))
+        )
 
-    def _store(self, result, data, dtype):
-        fitted = result.value
-        self.embedding_ = fitted.Z.astype(dtype)
-        self.y_loadings_, self.y_bias_ = fitted.Omega.T.astype(dtype), fitted.b.astype(dtype)
+    def _store(self, result, reader, dtype):
+        fitted, ranked = result.value, result.value.ranked
+        self.embedding_ = ranked.Z.astype(dtype)
+        self.y_loadings_, self.y_intercept_ = ranked.Omega.T.astype(dtype), ranked.b.astype(dtype)
         self.certificate_ = {
-            "lower": fitted.lower,
             "upper": fitted.upper,
-            "relative_gap": model.relative_gap(fitted.lower, fitted.upper),
-            "rank_constrained": fitted.rank_value,
+            "lower": fitted.lower,
+            "gap": model.relative_gap(fitted.lower, fitted.upper),
+            "optima": fitted.optima,
         }
-        self.relaxation_tight_ = model.relative_gap(fitted.rank_value, fitted.upper) <= model.TIGHT
-        ridge, centred = self._ridge_wanted()
-        plan = ridge_map(data.rows, fitted.Z, ridge, data.weights, centred=centred)
-        self._weights, self._offset, self.ridge_ = plan.weights, plan.offset, plan.ridge
-        if data.Y.shape[1]:
-            codes = self._offset + data.rows @ self._weights
-            slopes, self.intercept_ = model.standard_classifier(codes, data)
-            self.coef_ = slopes.T
+        self.rank_value_, self.relaxation_tight_ = ranked.value, fitted.tight
+        self._weights, self._offset, self.projection_ridge_ = reader.map.weights, reader.map.offset, reader.map.ridge
+        if reader.slopes.shape[1]:
+            self.coef_, self.intercept_ = reader.slopes.T, reader.intercept
         self.objective_path_ = result.path
+        self.objective_residual_ = float(result.stats["residual"])
         self.solver_ = self.solver
         self.n_iter_ = max(1, int(result.stats["n_iter"]))
         self.converged_ = result.status is Status.CONVERGED
         if not self.converged_:
-            warnings.warn(
-                f"SEPCA {result.status.value} (relative gap {self.certificate_['relative_gap']:.1e}, tol={self.tol}).",
+            gap, residual = self.certificate_["gap"], self.objective_residual_
+            warn(
+                f"SEPCA {result.status.value} (relative gap {gap:.1e}, residual {residual:.1e}, tol={self.tol}).",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def describe(self):
@@ -419,14 +430,14 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         check_is_fitted(self, "embedding_")
         bounds, tight = self.certificate_, "yes" if self.relaxation_tight_ else "no"
         facts = (
-            *((f"SEPCA.{name}", getattr(self, name)) for name in ("beta_", "kernel_share_", "ridge_")),
+            *((f"SEPCA.{name}", getattr(self, name)) for name in ("penalty_", "kernel_share_", "projection_ridge_")),
             ("optimum of the relaxation, in nats", f"{bounds['lower']:.10g} to {bounds['upper']:.10g}"),
-            ("relative gap of these bounds", f"{bounds['relative_gap']:.1e}"),
-            ("value of the codes before the relaxation, in nats", f"{bounds['rank_constrained']:.10g}"),
+            ("relative gap of these bounds", f"{bounds['gap']:.1e}"),
+            ("value of the codes before the relaxation, in nats", f"{self.rank_value_:.10g}"),
             ("relaxation tight, so that the codes are a global optimum", tight),
         )
         not_tight = "" if self.relaxation_tight_ else " not"
-        gap = f"within {bounds['relative_gap']:.0e} of the optimum of the relaxation, which is{not_tight} tight"
+        gap = f"within {bounds['gap']:.0e} of the optimum of the relaxation, which is{not_tight} tight"
         return Description(
             **identity(self),
             **(class_target(self) if self.n_labeled_ else {}),
@@ -439,7 +450,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 n_iter=self.n_iter_,
                 path=self.objective_path_,
                 objective="best lower bound",
-                certificate=bounds,
+                certificate={name: bounds[name] for name in ("lower", "upper", "gap")},
                 remarks=(gap,),
                 facts=facts,
             ),
@@ -448,11 +459,11 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _codes(self, X):
         return self._offset + self._coordinates(X) @ self._weights
 
-    def _class_scores(self, X, method):
+    def _log_proba(self, X, method):
         check_is_fitted(self, "embedding_")
         if self.n_labeled_ == 0:
-            raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
-        return self._codes(self._validated(X, reset=False)) @ self.coef_.T + self.intercept_
+            raise ValueError(f"{method} needs a model fitted with labeled rows; this one was fitted without any.")
+        return log_softmax(self._codes(self._validated(X, reset=False)) @ self.coef_.T + self.intercept_, axis=1)
 
 
 def _read_classes(y, n_samples, unlabeled):

@@ -49,7 +49,7 @@ EXPERIMENTS = {
         80,
         {
             "SEPCA": SEPCA(2),
-            "SEPCA, pinv": SEPCA(2, ridge="pinv"),
+            "SEPCA, pinv": SEPCA(2, projection_ridge="pinv"),
             "SDR-GLM": SDRGLM(2, alpha=1e-4),
             "SPPCA": SPPCA(2),
             "LDA": KDA(2),
@@ -61,7 +61,7 @@ EXPERIMENTS = {
         95,
         {
             "SEPCA": SEPCA(2, **RBF),
-            "SEPCA, pinv": SEPCA(2, ridge="pinv", **RBF),
+            "SEPCA, pinv": SEPCA(2, projection_ridge="pinv", **RBF),
             "SPPCA": KernelSPPCA(2, **RBF),
             "KDA": KDA(1, **RBF),
             "Coloured MVU": ColoredMVU(2, projection_ridge=0, **RBF),

@@ -111,7 +111,7 @@ def _predict(method, X, y, X_new):
         lda = lda_map(X, y, N_COMPONENTS)
         return _regress(lda.project(X), y, lda.project(X_new))
     d = min(N_COMPONENTS, X.shape[0] - 1)
-    model = SEPCA(d, ridge="pinv" if method == "SEPCA-pinv" else "auto").fit(X, y)
+    model = SEPCA(d, projection_ridge="pinv" if method == "SEPCA-pinv" else "auto").fit(X, y)
     return _regress(model.transform(X), y, model.transform(X_new)) if method == "SEPCA-LR" else model.predict(X_new)
 
 

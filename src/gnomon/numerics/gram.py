@@ -18,13 +18,6 @@ ROUNDING = 1e-6  # of the largest eigenvalue or entry: what a kernel once held i
 NULL = 1e-13  # of the largest eigenvalue, times n: an eigenvalue no larger than this is zero
 
 
-class Centre(NamedTuple):
-    """Means of a kernel matrix over the training rows."""
-
-    columns: Array  # (n,)
-    overall: float
-
-
 class FeatureMap(NamedTuple):
     """Coordinates of rows on an orthonormal basis of centred feature space: (k(row, references) - shift) basis."""
 
@@ -58,22 +51,13 @@ def entry_error(K: Any) -> float:
     return float(np.finfo(K.dtype).eps) if K.dtype.kind == "f" else float(np.finfo(np.float64).eps)
 
 
-def centre_gram(K: Array, weights: Array | None = None) -> tuple[Array, Centre]:
-    """Kernel matrix of training rows about their mean in feature space, and the means for new rows.
+def centre_gram(K: Array, weights: Array | None = None) -> tuple[Array, Array]:
+    """Kernel matrix of training rows about their mean in feature space, and its means over rows (n,), for new rows.
 
     Means are weighted by `weights` (n,), if any. Source: Yu et al. 2006, eq. 27.
     """
     columns = weighted_mean(K, weights)
-    centre = Centre(columns, float(weighted_mean(columns, weights)))
-    return K - centre.columns - centre.columns[:, None] + centre.overall, centre
-
-
-def centre_cross(cross: Array, centre: Centre) -> Array:
-    """Kernel values (l, n) of new rows with the training rows, both about the mean of the training rows.
-
-    Source: Yu et al. 2006, eq. 28.
-    """
-    return np.asarray(cross - cross.mean(axis=1, keepdims=True) - centre.columns + centre.overall)
+    return K - columns - columns[:, None] + float(weighted_mean(columns, weights)), columns
 
 
 def weighted_mean(K: Array, weights: Array | None) -> Array:
@@ -95,6 +79,8 @@ def spectrum(K: Array, error: float = 0.0) -> Spectrum:
     ValueError, naming the eigenvalue, when the smallest one is negative beyond that.
     """
     n = len(K)
+    if n == 0:
+        return Spectrum(np.zeros(0), np.zeros((0, 0)))
     values, vectors = eigh(K)
     top = max(float(values[-1]), 0.0)
     if values[0] < -max(ROUNDING * top, n * error):
@@ -114,7 +100,7 @@ def exact_map(K: Array, error: float = 0.0, weights: Array | None = None) -> tup
     The coordinates are principal components: T' diag(weights) T is diagonal, falling. The basis sums to zero over the
     rows, so the shift alone does what eq. 28 does. `weights` (n,) are positive: how often each row counts.
     """
-    centred, centre = centre_gram(K, weights)
+    centred, columns = centre_gram(K, weights)
     rows: Array = np.ones(1)
     error = _at_least_rounding(error, K)
     if weights is not None:
@@ -126,7 +112,7 @@ def exact_map(K: Array, error: float = 0.0, weights: Array | None = None) -> tup
     basis = rows * vectors / root
     w = rows**2  # (n, 1) or (1,): the null vector of the centred matrix, which leaks in by rounding
     basis -= w * weighted_mean(basis / w, weights)
-    return FeatureMap(centre.columns, basis), vectors * root / rows
+    return FeatureMap(columns, basis), vectors * root / rows
 
 
 def nystrom_map(

@@ -12,22 +12,22 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from ..._types import Array
+from ..._types import Array, IntArray
 from .fista import Point, inner
 
 QP_STEPS = 300
 QP_SHARE = 0.05  # of the predicted decrease: how well the quadratic problem is solved
 
 
-class Plane(NamedTuple):
-    """f(theta) >= f(best) - error + <slope, theta - best>, and the projector that gave it."""
+class Rule(NamedTuple):
+    """How algorithm 1 steps."""
 
-    error: float
-    slope: Point
-    projector: Array
+    mu: float  # proximity
+    planes: int  # that are kept
+    serious: float  # share of the predicted decrease that makes a step serious
 
 
-class Touch(NamedTuple):
+class Cut(NamedTuple):
     """Value at a point, a subgradient, and the projector behind it."""
 
     value: float
@@ -35,28 +35,55 @@ class Touch(NamedTuple):
     projector: Array
 
 
+class Planes(NamedTuple):
+    """f(theta) >= f(best) - error + <slope, theta - best>, and the projectors that gave the planes."""
+
+    errors: Array  # (c,)
+    slopes: Array  # (c, d)  of the points as vectors
+    projectors: tuple[Array, ...]
+
+    def join(self, error: float, cut: Cut) -> Planes:
+        """These and one more."""
+        slopes = np.vstack([self.slopes, flat(cut.slope)])
+        return Planes(np.append(self.errors, error), slopes, (*self.projectors, cut.projector))
+
+    def condensed(self, weights: Array, keep: int) -> Planes:
+        """The mean of the planes, which is below the function as well, then those with the largest multipliers."""
+        strongest: IntArray = np.sort(np.argsort(-weights, kind="stable")[:keep])
+        mean = sum(w * projector for w, projector in zip(weights, self.projectors, strict=True))
+        return Planes(
+            np.append(weights @ self.errors, self.errors[strongest]),
+            np.vstack([weights @ self.slopes, self.slopes[strongest]]),
+            (np.asarray(mean), *(self.projectors[i] for i in strongest)),
+        )
+
+
 class State(NamedTuple):
-    """Best point, its value, the planes, the aggregate of those used at the last serious step, first in the list."""
+    """Best point, its value, the planes, the aggregate of those used at the last serious step first among them."""
 
     best: Point
     value: float
-    planes: list[Plane]
-    weights: Array  # (number of planes,) multipliers of the last quadratic problem
+    planes: Planes
+    weights: Array  # (c,) multipliers of the last quadratic problem
     decrease: float  # predicted by it
 
 
-def begin(touch: Callable[[Point], Touch], start: Point) -> State:
+def flat(point: Point) -> Array:
+    """A point as one vector."""
+    return np.concatenate([part.ravel() for part in point])
+
+
+def begin(oracle: Callable[[Point], Cut], start: Point) -> State:
     """State with one plane."""
-    first = touch(start)
-    return State(start, first.value, [Plane(0.0, first.slope, first.projector)], np.ones(1), np.inf)
+    first = oracle(start)
+    planes = Planes(np.zeros(1), flat(first.slope)[None], (first.projector,))
+    return State(start, first.value, planes, np.ones(1), np.inf)
 
 
-def step(
-    state: State, touch: Callable[[Point], Touch], value: Callable[[Point], float], mu: float, keep: int, serious: float
-) -> State:
+def step(state: State, oracle: Callable[[Point], Cut], value: Callable[[Point], float], rule: Rule) -> State:
     """One round of algorithm 1: quadratic problem, line search, new plane, serious step or not."""
     best, planes = state.best, state.planes
-    found, weights, decrease = _quadratic(state, mu)
+    found, weights, decrease = _quadratic(state, rule.mu)
     if decrease <= 0:
         return state._replace(weights=weights, decrease=0.0)
 
@@ -65,20 +92,16 @@ def step(
 
     gamma = float(minimize_scalar(on_line, bounds=(1e-6, 1 - 1e-6), method="bounded", options={"maxiter": 20}).x)
     new = _mix(best, found, gamma)
-    at = touch(new)
-    if state.value - at.value >= serious * decrease:
-        moved = tuple(a - b for a, b in zip(best, new))
-        shifted = [
-            plane._replace(error=max(0.0, plane.error + at.value - state.value + inner(plane.slope, moved)))
-            for plane in planes
-        ]
-        aggregate = _aggregate(shifted, weights)
-        kept = [aggregate, *_strongest(shifted, weights, keep), Plane(0.0, at.slope, at.projector)]
-        return State(new, at.value, kept, _one_hot(len(kept)), decrease)
-    error = state.value - at.value - inner(at.slope, tuple(a - b for a, b in zip(best, new)))
-    kept = [_aggregate(planes, weights), *_strongest(planes, weights, keep)]
-    kept.append(Plane(max(0.0, error), at.slope, at.projector))
-    return State(best, state.value, kept, _one_hot(len(kept)), decrease)
+    cut = oracle(new)
+    back = tuple(a - b for a, b in zip(best, new, strict=True))
+    fall = state.value - cut.value
+    if fall >= rule.serious * decrease:
+        errors = np.maximum(planes.errors - fall + planes.slopes @ flat(back), 0.0)
+        kept = planes._replace(errors=errors).condensed(weights, rule.planes).join(0.0, cut)
+        return State(new, cut.value, kept, _first(len(kept.errors)), decrease)
+    error = max(0.0, fall - inner(cut.slope, back))
+    kept = planes.condensed(weights, rule.planes).join(error, cut)
+    return State(best, state.value, kept, _first(len(kept.errors)), decrease)
 
 
 def simplex_projection(V: Array) -> Array:
@@ -93,25 +116,18 @@ def simplex_projection(V: Array) -> Array:
 
 def _quadratic(state: State, mu: float) -> tuple[Point, Array, float]:
     """Candidate, multipliers of the planes and predicted decrease: accelerated ascent of the dual over a simplex."""
-    planes, best = state.planes, state.best
-    errors = np.array([plane.error for plane in planes])
-    gram = np.array([[inner(a.slope, b.slope) for b in planes] for a in planes])
-    length = mu / max(float(np.linalg.eigvalsh(gram)[-1]), 1e-300)
-
-    def candidate(weights: Array) -> Point:
-        parts = (sum(w * p.slope[j] for w, p in zip(weights, planes)) for j in range(len(best)))
-        return tuple(simplex_projection(b - part / mu) if b.size else b for b, part in zip(best, parts))
-
+    planes, start = state.planes, flat(state.best)
+    length = mu / max(float(np.linalg.eigvalsh(planes.slopes @ planes.slopes.T)[-1]), 1e-300)
     weights = ahead = simplex_projection(state.weights[None])[0]
     speed = 1.0
     for _ in range(QP_STEPS):
-        theta = candidate(ahead)
-        moved = tuple(a - b for a, b in zip(theta, best))
-        heights = np.array([inner(plane.slope, moved) for plane in planes]) - errors
-        proximity = 0.5 * mu * inner(moved, moved)
+        theta = _projected(start - ahead @ planes.slopes / mu, state.best)
+        moved = flat(theta) - start
+        heights = planes.slopes @ moved - planes.errors
+        proximity = 0.5 * mu * float(moved @ moved)
         primal, dual = float(heights.max()) + proximity, float(ahead @ heights) + proximity
-        if primal - dual <= QP_SHARE * max(-primal, 0.0) or len(planes) == 1:
-            return theta, ahead, -primal
+        if primal - dual <= QP_SHARE * max(-primal, 0.0) or len(heights) == 1:
+            break
         new = simplex_projection((ahead + length * heights)[None])[0]
         faster = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * speed**2))
         restart = float((ahead - new) @ (new - weights)) > 0
@@ -120,24 +136,19 @@ def _quadratic(state: State, mu: float) -> tuple[Point, Array, float]:
     return theta, ahead, -primal
 
 
-def _aggregate(planes: list[Plane], weights: Array) -> Plane:
-    """The mean of planes, which is below the function as well."""
-    slopes = (sum(w * p.slope[j] for w, p in zip(weights, planes)) for j in range(len(planes[0].slope)))
-    projector = sum(w * p.projector for w, p in zip(weights, planes))
-    error = float(sum(w * p.error for w, p in zip(weights, planes)))
-    return Plane(error, tuple(np.asarray(slope) for slope in slopes), np.asarray(projector))
+def _projected(vector: Array, like: Point) -> Point:
+    """The vector as a point, each row moved to the nearest probabilities."""
+    parts = np.split(vector, np.cumsum([part.size for part in like])[:-1])
+    return tuple(
+        simplex_projection(part.reshape(of.shape)) if of.size else of for part, of in zip(parts, like, strict=True)
+    )
 
 
-def _strongest(planes: list[Plane], weights: Array, keep: int) -> list[Plane]:
-    """The planes with the largest multipliers, at most `keep`."""
-    return [planes[i] for i in np.sort(np.argsort(-weights, kind="stable")[:keep])]
-
-
-def _one_hot(size: int) -> Array:
+def _first(size: int) -> Array:
     weights = np.zeros(size)
     weights[0] = 1.0
     return weights
 
 
 def _mix(a: Point, b: Point, share: float) -> Point:
-    return tuple(share * x + (1.0 - share) * y for x, y in zip(a, b))
+    return tuple(share * x + (1.0 - share) * y for x, y in zip(a, b, strict=True))

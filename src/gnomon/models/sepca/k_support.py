@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._types import Array
-from ...numerics.linalg import symmetrise, top_eigenvalues
+from ...numerics.linalg import top_eigenvalues
 
 
 def capped_weights(s: Array, k: int, shift: float) -> Array:
@@ -87,17 +87,8 @@ def proximal_map(S: Array, k: int, strength: float) -> tuple[Array, float]:
     return np.asarray(proximal), squared_norm((s * factors)[kept], k)
 
 
-def fantope_projection(S: Array, k: int) -> Array:
-    """Nearest symmetric matrix with eigenvalues in [0, 1] and trace k to a symmetric S (m, m), k <= m."""
-    values, vectors = np.linalg.eigh(symmetrise(S))
-    kinks = np.sort(np.concatenate([values - 1.0, values]))  # shifts: the trace falls from m to 0 along them
-    low, high = 0, len(kinks) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        above = np.clip(values - kinks[middle], 0.0, 1.0).sum() >= k
-        low, high = (middle, high) if above else (low, middle)
-    totals = [float(np.clip(values - kinks[i], 0.0, 1.0).sum()) for i in (low, high)]
-    fall = totals[0] - totals[1]
-    part = (totals[0] - k) / fall if fall > 0 else 0.0
-    weights = np.clip(values - kinks[low] - part * (kinks[high] - kinks[low]), 0.0, 1.0)
-    return np.asarray((vectors * weights) @ vectors.T)
+def top_left_vectors(F: Array, k: int) -> Array:
+    """The k leading left singular vectors (n, k) of F; zero where F has a smaller rank."""
+    U, s, _ = np.linalg.svd(F, full_matrices=False)
+    Z = U[:, :k] * (s[:k] > 1e-12 * s[0])
+    return np.pad(Z, ((0, 0), (0, k - Z.shape[1])))

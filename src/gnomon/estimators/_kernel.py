@@ -1,0 +1,210 @@
+"""Rows that enter a model only through their kernel values with reference rows of the fit."""
+
+import numpy as np
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from ..numerics import gram
+from ..numerics.linalg import symmetrise
+from ..rows.products import project
+from ._gaussian import check_table, check_values
+from ._validation import check_choice, check_real, refuse_missing
+
+NAMES = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian")
+EXACT = 2000  # rows up to which "auto" uses the whole kernel matrix
+LANDMARKS = 300  # how many it uses beyond
+WIDE = 2000  # features up to which a linear kernel works with the columns of X
+
+
+class KernelMixin:
+    """Rows and their kernel values with references, for estimators with `kernel` and its parameters."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not self._precomputed
+        tags.input_tags.pairwise = self._precomputed
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _precomputed(self):
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _linear(self):
+        return isinstance(self.kernel, str) and self.kernel == "linear"
+
+    def _check_kernel(self):
+        if not callable(self.kernel):
+            check_choice("kernel", self.kernel, (*NAMES, "precomputed"))
+        if self.gamma is not None:
+            check_real("gamma", self.gamma, 0)
+        check_real("degree", self.degree, 0)
+        check_real("coef0", self.coef0, -np.inf)
+        if self.kernel_params is not None and not callable(self.kernel):
+            raise ValueError(
+                f"kernel_params={self.kernel_params!r} is for a function as kernel; for kernel={self.kernel!r} pass "
+                "gamma, degree or coef0."
+            )
+
+    def _validated(self, X, *, reset):
+        X = check_table(self, X, reset=reset, min_samples=2 if reset else 1, kernel=self._precomputed)
+        refuse_missing(self, check_values(X))
+        return X
+
+    # -- feature space -------------------------------------------------------------------------------------------
+
+    def _feature_map(self, X, rows, landmarks=None, weights=None):
+        """Map from kernel values to coordinates of feature space, and the coordinates of `rows`, which it rests on.
+
+        With `landmarks`, numbers of rows, everything happens in their span.
+        """
+        if landmarks is None:
+            return gram.exact_map(*self._reference_gram(X, rows), weights)
+        among, error = self._reference_gram(X, landmarks)
+        cross = self._cross(X if len(rows) == X.shape[0] else X[rows])
+        return gram.nystrom_map(cross, among, error, weights)
+
+    def _reference_gram(self, X, rows):
+        """Make `rows` of X the references; return their kernel matrix, checked, and the rounding error of entries."""
+        self.references_, self.gamma_, self.X_fit_, self._by_rows = rows, None, None, False
+        if self._precomputed:
+            K = gram.checked_gram(X, "X")
+            among = K if len(rows) == len(K) else K[np.ix_(rows, rows)]
+            return among, gram.entry_error(X) * float(np.abs(K).max())
+        self.gamma_ = self._default_gamma(X) if self.gamma is None else float(self.gamma)
+        self.X_fit_ = X[rows]
+        if callable(self.kernel):
+            self._by_rows = not takes_tables(self.kernel, X, self.kernel_params or {})
+        return gram.checked_gram(self._cross(self.X_fit_), "the kernel matrix"), 0.0
+
+    def _default_gamma(self, X):
+        return 1.0 / X.shape[1]
+
+    def _cross(self, X):
+        """Kernel values of validated rows with the references (n, m), in double precision."""
+        if self._precomputed:
+            return X[:, self.references_].astype(np.float64)
+        if callable(self.kernel):
+            params = self.kernel_params or {}
+        else:
+            params = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
+        return kernel_values(X, self.X_fit_, self.kernel, params=params, by_rows=self._by_rows)
+
+
+class KernelCoordinates(KernelMixin):
+    """Rows as points of at most `max_rank` dimensions whose inner products are kernel values about the mean."""
+
+    def _fit_coordinates(self, X, rng, weights=None):
+        """Return the coordinates T (n, r) of the rows, and those of the base (m, r): all rows, or landmarks.
+
+        Means and the mean squared length are weighted, and T' diag(weights) T is diagonal.
+        """
+        n = X.shape[0]
+        m = self.n_landmarks
+        if isinstance(m, str):
+            m = None if n <= EXACT else LANDMARKS
+        self.landmarks_ = None if m is None or m >= n else np.sort(rng.choice(n, m, replace=False))
+        if self._linear and X.shape[1] <= min(n, WIDE):
+            T = self._by_columns(X, weights)
+        else:
+            T = self._by_kernel(X, weights)
+            if self._linear:  # sums of kernel values with the references are one product with X
+                self._basis = np.asarray(self.X_fit_.T.astype(np.float64) @ self._basis)
+                self._shift = column_means(X, weights)
+        w = np.ones(n) if weights is None else weights
+        size = np.sqrt((w @ T**2).sum() / w.sum())
+        if not size > 0:
+            raise ValueError(f"all {n} rows of X are the same to the kernel; there is nothing to project.")
+        kept = T[:, : self.max_rank]
+        self.kernel_share_ = float((w @ kept**2).sum() / (w.sum() * size**2))
+        self.kernel_scale_ = float(size**2)
+        self.rank_ = kept.shape[1]
+        self._basis = self._basis[:, : self.rank_] / size
+        T = kept / size
+        return T, (T if self.landmarks_ is None else T[self.landmarks_])
+
+    def _coordinates(self, X):
+        """Coordinates (l, r) of validated rows, in double precision."""
+        if self._linear:
+            return np.asarray(project(X, self._shift, self._basis), dtype=np.float64)
+        return (self._cross(X) - self._shift) @ self._basis
+
+    def _by_columns(self, X, weights):
+        """Principal components: the linear kernel without a kernel matrix."""
+        self.references_, self.gamma_, self.X_fit_ = None, None, None
+        w = np.ones(X.shape[0]) if weights is None else weights
+        self._shift = column_means(X, weights)
+        unit = float(abs(X).max()) or 1.0
+        if hasattr(X, "tocsr"):
+            scaled, centre = X.astype(np.float64).multiply(np.sqrt(w)[:, None] / unit).tocsr(), self._shift / unit
+            scatter = (scaled.T @ scaled).toarray() - w.sum() * np.outer(centre, centre)
+        else:
+            scaled = np.sqrt(w)[:, None] * ((X - self._shift) / unit)
+            scatter = scaled.T @ scaled
+        self._basis = gram.spectrum(symmetrise(scatter)).vectors
+        return np.asarray(project(X.astype(np.float64), self._shift, self._basis))
+
+    def _by_kernel(self, X, weights):
+        """Eigenvectors of the kernel matrix, or of that of the landmarks."""
+        space, T = self._feature_map(X, np.arange(X.shape[0]), self.landmarks_, weights)
+        self._basis, self._shift = space.basis, space.shift
+        return T
+
+
+def column_means(X, weights=None):
+    """Means (p,) of the columns of a dense or sparse X, in double precision."""
+    if weights is None:
+        return np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+    return np.asarray(weights @ X).ravel() / weights.sum()
+
+
+def takes_tables(kernel, X, params):
+    """Whether a function takes two tables and returns a matrix, rather than two rows and returns a number."""
+    few, more = X[np.zeros(2, dtype=int)], X[np.zeros(X.shape[1] + 3, dtype=int)]  # sizes no product mixes up
+    wanted = (few.shape[0], more.shape[0])
+    cause, came = None, None
+    try:
+        came = np.shape(kernel(few, more, **params))
+    except (ValueError, TypeError, IndexError) as error:
+        cause = error
+    if came == wanted:
+        return True
+    if not hasattr(X, "tocsr"):
+        try:
+            if np.shape(kernel(X[0], X[0], **params)) == ():
+                return False
+        except (ValueError, TypeError, IndexError) as error:
+            cause = cause or error
+    raise ValueError(
+        f"kernel returned {'an error' if came is None else f'shape {came}'} for tables of {wanted[0]} and {wanted[1]} "
+        f"rows; a kernel function takes two tables and returns a matrix of shape {wanted}, or takes two rows and "
+        "returns a number."
+    ) from cause
+
+
+def kernel_values(A, B, kernel, *, params, by_rows):
+    """Kernel matrix (n_a, n_b) in double precision, all finite.
+
+    Parameters
+    ----------
+    kernel : name or callable
+    params : dict       passed on to the kernel; names take what they know of it
+    by_rows : bool      a callable of two rows
+    """
+    A, B = A.astype(np.float64), B.astype(np.float64)
+    if callable(kernel) and not by_rows:
+        values = kernel(A, B, **params)
+        values = np.asarray(values.toarray() if hasattr(values, "tocsr") else values, dtype=np.float64)
+        if values.shape != (A.shape[0], B.shape[0]):
+            raise ValueError(f"kernel returned shape {values.shape}; {(A.shape[0], B.shape[0])} is wanted.")
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = pairwise_kernels(A, B, metric=kernel, filter_params=True, **params)
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        i, j = bad[0]
+        raise ValueError(
+            f"kernel gives {values[i, j]} for rows {i} and {j}; it must be finite. Scale X, or choose other kernel "
+            "parameters."
+        )
+    return values
