@@ -339,7 +339,7 @@ def test_without_the_libraries_of_the_extras_fit_says_what_is_missing(monkeypatc
     text = run("fit", flowers(), "--target", "species", "--id", "flower", "--out", "out", "--no-compare")
     assert set(os.listdir("out")) == {"model.gnomon", "projection.csv", "metrics.json"}
     assert "No report.html: its pictures need matplotlib (pip install 'gnomon[plot]').\n" in text
-    assert "No projection.parquet: that needs polars or pyarrow (pip install 'gnomon[io]').\n" in text
+    assert "No projection.parquet: that needs pyarrow (pip install 'gnomon[io]').\n" in text
 
 
 def test_a_comparison_that_cannot_be_made_is_a_note():

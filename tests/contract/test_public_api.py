@@ -29,7 +29,6 @@ OPTIONAL = (
     "plotly",
     "polars",
     "pyarrow",
-    "skops",
     "torch",
 )
 

@@ -114,7 +114,7 @@ def written(out: str, names: list[str]) -> str:
     else:
         lines.append("No report.html: its pictures need matplotlib (pip install 'gnomon[plot]').")
     if "projection.parquet" not in names:
-        lines.append("No projection.parquet: that needs polars or pyarrow (pip install 'gnomon[io]').")
+        lines.append("No projection.parquet: that needs pyarrow (pip install 'gnomon[io]').")
     return "\n".join(lines)
 
 

@@ -2,7 +2,7 @@
 
 Every problem with a table is one `TableError` whose message is a single line that names the file and, where
 it can, the column and the row. CSV and TSV are read with the standard library alone, so a file means the
-same whatever else is installed; Parquet goes through polars, pyarrow or pandas, whichever is there.
+same whatever else is installed; Parquet goes through pyarrow.
 """
 
 from gnomon.tables._read import read_table

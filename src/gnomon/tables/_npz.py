@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from typing import Any
 
 import numpy as np
@@ -59,10 +58,14 @@ def read_npz(path: str, wanted: Wanted) -> Table:
 def _arrays(path: str) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+            arrays = {name: archive[name] for name in archive.files}
+    except Exception as error:  # of zip, of its decompressors, of the headers of the arrays
         reason = " ".join(str(error).split())
         raise TableError(f"{path} is not an npz file of plain arrays ({reason}).") from None
+    strange = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
+    if strange:
+        raise TableError(f"{path} is not an npz file of plain arrays ({strange[0]!r} is no array).")
+    return arrays
 
 
 def _matrix(path: str, arrays: dict[str, np.ndarray]) -> Any:

@@ -1,4 +1,7 @@
-"""Parquet through narwhals, with polars, pyarrow or pandas underneath."""
+"""Parquet through pyarrow, and narwhals over it.
+
+polars reads Parquet too, but a damaged file makes it end the whole process.
+"""
 
 from __future__ import annotations
 
@@ -11,32 +14,26 @@ import numpy as np
 
 from gnomon.tables._table import Table, TableError, Wanted, bad_feature, cell_name, choose_features, objects, usable
 
-INSTALL = "needs polars or pyarrow, and neither is installed: pip install 'gnomon[io]'"
+INSTALL = "needs pyarrow, which is not installed: pip install 'gnomon[io]'"
 
 
-def parquet_backend() -> str | None:
-    """The installed library that reads and writes Parquet."""
-    for name in ("polars", "pyarrow"):
-        if importlib.util.find_spec(name) is not None:
-            return name
-    return None
+def has_pyarrow() -> bool:
+    """Whether the library that reads and writes Parquet is installed."""
+    return importlib.util.find_spec("pyarrow") is not None
 
 
 def read_parquet(path: str, wanted: Wanted) -> Table:
     """Read a .parquet file."""
-    backend = parquet_backend()
-    if backend is None:
+    if not has_pyarrow():
         raise TableError(f"{path}: reading Parquet {INSTALL}, or save the table as CSV.")
     try:
-        if backend == "polars":
-            native = importlib.import_module("polars").read_parquet(path)
-        else:
-            native = importlib.import_module("pyarrow.parquet").read_table(path)
-    except Exception as error:  # each library, and each version, has its own
+        native = importlib.import_module("pyarrow.parquet").read_table(path)
+        native.validate(full=True)  # text that is no UTF-8 would show only when a cell is looked at
+        frame = nw.from_native(native, eager_only=True)
+        names = [name for name in frame.columns if not name.startswith("__index_level_")]  # pandas' row index
+    except Exception as error:  # pyarrow has many of its own, and decoders theirs
         reason = " ".join(str(error).split())
-        raise TableError(f"{path} is not a Parquet file that {backend} can read ({reason}).") from None
-    frame = nw.from_native(native, eager_only=True)
-    names = [name for name in frame.columns if not name.startswith("__index_level_")]  # pandas' row index
+        raise TableError(f"{path} is not a Parquet file that can be read ({reason}).") from None
     wanted = wanted.settled(names)
     features = choose_features(path, names, wanted)
     if not len(frame):

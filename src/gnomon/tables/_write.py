@@ -10,7 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from gnomon.tables._parquet import INSTALL, parquet_backend
+from gnomon.tables._parquet import INSTALL, has_pyarrow
 from gnomon.tables._table import TableError
 
 WRITABLE = (".csv", ".tsv", ".parquet")
@@ -18,7 +18,7 @@ WRITABLE = (".csv", ".tsv", ".parquet")
 
 def can_write_parquet() -> bool:
     """Whether a library that writes Parquet is installed."""
-    return parquet_backend() is not None
+    return has_pyarrow()
 
 
 def check_output(path: str | Path) -> None:
@@ -45,9 +45,8 @@ def write_table(path: str | Path, columns: Mapping[str, Any]) -> None:
     check_output(path)
     suffix = Path(path).suffix.lower()
     if suffix == ".parquet":
-        backend = parquet_backend()
         data = {name: _plain(values) for name, values in columns.items()}
-        nw.from_dict(data, backend=backend).write_parquet(path)
+        nw.from_dict(data, backend="pyarrow").write_parquet(path)
         return
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")

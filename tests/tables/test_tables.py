@@ -63,12 +63,9 @@ def test_text_is_read(write, name, content):
     assert_is_good(read_table(write(name, content), targets=["kind"], id="row"))
 
 
-@pytest.mark.parametrize("backend", ["polars", "pyarrow"])
-def test_parquet_is_read(write, backend, monkeypatch):
-    native = pytest.importorskip(backend)
+def test_parquet_is_read(write):
     text = read_table(write("t.csv", GOOD), targets=["kind"], id="row")
     columns = {"row": text.ids, "width": text.X[:, 0], "height": text.X[:, 1], "kind": text.targets["kind"]}
-    monkeypatch.setattr(parquet_module, "parquet_backend", lambda: native.__name__)
     write_table("t.parquet", columns)
     assert_is_good(read_table("t.parquet", targets=["kind"], id="row"))
 
@@ -80,10 +77,7 @@ def test_empty_cells_of_text_are_nan(write, empty):
     assert table.n_missing == 2
 
 
-@pytest.mark.parametrize("backend", ["polars", "pyarrow"])
-def test_null_cells_of_parquet_are_nan(write, backend, monkeypatch):
-    pytest.importorskip(backend)
-    monkeypatch.setattr(parquet_module, "parquet_backend", lambda: backend)
+def test_null_cells_of_parquet_are_nan(write):
     columns = {"real": [1.5, None, np.nan], "whole": [1, None, 2], "flag": [None, True, False], "none": [None] * 3}
     pytest.importorskip("polars").DataFrame(columns, strict=False).write_parquet("t.parquet")
     table = read_table("t.parquet")
@@ -237,11 +231,11 @@ def test_bad_parquet_cells_are_named(write, columns, expected):
 def test_bad_parquet_files(write, monkeypatch):
     pl = pytest.importorskip("polars")
     message = message_of(read_table, write("t.parquet", "a,b\n1,2\n"))
-    assert message.startswith("t.parquet is not a Parquet file that polars can read (")
+    assert message.startswith("t.parquet is not a Parquet file that can be read (")
     pl.DataFrame({"a": []}).write_parquet("none.parquet")
     assert message_of(read_table, "none.parquet") == "none.parquet: columns and no rows."
-    monkeypatch.setattr(parquet_module, "parquet_backend", lambda: None)
-    assert "t.parquet: reading Parquet needs polars or pyarrow" in message_of(read_table, "t.parquet")
+    monkeypatch.setattr(parquet_module, "has_pyarrow", lambda: False)
+    assert "t.parquet: reading Parquet needs pyarrow" in message_of(read_table, "t.parquet")
 
 
 def bad_npz(**arrays):
@@ -412,11 +406,8 @@ def test_csv_is_written_exactly(write, tmp_path):
     assert (tmp_path / "t.tsv").read_text() == f"a\n{1 / 3!r}\n"
 
 
-@pytest.mark.parametrize("backend", ["polars", "pyarrow"])
-def test_parquet_is_written_with_types(write, backend, monkeypatch):
-    pytest.importorskip(backend)
+def test_parquet_is_written_with_types(write):
     pl = pytest.importorskip("polars")
-    monkeypatch.setattr("gnomon.tables._write.parquet_backend", lambda: backend)
     write_table("t.parquet", COLUMNS)
     frame = pl.read_parquet("t.parquet")
     assert frame.columns == list(COLUMNS)
@@ -430,6 +421,6 @@ def test_only_known_kinds_are_written(write, monkeypatch):
     assert message_of(write_table, "t.xlsx", COLUMNS) == (
         "t.xlsx: .xlsx is not a kind of table that can be written; use .csv, .tsv, .parquet."
     )
-    monkeypatch.setattr("gnomon.tables._write.parquet_backend", lambda: None)
+    monkeypatch.setattr("gnomon.tables._write.has_pyarrow", lambda: False)
     assert not can_write_parquet()
-    assert "t.parquet: writing Parquet needs polars or pyarrow" in message_of(write_table, "t.parquet", COLUMNS)
+    assert "t.parquet: writing Parquet needs pyarrow" in message_of(write_table, "t.parquet", COLUMNS)
