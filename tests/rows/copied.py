@@ -20,6 +20,9 @@ class CopiedRows(_Copies, LocalRows):
     def _block_rows(self):
         return self.BLOCK
 
+    def coordinate_rows(self, T):
+        return CopiedRows(T, self.weights)
+
 
 class CopiedSparseRows(_Copies, SparseRows):
     """The same of a sparse matrix, which is one block."""

@@ -63,12 +63,14 @@ class Rows(ABC):
     shape : (n, p)
     weights : (n,) or None      how much each row weighs; None is one each
     masked : bool               whether entries are missing (NaN)
+    sparse : bool               whether X would be large if it were dense
     own_threads : bool          products run on threads of ours, which those of BLAS would slow down
     """
 
     shape: tuple[int, int]
     weights: Array | None
     masked: bool = False
+    sparse: bool = False
     own_threads: bool = False
     counter: Reads
 
@@ -102,6 +104,10 @@ class Rows(ABC):
     @abstractmethod
     def inner_products(self, mean: Array, scale: float) -> Array:
         """(n, n) inner products of (x - mean) / scale, for few rows; one read."""
+
+    @abstractmethod
+    def coordinate_rows(self, T: Array) -> Rows:
+        """Coordinates (n, r) that are at hand as rows of the same weights."""
 
     @property
     def reads(self) -> float:

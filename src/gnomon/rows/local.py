@@ -81,13 +81,12 @@ class LocalRows(Rows):
     def map(self, task: Task[Block]) -> LocalRows:
         self.counter.total += 1.0
         done = [self._run(task, block) for block in self._blocks(None, {})]
-        out = self._like(np.concatenate([block.X for block in done]))
+        out = self.coordinate_rows(np.concatenate([block.X for block in done]))
         names = done[0].aligned
         return out.with_columns(**{name: np.concatenate([block.aligned[name] for block in done]) for name in names})
 
-    def _like(self, X: Array) -> LocalRows:
-        """Other entries of the same rows."""
-        return LocalRows(X, self.weights)
+    def coordinate_rows(self, T: Array) -> LocalRows:
+        return LocalRows(T, self.weights)
 
     def gather(self, *columns: str) -> Any:
         if columns:
@@ -135,7 +134,7 @@ class SparseRows(LocalRows):
     it holds the same entry twice.
     """
 
-    own_threads = True
+    own_threads = sparse = True
 
     def __init__(self, X: Any, weights: Array | None = None) -> None:
         X = X if X.format in ("csr", "csc") else X.tocsr()

@@ -4,15 +4,13 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from gnomon.models.mixture.kmeans import Partition
-from gnomon.rows import row_source
+from rows.copied import copied_rows
 
 
 def centres(X, s):
-    source = row_source(X)
-    source.first_pass(np.zeros((len(X), 0)))
-    source.standardise()
-    lengths = (((X - X.mean(axis=0)) / source.scale) ** 2).sum(axis=1)
-    return Partition(source, np.arange(len(X)), lengths).centres(s, "kmeans", None)
+    rows = copied_rows(X)
+    standard = rows.standard(rows.summarise()).measured()
+    return Partition(standard, np.arange(len(X))).centres(s, "kmeans", None)
 
 
 def test_splits_depend_on_neither_a_seed_nor_the_order_of_rows(rng):

@@ -10,8 +10,9 @@ from sklearn.metrics import adjusted_rand_score
 from gnomon.models.mixture import local_gaussians as local
 from gnomon.models.mixture import mixture_ppca as model
 from gnomon.models.mixture.em import CompleteRows, IncompleteRows
-from gnomon.rows import DenseRows, MaskedRows
+from gnomon.rows import namespace
 from oracles import mixture as oracle
+from rows.copied import copied_rows
 
 SIZES = (2, 1, 3)
 
@@ -48,10 +49,8 @@ def standard(X, sizes, moments=True, shared=False):
     """Engine over rows in the units of X: mean 0, scale 1."""
     shape = local.Shape(sizes, X.shape[1], 1e-9, shared)
     if np.isnan(X).any() or moments is None:
-        source = MaskedRows(X)
-        source.mean, source.scale = np.zeros(X.shape[1]), 1.0
-        return IncompleteRows(source, shape)
-    return CompleteRows(DenseRows(X), shape, moments=moments)
+        return IncompleteRows(copied_rows(X, masked=True).in_units(np.zeros(X.shape[1]), 1.0), shape)
+    return CompleteRows(copied_rows(X).in_units(np.zeros(X.shape[1]), 1.0), shape, moments=moments)
 
 
 # -- oracle ------------------------------------------------------------------------------------------------------
@@ -142,7 +141,6 @@ def test_expected_sums_of_incomplete_rows_are_those_of_each_row(rng, repeated):
     truth, X, _ = planted(rng, n=40, spread=0.7)
     X = hide(rng, X, repeated=repeated)
     engine = standard(X, SIZES)
-    assert engine.source.patterns[0].repeated == repeated
     found = engine.e_step(params_of(truth))
     assert_allclose(found.log_likelihood, oracle.log_density(truth, X).sum(), rtol=1e-10)
     resp, seen = oracle.responsibilities(truth, X), ~np.isnan(X)
@@ -406,3 +404,22 @@ def test_one_read_of_the_rows_per_iteration(rng):
     _, X, _ = planted(rng)
     short, long = (fit(X, solver="latent", acceleration=None, tol=1e-14, max_iter=m) for m in (3, 13))
     assert long.stats["n_passes"] - short.stats["n_passes"] == pytest.approx(10)
+
+
+# -- rows elsewhere ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["moments", "latent", "masked", "wide"])
+def test_rows_that_are_copied_to_every_step_give_the_same_fit(rng, solver, monkeypatch):
+    monkeypatch.setattr(namespace, "BLOCK_ENTRIES", 1)  # the same blocks, so that rounding picks the same maximum
+    truth, X, _ = planted(rng, n=60 if solver == "wide" else 200, p=80 if solver == "wide" else 7)
+    X = hide(rng, X) if solver == "masked" else X
+    masked = solver == "masked"
+    options = model.Options(SIZES, solver="auto" if solver == "wide" else solver, max_iter=50)
+    here = model.fit(X, None, options, np.random.default_rng(0))
+    there = model.fit(copied_rows(X, masked=masked), None, options, np.random.default_rng(0))
+    assert_allclose(there.path[-1], here.path[-1], rtol=1e-8)
+    assert_allclose(there.value.params.means, here.value.params.means, atol=1e-4)
+    a, b = (model.row_posterior(here.value.params, rows) for rows in (X, copied_rows(X, masked=masked)))
+    assert_allclose(b.resp, a.resp, atol=1e-12)
+    assert_allclose(b.z, a.z, atol=1e-10)

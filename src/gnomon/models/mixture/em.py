@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._types import Array, IntArray, Result, Status
+from ..._types import Array, Result, Status
 from ...numerics.linalg import symmetrise, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI
 from ...numerics.masked import batch_inverse, bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
-from ...rows import DenseRows, MaskedRows, SparseRows
-from ...rows.masked import MaskedBlock, Patterns
-from ...rows.products import squared_lengths
-from ...rows.source import Step
+from ...rows.contract import Step, View
+from ...rows.patterns import MaskView
+from ...rows.standard import ScaledRows
 from ...solvers.em import run_em
 from .local_gaussians import (
     EMPTY,
+    LocalMaps,
     LocalSums,
     MaskedSums,
     Mixture,
@@ -32,7 +33,6 @@ from .local_gaussians import (
     step_length,
 )
 
-Rows: TypeAlias = DenseRows | SparseRows
 SMOOTHED = 0.05  # share of every row that the start spreads over all components, so that none begins degenerate
 START_STEPS = 3
 NEAR = 0.03  # root nats per row; shorter steps are within the basin of a maximum
@@ -60,36 +60,43 @@ class _MaskedBlock(NamedTuple):
     second: Array
 
 
+@dataclass(frozen=True)
+class _EStep:
+    """Responsibilities of some rows, and their products with the loadings or with the rows themselves."""
+
+    maps: LocalMaps
+    ambient: int
+    size: int  # k
+    moments: bool
+
+    def __call__(self, view: View) -> Step:
+        T = view.T @ self.maps.directions if self.moments else view.T
+        w, lengths = view.weights, view.aligned["length"]
+        r, density = responsibilities(condition(self.maps, T, lengths, self.ambient).log_joint)
+        s = r.shape[1]
+        right = view.T[:, None, :] if self.moments else T[:, : s * self.size].reshape(-1, s, self.size)
+        wr = w[:, None] * r
+        products = (wr[:, :, None] * right).reshape(len(T), -1)
+        return Step(np.hstack([wr, products]), _Block(float(w @ density), w @ r, (w * lengths) @ r))
+
+
 class CompleteRows:
     """E-steps over complete rows, dense or sparse, centred and in standard units.
 
-    With `moments` the sums hold p x p products per component (dense rows only), else products with the loadings.
+    With `moments` the sums hold p x p products per component, else products with the loadings.
     """
 
-    def __init__(self, source: Rows, shape: Shape, *, moments: bool) -> None:
-        self.source, self.shape, self.moments = source, shape, moments
-        self.lengths = squared_lengths(source.X, source.mean, source.scale)
-        source.n_passes += 1
-        self.weights = np.ones(source.shape[0]) if source.weights is None else source.weights
+    def __init__(self, rows: ScaledRows, shape: Shape, *, moments: bool) -> None:
+        self.shape, self.moments = shape, moments
+        self.rows: ScaledRows = rows.measured()
 
     def e_step(self, params: Mixture) -> LocalSums:
         """Responsibilities of all rows and the weighted sums that the M-step needs; one read."""
-        maps, ambient = local_maps(params), self.shape.ambient
         s, p, k = params.W.shape
-
-        def step(T: Array, index: IntArray) -> tuple[Array, _Block]:
-            block: Array | None = None
-            if self.moments:
-                block = (np.asarray(self.source.X[index], dtype=np.float64) - self.source.mean) / self.source.scale
-                T = block @ maps.directions
-            lengths = self.lengths[index]
-            r, density = responsibilities(condition(maps, T, lengths, ambient).log_joint)
-            w = self.weights[index]
-            right = T[:, : s * k].reshape(-1, s, k) if block is None else block[:, None, :]
-            products = (r[:, :, None] * right).reshape(len(T), -1)
-            return np.hstack([r, products]), _Block(float(w @ density), w @ r, (w * lengths) @ r)
-
-        out, block = self.source.sweep(None if self.moments else maps.directions, step)
+        maps = local_maps(params)
+        V = np.eye(p) if self.moments else maps.directions
+        found = self.rows.sweep(V, _EStep(maps, self.shape.ambient, k, self.moments))
+        out, block = found.product, found.sums
         products = out[:, s:].reshape(p, s, -1).transpose(1, 0, 2)
         return LocalSums(block.log_likelihood, block.counts, block.energies, out[:, :s].T, products)
 
@@ -99,7 +106,31 @@ class CompleteRows:
 
     def start(self, centres: Array, blocks: Array) -> Mixture:
         """Local PCA around the centres, by a few power steps from the blocks (s, p, k)."""
-        return local_pca(self.source, centres, blocks, self.lengths, self.weights, self.shape)
+        return local_pca(self.rows, centres, blocks, self.shape)
+
+
+@dataclass(frozen=True)
+class _MaskedEStep:
+    """Posterior of component and latent variables of some rows given what each observes, and its sums."""
+
+    params: Mixture
+
+    def __call__(self, view: View) -> Step:
+        mask, w = view.mask, view.weights
+        assert mask is not None
+        lengths, seen = view.aligned["length"], view.aligned["seen"]
+        log_joint, z, covs = masked_condition(self.params, view.T, mask, lengths, seen)
+        r, density = responsibilities(log_joint)
+        xz, zz, second = [], [], []
+        for c in range(r.shape[1]):
+            z1 = np.column_stack([z[:, c], np.ones(len(z))])
+            sums_c = mask.sums(triangle_of_outer(z1) * r[:, [c]], w)
+            sums_c += bordered_triangle(covs[c]) * sums_c[:, [-1]]  # the last entry of z1 counts the rows
+            xz.append(z1 * (w * r[:, c])[:, None])
+            zz.append(sums_c)
+            second.append(sums_c.sum(axis=0))
+        sums = _MaskedBlock(float(w @ density), w @ r, (w * seen) @ r, (w * lengths) @ r, np.array(second))
+        return Step(np.hstack(xz), sums, U_mask=np.hstack(zz))
 
 
 class IncompleteRows:
@@ -108,38 +139,16 @@ class IncompleteRows:
     Rows that observe the same entries share the posterior covariance of each component.
     """
 
-    def __init__(self, source: MaskedRows, shape: Shape) -> None:
-        self.source, self.shape = source, shape
-        self.lengths, self.seen = np.empty(source.shape[0]), np.empty(source.shape[0])
-        for rows in _slices(source.shape):
-            block = (np.asarray(source.X[rows], dtype=np.float64) - source.mean) / source.scale
-            self.seen[rows] = (~np.isnan(block)).sum(axis=1)
-            self.lengths[rows] = np.einsum("ij,ij->i", np.nan_to_num(block), np.nan_to_num(block))
-        source.n_passes += 1
-        self.weights = source.weights
+    def __init__(self, rows: ScaledRows, shape: Shape) -> None:
+        self.rows, self.shape = rows, shape
 
     def e_step(self, params: Mixture) -> MaskedSums:
         """Posterior of component and latent variables of all rows, and the sums of the M-step; one read."""
         s, p, k = params.W.shape
         directions, mask_directions = masked_directions(params)
-
-        def step(block: MaskedBlock) -> tuple[Array, Array, _MaskedBlock]:
-            index, w = block.rows, block.weights
-            lengths, seen = self.lengths[index], self.seen[index]
-            log_joint, z, covs = masked_condition(params, block.T, block.TM, block.patterns, lengths, seen)
-            r, density = responsibilities(log_joint)
-            xz, zz, second = [], [], []
-            for c in range(s):
-                z1 = np.column_stack([z[:, c], np.ones(len(z))])
-                sums_c = block.sums(triangle_of_outer(z1) * r[:, [c]])
-                sums_c += bordered_triangle(covs[c]) * sums_c[:, [-1]]  # the last entry of z1 counts the rows
-                xz.append(z1 * r[:, [c]])
-                zz.append(sums_c)
-                second.append(sums_c.sum(axis=0))
-            sums = _MaskedBlock(float(w @ density), w @ r, (w * seen) @ r, (w * lengths) @ r, np.array(second))
-            return np.hstack(xz), np.hstack(zz), sums
-
-        xz, zz, block = self.source.sweep(directions, mask_directions, step)
+        found = self.rows.sweep(directions, _MaskedEStep(params), V_mask=mask_directions)
+        xz, zz, block = found.product, found.mask_product, found.sums
+        assert zz is not None
         triangles = zz.reshape(p, s, -1).transpose(1, 0, 2)
         return MaskedSums(
             block.log_likelihood,
@@ -157,25 +166,7 @@ class IncompleteRows:
 
     def start(self, centres: Array, blocks: Array) -> Mixture:
         """Local PCA around the centres with missing entries at the mean of their column."""
-        return local_pca(_Filled(self.source), centres, blocks, self.lengths, self.weights, self.shape)
-
-
-class _Filled:
-    """Rows with missing entries at their column means, read like complete ones."""
-
-    def __init__(self, source: MaskedRows) -> None:
-        self.source = source
-
-    def sweep(self, V: Array, step: Step) -> tuple[Array, Any]:
-        """As in `RowSource`."""
-        none = np.zeros((self.source.shape[1], 0))
-
-        def masked(block: MaskedBlock) -> tuple[Array, Array, Any]:
-            U, stats = step(block.T, block.rows)
-            return U, block.TM, stats
-
-        out, _, stats = self.source.sweep(V, none, masked)
-        return out, stats
+        return local_pca(self.rows, centres, blocks, self.shape)
 
 
 def masked_directions(params: Mixture) -> tuple[Array, Array]:
@@ -188,55 +179,60 @@ def masked_directions(params: Mixture) -> tuple[Array, Array]:
 
 
 def masked_condition(
-    params: Mixture, T: Array, TM: Array, patterns: Patterns, lengths: Array, seen: Array
+    params: Mixture, T: Array, mask: MaskView, lengths: Array, seen: Array
 ) -> tuple[Array, Array, list[Array]]:
     """Joint log-densities (n, s) and posterior means (n, s, k) given the observed entries, and covariances [(u, k, k)].
 
-    `TM` (u, ...) and the covariances are those of the u patterns of observed entries.
+    The covariances are those of the u patterns of observed entries.
     """
     s, p, k = params.W.shape
     n_tri = k * (k + 1) // 2
-    of_means = patterns.by_row(TM[:, s * n_tri :])
+    of_means = mask.by_row(mask.T[:, s * n_tri :])
     b = (T[:, : s * k] - of_means[:, : s * k]).reshape(-1, s, k)
     distances = np.maximum(lengths[:, None] - 2.0 * T[:, s * k :] + of_means[:, s * k :], 0.0)
     log_joint, z, covs = np.empty((len(T), s)), np.empty((len(T), s, k)), []
     weights = log_weights(params.mix_weights)
     for c, noise in enumerate(params.noise_vars):
-        post = batch_inverse(masked_precisions(TM[:, c * n_tri : (c + 1) * n_tri] / noise, k))
-        z[:, c] = np.einsum("mab,mb->ma", patterns.by_row(post.inverse), b[:, c] / noise)
-        log_det = patterns.by_row(post.log_det)
+        post = batch_inverse(masked_precisions(mask.T[:, c * n_tri : (c + 1) * n_tri] / noise, k))
+        z[:, c] = np.einsum("mab,mb->ma", mask.by_row(post.inverse), b[:, c] / noise)
+        log_det = mask.by_row(post.log_det)
         quadratic = np.maximum((distances[:, c] - np.einsum("ma,ma->m", b[:, c], z[:, c])) / noise, 0.0)
         log_joint[:, c] = weights[c] - 0.5 * (seen * (LOG_2PI + np.log(noise)) + log_det + quadratic)
         covs.append(post.inverse)
     return log_joint, z, covs
 
 
-def local_pca(
-    source: Rows | _Filled, centres: Array, blocks: Array, lengths: Array, weights: Array, shape: Shape
-) -> Mixture:
+@dataclass(frozen=True)
+class _NearestStep:
+    """Sums over rows that belong to their nearest centre but for a small share."""
+
+    own: Array  # (s,) squared lengths of the centres
+    size: int  # k
+
+    def __call__(self, view: View) -> Step:
+        T, w, s = view.T, view.weights, len(self.own)
+        r = np.full((len(T), s), SMOOTHED / s)
+        r[np.arange(len(T)), (self.own - 2.0 * T[:, s * self.size :]).argmin(axis=1)] += 1.0 - SMOOTHED
+        wr = w[:, None] * r
+        right = (wr[:, :, None] * T[:, : s * self.size].reshape(-1, s, self.size)).reshape(len(T), -1)
+        return Step(np.hstack([wr, right]), _Block(0.0, w @ r, (w * view.aligned["length"]) @ r))
+
+
+def local_pca(rows: ScaledRows, centres: Array, blocks: Array, shape: Shape) -> Mixture:
     """Starting point: rows belong to their nearest centre but for a small share, then a few power steps of local PCA.
 
-    Clusters are ordered by falling size, so the first number of dimensions goes to the largest.
+    Missing entries are at the mean of their column. Clusters are ordered by falling size, so the first number of
+    dimensions goes to the largest.
     """
     s, p = centres.shape
     k = blocks.shape[2]
-    own = np.einsum("sp,sp->s", centres, centres)
+    step = _NearestStep(np.einsum("sp,sp->s", centres, centres), k)
     blocks = np.linalg.qr(blocks)[0]
-
-    def sums(blocks: Array) -> LocalSums:
-        def step(T: Array, index: IntArray) -> tuple[Array, _Block]:
-            r = np.full((len(T), s), SMOOTHED / s)
-            r[np.arange(len(T)), (own - 2.0 * T[:, s * k :]).argmin(axis=1)] += 1.0 - SMOOTHED
-            w = weights[index]
-            right = (r[:, :, None] * T[:, : s * k].reshape(-1, s, k)).reshape(len(T), -1)
-            return np.hstack([r, right]), _Block(0.0, w @ r, (w * lengths[index]) @ r)
-
-        out, block = source.sweep(np.hstack([side_by_side(blocks), centres.T]), step)
-        products = out[:, s:].reshape(p, s, k).transpose(1, 0, 2)
-        return LocalSums(0.0, block.counts, block.energies, out[:, :s].T, products)
-
     for last in [False] * (START_STEPS - 1) + [True]:
-        found = sums(blocks)
+        swept = rows.sweep(np.hstack([side_by_side(blocks), centres.T]), step)
+        out, block = swept.product, swept.sums
+        sums_of_products = out[:, s:].reshape(p, s, k).transpose(1, 0, 2)
+        found = LocalSums(0.0, block.counts, block.energies, out[:, :s].T, sums_of_products)
         means = found.sums / found.counts[:, None]
         along = np.einsum("sp,spk->sk", means, blocks)
         products = found.products / found.counts[:, None, None] - means[:, :, None] * along[:, None, :]
@@ -312,8 +308,3 @@ def climb(
     end = run(near.value[0], control.tol, left, control.acceleration)
     stats = {**end.stats, "n_iter": near.stats["n_iter"] + end.stats["n_iter"]}
     return Result(end.value, end.status, np.concatenate([near.path, end.path[1:]]), stats)
-
-
-def _slices(shape: tuple[int, int]) -> list[slice]:
-    size = max(16, (1 << 19) // max(1, shape[1]))
-    return [slice(start, start + size) for start in range(0, shape[0], size)]

@@ -2,23 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..._types import Array, IntArray
-from ...rows import RowSource
+from ...rows.contract import Kept, Step, View
+from ...rows.standard import ScaledRows
 
 LLOYD_STEPS = 10
 POWER_STEPS = 5
 
 
-class Partition:
-    """k-means over some rows of a source in standard units; every step is a read of those rows."""
+@dataclass(frozen=True)
+class _Assign:
+    """Nearest center of every row, and the sums of the clusters."""
 
-    def __init__(self, source: RowSource, rows: IntArray, lengths: Array) -> None:
-        self.source, self.rows, self.lengths = source, rows, lengths
+    own: Array  # (s,) squared lengths of the centers
+
+    def __call__(self, view: View) -> Step:
+        distances = view.aligned["length"][:, None] - 2.0 * view.T + self.own
+        labels, nearest = distances.argmin(axis=1), distances.min(axis=1)
+        member = (labels[:, None] == np.arange(len(self.own))) * view.weights[:, None]
+        return Step(member, member.sum(axis=0), Kept.of(view, labels, nearest))
+
+
+@dataclass(frozen=True)
+class _Along:
+    """Products of rows with their coordinates along a direction, `shift` the coordinate of the center."""
+
+    shift: float
+
+    def __call__(self, view: View) -> Step:
+        along = (view.T - self.shift) * view.weights[:, None]
+        return Step(along, along.sum())
+
+
+class Partition:
+    """k-means over some rows in standard units, of which `length` is aligned; every step is a read of those rows."""
+
+    def __init__(self, source: ScaledRows, rows: IntArray) -> None:
+        self.source, self.rows = source, rows
+        n = source.shape[0]
+        self._some = None if len(rows) == n else rows
         self.weights = np.ones(len(rows)) if source.weights is None else source.weights[rows]
-        self.place = np.empty(source.shape[0], dtype=np.intp)
-        self.place[rows] = np.arange(len(rows))
+        self.lengths = source.rows.gather("length")[rows]
 
     def centres(self, s: int, init: str, generator: np.random.Generator | None) -> Array:
         """Centres (s, p): k-means from k-means++, or random rows.
@@ -36,29 +64,22 @@ class Partition:
         return self._refined(self._spread_out(s, generator))
 
     def _row(self, i: int) -> Array:
-        w = self.weights[i]
-        row = self.source.sweep(None, lambda _, index: (np.full((1, 1), 1.0 / w), None), self.rows[[i]])[0]
-        return np.asarray(row[:, 0])
+        found = self.source.back(np.full((1, 1), 1.0 / self.weights[i]), self.rows[[i]])
+        return np.asarray(found[:, 0])
 
     def _means(self, labels: IntArray, s: int) -> tuple[Array, Array]:
         """Weighted means (s, p) and counts (s,) of clusters."""
         member = np.zeros((len(self.rows), s))
         member[np.arange(len(self.rows)), labels] = 1.0
         counts = self.weights @ member
-        sums = self.source.sweep(None, lambda _, index: (member[self.place[index]], None), self.rows)[0]
+        sums = self.source.back(member, self._some)
         return np.asarray(sums.T / np.maximum(counts, 1e-300)[:, None]), counts
 
     def _distances(self, centres: Array) -> Array:
         """Squared distances (rows, s)."""
-        out = np.empty((len(self.rows), len(centres)))
-
-        def step(T: Array, index: IntArray) -> tuple[Array, None]:
-            out[self.place[index]] = T
-            return np.zeros((len(index), 0)), None
-
-        self.source.sweep(centres.T, step, self.rows)
+        T = self.source.times(centres.T, self._some)
         own = np.einsum("sp,sp->s", centres, centres)
-        return np.asarray(np.maximum(self.lengths[:, None] - 2.0 * out + own, 0.0))
+        return np.asarray(np.maximum(self.lengths[:, None] - 2.0 * T + own, 0.0))
 
     def _refined(self, centres: Array) -> Array:
         """Lloyd's steps, one read each; an empty cluster takes the row farthest from its centre."""
@@ -77,19 +98,10 @@ class Partition:
 
     def _assigned(self, centres: Array) -> tuple[IntArray, Array, Array, Array]:
         """Nearest centre and squared distance of every row, weighted sums (p, s) and counts (s,) of the clusters."""
-        s = len(centres)
-        labels, nearest = np.empty(len(self.rows), dtype=np.intp), np.empty(len(self.rows))
-        own = np.einsum("sp,sp->s", centres, centres)
-
-        def step(T: Array, index: IntArray) -> tuple[Array, Array]:
-            place = self.place[index]
-            distances = self.lengths[place, None] - 2.0 * T + own
-            labels[place], nearest[place] = distances.argmin(axis=1), distances.min(axis=1)
-            member = (labels[place][:, None] == np.arange(s)).astype(np.float64)
-            return member, self.weights[place] @ member
-
-        sums, counts = self.source.sweep(centres.T, step, self.rows)
-        return labels, nearest, sums, counts
+        step = _Assign(np.einsum("sp,sp->s", centres, centres))
+        found = self.source.sweep(centres.T, step, rows=self._some)
+        labels, nearest = found.kept.of_rows(self._some)
+        return labels, nearest, found.product, found.sums
 
     def _spread_out(self, s: int, generator: np.random.Generator) -> Array:
         """k-means++: rows drawn with a probability in proportion to their squared distance from those drawn before."""
@@ -109,7 +121,8 @@ class Partition:
         for new in range(1, s):
             distances = self._distances(centres)[np.arange(len(labels)), labels]
             scatter = np.bincount(labels, weights=self.weights * distances, minlength=new)
-            widest = int(scatter.argmax())
+            present = np.bincount(labels, minlength=new) > 0
+            widest = int(np.where(present, scatter, -1.0).argmax())
             inside = np.flatnonzero(labels == widest)
             along = self._along_leading_direction(inside, centres[widest])
             labels[inside[along > 0]] = new
@@ -121,21 +134,11 @@ class Partition:
         far = int(self._distances(centre[None, :])[inside, 0].argmax())
         v = (self._row(inside[far]) - centre)[:, None]
         rows = self.rows[inside]
-        coordinates = np.zeros(len(rows))
-        where = np.empty(self.source.shape[0], dtype=np.intp)
-        where[rows] = np.arange(len(rows))
-
-        def step(T: Array, index: IntArray) -> tuple[Array, Array]:
-            along = T[:, 0] - centre @ v[:, 0]
-            coordinates[where[index]] = along
-            return along[:, None], np.asarray(self.weights[self.place[index]] @ along)
-
         for _ in range(POWER_STEPS):
-            product, total = self.source.sweep(v, step, rows)
-            product = product - np.outer(centre, total)
+            found = self.source.sweep(v, _Along(float(centre @ v[:, 0])), rows=rows)
+            product = found.product - np.outer(centre, found.sums)
             size = float(np.linalg.norm(product))
             if size == 0.0:
                 break
             v = product / size
-        self.source.sweep(v, step, rows)
-        return coordinates
+        return self.source.times(v, rows)[:, 0] - float(centre @ v[:, 0])

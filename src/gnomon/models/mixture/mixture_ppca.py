@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
 
 from ..._types import Array, IntArray, Result
 from ...numerics.linalg import canonical_rotation
-from ...rows import DenseRows, MaskedRows, SparseRows, row_source
-from ...rows.masked import masked_products
-from ...rows.products import missing_rows, squared_lengths
+from ...rows.contract import Kept, Rows, Step, View
+from ...rows.products import missing_rows
+from ...rows.read import read
+from ...rows.standard import ScaledRows, StandardRows
 from ...solvers.rank import refuse_full_rank_of_rows
 from .em import (
     CompleteRows,
     Control,
     IncompleteRows,
-    Rows,
     climb,
     masked_condition,
     masked_directions,
 )
 from .kmeans import Partition
-from .local_gaussians import Mixture, Shape, condition, local_maps, responsibilities
+from .local_gaussians import LocalMaps, Mixture, Shape, condition, local_maps, responsibilities
 
 NOISE_FLOOR = 1e-6  # smallest noise variance, relative to the variance of x
 MOMENT_SIDE = 32  # up to this many coordinates, p x p products per component are cheaper than more iterations
@@ -87,9 +87,8 @@ def fit(X: Any, weights: Array | None, options: Options, generator: np.random.Ge
     "floors" (components whose noise rests on its floor), "collapsed" (components with too few rows for their
     dimensions) and "optima" (log-likelihood of every start).
     """
-    sparse = hasattr(X, "tocsr")
-    missing = len(missing_rows(X)) > 0
-    n, p = X.shape
+    rows = X if isinstance(X, Rows) else read(X, weights, masked=None)
+    sparse, missing, (n, p) = rows.sparse, rows.masked, rows.shape
     solver = options.solver
     if solver == "auto":
         solver = choose_solver(n, p, len(options.sizes), sparse=sparse, missing=missing)
@@ -99,13 +98,14 @@ def fit(X: Any, weights: Array | None, options: Options, generator: np.random.Ge
         raise ValueError(f"solver={solver!r} would make the sparse X dense; use solver='auto' or 'latent'.")
     shape = Shape(options.sizes, p, NOISE_FLOOR, options.shared)
     if solver == "masked":
-        table = _masked_table(MaskedRows(X, weights), shape)
+        masked = rows if missing else read(X, weights, masked=True)
+        table = _masked_table(masked.standard(masked.summarise()), shape)
     else:
-        table = _complete_table(_read(X, weights), shape, solver == "moments", generator)
+        table = _complete_table(rows.standard(rows.summarise()), shape, solver == "moments", generator)
     starts = [_climb_from(table, options, generator, first=i == 0) for i in range(options.n_init)]
     found = [_in_data_units(table, result, options.sizes) for result in starts]
     best = max(found, key=lambda r: (not r.stats["collapsed"], not r.stats["floors"], r.value.log_likelihood))
-    passes = table.source.n_passes + table.reader.n_passes * (table.reader is not table.source)
+    passes = table.source.reads + table.reader.reads * (table.reader is not table.source)
     best.stats.update(solver=solver, n_passes=passes, optima=[r.value.log_likelihood for r in found])
     return best
 
@@ -117,66 +117,33 @@ class _Table(NamedTuple):
     """Rows ready for EM, where k-means reads them, and the way back to the units of the data."""
 
     engine: CompleteRows | IncompleteRows
-    reader: Rows
+    reader: ScaledRows
     partition: Partition
-    source: Rows | MaskedRows
+    source: StandardRows
     expand: Map  # coordinates (r, m) -> features (p, m), standard units
     inward: Map  # the way back
 
 
-def _read(X: Any, weights: Array | None) -> Rows:
-    source = SparseRows(X, weights) if hasattr(X, "tocsr") else DenseRows(X, weights)
-    source.first_pass(np.zeros((X.shape[0], 0)))
-    source.standardise()
-    return source
-
-
-def _complete_table(source: Rows, shape: Shape, moments: bool, generator: np.random.Generator) -> _Table:
-    refuse_full_rank_of_rows(source, max(shape.sizes), generator)  # type: ignore[arg-type]
+def _complete_table(source: StandardRows, shape: Shape, moments: bool, generator: np.random.Generator) -> _Table:
+    refuse_full_rank_of_rows(source, max(shape.sizes), generator)
     n, p = source.shape
-    reader, expand, inward = _rotated(source) if n < p and n <= GRAM_SIDE else (source, _same, _same)
+    reader: ScaledRows = source
+    expand: Map = _same
+    inward: Map = _same
+    if n < p and n <= GRAM_SIDE:
+        found = source.coordinates()
+        reader, expand, inward = found.reader(), found.expand, found.inward
     engine = CompleteRows(reader, shape, moments=moments)
-    rows = _spaced(*reader.shape)
-    return _Table(engine, reader, Partition(reader, rows, engine.lengths[rows]), source, expand, inward)
+    return _Table(engine, reader, Partition(engine.rows, _spaced(*reader.shape)), source, expand, inward)
 
 
-def _masked_table(source: MaskedRows, shape: Shape) -> _Table:
-    engine = IncompleteRows(source, shape)
-    rows = _spaced(*source.shape)
-    filled = np.nan_to_num((source.X[rows] - source.mean) / source.scale)
-    reader = DenseRows(filled, source.weights[rows])
-    partition = Partition(reader, np.arange(len(rows)), engine.lengths[rows])
-    return _Table(engine, reader, partition, source, _same, _same)
+def _masked_table(source: StandardRows, shape: Shape) -> _Table:
+    partition = Partition(source, _spaced(*source.shape))
+    return _Table(IncompleteRows(source, shape), source, partition, source, _same, _same)
 
 
 def _same(V: Array) -> Array:
     return V
-
-
-def _rotated(source: Rows) -> tuple[DenseRows, Map, Map]:
-    """The same rows in an orthonormal basis of their span, by their inner products, and the maps from it and to it."""
-    values, U = eigh(source.gram())
-    kept = values > 1e-13 * len(values) * values[-1]
-    roots = np.sqrt(values[kept])
-    rows, back = U[:, kept] * roots, U[:, kept] / roots
-    if source.weights is not None:
-        back = back / source.weights[:, None]  # a sweep applies them
-
-    def expand(V: Array) -> Array:
-        coefficients = back @ V
-        return source.sweep(None, lambda _, index: (coefficients[index], None))[0]
-
-    def inward(V: Array) -> Array:
-        product = np.empty((source.shape[0], V.shape[1]))
-
-        def step(T: Array, index: IntArray) -> tuple[Array, None]:
-            product[index] = T
-            return np.zeros((len(index), 0)), None
-
-        source.sweep(V, step)
-        return np.asarray((U[:, kept] / roots).T @ product)
-
-    return DenseRows(rows, source.weights), expand, inward
 
 
 def _spaced(n: int, p: int) -> IntArray:
@@ -230,52 +197,43 @@ def row_posterior(params: Mixture, X: Any, *, with_cov: bool = False) -> RowPost
     scale = float(np.sqrt(params.noise_vars.max()))
     mean = params.mix_weights @ params.means
     units = Mixture(params.mix_weights, (params.means - mean) / scale, params.W / scale, params.noise_vars / scale**2)
-    incomplete = missing_rows(X)
-    if len(incomplete) == 0:
-        log_joint, z, covs = _of_complete(units, X, mean, scale)
-        seen: Any = X.shape[1]
+    rows = (X if isinstance(X, Rows) else read(X, masked=None)).in_units(mean, scale)
+    if rows.rows.masked:
+        directions, mask_directions = masked_directions(units)
+        found = rows.sweep(directions, _MaskedPosterior(units, with_cov), V_mask=mask_directions)
+        log_joint, z, seen, covs = found.kept.of_rows()
     else:
-        log_joint, z, covs, seen = _of_any(units, X, mean, scale, incomplete, with_cov)
+        maps, seen = local_maps(units), np.float64(X.shape[1])
+        found = rows.measured().sweep(maps.directions, _Posterior(maps, X.shape[1]))
+        (log_joint, z), covs = found.kept.of_rows(), maps.covs
     resp, density = responsibilities(log_joint)
     return RowPosterior(density - seen * np.log(scale), resp, z, covs)
 
 
-def _of_complete(units: Mixture, X: Any, mean: Array, scale: float) -> tuple[Array, Array, Array]:
-    source, maps = row_source(X), local_maps(units)
-    source.mean, source.scale = mean, scale
-    source.set_energy(1.0)  # not needed here
-    s, p, k = units.W.shape
-    log_joint, z = np.empty((X.shape[0], s)), np.empty((X.shape[0], s, k))
-    lengths = squared_lengths(X, mean, scale)
+@dataclass(frozen=True)
+class _Posterior:
+    """Joint log-densities and posterior means of complete rows."""
 
-    def step(T: Array, index: IntArray) -> tuple[Array, None]:
-        log_joint[index], z[index] = condition(maps, T, lengths[index], p)
-        return np.zeros((len(index), 0)), None
+    maps: LocalMaps
+    n_features: int
 
-    source.sweep(maps.directions, step)
-    return log_joint, z, maps.covs
+    def __call__(self, view: View) -> Step:
+        return Step(keep=Kept.of(view, *condition(self.maps, view.T, view.aligned["length"], self.n_features)))
 
 
-def _of_any(
-    units: Mixture, X: Array, mean: Array, scale: float, incomplete: IntArray, with_cov: bool
-) -> tuple[Array, Array, Array, Array]:
-    (n, p), (s, _, k) = X.shape, units.W.shape
-    log_joint, z, seen = np.empty((n, s)), np.empty((n, s, k)), np.full(n, float(p))
-    covs = np.empty((n if with_cov else 0, s, k, k))
-    whole = np.setdiff1d(np.arange(n), incomplete)
-    if len(whole):
-        log_joint[whole], z[whole], shared = _of_complete(units, X[whole], mean, scale)
-        if with_cov:
-            covs[whole] = shared
-    directions, mask_directions = masked_directions(units)
-    size = max(16, BLOCK // p)
-    for rows in (incomplete[i : i + size] for i in range(0, len(incomplete), size)):
-        T, TM, patterns, lengths, seen[rows] = masked_products(X, rows, mean, scale, directions, mask_directions)
-        found = masked_condition(units, T, TM, patterns, lengths, seen[rows])
-        log_joint[rows], z[rows] = found[:2]
-        if with_cov:
-            covs[rows] = patterns.by_row(np.stack(found[2], axis=1))
-    return log_joint, z, covs, seen
+@dataclass(frozen=True)
+class _MaskedPosterior:
+    """The same of rows that miss entries, how many they observe, and their covariances where they are asked for."""
+
+    units: Mixture
+    with_cov: bool
+
+    def __call__(self, view: View) -> Step:
+        mask, seen = view.mask, view.aligned["seen"]
+        assert mask is not None
+        log_joint, z, covs = masked_condition(self.units, view.T, mask, view.aligned["length"], seen)
+        of_rows = mask.by_row(np.stack(covs, axis=1)) if self.with_cov else np.empty((len(seen), 0))
+        return Step(keep=Kept.of(view, log_joint, z, seen, of_rows))
 
 
 def gated_moments(post: RowPosterior, sizes: tuple[int, ...], *, with_cov: bool) -> tuple[Array, Array | None]:
