@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon.models import scl
-from gnomon.rows import row_source
 from oracles import scl as oracle
+from rows.copied import copied_rows
 
 PIVOTS = np.array([3, 0, 7, 4])
 
@@ -20,19 +20,14 @@ def counts(rng):
     return X
 
 
-def ready(X):
-    source = row_source(X)
-    source.first_pass(np.zeros((X.shape[0], 0)))
-    return source
-
-
 @pytest.mark.parametrize("solver", ["covariance", "gram"])
 @pytest.mark.parametrize("ridge", [0.02, 3.0])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_array])
 def test_predictors_are_masked_ridge_regressions(counts, solver, ridge, form):
-    source = ready(form(counts))
-    source.standardise()
-    weights = scl.predictor_weights(source, PIVOTS, ridge / source.scale**2, solver)
+    rows = copied_rows(form(counts))
+    summary = rows.summarise(second=True)
+    second = summary.standard_groups()[0].xx if solver == "covariance" else None
+    weights = scl.predictor_weights(rows.standard(summary), second, PIVOTS, ridge / summary.scale**2)
     assert_allclose(weights, oracle.pivot_predictors(counts, PIVOTS, ridge), rtol=1e-6, atol=1e-8)
     assert (weights[PIVOTS, np.arange(4)] == 0).all()
 
@@ -40,7 +35,7 @@ def test_predictors_are_masked_ridge_regressions(counts, solver, ridge, form):
 @pytest.mark.parametrize("solver", ["covariance", "gram"])
 def test_more_features_than_rows(rng, solver):
     X = rng.normal(size=(8, 15)) * 1e-4
-    fitted = scl.fit(ready(X), PIVOTS, 3, 2e-8, solver)
+    fitted = scl.fit(copied_rows(X), PIVOTS, 3, 2e-8, solver)
     U, s, _ = np.linalg.svd(oracle.pivot_predictors(X, PIVOTS, 2e-8))
     assert_allclose(fitted.theta @ fitted.theta.T, U[:, :3] @ U[:, :3].T, atol=1e-8)
     assert_allclose(fitted.singular_values, s[:3], rtol=1e-8)
@@ -50,7 +45,10 @@ def test_more_features_than_rows(rng, solver):
 
 
 def test_auto_takes_the_smaller_side_and_ten_mean_variances(counts):
-    tall, wide = scl.fit(ready(counts), PIVOTS, 2, None, "auto"), scl.fit(ready(counts[:6]), PIVOTS, 2, None, "auto")
+    tall, wide = (
+        scl.fit(copied_rows(counts), PIVOTS, 2, None, "auto"),
+        scl.fit(copied_rows(counts[:6]), PIVOTS, 2, None, "auto"),
+    )
     assert (tall.solver, wide.solver) == ("covariance", "gram")
     assert_allclose(tall.ridge, 10 * counts.var(axis=0).mean())
     assert_allclose(wide.ridge, 10 * counts[:6].var(axis=0).mean())
@@ -75,16 +73,16 @@ def test_pivots_are_the_best_and_ties_go_to_the_first():
 
 def test_what_cannot_be_fitted_says_why(counts, monkeypatch):
     with pytest.raises(ValueError, match="n_components=5 must be at most 4, the rank of the predictors of 4 pivots"):
-        scl.fit(ready(counts), PIVOTS, 5, 1.0, "auto")
+        scl.fit(copied_rows(counts), PIVOTS, 5, 1.0, "auto")
     alone = np.zeros((5, 3))
     alone[:, 1] = np.arange(5)
     with pytest.raises(ValueError, match="nothing predicts the pivots"):
-        scl.fit(ready(alone), np.array([1]), 1, 1.0, "auto")
+        scl.fit(copied_rows(alone), np.array([1]), 1, 1.0, "auto")
     for solver in ("covariance", "gram"):
         with pytest.raises(ValueError, match="nothing predicts the pivots"):
-            scl.fit(ready(alone), np.array([0]), 1, None, solver)
+            scl.fit(copied_rows(alone), np.array([0]), 1, None, solver)
         with pytest.raises(ValueError, match="ridge is too small"):
-            scl.fit(ready(np.repeat(counts[:4], 2, axis=0)), PIVOTS, 1, 1e-300, solver)
+            scl.fit(copied_rows(np.repeat(counts[:4], 2, axis=0)), PIVOTS, 1, 1e-300, solver)
     monkeypatch.setattr(scl, "LARGEST_SIDE", 8)
     with pytest.raises(ValueError, match=r"matrix of 9 rows and columns for X of shape \(40, 9\); at most 8"):
-        scl.fit(ready(counts), PIVOTS, 1, 1.0, "auto")
+        scl.fit(copied_rows(counts), PIVOTS, 1, 1.0, "auto")

@@ -12,7 +12,7 @@ from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ..rows import row_source
+from ..rows.read import read
 from ..rows.stacking import side_by_side
 from ._domains import block_scale, check_complete, match_domains, read_domains
 from ._targets import read_targets
@@ -327,9 +327,8 @@ def _dense(Z):
 
 
 def _total_variance(X):
-    source = row_source(X)
-    source.first_pass(np.zeros((X.shape[0], 0)))
-    variance = source.energy * source.scale**2 / X.shape[0]
+    summary = read(X).summarise()
+    variance = float(summary.squares.sum()) * summary.unit**2 / X.shape[0]
     if not variance > 0:
         raise ValueError("X is constant: every row is the same; there is nothing to learn from.")
     return variance

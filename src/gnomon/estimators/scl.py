@@ -6,9 +6,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..describe import Description, Fit
 from ..models import scl as model
-from ..rows import row_source
 from ..rows.counts import counts_above
 from ..rows.products import project
+from ..rows.read import read
 from ..rows.stacking import side_by_side
 from ._described import identity, mean_of
 from ._domains import block_scale, check_complete, read_domains
@@ -171,11 +171,10 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         labelled = np.zeros(X.shape[0], dtype=bool) if y is None else targets.labelled
         domains, group = read_domains(domain, labelled)
         self.n_domains_ = len(domains)
-        source = row_source(X)
-        source.first_pass(np.zeros((X.shape[0], 0)))
-        self._choose_pivots(X, source.mean, group, targets)
+        rows = read(X)
+        self._choose_pivots(X, rows.summarise().mean, group, targets)
         ridge = None if self.ridge == "auto" else float(self.ridge)
-        fitted = model.fit(source, self.pivots_, self.n_components, ridge, self.solver)
+        fitted = model.fit(rows, self.pivots_, self.n_components, ridge, self.solver)
         self.components_ = np.ascontiguousarray(fitted.theta.T, dtype=X.dtype)
         self.mean_ = fitted.mean.astype(X.dtype)
         self.singular_values_ = fitted.singular_values

@@ -9,7 +9,8 @@ from scipy.linalg import cho_factor, cho_solve, qr, svd
 
 from .._types import Array, IntArray
 from ..numerics.linalg import sign_of_columns
-from ..rows import RowSource
+from ..rows.contract import Rows
+from ..rows.standard import StandardRows
 
 LARGEST_SIDE = 10_000  # rows or columns, whichever is fewer, of the one matrix that is factorised
 DEFAULT_COMPONENTS = 50
@@ -60,7 +61,7 @@ def choose_pivots(score: Array, n_pivots: int) -> IntArray:
     return np.argsort(-score, kind="stable")[:n_pivots]
 
 
-def predictor_weights(source: RowSource, pivots: IntArray, ridge: float, solver: str) -> Array:
+def predictor_weights(source: StandardRows, second: Array | None, pivots: IntArray, ridge: float) -> Array:
     """Ridge regression of each pivot on all other features, from one Cholesky factorisation.
 
     With Theta = (Cov + ridge I)^-1 the weights that predict feature c from the others are
@@ -68,16 +69,19 @@ def predictor_weights(source: RowSource, pivots: IntArray, ridge: float, solver:
 
     Parameters
     ----------
-    source : RowSource      after `first_pass`; its units are used throughout
+    source : StandardRows   its units are used throughout
+    second : (p, p)         their second moments, whose covariance is factorised; None: their inner products are
     pivots : (m,)
     ridge : float
-    solver : {"covariance", "gram"}     factorise the (p, p) covariance, or the (n, n) inner products
 
     Returns
     -------
     (p, m) weights without units
     """
-    theta = (_by_covariance if solver == "covariance" else _by_gram)(source, pivots, ridge)
+    if second is None:
+        theta = _by_gram(source, pivots, ridge)
+    else:
+        theta = _by_covariance(second / source.weight, pivots, ridge)
     own = (pivots, np.arange(len(pivots)))
     weights = np.divide(theta, -theta[own], out=theta)
     weights[own] = 0.0
@@ -93,20 +97,22 @@ def shared_directions(weights: Array) -> tuple[Array, Array]:
     return np.asarray(theta * sign_of_columns(theta)), s[:rank]
 
 
-def fit(source: RowSource, pivots: IntArray, n_components: int | None, ridge: float | None, solver: str) -> Fitted:
+def fit(rows: Rows, pivots: IntArray, n_components: int | None, ridge: float | None, solver: str) -> Fitted:
     """Fit pivot predictors and keep the leading directions of their weights.
 
-    `source` has done its first pass. "auto" factorises the smaller matrix. Raises ValueError when that is larger than
+    "auto" factorises the smaller matrix. Raises ValueError when that is larger than
     `LARGEST_SIDE`, when nothing predicts the pivots, or when `n_components` exceeds the rank.
     """
-    n, p = source.shape
+    n, p = rows.shape
     if solver == "auto":
         solver = "covariance" if p <= n else "gram"
     _refuse_large(n, p, solver)
-    source.standardise()
+    summary = rows.summarise(second=solver == "covariance")
+    source = rows.standard(summary)
+    groups = summary.standard_groups()
     unit = source.scale
     relative = DEFAULT_RIDGE if ridge is None else ridge / unit**2  # the mean variance of a feature is one
-    weights = predictor_weights(source, pivots, relative, solver)
+    weights = predictor_weights(source, groups[0].xx if groups else None, pivots, relative)
     if not weights.any():
         raise ValueError("nothing predicts the pivots: no other feature of X varies with them.")
     theta, s = shared_directions(weights)
@@ -116,15 +122,13 @@ def fit(source: RowSource, pivots: IntArray, n_components: int | None, ridge: fl
             f"n_components={k} must be at most {len(s)}, the rank of the predictors of {len(pivots)} pivots."
         )
     theta = theta[:, :k]
-    _, z_energy = source.sweep(theta, lambda T, rows: (T, float((T**2).sum())))
+    z_energy = float((theta * source.gram_product(theta)).sum())
     x_variance, z_variance = source.energy / n * unit**2, z_energy / n * unit**2
     return Fitted(theta, s[:k], source.mean, relative * unit**2, x_variance, z_variance, solver)
 
 
-def _by_covariance(source: RowSource, pivots: IntArray, ridge: float) -> Array:
+def _by_covariance(cov: Array, pivots: IntArray, ridge: float) -> Array:
     """Columns of Theta at the pivots (p, m), by the covariance."""
-    cov = source.second_moment()
-    cov /= source.count
     cov.flat[:: len(cov) + 1] += ridge
     units = np.zeros((len(cov), len(pivots)))
     units[pivots, np.arange(len(pivots))] = 1.0
@@ -132,24 +136,17 @@ def _by_covariance(source: RowSource, pivots: IntArray, ridge: float) -> Array:
     return np.asarray(cho_solve(factor, units, overwrite_b=True, check_finite=False))
 
 
-def _by_gram(source: RowSource, pivots: IntArray, ridge: float) -> Array:
+def _by_gram(source: StandardRows, pivots: IntArray, ridge: float) -> Array:
     """The same by the inner products of rows: Theta = (I - Xc'(n ridge I + Xc Xc')^-1 Xc) / ridge."""
     n, p = source.shape
     units = np.zeros((p, len(pivots)))
     units[pivots, np.arange(len(pivots))] = 1.0
-    columns = np.empty((n, len(pivots)))
-
-    def keep(T: Array, rows: IntArray) -> tuple[Array, None]:
-        columns[rows] = T
-        return T[:, :0], None
-
-    source.sweep(units, keep)
+    columns = source.times(units)
     gram = source.gram()
     gram.flat[:: n + 1] += n * ridge
     factor = _cholesky(gram)
     solved = np.asarray(cho_solve(factor, columns, check_finite=False))
-    product, _ = source.sweep(None, lambda T, rows: (solved[rows], None))
-    return np.asarray((units - product) / ridge)
+    return np.asarray((units - source.back(solved)) / ridge)
 
 
 def _refuse_large(n: int, p: int, solver: str) -> None:
