@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, make_moons
 import gnomon.estimators.neighbor_features as module
 from gnomon import NeighborFeatures
 from gnomon.selection.baselines import lda_map, nearest_labels
-from oracles import neighbour_graph as oracle
+from oracles import neighbor_graph as oracle
 
 
 def test_features_are_those_of_the_definition(rng):

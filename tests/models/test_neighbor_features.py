@@ -3,10 +3,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse.linalg import ArpackNoConvergence
 
+from gnomon.graphs.graph import neighbor_graph
+from gnomon.graphs.neighbors import nearest
 from gnomon.models import neighbor_features as model
-from gnomon.rows.graph import neighbour_graph
-from gnomon.rows.neighbours import nearest
-from oracles import neighbour_graph as oracle
+from oracles import neighbor_graph as oracle
 
 
 def clouds(rng, sizes, gap=0.0):
@@ -16,7 +16,7 @@ def clouds(rng, sizes, gap=0.0):
 
 def graph_of(X, k):
     found = nearest(X, X, k + 1)
-    return found, neighbour_graph(model.own_rows(found))
+    return found, neighbor_graph(model.own_rows(found))
 
 
 @pytest.mark.parametrize("dense", [400, 10])
@@ -71,7 +71,7 @@ def test_the_order_of_the_points_does_not_matter(rng):
     assert_allclose(b.features, a.features[order], atol=1e-8 * np.abs(a.features).max())
 
 
-def test_extension_is_the_mean_of_neighbours_over_the_eigenvalue(rng):
+def test_extension_is_the_mean_of_neighbors_over_the_eigenvalue(rng):
     X = clouds(rng, [60])
     _, W = graph_of(X, 5)
     made = model.graph_features(W, 5, 0.02)
@@ -91,13 +91,13 @@ def test_rough_eigenvectors_are_left_out_but_one(rng):
     X = rng.normal(size=(40, 10))
     made = model.graph_features(graph_of(X, 15)[1], 39, 0.02)
     assert made.eigenvalues.min() >= model.SMOOTH
-    two = model.graph_features(neighbour_graph(np.array([[1], [0]])), 5, 0.02)
+    two = model.graph_features(neighbor_graph(np.array([[1], [0]])), 5, 0.02)
     assert_allclose(two.eigenvalues, [-1.0])
     assert_allclose(two.features[:, 0] * 2.02, [1.0, -1.0])
 
 
-def test_a_point_that_did_not_find_itself_loses_its_farthest_neighbour():
-    found = model.Neighbours(np.array([[0, 1, 2], [0, 2, 1], [0, 1, 3]]), np.zeros((3, 3)))
+def test_a_point_that_did_not_find_itself_loses_its_farthest_neighbor():
+    found = model.Neighbors(np.array([[0, 1, 2], [0, 2, 1], [0, 1, 3]]), np.zeros((3, 3)))
     assert_array_equal(model.own_rows(found), [[1, 2], [0, 2], [0, 1]])
 
 

@@ -12,8 +12,8 @@ from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from ..rows.products import side_by_side
 from ..rows.read import read
-from ..rows.stacking import side_by_side
 from ._domains import block_scale, check_complete, match_domains, read_domains
 from ._targets import read_targets
 from ._validation import check_choice, check_integer, check_real

@@ -1,4 +1,4 @@
-"""Features from a nearest-neighbour graph, as a scikit-learn transformer."""
+"""Features from a nearest-neighbor graph, as a scikit-learn transformer."""
 
 import importlib.util
 import warnings
@@ -8,9 +8,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from ..describe import Description
+from ..graphs.graph import neighbor_graph
+from ..graphs.neighbors import Neighbors, distinct_rows, nearest, unit_rows
 from ..models.neighbor_features import extend, graph_features, own_rows
-from ..rows.graph import neighbour_graph
-from ..rows.neighbours import Neighbours, distinct_rows, nearest, unit_rows
 from ._described import identity, mean_of
 from ._gaussian import check_table
 from ._validation import check_choice, check_integer, check_real, check_size
@@ -21,16 +21,16 @@ ALGORITHMS = ("auto", "exact", "approximate")
 
 
 class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Smooth coordinates of a nearest-neighbour graph: a nonlinear front for the linear models.
+    """Smooth coordinates of a nearest-neighbor graph: a nonlinear front for the linear models.
 
-    Each row is joined to its nearest neighbours. The new features are the leading eigenvectors of the random walk on
-    this graph, scaled by 1 / (1 + damping - eigenvalue), so that the directions which change least between neighbours
+    Each row is joined to its nearest neighbors. The new features are the leading eigenvectors of the random walk on
+    this graph, scaled by 1 / (1 + damping - eigenvalue), so that the directions which change least between neighbors
     count most. Where classes are clouds of any shape, they come out compact. Labels take no part.
 
     Parameters
     ----------
     n_neighbors : int, default=15
-        Neighbours of each row; at most half of the distinct rows are used.
+        Neighbors of each row; at most half of the distinct rows are used.
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between rows. "cosine" is the Euclidean distance of rows scaled to length one, the usual choice for
         text; a row of zeros then lies equally far from all others.
@@ -51,11 +51,11 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     n_components_ : int
         Number of features.
     n_neighbors_ : int
-        Neighbours used.
+        Neighbors used.
     n_parts_ : int
         Connected parts of the graph; the first `n_parts_` - 1 features tell these apart.
     algorithm_ : {"exact", "approximate"}
-        How neighbours were found.
+        How neighbors were found.
     origin_, unit_ : ndarray of shape (n_features_in_,) or None, float
         What Euclidean rows were moved and divided by before their distances were taken; sparse rows are not moved.
     points_ : {ndarray, csr_matrix} of shape (n_points, n_features)
@@ -79,7 +79,7 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     A row of the fit gets the same features from `fit_transform` and from `transform`. Any other row gets the mean of
     the features of its nearest rows of the fit, each divided by its eigenvalue (the Nystrom extension, by brute force
     whatever `algorithm` is). Rows that occur several times are one point of the graph. The graph has weight 1 between
-    rows that are each other's neighbours and 1/2 where only one is the other's. Nothing is drawn at random.
+    rows that are each other's neighbors and 1/2 where only one is the other's. Nothing is drawn at random.
 
     References
     ----------
@@ -150,7 +150,7 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return self._fit(X)
 
     def transform(self, X):
-        """Features of rows: those of the fit as they were, others from their neighbours among these.
+        """Features of rows: those of the fit as they were, others from their neighbors among these.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.algorithm_ = _choose(self.algorithm, len(first))
         search = nearest if self.algorithm_ == "exact" else _approximate
         found = search(self.points_, self.points_, self.n_neighbors_ + 1)
-        graph = graph_features(neighbour_graph(own_rows(found)), self.n_components, self.damping)
+        graph = graph_features(neighbor_graph(own_rows(found)), self.n_components, self.damping)
         self.features_, self.eigenvalues_, self.n_parts_ = graph
         self.n_components_ = len(self.eigenvalues_)
         features = extend(found, self.features_, self.eigenvalues_)[place]
@@ -254,7 +254,7 @@ def _choose(algorithm, n_points):
 
 
 def _approximate(rows, points, k):
-    """Approximate neighbours of all points among themselves, themselves included, from pynndescent."""
+    """Approximate neighbors of all points among themselves, themselves included, from pynndescent."""
     try:
         from pynndescent import NNDescent
     except ImportError as error:
@@ -269,4 +269,4 @@ def _approximate(rows, points, k):
     if len(lost):
         exact = nearest(points[lost], points, k)
         indices[lost], squared[lost] = exact
-    return Neighbours(indices, squared)
+    return Neighbors(indices, squared)

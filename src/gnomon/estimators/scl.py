@@ -7,9 +7,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..describe import Description, Fit
 from ..models import scl as model
 from ..rows.counts import counts_above
-from ..rows.products import project
+from ..rows.products import project, side_by_side
 from ..rows.read import read
-from ..rows.stacking import side_by_side
 from ._described import identity, mean_of
 from ._domains import block_scale, check_complete, read_domains
 from ._targets import read_targets

@@ -11,7 +11,7 @@ from .._types import Status
 from .._warn import warn
 from ..describe import Description, Fit, Traits
 from ..models import sepca as model
-from ..numerics.one_thread import one_thread
+from ..rows.threads import one_thread
 from ._described import class_target, identity, mean_of
 from ._gaussian import _set_classes
 from ._kernel import KernelCoordinates

@@ -1,4 +1,4 @@
-"""Smooth functions on a neighbour graph: its leading eigenvectors, and their values at new points.
+"""Smooth functions on a neighbor graph: its leading eigenvectors, and their values at new points.
 
 With W the symmetric weights, d the degrees and S = D^-1/2 W D^-1/2, the columns are eigenvectors of the random walk
 D^-1 W (eigenvectors of S over the root of the degrees), each scaled by 1 / (1 + damping - eigenvalue): a resolvent
@@ -13,8 +13,8 @@ import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from .._types import Array, IntArray
-from ..rows.graph import graph_parts, scaled_graph, weighted_rows
-from ..rows.neighbours import Neighbours
+from ..graphs.graph import graph_parts, scaled_graph, weighted_rows
+from ..graphs.neighbors import Neighbors
 
 SMOOTH = 0.1  # smallest eigenvalue used: the value at a new point is divided by it
 DENSE = 400  # points up to which all eigenvectors are computed
@@ -29,7 +29,7 @@ class GraphFeatures(NamedTuple):
 
 
 def graph_features(W: Any, n_components: int, damping: float) -> GraphFeatures:
-    """Leading eigenvectors of a neighbour graph, scaled by 1 / (1 + damping - eigenvalue).
+    """Leading eigenvectors of a neighbor graph, scaled by 1 / (1 + damping - eigenvalue).
 
     Their mean under the degrees is zero, and before the scaling their mean square under the degrees is one. The
     eigenvalue 1 has one eigenvector more for each further connected part; these are taken from the parts themselves,
@@ -108,15 +108,15 @@ def _leading(S: Any, known: Array, k: int) -> tuple[Array, Array]:
     return values[order], vectors[:, order]
 
 
-def extend(found: Neighbours, features: Array, eigenvalues: Array) -> Array:
+def extend(found: Neighbors, features: Array, eigenvalues: Array) -> Array:
     """Values (n, k) at rows from those of their nearest points: the Nystrom extension.
 
-    An eigenvector f of the random walk is the mean of f over the neighbours, divided by its eigenvalue; this gives f
+    An eigenvector f of the random walk is the mean of f over the neighbors, divided by its eigenvalue; this gives f
     a value anywhere. A row that is one of the points takes that point's value.
 
     Parameters
     ----------
-    found : Neighbours    nearest points of each row (n, j)
+    found : Neighbors    nearest points of each row (n, j)
     features : (m, k)
     eigenvalues : (k,)
     """
@@ -127,8 +127,8 @@ def extend(found: Neighbours, features: Array, eigenvalues: Array) -> Array:
     return np.asarray(np.where(same.any(axis=1)[:, None], mean, mean / np.maximum(eigenvalues, SMOOTH)))
 
 
-def own_rows(found: Neighbours) -> IntArray:
-    """Neighbours of each point without itself, from a search in which every point may find itself."""
+def own_rows(found: Neighbors) -> IntArray:
+    """Neighbors of each point without itself, from a search in which every point may find itself."""
     m, k = found.indices.shape
     itself = found.indices == np.arange(m)[:, None]
     itself[~itself.any(axis=1), -1] = True  # crowded out by others at distance zero: the farthest goes

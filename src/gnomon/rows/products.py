@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._types import Array, BoolArray, IntArray
 from .namespace import from_host, host_double, is_foreign, namespace, row_slices, widest
@@ -78,3 +79,11 @@ def _squared_lengths_foreign(X: Any, mean: Array, scale: float) -> Array:
         block = (xp.astype(X[rows, :], dtype, copy=False) - centre) / scale
         out[rows] = host_double(xp.sum(block * block, axis=1))
     return out
+
+
+def side_by_side(X: Any, Z: Array) -> Any:
+    """[X, Z] (n, p + k) of the kind and type of X: NumPy, or scipy sparse in csr form."""
+    if hasattr(X, "tocsr"):
+        columns = (sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix)(Z)
+        return sp.hstack([X, columns], format="csr").astype(X.dtype, copy=False)
+    return np.hstack([X, np.asarray(Z, dtype=X.dtype)])

@@ -1,14 +1,18 @@
-"""Sparse times dense on several threads; scipy's own product uses one."""
+"""Threads: sparse products on several, which scipy's own lack, and small matrices on one, which is faster for them."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from .._types import Array
 
@@ -46,3 +50,29 @@ def sparse_product(X: Any, V: Array) -> Array:
 
     list(_pool(size, os.getpid()).map(share, pairwise(edges)))
     return out
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()  # looks through the libraries of the process, which takes as long as a small fit
+
+
+_held = ContextVar("_held", default=False)
+
+
+@contextmanager
+def one_thread(when: bool = True) -> Iterator[None]:
+    """Hold the linear algebra of this process to one thread for the time of a `with`, where `when` is true.
+
+    Nothing is left to do inside another one. Threads that have worked spin for some milliseconds before they sleep, so
+    that a fit of small tables as a whole should be inside.
+    """
+    if _held.get() or not when:
+        yield
+        return
+    token = _held.set(True)
+    try:
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _held.reset(token)

@@ -9,9 +9,9 @@ import numpy as np
 
 from .._types import Array
 from ..numerics.linalg import orthonormal_columns, symmetrise, top_eigh
-from ..numerics.one_thread import one_thread
 from ..rows.contract import Rows
 from ..rows.standard import StandardRows
+from ..rows.threads import one_thread
 
 EXACT_SIDE = 1500  # up to this many rows or columns the basis spans all rows
 ENTRIES = 1 << 25  # numbers in T at most, as long as N_LEADING directions fit

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from ..._types import Array, BoolArray, IntArray, Result
+from ...graphs.spanning_tree import connected_edges, laplacian
 from ...numerics.linalg import sign_of_columns
-from ...rows.spanning_tree import connected_edges, laplacian
 from .sdp import Optimum, minimise_quadratic, triangle
 
 RIDGES = np.logspace(-10, 2, 49)  # of the map to new rows, in units of the mean kernel value of a centred row

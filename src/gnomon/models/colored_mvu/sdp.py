@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..._types import Array, Result, Status
-from ...rows.compressed import identity, upper_triangle
 
 MISSING = (
     "ColoredMVU needs the conic solver clarabel, which is not installed: pip install 'gnomon[convex]'. Another "
@@ -60,7 +60,8 @@ def minimise_quadratic(P: Array, q: Array, m: int, *, tol: float, max_iter: int)
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
     t = len(q)
     cones = [clarabel.PSDTriangleConeT(m)]
-    solution = clarabel.DefaultSolver(upper_triangle(P), q, identity(t, -1.0), np.zeros(t), cones, settings).solve()
+    of_y, cone = sp.csc_matrix(np.triu(P)), sp.csc_matrix(-sp.identity(t))  # the solver takes compressed columns only
+    solution = clarabel.DefaultSolver(of_y, q, cone, np.zeros(t), cones, settings).solve()
     state = str(solution.status)
     status = {"Solved": Status.CONVERGED, "MaxIterations": Status.MAX_ITER}.get(state, Status.STALLED)
     y = np.asarray(solution.x, dtype=np.float64)

@@ -14,7 +14,7 @@ import numpy as np
 from ..._types import Array, IntArray, Result, Status
 from ...numerics.linalg import orthonormal_columns, sign_of_columns, symmetrise, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI
-from ...numerics.one_thread import one_thread
+from ...rows.threads import one_thread
 from ...solvers.em import run_em
 from ...solvers.reduction import Reduced
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..._types import Array, IntArray, Result
 from ...numerics.linalg import canonical_rotation, sign_of_columns, top_eigh
-from ...numerics.one_thread import one_thread
 from ...rows import RowSource, row_source
 from ...rows.products import project
+from ...rows.threads import one_thread
 from .gem import climb_gem
 from .likelihood import LOG_2PI, Params, Rows, condition
 from .profile import climb_all

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..._types import Array, IntArray, Result
 from ...numerics.linalg import canonical_rotation, sign_of_columns
-from ...numerics.one_thread import one_thread
 from ...rows import RowSource, row_source
 from ...rows.products import project, squared_lengths
+from ...rows.threads import one_thread
 from .likelihood import Params, Rows
 from .noisy_em import NOISE_FLOOR, NoisyEM, climb_noisy
 from .noisy_factors import Noisy, StateMaps, all_states, condition_states, state_maps

@@ -11,8 +11,8 @@ from ...likelihoods.inference import choose_inference, sites_of
 from ...likelihoods.layout import Layout
 from ...numerics.linalg import canonical_rotation, guided_rotation, orthonormal_columns
 from ...numerics.linear_gaussian import Limits
-from ...numerics.one_thread import one_thread
 from ...rows.contract import Rows
+from ...rows.threads import one_thread
 from .class_likelihood import Labelled, LabelParams, applies, log_evidence, raise_classes
 from .labelled_basis import EXACT_SIDE, SPARE_DIRECTIONS, LabelledBasis, View, products_of, refuse_full_rank
 from .outputs_em import LOOSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood

@@ -10,7 +10,7 @@ from ..._types import Array
 from ...numerics.linalg import symmetrise, top_eigh
 from ...numerics.linear_gaussian import LatentSums, Limits, Params, e_step, log_prior, m_step, relative_residual
 from ...numerics.moments import Moments, completed
-from ...numerics.one_thread import one_thread
+from ...rows.threads import one_thread
 from ...solvers.em import run_em
 from .grow import Inner as Inner  # the protocol that every maximiser here follows
 from .ratio import (

@@ -9,9 +9,9 @@ import numpy as np
 from ..._types import Array, Result
 from ...numerics.linalg import canonical_rotation, guided_rotation
 from ...numerics.linear_gaussian import Limits, Params, log_prior
-from ...numerics.one_thread import one_thread
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
+from ...rows.threads import one_thread
 from ...solvers.rank import refuse_full_rank, refuse_full_rank_of_rows
 from .basis import Basis, Outputs, SweptBasis, group_outputs, output_units
 from .compression import Compressed, compress

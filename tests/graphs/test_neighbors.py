@@ -3,8 +3,8 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gnomon.rows import neighbours
-from gnomon.rows.graph import neighbour_graph
+from gnomon.graphs import neighbors
+from gnomon.graphs.graph import neighbor_graph
 
 
 def table(rng, kind, n, p=6):
@@ -19,9 +19,9 @@ def dense(X):
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("chunk", [1 << 22, 100])
 def test_nearest_points_are_those_of_all_distances(rng, monkeypatch, kind, chunk):
-    monkeypatch.setattr(neighbours, "CHUNK", chunk)
+    monkeypatch.setattr(neighbors, "CHUNK", chunk)
     rows, points = table(rng, kind, 40), table(rng, kind, 30)
-    found = neighbours.nearest(rows, points, 5)
+    found = neighbors.nearest(rows, points, 5)
     squared = ((dense(rows)[:, None] - dense(points)[None]) ** 2).sum(axis=2)
     assert_array_equal(found.indices, np.argsort(squared, axis=1, kind="stable")[:, :5])
     assert_allclose(found.squared, np.sort(squared, axis=1)[:, :5], rtol=1e-10, atol=1e-12)
@@ -29,13 +29,13 @@ def test_nearest_points_are_those_of_all_distances(rng, monkeypatch, kind, chunk
 
 def test_all_points_can_be_asked_for(rng):
     X = rng.normal(size=(7, 3))
-    found = neighbours.nearest(X, X, 7)
+    found = neighbors.nearest(X, X, 7)
     assert_array_equal(np.sort(found.indices, axis=1), np.tile(np.arange(7), (7, 1)))
 
 
 def test_the_same_point_is_at_distance_zero_far_from_the_origin_too(rng):
     X = rng.normal(size=(50, 4)) + 1000.0
-    found = neighbours.nearest(X[10:20], X, 3)
+    found = neighbors.nearest(X[10:20], X, 3)
     assert_array_equal(found.indices[:, 0], np.arange(10, 20))
     assert (found.squared[:, 0] == 0).all()
     assert (found.squared[:, 1:] > 0).all()
@@ -46,18 +46,18 @@ def test_distinct_rows(rng, kind):
     X = table(rng, kind, 12)
     place = np.concatenate([np.arange(12), rng.integers(12, size=20)])
     repeated = X[place]
-    first, inverse = neighbours.distinct_rows(repeated)
+    first, inverse = neighbors.distinct_rows(repeated)
     assert_array_equal(first, np.arange(12))
     assert_array_equal(inverse, place)
     assert_array_equal(dense(repeated[first])[inverse], dense(repeated))
 
 
 def test_zeros_of_both_signs_and_stored_zeros_are_the_same():
-    first, inverse = neighbours.distinct_rows(np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]]))
+    first, inverse = neighbors.distinct_rows(np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]]))
     assert_array_equal(first, [0, 2])
     assert_array_equal(inverse, [0, 0, 1])
     stored = sp.csr_matrix((np.array([0.0, 1.0, 1.0]), [0, 1, 1], [0, 2, 3]), shape=(2, 2))
-    assert_array_equal(neighbours.distinct_rows(stored)[1], [0, 0])
+    assert_array_equal(neighbors.distinct_rows(stored)[1], [0, 0])
 
 
 def test_equal_keys_by_chance_are_told_apart(monkeypatch):
@@ -65,13 +65,13 @@ def test_equal_keys_by_chance_are_told_apart(monkeypatch):
         def integers(self, high, size, dtype):
             return np.full(size, 0, dtype=dtype)  # every column counts alike, so swapped columns have equal keys
 
-    monkeypatch.setattr(neighbours.np.random, "default_rng", lambda seed: Zero())
+    monkeypatch.setattr(neighbors.np.random, "default_rng", lambda seed: Zero())
     X = np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]])
-    first, inverse = neighbours.distinct_rows(X)
+    first, inverse = neighbors.distinct_rows(X)
     assert_array_equal(X[first][inverse], X)
     assert len(first) == 2
 
 
 def test_the_graph_is_symmetric_and_counts_both_directions():
-    W = neighbour_graph(np.array([[1], [0], [1]])).toarray()
+    W = neighbor_graph(np.array([[1], [0], [1]])).toarray()
     assert_array_equal(W, [[0, 1, 0], [1, 0, 0.5], [0, 0.5, 0]])

@@ -1,4 +1,4 @@
-"""Edges of a graph of neighbours that is connected: each point with its nearest ones, and a minimum spanning tree."""
+"""Edges of a graph of neighbors that is connected: each point with its nearest ones, and a minimum spanning tree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def spanning_tree(squared: Array) -> IntArray:
 
 
 def connected_edges(squared: Array, n_neighbors: int) -> IntArray:
-    """Edges (e, 2), first index lower, each once: nearest neighbours either way, and a minimum spanning tree.
+    """Edges (e, 2), first index lower, each once: nearest neighbors either way, and a minimum spanning tree.
 
     Parameters
     ----------

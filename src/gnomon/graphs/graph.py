@@ -1,4 +1,4 @@
-"""Graphs of neighbours as sparse matrices."""
+"""Graphs of neighbors as sparse matrices."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from scipy.sparse.csgraph import connected_components
 from .._types import Array, IntArray
 
 
-def neighbour_graph(indices: IntArray) -> Any:
-    """Weights of the symmetric graph: 1 where two points are among each other's neighbours, 1/2 where one is.
+def neighbor_graph(indices: IntArray) -> Any:
+    """Weights of the symmetric graph: 1 where two points are among each other's neighbors, 1/2 where one is.
 
     Parameters
     ----------
-    indices : (n, k)    neighbours of each point, itself left out
+    indices : (n, k)    neighbors of each point, itself left out
 
     Returns
     -------

@@ -13,7 +13,7 @@ CHUNK = 1 << 22  # squared distances held at once
 SAME = 1e-13  # squared distance, relative to the squared lengths, below which two rows are the same point
 
 
-class Neighbours(NamedTuple):
+class Neighbors(NamedTuple):
     """The nearest points of each row, nearest first."""
 
     indices: IntArray  # (n, k)
@@ -68,7 +68,7 @@ def _pieces(rows: IntArray, width: int) -> list[IntArray]:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def nearest(rows: Any, points: Any, k: int) -> Neighbours:
+def nearest(rows: Any, points: Any, k: int) -> Neighbors:
     """The k nearest points of each row in Euclidean distance, exactly: products of blocks of rows with all points.
 
     O(n m p) operations; no more than a block of the n x m distances is held. Sparse rows stay sparse. Equal distances
@@ -81,7 +81,7 @@ def nearest(rows: Any, points: Any, k: int) -> Neighbours:
 
     Returns
     -------
-    Neighbours
+    Neighbors
     """
     n, m = rows.shape[0], points.shape[0]
     indices, squared = np.empty((n, k), dtype=np.intp), np.empty((n, k))
@@ -102,7 +102,7 @@ def nearest(rows: Any, points: Any, k: int) -> Neighbours:
         order = np.argsort(found, axis=1, kind="stable")
         indices[block] = np.take_along_axis(near, order, axis=1)
         squared[block] = np.take_along_axis(found, order, axis=1)
-    return Neighbours(indices, squared)
+    return Neighbors(indices, squared)
 
 
 def _squared_lengths(X: Any) -> Array:

@@ -1,10 +1,10 @@
-"""Edges of the connected neighbour graph."""
+"""Edges of the connected neighbor graph."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gnomon.rows.spanning_tree import connected_edges, laplacian, spanning_tree
+from gnomon.graphs.spanning_tree import connected_edges, laplacian, spanning_tree
 from oracles.colored_mvu import spanning_tree_length
 
 
@@ -38,7 +38,7 @@ def test_points_at_one_place_are_joined(rng):
 
 
 @pytest.mark.parametrize("k", [1, 3, 11])
-def test_edges_are_neighbours_and_the_tree(k, rng):
+def test_edges_are_neighbors_and_the_tree(k, rng):
     X = np.vstack([rng.normal(size=(6, 2)), rng.normal(size=(6, 2)) + 100.0])
     squared = distances(X)
     edges = connected_edges(squared, k)

@@ -3,7 +3,7 @@
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from gnomon.numerics.one_thread import one_thread
+from gnomon.rows.threads import one_thread
 
 
 def threads():

@@ -1,4 +1,4 @@
-"""Features of a neighbour graph from the definition: all distances, a dense graph, all eigenvectors."""
+"""Features of a neighbor graph from the definition: all distances, a dense graph, all eigenvectors."""
 
 import numpy as np
 import scipy.linalg
