@@ -2,5 +2,6 @@
 
 from gnomon.export.model_file import load_metadata, load_model, save_model
 from gnomon.export.report import write_report
+from gnomon.export.steps import Columns, GapFiller
 
-__all__ = ["load_metadata", "load_model", "save_model", "write_report"]
+__all__ = ["Columns", "GapFiller", "load_metadata", "load_model", "save_model", "write_report"]

@@ -12,11 +12,14 @@ import re
 from typing import Any
 
 import numpy as np
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import Normalizer
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
+from sklearn.utils import get_tags
 
 import gnomon
 from gnomon.datasets._local import read_csr
+from gnomon.export.steps import Columns, GapFiller
 
 PLAIN = (type(None), bool, int, str)
 FITTED = re.compile(r"[A-Za-z]\w*_|_[A-Za-z]\w*")
@@ -24,17 +27,27 @@ ROUTING = "_metadata_request"  # an object of scikit-learn; what a loaded model 
 CSR = ("data", "indices", "indptr")
 
 
+STEPS = (
+    Columns,
+    GapFiller,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    Pipeline,
+    RobustScaler,
+    StandardScaler,
+    TfidfTransformer,
+)
+
+
 class UnknownClass(Exception):
     """A file names a class that is not among `model_classes`."""
 
 
 def model_classes() -> dict[str, type]:
-    """The classes that a file may hold, by name: those of gnomon, and what puts a front before a model."""
-    public = {name: getattr(gnomon, name) for name in gnomon.__all__}
-    return {name: value for name, value in public.items() if isinstance(value, type)} | {
-        "Normalizer": Normalizer,
-        "Pipeline": Pipeline,
-    }
+    """The classes that a file may hold, by name: those of gnomon, and what may stand before a model."""
+    public = [getattr(gnomon, name) for name in gnomon.__all__]
+    return {cls.__name__: cls for cls in (*public, *STEPS) if isinstance(cls, type)}
 
 
 def encode_model(estimator: Any, arrays: list[np.ndarray], name: str) -> dict[str, Any]:
@@ -48,7 +61,7 @@ def encode_model(estimator: Any, arrays: list[np.ndarray], name: str) -> dict[st
     params = {"steps": estimator.steps} if kind == "Pipeline" else estimator.get_params(deep=False)
     held = {} if kind == "Pipeline" else vars(estimator)
     fitted = {key: value for key, value in held.items() if key not in (*params, ROUTING)}
-    if kind not in ("Pipeline", "Normalizer") and not any(key.endswith("_") for key in fitted):
+    if get_tags(estimator).requires_fit and kind != "Pipeline" and not any(key.endswith("_") for key in fitted):
         raise ValueError(f"{name} is a {kind} that is not fitted; call fit first.")
     refuse_strange(fitted, name)
     return {

@@ -42,7 +42,8 @@ def save_model(estimator, path, *, metadata=None):
     Parameters
     ----------
     estimator : fitted model of this library
-        Any of the classes in `gnomon.__all__`, or a `Pipeline` of them and of scikit-learn's `Normalizer`.
+        Any of the classes in `gnomon.__all__`, or a `Pipeline` of them and of `Columns`, `GapFiller` and scikit-learn's
+        scalers (`StandardScaler`, `MinMaxScaler`, `MaxAbsScaler`, `RobustScaler`, `Normalizer`, `TfidfTransformer`).
     path : path
         File to write; ".gnomon" is the usual ending. An existing file is replaced.
     metadata : dict or None, default=None

@@ -63,9 +63,14 @@ class Table:
         return cell_name(self.path, i, None if self.lines is None else self.lines[i], column)
 
 
+def is_sparse(X: Any) -> bool:
+    """Whether a matrix stores only some of its entries; the others are zeros, not gaps."""
+    return bool(sparse.issparse(X))
+
+
 def count_missing(X: Any) -> int:
     """How many entries of a matrix are NaN; a sparse one has none."""
-    return 0 if sparse.issparse(X) else int(np.isnan(X).sum())
+    return 0 if is_sparse(X) else int(np.isnan(X).sum())
 
 
 class Wanted(NamedTuple):

@@ -1,0 +1,291 @@
+"""What stands before a model of a table: its columns by name, and its gaps filled."""
+
+import narwhals as nw
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gnomon import PPCA
+from gnomon.tables import count_missing, is_sparse, listing
+
+OPTIONS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
+SEVERAL = 64  # directions in which a rank is looked for
+
+
+class Columns(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Take the columns of a frame by name, in the order of the fit; arrays pass as they are.
+
+    The first step of a model of a table: what comes after it sees the columns that it was fitted to, in their order.
+
+    Parameters
+    ----------
+    ignored : sequence of str, default=()
+        Columns that a frame may have and that are left out: targets, names of rows.
+
+    Attributes
+    ----------
+    feature_names_in_ : ndarray of shape (n_features,)
+        The columns, in order; only where X was a frame.
+    n_features_in_ : int
+        How many they are.
+
+    See Also
+    --------
+    GapFiller : Fills missing entries for models that take complete rows only.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from gnomon import PPCA
+    >>> from gnomon.export import Columns
+    >>> X = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0], "b": [0.0, 1.0, 0.0, 2.0], "c": [5.0, 5.0, 6.0, 7.0]})
+    >>> model = make_pipeline(Columns(), PPCA(1)).fit(X)
+    >>> bool((model.transform(X[["c", "a", "b"]]) == model.transform(X)).all())
+    True
+    """
+
+    def __init__(self, ignored=()):
+        self.ignored = ignored
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def fit(self, X, y=None):
+        """Remember the columns.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
+            The table.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : Columns
+            Fitted.
+        """
+        self.__dict__.pop("feature_names_in_", None)
+        frame = _frame(X)
+        if frame is None:
+            _matrix(self, X, reset=True)
+            return self
+        return self.remember([name for name in frame.columns if name not in self.ignored])
+
+    def remember(self, names):
+        """Take these columns for those of the fit.
+
+        Parameters
+        ----------
+        names : list of str
+            The columns, in order.
+
+        Returns
+        -------
+        self : Columns
+            Fitted.
+        """
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = len(names)
+        return self
+
+    def transform(self, X):
+        """Return the columns in the order of the fit.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
+            The table; a frame may have its columns in any order.
+
+        Returns
+        -------
+        X : ndarray or sparse matrix of shape (n_samples, n_features)
+            Numbers, NaN where a cell is empty.
+        """
+        check_is_fitted(self, "n_features_in_")
+        frame = _frame(X)
+        if "feature_names_in_" not in vars(self):
+            return _matrix(self, X, reset=False)
+        if frame is not None:
+            return self._by_name(frame)
+        X = check_array(X, **OPTIONS)  # an array has no names to check, and its columns are taken as they stand
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {X.shape[1]} features, but Columns is expecting {self.n_features_in_} features.")
+        return X
+
+    def inverse_transform(self, X):
+        """Return X as it is: the columns in the order of the fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        X : array-like of shape (n_samples, n_features)
+            The same.
+        """
+        return X
+
+    def _by_name(self, frame):
+        names = self.feature_names_in_.tolist()
+        missing = [name for name in names if name not in frame.columns]
+        extra = [name for name in frame.columns if name not in (*names, *self.ignored)]
+        parts = [f"the model needs {listing(missing)}, which X lacks"] if missing else []
+        parts += [f"the model does not know {listing(extra)}: leave out"] if extra else []
+        if parts:
+            raise ValueError(f"X: {'; '.join(parts)}.")
+        return check_array(frame.select(names).to_numpy(), **OPTIONS)
+
+
+class GapFiller(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Fill missing entries with their expectation under probabilistic PCA; rows without gaps pass as they are.
+
+    Parameters
+    ----------
+    max_components : int, default=10
+        Most components of the model; it has fewer where the rank of X allows no more.
+    random_state : int, RandomState instance or None, default=0
+        Of the model.
+
+    Attributes
+    ----------
+    model_ : PPCA or None
+        What fills; None where X has no rank to spare, and column means do.
+    mean_ : ndarray of shape (n_features,)
+        Column means of what is observed.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    Columns : Takes the columns of a table by name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gnomon.export import GapFiller
+    >>> X = np.random.default_rng(0).normal(size=(30, 1)) * [1.0, 2.0, 3.0]
+    >>> X += 0.01 * np.random.default_rng(1).normal(size=(30, 3))
+    >>> GapFiller(1).fit(X).transform([[1.0, np.nan, 3.0]]).round(1)
+    array([[1., 2., 3.]])
+    """
+
+    def __init__(self, max_components=10, random_state=0):
+        self.max_components = max_components
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def fit(self, X, y=None):
+        """Fit the model that fills.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, NaN where an entry is missing.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : GapFiller
+            Fitted.
+        """
+        X = _matrix(self, X, reset=True)
+        self.model_ = None
+        if is_sparse(X):
+            self.mean_ = np.zeros(X.shape[1])
+            return self
+        self.mean_ = np.nanmean(X, axis=0)
+        k = min(self.max_components, spare_rank(X))
+        if k > 0:
+            self.model_ = PPCA(k, random_state=self.random_state).fit(X)
+        return self
+
+    def transform(self, X):
+        """Fill the gaps.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, NaN where an entry is missing.
+
+        Returns
+        -------
+        X : ndarray or sparse matrix of shape (n_samples, n_features)
+            Without NaN; observed entries are unchanged.
+        """
+        check_is_fitted(self, "mean_")
+        X = _matrix(self, X, reset=False)
+        if not count_missing(X):
+            return X
+        if self.model_ is None:
+            return np.where(np.isnan(X), self.mean_.astype(X.dtype), X)
+        return self.model_.impute(X)
+
+    def inverse_transform(self, X):
+        """Return X as it is: what was filled stays.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        X : array-like of shape (n_samples, n_features)
+            The same.
+        """
+        return X
+
+
+def spare_rank(X):
+    """The most components, up to 63, that leave variance for noise: rank of the centered rows less one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spare_rank(np.random.default_rng(0).normal(size=(9, 2)) @ [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0]])
+    1
+    """
+    n, p = X.shape
+    most = min(n - 1, p, SEVERAL)
+    if is_sparse(X):
+        return most - 1
+    X = np.asarray(X, dtype=np.float64)
+    eps = np.finfo(X.dtype).eps
+    mean = np.nanmean(X, axis=0)
+    spread = np.nanstd(X, axis=0)
+    varies = spread > n * eps * np.abs(mean)
+    if not varies.any():
+        return 0
+    scaled = np.nan_to_num((X - mean)[:, varies] / spread[varies])
+    rounding = (n + p) * eps * (1.0 + (np.abs(mean[varies]) / spread[varies]).max())
+    sizes = np.linalg.svd(scaled @ np.random.default_rng(0).normal(size=(varies.sum(), most)), compute_uv=False)
+    return max(0, int((sizes > rounding * sizes[0]).sum()) - 1)
+
+
+def _frame(X):
+    """X as a frame of narwhals, None where it is none."""
+    if len(set(names := [str(name) for name in getattr(X, "columns", ())])) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"X has several columns called {twice!r}; rename all but one.")
+    found = nw.from_native(X, pass_through=True, eager_only=True)
+    return found if isinstance(found, nw.DataFrame) else None
+
+
+def _matrix(step, X, reset):
+    return validate_data(step, X, reset=reset, **OPTIONS)

@@ -1,0 +1,96 @@
+"""What stands before a model of a table: columns are found by name, gaps are filled, and a file keeps both."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris, load_wine
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gnomon import DPPCA, PPCA, SPPCA
+from gnomon.export import Columns, GapFiller, load_model, save_model
+from gnomon.export.steps import spare_rank
+
+FRAME = load_wine(as_frame=True).data
+Y = np.where(np.arange(178) % 4 == 0, load_wine().target, -1)
+
+
+@parametrize_with_checks([Columns(), GapFiller()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("native", [pd.DataFrame, lambda frame: pl.from_pandas(frame)], ids=["pandas", "polars"])
+def test_permuted_columns_are_put_right_and_wrong_ones_refused(native):
+    model = make_pipeline(Columns(ignored=["cultivar"]), StandardScaler(), SPPCA(2)).fit(native(FRAME), Y)
+    want = model.predict(FRAME.to_numpy())
+    turned = FRAME[FRAME.columns[::-1]].assign(cultivar="?")
+    assert_array_equal(model.predict(native(turned)), want)
+    with pytest.raises(
+        ValueError, match="X: the model needs 'alcohol', which X lacks; the model does not know 'Alcohol'"
+    ):
+        model.predict(native(FRAME.rename(columns={"alcohol": "Alcohol"})))
+    with pytest.raises(ValueError, match="X has 12 features, but Columns is expecting 13"):
+        model.predict(FRAME.to_numpy()[:, 1:])
+
+
+def test_two_columns_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="X has several columns called 'a'"):
+        Columns().fit(pd.DataFrame(np.ones((3, 2)), columns=["a", "a"]))
+
+
+def test_gaps_are_filled_as_the_model_expects():
+    X = load_iris().data
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    filled = GapFiller(2).fit(X).transform(holes)
+    assert_allclose(filled, PPCA(2, random_state=0).fit(X).impute(holes))
+    assert_array_equal(GapFiller(2).fit(X).transform(X), X)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        lambda X: np.column_stack([X, X[:, 0]]),
+        lambda X: np.column_stack([X, np.full(len(X), 7.0)]),
+        lambda X: 100 * np.abs(X) / np.abs(X).sum(axis=1, keepdims=True),
+        lambda X: X * 0 + 3.0,
+    ],
+    ids=["duplicated", "constant", "percent", "nothing varies"],
+)
+def test_tables_of_less_than_full_rank_can_be_filled(columns):
+    X = columns(np.random.default_rng(0).normal(size=(40, 3)))
+    holes = X.copy()
+    holes[::5, 0] = np.nan
+    filled = GapFiller().fit(X).transform(holes)
+    assert np.isfinite(filled).all()
+    assert_array_equal(filled[np.isfinite(holes)], X[np.isfinite(holes)])
+
+
+def test_the_spare_rank_does_not_depend_on_units():
+    X = np.random.default_rng(0).normal(size=(50, 3)) @ np.random.default_rng(1).normal(size=(3, 6))
+    assert spare_rank(X) == 2
+    assert spare_rank(X * 10.0 ** np.arange(-9, 9, 3)) == 2
+    assert spare_rank(X + 1e3) == 2
+
+
+@pytest.mark.parametrize(
+    "scaler", [StandardScaler(), MinMaxScaler(), MaxAbsScaler(), RobustScaler(), Normalizer()], ids=str
+)
+def test_pipelines_with_scalers_come_back_bit_for_bit(tmp_path, scaler):
+    model = make_pipeline(Columns(), scaler, GapFiller(), DPPCA(2)).fit(FRAME, Y)
+    save_model(model, tmp_path / "m.gnomon")
+    loaded = load_model(tmp_path / "m.gnomon")
+    assert isinstance(loaded, Pipeline)
+    assert_array_equal(loaded.predict_proba(FRAME[FRAME.columns[::-1]]), model.predict_proba(FRAME))
+
+
+def test_text_pipelines_come_back(tmp_path):
+    X = sp.random(60, 40, 0.3, format="csr", random_state=0)
+    model = make_pipeline(TfidfTransformer(), SPPCA(2)).fit(X, np.arange(60) % 2)
+    save_model(model, tmp_path / "m.gnomon")
+    assert_array_equal(load_model(tmp_path / "m.gnomon").transform(X), model.transform(X))
