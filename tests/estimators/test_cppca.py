@@ -101,20 +101,88 @@ def test_separable_labels_stay_finite(rng):
     assert (model.predict(X)[y >= 0] == y[y >= 0]).all()
 
 
-def test_missing_entries_are_refused_and_can_be_filled_in(rng):
+def holes(rng, X, share=0.2):
+    """X with a share of its entries missing, some rows complete."""
+    lost = rng.random(X.shape) < share
+    lost[::7] = False
+    lost[:, 0] &= lost[:, 1]
+    return np.where(lost, np.nan, X)
+
+
+@pytest.mark.parametrize("likelihood", ["logit", "probit"])
+def test_missing_entries_against_the_latent_plane(rng, likelihood):
+    """Fit, density, posterior, projection, probabilities and imputation of rows that miss entries."""
     X, y = binary(rng)
-    model = CPPCA(2).fit(X, y)
-    holes = X.copy()
-    holes[0, 1] = holes[3, 2] = np.nan
-    for call in (lambda: CPPCA(2).fit(holes, y), lambda: model.transform(holes), lambda: model.predict(holes)):
-        with pytest.raises(ValueError, match="impute"):
-            call()
-    filled = model.impute(holes)
-    assert_allclose(filled[~np.isnan(holes)], X[~np.isnan(holes)])
-    C, rest = model.get_covariance(), np.array([0, 2, 3, 4])
-    gain = C[1, rest] @ np.linalg.inv(C[np.ix_(rest, rest)])
-    assert_allclose(filled[0, 1], model.mean_[1] + gain @ (X[0] - model.mean_)[rest], rtol=1e-8)
-    assert np.isfinite(model.predict_proba(filled)).all()
+    H = holes(rng, X)
+    model = CPPCA(2, likelihood=likelihood, tol=1e-8).fit(H, y)
+    assert model.converged_
+    assert model.inference_ == "quadrature"
+    assert model.solver_ == "em"
+    path = model.objective_path_
+    assert (np.diff(path) >= -1e-10 * np.abs(path[:-1])).all()
+    assert_allclose(model.score_samples(H, y).sum(), model.log_likelihood_, rtol=1e-10)
+    some = np.arange(12)
+    truth, Y = oracle.of(model), np.where(y[some, None] >= 0, y[some, None], np.nan)
+    logs, mean, cov = oracle.rows(truth, H[some], Y)
+    found = model.posterior(H[some], y[some])
+    assert_allclose(found[0], mean, atol=1e-7)
+    assert_allclose(found[1], cov, atol=1e-7)
+    assert_allclose(model.score_samples(H[some], y[some]), logs, rtol=1e-8)
+    plain, centre, spread = oracle.rows(truth, H[some])
+    Z, wide = model.transform(H[some], return_cov=True)
+    assert_allclose(Z, centre, atol=1e-7)
+    assert_allclose(wide, spread, atol=1e-7)
+    ones = oracle.rows(truth, H[some], np.ones((12, 1)))[0]
+    assert_allclose(model.predict_proba(H[some])[:, 1], np.exp(ones - plain), rtol=1e-6)
+    filled = model.impute(H[some], y[some])
+    expected = mean @ model.components_ + model.mean_
+    assert_allclose(filled, np.where(np.isnan(H[some]), expected, H[some]), atol=1e-6)
+    assert not np.isnan(model.sample(5, random_state=0)).any()
+
+
+def test_no_nearby_point_is_better_where_entries_are_missing(rng):
+    X, y = binary(rng, 60)
+    H = holes(rng, X)
+    model = CPPCA(2, tol=1e-9).fit(H, y)
+    best = objective(model, H, y)
+    assert_allclose(best, model.objective_, rtol=1e-10)
+    for name in ("components_", "coef_", "intercept_", "mean_", "noise_variance_"):
+        value = np.asarray(getattr(model, name))
+        direction = rng.normal(size=value.shape)
+        h = 1e-3 * (np.abs(value).max() + 0.1)
+        up, down = (objective(model, H, y, **{name: value + s * h * direction}) for s in (1, -1))
+        assert max(up, down) < best, name
+        assert abs(up - down) < 1e-2 * (2 * best - up - down) + 1e-6, name
+
+
+@pytest.mark.parametrize("options", [{}, {"prior_precision": 3.0}, {"means": "fixed"}], ids=str)
+def test_missing_entries_beside_a_number_are_sppca(rng, options):
+    """One real output: the same model as SPPCA, over incomplete rows and complete ones."""
+    X, Y = several(rng)
+    y = (Y[:, 3:] - np.nanmean(Y[:, 3])) / np.nanstd(Y[:, 3])
+    for rows in (holes(rng, X), X):
+        a, b = CPPCA(2, tol=1e-9, **options).fit(rows, y), SPPCA(2, tol=1e-9, **options).fit(rows, y)
+        assert_allclose(a.log_likelihood_, b.log_likelihood_, rtol=1e-9)
+        assert_allclose(a.objective_, b.objective_path_[-1], rtol=1e-9)
+        assert_allclose(a.predict(rows), b.predict(rows), atol=1e-4)
+        assert_allclose(a.impute(rows), b.impute(rows), atol=1e-4)
+
+
+def test_several_outputs_with_missing_entries(rng):
+    X, Y = several(rng)
+    H = holes(rng, X)
+    model = CPPCA(2, likelihoods=KINDS).fit(H, Y)
+    assert model.converged_
+    logs, mean, _ = oracle.rows(oracle.of(model), H[:10], Y[:10])
+    assert_allclose(model.score_samples(H[:10], Y[:10]), logs, atol=0.1)
+    assert_allclose(model.posterior(H[:10], Y[:10])[0], mean, atol=0.05)
+    assert_allclose(model.score_samples(H, Y).sum(), model.log_likelihood_, rtol=1e-9)
+    assert [None if t is None else t.shape for t in model.predict_proba(H)] == [(90, 2), (90, 3), None, None]
+    mean, std = model.predict(H, return_std=True)
+    assert mean.shape == std.shape == (90, 4)
+    assert np.isfinite(std[:, 2:]).all()
+    with pytest.raises(ValueError, match="complete rows"):
+        CPPCA(2, solver="subspace").fit(H, Y)
 
 
 def several(rng, n=90, p=6, labelled=0.6):

@@ -30,12 +30,13 @@ def log_output(kind, a, y, noise=1.0):
 
 
 def row(model, x, y=()):
-    """Log p(x, observed y), and the mean and covariance of z given them, by the trapezoid rule in two dimensions."""
+    """Log p(observed x and y), and the mean and covariance of z given them, by the trapezoid rule in two dimensions."""
     axis = np.linspace(-8.0, 8.0, 321)
     z = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1)  # (g, g, 2)
     logs = norm.logpdf(z).sum(axis=-1)
-    left = x - model.m - z @ model.W.T
-    logs = logs - 0.5 * (left**2).sum(axis=-1) / model.s2 - 0.5 * len(x) * np.log(2 * np.pi * model.s2)
+    seen = ~np.isnan(x)
+    left = (x - model.m)[seen] - z @ model.W[seen].T
+    logs = logs - 0.5 * (left**2).sum(axis=-1) / model.s2 - 0.5 * seen.sum() * np.log(2 * np.pi * model.s2)
     for value, (kind, coef, intercept, noise) in zip(y, model.outputs):
         if not np.isnan(value):
             logs = logs + log_output(kind, z @ coef.T + intercept, value, noise)

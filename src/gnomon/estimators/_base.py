@@ -174,11 +174,11 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
         rows, components = incomplete_rows(X), np.asarray(self.components_, dtype=np.float64)
         if is_foreign(X):
-            Z = self._condition(X, y)["mean"] if len(rows) else np.zeros((X.shape[0], len(components)))
+            Z = to_host(self.posterior(X, y)[0]) if len(rows) else np.zeros((X.shape[0], len(components)))
             return filled(X, self.mean_, Z, components)
         out = np.array(X)
         if len(rows):
-            mean = self._condition(X, y)["mean"][rows]
+            mean = self.posterior(X, y)[0][rows]
             out[rows] = np.where(np.isnan(X[rows]), mean @ components + self.mean_, X[rows])
         return out
 

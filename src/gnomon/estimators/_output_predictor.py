@@ -8,7 +8,6 @@ from ..likelihoods.inference import sites_of
 from ..likelihoods.layout import Layout
 from ..models.linear.class_likelihood import Labelled, LabelParams, applies, log_evidence
 from ..rows.namespace import beside, like, to_host
-from ._gaussian import check_values
 from ._outputs import OutputReader
 from ._validation import check_integer
 
@@ -18,60 +17,8 @@ class OutputPredictor:
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
         tags.classifier_tags = ClassifierTags()  # scikit-learn's checks look for it beside predict_proba
         return tags
-
-    def _check_rows(self, X):
-        X = super()._check_rows(X)
-        if check_values(X):
-            raise ValueError(
-                f"Input X contains NaN: {type(self).__name__} conditions on complete rows only. Fill them in first, by "
-                "the method `impute`."
-            )
-        return X
-
-    def transform(self, X, return_cov=False):
-        """Project rows: the posterior mean of the latent variables given x.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        return_cov : bool, default=False
-            Return the posterior covariance as well.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-            Projections.
-        cov : ndarray of shape (n_components, n_components)
-            Their covariance, the same for every row; only with `return_cov=True`.
-        """
-        return super().transform(self._check_rows(X), return_cov)
-
-    def impute(self, X, y=None):
-        """Fill missing entries with their expectation given what is observed of x in the row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows; NaN marks missing entries.
-        y : Ignored
-            Present for the convention of the library.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            A copy without missing entries; observed ones are unchanged.
-        """
-        X = super()._check_rows(X)
-        if hasattr(X, "tocsr"):
-            raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
-        X = to_host(X)
-        missing = np.isnan(X)
-        mean = self._condition(X)["mean"]
-        return np.where(missing, mean @ np.asarray(self.components_, np.float64) + self.mean_, X).astype(X.dtype)
 
     @property
     def _layout(self):

@@ -17,7 +17,7 @@ from ..rows.namespace import host_dtype, take_rows, to_host
 from ..rows.read import read
 from ._base import LatentTransformer
 from ._described import columns_of
-from ._gaussian import check_table, check_values
+from ._gaussian import check_observed, check_table, check_values
 from ._output_predictor import OutputPredictor
 from ._outputs import LIKELIHOODS, read_outputs, warn_of_labels
 from ._validation import (
@@ -30,7 +30,7 @@ from ._validation import (
     resolve_n_components,
 )
 
-SOLVERS = ("auto", "moments", "subspace")
+SOLVERS = ("auto", "moments", "subspace", "em")
 
 
 class CPPCA(OutputPredictor, LatentTransformer):
@@ -75,15 +75,21 @@ class CPPCA(OutputPredictor, LatentTransformer):
         come first; `transform` returns all.
     label_weight : float, default=1.0
         Each labelled row counts as that many rows, so that few labels are heard among many features.
-    solver : {"auto", "moments", "subspace"}, default="auto"
+    solver : {"auto", "moments", "subspace", "em"}, default="auto"
         "moments" takes all second moments at once, on the shorter side of the table; "subspace" grows a small basis and
-        reads the data for every block of it. "auto" takes "moments" when n_samples or n_features is at most 1500.
+        reads the data for every block of it; "em" reads the rows once an iteration and takes missing entries. "auto"
+        takes "em" when entries are missing, else "moments" when n_samples or n_features is at most 1500.
     tol : float, default=1e-6
         Stop when the relative residual of the likelihood equations is at most this.
     max_iter : int, default=500
         Most EM iterations.
     acceleration : {"alternating", "anderson", "squarem", None}, default="alternating"
         Acceleration of EM; a proposal is kept only if the objective does not fall.
+    prior_precision : float, default=0.0
+        Precision of a N(0, 1 / precision) prior on every entry of W and of v of real outputs, in units of one standard
+        deviation of x and of the output; the objective is then the log-posterior.
+    means : {"ml", "fixed"}, default="ml"
+        Estimate the means of x and of real outputs with all else, or hold them at those of the observed entries.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabelled row beside None, NaN and pd.NA: "auto" takes -1 among integer classes; None takes
         nothing, so that -1 is a class; any other value is itself the mark.
@@ -96,7 +102,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         W transposed, in units of X per unit latent variable, rows ordered by the variance of x they explain; the
         largest entry of each is positive.
     mean_ : ndarray of shape (n_features,)
-        m, the mean of the rows as weighted; labels do not move it.
+        m, the mean of the rows as weighted; labels do not move it unless entries of X are missing.
     noise_variance_ : float
         Residual variance per feature, in squared units of X.
     coef_ : ndarray of shape (n_predictors, n_components)
@@ -161,7 +167,8 @@ class CPPCA(OutputPredictor, LatentTransformer):
     leave `coef_` too short. `coef_` and `intercept_` of classes therefore maximise the likelihood itself, integrated at
     fixed points with W held, so that `predict_proba` is calibrated there too, see the theory page.
 
-    Rows must be complete; `impute` fills in new ones.
+    Where entries of X are missing, every row is conditioned on what it observes, in `fit` and afterwards; posterior
+    covariances then differ from row to row.
 
     References
     ----------
@@ -199,6 +206,8 @@ class CPPCA(OutputPredictor, LatentTransformer):
         tol=1e-6,
         max_iter=500,
         acceleration="alternating",
+        prior_precision=0.0,
+        means="ml",
         unlabeled="auto",
         random_state=0,
     ):
@@ -213,6 +222,8 @@ class CPPCA(OutputPredictor, LatentTransformer):
         self.tol = tol
         self.max_iter = max_iter
         self.acceleration = acceleration
+        self.prior_precision = prior_precision
+        self.means = means
         self.unlabeled = unlabeled
         self.random_state = random_state
 
@@ -222,7 +233,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, without missing entries; float32 stays float32.
+            Rows; NaN marks missing entries of a dense X; float32 stays float32.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             One output or a table of them, see `likelihoods`. Missing: None, NaN or pd.NA, and -1 among integer classes.
             None fits the unsupervised model.
@@ -236,10 +247,10 @@ class CPPCA(OutputPredictor, LatentTransformer):
         """
         self._check_parameters()
         X = check_table(self, X, reset=True, min_samples=2, anywhere=True)
-        if check_values(X):
+        missing = check_values(X)
+        if missing and self.solver not in ("auto", "em"):
             raise ValueError(
-                "Input X contains NaN: CPPCA fits complete rows only. Fill them in first, for example by "
-                "gnomon.PPCA(n_components).fit(X).impute(X)."
+                f"solver={self.solver!r} needs complete rows; X has missing entries, so use solver='auto'."
             )
         weights = check_weights(to_host(sample_weight), X.shape[0])
         reader = read_outputs(to_host(y), X.shape[0], self.likelihoods, self.unlabeled)
@@ -258,10 +269,12 @@ class CPPCA(OutputPredictor, LatentTransformer):
         Y = reader.values[np.ix_(labelled, reader.usable if layout.kinds else [])]
         options = model.Options(
             self.n_components_, self.solver, self.inference, self.ridge, self.n_private, self.tol, self.max_iter,
-            self.acceleration,
+            self.acceleration, self.prior_precision, self.means,
         )  # fmt: skip
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        result = model.fit(read(X, weights), labelled, Y, layout, options, generator)
+        if missing:
+            check_observed(X)
+        result = model.fit(read(X, weights, masked=missing), labelled, Y, layout, options, generator)
         self._store(result, host_dtype(X))
         return self
 
@@ -310,6 +323,8 @@ class CPPCA(OutputPredictor, LatentTransformer):
         check_choice("solver", self.solver, SOLVERS)
         check_real("tol", self.tol, 0)
         check_integer("max_iter", self.max_iter, 1)
+        check_real("prior_precision", self.prior_precision, 0, included=True)
+        check_choice("means", self.means, ("ml", "fixed"))
         check_choice("acceleration", self.acceleration, ("alternating", "anderson", "squarem", None))
 
     def _check_inference(self, layout):

@@ -104,11 +104,12 @@ def softmax_probabilities(mean: Array, cov: Array, n_classes: int) -> Array:
     nodes, weights = normal_nodes(n_classes - 1)
     values, vectors = np.linalg.eigh(cov)
     root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
-    spread = np.matmul(nodes, np.swapaxes(root, -1, -2)) @ H.T  # (s, C) or (n, s, C)
+    shared = None if cov.ndim == 3 else nodes @ root.T @ H.T  # (s, C)
     logits = mean @ H.T
     out = np.empty((len(mean), n_classes))
     for rows in chunks(len(mean), len(nodes) * n_classes):
-        a = logits[rows, None, :] + (spread if spread.ndim == 2 else spread[rows])
+        spread = np.matmul(nodes, np.swapaxes(root[rows], -1, -2)) @ H.T if shared is None else shared
+        a = logits[rows, None, :] + spread
         a -= a.max(axis=2, keepdims=True)
         np.exp(a, out=a)
         a /= a.sum(axis=2, keepdims=True)

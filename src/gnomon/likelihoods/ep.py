@@ -9,7 +9,7 @@ import numpy as np
 from .._types import Array
 from .family import Evidence
 from .layout import Layout
-from .sites import ACCURACY, SiteFit
+from .sites import ACCURACY, Near, SiteFit
 
 SHARPEST = 1e-9  # factors are always found to this: an objective that is not stationary shows every error
 MAX_ITER = 100
@@ -37,7 +37,13 @@ class ExpectationPropagation:
         self.layout, self.max_iter = layout, max_iter
 
     def __call__(
-        self, Y: Array, mean: Array, cov: Array, noise: Array, near: Factors | None = None, accuracy: float = ACCURACY
+        self,
+        Y: Array,
+        mean: Array,
+        cov: Array,
+        noise: Array,
+        near: Near = None,
+        accuracy: float = ACCURACY,
     ) -> SiteFit:
         """As in `Sites`, always to the same accuracy."""
         n, h = mean.shape
@@ -57,10 +63,9 @@ class ExpectationPropagation:
                 break
         return self._fit(Y, mean, cov, factors, noise, gaps)
 
-    def _start(self, Y: Array, noise: Array, near: Factors | None) -> Factors:
+    def _start(self, Y: Array, noise: Array, near: Near) -> Factors:
         h = self.layout.size
-        precision = np.zeros((len(Y), h)) if near is None else near.precision.copy()
-        shift = np.zeros((len(Y), h)) if near is None else near.shift.copy()
+        precision, shift = np.zeros((2, len(Y), h)) if near is None else (part.copy() for part in near)
         for j in np.flatnonzero(self.layout.noisy):
             rows = ~np.isnan(Y[:, j])
             precision[rows, j], shift[rows, j] = 1.0 / noise[j], Y[rows, j] / noise[j]

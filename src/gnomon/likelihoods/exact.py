@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._types import Array
 from ..numerics.moments import output_sets
 from .gaussian import LOG_2PI
 from .layout import Layout
-from .sites import ACCURACY, SiteFit
+from .sites import ACCURACY, Near, SiteFit
 
 
 class GaussianSites:
     """Real outputs: conditioning a normal distribution, rows that observe the same outputs together."""
 
     def __call__(
-        self, Y: Array, mean: Array, cov: Array, noise: Array, near: Any = None, accuracy: float = ACCURACY
+        self,
+        Y: Array,
+        mean: Array,
+        cov: Array,
+        noise: Array,
+        near: Near = None,
+        accuracy: float = ACCURACY,
     ) -> SiteFit:
         """As in `Sites`."""
         n, h = mean.shape
@@ -46,7 +50,13 @@ class OneOutput:
         (self.family,) = layout.families
 
     def __call__(
-        self, Y: Array, mean: Array, cov: Array, noise: Array, near: Any = None, accuracy: float = ACCURACY
+        self,
+        Y: Array,
+        mean: Array,
+        cov: Array,
+        noise: Array,
+        near: Near = None,
+        accuracy: float = ACCURACY,
     ) -> SiteFit:
         """As in `Sites`."""
         n = len(mean)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._types import Array, BoolArray, IntArray
 from .layout import Layout, expected_terms
-from .sites import ACCURACY, SiteFit, secant
+from .sites import ACCURACY, Near, SiteFit, secant
 
 ROUNDING = 1e-12
 MAX_ITER = 50
@@ -58,13 +58,19 @@ class GaussianRows:
         self.layout, self.variational, self.max_iter = layout, variational, max_iter
 
     def __call__(
-        self, Y: Array, mean: Array, cov: Array, noise: Array, near: State | None = None, accuracy: float = ACCURACY
+        self,
+        Y: Array,
+        mean: Array,
+        cov: Array,
+        noise: Array,
+        near: Near = None,
+        accuracy: float = ACCURACY,
     ) -> SiteFit:
         """As in `Sites`."""
         n, h = mean.shape
         cov = np.broadcast_to(cov, (n, h, h))
-        state = State(np.zeros((n, h, h)), np.zeros((n, h)), np.zeros((n, h))) if near is None else near
-        state = State(*(part.copy() for part in state))
+        none = np.zeros((n, h, h)), np.zeros((n, h)), np.zeros((n, h))
+        state = State(*(none if near is None else (part.copy() for part in near)))
         point = self._at(Y, state, mean, cov, noise)
         step = np.ones(n)
         for _ in range(self.max_iter):

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._types import Array
+from .._types import Array, BoolArray
 from .bernoulli import LINKS, Bernoulli
 from .categorical import Categorical
 from .family import Family, Terms
@@ -48,7 +48,7 @@ class Layout:
         return tuple((family, slice(end - family.width, end)) for family, end in zip(self.families, ends, strict=True))
 
     @cached_property
-    def noisy(self) -> Array:
+    def noisy(self) -> BoolArray:
         """Which outputs (q,) have a noise variance, as a mask."""
         return np.array([family.noisy for family in self.families], dtype=bool)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from .._types import Array
 
+Near = tuple[Array, ...] | None  # arrays with one entry for each row
 ACCURACY = 1e-8  # of the slopes; the evidence is stationary, so that its error is the square
 
 
@@ -21,7 +22,7 @@ class SiteFit(NamedTuple):
     log_z: Array  # (n,)
     slope: Array  # (n, h)   d log_z / d mean
     curvature: Array  # (n, h, h)   minus the second derivative
-    near: Any = None  # arrays with one entry for each row, from which a later call may start
+    near: Near = None  # with one entry for each row, from which a later call may start
     gap: Array | None = None  # (n,)   how far each row is from where its iteration leads; None: exact
 
 
@@ -29,7 +30,13 @@ class Sites(Protocol):
     """Conditions the predictors of rows on their outputs; pure in its arguments."""
 
     def __call__(
-        self, Y: Array, mean: Array, cov: Array, noise: Array, near: Any = None, accuracy: float = ACCURACY
+        self,
+        Y: Array,
+        mean: Array,
+        cov: Array,
+        noise: Array,
+        near: Near = None,
+        accuracy: float = ACCURACY,
     ) -> SiteFit:
         """Condition N(mean (n, h), cov (h, h) or (n, h, h)) on Y (n, q), NaN where missing.
 

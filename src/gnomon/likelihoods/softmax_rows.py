@@ -12,9 +12,9 @@ import numpy as np
 
 from .._types import Array
 from ..numerics.linalg import symmetrise
-from .gaussian_rows import GaussianRows, State
+from .gaussian_rows import GaussianRows
 from .layout import Layout
-from .sites import ACCURACY, SiteFit, secant
+from .sites import ACCURACY, Near, SiteFit, secant
 
 NOTHING = 1e-14  # of the largest variance
 MAX_ITER = 50
@@ -48,12 +48,12 @@ class SoftmaxRows:
         self.by_row = GaussianRows(layout, variational=True, max_iter=max_iter)
 
     def __call__(
-        self, Y: Array, mean: Array, cov: Array, noise: Array, near: Array | State | None = None,
+        self, Y: Array, mean: Array, cov: Array, noise: Array, near: Near = None,
         accuracy: float = ACCURACY,
     ) -> SiteFit:  # fmt: skip
         """As in `Sites`."""
         if cov.ndim == 3:
-            return self.by_row(Y, mean, cov, noise, near if isinstance(near, State) else None, accuracy)
+            return self.by_row(Y, mean, cov, noise, near, accuracy)
         n, h = mean.shape
         seen = np.flatnonzero(~np.isnan(Y[:, 0]))
         one_of_c = np.eye(len(self.H))[Y[seen, 0].astype(np.intp)]
@@ -61,11 +61,11 @@ class SoftmaxRows:
         kept = values > NOTHING * max(float(values[-1]), 0.0)
         kept[-1] = True
         G = self.H @ (vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0.0)))  # (C, d)
-        weights = near[seen] if isinstance(near, np.ndarray) else None
+        weights = None if near is None else near[0][seen]
         point, gap = self._solve(mean[seen] @ self.H.T, one_of_c, G, weights, accuracy)
         ends = np.zeros((n, len(self.H)))
         ends[seen] = point.weights
-        out = SiteFit(np.zeros(n), np.zeros((n, h)), np.zeros((n, h, h)), ends, np.zeros(n))
+        out = SiteFit(np.zeros(n), np.zeros((n, h)), np.zeros((n, h, h)), (ends,), np.zeros(n))
         out.log_z[seen] = point.value
         out.slope[seen] = (one_of_c - point.weights) @ self.H
         out.curvature[seen] = self._curvature(point, G)

@@ -53,16 +53,21 @@ def _several(layout: Layout) -> list[bool]:
 
 
 def raise_classes(
-    layout: Layout, rows: Labelled, params: LabelParams, ridge: float, n_guided: int, tol: float
-) -> LabelParams:
-    """Maximise the evidence of classes, less the ridge, over their rows of V and b; all else is held."""
+    layout: Layout, rows: Labelled, params: LabelParams, ridge: float, n_guided: int, tol: float,
+    max_iter: int = MAX_ITER,
+) -> tuple[LabelParams, float]:  # fmt: skip
+    """Maximise the evidence of classes, less the ridge, over their rows of V and b; all else is held.
+
+    Returns the parameters and the largest mean gradient of a row that is left, at most `tol` unless `max_iter` is up.
+    """
     n_points = 1 << int(np.log2(np.clip(POINTS / max(len(rows.Y), 1), FEWEST, MOST)))
-    out = params._replace(V=params.V.copy(), b=params.b.copy())
+    out, left = params._replace(V=params.V.copy(), b=params.b.copy()), 0.0
     for j, (family, at) in enumerate(layout.parts):
         if family.n_classes > 2:
             blocks = _given_others(layout, rows, out, j, n_points)
-            out.V[at], out.b[at] = _climb(blocks, out.V[at], out.b[at], ridge, n_guided, tol)
-    return out
+            out.V[at], out.b[at], gradient = _climb(blocks, out.V[at], out.b[at], ridge, n_guided, tol, max_iter)
+            left = max(left, gradient)
+    return out, left
 
 
 def log_evidence(layout: Layout, rows: Labelled, params: LabelParams) -> Array:
@@ -99,7 +104,8 @@ def _without(layout: Layout, rows: Labelled, params: LabelParams, masked: BoolAr
     return rows.latent + np.matmul(fit.slope[:, None, :], VS)[:, 0], cov, fit.log_z
 
 
-def _climb(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: int, tol: float) -> tuple[Array, Array]:
+def _climb(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: int, tol: float,
+           max_iter: int) -> tuple[Array, Array, float]:  # fmt: skip
     """Raise the evidence of one output until the mean gradient of a row is `tol`; V is zero behind `n_guided`."""
     h, k = V.shape
     weights = np.concatenate([rows.weights.ravel() for rows in blocks])
@@ -125,9 +131,10 @@ def _climb(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: 
 
     # the length of the gradient is at most that of the scaled one times the norm of the inverse of the units
     stretch = np.sqrt(len(start)) * float(np.linalg.norm(np.linalg.inv(units), 2))
-    options = {"maxiter": MAX_ITER, "gtol": tol / max(1.0, stretch), "ftol": 0.0}
+    options = {"maxiter": max_iter, "gtol": tol / max(1.0, stretch), "ftol": 0.0}
     found = minimize(scaled, np.zeros(len(start)), jac=True, method="L-BFGS-B", options=options)
-    return spread_out(start + units @ found.x)
+    end = start + units @ found.x
+    return *spread_out(end), float(np.linalg.norm(loss(end)[1]))
 
 
 def _units(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: int) -> Array:

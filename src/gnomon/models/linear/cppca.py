@@ -16,6 +16,7 @@ from ...rows.threads import one_thread
 from .class_likelihood import Labelled, LabelParams, applies, log_evidence, raise_classes
 from .labelled_basis import EXACT_SIDE, SPARE_DIRECTIONS, LabelledBasis, View, products_of, refuse_full_rank
 from .outputs_em import LOOSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
+from .over_rows import KeepLabeled, RowsEM, condition_of, mask_factors, maximise, starts
 from .ratio import JointMoments, params_at
 
 SMALL = 1 << 22  # coordinates of labelled rows up to which one thread is faster than several that wait for one another
@@ -39,6 +40,19 @@ class Options(NamedTuple):
     tol: float = 1e-6
     max_iter: int = 500
     acceleration: str | None = "alternating"
+    prior_precision: float = 0.0
+    means: str = "ml"
+
+    @property
+    def k(self) -> int:
+        """Size of the latent space."""
+        return self.n_components + self.n_private
+
+    def rules(self, layout: Layout, inference: str) -> Rules:
+        """What is held fixed, and what lies on the loadings."""
+        guarded, monotone = inference != "laplace", inference not in APPROXIMATE
+        free_means = self.means == "ml"
+        return Rules(layout, self.ridge, self.n_components, guarded, monotone, self.prior_precision, free_means)
 
 
 class Fitted(NamedTuple):
@@ -64,7 +78,9 @@ def fit(rows: Rows, labelled: IntArray, Y: Array, layout: Layout, options: Optio
     Result(Fitted, status, objective path in nats, stats) with stats "solver", "inference", "n_passes", "residual",
     "n_iter" and "floors".
     """
-    k = options.n_components + options.n_private
+    k = options.k
+    if rows.masked or options.solver == "em":
+        return fit_over_rows(rows, labelled, Y, layout, options, generator)
     solver = choose_solver(*rows.shape) if options.solver == "auto" else options.solver
     inference = choose_inference(layout) if options.inference == "auto" else options.inference
     weights = np.ones(len(labelled)) if rows.weights is None else rows.weights[labelled]
@@ -74,24 +90,66 @@ def fit(rows: Rows, labelled: IntArray, Y: Array, layout: Layout, options: Optio
     basis = LabelledBasis(products_of(rows, labelled, codes, solver), max(CAPACITY, 6 * k))
     basis.start(k, generator)
     refuse_full_rank(basis.view(), k)
-    rules = Rules(layout, options.ridge, options.n_components, inference != "laplace", inference not in APPROXIMATE)
+    rules = options.rules(layout, inference)
     with one_thread(when=basis.T.size <= SMALL):
         result = _maximise(basis, Y, codes, rules, inference, k, options)
         if applies(layout, inference):
-            result = _with_integrated_classes(result, basis.view(), Y, rules, options.tol)
-    stats = {**result.stats, "solver": solver, "inference": inference}
-    return _in_data_units(result._replace(stats=stats), basis, layout, options, units, weights, Y)
+            params, view = result.value, basis.view()
+            post = given_x(params)
+            labels = Labelled(Y, view.T @ post.gain.T, post.cov, view.weights)
+            of_x = x_log_likelihood(params, post, view) - 0.5 * options.prior_precision * float((params.W**2).sum())
+            result = with_integrated_classes(result, labels, of_x, rules, options.tol)
+    stats = {**result.stats, "solver": solver, "inference": inference, "n_passes": rows.reads}
+    full = result.value._replace(W=basis.products.features(basis.vectors @ result.value.W))
+    x = basis.products.rows
+    scales = Scales(x.mean, x.scale, x.n_entries, weights @ ~np.isnan(Y))
+    return in_data_units(result._replace(value=full, stats=stats), scales, np.zeros(rows.shape[1]), rules, units)
 
 
-def _with_integrated_classes(result: Result[Params], view: View, Y: Array, rules: Rules, tol: float) -> Result[Params]:
-    """Raise the label parameters of classes by the likelihood itself; the path ends at it, above the bound."""
+def fit_over_rows(rows: Rows, labelled: IntArray, Y: Array, layout: Layout, options: Options,
+                  generator: np.random.Generator) -> Result[Fitted]:  # fmt: skip
+    """The same by EM over the rows, one read an iteration: for rows that miss entries."""
+    inference = choose_inference(layout) if options.inference == "auto" else options.inference
+    weights = np.ones(len(labelled)) if rows.weights is None else rows.weights[labelled]
+    units = output_units(layout, Y, weights)
+    Y = (Y - units.mean) / units.scale
+    rules = options.rules(layout, inference)
+    every, codes = np.full((rows.shape[0], Y.shape[1]), np.nan), np.zeros((rows.shape[0], layout.size))
+    every[labelled], codes[labelled] = Y, centred_codes(layout, Y, weights)
+    standard = rows.standard(rows.summarise()).with_columns(y=every)
+    base, noise = base_predictors(layout, Y, weights), np.ones(len(layout.kinds))
+    em = RowsEM(standard, rules, sites_of(layout, inference))
+    candidates = starts(standard, codes, base, noise, options.k, rules, generator)
+    found = maximise(em, candidates, options.tol, options.max_iter, options.acceleration)
+    params, sums = found.value
+    fitted = Params(params.W, params.x_noise_var, params.V, params.b, params.noise)
+    result = Result(fitted, found.status, found.path, found.stats)
+    if applies(layout, inference):
+        swept = standard.sweep(params.W, KeepLabeled(condition_of(params)), V_mask=mask_factors(params))
+        latent, cov = swept.kept.of_rows()
+        of_x = em.x_part(params, sums.xz1[:, -1]) + swept.sums
+        of_x -= 0.5 * options.prior_precision * float((params.W**2).sum())
+        result = with_integrated_classes(result, Labelled(Y, latent, cov, weights), of_x, rules, options.tol)
+    stats = {**result.stats, "solver": "em", "inference": inference, "n_passes": rows.reads}
+    scales = Scales(standard.mean, standard.scale, standard.n_entries, weights @ ~np.isnan(Y))
+    return in_data_units(result._replace(stats=stats), scales, params.m, rules, units)
+
+
+def with_integrated_classes(result: Result[Params], rows: Labelled, of_x: float, rules: Rules,
+                            tol: float) -> Result[Params]:  # fmt: skip
+    """Refine the label parameters of classes by the likelihood itself; the path ends at it, above the bound.
+
+    `of_x` is the part of the objective that outputs leave alone.
+    """
     params = result.value
-    post, labels = given_x(params), LabelParams(params.V, params.b, params.noise)
-    rows = Labelled(Y, view.T @ post.gain.T, post.cov, view.weights)
-    labels = raise_classes(rules.layout, rows, labels, rules.ridge, rules.n_guided, tol)
-    value = x_log_likelihood(params, post, view) + float(view.weights @ log_evidence(rules.layout, rows, labels))
-    value -= 0.5 * rules.ridge * float((rules.layout.ridged @ labels.V**2).sum())
-    return result._replace(value=params._replace(V=labels.V, b=labels.b), path=np.append(result.path, value))
+    labels = LabelParams(params.V, params.b, params.noise)
+    labels, left = raise_classes(rules.layout, rows, labels, rules.ridge, rules.n_guided, tol)
+    value = of_x + float(rows.weights @ log_evidence(rules.layout, rows, labels))
+    value -= 0.5 * float(rules.penalty @ (labels.V**2).sum(axis=1))
+    stats = {**result.stats, "residual": max(result.stats["residual"], left)}
+    status = Status.STALLED if left > tol and result.status is Status.CONVERGED else result.status
+    params = params._replace(V=labels.V, b=labels.b)
+    return Result(params, status, np.append(result.path, value), stats)
 
 
 class Units(NamedTuple):
@@ -258,24 +316,33 @@ def rotation_of(params: Params, n_guided: int) -> Array:
     return guided_rotation(x, params.V, n_guided, params.W)
 
 
-def _in_data_units(result: Result[Params], basis: LabelledBasis, layout: Layout, options: Options, units: Units,
-                   weights: Array, Y: Array) -> Result[Fitted]:  # fmt: skip
-    params, rows, s = result.value, basis.products.rows, basis.products.rows.scale
-    full = params._replace(W=basis.products.features(basis.vectors @ params.W))
-    R = rotation_of(full, options.n_components)
+class Scales(NamedTuple):
+    """Units of x, and how much was observed."""
+
+    mean: Array  # (p,)
+    scale: float
+    n_entries: float  # of x, weighted
+    n_outputs: Array  # (q,)   rows that observe each output, weighted
+
+
+def in_data_units(result: Result[Params], x: Scales, m: Array, rules: Rules, units: Units) -> Result[Fitted]:
+    """Parameters, path and floors in the units of the data, rotated canonically; m (p,) is the mean in units of x."""
+    params, layout = result.value, rules.layout
+    R = rotation_of(params, rules.n_guided)
     V, b, noise = params.V @ R, params.b.copy(), params.noise.copy()
     floors = ["x"] if params.x_noise_var <= X_FLOOR * (1 + 1e-9) else []
-    to_nats = -rows.n_entries * np.log(s)
+    if (noise[layout.noisy] <= Y_FLOOR * (1 + 1e-9)).any():
+        floors.append("y")
     for j, (family, predictors) in enumerate(layout.parts):
         if family.noisy:
-            floors += ["y"] if noise[j] <= Y_FLOOR * (1 + 1e-9) and "y" not in floors else []
             V[predictors] *= units.scale[j]
             b[predictors] = units.mean[j] + units.scale[j] * b[predictors]
             noise[j] *= units.scale[j] ** 2
-            to_nats -= float(weights @ ~np.isnan(Y[:, j])) * np.log(units.scale[j])
-    path = result.path + to_nats
-    penalty = 0.5 * options.ridge * float((layout.ridged @ params.V**2).sum()) if layout.kinds else 0.0
-    fitted = Params(full.W @ R * s, params.x_noise_var * s**2, V, b, noise)
+    path = result.path - x.n_entries * np.log(x.scale) - float(x.n_outputs @ np.log(units.scale))
+    penalty = 0.5 * float(rules.penalty @ (params.V**2).sum(axis=1))
+    penalty += 0.5 * rules.prior_precision * float((params.W**2).sum())
+    fitted = Params(params.W @ R * x.scale, params.x_noise_var * x.scale**2, V, b, noise)
     objective = float(path[-1])
-    stats = {**result.stats, "n_passes": rows.reads, "floors": floors}
-    return Result(Fitted(fitted, rows.mean, objective, objective + penalty), result.status, path, stats)
+    mean = x.mean + m * x.scale
+    stats = {**result.stats, "floors": floors}
+    return Result(Fitted(fitted, mean, objective, objective + penalty), result.status, path, stats)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._types import Array, Result
+from ..._types import Array, BoolArray, Result
 from ...likelihoods.layout import Layout
 from ...likelihoods.sites import ACCURACY, SiteFit, Sites
 from ...numerics.linalg import inverse_logdet, kronecker_sum, symmetrise
@@ -69,12 +69,39 @@ class Rules(NamedTuple):
     monotone: bool = True  # whether the objective never falls
     prior_precision: float = 0.0  # of a N(0, 1 / precision) prior on W and on the rows of V of real outputs
     free_means: bool = True  # estimate b of real outputs, or hold it
+    noise: str = "each"  # variances of real outputs: one "each", one "shared" by all, or "fixed"
 
     @property
     def penalty(self) -> Array:
         """Precision of the prior on each row of V (h,)."""
         ridged = self.layout.ridged
         return np.asarray(self.ridge * ridged + self.prior_precision * (1.0 - ridged))
+
+    @property
+    def free_noise(self) -> BoolArray:
+        """Which outputs (q,) have a noise variance that is estimated."""
+        noisy = self.layout.noisy
+        return np.zeros_like(noisy) if self.noise == "fixed" else noisy
+
+    def noise_steps(self, noise: Array, gain: Array, curvature: Array, count: Array) -> Array:
+        """Steps (q,) of the logarithms of the noise variances, zero where none is estimated.
+
+        The evidence of a real output feels its noise as it feels the variance of its predictor, with the derivative
+        `gain` / 2. Fisher scoring, at most by one, where the objective guards it; else the shorter step of EM.
+        """
+        out, free = np.zeros(len(noise)), self.free_noise
+        if not free.any():
+            return out
+        parts = [np.where(free, part, 0.0) for part in (gain, curvature, count)]
+        if self.noise == "shared":
+            parts = [np.full(len(noise), part.sum()) for part in parts]
+        gain, curvature, count = (part[free] for part in parts)
+        if self.guarded:
+            step = gain / np.maximum(curvature, 1e-300) / noise[free]
+        else:
+            step = np.log(1.0 + noise[free] * gain / count)
+        out[free] = np.clip(step, np.maximum(-1.0, np.log(Y_FLOOR / noise[free])), 1.0)
+        return out
 
     @property
     def free_b(self) -> Array:
@@ -169,23 +196,15 @@ class OutputsEM:
         return out
 
     def _noise_steps(self, params: Params, fit: SiteFit) -> Array:
-        """Steps (q,) of the logarithms of the noise variances, zero if not of a real output.
-
-        The evidence of a real output feels its noise as it feels the variance of its predictor. Fisher scoring, at
-        most by one, where the objective guards it; else the shorter step of EM.
-        """
-        out = np.zeros(len(params.noise))
+        gain, curvature, count = np.zeros((3, len(params.noise)))
         for j, (family, at) in enumerate(self.rules.layout.parts):
             if family.noisy:
                 rows, i = self.seen[:, j], at.start
-                w, curvature = self.view.weights[rows], fit.curvature[rows, i, i]
-                gain = float(w @ (fit.slope[rows, i] ** 2 - curvature))
-                if self.rules.guarded:
-                    step = gain / float(w @ curvature**2) / params.noise[j]
-                else:
-                    step = float(np.log(1.0 + params.noise[j] * gain / w.sum()))
-                out[j] = np.clip(step, max(-1.0, np.log(Y_FLOOR / params.noise[j])), 1.0)
-        return out
+                w, bend = self.view.weights[rows], fit.curvature[rows, i, i]
+                gain[j] = w @ (fit.slope[rows, i] ** 2 - bend)
+                curvature[j] = w @ bend**2
+                count[j] = w.sum()
+        return self.rules.noise_steps(params.noise, gain, curvature, count)
 
     def m_step(self, sums: Sums, params: Params) -> Params:
         """Maximise the expected log-likelihood over W, its noise and the law of z; Newton steps of all else with it.
@@ -194,7 +213,7 @@ class OutputsEM:
         """
         loadings, L = self._loadings(sums, params)
         steps = self._newton_steps(sums, params)
-        length = self._first_length(steps, params)
+        length = first_length(steps, params.V)
         if self.rules.guarded and self.rules.prior_precision == 0.0:
             W = params.W + self._lengthened(np.linalg.solve(sums.zz, sums.xz.T).T - params.W, params)
             loadings = loadings._replace(W=W @ L)
@@ -228,7 +247,7 @@ class OutputsEM:
         self, sums: Sums, loadings: Params, L: Array, params: Params, accuracy: float
     ) -> tuple[Params, Sums] | None:
         steps = self._newton_steps(sums, params)
-        length = self._first_length(steps, params)
+        length = first_length(steps, params.V)
         for _ in range(HALVINGS):
             trial = _moved(loadings, L, steps, length)
             found = self.e_step(trial, sums, accuracy)
@@ -265,13 +284,6 @@ class OutputsEM:
         direction = self._newton(sums.gradient, sums.fit.curvature, sums.latent)
         return Steps(direction, self._noise_steps(params, sums.fit))
 
-    @staticmethod
-    def _first_length(steps: Steps, params: Params) -> float:
-        # far from the maximum a full step may leave the region where the curvature means anything
-        longest = float(np.linalg.norm(params.V)) + FIRST_STEP * np.sqrt(max(len(params.V), 1))
-        full = float(np.linalg.norm(steps.direction[:, :-1]))
-        return float(min(1.0, longest / max(full, 1e-300)))
-
     def residual(self, sums: Sums, params: Params, after: Params) -> float:
         """Relative distance from stationarity of loadings, noise variances, label parameters and sites."""
         size = float(np.linalg.norm(sums.xz))
@@ -291,7 +303,7 @@ class OutputsEM:
 
         Proposals are made where the objective can judge them. `loosest` is the accuracy of the first step.
         """
-        schedule = _Schedule(loosest, min(ACCURACY, LOOSENESS * tol))
+        schedule = Schedule.for_tolerance(loosest, tol)
 
         def residual(sums: Sums, params: Params, after: Params) -> float:
             return schedule.follow(self.residual(sums, params, after), sums.accuracy)
@@ -304,7 +316,7 @@ class OutputsEM:
             residual=residual,
             tol=tol,
             max_iter=max_iter,
-            packing=Vector(self.rules.layout),
+            packing=Vector(self.rules),
             acceleration=acceleration if self.rules.guarded else None,
             monotone=self.rules.monotone,
             safeguard=lambda sums, params, plain: self.safeguard(sums, params, plain, schedule.accuracy),
@@ -312,11 +324,16 @@ class OutputsEM:
         )
 
 
-class _Schedule:
+class Schedule:
     """Accuracy of the sites over one run: a share of the residual, never looser than before."""
 
     def __init__(self, accuracy: float, sharpest: float) -> None:
         self.accuracy, self.sharpest = max(accuracy, sharpest), sharpest
+
+    @classmethod
+    def for_tolerance(cls, loosest: float, tol: float) -> Schedule:
+        """From the loosest accuracy to one that does not stand in the way of `tol`."""
+        return cls(loosest, min(ACCURACY, LOOSENESS * tol))
 
     def follow(self, residual: float, used: float) -> float:
         """Take note of a residual; return it, no sharper than the sites it was made of."""
@@ -330,6 +347,14 @@ class Steps(NamedTuple):
 
     direction: Array  # (h, k + 1)   of (V, b)
     log_noise: Array  # (q,)
+
+
+def first_length(steps: Steps, V: Array) -> float:
+    """Share of the Newton steps to try first."""
+    # far from the maximum a full step may leave the region where the curvature means anything
+    longest = float(np.linalg.norm(V)) + FIRST_STEP * np.sqrt(max(len(V), 1))
+    full = float(np.linalg.norm(steps.direction[:, :-1]))
+    return float(min(1.0, longest / max(full, 1e-300)))
 
 
 def _moved(params: Params, L: Array, steps: Steps, length: float) -> Params:
@@ -385,8 +410,8 @@ def expansion(zz: Array, V: Array, ridge: Array) -> Array:
 class Vector:
     """Parameters as one unconstrained vector: logarithms of the noise variances, then V, b and W."""
 
-    def __init__(self, layout: Layout) -> None:
-        self.gaussian = layout.noisy
+    def __init__(self, rules: Rules) -> None:
+        self.gaussian = rules.free_noise
 
     def pack(self, params: Params) -> Array:
         """Return the vector."""

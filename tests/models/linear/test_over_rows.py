@@ -1,0 +1,173 @@
+"""EM over rows that miss entries, with any outputs: the definition, purity, copied rows, both loops agree."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from gnomon.likelihoods.inference import sites_of
+from gnomon.likelihoods.layout import Layout
+from gnomon.models.linear import cppca
+from gnomon.models.linear.outputs_em import Rules
+from gnomon.models.linear.over_rows import RowParams, RowsEM
+from gnomon.rows.read import read
+from oracles import cppca as oracle
+from rows.copied import copied_rows
+
+MIXED = Layout(("logit", "categorical", "gaussian", "poisson"), (2, 3, 0, 0))
+ONE = Layout(("probit",), (2,))
+NUMBERS = Layout(("gaussian", "gaussian"), (0, 0))
+
+
+def way_of(layout):
+    return "variational" if len(layout.kinds) > 1 else "quadrature"
+
+
+def draw_outputs(rng, layout, Z):
+    columns = {
+        "logit": lambda: rng.random(len(Z)) < 0.5,
+        "probit": lambda: Z[:, 0] + rng.normal(size=len(Z)) > 0,
+        "categorical": lambda: rng.integers(0, 3, len(Z)),
+        "gaussian": lambda: Z[:, 1] + 0.5 * rng.normal(size=len(Z)),
+        "poisson": lambda: rng.poisson(1.5, len(Z)),
+    }
+    Y = np.column_stack([columns[kind]() for kind in layout.kinds]).astype(float)
+    Y[rng.random(Y.shape) < 0.3] = np.nan
+    Y[::5] = np.nan
+    return Y
+
+
+def problem(rng, layout, *, missing=0.25, n=45, p=6, storage=read, inference=None, **rules):
+    X, Z = oracle.draw(rng, n, p)
+    X[rng.random(X.shape) < missing] = np.nan
+    X[::9] = X[0]  # a pattern that repeats
+    Y = draw_outputs(rng, layout, Z)
+    rows = storage(X, rng.uniform(0.5, 2.0, n), masked=missing > 0)
+    standard = rows.standard(rows.summarise()).with_columns(y=Y)
+    h = layout.size
+    em = RowsEM(standard, Rules(layout, 0.2, 2, **rules), sites_of(layout, inference or way_of(layout)))
+    params = RowParams(
+        rng.normal(size=(p, 2)), 0.1 * rng.normal(size=p), 0.6, 0.7 * rng.normal(size=(h, 2)), 0.3 * rng.normal(size=h),
+        rng.uniform(0.5, 1.0, len(layout.kinds)),
+    )  # fmt: skip
+    return em, params, (X - standard.mean) / standard.scale, Y, rows.weights
+
+
+def by_definition(x, y, w, params, layout):
+    """Objective and expected moments row by row: z given x by its joint normal law, sites one row at a time."""
+    sites = sites_of(layout, way_of(layout))
+    total, zz, xz1 = 0.0, np.zeros((2, 2)), np.zeros((len(params.m), 3))
+    for xi, yi, wi in zip(x, y, w):
+        o = ~np.isnan(xi)
+        C = params.W[o] @ params.W[o].T + params.x_noise_var * np.eye(o.sum())
+        left = np.linalg.solve(C, xi[o] - params.m[o])
+        total -= 0.5 * wi * (left @ (xi - params.m)[o] + np.linalg.slogdet(2 * np.pi * C)[1])
+        z = params.W[o].T @ left
+        S = np.eye(2) - params.W[o].T @ np.linalg.solve(C, params.W[o])
+        fit = sites(yi[None], (params.V @ z + params.b)[None], params.V @ S @ params.V.T, params.noise)
+        total += wi * fit.log_z[0]
+        z = z + S @ params.V.T @ fit.slope[0]
+        S = S - S @ params.V.T @ fit.curvature[0] @ params.V @ S
+        zz += wi * (np.outer(z, z) + S)
+        xz1[o] += wi * np.outer(xi[o], np.append(z, 1.0))
+    return total - 0.5 * 0.2 * (layout.ridged @ params.V**2).sum(), zz, xz1
+
+
+@pytest.mark.parametrize("layout", [ONE, NUMBERS, MIXED], ids=["probit", "numbers", "mixed"])
+@pytest.mark.parametrize("missing", [0.25, 0.0])
+def test_an_e_step_is_the_definition_row_by_row(rng, layout, missing):
+    em, params, x, y, w = problem(rng, layout, missing=missing)
+    sums = em.e_step(params)
+    objective, zz, xz1 = by_definition(x, y, w, params, layout)
+    assert_allclose(sums.objective, objective, rtol=1e-8)
+    assert_allclose(sums.total[:2, :2], zz, rtol=1e-7)
+    assert_allclose(sums.xz1, xz1, atol=1e-7 * np.abs(xz1).max())
+
+
+@pytest.mark.parametrize("layout", [ONE, MIXED], ids=["probit", "mixed"])
+def test_derivatives_are_those_of_the_objective(rng, layout):
+    em, params, *_ = problem(rng, layout, prior_precision=0.7)
+    sums, step = em.e_step(params, None, 1e-11), 1e-5
+
+    def slope(name, index):
+        value = getattr(params, name)
+        d = np.zeros_like(value)
+        d[index] = step
+        up, down = (em.e_step(params._replace(**{name: value + s * d}), None, 1e-11).objective for s in (1, -1))
+        return (up - down) / (2 * step)
+
+    for i, j in np.ndindex(params.V.shape):
+        assert_allclose(sums.gradient[i, j], slope("V", (i, j)), atol=1e-4)
+    for i in range(len(params.b)):
+        assert_allclose(sums.gradient[i, 2], slope("b", i), atol=1e-4)
+    right = sums.xz1 - params.m[:, None] * sums.zz1[:, 2]
+    left = np.matmul(sums.zz1[:, :2].swapaxes(1, 2), params.W[:, :, None])[:, :, 0]  # Fisher's identity
+    of_x = (right - left) / params.x_noise_var
+    for i, j in np.ndindex(params.W.shape):
+        assert_allclose(of_x[i, j] - 0.7 * params.W[i, j], slope("W", (i, j)), atol=2e-3)
+    for i in range(len(params.m)):
+        assert_allclose(of_x[i, 2], slope("m", i), atol=2e-3)
+
+
+@pytest.mark.parametrize("rules", [{}, {"prior_precision": 2.0}, {"free_means": False}, {"noise": "shared"}], ids=str)
+@pytest.mark.parametrize("layout", [ONE, NUMBERS, MIXED], ids=["probit", "numbers", "mixed"])
+@pytest.mark.parametrize("missing", [0.25, 0.0])
+def test_no_step_lowers_the_objective_and_the_end_is_stationary(rng, layout, missing, rules):
+    em, params, *_ = problem(rng, layout, missing=missing, **rules)
+    if "noise" in rules:
+        params = params._replace(noise=np.full_like(params.noise, 0.8))
+    found = em.climb(params, 1e-7, 600, "alternating")
+    assert found.status.name == "CONVERGED"
+    assert (np.diff(found.path) >= -1e-9 * np.abs(found.path[:-1])).all()
+    assert found.path[-1] > found.path[0] + 1.0
+    best, sums = found.value
+    assert np.abs(sums.gradient).max() < 1e-4
+    if not rules.get("free_means", True):
+        assert_allclose(best.m, params.m)
+        assert_allclose(best.b[layout.ridged == 0], params.b[layout.ridged == 0])
+    if "noise" in rules and layout is NUMBERS:
+        assert_allclose(best.noise[0], best.noise[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("inference, layout", [("variational", MIXED), ("ep", Layout(("probit",) * 2, (2, 2)))])
+def test_copied_rows_give_the_same_and_steps_are_pure(inference, layout):
+    """Task, block and answer through pickle; the same arguments give the same numbers, to the bit."""
+    found = []
+    for storage in (read, copied_rows):
+        em, params, *_ = problem(np.random.default_rng(4), layout, storage=storage, inference=inference)
+        first = em.e_step(params)
+        far = em.e_step(params._replace(V=2.0 * params.V), first, 1e-3)
+        near = em.e_step(params, far, 1e-4)
+        em.climb(params, 1e-6, 3, "alternating")
+        for a, b in ((first, em.e_step(params)), (near, em.e_step(params, far, 1e-4))):
+            for mine, again in zip(a[:8], b[:8]):
+                assert np.array_equal(mine, again)
+        found.append(first)
+        found.append(em.climb(params, 1e-6, 200, "alternating").value[1])
+    for a, b in zip(found[:2], found[2:]):
+        assert_allclose(a.objective, b.objective, rtol=1e-10)
+        assert_allclose(a.xz1, b.xz1, rtol=1e-5, atol=1e-6 * np.abs(b.xz1).max())
+
+
+@pytest.mark.parametrize("layout", [ONE, NUMBERS, MIXED], ids=["probit", "numbers", "mixed"])
+def test_complete_rows_have_one_maximum_whichever_loop_finds_it(rng, layout):
+    X, Z = oracle.draw(rng, 80, 7)
+    Y = draw_outputs(rng, layout, Z)
+    labelled = np.flatnonzero(~np.isnan(Y).all(axis=1))
+    options = cppca.Options(2, tol=1e-8, prior_precision=0.5)
+    grown = cppca.fit(read(X), labelled, Y[labelled], layout, options, np.random.default_rng(0))
+    over = cppca.fit(read(X), labelled, Y[labelled], layout, options._replace(solver="em"), np.random.default_rng(0))
+    assert_allclose(over.value.objective, grown.value.objective, rtol=1e-9)
+    assert_allclose(over.value.params.W, grown.value.params.W, atol=1e-4)
+    assert_allclose(over.value.mean, X.mean(axis=0), atol=1e-6)
+
+
+def test_a_limit_of_one_iteration_is_told(rng):
+    X, Z = oracle.draw(rng, 60, 6)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    Y = draw_outputs(rng, MIXED, Z)
+    labelled = np.flatnonzero(~np.isnan(Y).all(axis=1))
+    options = cppca.Options(2, max_iter=1)
+    rows = read(X, masked=True)
+    found = cppca.fit(rows, labelled, Y[labelled], MIXED, options, rng)
+    assert found.status.name != "CONVERGED"
+    assert found.stats["residual"] > options.tol
