@@ -12,7 +12,7 @@ from commands import column, metrics, run
 from gnomon import CPPCA, DPPCA, PPCA, SPPCA
 from gnomon.datasets import load_iris, make_partial
 from gnomon.export import load_model
-from gnomon.selection import choose_guided
+from gnomon.selection import GuidedSearch
 from gnomon.tables import write_table
 
 IRIS = load_iris()
@@ -42,14 +42,15 @@ def test_the_choice_is_that_of_the_library_and_is_written_down(monkeypatch):
     monkeypatch.setattr("gnomon._cli.fitting.can_write_report", lambda: True)
     table("t.csv", IRIS.data, PARTIAL)
     text = run("fit", "t.csv", *QUICK)
-    choice = choose_guided(IRIS.data, PARTIAL, n_components=2)
+    search = GuidedSearch(n_components=2).fit(IRIS.data, PARTIAL)
+    choice = search.results_
     assert choice.verdict.split(":")[0] in " ".join(text.split())
     kept = metrics()["choice"]
     assert [row["score"] for row in kept["rows"]] == [row["score"] for row in choice.rows]
     assert kept["verdict"] == choice.verdict
     assert metrics()["settings"]["model_asked_for"] == "auto"
-    assert metrics()["settings"]["front"] == choice.rows[choice.chosen]["front"]
-    assert column("out/projection.csv", "predicted") == choice.estimator_.predict(IRIS.data).tolist()
+    assert metrics()["settings"]["preprocessing"] == choice.chosen_row["preprocessing"]
+    assert column("out/projection.csv", "predicted") == search.predict(IRIS.data).tolist()
     page = Path("out/report.html").read_text(encoding="utf-8")
     assert "How the model was chosen" in page
     assert "half-label models agree" in page
@@ -58,7 +59,7 @@ def test_the_choice_is_that_of_the_library_and_is_written_down(monkeypatch):
 def test_a_model_behind_a_front_is_stored_as_one_and_takes_new_tables():
     X = moons()
     text = run("fit", "t.csv", *QUICK)
-    assert "PCA on neighbours" in text
+    assert "PCA on neighbors" in text
     stored = load_model("out/model.gnomon")
     assert isinstance(stored, Pipeline)
     run("predict", "t.csv", "--model", "out", "--out", "p.csv")
@@ -86,7 +87,7 @@ def test_too_few_labels_to_choose_are_a_note():
     labels[[0, 60, 120]] = IRIS.target_names
     table("t.csv", IRIS.data, labels)
     text = run("fit", "t.csv", *QUICK)
-    assert "note: no choice, so SPPCA: every class of y has one labelled row at most" in " ".join(text.split())
+    assert "note: no choice, so SPPCA: every class of y has one labeled row at most" in " ".join(text.split())
     assert isinstance(load_model("out/model.gnomon"), SPPCA)
     assert metrics()["choice"] is None
 

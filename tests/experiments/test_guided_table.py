@@ -15,7 +15,7 @@ from gnomon.experiments.guided_table import (
     main,
     reproduce,
 )
-from gnomon.selection import choose_guided
+from gnomon.selection import GuidedSearch
 
 FAST = {"n_factors": 10, "shrinkage": 1e-3, "unlabeled_weight": 1.0}
 
@@ -68,7 +68,7 @@ def test_command_line_prints_table_and_provenance(digits, monkeypatch, capsys):
 
 
 def test_the_chooser_has_a_table_of_its_own(digits, monkeypatch, capsys):
-    monkeypatch.setattr(guided_table, "choose_guided", lambda *a, **k: choose_guided(*a, **k, fronts=["unit rows"]))
+    monkeypatch.setattr(guided_table, "GuidedSearch", lambda **k: GuidedSearch(**k, preprocessing=["unit rows"], n_splits=2))
     main(["--data", "orl_32x32", "--draws", "1", "--chooser"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split()[:2] == ["orl_32x32", "chooser"]
@@ -78,7 +78,7 @@ def test_the_chooser_has_a_table_of_its_own(digits, monkeypatch, capsys):
 def test_no_hidden_label_reaches_the_chooser(digits):
     X, y = digits.data, digits.target
     labeled = draw_labeled(y, 3, 100)
-    few = {"fronts": ["rows"], "n_splits": 2}
+    few = {"preprocessing": ["rows"], "n_splits": 1}
     (found, chosen), (wrong, same) = (
         chooser_of_draw(X, hidden, labeled, (2, 3), **few) for hidden in (y, np.where(labeled, y, (y + 1) % 4))
     )
@@ -109,7 +109,7 @@ def test_news_are_words_with_weights():
 @pytest.mark.slow
 def test_the_chooser_takes_neighbours_for_digits():
     records = reproduce(["usps_3456"], dims=(5,), n_draws=2, methods=guided_table.CHOOSER)
-    assert all("neighbours" in choice[1] for choice in records[0]["chosen"])
+    assert all("neighbors" in choice[1] for choice in records[0]["chosen"])
     assert next(r for r in records if r["method"] == "its read-out")["mean"] < 0.04
 
 

@@ -5,15 +5,15 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from gnomon.plotting import SelectionDisplay
-from gnomon.selection import GuidedChoice
+from gnomon.selection import SearchResults
 
 
-def choice(chosen):
+def results(chosen):
     rows = [
-        {"front": "rows", "model": f"m{i}", "settings": {}, "score": score, "baseline": i == 2, "note": None}
+        {"preprocessing": "rows", "model": f"m{i}", "settings": {}, "score": score, "baseline": i == 2, "note": None}
         for i, score in enumerate([0.2, 0.9, 0.5, None])
     ]
-    return GuidedChoice(rows, chosen, "classes", "")
+    return SearchResults(rows, chosen, "classes", "")
 
 
 def points(display):
@@ -21,7 +21,7 @@ def points(display):
 
 
 def test_each_kind_of_candidate_has_its_dots():
-    display = SelectionDisplay.from_choice(choice(1))
+    display = SelectionDisplay.from_search(results(1))
     assert points(display) == {"chosen": [[0.9, 3]], "model": [[0.2, 1]], "baseline": [[0.5, 2]]}
     names = {y: label.get_text() for y, label in zip(display.ax_.get_yticks(), display.ax_.get_yticklabels())}
     assert names == {3: "m1 on rows", 2: "m2 on rows", 1: "m0 on rows"}
@@ -29,7 +29,7 @@ def test_each_kind_of_candidate_has_its_dots():
 
 def test_the_chosen_one_is_drawn_however_few_are_asked_for():
     ax = plt.subplots()[1]
-    display = SelectionDisplay.from_choice(choice(0), most=1, ax=ax)
+    display = SelectionDisplay.from_search(results(0), most=1, ax=ax)
     assert display.ax_ is ax
     assert_allclose(display.scores, [0.9, 0.2])
     assert points(display)["chosen"] == [[0.2, 1]]

@@ -40,7 +40,7 @@ def test_pls_map_is_scikit_learns_unscaled_pls():
     Y = np.eye(3)[y]
     ours, theirs = pls_map(X, Y, 2, classes=np.arange(3)), PLSRegression(2, scale=False).fit(X, Y)
     same_up_to_sign(ours.project(X), theirs.transform(X), atol=1e-10)
-    assert_allclose(ours.read_out(ours.project(X)), theirs.predict(X).argmax(axis=1))
+    assert_allclose(ours.predict(ours.project(X)), theirs.predict(X).argmax(axis=1))
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -49,7 +49,7 @@ def test_pls_of_wide_rows_is_scikit_learns(wide, form):
     Y = (labels[:, None] == np.unique(labels)).astype(float)
     ours, theirs = pls_map(form(X), Y, 4), PLSRegression(4, scale=False, max_iter=5000).fit(X, Y)
     assert_allclose(np.abs(ours.project(form(X))), np.abs(theirs.transform(X)), rtol=1e-4, atol=1e-4)
-    assert_allclose(ours.read_out(ours.project(X)), theirs.predict(X), atol=1e-4)
+    assert_allclose(ours.predict(ours.project(X)), theirs.predict(X), atol=1e-4)
 
 
 def test_pls_has_no_more_components_than_the_rows_span():
@@ -60,10 +60,10 @@ def test_pls_has_no_more_components_than_the_rows_span():
 
 def test_lda_with_a_vanishing_ridge_spans_classical_lda():
     X, y = load_wine(return_X_y=True)
-    ours = lda_map(X, y, 2, ridge=1e-12)
+    ours = lda_map(X, y, 2, shrinkage=1e-12)
     theirs = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
     assert subspace_angles(ours.rotation, theirs.scalings_[:, :2]).max() < 1e-5
-    assert_allclose(ours.read_out(ours.project(X)), theirs.predict(X))
+    assert_allclose(ours.predict(ours.project(X)), theirs.predict(X))
 
 
 def test_lda_whitens_the_shrunk_within_class_covariance(wide):
@@ -72,7 +72,7 @@ def test_lda_whitens_the_shrunk_within_class_covariance(wide):
     deviations = np.vstack([X[labels == c] - X[labels == c].mean(axis=0) for c in np.unique(labels)])
     within = deviations.T @ deviations / len(X)
     shrunk = (1 - ridge) * within + ridge * np.trace(within) / X.shape[1] * np.eye(X.shape[1])
-    rotation = lda_map(X, labels, 3, ridge=ridge).rotation
+    rotation = lda_map(X, labels, 3, shrinkage=ridge).rotation
     assert_allclose(rotation.T @ shrunk @ rotation, np.eye(3), atol=1e-8)
     centres = np.stack([X[labels == c].mean(axis=0) for c in np.unique(labels)]) - X.mean(axis=0)
     between = rotation.T @ centres.T @ centres @ rotation
@@ -89,10 +89,10 @@ def test_lda_of_wide_rows_does_not_depend_on_the_route(wide):
     same_up_to_sign(sparse.project(sp.csr_array(X)), by_gram.project(X), rtol=1e-6, atol=1e-6)
 
 
-def test_lda_with_one_row_a_class_separates_the_labelled_rows(wide):
+def test_lda_with_one_row_per_class_separates_the_labelled_rows(wide):
     X, labels = wide[0][::5], wide[1][::5]
     found = lda_map(X, labels, 3)
-    assert_allclose(found.read_out(found.project(X)) == labels, True)
+    assert_allclose(found.predict(found.project(X)) == labels, True)
 
 
 def test_lda_has_at_most_one_direction_less_than_classes(wide):

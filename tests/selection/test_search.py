@@ -1,42 +1,30 @@
-"""The choice must be made by labels that a fit has not seen, and be what a reader can check."""
+"""The search must choose by labels that a fit has not seen, and be a scikit-learn estimator."""
 
 import json
+import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator
-from sklearn.datasets import load_diabetes, load_iris, load_wine, make_moons
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import Normalizer, scale
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.datasets import load_diabetes, load_iris, make_moons
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 from gnomon import SPPCA, NeighborFeatures
-from gnomon.selection import GuidedChoice, candidates, choose_guided, search
-from gnomon.selection.baselines import PLS, PCAReader, RidgeLDA
-from gnomon.selection.candidates import Candidate
-from gnomon.selection.permutation import PermutationTest
-from gnomon.selection.results import verdict
-from gnomon.selection.stability import ClassHalves, RealHalves
+from gnomon.selection import Candidate, GuidedSearch, SearchResults, candidates
+from gnomon.selection.baselines import PCAClassifier, RidgeLDA
+from gnomon.selection.search import _Trials
+from gnomon.selection.stability import ClassHalves
+from selection.drawn import blobs, few_labels
 
-
-def few_labels(y, per_class, seed=0):
-    rng = np.random.default_rng(seed)
-    seen = np.concatenate([rng.choice(np.flatnonzero(y == c), per_class, replace=False) for c in np.unique(y)])
-    out = np.full(len(y), -1)
-    out[seen] = y[seen]
-    return out
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """Two models that take no time."""
-    models = (
-        Candidate("ridge LDA", RidgeLDA, {}, ({"ridge": 0.5},)),
-        Candidate("PCA + 1-NN", PCAReader, {}, guided=False),
-    )
-    monkeypatch.setattr(search, "CLASS_MODELS", models)
-    return models
+QUICK = {"preprocessing": ["rows"], "n_splits": 1, "n_permutations": 0}
+LDA = Candidate("LDA", RidgeLDA(), finer=({"shrinkage": 0.5},), sized=True)
 
 
 class Spy(BaseEstimator):
@@ -44,8 +32,8 @@ class Spy(BaseEstimator):
 
     fits = ()
 
-    def __init__(self, n_components=None, *, unlabeled=None):
-        self.n_components, self.unlabeled = n_components, unlabeled
+    def __init__(self, *, unlabeled=None):
+        self.unlabeled = unlabeled
 
     def fit(self, X, y):
         Spy.fits = [*Spy.fits, (X, np.array(y), self.unlabeled)]
@@ -55,12 +43,29 @@ class Spy(BaseEstimator):
         return np.zeros(len(X), dtype=int)
 
 
-def test_each_half_hides_the_other_and_all_candidates_see_the_same_halves(monkeypatch):
-    X, y = load_wine(return_X_y=True)
+class Supervised(KNeighborsClassifier):
+    """Refuses rows without a label, as scikit-learn's own classifiers do."""
+
+    def fit(self, X, y):
+        assert (np.asarray(y) != -1).all()
+        assert all(value is not None for value in y)
+        return super().fit(X, y)
+
+
+@pytest.fixture
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def models(search):
+    return [row["model"] for row in search.results_.rows]
+
+
+def test_each_half_hides_the_other_and_all_candidates_see_the_same_halves():
+    X, y = blobs()
     seen = few_labels(y, 5)
-    monkeypatch.setattr(search, "CLASS_MODELS", (Candidate("a", Spy, {}, fronts=("rows",)), Candidate("b", Spy, {})))
     Spy.fits = ()
-    choose_guided(X, seen, fronts=["rows"], n_splits=3, n_permutations=0)
+    GuidedSearch([("a", Spy()), ("b", Spy())], preprocessing=["rows"], n_splits=3, n_permutations=0).fit(X, seen)
     fits = Spy.fits
     assert len(fits) == 2 * 3 * 2 + 1
     for first, second in zip(fits[0:6:2], fits[1:6:2]):
@@ -72,79 +77,36 @@ def test_each_half_hides_the_other_and_all_candidates_see_the_same_halves(monkey
     assert fits[-1][2] == "auto"
 
 
-def test_the_score_of_real_targets_is_its_definition(rng):
-    n, q = 40, 2
-    Y = rng.normal(size=(n, q))
-    Y[10:] = np.nan
-    Y[3, 1] = np.nan
-    halves = RealHalves(Y, 2, rng)
-    made = [rng.normal(size=(n, q)) for _ in range(4)]
-    given = iter(made)
-    score = halves.score(lambda half: next(given))
-    agreements, errors = [], []
-    for s, (first, second) in enumerate(halves.splits):
-        a, b = made[2 * s], made[2 * s + 1]
-        agreements.append(np.mean([np.corrcoef(a[10:, j], b[10:, j])[0, 1] for j in range(q)]))
-        per_output = []
-        for j in range(q):
-            squares = [(b[i, j] - Y[i, j]) ** 2 for i in range(n) if np.isfinite(first[i, j])]
-            squares += [(a[i, j] - Y[i, j]) ** 2 for i in range(n) if np.isfinite(second[i, j])]
-            per_output.append(np.mean(squares) / np.nanvar(Y[:, j]))
-        errors.append(np.mean(per_output))
-        assert np.isfinite(first).any(axis=1).sum() == np.isfinite(second).any(axis=1).sum() == 5
-    assert_allclose(score, (np.mean(agreements), np.mean(errors), np.mean(agreements) - np.mean(errors)))
+def test_curved_classes_take_the_neighbors():
+    X, y = make_moons(200, noise=0.06, random_state=0)
+    search = GuidedSearch(["ridge LDA"], n_components=1).fit(X, few_labels(y, 10))
+    assert search.results_.chosen_row["preprocessing"].startswith("neighbors")
+    assert (search.predict(X) != y).mean() < 0.02
+    assert search.labels_helped_.labels_helped
+    assert "The labels helped" in search.results_.verdict
+    assert "the choice was not repeated" in search.results_.verdict
 
 
-def test_constant_predictions_agree_on_nothing():
-    Y = np.append(np.arange(6.0), [np.nan] * 3)[:, None]
-    score = RealHalves(Y, 1, np.random.default_rng(0)).score(lambda half: np.full(9, 2.5))
-    assert score.agreement == 0.0
-    assert_allclose(score.error, 1.0)
-
-
-def test_permuted_labels_stay_on_the_labelled_rows(rng):
-    index = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, -1, -1])
-    halves = ClassHalves(index, 3, rng).permuted(rng)
-    assert_array_equal(halves.targets < 0, index < 0)
-    assert_array_equal(np.sort(halves.targets), np.sort(index))
-    assert (halves.targets != index).any()
-    Y = np.append(np.arange(8.0), np.nan)[:, None]
-    moved = RealHalves(Y, 1, rng).permuted(rng).targets
-    assert np.isnan(moved[8]).all()
-    assert_allclose(np.sort(moved[:8, 0]), np.arange(8.0))
-
-
-def test_curved_classes_take_the_front_of_neighbours(quick):
-    X, y = make_moons(400, noise=0.06, random_state=0)
-    seen = few_labels(y, 10)
-    choice = choose_guided(X, seen, n_components=1)
-    assert choice.rows[choice.chosen]["front"].startswith("neighbours")
-    assert (choice.estimator_.predict(X) != y).mean() < 0.02
-    assert choice.labels_helped.labels_helped
-    assert "The labels helped" in choice.verdict
-
-
-def test_the_choice_has_the_best_score_and_is_fitted_to_every_label(quick):
-    X, y = load_iris(return_X_y=True)
+def test_the_choice_has_the_best_score_and_is_fitted_to_every_label(iris):
+    X, y = iris
     names = np.array(["setosa", "versicolor", "virginica"], dtype=object)[y]
     names[few_labels(y, 6) < 0] = None
-    choice = choose_guided(X, names, n_permutations=0)
-    assert choice.rows[choice.chosen]["score"] == max(row["score"] for row in choice.rows)
-    assert set(choice.estimator_.predict(X)) == {"setosa", "versicolor", "virginica"}
-    model = choice.estimator_[-1] if isinstance(choice.estimator_, Pipeline) else choice.estimator_
-    assert_array_equal(model.classes_, ["setosa", "versicolor", "virginica"])
+    search = GuidedSearch(["ridge LDA"], n_permutations=0).fit(X, names)
+    assert search.best_score_ == max(row["score"] for row in search.results_.rows if row["model"] == "ridge LDA")
+    assert set(search.predict(X)) == {"setosa", "versicolor", "virginica"}
+    assert_array_equal(search.classes_, ["setosa", "versicolor", "virginica"])
+    assert (search.target_kind_, search.n_labeled_) == ("classes", 18)
 
 
-def test_the_final_fit_is_that_of_the_model_alone(quick):
-    X, y = load_iris(return_X_y=True)
+def test_the_final_fit_is_that_of_the_model_alone(iris):
+    X, y = iris
     seen = few_labels(y, 6)
-    choice = choose_guided(X, seen, models=["ridge LDA"], fronts=["unit rows"], n_permutations=0)
-    settings = choice.rows[choice.chosen]["settings"]
-    alone = RidgeLDA(2, unlabeled=-1, **settings).fit(Normalizer().fit_transform(X), seen)
-    assert_allclose(choice.estimator_.transform(X), alone.transform(Normalizer().fit_transform(X)))
+    search = GuidedSearch(["ridge LDA"], preprocessing=["unit rows"], n_permutations=0).fit(X, seen)
+    alone = RidgeLDA(2, **search.results_.chosen_row["settings"]).fit(Normalizer().fit_transform(X), seen)
+    assert_allclose(search.transform(X), alone.transform(Normalizer().fit_transform(X)))
 
 
-def test_a_front_is_computed_once(quick, monkeypatch):
+def test_preprocessing_is_computed_once(iris, monkeypatch):
     made = []
 
     class Counted(NeighborFeatures):
@@ -152,208 +114,369 @@ def test_a_front_is_computed_once(quick, monkeypatch):
             made.append(len(X))
             return super().fit_transform(X)
 
-    monkeypatch.setitem(candidates.FRONTS, "neighbours", Counted)
-    X, y = load_iris(return_X_y=True)
-    choose_guided(X, few_labels(y, 4), fronts=["neighbours"], n_permutations=3)
+    monkeypatch.setitem(candidates.PREPROCESSING, "neighbors", Counted)
+    X, y = iris
+    GuidedSearch([LDA], preprocessing=["neighbors"], n_splits=1, n_permutations=3).fit(X, few_labels(y, 4))
     assert made == [150]
 
 
-def test_further_settings_of_the_leader_are_tried(quick):
-    X, y = load_iris(return_X_y=True)
-    choice = choose_guided(X, few_labels(y, 4), fronts=["rows"], n_permutations=0)
-    assert [row["settings"] for row in choice.rows if row["model"] == "ridge LDA"] == [{}, {"ridge": 0.5}]
+def test_settings_are_compared_only_where_halves_have_two_rows_per_class():
+    X, y = blobs(distance=1.5)
+    for per_class, wanted in ((3, [{}]), (4, [{}, {"shrinkage": 0.5}])):
+        search = GuidedSearch([LDA], **QUICK).fit(X, few_labels(y, per_class))
+        assert [row["settings"] for row in search.results_.rows if row["model"] == "LDA"] == wanted
 
 
-def test_labels_of_pure_noise_do_not_help(quick):
-    X = scale(load_wine().data)
-    y = np.random.default_rng(3).integers(3, size=len(X))
-    choice = choose_guided(X, few_labels(y, 5), fronts=["rows"], random_state=1)
-    assert not choice.labels_helped.labels_helped
-    assert "No sign that the labels help" in choice.verdict
+class Counted(RidgeLDA):
+    """Its shrinkage may be "usual", which becomes a number in fit."""
+
+    def fit(self, X, y):
+        self.shrinkage_ = 0.25 if self.shrinkage == "usual" else self.shrinkage
+        return RidgeLDA(self.n_components, shrinkage=self.shrinkage_).fit(X, y)._give_to(self)
 
 
-def test_missing_entries_leave_what_can_take_them():
-    X, y = load_iris(return_X_y=True)
-    X[::7, 1] = np.nan
-    choice = choose_guided(X, few_labels(y, 5), n_components=2, n_splits=1, n_permutations=0)
-    assert choice.rows[choice.chosen]["front"] == "rows"
-    assert {row["note"] for row in choice.rows if row["front"] != "rows"} == {"it takes no missing entries"}
-    assert "it takes no missing entries." in repr(choice)
-    assert np.isfinite(choice.estimator_.transform(X)).all()
+def _give_to(self, other):
+    other.__dict__ |= {name: value for name, value in self.__dict__.items() if name.endswith("_")}
+    return other
 
 
-def test_sparse_rows_are_taken(quick):
-    X, y = load_iris(return_X_y=True)
+Counted._give_to = RidgeLDA._give_to = _give_to
+
+
+def test_a_setting_that_another_name_stands_for_is_fitted_once():
+    X, y = blobs(distance=1.5)
+    finer = ({"shrinkage": 0.25}, {"shrinkage": 0.5})
+    one = Candidate("LDA", Counted(), {"shrinkage": "usual"}, finer, sized=True)
+    search = GuidedSearch([one], **QUICK).fit(X, few_labels(y, 5))
+    tried = [row["settings"]["shrinkage"] for row in search.results_.rows if row["model"] == "LDA"]
+    assert tried == ["usual", 0.5]
+
+
+def test_the_usual_number_of_factors_is_tried_once_from_400_rows_up():
+    X, y = blobs(n_per_class=200, n_classes=2, p=45, distance=1.2)
+    dppca = candidates.CLASS_CANDIDATES[0]
+    factors = [name for name in dppca.settings if dppca.settings[name] == "usual"]
+    few = Candidate("DPPCA", dppca.estimator, dppca.settings, tuple({factors[0]: P} for P in (20, 40)), sized=True)
+    search = GuidedSearch([few], **QUICK).fit(X, few_labels(y, 6))
+    tried = [row["settings"][factors[0]] for row in search.results_.rows if row["model"] == "DPPCA"]
+    assert tried == ["usual", 20]
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.2])
+def test_the_majority_is_not_chosen_where_classes_are_unequal(rate):
+    rng = np.random.default_rng(1)
+    y = np.zeros(240, dtype=int)
+    y[: int(240 * rate)] = 1
+    X = rng.normal(size=(240, 6))
+    X[y == 1, :2] += 2.5
+    seen = np.full(240, -1)
+    known = np.concatenate([np.arange(8), np.arange(48, 96)])
+    seen[known] = y[known]
+    majority = Candidate("majority", Spy(), baseline=True)
+    search = GuidedSearch([majority, "ridge LDA", "SPPCA"], **QUICK).fit(X, seen)
+    rows = {row["model"]: row for row in search.results_.rows}
+    assert rows["majority"]["score"] == -1.0
+    hidden = seen < 0
+    recall = [(search.predict(X[hidden & (y == c)]) == c).mean() for c in (0, 1)]
+    assert np.mean(recall) > 0.75
+
+
+def test_a_choice_on_all_labeled_rows_goes_by_the_error():
+    X, y = blobs(distance=2.5)
+    search = GuidedSearch(["ridge LDA"], n_splits=2, n_permutations=0).fit(X, y)
+    assert {row["agreement"] for row in search.results_.rows} == {None}
+    row = search.results_.chosen_row
+    assert_allclose(row["score"], -row["error"] / (2 / 3))
+    assert "every row is labeled" in search.results_.verdict
+    assert "agree on" not in search.results_.verdict
+    assert " -  " in repr(search.results_)
+
+
+def test_the_choice_is_the_same_for_rows_in_another_order_and_other_names(iris):
+    X, y = iris
+    X = StandardScaler().fit_transform(X)
     seen = few_labels(y, 5)
-    dense, sparse = (choose_guided(rows, seen, n_permutations=0) for rows in (X, sp.csr_matrix(X)))
-    scores = [[row["score"] for row in choice.rows] for choice in (sparse, dense)]
-    assert_allclose(*scores, atol=0.02)  # rounding may break ties between neighbours
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(150), rng.permutation(4)
+    names = np.array(["c", "a", "b", None], dtype=object)
+    parameters = {"n_components": 2, "n_splits": 1, "n_permutations": 3}
+    plain = GuidedSearch(["ridge LDA", "SPPCA"], **parameters).fit(X, seen)
+    moved = GuidedSearch(["ridge LDA", "SPPCA"], **parameters).fit(X[rows][:, columns], names[seen[rows]])
+    assert [row["model"] for row in plain.results_.rows] == [row["model"] for row in moved.results_.rows]
+    assert plain.results_.chosen == moved.results_.chosen
+    for one, other in zip(plain.results_.rows, moved.results_.rows):
+        if not one["preprocessing"].startswith("neighbors"):  # rounding may break ties between neighbors
+            assert_allclose(one["score"], other["score"], atol=1e-9)
+    assert_array_equal(names[plain.predict(X)][rows], moved.predict(X[rows][:, columns]))
 
 
-def test_a_baseline_is_scored_but_not_chosen_unless_allowed(quick):
-    X, y = load_iris(return_X_y=True)
-    choice = choose_guided(X, few_labels(y, 5), models=["ridge LDA"], n_permutations=0)
-    assert choice.rows[choice.chosen]["model"] == "ridge LDA"
-    assert any(row["model"] == "PCA + 1-NN" and row["score"] is not None for row in choice.rows)
-    other = choose_guided(X, few_labels(y, 5), models=["PCA + 1-NN"], n_permutations=0)
-    assert isinstance(other.estimator_[-1] if isinstance(other.estimator_, Pipeline) else other.estimator_, PCAReader)
+def test_seed_draws_the_halves():
+    X, y = blobs(distance=1.5)
+    scores = [
+        [row["score"] for row in GuidedSearch([LDA], random_state=s, **QUICK).fit(X, few_labels(y, 5)).results_.rows]
+        for s in (0, 0, 1)
+    ]
+    assert scores[0] == scores[1]
+    assert scores[0] != scores[2]
 
 
-def test_a_baseline_that_scores_best_is_chosen_unless_it_is_a_read_out_alone(monkeypatch):
-    X, y = load_iris(return_X_y=True)
-    for usual, wanted in ((True, "PCA + 1-NN"), (False, "spy")):
-        models = (Candidate("spy", Spy, {}), Candidate("PCA + 1-NN", PCAReader, {}, guided=False, usual=usual))
-        monkeypatch.setattr(search, "CLASS_MODELS", models)
-        choice = choose_guided(X, few_labels(y, 5), fronts=["rows"], n_splits=1, n_permutations=0)
-        assert choice.rows[choice.chosen]["model"] == wanted
+def test_labels_of_pure_noise_do_not_help():
+    X = np.random.default_rng(2).normal(size=(90, 6))
+    y = np.random.default_rng(3).integers(3, size=90)
+    search = GuidedSearch(["ridge LDA"], preprocessing=["rows"]).fit(X, few_labels(y, 5))
+    assert not search.labels_helped_.labels_helped
+    assert "No sign that the labels help" in search.results_.verdict
+
+
+def test_missing_entries_leave_what_can_take_them(iris):
+    X, y = iris
+    X = np.where(np.arange(150)[:, None] % 7 == 0, np.where(np.arange(4) == 1, np.nan, X), X)
+    search = GuidedSearch(["SPPCA"], n_components=2, n_splits=1, n_permutations=0).fit(X, few_labels(y, 5))
+    assert search.results_.chosen_row["preprocessing"] == "rows"
+    assert {row["note"] for row in search.results_.rows if row["preprocessing"] != "rows"} == {
+        "it takes no missing entries"
+    }
+    assert "it takes no missing entries." in repr(search.results_)
+    assert np.isfinite(search.transform(X)).all()
+
+
+def test_sparse_rows_are_taken(iris):
+    X, y = iris
+    seen = few_labels(y, 5)
+    dense, sparse = (
+        GuidedSearch([LDA], n_splits=2, n_permutations=0).fit(rows, seen) for rows in (X, sp.csr_matrix(X))
+    )
+    scores = [[row["score"] for row in search.results_.rows] for search in (sparse, dense)]
+    assert_allclose(*scores, atol=0.03)  # rounding may break ties between neighbors
+
+
+def test_a_baseline_is_scored_but_not_chosen_unless_allowed():
+    X, y = blobs()
+    search = GuidedSearch(["SPPCA"], **QUICK).fit(X, few_labels(y, 5))
+    assert search.results_.chosen_row["model"] == "SPPCA"
+    assert any(row["model"] == "PCA + 1-NN" and row["score"] is not None for row in search.results_.rows)
+    other = GuidedSearch(["PCA + 1-NN"], **QUICK).fit(X, few_labels(y, 5))
+    assert isinstance(other.best_estimator_, PCAClassifier)
+
+
+def test_named_beside_the_usual_ones():
+    tried, allowed = candidates.candidates_for("classes", ["usual", ("mine", LogisticRegression())])
+    assert allowed == {"DPPCA", "CPPCA", "SPPCA", "ridge LDA", "PCA + 1-NN", "mine"}
+    assert "PCA + logistic" in {candidate.name for candidate in tried}
+
+
+def test_any_estimator_may_be_a_candidate_and_sees_labeled_rows_only(iris):
+    X, y = iris
+    names = np.array(["b", "a", "c"], dtype=object)[y]
+    names[few_labels(y, 6) < 0] = None
+    mine = make_pipeline(StandardScaler(), Supervised(1))
+    search = GuidedSearch([("nearest", mine)], **QUICK).fit(X, names)
+    assert search.results_.chosen_row["model"] == "nearest"
+    assert search.results_.chosen_row["score"] > 0.3
+    assert_array_equal(search.best_estimator_.classes_, ["a", "b", "c"])
+    assert search.predict_proba(X).shape == (150, 3)
+    assert not hasattr(search, "transform")
+    regression = GuidedSearch([("ridge", Ridge())], **QUICK).fit(
+        X, np.where(np.arange(150) % 3, np.nan, X[:, 0] + 0.01)
+    )
+    assert regression.results_.chosen_row["model"] == "ridge"
+    assert "it does not predict classes targets" in repr(
+        GuidedSearch(["SPPCA", ("r", Ridge())], **QUICK).fit(X, names).results_
+    )
 
 
 def test_real_targets_choose_by_correlation():
     X, y = load_diabetes(return_X_y=True)
-    seen = np.where(np.arange(len(y)) % 5 == 0, y, np.nan)
-    choice = choose_guided(X, seen, models=["SPPCA"], n_splits=2, n_permutations=0)
-    assert choice.target_kind == "real"
-    assert isinstance(choice.estimator_, SPPCA | Pipeline)
-    assert choice.estimator_.predict(X).shape == y.shape
-    assert "of the variance of held-out targets" in choice.verdict
-    two = choose_guided(X, np.column_stack([seen, -seen + X[:, 0]]), models=["PLS"], n_splits=1, n_permutations=0)
-    assert two.estimator_.predict(X).shape == (len(y), 2)
+    seen = np.where(np.arange(len(y)) % 5 == 0, y + 0.5, np.nan)
+    search = GuidedSearch(["SPPCA"], **QUICK).fit(X, seen)
+    assert search.target_kind_ == "real"
+    assert not hasattr(search, "classes_")
+    assert search.predict(X).shape == y.shape
+    assert 0.3 < search.score(X, y) < 0.6
+    assert "of the variance of held-out targets" in search.results_.verdict
+    two = GuidedSearch(["PLS"], n_splits=1, n_permutations=0).fit(X, np.column_stack([seen, X[:, 0] - seen]))
+    assert two.predict(X).shape == (len(y), 2)
 
 
-@pytest.mark.parametrize("model", [PLS(2), PCAReader(2, read_out="ridge")])
-def test_baselines_of_real_targets_learn_from_labelled_rows_only(model):
+def test_halves_of_few_whole_numbers_stay_real():
     X, y = load_diabetes(return_X_y=True)
-    rows = np.arange(0, len(y), 4)
-    seen = np.full(len(y), np.nan)
-    seen[rows] = y[rows]
-    predicted = model.fit(X, seen).predict(X)
-    assert predicted.shape == y.shape
-    assert 1 - np.mean((predicted - y) ** 2) / y.var() > 0.3
+    seen = np.where(np.arange(len(y)) % 20 == 0, y, np.nan)
+    search = GuidedSearch(["SPPCA"], target="real", **QUICK).fit(X, seen)
+    assert search.results_.chosen_row["model"] == "SPPCA"
 
 
-def test_what_cannot_be_fitted_is_said(monkeypatch):
-    class Never(Spy):
-        def fit(self, X, y):
-            raise ValueError("never mind")
+class Never(Spy):
+    def fit(self, X, y):
+        raise ValueError("never mind")
 
-    models = (Candidate("never", Never, {}), Candidate("spy", Spy, {}, most=10))
-    monkeypatch.setattr(search, "CLASS_MODELS", models)
-    X, y = load_iris(return_X_y=True)
+
+def test_what_cannot_be_fitted_is_said():
+    X, y = blobs()
+    never = [("never", Never()), Candidate("spy", Spy(), most_entries=10)]
     with pytest.raises(ValueError, match=r"no candidate could be fitted: more than 1e\+01 entries .*; never mind"):
-        choose_guided(X, few_labels(y, 5), fronts=["rows"], n_permutations=0)
+        GuidedSearch(never, **QUICK).fit(X, few_labels(y, 5))
 
 
-def test_bad_input_is_refused(quick):
-    X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match="every class of y has one labelled row at most"):
-        choose_guided(X, few_labels(y, 1))
-    with pytest.raises(ValueError, match="y has no label"):
-        choose_guided(X, np.full(150, -1))
-    with pytest.raises(ValueError, match="single class 0"):
-        choose_guided(X, np.where(few_labels(y, 4) == 0, 0, -1))
-    with pytest.raises(ValueError, match="models holds 'umap'; known are ridge LDA"):
-        choose_guided(X, few_labels(y, 4), models=["umap"])
-    with pytest.raises(ValueError, match="fronts holds 'nothing'"):
-        choose_guided(X, few_labels(y, 4), fronts=[])
-    with pytest.raises(ValueError, match="3 labelled rows; choosing a model takes 4"):
-        choose_guided(X, np.where(np.arange(150) < 3, X[:, 0], np.nan))
+@pytest.mark.parametrize(
+    "parameters, words",
+    [
+        ({"candidates": ["umap"]}, "candidates holds 'umap'; known are DPPCA"),
+        ({"candidates": []}, "candidates holds nothing; known are DPPCA"),
+        ({"preprocessing": []}, "preprocessing holds nothing"),
+        ({"preprocessing": ["rank"]}, "preprocessing holds 'rank'; known are rows"),
+        ({"target": "ordinal"}, "target='ordinal'"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, words):
+    X, y = blobs()
+    with pytest.raises(ValueError, match=words):
+        GuidedSearch(**parameters).fit(X, few_labels(y, 4))
+
+
+def test_infinite_rows_are_refused():
+    X, y = blobs()
     with pytest.raises(ValueError, match="infinity"):
-        choose_guided(np.where(X[0] == X, np.inf, X), few_labels(y, 4))
+        GuidedSearch().fit(np.where(X[0] == X, np.inf, X), few_labels(y, 4))
 
 
-def test_p_values_count_the_true_score():
-    test = PermutationTest(0.5, [0.1] * 18 + [0.5])
-    assert_allclose(test.p_value, 0.1)
-    assert not test.labels_helped
-    assert PermutationTest(0.5, [0.1] * 19).labels_helped
+def test_small_classes_have_no_neighbors(iris):
+    X, y = iris
+    rows = np.concatenate([np.arange(c, c + 29) for c in (0, 50, 100)])
+    for kept, reason in (
+        (rows, "classes of about 29 rows are smaller than neighborhoods"),
+        (slice(None), None),
+    ):
+        search = GuidedSearch(["ridge LDA"], n_splits=1, n_permutations=0).fit(X[kept], few_labels(y[kept], 3))
+        assert {row["note"] for row in search.results_.rows if row["preprocessing"] == "neighbors"} == {reason}
+    asked = {"preprocessing": ["neighbors"], "n_splits": 1, "n_permutations": 0}
+    search = GuidedSearch(["ridge LDA"], **asked).fit(X[rows], few_labels(y[rows], 3))
+    assert search.results_.rows[0]["note"] is None  # asked for by name
 
 
-def test_a_choice_survives_json_and_prints(quick):
-    X, y = load_iris(return_X_y=True)
-    choice = choose_guided(X, few_labels(y, 4), fronts=["rows"], n_permutations=3)
-    back = GuidedChoice.from_dict(json.loads(json.dumps(choice.to_dict())))
-    assert back == choice
-    assert repr(back) == repr(choice)
-    assert repr(choice).splitlines()[1].startswith("*")
-    assert "<table>" in choice._repr_html_()
-    header, body = choice.cells(most=2)
+class Noted(RidgeLDA):
+    seen = ()
+
+    def fit(self, X, y):
+        Noted.seen = [*Noted.seen, (X.shape, self.shrinkage)]
+        return super().fit(X, y)
+
+
+def test_halves_with_one_row_per_class_are_fitted_with_settings_of_their_own():
+    X, y = blobs()
+    for per_class, in_halves in ((3, 0.25), (4, 0.5)):
+        Noted.seen = ()
+        mine = Candidate("noted", Noted(), {"shrinkage": 0.5}, poor={"shrinkage": 0.25}, sized=True)
+        search = GuidedSearch([mine], **QUICK).fit(X, few_labels(y, per_class))
+        assert [shrinkage for _, shrinkage in Noted.seen] == [in_halves, in_halves, 0.5]
+        assert search.results_.chosen_row["settings"] == {"shrinkage": 0.5}
+
+
+def _always(settings):
+    return True
+
+
+@pytest.mark.parametrize("narrow, width", [(_always, 150), (None, 320)])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_wide_table_is_scored_in_few_coordinates_where_the_settings_allow_it(narrow, width, form):
+    X, y = blobs(n_per_class=110, p=320)
+    mine = Candidate("wide", Noted(), {"shrinkage": 0.1}, sized=True, narrow=narrow)
+    Noted.seen = ()
+    GuidedSearch([mine], **QUICK).fit(form(X), few_labels(y, 4))
+    assert [shape for shape, _ in Noted.seen] == [(330, width), (330, width), (330, 320)]  # two halves, then as given
+
+
+def test_preprocessing_that_is_the_same_on_unit_rows_is_tried_once(iris):
+    X, y = iris
+    search = GuidedSearch(["ridge LDA"], n_splits=1, n_permutations=0).fit(
+        Normalizer().fit_transform(X), few_labels(y, 4)
+    )
+    assert {row["preprocessing"] for row in search.results_.rows} == {"rows", "neighbors"}
+
+
+def test_names_of_columns_are_kept(iris):
+    X, y = iris
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    for preprocessing in ("rows", "unit rows"):
+        search = GuidedSearch(["SPPCA"], n_components=2, **QUICK | {"preprocessing": [preprocessing]})
+        search.fit(frame, few_labels(y, 5))
+        assert_array_equal(search.feature_names_in_, list("abcd"))
+        assert_array_equal(search.best_estimator_.feature_names_in_, list("abcd"))
+        assert_array_equal(search.get_feature_names_out(), ["sppca0", "sppca1"])
+        with pytest.raises(ValueError, match="feature names"):
+            search.predict(frame[list("badc")])
+
+
+def test_it_is_cloned_pickled_and_asked_for_parameters(iris):
+    X, y = iris
+    search = GuidedSearch(["ridge LDA"], **QUICK)
+    assert clone(search).get_params() == search.get_params()
+    assert not hasattr(clone(search.fit(X, few_labels(y, 4))), "best_estimator_")
+    back = pickle.loads(pickle.dumps(search))
+    assert_array_equal(back.predict(X), search.predict(X))
+
+
+def test_nested_cross_validation_measures_the_error_of_the_whole_choice(iris):
+    X, y = iris
+    search = GuidedSearch(["ridge LDA", "PCA + 1-NN"], n_components=2, **QUICK)
+    assert is_classifier(search)
+    assert cross_val_score(search, X, y, cv=3).min() > 0.85
+    behind = make_pipeline(StandardScaler(), search)
+    assert cross_val_score(behind, X, y, cv=3, scoring="accuracy").min() > 0.8
+    grid = GridSearchCV(search, {"n_components": [1, 2]}, cv=2).fit(X, y)
+    assert grid.best_score_ > 0.85
+
+
+def test_nested_cross_validation_of_numbers():
+    X, y = load_diabetes(return_X_y=True)
+    search = GuidedSearch(["PLS"], n_components=2, target="real", **QUICK)
+    assert is_regressor(search)
+    assert cross_val_score(search, X, y, cv=3).min() > 0.3
+
+
+def test_it_is_a_step_of_a_pipeline_and_projects_for_another(iris):
+    X, y = iris
+    seen = few_labels(y, 5)
+    whole = Pipeline([("scale", StandardScaler()), ("search", GuidedSearch(["ridge LDA"], n_components=2, **QUICK))])
+    assert whole.fit(X, seen).transform(X).shape == (150, 2)
+    assert (whole.predict(X) == y).mean() > 0.85
+
+
+def test_processes_give_the_same_search(iris):
+    X, y = iris
+    here, there = (
+        GuidedSearch(["ridge LDA"], n_jobs=jobs, preprocessing=["rows"], n_splits=1, n_permutations=3).fit(
+            X, few_labels(y, 4)
+        )
+        for jobs in (None, 2)
+    )
+    assert [row["score"] for row in here.results_.rows] == [row["score"] for row in there.results_.rows]
+    assert here.labels_helped_ == there.labels_helped_
+
+
+def test_results_survive_json_and_print(iris):
+    X, y = iris
+    search = GuidedSearch(["ridge LDA"], preprocessing=["rows"], n_splits=1, n_permutations=3).fit(X, few_labels(y, 4))
+    results = search.results_
+    back = SearchResults.from_dict(json.loads(json.dumps(results.to_dict())))
+    assert back == results == SearchResults.of(search) == SearchResults.of(results.to_dict())
+    assert SearchResults.of(None) is None
+    assert repr(back) == repr(results)
+    assert repr(results).splitlines()[1].startswith("*")
+    assert "<table>" in results._repr_html_()
+    header, body = results.cells(most=2)
     assert len(body) == 2
     assert len(header) == len(body[0])
 
 
-def test_the_verdict_says_when_a_baseline_is_better():
-    row = {"front": "rows", "settings": {}, "agreement": 0.8, "error": 0.1, "seconds": 0.1, "note": None}
-    rows = [
-        {**row, "model": "SPPCA", "score": 0.7, "baseline": False},
-        {**row, "model": "PLS", "score": 0.8, "baseline": True},
-    ]
-    said = verdict(rows, 0, "classes", None)
-    assert "Chosen: SPPCA on rows, score 0.700" in said
-    assert "below the best baseline, PLS on rows by 0.100" in said
+def test_default_dimensions_follow_the_targets():
+    index = np.repeat([0, 1, 2, -1], 4)
+    halves = ClassHalves(index, np.arange(16.0), 1, np.random.default_rng(0))
+    trials = _Trials(np.eye(16), np.eye(16), halves, 2, None)
+    assert trials.k == 2
+    X, y = blobs()
+    assert GuidedSearch(["SPPCA"], **QUICK).fit(X, few_labels(y, 4)).transform(X).shape == (60, 2)
 
 
-def test_settings_are_compared_only_where_halves_have_two_rows_a_class(quick):
-    X, y = load_iris(return_X_y=True)
-    for per_class, wanted in ((3, [{}]), (4, [{}, {"ridge": 0.5}])):
-        choice = choose_guided(X, few_labels(y, per_class), fronts=["rows"], models=["ridge LDA"], n_permutations=0)
-        assert [row["settings"] for row in choice.rows if row["model"] == "ridge LDA"] == wanted
-
-
-def test_small_classes_have_no_neighbour_fronts(quick):
-    X, y = load_iris(return_X_y=True)
-    rows = np.concatenate([np.arange(c, c + 29) for c in (0, 50, 100)])
-    for kept, reason in (
-        (rows, "classes of about 29 rows are smaller than neighbourhoods"),
-        (slice(None), None),
-    ):
-        choice = choose_guided(X[kept], few_labels(y[kept], 4), n_permutations=0)
-        assert {row["note"] for row in choice.rows if row["front"] == "neighbours"} == {reason}
-    choice = choose_guided(X[rows], few_labels(y[rows], 4), fronts=["neighbours"], n_permutations=0)
-    assert choice.rows[0]["note"] is None  # asked for by name
-
-
-def test_halves_with_one_row_a_class_are_fitted_with_settings_of_their_own(monkeypatch):
-    seen = []
-
-    class Noted(RidgeLDA):
-        def fit(self, X, y):
-            seen.append(self.ridge)
-            return super().fit(X, y)
-
-    monkeypatch.setattr(search, "CLASS_MODELS", (Candidate("ridge LDA", Noted, {"ridge": 0.5}, poor={"ridge": 0.25}),))
-    X, y = load_iris(return_X_y=True)
-    for per_class, in_halves in ((3, 0.25), (4, 0.5)):
-        seen.clear()
-        choice = choose_guided(X, few_labels(y, per_class), fronts=["rows"], n_splits=1, n_permutations=0)
-        assert seen == [in_halves, in_halves, 0.5]
-        assert choice.rows[0]["settings"] == {"ridge": 0.5}
-
-
-def test_a_wide_table_is_scored_in_few_coordinates_where_the_settings_allow_it(monkeypatch, rng):
-    monkeypatch.setattr(search, "LEADING", 10)
-    seen = []
-
-    class Wide(RidgeLDA):
-        def fit(self, X, y):
-            seen.append(X.shape)
-            return super().fit(X, y)
-
-    y = np.arange(60) % 3
-    X = rng.normal(size=(60, 40)) + 4 * (np.arange(40) == y[:, None])
-    for wide, width in ((True, 10), (False, 40)):
-        models = (Candidate("ridge LDA", Wide, {"ridge": 0.1}, narrow=lambda settings, wide=wide: wide),)
-        monkeypatch.setattr(search, "CLASS_MODELS", models)
-        for table in (X, sp.csr_array(X)):
-            seen.clear()
-            choose_guided(table, few_labels(y, 4), fronts=["rows"], n_splits=1, n_permutations=0)
-            assert seen == [(60, width), (60, width), (60, 40)]  # two halves, then the rows as they are
-    seen.clear()
-    monkeypatch.setattr(search, "CLASS_MODELS", (models[0]._replace(narrow=lambda settings: True),))
-    choose_guided(X[:, :20], few_labels(y, 4), fronts=["rows"], n_splits=1, n_permutations=0)
-    assert seen[0] == (60, 20)  # not wide
-
-
-def test_fronts_that_are_the_same_on_unit_rows_are_tried_once(quick):
-    X, y = load_iris(return_X_y=True)
-    choice = choose_guided(Normalizer().fit_transform(X), few_labels(y, 4), n_permutations=0)
-    assert {row["front"] for row in choice.rows} == {"rows", "neighbours"}
+def test_an_own_estimator_keeps_its_size():
+    X, y = blobs()
+    assert GuidedSearch([("mine", SPPCA(1))], **QUICK).fit(X, few_labels(y, 4)).transform(X).shape == (60, 1)

@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 
 from gnomon import CPPCA, DPPCA, IFA, KDA, PPCA, SDRGLM, SEPCA, SPPCA, ColoredMVU, MultiLabelDPPCA
 from gnomon._cli.commands import Refusal, one_line
-from gnomon.selection import GuidedChoice, choose_guided
+from gnomon.selection import GuidedSearch, SearchResults
 
 MODELS = {
     "dppca": DPPCA,
@@ -41,7 +41,7 @@ class Fitted(NamedTuple):
 
     model: Any
     front: Any = None
-    choice: GuidedChoice | None = None
+    choice: SearchResults | None = None
     note: str | None = None
 
 
@@ -84,13 +84,13 @@ def fit_model(name: str, X: Any, y: Any, components: int | None, seed: int, more
         return Fitted(model.fit(X, y))
     try:
         models = STORED["classes" if np.ndim(y) == 1 and np.asarray(y).dtype.kind != "f" else "real"]
-        choice = choose_guided(X, y, n_components=components, models=models, random_state=seed)
+        search = GuidedSearch(models, n_components=components, random_state=seed).fit(X, y)
     except ValueError as error:
         return Fitted(SPPCA(components, random_state=seed).fit(X, y), note=f"no choice, so SPPCA: {one_line(error)}")
-    best = choice.estimator_
+    best = search.best_estimator_
     if isinstance(best, Pipeline):
-        return Fitted(best["model"], best["front"], choice)
-    return Fitted(best, None, choice)
+        return Fitted(best["model"], best["preprocessing"], search.results_)
+    return Fitted(best, None, search.results_)
 
 
 def filler(fitted: Fitted, X: Any, seed: int) -> Any:

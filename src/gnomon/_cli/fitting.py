@@ -322,7 +322,7 @@ def settings(run: Run) -> dict[str, Any]:
     return {
         "model": said.model.lower(),
         "model_asked_for": request.model,
-        "front": None if run.choice is None else run.choice.rows[run.choice.chosen]["front"],
+        "preprocessing": None if run.choice is None else run.choice.chosen_row["preprocessing"],
         "components": said.n_components,
         "scale": request.scale,
         "seed": request.seed,

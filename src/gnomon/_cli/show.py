@@ -14,7 +14,7 @@ from rich.table import Table as RichTable
 from gnomon._cli.demo import Example
 from gnomon._cli.fitting import Run
 from gnomon.describe import describe
-from gnomon.selection import GuidedChoice
+from gnomon.selection import SearchResults
 
 WIDTH = 100
 MOST_NAMES = 6
@@ -60,7 +60,7 @@ def _target_line(run: Run) -> str:
 def _model_line(run: Run) -> str:
     front = ""
     if run.stored.front is not None:
-        front = f" on {run.choice.rows[run.choice.chosen]['front']}"
+        front = f" on {run.choice.chosen_row['preprocessing']}"
     said = describe(run.stored.estimator)
     k, fit = said.n_components, said.fit
     start = f"{said.model}{front}: {k} component{'' if k == 1 else 's'}, scale {run.request.scale}"
@@ -73,7 +73,7 @@ def _model_line(run: Run) -> str:
     return f"{start}; {', '.join(notes)}" if notes else start
 
 
-def _choice_lines(choice: GuidedChoice) -> list[str]:
+def _choice_lines(choice: SearchResults) -> list[str]:
     """The best candidates as a table, why others have no score, and the verdict."""
     header, body = choice.cells(most=MOST_CANDIDATES)
     table = RichTable(*header, box=None, pad_edge=False)

@@ -4,7 +4,7 @@ Protocol: rows of unit length, of words TF-IDF weights; labeled at random two ro
 five; draws by the seeds 100, 101, ...; every method projects to K dimensions and the unlabeled rows get the class of
 their nearest labeled row. PCA sees all rows, ridge LDA and PLS the labeled ones. DPPCA runs with its own choices
 ("auto"), which see no other label than those of the draw; "read-out" is its own prediction, without a neighbour.
-"chooser" is what `gnomon.selection.choose_guided` takes among models, fronts and settings, by the same labels.
+"chooser" is what `gnomon.selection.GuidedSearch` takes among models, preprocessing and settings, by the same labels.
 
     python -m gnomon.experiments.guided_table --data orl_32x32 --data yale_32x32 --draws 10
     python -m gnomon.experiments.guided_table --data usps_3456 --data tdt2 --chooser
@@ -20,7 +20,7 @@ from sklearn.preprocessing import normalize
 
 from gnomon import DPPCA, datasets
 from gnomon.experiments._record import provenance
-from gnomon.selection import choose_guided
+from gnomon.selection import GuidedSearch
 from gnomon.selection.baselines import NotApplicable, lda_map, nearest_labels, pca_map, pls_map
 
 DIMS = (5, 10, 20)
@@ -124,16 +124,17 @@ def errors_of_draw(X, y, labeled, dims=DIMS, **parameters):
 
 
 def chooser_of_draw(X, y, labeled, dims=DIMS, **parameters):
-    """Return ({(method, K): error}, what was chosen) of `choose_guided` for one draw."""
+    """Return ({(method, K): error}, what was chosen) of `GuidedSearch` for one draw."""
     k = min(max(dims), min(X.shape) - 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        choice = choose_guided(X, np.where(labeled, y, -1), n_components=k, n_permutations=0, **parameters)
-    Z = choice.estimator_.transform(X)
+        search = GuidedSearch(n_components=k, n_permutations=0, **parameters).fit(X, np.where(labeled, y, -1))
+    Z = search.transform(X)
     found = {("chooser", m): _one_nn_error(Z[:, :m], y, labeled) for m in dims}
-    wrong = float(np.mean(choice.estimator_.predict(X[~labeled]) != y[~labeled]))
-    row = choice.rows[choice.chosen]
-    return found | {("its read-out", m): wrong for m in dims}, (row["model"], row["front"], *row["settings"].values())
+    wrong = float(np.mean(search.predict(X[~labeled]) != y[~labeled]))
+    row = search.results_.chosen_row
+    chosen = (row["model"], row["preprocessing"], *row["settings"].values())
+    return found | {("its read-out", m): wrong for m in dims}, chosen
 
 
 def reproduce(sets=tuple(LOADERS), *, dims=DIMS, n_draws=10, methods=METHODS, **parameters):

@@ -15,7 +15,7 @@ from gnomon.export._report_fit import fit_section
 from gnomon.export._report_predictions import prediction_sections
 from gnomon.export.model_file import atomic_path
 from gnomon.plotting import LoadingsDisplay, ProjectionDisplay
-from gnomon.selection import Comparison, GuidedChoice
+from gnomon.selection import Comparison, SearchResults
 from gnomon.tables import count_missing
 
 N_LOADINGS = 15
@@ -68,8 +68,8 @@ def write_report(
         What the classes of each of several targets stand for, in order; None for a target of numbers.
     comparison : Comparison or dict, default=None
         Result of `gnomon.selection.compare`, or its `to_dict()`.
-    choice : GuidedChoice or dict, default=None
-        Result of `gnomon.selection.choose_guided`, or its `to_dict()`: how the model was chosen.
+    choice : GuidedSearch, SearchResults or dict, default=None
+        A fitted `gnomon.selection.GuidedSearch`, its `results_`, or their `to_dict()`: how the model was chosen.
     title : str, default=None
         Heading; None says which model it is.
     settings : dict, default=None
@@ -93,7 +93,7 @@ def write_report(
     '<!DOCTYPE html>'
     """
     comparison = Comparison.from_dict(comparison) if isinstance(comparison, dict) else comparison
-    choice = GuidedChoice.from_dict(choice) if isinstance(choice, dict) else choice
+    choice = SearchResults.of(choice)
     said = _named(describe(estimator), class_names)
     names = _target_names(target_names, said)
     title = title or f"{said.model} in {_components(said)}"
@@ -221,13 +221,13 @@ def _choice(choice):
     header, body = choice.cells(most=N_CANDIDATES)
     shown = "" if len(body) == len(choice.rows) else f" {len(body)} of {len(choice.rows)} candidates are shown."
     agreement = (
-        "how often they agree on unlabeled rows"
+        "their agreement on unlabeled rows (Cohen's kappa, 0 for chance)"
         if choice.target_kind == "classes"
         else "how their predictions of unlabeled rows correlate"
     )
     how = (
         f"Each candidate was fitted to one half of the labels and to the other. The score is {agreement}, less their "
-        f"error on each other's labels; a star marks the one that was chosen.{shown}"
+        f"error on each other's labels over that of chance; a star marks the one that was chosen.{shown}"
     )
     said = "".join(html.tag("p", text, "soft") for text in [*choice.notes(), how])
     return html.tag("h2", "How the model was chosen") + html.table(header, body, numeric=range(3, 7)) + said

@@ -1,13 +1,14 @@
-"""The scores of a choice among models."""
+"""The scores of a search."""
 
 from gnomon.plotting._style import NEGATIVE, NEUTRAL, POSITIVE, figure_and_axes, literal, plain_axes
+from gnomon.selection import SearchResults
 from gnomon.selection.results import named
 
 
 class SelectionDisplay:
-    """The candidates of a choice by their scores, best on top: the chosen one, the other models and the baselines.
+    """The candidates of a search by their scores, best on top: the chosen one, the other models and the baselines.
 
-    Made by `from_choice`.
+    Made by `from_search`.
 
     Parameters
     ----------
@@ -30,12 +31,12 @@ class SelectionDisplay:
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
     >>> from gnomon.plotting import SelectionDisplay
-    >>> from gnomon.selection import choose_guided
+    >>> from gnomon.selection import GuidedSearch
     >>> X, y = load_iris(return_X_y=True)
     >>> seen = np.where(np.arange(150) % 15 == 0, y, -1)
-    >>> choice = choose_guided(X, seen, fronts=["rows"], n_splits=1, n_permutations=0)
-    >>> SelectionDisplay.from_choice(choice).ax_.get_xlabel()
-    'agreement of half-label models minus their error'
+    >>> search = GuidedSearch(preprocessing=["rows"], n_splits=1, n_permutations=0).fit(X, seen)
+    >>> SelectionDisplay.from_search(search).ax_.get_xlabel()
+    'agreement of half-label models less their error'
     """
 
     def __init__(self, *, names, scores, baseline, chosen):
@@ -45,13 +46,13 @@ class SelectionDisplay:
         self.chosen = chosen
 
     @classmethod
-    def from_choice(cls, choice, *, most=15, ax=None):
-        """Draw the scores of a choice.
+    def from_search(cls, search, *, most=15, ax=None):
+        """Draw the scores of a search.
 
         Parameters
         ----------
-        choice : GuidedChoice
-            Result of `gnomon.selection.choose_guided`.
+        search : GuidedSearch or SearchResults
+            A fitted search, or its `results_`.
         most : int, default=15
             Candidates to draw, the best ones; the chosen one is always among them.
         ax : matplotlib Axes, default=None
@@ -61,20 +62,21 @@ class SelectionDisplay:
         -------
         SelectionDisplay
         """
-        scored = [i for i, row in enumerate(choice.rows) if row["score"] is not None]
-        order = sorted(scored, key=lambda i: -choice.rows[i]["score"])
-        order = [i for i in order if i in order[:most] or i == choice.chosen]
-        rows = [choice.rows[i] for i in order]
+        results = SearchResults.of(search)
+        scored = [i for i, row in enumerate(results.rows) if row["score"] is not None]
+        order = sorted(scored, key=lambda i: -results.rows[i]["score"])
+        order = [i for i in order if i in order[:most] or i == results.chosen]
+        rows = [results.rows[i] for i in order]
         display = cls(
             names=[named(row) for row in rows],
             scores=[row["score"] for row in rows],
             baseline=[row["baseline"] for row in rows],
-            chosen=order.index(choice.chosen),
+            chosen=order.index(results.chosen),
         )
         return display.plot(ax=ax)
 
     def plot(self, ax=None):
-        """Draw one dot a candidate.
+        """Draw one dot per candidate.
 
         Parameters
         ----------
@@ -97,7 +99,7 @@ class SelectionDisplay:
         self.ax_.set_yticks(list(height), self.names, fontsize="small")
         literal(self.ax_.get_yticklabels())
         self.ax_.grid(axis="y", color=NEUTRAL, alpha=0.2)
-        self.ax_.set_xlabel("agreement of half-label models minus their error")
+        self.ax_.set_xlabel("agreement of half-label models less their error")
         self.ax_.legend(fontsize="small", frameon=False, loc="lower right")
         plain_axes(self.ax_)
         return self

@@ -3,35 +3,51 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-LDA_RIDGE = 1e-3  # of the mean within-class variance; enough to make LDA the strongest simple rival on faces
+from gnomon.targets import read
+
+LDA_SHRINKAGE = 1e-3  # of the mean within-class variance; enough to make LDA the strongest simple baseline on faces
 RIDGES = np.logspace(-3, 3, 13)
 
 
 class NotApplicable(Exception):
-    """A rival that has no answer on these data; the message says why."""
+    """A baseline that has no answer on these data; the message says why."""
 
 
 class LinearMap(NamedTuple):
-    """An affine map z = (x - mean) rotation, with an optional read-out of the target from z."""
+    """An affine map z = (x - mean) rotation, with optional affine predictions of the target from z."""
 
     mean: np.ndarray  # (p,)
     rotation: np.ndarray  # (p, k)
-    read_out: object = None  # function of the projection: predicted labels or values
+    weights: np.ndarray | None = None  # (k, c) of one column per class, or of the values
+    offsets: np.ndarray | None = None  # (c,)
+    classes: np.ndarray | None = None  # (c,); None for values
 
     def project(self, X):
         return X @ self.rotation - self.mean @ self.rotation
 
+    def predict(self, Z):
+        """Predict values from the projection, or the class of the largest one."""
+        values = Z @ self.weights + self.offsets
+        return values if self.classes is None else self.classes[values.argmax(axis=1)]
+
 
 def pca_map(X, n_components, random_state=None):
-    """PCA of all rows; sparse rows are centred implicitly."""
+    """PCA of all rows; sparse rows are centered implicitly."""
     sparse = hasattr(X, "tocsr")
     limit = min(X.shape) - sparse
     if n_components > limit:
@@ -40,10 +56,10 @@ def pca_map(X, n_components, random_state=None):
     return LinearMap(pca.mean_, pca.components_.T)
 
 
-def lda_map(X, labels, n_components, ridge=LDA_RIDGE):
-    """Ridge LDA of labelled rows: directions of between- against within-class variance, at most C - 1.
+def lda_map(X, labels, n_components, shrinkage=LDA_SHRINKAGE):
+    """Ridge LDA of labeled rows: directions of between- against within-class variance, at most C - 1.
 
-    The within-class covariance S is replaced by (1 - ridge) S + ridge tr(S)/p I, as `shrinkage` does in
+    The within-class covariance S is replaced by (1 - shrinkage) S + shrinkage tr(S)/p I, as `shrinkage` does in
     scikit-learn. The work is done in the row space: no p-by-p matrix is formed when p > n.
     """
     classes, index = np.unique(labels, return_inverse=True)
@@ -52,57 +68,46 @@ def lda_map(X, labels, n_components, ridge=LDA_RIDGE):
     mean, scores, back = _principal_coordinates(X)
     n, p = X.shape
     one_of_c = np.eye(len(classes))[index]
-    centres = one_of_c.T @ scores / one_of_c.sum(axis=0)[:, None]  # (c, r)
-    deviations = scores - centres[index]
+    centers = one_of_c.T @ scores / one_of_c.sum(axis=0)[:, None]  # (c, r)
+    deviations = scores - centers[index]
     within, total = deviations.T @ deviations / n, scores.T @ scores / n
     scale = np.trace(within) or np.trace(total)  # one row a class: nothing varies within
-    shrunk = (1 - ridge) * within + ridge * scale / p * np.eye(len(within))
+    shrunk = (1 - shrinkage) * within + shrinkage * scale / p * np.eye(len(within))
     values, vectors = np.linalg.eigh(shrunk)
     whiten = vectors / np.sqrt(values)  # (r, r)
-    spread = np.sqrt(one_of_c.mean(axis=0))[:, None] * (centres @ whiten)  # (c, r)
-    directions = np.linalg.svd(spread, full_matrices=False)[2].T
+    between = np.sqrt(one_of_c.mean(axis=0))[:, None] * (centers @ whiten)  # (c, r)
+    directions = np.linalg.svd(between, full_matrices=False)[2].T
     k = min(n_components, len(classes) - 1, directions.shape[1])
     rotation = whiten @ directions[:, :k]
-    placed, log_prior = centres @ rotation, np.log(one_of_c.mean(axis=0))
-
-    def nearest_class(Z):
-        score = Z @ placed.T - 0.5 * (placed**2).sum(axis=1) + log_prior
-        return classes[score.argmax(axis=1)]
-
-    return LinearMap(mean, back(rotation), nearest_class)
+    placed, log_prior = centers @ rotation, np.log(one_of_c.mean(axis=0))
+    return LinearMap(mean, back(rotation), placed.T, log_prior - 0.5 * (placed**2).sum(axis=1), classes)
 
 
 def pls_map(X, Y, n_components, classes=None):
-    """PLS2 of labelled rows (deflated by x scores, centred, never scaled), projected by `x_rotations_`.
+    """PLS2 of labeled rows (deflated by x scores, centered, never scaled), projected by `x_rotations_`.
 
-    PLS commutes with a rotation of the rows, so it works on their coordinates in the span of the labelled rows: few
-    columns, and sparse rows stay sparse. With `classes` the columns of Y are one-of-C and the read-out is the class of
-    the largest fitted column.
+    PLS commutes with a rotation of the rows, so it works on their coordinates in the span of the labeled rows: few
+    columns, and sparse rows stay sparse. With `classes` the columns of Y are one-of-C and the prediction is the
+    class of the largest fitted column.
     """
     n, p = X.shape
     limit = min(n - 1, p)
     if n_components > limit:
-        raise NotApplicable(f"{n} labelled rows of {p} features have at most {limit} components")
+        raise NotApplicable(f"{n} labeled rows of {p} features have at most {limit} components")
     mean, scores, back = _principal_coordinates(X)
     if n_components > scores.shape[1]:
-        raise NotApplicable(f"the labelled rows span {scores.shape[1]} dimensions")
+        raise NotApplicable(f"the labeled rows span {scores.shape[1]} dimensions")
     pls = PLSRegression(n_components, scale=False, max_iter=5000).fit(scores, Y)
-    y_mean, y_map = Y.mean(axis=0), pls.y_loadings_.T
-
-    def fitted(Z):
-        values = Z @ y_map + y_mean
-        return values if classes is None else classes[values.argmax(axis=1)]
-
-    return LinearMap(mean, back(pls.x_rotations_), fitted)
+    return LinearMap(mean, back(pls.x_rotations_), pls.y_loadings_.T, Y.mean(axis=0), classes)
 
 
-def nearest_labels(Z_labelled, labels, Z):
-    """Label of the nearest labelled row in Euclidean distance."""
-    return np.asarray(labels)[pairwise_distances_argmin(Z, Z_labelled)]
+def nearest_labels(Z_labeled, labels, Z):
+    """Label of the nearest labeled row in Euclidean distance."""
+    return np.asarray(labels)[pairwise_distances_argmin(Z, Z_labeled)]
 
 
 def _principal_coordinates(X):
-    """Return the mean, the centred rows in an orthonormal basis of their span, and its map to features."""
+    """Return the mean, the centered rows in an orthonormal basis of their span, and its map to features."""
     n, p = X.shape
     mean = np.asarray(X.mean(axis=0)).ravel()
     if n > p:
@@ -115,7 +120,7 @@ def _principal_coordinates(X):
     root = np.sqrt(values)
 
     def back(rotation):
-        weights = (vectors / root) @ rotation  # (n, k): each direction as a sum of centred rows
+        weights = (vectors / root) @ rotation  # (n, k): each direction as a sum of centered rows
         return X.T @ weights - np.outer(mean, weights.sum(axis=0))
 
     return mean, vectors * root, back
@@ -124,7 +129,7 @@ def _principal_coordinates(X):
 def _leading(values, vectors):
     keep = values > 1e-12 * values[-1]
     if not keep.any() or values[-1] <= 0:
-        raise NotApplicable("the labelled rows do not differ")
+        raise NotApplicable("the labeled rows do not differ")
     return values[keep], vectors[:, keep]
 
 
@@ -132,82 +137,107 @@ def _dense(matrix):
     return matrix.toarray() if hasattr(matrix, "toarray") else matrix
 
 
-class Baseline(BaseEstimator):
-    """Read y, hand the labelled rows to `_fit`."""
+class _Baseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Read X and y, hand the labeled rows to `_fit`."""
+
+    _kind = "classes"
 
     def fit(self, X, y):
-        y = np.asarray(y)
-        if y.dtype.kind == "f":
-            self.target_kind_, Y = "real", y.reshape(len(y), -1)
-            rows = np.flatnonzero(np.isfinite(Y).all(axis=1))
-            self.one_column_ = y.ndim == 1
-            self._fit(X, rows, Y[rows])
-            return self
-        self.target_kind_ = "classes"
-        mark = -1 if isinstance(self.unlabeled, str) and self.unlabeled == "auto" else self.unlabeled
-        missing = [value is None or (mark is not None and value == mark) for value in y.tolist()]
-        rows = np.flatnonzero(~np.array(missing))
-        self.classes_, index = np.unique(np.array(y[rows].tolist()), return_inverse=True)
-        self._fit(X, rows, index)
+        X = validate_data(self, X, accept_sparse="csr")
+        targets = read(y, X.shape[0], target=self._kind, unlabeled=self.unlabeled, several="real")
+        rows = np.flatnonzero(np.isfinite(targets.table).all(axis=1))
+        self.one_column_ = targets.vector
+        if self._kind == "classes":
+            self.classes_ = targets.classes
+            self._fit(X, rows, targets.index[rows])
+        else:
+            self._fit(X, rows, targets.table[rows])
         return self
 
+    @property
+    def _n_features_out(self):
+        return min(self.n_components, self.map_.rotation.shape[1])
+
+    def _project(self, X):
+        check_is_fitted(self)
+        return self.map_.project(validate_data(self, X, accept_sparse="csr", reset=False))
+
     def transform(self, X):
-        return self.map_.project(X)[:, : self.n_components]
+        return self._project(X)[:, : self.n_components]
 
     def predict(self, X):
-        found = self._predict(X)
-        if self.target_kind_ == "classes":
+        found = self._predict(self._project(X))
+        if self._kind == "classes":
             return self.classes_[found]
         return found.ravel() if self.one_column_ else found
 
 
-class RidgeLDA(Baseline):
-    """Ridge LDA of the labelled rows; predictions use every discriminant direction."""
+class RidgeLDA(ClassifierMixin, _Baseline):
+    """Ridge LDA of the labeled rows; predictions use every discriminant direction."""
 
-    def __init__(self, n_components=None, *, ridge=LDA_RIDGE, unlabeled=None):
+    def __init__(self, n_components=None, *, shrinkage=LDA_SHRINKAGE, unlabeled="auto"):
         self.n_components = n_components
-        self.ridge = ridge
+        self.shrinkage = shrinkage
         self.unlabeled = unlabeled
 
     def _fit(self, X, rows, index):
-        self.map_ = lda_map(X[rows], index, len(self.classes_), ridge=self.ridge)
+        self.map_ = lda_map(X[rows], index, len(self.classes_), shrinkage=self.shrinkage)
 
-    def _predict(self, X):
-        return self.map_.read_out(self.map_.project(X))
+    def _predict(self, Z):
+        return self.map_.predict(Z)
 
 
-class PCAReader(Baseline):
-    """PCA of all rows, and the nearest labelled row, logistic regression or ridge regression of the projection."""
+class PCAClassifier(ClassifierMixin, _Baseline):
+    """PCA of all rows, then the class of the nearest labeled row or logistic regression of the projection."""
 
-    def __init__(self, n_components=None, *, read_out="nearest", unlabeled=None, random_state=0):
+    def __init__(self, n_components=None, *, classifier="nearest", unlabeled="auto", random_state=0):
         self.n_components = n_components
-        self.read_out = read_out
+        self.classifier = classifier
         self.unlabeled = unlabeled
         self.random_state = random_state
 
-    def _fit(self, X, rows, target):
+    def _fit(self, X, rows, index):
         self.map_ = pca_map(X, self.n_components, self.random_state)
-        self.seen_, self.target_ = self.map_.project(X[rows]), target
-        if self.read_out == "logistic":
-            self.reader_ = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-            self.reader_.fit(self.seen_, target)
-        elif self.read_out == "ridge":
-            self.reader_ = make_pipeline(StandardScaler(), RidgeCV(RIDGES)).fit(self.seen_, target)
+        self.seen_, self.index_ = self.map_.project(X[rows]), index
+        if self.classifier == "logistic":
+            self.classifier_ = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+            self.classifier_.fit(self.seen_, index)
 
-    def _predict(self, X):
-        Z = self.map_.project(X)
-        return nearest_labels(self.seen_, self.target_, Z) if self.read_out == "nearest" else self.reader_.predict(Z)
+    def _predict(self, Z):
+        return (
+            nearest_labels(self.seen_, self.index_, Z) if self.classifier == "nearest" else self.classifier_.predict(Z)
+        )
 
 
-class PLS(Baseline):
-    """PLS of the labelled rows, for real targets."""
+class PCARidge(RegressorMixin, _Baseline):
+    """PCA of all rows, then ridge regression on the projection of the labeled rows."""
 
-    def __init__(self, n_components=None, *, unlabeled=None):
+    _kind = "real"
+
+    def __init__(self, n_components=None, *, unlabeled="auto", random_state=0):
+        self.n_components = n_components
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+
+    def _fit(self, X, rows, Y):
+        self.map_ = pca_map(X, self.n_components, self.random_state)
+        self.regression_ = make_pipeline(StandardScaler(), RidgeCV(RIDGES)).fit(self.map_.project(X[rows]), Y)
+
+    def _predict(self, Z):
+        return np.reshape(self.regression_.predict(Z), (len(Z), -1))
+
+
+class PLS(RegressorMixin, _Baseline):
+    """PLS of the labeled rows, for real targets."""
+
+    _kind = "real"
+
+    def __init__(self, n_components=None, *, unlabeled="auto"):
         self.n_components = n_components
         self.unlabeled = unlabeled
 
     def _fit(self, X, rows, Y):
         self.map_ = pls_map(X[rows], Y, self.n_components)
 
-    def _predict(self, X):
-        return self.map_.read_out(self.map_.project(X))
+    def _predict(self, Z):
+        return self.map_.predict(Z)

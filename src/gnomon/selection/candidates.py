@@ -1,71 +1,98 @@
-"""What `choose_guided` may choose: fronts, models, and the settings in which the leader is tried further.
+"""What a search may choose: preprocessing, models, and the settings in which the leader is tried further.
 
-A new candidate is one line of `CLASS_MODELS` or `REAL_MODELS`.
+A new candidate is one line of `CLASS_CANDIDATES` or `REAL_CANDIDATES`.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 from sklearn.preprocessing import Normalizer
 
 from gnomon import CPPCA, DPPCA, SPPCA, NeighborFeatures
-from gnomon.selection.baselines import PLS, PCAReader, RidgeLDA
+from gnomon.selection.baselines import PLS, PCAClassifier, PCARidge, RidgeLDA
 
-FRONTS = {
+PREPROCESSING = {
     "rows": None,
     "unit rows": Normalizer,
-    "neighbours": NeighborFeatures,
-    "neighbours, cosine": lambda: NeighborFeatures(metric="cosine"),
+    "neighbors": NeighborFeatures,
+    "neighbors, cosine": lambda: NeighborFeatures(metric="cosine"),
 }
-MOST_NEIGHBOURS = 20_000  # rows; beyond, neighbours of all pairs take long
-FEWEST_IN_CLASS = 30  # rows of an average class, two neighbourhoods; in smaller ones most neighbours are strangers
+MOST_NEIGHBORS = 20_000  # rows; beyond, neighbors of all pairs take long
+FEWEST_IN_CLASS = 30  # rows of an average class, two neighborhoods; in smaller ones most neighbors are strangers
 LEADING = 150  # principal coordinates, more than twice as many as factors; the rest of a row is noise to DPPCA
-LINEAR, GRAPHS, ALL = ("rows", "unit rows"), ("neighbours", "neighbours, cosine"), tuple(FRONTS)
+LINEAR, GRAPHS, ALL = ("rows", "unit rows"), ("neighbors", "neighbors, cosine"), tuple(PREPROCESSING)
 
 
-class Candidate(NamedTuple):
-    """A model on some fronts.
+@dataclass(frozen=True)
+class Candidate:
+    """A model that `GuidedSearch` may choose, with its settings and what may stand before it.
 
-    Attributes
+    Parameters
     ----------
     name : str
-    make : callable       make(n_components=..., **settings) gives an unfitted estimator
-    settings : dict       of the first round
-    finer : tuple of dict settings to try in the second round, where the model leads on a front
-    fronts : tuple of str
-    most : float          entries of the table from which the model takes too long
-    quick : dict          settings of the fits to halves, for speed
-    poor : dict           the same where a half has one row a class, which carries less than all labels do
-    narrow : callable     narrow(settings): whether fits to halves may read `LEADING` principal coordinates of the rows
-    guided : bool         False marks a baseline, which cannot be saved to a model file
-    usual : bool          whether it may be chosen when no models are named
+        As the table shows it.
+    estimator : estimator
+        Unfitted; a pipeline, too. With a parameter `unlabeled` it is fitted to every row, else to the labeled rows.
+    settings : dict
+        Parameters of the first round, `{}` by default.
+    finer : tuple of dict, default=()
+        Settings to try in the second round, where the model leads.
+    preprocessing : tuple of str, default=ALL
+        Names of the preprocessing steps that may stand before it.
+    baseline : bool, default=False
+        Whether it is scored even where it may not be chosen.
+    usual : bool, default=True
+        Whether it may be chosen when no candidates are named.
+    sized : bool, default=False
+        Whether the search sets `n_components`.
+    most_entries : float, default=inf
+        Entries of the table from which it takes too long.
+    quick : dict
+        Settings of the fits to halves, for speed; `{}` by default.
+    poor : dict
+        The same where a half has one row per class, which says less than all labels do; `{}` by default.
+    narrow : callable or None, default=None
+        Whether, with given settings, fits to halves may read 150 principal coordinates of wide rows.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> Candidate("logistic", LogisticRegression(), finer=({"C": 0.1},)).name
+    'logistic'
     """
 
     name: str
-    make: Callable[..., Any]
-    settings: dict[str, Any]
+    estimator: Any
+    settings: dict[str, Any] = field(default_factory=dict)
     finer: tuple[dict[str, Any], ...] = ()
-    fronts: tuple[str, ...] = ALL
-    most: float = float("inf")
-    quick: dict[str, Any] = {}  # noqa: RUF012
-    poor: dict[str, Any] = {}  # noqa: RUF012
-    narrow: Callable[[dict[str, Any]], bool] = lambda settings: False
-    guided: bool = True
+    preprocessing: tuple[str, ...] = ALL
+    baseline: bool = False
     usual: bool = True
+    sized: bool = False
+    most_entries: float = float("inf")
+    quick: dict[str, Any] = field(default_factory=dict)
+    poor: dict[str, Any] = field(default_factory=dict)
+    narrow: Callable[[dict[str, Any]], bool] | None = None
+
+
+def _keeps_unlabeled(settings):
+    """Whether unlabeled rows count; without them every direction is kept, as ridge LDA does."""
+    return settings["unlabeled_weight"] > 0
 
 
 SPPCA_QUICK = {"tol": 1e-4, "n_init": 1}
-REAL_MODELS = (
+REAL_CANDIDATES = (
     Candidate(
         "SPPCA",
-        SPPCA,
-        {},
-        ({"label_weight": 10.0}, {"label_weight": 100.0}, {"n_private": 3}),
-        LINEAR,
+        SPPCA(),
+        finer=({"label_weight": 10.0}, {"label_weight": 100.0}, {"n_private": 3}),
+        preprocessing=LINEAR,
         quick=SPPCA_QUICK,
+        sized=True,
     ),
-    Candidate("PLS", PLS, {}, fronts=LINEAR, guided=False),
-    Candidate("PCA + ridge", PCAReader, {"read_out": "ridge"}, fronts=LINEAR, guided=False, usual=False),
+    Candidate("PLS", PLS(), preprocessing=LINEAR, baseline=True, sized=True),
+    Candidate("PCA + ridge", PCARidge(), preprocessing=LINEAR, baseline=True, usual=False, sized=True),
 )
 WEIGHTS = (
     {"unlabeled_weight": 0.1},
@@ -74,25 +101,107 @@ WEIGHTS = (
     {"unlabeled_weight": 0.0, "n_factors": 1000, "shrinkage": 0.3},
 )
 FACTORS = tuple({"n_factors": P, "unlabeled_weight": w} for P in (5, 10, 20, 40) for w in (1.0, 0.1))
-DPPCA_FINER = (*WEIGHTS, *FACTORS)
 DPPCA_FIRST = {"n_factors": "usual", "shrinkage": 1e-2, "unlabeled_weight": 1.0}
 SHRUNK = tuple({"n_factors": P, "shrinkage": 0.3} for P in (5, 10))  # few columns, and a class is small in most of them
 DPPCA_QUICK = {"tol": 1e-3, "max_iter": 60}
-CLASS_MODELS = (
+CLASS_CANDIDATES = (
     Candidate(
         "DPPCA",
-        DPPCA,
+        DPPCA(),
         DPPCA_FIRST,
-        DPPCA_FINER,
+        (*WEIGHTS, *FACTORS),
         LINEAR,
         quick=DPPCA_QUICK,
         poor={"n_factors": 20},
-        narrow=lambda settings: settings["unlabeled_weight"] > 0,  # else every direction is kept, as ridge LDA does
+        narrow=_keeps_unlabeled,
+        sized=True,
     ),
-    Candidate("DPPCA", DPPCA, DPPCA_FIRST | {"n_factors": 5}, (*DPPCA_FINER, *SHRUNK), GRAPHS, quick=DPPCA_QUICK),
-    Candidate("CPPCA", CPPCA, {}, fronts=LINEAR, most=2e4, quick={"tol": 1e-2, "max_iter": 30}),
-    Candidate("SPPCA", SPPCA, {}, ({"label_weight": 10.0}, {"label_weight": 100.0}), LINEAR, quick=SPPCA_QUICK),
-    Candidate("ridge LDA", RidgeLDA, {}, ({"ridge": 1e-2}, {"ridge": 1e-1}), guided=False),
-    Candidate("PCA + 1-NN", PCAReader, {"read_out": "nearest"}, fronts=LINEAR, guided=False),
-    Candidate("PCA + logistic", PCAReader, {"read_out": "logistic"}, fronts=LINEAR, guided=False, usual=False),
+    Candidate(
+        "DPPCA",
+        DPPCA(),
+        DPPCA_FIRST | {"n_factors": 5},
+        (*WEIGHTS, *FACTORS, *SHRUNK),
+        GRAPHS,
+        quick=DPPCA_QUICK,
+        sized=True,
+    ),
+    Candidate(
+        "CPPCA", CPPCA(), preprocessing=LINEAR, most_entries=2e4, quick={"tol": 1e-2, "max_iter": 30}, sized=True
+    ),
+    Candidate(
+        "SPPCA",
+        SPPCA(),
+        finer=({"label_weight": 10.0}, {"label_weight": 100.0}),
+        preprocessing=LINEAR,
+        quick=SPPCA_QUICK,
+        sized=True,
+    ),
+    Candidate("ridge LDA", RidgeLDA(), finer=({"shrinkage": 1e-2}, {"shrinkage": 1e-1}), baseline=True, sized=True),
+    Candidate("PCA + 1-NN", PCAClassifier(), preprocessing=LINEAR, baseline=True, sized=True),
+    Candidate(
+        "PCA + logistic",
+        PCAClassifier(classifier="logistic"),
+        preprocessing=LINEAR,
+        baseline=True,
+        usual=False,
+        sized=True,
+    ),
 )
+
+
+def candidates_for(kind, chosen):
+    """Return the candidates to try and which of them may be chosen.
+
+    Parameters
+    ----------
+    kind : {"classes", "real"}
+    chosen : None or list     names, "usual" for all that are, pairs (name, estimator) or `Candidate`
+
+    Examples
+    --------
+    >>> tried, allowed = candidates_for("real", ["PLS"])
+    >>> [candidate.name for candidate in tried], sorted(allowed)
+    (['PLS', 'PCA + ridge'], ['PLS'])
+    """
+    known = CLASS_CANDIDATES if kind == "classes" else REAL_CANDIDATES
+    allowed, own = [], []
+    for item in ["usual"] if chosen is None else chosen:
+        if isinstance(item, str) and item == "usual":
+            allowed += [candidate.name for candidate in known if candidate.usual]
+        elif isinstance(item, str):
+            allowed.append(named(item, [candidate.name for candidate in known], "candidates"))
+        else:
+            own.append(item if isinstance(item, Candidate) else Candidate(*item))
+    if not allowed and not own:
+        raise ValueError(f"candidates holds nothing; known are {', '.join(dict.fromkeys(c.name for c in known))}.")
+    tried = [candidate for candidate in known if candidate.name in allowed or candidate.baseline]
+    return [*tried, *own], {*allowed, *(candidate.name for candidate in own)}
+
+
+def preprocessing_for(tried, chosen):
+    """Return the names of the preprocessing steps to compute, in their order.
+
+    Examples
+    --------
+    >>> preprocessing_for(REAL_CANDIDATES, None)
+    ['rows', 'unit rows']
+    """
+    known = [name for name in PREPROCESSING if any(name in candidate.preprocessing for candidate in tried)]
+    if chosen is None:
+        return known
+    if not len(chosen):
+        raise ValueError(f"preprocessing holds nothing; known are {', '.join(known)}.")
+    return [named(name, known, "preprocessing") for name in chosen]
+
+
+def named(name, known, parameter):
+    """Return a name that must be known.
+
+    Examples
+    --------
+    >>> named("rows", ["rows"], "preprocessing")
+    'rows'
+    """
+    if name not in known:
+        raise ValueError(f"{parameter} holds {name!r}; known are {', '.join(dict.fromkeys(known))}.")
+    return name

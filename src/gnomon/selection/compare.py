@@ -163,7 +163,7 @@ def _rivals(X, n_components, seed):
 
 
 def _with_read_out(linear):
-    return _Fitted(linear.project, lambda X: linear.read_out(linear.project(X)))
+    return _Fitted(linear.project, lambda X: linear.predict(linear.project(X)))
 
 
 def _score(fit, task, X, splits):

@@ -1,8 +1,19 @@
 """Whether labels guide a model: its score with the labels as they are, and after they changed places."""
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import asdict, dataclass
 
 import numpy as np
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.utils import check_array
+
+from gnomon.selection.jobs import run_jobs
+from gnomon.selection.partial import HalfFit, fit_partial, prepared
+from gnomon.selection.stability import halves_of, row_order
+from gnomon.targets import read
+
+CLEAR = 0.05
+SEARCHES = (GridSearchCV, RandomizedSearchCV)
 
 
 @dataclass(frozen=True)
@@ -12,27 +23,150 @@ class PermutationTest:
     Attributes
     ----------
     score : float
-        With the labels as they are, on one split.
+        With the labels as they are.
     permuted : list of float
-        After the labels of the labelled rows have changed places.
+        After the labels of the labeled rows have changed places.
+    repeats_choice : bool
+        Whether the whole choice among candidates was repeated for every permutation. Where only the chosen candidate
+        was, the p-value is somewhat low: it was chosen because it fits the labels as they are.
+
+    Examples
+    --------
+    >>> test = PermutationTest(0.9, [0.1] * 19)
+    >>> test.p_value, test.labels_helped
+    (0.05, True)
     """
 
     score: float
     permuted: list
+    repeats_choice: bool = True
 
     @property
     def p_value(self):
         """Share of scores, the true one among them, that are at least as high as the true one."""
-        return (1 + sum(value >= self.score for value in self.permuted)) / (1 + len(self.permuted))
+        return (1 + self._n_as_high) / (1 + len(self.permuted))
 
     @property
     def labels_helped(self):
         """Whether at most one in twenty scores is as high."""
-        return self.p_value <= 0.05
+        return self.p_value <= CLEAR
+
+    @property
+    def verdict(self):
+        """The outcome in plain words."""
+        count = f"{self._n_as_high} of {len(self.permuted)} fits to permuted labels score as high"
+        count += f" (p = {self.p_value:.2f}"
+        count += ")" if self.repeats_choice else "; the choice was not repeated for them, so p is somewhat low)"
+        if self.labels_helped:
+            return f"The labels helped: {count}."
+        if not self._n_as_high:
+            return f"Too few permutations to tell whether the labels helped: {count}."
+        return f"No sign that the labels help: {count}; read the projection as one without labels."
+
+    @property
+    def _n_as_high(self):
+        return sum(value >= self.score for value in self.permuted)
+
+    def to_dict(self):
+        """Return plain numbers and lists, ready for JSON.
+
+        Returns
+        -------
+        dict
+            The attributes.
+        """
+        return asdict(self)
 
 
-def permutation_scores(halves, fit_predict, n_permutations, rng):
-    """Return the score on one fresh split with the true labels, and the scores with permuted ones."""
-    fresh = type(halves)(halves.targets, 1, rng)
-    permuted = [halves.permuted(rng).score(fit_predict).score for _ in range(n_permutations)]
-    return fresh.score(fit_predict).score, [float(np.float64(value)) for value in permuted]
+def permutation_test(
+    estimator,
+    X,
+    y,
+    *,
+    n_permutations=19,
+    n_splits=1,
+    repeat_choice=True,
+    target="auto",
+    unlabeled="auto",
+    n_jobs=None,
+    random_state=0,
+):
+    """Test whether labels help a model, by its score after they have changed places.
+
+    The score is that of `GuidedSearch`: models of half the labels must agree on the unlabeled rows and be right about
+    the labels they have not seen. Of a search (`GuidedSearch`, or scikit-learn's `GridSearchCV`, which is fitted to the
+    labeled rows) the score is its best one, and the whole search is repeated for every permutation, because its winner
+    would have another name there.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted or not: it is cloned, and choices that its `fit` makes ("auto") are made anew for every permutation.
+    X : array-like or sparse array of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        One target of classes, or real targets, with unlabeled rows.
+    n_permutations : int, default=19
+        Random permutations of the labels of the labeled rows; 19 are the fewest that can reach p = 0.05.
+    n_splits : int, default=1
+        Random halves to average the score over, for a model that is no search.
+    repeat_choice : bool, default=True
+        Of a search: whether to repeat it for every permutation. With False the chosen model alone is, which is faster
+        and lets some more labels of noise pass; the result says so. The search must be fitted then.
+    target : {"auto", "classes", "real"}, default="auto"
+        How to read y.
+    unlabeled : "auto", None or a label, default="auto"
+        What marks an unlabeled row.
+    n_jobs : int or None, default=None
+        Processes for the permutations, as in joblib.
+    random_state : int, default=0
+        Draws the halves and the permutations.
+
+    Returns
+    -------
+    PermutationTest
+        `p_value`, `labels_helped`, `verdict`, `repeats_choice`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from gnomon import SPPCA
+    >>> from gnomon.selection import permutation_test
+    >>> X, y = load_iris(return_X_y=True)
+    >>> seen = np.where(np.arange(150) % 10 == 0, y, -1)
+    >>> permutation_test(SPPCA(2), X, seen).labels_helped
+    True
+    """
+    X = check_array(X, accept_sparse="csr", ensure_all_finite=False)
+    targets = read(y, X.shape[0], target=target, unlabeled=unlabeled, several="real")
+    rng = np.random.default_rng(random_state)
+    halves = halves_of(targets, row_order(X), n_splits, rng)
+    searches = hasattr(type(estimator), "best_score_") or isinstance(estimator, SEARCHES)
+    if not (searches and repeat_choice):
+        model = estimator.best_estimator_ if searches else estimator
+        return permuted_scores(halves, HalfFit(model, X, halves.kind), n_permutations, rng, n_jobs, not searches)
+    tried = [halves, *(halves.permuted(rng) for _ in range(n_permutations))]
+    scores = run_jobs(_best_score, [(estimator, X, one) for one in tried], n_jobs)
+    return PermutationTest(scores[0], scores[1:])
+
+
+def permuted_scores(halves, fit, n_permutations, rng, n_jobs=None, repeats_choice=True):
+    """Score one fit on halves with the labels as they are and after they changed places."""
+    n_splits = len(halves.splits)
+    tried = [halves, *(halves.permuted(rng, n_splits) for _ in range(n_permutations))]
+    scores = [float(score.score) for score in run_jobs(_score, [(one, fit) for one in tried], n_jobs)]
+    return PermutationTest(scores[0], scores[1:], repeats_choice)
+
+
+def _score(halves, fit):
+    return halves.score(fit)
+
+
+def _best_score(search, X, halves):
+    """The best score that a search finds with these labels."""
+    made = prepared(search, unlabeled=HalfFit.MARK[halves.kind], target=halves.kind, n_permutations=0)
+    y = halves.targets.ravel() if halves.kind == "real" and halves.targets.shape[1] == 1 else halves.targets
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # each may say what the first fit has said
+        return float(fit_partial(made, X, y, halves.complete).best_score_)

@@ -1,337 +1,547 @@
-"""Choose a guided projection with few labels."""
+"""Search for the model, the preprocessing and the settings that few labels support best."""
 
 import warnings
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.decomposition import PCA
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
-from sklearn.utils import assert_all_finite, check_array, check_consistent_length
+from sklearn.utils import ClassifierTags, RegressorTags, assert_all_finite
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gnomon import SPPCA
-from gnomon.describe import describe, real_values
 from gnomon.selection.baselines import NotApplicable
-from gnomon.selection.candidates import CLASS_MODELS, FEWEST_IN_CLASS, FRONTS, LEADING, MOST_NEIGHBOURS, REAL_MODELS
-from gnomon.selection.permutation import PermutationTest, permutation_scores
-from gnomon.selection.results import GuidedChoice, verdict
-from gnomon.selection.stability import ClassHalves, RealHalves
+from gnomon.selection.candidates import (
+    FEWEST_IN_CLASS,
+    LEADING,
+    MOST_NEIGHBORS,
+    PREPROCESSING,
+    candidates_for,
+    preprocessing_for,
+)
+from gnomon.selection.jobs import run_jobs
+from gnomon.selection.partial import HalfFit, fit_partial, last_step, prepared, takes_unlabeled
+from gnomon.selection.permutation import permuted_scores
+from gnomon.selection.results import SearchResults, verdict
+from gnomon.selection.stability import halves_of, row_order
+from gnomon.targets import read
 
-N_LEADERS = 2  # pairs of front and model whose further settings are tried
+N_LEADERS = 2  # pairs of preprocessing and model whose further settings are tried
 MOST_COMPONENTS = 10
 MANY = 1e6  # entries
 NEAR = 0.1  # a pair whose score is lower by more will hardly win by other settings
-BEST = 1.0  # score of full agreement without an error; no further settings are tried
-SAME_ON_UNIT_ROWS = {"unit rows": "rows", "neighbours, cosine": "neighbours"}
+SAME_ON_UNIT_ROWS = {"unit rows": "rows", "neighbors, cosine": "neighbors"}
+FAILURES = (ValueError, TypeError, ArithmeticError, RuntimeError, NotApplicable)  # of a fit; the table says which
 
 
-class Given(NamedTuple):
-    """Targets as given, their mark for unlabelled rows, and the same with None or NaN as the only mark."""
+def _has(name):
+    """Whether the chosen model has a method; before `fit` it may turn out to."""
 
-    y: Any
-    unlabeled: Any
-    plain: Any
+    def check(search):
+        return not hasattr(search, "best_estimator_") or hasattr(search.best_estimator_, name)
 
-
-class Front(NamedTuple):
-    """A computed front: the transformer (None for the rows as they are) and the rows it gives."""
-
-    transformer: Any
-    rows: Any
+    return available_if(check)
 
 
-def choose_guided(
-    X,
-    y,
-    *,
-    n_components=None,
-    models=None,
-    fronts=None,
-    n_splits=None,
-    n_permutations=19,
-    unlabeled="auto",
-    random_state=0,
-):
-    """Choose among models, fronts and settings by the labels at hand, few as they may be.
+class GuidedSearch(BaseEstimator):
+    """Choose among models, preprocessing and settings by the labels at hand, few as they may be.
 
-    Each candidate is fitted to one half of the labels and to the other, several times. What counts is how often the two
-    models agree on the unlabelled rows, less their error on each other's labels: thousands of rows have a vote, where a
-    cross-validation error of twenty labels could not tell the candidates apart. Every candidate sees the same halves.
-    The best is then fitted to all labels.
+    Each candidate is fitted to one half of the labels and to the other, several times. What counts is how well the two
+    models agree on the unlabeled rows, less their error on each other's labels: thousands of rows have a vote, where a
+    cross-validation error of twenty labels could not tell the candidates apart. Agreement of classes is Cohen's kappa,
+    and the error is averaged over classes and divided by that of chance, so that a model which always names the
+    majority gains nothing by it; on classes of equal size the order is that of plain agreement less plain error. Every
+    candidate sees the same halves. The best is then fitted to all labels, and predicts and transforms.
 
     Parameters
     ----------
-    X : array-like or sparse array of shape (n_samples, n_features)
-        Rows, scaled as they should enter the models. NaN marks missing entries of a dense X; candidates that cannot
-        take them are left out, and the table says so.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Classes or real targets, unlabelled rows marked as in `SPPCA.fit`. One class needs two labelled rows; real
-        targets need four.
-    n_components : int, default=None
-        Dimensions of the projection; None takes classes - 1 or the number of outputs, at most 10.
-    models : sequence of str, default=None
-        Names of the models that may be chosen. For classes: "DPPCA", "CPPCA", "SPPCA" and the baselines "ridge LDA" and
-        "PCA + 1-NN"; for real targets "SPPCA" and "PLS". None allows all of these. Of other read-outs of PCA, "PCA +
-        logistic" and "PCA + ridge", one is chosen only where it is named. Baselines are scored in any case, and the
-        verdict says where one scores higher; when chosen they cannot be saved to a model file.
-    fronts : sequence of str, default=None
-        What may stand before a model: "rows" (nothing), "unit rows" (length one), "neighbours" and "neighbours, cosine"
+    candidates : list or None, default=None
+        What may be chosen: names, pairs (name, estimator), or `Candidate`. Names for classes: "DPPCA", "CPPCA", "SPPCA"
+        and the baselines "ridge LDA" and "PCA + 1-NN"; for real targets "SPPCA" and "PLS". None or the name "usual"
+        stands for all of these; "PCA + logistic" and "PCA + ridge" may be named besides. An estimator of your own with
+        a parameter `unlabeled` is fitted to all rows, any other to the labeled rows. Baselines are scored in any case,
+        and the verdict says where one scores higher.
+    preprocessing : list of str or None, default=None
+        What may stand before a model: "rows" (nothing), "unit rows" (length one), "neighbors" and "neighbors, cosine"
         (`NeighborFeatures`; for classes only). None allows all.
-    n_splits : int, default=None
+    n_components : int or None, default=None
+        Dimensions of the projection; None takes classes - 1 or the number of outputs, at most 10. Estimators of your
+        own keep theirs.
+    n_splits : int or None, default=None
         Random splits of the labels into halves; None takes 5, or 3 where X has more than a million entries.
     n_permutations : int, default=19
-        Fits to permuted labels that tell whether the labels helped; 0 leaves that out.
+        Permutations of the labels that tell whether they helped; 0 leaves that out. Only the chosen candidate is fitted
+        to them, so the p-value is somewhat low, and the verdict says so; `permutation_test` repeats the whole search.
+    target : {"auto", "classes", "real"}, default="auto"
+        How to read y.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabelled row, as in `SPPCA`.
+        What marks an unlabeled row, as in `SPPCA`.
+    n_jobs : int or None, default=None
+        Processes for the fits to halves, as in joblib.
     random_state : int, default=0
-        Draws the splits and the permutations.
+        Draws the halves and the permutations. They belong to what a row holds, not to its place: rows or columns in
+        another order and other names of classes give the same choice. Another seed may choose another candidate where
+        several have nearly the same score.
 
-    Returns
-    -------
-    GuidedChoice
-        `rows` (one dict a candidate), `chosen`, `labels_helped`, `verdict`, and `estimator_`, the best candidate fitted
-        to all rows and labels; prints as a table.
+    Attributes
+    ----------
+    best_estimator_ : estimator or Pipeline
+        The chosen candidate, fitted to all rows and labels.
+    results_ : SearchResults
+        `rows` (one dict per candidate), `chosen`, `verdict`; prints as a table.
+    labels_helped_ : PermutationTest or None
+        Whether the labels helped; None with `n_permutations=0`.
+    best_score_ : float
+        Score of the chosen candidate, at most 1.
+    target_kind_ : {"classes", "real"}
+        How y was read.
+    classes_ : ndarray of shape (n_classes,)
+        Labels in order, for classes only.
+    n_labeled_ : int
+        Rows with a label.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X was a frame.
 
-    Raises
-    ------
-    ValueError
-        When y has too few labels to split, when `models` or `fronts` holds a name that is not known, or when no
-        candidate could be fitted.
+    See Also
+    --------
+    compare : scores given models beside baselines.
+    permutation_test : repeats the whole search with permuted labels.
 
     Notes
     -----
-    Two rounds: every model on every front with its first settings, then further settings of the leading pair and of
-    the second where it is near, unless the score is full. The second round needs four labelled rows of most classes,
-    since halves with one row a class cannot tell settings apart; with fewer, DPPCA is scored with 20 factors and then
-    fitted with its usual number. With unlabelled rows it is scored in 150 principal coordinates of the rows. A front
-    does not see labels, so it is computed once; where all rows have length one already, two fronts fall away, and
-    neighbours where a class has fewer than 30 rows, unless `fronts` names them. The permutation test fits
-    the chosen candidate to labels that have changed places, and counts how often its score on one split is as high as
-    with the true labels. It does not repeat the choice, so its p-value is somewhat low: in a trial 8 of 100 random
-    labellings passed at 0.05.
+    Two rounds: every model on every preprocessing with its first settings, then further settings of the leading pair
+    and of the second where it is near, unless the score is full. The second round needs four labeled rows of most
+    classes, since halves with one row per class cannot tell settings apart; with fewer, DPPCA is scored with 20 factors
+    and then fitted with its usual number. With unlabeled rows it is scored in 150 principal coordinates of the rows.
+    Preprocessing does not see labels, so it is computed once; where all rows have length one already, two steps fall
+    away, and neighbors where a class has fewer than 30 rows, unless `preprocessing` names them. Where every row is
+    labeled there is nothing to agree on, and the error on held-out labels decides.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
-    >>> from gnomon.selection import choose_guided
+    >>> from gnomon.selection import GuidedSearch
     >>> X, y = load_iris(return_X_y=True)
     >>> seen = np.where(np.arange(150) % 15 == 0, y, -1)
-    >>> choice = choose_guided(X, seen, n_components=2, n_splits=1, n_permutations=0)
-    >>> choice.estimator_.transform(X).shape
+    >>> search = GuidedSearch(n_components=2, n_splits=1, n_permutations=0).fit(X, seen)
+    >>> search.transform(X).shape
     (150, 2)
     """
-    check_consistent_length(X, y)
-    X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False)
-    assert_all_finite(X.data if hasattr(X, "tocsr") else X, allow_nan=not hasattr(X, "tocsr"), input_name="X")
-    rng = np.random.default_rng(random_state)
-    entries = X.nnz if hasattr(X, "tocsr") else X.size
-    halves, labels = _read(y, unlabeled, n_splits or (5 if entries <= MANY else 3), rng)
-    given = Given(y, unlabeled, labels)
-    registry = CLASS_MODELS if halves.kind == "classes" else REAL_MODELS
-    allowed = _allowed("models", models, [c.name for c in registry], [c.name for c in registry if c.usual])
-    known = sorted({front for c in registry for front in c.fronts}, key=list(FRONTS).index)
-    used = _allowed("fronts", fronts, known, known)
-    search = _Search(X, halves, n_components or _default_components(halves))
-    search.fewest_in_class = FEWEST_IN_CLASS if fronts is None else 0
-    search.first_round(registry, used, allowed)
-    search.second_round(allowed)
-    best = next(iter(search.leaders(allowed, 1)), None)
-    if best is None:
-        raise ValueError(f"no candidate could be fitted: {'; '.join(sorted({t.note for t in search.tried}))}")
-    helped = search.permute(best, n_permutations, rng) if n_permutations else None
-    rows = [trial.row() for trial in search.tried]
-    chosen = search.tried.index(best)
-    return GuidedChoice(
-        rows, chosen, halves.kind, verdict(rows, chosen, halves.kind, helped), helped, search.final(best, given)
-    )
 
+    def __init__(
+        self,
+        candidates=None,
+        *,
+        preprocessing=None,
+        n_components=None,
+        n_splits=None,
+        n_permutations=19,
+        target="auto",
+        unlabeled="auto",
+        n_jobs=None,
+        random_state=0,
+    ):
+        self.candidates = candidates
+        self.preprocessing = preprocessing
+        self.n_components = n_components
+        self.n_splits = n_splits
+        self.n_permutations = n_permutations
+        self.target = target
+        self.unlabeled = unlabeled
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
-def _read(y, unlabeled, n_splits, rng):
-    """Return the halves, and y with every unlabelled entry marked by None or NaN; y is read by a model's own rules."""
-    n = len(y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        reader = SPPCA(1, unlabeled=unlabeled, max_iter=1).fit(np.random.default_rng(0).normal(size=(n, 3)), y)
-    said = describe(reader)
-    if not said.targets:
-        raise ValueError("y has no label; choose_guided needs labeled rows. Without labels, fit gnomon.PPCA.")
-    if said.numeric:
-        values = real_values(y)
-        return RealHalves(values, n_splits, rng), values if np.ndim(y) == 2 else values.ravel()
-    (target,) = said.targets
-    if len(target.classes) < 2:
-        raise ValueError(f"y holds the single class {target.classes[0]}, which cannot guide a choice; label others.")
-    index = target.codes(y)
-    labels = np.append(target.classes.astype(object), None)[index]
-    return ClassHalves(index, n_splits, rng), labels
+    def fit(self, X, y):
+        """Score the candidates, and fit the best to all labels.
 
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n_samples, n_features)
+            Rows, scaled as they should enter the models. NaN marks missing entries of a dense X; candidates that cannot
+            take them are left out, and the table says so.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes or real targets. One class needs two labeled rows; real targets need four.
 
-def _allowed(name, given, known, usual):
-    if given is None:
-        return usual
-    unknown = [value for value in given if value not in known]
-    if unknown or not len(given):
-        raise ValueError(f"{name} holds {unknown[0] if unknown else 'nothing'!r}; known are {', '.join(known)}.")
-    return list(given)
+        Returns
+        -------
+        GuidedSearch
+            Itself.
+        """
+        rows = validate_data(
+            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2
+        )
+        sparse = hasattr(rows, "tocsr")
+        assert_all_finite(rows.data if sparse else rows, allow_nan=not sparse, input_name="X")
+        targets = read(y, rows.shape[0], target=self.target, unlabeled=self.unlabeled, several="real")
+        rng = np.random.default_rng(self.random_state)
+        n_splits = self.n_splits or (5 if (rows.nnz if sparse else rows.size) <= MANY else 3)
+        halves = halves_of(targets, row_order(rows), n_splits, rng)
+        tried, allowed = candidates_for(halves.kind, self.candidates)
+        trials = _Trials(X, rows, halves, self.n_components or _default_components(halves), self.n_jobs)
+        trials.fewest_in_class = FEWEST_IN_CLASS if self.preprocessing is None else 0
+        trials.first_round(tried, preprocessing_for(tried, self.preprocessing))
+        trials.second_round(allowed)
+        best = trials.best(allowed)
+        self.target_kind_, self.n_labeled_ = halves.kind, int(targets.n_labeled)
+        self._unset("classes_")
+        if halves.kind == "classes":
+            self.classes_ = targets.classes
+        self.labels_helped_ = self._permute(trials, best, rng) if self.n_permutations else None
+        self._keep(trials, best)
+        self.best_estimator_ = trials.final(best, X, y, targets, self.unlabeled)
+        return self
+
+    def _unset(self, name):
+        if hasattr(self, name):
+            delattr(self, name)
+
+    def _permute(self, trials, best, rng):
+        """How the chosen candidate scores with the labels as they are and after they changed places."""
+        return permuted_scores(
+            trials.halves.redrawn(rng),
+            trials.half_fit(best),
+            self.n_permutations,
+            rng,
+            self.n_jobs,
+            len(trials.tried) == 1,
+        )
+
+    def _keep(self, trials, best):
+        rows = [trial.row() for trial in trials.tried]
+        chosen = trials.tried.index(best)
+        said = verdict(rows, chosen, self.target_kind_, self.labels_helped_)
+        self.results_ = SearchResults(rows, chosen, self.target_kind_, said, self.labels_helped_)
+
+    @property
+    def best_score_(self):
+        """Score of the chosen candidate."""
+        check_is_fitted(self, "results_")
+        return self.results_.chosen_row["score"]
+
+    @_has("predict")
+    def predict(self, X):
+        """Return what the chosen model predicts.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Labels or values.
+        """
+        return self._best().predict(X)
+
+    @_has("predict_proba")
+    def predict_proba(self, X):
+        """Return class probabilities of the chosen model.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities in the order of `classes_`.
+        """
+        return self._best().predict_proba(X)
+
+    @_has("transform")
+    def transform(self, X):
+        """Return the projection by the chosen model.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Coordinates.
+        """
+        return self._best().transform(X)
+
+    @_has("get_feature_names_out")
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Names of the columns of X.
+
+        Returns
+        -------
+        ndarray of str
+            One name per component.
+        """
+        return last_step(self._best()).get_feature_names_out(None)
+
+    def score(self, X, y):
+        """Return accuracy for classes, R2 for real targets.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            True labels or values, of every row: `labeled_scorer` skips rows without.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        measure = accuracy_score if self._best() is not None and self.target_kind_ == "classes" else r2_score
+        return float(measure(y, self.predict(X)))
+
+    def _best(self):
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        kind = getattr(self, "target_kind_", None) or {"auto": "classes"}.get(self.target, self.target)
+        tags.estimator_type = "classifier" if kind == "classes" else "regressor"
+        tags.classifier_tags = ClassifierTags() if kind == "classes" else None
+        tags.regressor_tags = RegressorTags() if kind == "real" else None
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
 
 
 def _default_components(halves):
-    wanted = halves.targets.max() if halves.kind == "classes" else halves.targets.shape[1]
+    wanted = halves.n_classes - 1 if halves.kind == "classes" else halves.targets.shape[1]
     return int(min(max(wanted, 1), MOST_COMPONENTS))
 
 
-class Trial:
-    """One candidate on one front with its settings, and how it did."""
+@dataclass
+class _Made:
+    """Computed preprocessing: the transformer (None for the rows as they are) and the rows it gives."""
 
-    def __init__(self, candidate, front, settings):
-        self.candidate, self.front, self.settings = candidate, front, settings
+    transformer: Any
+    rows: Any
+
+
+class _Trial:
+    """One candidate behind one preprocessing with its settings, and how it did."""
+
+    def __init__(self, candidate, preprocessing, settings):
+        self.candidate, self.preprocessing, self.settings = candidate, preprocessing, settings
         self.score = self.seconds = self.note = None
+        self.resolved = settings  # with what the model made of settings such as "usual"
 
-    def same_as(self, other):
-        """Whether the other trial is of the same candidate."""
-        mine, theirs = ((t.candidate.name, t.front, t.settings) for t in (self, other))
-        return mine == theirs
+    def repeats(self, other):
+        """Whether the other trial was of the same candidate, whatever its settings were called."""
+        same = (self.candidate.name, self.preprocessing) == (other.candidate.name, other.preprocessing)
+        return same and self.settings in (other.settings, other.resolved)
+
+    def record(self, outcome):
+        self.score, self.note, self.seconds, found = outcome
+        self.resolved = self.settings | found
 
     def row(self):
         agreement, error, score = self.score or (None, None, None)
         return {
-            "front": self.front,
+            "preprocessing": self.preprocessing,
             "model": self.candidate.name,
             "settings": dict(self.settings),
             "agreement": agreement,
             "error": error,
             "score": score,
             "seconds": self.seconds,
-            "baseline": not self.candidate.guided,
+            "baseline": self.candidate.baseline,
             "note": self.note,
         }
 
 
-class _Search:
-    """Fronts, halves and trials of one choice."""
+class _Trials:
+    """Preprocessing, halves and trials of one search."""
 
-    def __init__(self, X, halves, n_components):
-        self.X, self.halves, self.k = X, halves, n_components
-        self.fronts, self.narrow, self.tried = {}, {}, []
+    def __init__(self, X, rows, halves, n_components, n_jobs):
+        self.X, self.rows, self.halves, self.k, self.n_jobs = X, rows, halves, n_components, n_jobs
+        self.made, self.narrow, self.tried = {}, {}, []
         self.fewest_in_class = FEWEST_IN_CLASS
-        squares = X.multiply(X).sum(axis=1) if hasattr(X, "tocsr") else np.einsum("ij,ij->i", X, X)
-        self.rows_a_class = X.shape[0] / (halves.targets.max() + 1) if halves.kind == "classes" else np.inf
-        self.has_unit_rows = bool(np.allclose(squares, 1.0, rtol=1e-6))
 
-    def first_round(self, registry, fronts, allowed):
-        """Every model on every front with its first settings; baselines are always among them."""
-        for name in fronts:
-            self.add_front(name)
-        for candidate in registry:
-            for front in fronts:
-                if front in candidate.fronts and (candidate.name in allowed or not candidate.guided):
-                    self.try_(candidate, front, candidate.settings)
+    def first_round(self, candidates, preprocessing):
+        """Every model behind every preprocessing with its first settings."""
+        for name in preprocessing:
+            self.preprocess(name)
+        self.run(
+            _Trial(candidate, name, candidate.settings)
+            for candidate in candidates
+            for name in preprocessing
+            if name in candidate.preprocessing
+        )
 
     def second_round(self, allowed):
-        """Further settings of the leading pairs of front and model, unless nothing can be gained or told by them."""
-        if not self.halves.is_rich:
-            return
-        leaders = self.leaders(allowed, N_LEADERS)
-        top = leaders[0].score.score if leaders else BEST
-        for lead in [t for t in leaders if BEST > top <= t.score.score + NEAR]:
-            for settings in lead.candidate.finer:
-                self.try_(lead.candidate, lead.front, {**lead.candidate.settings, **settings})
-
-    def add_front(self, name):
-        """Compute a front once; a reason in its place is shown with every candidate on it."""
-        make = FRONTS[name]
-        if make is None:
-            self.fronts[name] = Front(None, self.X)
-        elif not hasattr(self.X, "tocsr") and np.isnan(self.X).any():
-            self.fronts[name] = "it takes no missing entries"
-        elif SAME_ON_UNIT_ROWS.get(name) in self.fronts and self.has_unit_rows:
-            self.fronts[name] = None  # the same as another front
-        elif name.startswith("neighbours") and self.X.shape[0] > MOST_NEIGHBOURS:
-            self.fronts[name] = f"more than {MOST_NEIGHBOURS} rows take too long"
-        elif name.startswith("neighbours") and self.rows_a_class < self.fewest_in_class:
-            self.fronts[name] = f"classes of about {self.rows_a_class:.0f} rows are smaller than neighbourhoods"
-        else:
-            transformer = make()
-            try:
-                self.fronts[name] = Front(transformer, transformer.fit_transform(self.X))
-            except ValueError as error:
-                self.fronts[name] = str(error)
-
-    def try_(self, candidate, front, settings):
-        """Score one candidate and keep the trial, or the reason why there is no score."""
-        trial = Trial(candidate, front, settings)
-        if any(trial.same_as(other) for other in self.tried):
-            return
-        self.tried.append(trial)
-        made = self.fronts[front]
-        if made is None:
-            self.tried.pop()
-            return
-        if isinstance(made, str):
-            trial.note = made
-            return
-        entries = made.rows.nnz if hasattr(made.rows, "tocsr") else made.rows.size
-        if entries > candidate.most:
-            trial.note = f"more than {candidate.most:.0e} entries take too long"
-            return
-        started = perf_counter()
-        try:
-            trial.score = self.halves.score(self.fitter(trial))
-        except (ValueError, TypeError, NotApplicable) as reason:
-            trial.note = str(reason)
-        trial.seconds = (perf_counter() - started) / (2 * len(self.halves.splits))
-
-    def fitter(self, trial):
-        """The function from targets of a half to predictions of every row."""
-        rows = (
-            self.narrow_rows(trial.front) if trial.candidate.narrow(trial.settings) else self.fronts[trial.front].rows
+        """Further settings of the leading pairs, unless nothing can be gained or told by them."""
+        leaders = self.leaders(allowed, N_LEADERS) if self.halves.is_rich else []
+        best = self.halves.best
+        top = leaders[0].score.score if leaders else best
+        near = [trial for trial in leaders if best > top <= trial.score.score + NEAR]
+        self.run(
+            _Trial(lead.candidate, lead.preprocessing, {**lead.candidate.settings, **settings})
+            for lead in near
+            for settings in lead.candidate.finer
         )
+
+    def preprocess(self, name):
+        """Compute a preprocessing step once; a reason in its place is shown with every candidate behind it."""
+        make = PREPROCESSING[name]
+        if make is None:
+            self.made[name] = _Made(None, self.rows)
+        elif SAME_ON_UNIT_ROWS.get(name) in self.made and self._has_unit_rows():
+            self.made[name] = None  # the same as another
+        else:
+            self.made[name] = self._reason_against(name) or self._transformed(make())
+
+    def _transformed(self, transformer):
+        try:
+            return _Made(transformer, transformer.fit_transform(self.X))
+        except ValueError as error:
+            return str(error)
+
+    def _reason_against(self, name):
+        n = self.rows.shape[0]
+        if not hasattr(self.rows, "tocsr") and np.isnan(self.rows).any():
+            return "it takes no missing entries"
+        if not name.startswith("neighbors"):
+            return None
+        if n > MOST_NEIGHBORS:
+            return f"more than {MOST_NEIGHBORS} rows take too long"
+        per_class = n / self.halves.n_classes
+        if per_class < self.fewest_in_class:
+            return f"classes of about {per_class:.0f} rows are smaller than neighborhoods"
+        return None
+
+    def _has_unit_rows(self):
+        X = self.rows
+        squares = X.multiply(X).sum(axis=1) if hasattr(X, "tocsr") else np.einsum("ij,ij->i", X, X)
+        return bool(np.allclose(squares, 1.0, rtol=1e-6))
+
+    def run(self, trials):
+        """Score new trials, in several processes where asked for; keep the score or the reason why there is none."""
+        waiting = []
+        for trial in trials:
+            if self.made[trial.preprocessing] is None or any(trial.repeats(other) for other in self.tried):
+                continue
+            self.tried.append(trial)
+            trial.note = self._note(trial)
+            if trial.note is None:
+                waiting.append(trial)
+        jobs = [(self.halves, self.half_fit(trial), list(trial.settings)) for trial in waiting]
+        for trial, outcome in zip(waiting, run_jobs(_try, jobs, self.n_jobs), strict=True):
+            trial.record(outcome)
+
+    def _note(self, trial):
+        made = self.made[trial.preprocessing]
+        if isinstance(made, str):
+            return made
+        entries = made.rows.nnz if hasattr(made.rows, "tocsr") else made.rows.size
+        if entries > trial.candidate.most_entries:
+            return f"more than {trial.candidate.most_entries:.0e} entries take too long"
+        model = trial.candidate.estimator
+        if takes_unlabeled(model):
+            return None
+        wrong = is_regressor(model) if self.halves.kind == "classes" else is_classifier(model)
+        return f"it does not predict {self.halves.kind} targets" if wrong else None
+
+    def half_fit(self, trial):
+        """The function from targets of a half to predictions of every row."""
+        narrow = trial.candidate.narrow
+        wide = narrow is None or not narrow(trial.settings)
+        rows = self.made[trial.preprocessing].rows if wide else self.narrow_rows(trial.preprocessing)
         more = trial.candidate.quick | ({} if self.halves.is_rich else trial.candidate.poor)
+        return HalfFit(self.model(trial, more), rows, self.halves.kind)
 
-        def fit_predict(half):
-            model = self.make(trial, -1 if self.halves.kind == "classes" else None, more)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the final fit says what there is to say
-                return model.fit(rows, _as_given(half)).predict(rows)
-
-        return fit_predict
-
-    def narrow_rows(self, front):
-        """Leading principal coordinates of the rows of a front, computed once; the rows themselves where it has few."""
-        rows = self.fronts[front].rows
+    def narrow_rows(self, preprocessing):
+        """Leading principal coordinates of preprocessed rows, computed once; the rows themselves where few."""
+        rows = self.made[preprocessing].rows
         sparse = hasattr(rows, "tocsr")
         if min(rows.shape) <= 2 * LEADING or self.k >= LEADING // 2 or not (sparse or np.isfinite(rows).all()):
             return rows
-        if front not in self.narrow:
+        if preprocessing not in self.narrow:
             pca = PCA(LEADING, svd_solver="arpack" if sparse else "auto", random_state=0)
-            self.narrow[front] = pca.fit_transform(rows)
-        return self.narrow[front]
+            self.narrow[preprocessing] = pca.fit_transform(rows)
+        return self.narrow[preprocessing]
 
-    def make(self, trial, unlabeled, more):
-        width = self.fronts[trial.front].rows.shape[1]
-        k = max(1, min(self.k, width - 1, self.X.shape[0] - 2))
-        return trial.candidate.make(n_components=k, unlabeled=unlabeled, **(trial.settings | more))
+    def model(self, trial, more):
+        """The unfitted model of a trial."""
+        settings = trial.settings | more
+        if trial.candidate.sized:
+            width = self.made[trial.preprocessing].rows.shape[1]
+            settings |= {"n_components": max(1, min(self.k, width - 1, self.rows.shape[0] - 2))}
+        made = prepared(trial.candidate.estimator)
+        last_step(made).set_params(**settings)
+        return made
 
     def leaders(self, allowed, n):
-        """The best `n` trials among the models allowed, one a front and model; equal scores keep the order."""
-        scored = [t for t in self.tried if t.score is not None and t.candidate.name in allowed]
+        """The best `n` trials among the models allowed, one per pair; equal scores keep the order."""
+        scored = [trial for trial in self.tried if trial.score is not None and trial.candidate.name in allowed]
         best = {}
-        for trial in sorted(scored, key=lambda t: -t.score.score):
-            best.setdefault((trial.front, trial.candidate.name), trial)
+        for trial in sorted(scored, key=lambda trial: -round(trial.score.score, 9)):  # sums in another order are equal
+            best.setdefault((trial.preprocessing, trial.candidate.name), trial)
         return list(best.values())[:n]
 
-    def permute(self, trial, n_permutations, rng):
-        """How the chosen candidate scores on one split, with the labels as they are and after they changed places."""
-        return PermutationTest(*permutation_scores(self.halves, self.fitter(trial), n_permutations, rng))
+    def best(self, allowed):
+        """The best trial among the models allowed."""
+        found = self.leaders(allowed, 1)
+        if not found:
+            reasons = sorted({trial.note for trial in self.tried if trial.note})
+            raise ValueError(f"no candidate could be fitted: {'; '.join(reasons)}")
+        return found[0]
 
-    def final(self, trial, given):
-        """Fit the chosen candidate to every label; a model of gnomon reads y itself."""
-        front = self.fronts[trial.front]
-        unlabeled, y = (given.unlabeled, given.y) if trial.candidate.guided else (None, given.plain)
-        model = self.make(trial, unlabeled, {}).fit(front.rows, y)
-        return model if front.transformer is None else Pipeline([("front", front.transformer), ("model", model)])
+    def final(self, trial, X, y, targets, unlabeled):
+        """Fit the chosen candidate to every label; a model that takes unlabeled rows reads y itself."""
+        made = self.made[trial.preprocessing]
+        model = prepared(self.model(trial, {}), unlabeled=unlabeled, target=targets.kind)
+        rows = X if made.transformer is None else made.rows
+        if not takes_unlabeled(model):
+            y = _plain(targets)
+        model = fit_partial(model, rows, y, self.halves.complete)
+        if made.transformer is None:
+            return model
+        return Pipeline([("preprocessing", made.transformer), ("model", model)])
 
 
-def _as_given(half):
-    return half.ravel() if half.ndim == 2 and half.shape[1] == 1 else half
+def _plain(targets):
+    """Labels (n,) with None where unlabeled, or values with NaN."""
+    if targets.kind == "classes":
+        return np.append(np.asarray(targets.classes).astype(object), None)[targets.index]
+    return targets.table.ravel() if targets.vector else targets.table
+
+
+def _try(halves, fit, names):
+    """Score, note, seconds of one fit, and what the model made of its settings."""
+    started = perf_counter()
+    score, note, found = None, None, {}
+
+    def fit_predict(half):
+        model = fit.fitted(half)
+        for name in names:
+            value = getattr(last_step(model), f"{name}_", None)
+            if isinstance(value, int | float | np.number):
+                found[name] = value
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return model.predict(fit.X)
+
+    try:
+        score = halves.score(fit_predict)
+    except FAILURES as reason:
+        note = str(reason)
+    return score, note, (perf_counter() - started) / (2 * len(halves.splits)), found

@@ -1,86 +1,203 @@
-"""The score of `choose_guided`: half-label models must agree where no label is, and be right where one is.
+"""The score of a choice: models of half the labels must agree where no label is, and be right where one is.
 
-For classes it is `gnomon.targets.halves`. For real targets agreement is the correlation of the two halves'
-predictions of the unlabelled rows, and the error is their squared error on each other's labels over the variance of
-the target.
+For classes agreement is Cohen's kappa of the two models' predictions of the unlabeled rows, and the error is the mean
+over classes of the share of held-out rows named wrongly: a model that always names the majority agrees with itself by
+chance alone, and errs on every row of the other classes. For real targets agreement is the correlation of the two
+models' predictions, and the error is their squared error on each other's labels over the variance of the target. The
+score is agreement less the error over that of chance, so that full agreement on nothing but chance scores 0 at best.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from gnomon.targets.halves import Score, can_split, half_splits, is_rich, score_splits
-
-FEWEST_REAL = 4  # labelled rows: two a half
-
-
-class ClassHalves:
-    """Class numbers (n,), -1 where unlabelled, and random halves of the labelled rows."""
-
-    kind = "classes"
-
-    def __init__(self, index, n_splits, rng):
-        if not can_split(index):
-            raise ValueError(
-                "every class of y has one labelled row at most, so nothing can be held out to choose a model by. Label "
-                "a second row of one class, or take a model by name, such as gnomon.DPPCA."
-            )
-        self.targets, self.splits = index, half_splits(index, n_splits, rng)
-        self.is_rich = is_rich(index)
-
-    def score(self, fit_predict):
-        """Score a function from the targets of one half to predictions of every row."""
-        return score_splits(fit_predict, self.targets, self.splits)
-
-    def permuted(self, rng):
-        """The same with labels that have changed places."""
-        return ClassHalves(_shuffled(self.targets, self.targets >= 0, rng), 1, rng)
+FEWEST_REAL = 4  # labeled rows: two per half
+RICH = 4  # labeled rows of the median class from which each half has two
 
 
-class RealHalves:
-    """Real targets (n, q), NaN where missing, and random halves of the rows with a target."""
+class Score(NamedTuple):
+    """Averages over the splits of the labeled rows."""
 
-    kind = "real"
-    is_rich = True
+    agreement: float | None  # None where every row is labeled
+    error: float
+    score: float  # agreement - error / error of chance; without agreement where every row is labeled
 
-    def __init__(self, targets, n_splits, rng):
-        self.targets, self.labelled = targets, np.isfinite(targets).any(axis=1)
-        rows = np.flatnonzero(self.labelled)
-        if len(rows) < FEWEST_REAL:
-            raise ValueError(
-                f"y has {len(rows)} labelled rows; choosing a model takes {FEWEST_REAL}. Label more, or take a "
-                "model by name, such as gnomon.SPPCA."
-            )
-        self.splits = []
-        for _ in range(n_splits):
-            first = np.zeros(len(targets), dtype=bool)
-            first[rng.permutation(rows)[: len(rows) // 2]] = True
-            self.splits.append((self._only(first), self._only(self.labelled & ~first)))
+
+class _Halves:
+    """Random halves of the labeled rows. `order` (n,) ranks rows by what they hold, so that their place is nothing."""
+
+    def __init__(self, targets, labeled, order, n_splits, rng):
+        self.targets, self.labeled, self.order = targets, labeled, order
+        self.best = 1.0 if (~labeled).any() else 0.0  # full agreement without an error
+        rows = np.flatnonzero(labeled)
+        self.rows = rows[np.argsort(order[rows], kind="stable")]
+        self.splits = [self._split(rng) for _ in range(n_splits)]
+
+    @property
+    def complete(self):
+        """Which rows have every target."""
+        return self.targets >= 0 if self.kind == "classes" else np.isfinite(self.targets).all(axis=1)
 
     def _only(self, rows):
-        return np.where(rows[:, None], self.targets, np.nan)
+        kept = np.full_like(self.targets, self.missing)
+        kept[rows] = self.targets[rows]
+        return kept
+
+    def redrawn(self, rng, n_splits=1):
+        """The same labels in other halves."""
+        return type(self)(self.targets, self.order, n_splits, rng)
+
+    def permuted(self, rng, n_splits=1):
+        """The same with labels that have changed places."""
+        moved = self.targets.copy()
+        moved[self.rows] = self.targets[rng.permutation(self.rows)]
+        return type(self)(moved, self.order, n_splits, rng)
 
     def score(self, fit_predict):
         """Score a function from the targets of one half to predictions of every row."""
         agreements, errors = [], []
-        for first, second in self.splits:
-            a, b = (np.reshape(fit_predict(half), self.targets.shape) for half in (first, second))
-            agreements.append(np.mean([_correlation(u, v) for u, v in zip(a[~self.labelled].T, b[~self.labelled].T)]))
-            held = np.where(np.isfinite(first), b, a)  # each row from the half that has not seen it
-            errors.append(np.mean(np.nanmean((held - self.targets) ** 2, axis=0) / np.nanvar(self.targets, axis=0)))
-        agreement, error = float(np.mean(agreements)), float(np.mean(errors))
-        return Score(agreement, error, agreement - error)
+        for halves in self.splits:
+            predicted = [self._as_targets(fit_predict(half)) for half in halves]
+            errors.append(self._error(*halves, *predicted))
+            if not self.labeled.all():
+                agreements.append(self._agreement(*(values[~self.labeled] for values in predicted)))
+        error = float(np.mean(errors))
+        loss = error / self.chance_error
+        if not agreements:
+            return Score(None, error, -loss)
+        agreement = float(np.mean(agreements))
+        return Score(agreement, error, agreement - loss)
 
-    def permuted(self, rng):
-        """The same with targets that have changed places."""
-        return RealHalves(_shuffled(self.targets, self.labelled, rng), 1, rng)
+
+class ClassHalves(_Halves):
+    """Halves of class numbers (n,), -1 where unlabeled: class by class, the only row of a class in both."""
+
+    kind = "classes"
+    missing = -1
+
+    def __init__(self, index, order, n_splits, rng):
+        counts = np.bincount(index[index >= 0], minlength=1)
+        if counts.max() < 2:
+            raise ValueError(
+                "every class of y has one labeled row at most, so nothing can be held out to choose a model by. Label "
+                "a second row of one class, or take a model by name, such as gnomon.DPPCA."
+            )
+        self.n_classes = len(counts)
+        self.chance_error = 1 - 1 / self.n_classes
+        self.is_rich = bool(np.median(counts) >= RICH)
+        super().__init__(index, index >= 0, order, n_splits, rng)
+
+    def _split(self, rng):
+        places, odd = rng.random((2, len(self.rows)))
+        classes = self.targets[self.rows]
+        halves = [[], []]
+        for c in range(self.n_classes):
+            members = np.flatnonzero(classes == c)
+            if not len(members):
+                continue
+            drawn = self.rows[members[np.argsort(places[members])]]
+            side = int(odd[members[0]] < 0.5)  # which half has the odd row
+            halves[side].append(drawn[::2])
+            halves[1 - side].append(drawn[1::2] if len(drawn) > 1 else drawn)
+        return tuple(self._only(np.concatenate(half)) for half in halves)
+
+    @staticmethod
+    def _as_targets(predicted):
+        return np.asarray(predicted).astype(int).ravel()
+
+    def _agreement(self, a, b):
+        return cohen_kappa(a, b)
+
+    def _error(self, first, second, by_first, by_second):
+        wrong, held = np.zeros(self.n_classes), np.zeros(self.n_classes)
+        for half, predicted in ((first, by_first), (second, by_second)):
+            rows = np.flatnonzero(self.labeled & (half < 0))
+            truth = self.targets[rows]
+            held += np.bincount(truth, minlength=self.n_classes)
+            wrong += np.bincount(truth, predicted[rows] != truth, minlength=self.n_classes)
+        return float(np.mean(wrong[held > 0] / held[held > 0]))
 
 
-def _shuffled(targets, labelled, rng):
-    rows = np.flatnonzero(labelled)
-    shuffled = targets.copy()
-    shuffled[rows] = targets[rng.permutation(rows)]
-    return shuffled
+class RealHalves(_Halves):
+    """Halves of the rows with a real target (n, q), NaN where missing."""
+
+    kind = "real"
+    missing = np.nan
+    is_rich = True
+    chance_error = 1.0  # of the mean of the target
+
+    def __init__(self, targets, order, n_splits, rng):
+        labeled = np.isfinite(targets).any(axis=1)
+        if labeled.sum() < FEWEST_REAL:
+            raise ValueError(
+                f"y has {labeled.sum()} labeled rows; choosing a model takes {FEWEST_REAL}. Label more, or take a "
+                "model by name, such as gnomon.SPPCA."
+            )
+        super().__init__(targets, labeled, order, n_splits, rng)
+
+    def _split(self, rng):
+        drawn = rng.permutation(self.rows)
+        half = len(drawn) // 2
+        return self._only(drawn[:half]), self._only(drawn[half:])
+
+    def _as_targets(self, predicted):
+        return np.reshape(np.asarray(predicted, dtype=float), self.targets.shape)
+
+    def _agreement(self, a, b):
+        return float(np.mean([_correlation(u, v) for u, v in zip(a.T, b.T)]))
+
+    def _error(self, first, second, by_first, by_second):
+        held = np.where(np.isfinite(first), by_second, by_first)  # each row from the half that has not seen it
+        return float(np.mean(np.nanmean((held - self.targets) ** 2, axis=0) / np.nanvar(self.targets, axis=0)))
+
+
+def halves_of(targets, order, n_splits, rng):
+    """Halves of one target of classes, or of real targets, as `gnomon.targets.read` gives them."""
+    if targets.kind == "real":
+        return RealHalves(targets.table, order, n_splits, rng)
+    if targets.kind == "none":
+        raise ValueError("y has no label; a choice needs labeled rows. Without labels, fit gnomon.PPCA.")
+    if targets.kind != "classes" or len(targets.columns) > 1:
+        raise ValueError(
+            f"y has {len(targets.columns)} columns of kind {targets.kind!r}; a choice takes one target of classes, or "
+            "real targets. Choose for each column by itself."
+        )
+    (column,) = targets.columns
+    if len(column.classes) < 2:
+        raise ValueError(f"y holds the single class {column.classes[0]}, which cannot guide a choice; label others.")
+    return ClassHalves(targets.index, order, n_splits, rng)
+
+
+def cohen_kappa(a, b):
+    """Agreement of two sets of class numbers above that of chance; 0 where both name one class only.
+
+    Examples
+    --------
+    >>> float(cohen_kappa(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0])))
+    0.5
+    >>> float(cohen_kappa(np.array([0, 0, 0]), np.array([0, 0, 0])))
+    0.0
+    """
+    observed = np.mean(a == b)
+    size = int(max(a.max(), b.max())) + 1
+    expected = np.dot(np.bincount(a, minlength=size), np.bincount(b, minlength=size)) / len(a) ** 2
+    return float((observed - expected) / (1 - expected)) if expected < 1 else 0.0
+
+
+def row_order(X):
+    """A number (n,) of each row by what it holds: its squared distance from the mean row, missing entries left out.
+
+    It stays with a row when rows and columns change places, so that random halves do as well.
+    """
+    if hasattr(X, "tocsr"):
+        mean = np.asarray(X.mean(axis=0)).ravel()
+        lengths = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        return lengths - 2 * np.asarray(X @ mean).ravel()
+    counts = np.maximum(np.isfinite(X).sum(axis=0), 1)
+    deviations = X - np.nansum(X, axis=0) / counts
+    return np.nansum(deviations**2, axis=1)
 
 
 def _correlation(a, b):

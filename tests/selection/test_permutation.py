@@ -1,0 +1,98 @@
+"""Labels that help are told from labels of noise; a search is repeated as a whole, and what is left out is said."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+
+from gnomon.selection import GuidedSearch, PermutationTest, permutation_test
+from gnomon.selection.baselines import PLS, RidgeLDA
+from selection.drawn import blobs, few_labels
+
+
+def test_p_values_count_the_true_score():
+    test = PermutationTest(0.5, [0.1] * 18 + [0.5])
+    assert_allclose(test.p_value, 0.1)
+    assert not test.labels_helped
+    assert test.verdict.startswith("No sign that the labels help: 1 of 19 fits")
+    assert PermutationTest(0.5, [0.1] * 19).labels_helped
+    assert PermutationTest(0.5, [0.1] * 19).verdict.startswith("The labels helped: 0 of 19 fits")
+
+
+def test_few_permutations_cannot_tell():
+    test = PermutationTest(0.5, [0.1] * 5)
+    assert not test.labels_helped
+    assert test.verdict.startswith("Too few permutations to tell")
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_labels_help_any_model_fitted_or_not(fitted):
+    X, y = blobs()
+    seen = few_labels(y, 10)
+    for model in (RidgeLDA(2), LogisticRegression()):
+        if fitted:
+            model.fit(X[seen >= 0], seen[seen >= 0])
+        test = permutation_test(model, X, seen)
+        assert test.labels_helped
+        assert test.repeats_choice
+        assert len(test.permuted) == 19
+
+
+def test_labels_of_noise_do_not_help():
+    X, y = blobs(distance=0.0)
+    assert not permutation_test(RidgeLDA(2), X, few_labels(y, 5)).labels_helped
+
+
+def test_real_targets_are_permuted_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4))
+    seen = np.where(np.arange(80) < 24, X[:, 0] + 0.1 * rng.normal(size=80), np.nan)
+    assert permutation_test(PLS(1), X, seen, n_splits=2).labels_helped
+    noise = np.where(np.arange(80) < 24, rng.normal(size=80), np.nan)
+    assert not permutation_test(PLS(1), X, noise, n_splits=2).labels_helped
+
+
+class Counted(GuidedSearch):
+    """Counts its fits."""
+
+    fits = 0
+
+    def fit(self, X, y):
+        Counted.fits += 1
+        return super().fit(X, y)
+
+
+def test_a_search_is_repeated_unless_it_is_told_not_to():
+    X, y = blobs()
+    seen = few_labels(y, 5)
+    search = Counted(["ridge LDA"], preprocessing=["rows"], n_splits=1)
+    Counted.fits = 0
+    test = permutation_test(search, X, seen, n_permutations=3)
+    assert (Counted.fits, test.repeats_choice) == (4, True)
+    assert_allclose(test.score, search.fit(X, seen).best_score_)
+    Counted.fits = 0
+    quick = permutation_test(search, X, seen, n_permutations=3, repeat_choice=False)
+    assert (Counted.fits, quick.repeats_choice) == (0, False)
+    assert "the choice was not repeated" in quick.verdict
+    assert "the choice was not repeated" not in test.verdict
+
+
+def test_a_grid_search_is_repeated_on_the_labeled_rows():
+    X, y = blobs()
+    grid = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2)
+    test = permutation_test(grid, X, few_labels(y, 5), n_permutations=3)
+    assert test.repeats_choice
+    assert test.score > max(test.permuted)
+
+
+def test_the_best_of_many_candidates_is_honest_about_noise():
+    X, y = blobs(distance=0.0, n_per_class=30)
+    names = ["ridge LDA", "PCA + 1-NN"]
+    passed = [
+        permutation_test(
+            GuidedSearch(names, preprocessing=["rows"], n_splits=1), X, few_labels(y, 4, seed), random_state=seed
+        ).labels_helped
+        for seed in range(3)
+    ]
+    assert not any(passed)
