@@ -68,7 +68,9 @@ def test_command_line_prints_table_and_provenance(digits, monkeypatch, capsys):
 
 
 def test_the_chooser_has_a_table_of_its_own(digits, monkeypatch, capsys):
-    monkeypatch.setattr(guided_table, "GuidedSearch", lambda **k: GuidedSearch(**k, preprocessing=["unit rows"], n_splits=2))
+    monkeypatch.setattr(
+        guided_table, "GuidedSearch", lambda **k: GuidedSearch(**k, preprocessing=["unit rows"], n_splits=2)
+    )
     main(["--data", "orl_32x32", "--draws", "1", "--chooser"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split()[:2] == ["orl_32x32", "chooser"]
