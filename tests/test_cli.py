@@ -167,7 +167,7 @@ def test_fit_says_what_it_did(report):
     assert "Wrote to out: metrics.json, model.gnomon, projection.csv, projection.parquet, report.html.\n" in text
     assert text.endswith("Next: gnomon predict NEW.csv --model out --out answers.csv\n")
     methods = [row["method"] for row in metrics_of("out")["comparison"]["rows"]]
-    assert methods == ["SPPCA", "PCA", "LDA", "PLS", "FULL"]
+    assert methods == ["SPPCA", "PCA", "LDA", "PLS", "all features"]
 
 
 @pytest.mark.parametrize("name", ["t.tsv", "t.parquet"])
@@ -359,7 +359,7 @@ def test_many_labels_are_compared_on_some(kind, monkeypatch):
     text = run("fit", "t.csv", "--target", "y", "--out", "out")
     assert "note: the comparison used 60 of the 150 labels, to be quick.\n" in text
     metrics = metrics_of("out")
-    assert (metrics["n_labelled"], metrics["comparison"]["n_labelled"]) == (150, 60)
+    assert (metrics["n_labelled"], metrics["comparison"]["n_labeled"]) == (150, 60)
 
 
 def test_warnings_of_the_fit_are_notes(monkeypatch):
@@ -449,7 +449,7 @@ def test_demo_scores_are_of_the_hidden_labels():
     table, truth = columns_of("gnomon-demo/projection.csv"), np.repeat(["class_0", "class_1", "class_2"], [59, 71, 48])
     hidden = np.array(table["labelled"]) == "False"
     error = (np.array(table["predicted"]) != truth)[hidden].mean()
-    assert metrics["comparison"]["rows"][0]["read_out"] == pytest.approx(error)
+    assert metrics["comparison"]["rows"][0]["prediction"] == pytest.approx(error)
 
 
 def test_an_option_may_follow_several_values():

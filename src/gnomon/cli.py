@@ -147,7 +147,7 @@ def fit(
         run = fitting.fit(request, data, resolved)
         if compare and run.stored.targets:
             step("comparing with PCA, LDA and PLS")
-            fitting.compare_with_rivals(run)
+            fitting.compare_with_baselines(run)
         step("writing")
         names = fitting.write_results(run, out)
     click.echo(show.fit_summary(run))
@@ -269,7 +269,7 @@ def demo(data, labels, seed, out, force):
         step("fitting")
         run = fitting.fit(example.request, example.table, example.target)
         step("comparing with PCA, LDA and PLS")
-        fitting.compare_with_rivals(run, example.truth)
+        fitting.compare_with_baselines(run, example.truth)
         step("writing")
         names = fitting.write_results(run, out, {"table.csv": example.columns}, example.truth)
     click.echo(show.demo_story(example))

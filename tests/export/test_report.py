@@ -257,8 +257,12 @@ def test_the_comparison_and_its_verdict_are_shown(wine, tmp_path):
 
 def test_methods_that_do_not_apply_have_their_reason(wine, tmp_path):
     X, seen, _, model = wine
-    row = {"method": "LDA", "dims": None, "score": None, "standard_error": None, "read_out": None}
-    comparison = Comparison([row | {"read_out_error": None, "seconds": None, "note": "it needs classes"}], "R2", "v")
+    row = {"method": "LDA", "dims": None, "score": None, "standard_error": None, "prediction": None}
+    comparison = Comparison(
+        [row | {"prediction_error": None, "target": "y", "metric": "R2", "seconds": None, "note": "it needs classes"}],
+        "R2",
+        "v",
+    )
     text, page = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen, comparison=comparison))
     assert "LDA does not apply: it needs classes." in text
     assert ["LDA", "-", "-", "-", "-"] in page.rows

@@ -1,6 +1,7 @@
 """The comparison must be honest: no held-out label reaches a method, and scores are what they say."""
 
 import json
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
-from gnomon import SPPCA
-from gnomon.selection import Comparison, compare
-from gnomon.selection.comparison import Outcome, summarise
+from gnomon import CPPCA, SPPCA
+from gnomon.selection import Comparison, GuidedSearch, compare
+from gnomon.selection.comparison import Outcome, summarize
 
 NAMES = np.array(["barolo", "grignolino", "barbera"], dtype=object)
 
@@ -47,12 +48,9 @@ class Spy(SPPCA):
 
 
 class Cut(BaseEstimator):
-    """The first two columns: quick, and without a read-out."""
-
-    target_kind_ = "classes"
+    """The first two columns: quick, and without predictions."""
 
     def fit(self, X, y):
-        self.classes_ = np.unique(y[y >= 0])
         return self
 
     def transform(self, X):
@@ -67,14 +65,14 @@ def test_held_out_labels_reach_no_fit(wine):
     X, y, labelled = wine
     Spy.seen = ()
     result = compare(X, np.where(labelled, y, -1), estimators={"spy": Spy(2)}, n_splits=10, random_state=0)
-    fits = Spy.seen[1:]  # the first only reads what kind of target y is
+    fits = Spy.seen
     assert len(fits) == result.n_splits == 10
     assert {n for n, _ in fits} == {len(X)}
-    visible = np.array([targets >= 0 for _, targets in fits])
+    visible = np.array([np.not_equal(targets, None) for _, targets in fits])
     assert not visible[:, ~labelled].any()
     assert_array_equal((~visible[:, labelled]).sum(axis=0), 2)  # five folds, twice
     for _, targets in fits:
-        assert_array_equal(np.unique(targets), [-1, 0, 1, 2])
+        assert set(targets.tolist()) == {None, 0, 1, 2}
 
 
 def test_labels_of_pure_noise_are_worth_nothing():
@@ -92,8 +90,9 @@ def test_a_few_rows_a_class_lose_one_a_split():
     X = rng.normal(size=(26, 6)) + 3 * np.eye(6)[y]
     Spy.seen = ()
     result = compare(X, y, estimators={"spy": Spy(2)}, n_splits=6, random_state=0)
-    for _, targets in Spy.seen[1:]:
-        lost = np.bincount(y[:6], minlength=3) - np.bincount(targets[targets >= 0], minlength=3)
+    for _, targets in Spy.seen:
+        kept = [label for label in targets.tolist() if label is not None]
+        lost = np.bincount(y[:6], minlength=3) - np.bincount(kept, minlength=3)
         assert lost.max() == 1
         assert lost[2] == 0
     assert result.n_scored == 5  # the only row of the third class stays
@@ -102,32 +101,32 @@ def test_a_few_rows_a_class_lose_one_a_split():
 def test_hidden_truth_scores_are_one_nearest_neighbour(wine):
     X, y, labelled = wine
     result = by_method(compare(X, np.where(labelled, y, -1), y_true=y, random_state=0))
-    for name, Z in [("FULL", X), ("PCA", PCA(2).fit_transform(X))]:
+    for name, Z in [("all features", X), ("PCA", PCA(2).fit_transform(X))]:
         error = 1 - KNeighborsClassifier(1).fit(Z[labelled], y[labelled]).score(Z[~labelled], y[~labelled])
         assert_allclose(result[name]["score"], error)
         assert_allclose(result[name]["standard_error"] ** 2, error * (1 - error) / ((~labelled).sum() - 1))
     model = SPPCA(2).fit(X, np.where(labelled, y, -1))
-    assert_allclose(result["SPPCA"]["read_out"], np.mean(model.predict(X[~labelled]) != y[~labelled]))
+    assert_allclose(result["SPPCA"]["prediction"], np.mean(model.predict(X[~labelled]) != y[~labelled]))
     assert result["LDA"]["dims"] == 2
-    assert result["FULL"]["read_out"] is None
+    assert result["all features"]["prediction"] is None
 
 
-def test_rivals_see_column_means_where_entries_are_missing_and_it_is_said(wine):
+def test_baselines_see_column_means_where_entries_are_missing_and_it_is_said(wine):
     X, y, labelled = wine
     holes = np.random.default_rng(2).random(X.shape) < 0.15
     X, seen = np.where(holes, np.nan, X), np.where(labelled, y, -1)
     result = compare(X, seen, y_true=y, random_state=0)
     filled = compare(np.where(holes, np.nanmean(X, axis=0), X), seen, y_true=y, random_state=0)
     ours, theirs = by_method(result), by_method(filled)
-    for name in ("PCA", "LDA", "PLS", "FULL"):
+    for name in ("PCA", "LDA", "PLS", "all features"):
         assert ours[name]["score"] == theirs[name]["score"]
     model = SPPCA(2).fit(X, seen)  # the model itself sees what is missing
     Z = model.transform(X)
     error = 1 - KNeighborsClassifier(1).fit(Z[labelled], y[labelled]).score(Z[~labelled], y[~labelled])
     assert_allclose(ours["SPPCA"]["score"], error)
-    assert_allclose(ours["SPPCA"]["read_out"], np.mean(model.predict(X[~labelled]) != y[~labelled]))
-    assert ours["SPPCA"]["read_out"] != theirs["SPPCA"]["read_out"]
-    said = f"For the rivals {holes.sum()} missing entries of X had to be filled with column means."
+    assert_allclose(ours["SPPCA"]["prediction"], np.mean(model.predict(X[~labelled]) != y[~labelled]))
+    assert ours["SPPCA"]["prediction"] != theirs["SPPCA"]["prediction"]
+    said = f"For the baselines {holes.sum()} missing entries of X had to be filled with column means."
     assert (result.n_filled, filled.n_filled) == (holes.sum(), 0)
     assert said in repr(result)
     assert said in result._repr_html_()
@@ -139,7 +138,7 @@ def test_real_targets_and_folds_with_missing_entries(diabetes):
     X = np.where(np.random.default_rng(2).random(X.shape) < 0.1, np.nan, X)
     result = compare(X, np.where(labelled, y, np.nan), n_splits=5, random_state=0)
     scores = {name: row["score"] for name, row in by_method(result).items() if row["score"] is not None}
-    assert set(scores) == {"SPPCA", "PCA", "PLS", "FULL"}
+    assert set(scores) == {"SPPCA", "PCA", "PLS", "all features"}
     assert all(0.1 < score < 0.6 for score in scores.values()), scores
 
 
@@ -159,7 +158,7 @@ def test_real_read_out_is_r2(diabetes):
     seen = np.where(labelled, y, np.nan)
     result = by_method(compare(X, seen, n_components=3, y_true=y, random_state=0))
     model = SPPCA(3).fit(X, seen)
-    assert_allclose(result["SPPCA"]["read_out"], r2_score(y[~labelled], model.predict(X[~labelled])), rtol=1e-6)
+    assert_allclose(result["SPPCA"]["prediction"], r2_score(y[~labelled], model.predict(X[~labelled])), rtol=1e-6)
     assert result["LDA"]["score"] is None
     assert "classes" in result["LDA"]["note"]
     assert 0.2 < result["PLS"]["score"] < 0.7
@@ -172,13 +171,13 @@ def test_several_outputs_with_missing_entries(diabetes):
     seen = np.where(rng.random(Y.shape) < 0.3, Y, np.nan)
     truth = by_method(compare(X, seen, n_components=3, y_true=Y, random_state=0))
     held = by_method(compare(X, seen, n_components=3, n_splits=5, random_state=0))
-    for method in ("SPPCA", "PCA", "PLS", "FULL"):
+    for method in ("SPPCA", "PCA", "PLS", "all features"):
         assert abs(truth[method]["score"] - held[method]["score"]) < 0.2
         assert truth[method]["score"] > 0.3
     model = SPPCA(3).fit(X, seen)
     hidden = np.isnan(seen)
     r2 = [r2_score(Y[hidden[:, j], j], model.predict(X[hidden[:, j]])[:, j]) for j in range(2)]
-    assert min(r2) - 0.05 < truth["SPPCA"]["read_out"] < max(r2) + 0.05
+    assert min(r2) - 0.05 < truth["SPPCA"]["prediction"] < max(r2) + 0.05
 
 
 def test_no_split_hides_every_value_of_one_output(diabetes):
@@ -215,8 +214,8 @@ def test_names_frames_and_pipelines(wine):
     estimators = {"scaled": make_pipeline(StandardScaler(), SPPCA(2)), "plain": SPPCA(2)}
     by_name = compare(pd.DataFrame(X), named, estimators=estimators, y_true=NAMES[y], random_state=0)
     by_code = compare(X, np.where(labelled, y, -1), estimators=estimators, y_true=y, random_state=0)
-    assert [row["method"] for row in by_name.rows] == ["scaled", "plain", "PCA", "LDA", "PLS", "FULL"]
-    assert by_method(by_name)["FULL"]["score"] == by_method(by_code)["FULL"]["score"]
+    assert [row["method"] for row in by_name.rows] == ["scaled", "plain", "PCA", "LDA", "PLS", "all features"]
+    assert by_method(by_name)["all features"]["score"] == by_method(by_code)["all features"]["score"]
     assert by_method(by_name)["plain"]["score"] == pytest.approx(by_method(by_code)["plain"]["score"], abs=0.02)
 
 
@@ -224,7 +223,7 @@ def test_another_unlabelled_mark_is_respected(wine):
     X, y, labelled = wine
     marked = np.where(labelled, y + 1, 0)
     result = compare(X, marked, estimators={"SPPCA": SPPCA(2, unlabeled=0)}, y_true=y + 1, random_state=0)
-    assert result.n_labelled == labelled.sum()
+    assert result.n_labeled == labelled.sum()
     assert by_method(result)["SPPCA"]["score"] < 0.15
 
 
@@ -234,7 +233,7 @@ def test_a_class_without_labelled_rows_is_always_wrong(wine):
     result = compare(X, seen, n_components=1, y_true=y, random_state=0)
     never = (y[seen < 0] == 2).mean()
     assert all(row["score"] >= never for row in result.rows)
-    assert by_method(result)["FULL"]["score"] < never + 0.2
+    assert by_method(result)["all features"]["score"] < never + 0.2
 
 
 def test_the_same_seed_gives_the_same_comparison(wine):
@@ -244,7 +243,7 @@ def test_the_same_seed_gives_the_same_comparison(wine):
         assert one | {"seconds": 0} == other | {"seconds": 0}
 
 
-def test_rivals_that_do_not_apply_say_so(wine):
+def test_baselines_that_do_not_apply_say_so(wine):
     X, y, _ = wine
     seen = np.full(len(y), -1)
     seen[[0, 1, 60, 61, 140, 141]] = [0, 0, 1, 1, 2, 2]
@@ -261,8 +260,8 @@ def test_rivals_that_do_not_apply_say_so(wine):
     [
         (lambda y: None, None, "no label"),
         (lambda y: np.full(178, -1), None, "no label"),
-        (lambda y: np.where(np.isin(np.arange(178), [0, 70, 150]), y, -1), None, "one labelled row in each class"),
-        (lambda y: np.where(np.arange(178) < 2, y + np.arange(178.0), np.nan), None, "2 labelled rows"),
+        (lambda y: np.where(np.isin(np.arange(178), [0, 70, 150]), y, -1), None, "one labeled row in each class"),
+        (lambda y: np.where(np.arange(178) < 2, y + np.arange(178) + 0.5, np.nan), None, "2 labeled rows"),
         (lambda y: y, lambda y: y, "adds nothing"),
     ],
 )
@@ -278,22 +277,28 @@ def test_constant_hidden_targets_have_no_r2(diabetes):
         compare(X, np.where(labelled, y, np.nan), y_true=np.ones(len(y)))
 
 
+class Task(NamedTuple):
+    metric: str
+    name: str = "y"
+
+
 def outcome(rate, n=200, flip=0):
-    return Outcome(dims=2, losses=(np.roll(np.arange(n), flip) < rate * n).astype(float), seconds=0.1)
+    losses = (np.roll(np.arange(n), flip) < rate * n).astype(float)
+    return Outcome(dims=2, losses=[losses], own_losses=[None], seconds=0.1)
 
 
 @pytest.mark.parametrize(
     "rates, words",
     [
-        ({"SPPCA": 0.1, "PCA": 0.4, "LDA": 0.3}, "the best rival, LDA, errs on 30.0 % of the rows: better by 20.0"),
-        ({"SPPCA": 0.4, "PCA": 0.1, "LDA": 0.3}, "the best rival, PCA, errs on 10.0 % of the rows: worse by 30.0"),
+        ({"SPPCA": 0.1, "PCA": 0.4, "LDA": 0.3}, "the best baseline, LDA, errs on 30.0 % of the rows: better by 20.0"),
+        ({"SPPCA": 0.4, "PCA": 0.1, "LDA": 0.3}, "the best baseline, PCA, errs on 10.0 % of the rows: worse by 30.0"),
         ({"SPPCA": 0.2, "PCA": 0.2, "LDA": 0.3}, "equal on every row"),
         ({"SPPCA": 0.1, "PCA": 0.4, "LDA": 0.3}, "Against PCA, which ignores the labels: better by 30.0"),
     ],
 )
 def test_verdict(rates, words):
     outcomes = {name: outcome(rate) for name, rate in rates.items()}
-    result = summarise(outcomes, models=["SPPCA"], metric="error", n_labelled=9, n_splits=0)
+    result = summarize(outcomes, models=["SPPCA"], tasks=[Task("error")], n_labeled=9, n_splits=0)
     assert words in result.verdict
 
 
@@ -302,13 +307,13 @@ def test_verdict(rates, words):
 )
 def test_verdict_ends_with_the_models_own_predictions(metric, words):
     outcomes = {"SPPCA": outcome(0.3)._replace(own_losses=outcome(0.1).losses), "PCA": outcome(0.4)}
-    result = summarise(outcomes, models=["SPPCA"], metric=metric, n_labelled=9, n_splits=0)
+    result = summarize(outcomes, models=["SPPCA"], tasks=[Task(metric)], n_labeled=9, n_splits=0)
     assert result.verdict.endswith(words)
 
 
 def test_verdict_calls_a_small_difference_unclear():
     outcomes = {"SPPCA": outcome(0.20), "PCA": outcome(0.22, flip=100)}
-    result = summarise(outcomes, models=["SPPCA"], metric="error", n_labelled=9, n_splits=4)
+    result = summarize(outcomes, models=["SPPCA"], tasks=[Task("error")], n_labeled=9, n_splits=4)
     assert "no clear difference (2.0 ± 4.6 points)" in result.verdict
     assert "in 4 splits" in result.protocol
 
@@ -330,4 +335,52 @@ def test_models_without_read_out_are_welcome(wine):
 
     result = by_method(compare(X, np.where(labelled, y, -1), estimators={"cut": Cut()}, y_true=y))
     assert result["cut"]["dims"] == 2
-    assert result["cut"]["read_out"] is None
+    assert result["cut"]["prediction"] is None
+
+
+def test_a_guided_search_is_repeated_in_every_split(wine):
+    X, y, labelled = wine
+    search = GuidedSearch(["ridge LDA"], preprocessing=["rows"], n_splits=1)
+    result = compare(X, np.where(labelled, y, -1), estimators={"search": search}, y_true=y, random_state=0)
+    row = by_method(result)["search"]
+    fitted = GuidedSearch(**search.get_params() | {"n_permutations": 0}).fit(X, np.where(labelled, y, -1))
+    assert_allclose(row["prediction"], np.mean(fitted.predict(X[~labelled]) != y[~labelled]))
+    assert row["dims"] == 2
+
+
+def test_an_estimator_without_a_projection_is_scored_by_its_predictions(wine):
+    X, y, labelled = wine
+    seen = np.where(labelled, NAMES[y], None)
+    mine = {"nearest": make_pipeline(StandardScaler(), KNeighborsClassifier(1))}
+    result = compare(X, seen, estimators=mine, y_true=NAMES[y], random_state=0)
+    row = by_method(result)["nearest"]
+    error = 1 - mine["nearest"].fit(X[labelled], y[labelled]).score(X[~labelled], y[~labelled])
+    assert_allclose(row["prediction"], error)
+    assert (row["dims"], row["score"]) == (None, None)
+    assert result.verdict == f"The predictions of nearest err on {100 * error:.1f} % of the rows."
+
+
+def test_targets_of_several_kinds_are_scored_each_in_its_way(wine):
+    X, y, labelled = wine
+    price = X[:, 0] + 0.1 * np.random.default_rng(0).normal(size=len(y))
+    Y = pd.DataFrame({"wine": np.where(labelled, NAMES[y], None), "price": np.where(labelled, price, np.nan)})
+    truth = pd.DataFrame({"wine": NAMES[y], "price": price})
+    model = CPPCA(2)
+    result = compare(X[:, :6], Y, estimators={"CPPCA": model}, y_true=truth, random_state=0)
+    rows = {(row["method"], row["target"]): row for row in result.rows}
+    assert result.metric == "mixed"
+    assert {row["metric"] for row in result.rows if "wine" in row["target"]} == {"error"}
+    hidden = ~labelled
+    fitted = CPPCA(2).fit(X[:, :6], Y)
+    predicted = np.asarray(fitted.predict(X[hidden, :6]), dtype=object)
+    by_class, by_number = (rows["CPPCA", f"column {name!r} of y"] for name in ("wine", "price"))
+    assert_allclose(by_class["prediction"], np.mean(predicted[:, 0] != NAMES[y][hidden]))
+    assert_allclose(by_number["prediction"], r2_score(price[hidden], predicted[:, 1].astype(float)), rtol=1e-6)
+    nearest = KNeighborsClassifier(1).fit(X[labelled, :6], y[labelled])
+    score = 1 - nearest.score(X[hidden, :6], y[hidden])
+    assert_allclose(rows["all features", "column 'wine' of y"]["score"], score)
+    assert rows["LDA", "column 'wine' of y"]["note"] == "it takes targets of one kind"
+    assert "target" in result.cells()[0]
+    assert result.verdict.count("best baseline") == 2
+    held = compare(X[:, :6], Y, estimators={"CPPCA": model}, n_splits=2, random_state=0)
+    assert held.n_scored == labelled.sum()

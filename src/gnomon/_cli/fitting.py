@@ -39,7 +39,7 @@ from gnomon.tables import (
 )
 
 MOST_DEFAULT_COMPONENTS = 10
-MOST_COMPARED = 2000  # labelled rows; the rivals need cubic time in them
+MOST_COMPARED = 2000  # labelled rows; the baselines need cubic time in them
 UNITS = {"none": None, "standard": "standard deviations of the column", "unit": "parts of the row's length"}
 FEWEST_NUMBERED = 10  # rows from which numbers that count up by one are no chance
 DOMINANT = 0.9  # share of the variance from which scaling is suggested
@@ -196,7 +196,7 @@ def _scale_notes(table: Table, target: Target | None) -> list[str]:
     ]
 
 
-def compare_with_rivals(run: Run, y_true: np.ndarray | None = None) -> None:
+def compare_with_baselines(run: Run, y_true: np.ndarray | None = None) -> None:
     """Score the model beside PCA, LDA and PLS on the same rows; say why not where that cannot be done."""
     fitted = run.stored.estimator
     said = describe(fitted)

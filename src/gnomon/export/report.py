@@ -208,12 +208,12 @@ def _projection(said, X, y, output, name):
 
 def _comparison(comparison):
     header, body = comparison.cells()
-    numeric = range(1, len(header))
-    notes = [f"{row['method']} does not apply: {row['note']}." for row in comparison.rows if row["note"]]
-    better = "lower" if comparison.metric == "error" else "higher"
-    how = f"{comparison.protocol} A {better} {header[2].split(' of ')[0]} is better; ± is one standard error."
+    numeric = range(header.index("dims"), len(header))
+    better = {"error": "A lower error is better", "R2": "A higher R2 is better"}
+    both = "Lower errors and higher R2 are better"
+    how = f"{comparison.protocol} {better.get(comparison.metric, both)}; ± is one standard error."
     table = html.table(header, body, numeric=numeric)
-    said = "".join(html.tag("p", text, "soft") for text in [*notes, how])
+    said = "".join(html.tag("p", text, "soft") for text in [*comparison.notes, how])
     return html.tag("h2", "Comparison") + table + said
 
 

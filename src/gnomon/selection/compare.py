@@ -1,4 +1,4 @@
-"""Score models beside PCA, LDA, PLS and all features on the same partially labelled rows."""
+"""Score models beside PCA, LDA, PLS and all features on the same partially labeled rows."""
 
 from collections.abc import Callable
 from functools import cache
@@ -6,43 +6,46 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, check_random_state
 
 from gnomon import SPPCA
-from gnomon.describe import describe, target_of
-from gnomon.selection._tasks import Classes, Real, held_out, hidden_truth
 from gnomon.selection.baselines import NotApplicable, lda_map, pca_map, pls_map
-from gnomon.selection.comparison import Outcome, summarise
+from gnomon.selection.comparison import Outcome, summarize
+from gnomon.selection.partial import fit_partial, last_step, prepared
+from gnomon.selection.scoring import Problem
 
 
 def compare(X, y, *, n_components=2, estimators=None, y_true=None, n_splits=10, random_state=None):
-    """Fit supervised models and their rivals to the same partially labelled rows and score all of them alike.
+    """Fit supervised models and baselines to the same partially labeled rows and score all of them alike.
 
-    For classes the score is the error of the nearest labelled row (Euclidean, in the projection); for real
-    targets it is R2 of a ridge regression on the projection. The rivals are PCA of all rows, ridge LDA and
-    PLS of the labelled rows, and FULL: all features without a projection. Where a method predicts by itself,
-    that read-out is scored too.
+    For classes the score is the error of the nearest labeled row (Euclidean, in the projection); for real
+    targets it is R2 of a ridge regression on the projection. The baselines are PCA of all rows, ridge LDA and
+    PLS of the labeled rows, and all features without a projection. Where a method predicts by itself,
+    its predictions are scored too.
 
     Parameters
     ----------
     X : array-like or sparse array of shape (n_samples, n_features)
-        As it should enter the models: scale or normalise it first where that is wanted. NaN marks missing entries
-        of a dense X: `estimators` see it as it is; for the rivals, which cannot take it, each missing entry is filled
-        with the mean of its column, and the result says so.
+        As it should enter the models: scale or normalize it first where that is wanted. NaN marks missing entries
+        of a dense X: `estimators` see it as it is; for the baselines, which cannot take it, each missing entry is
+        filled with the mean of its column, and the result says so.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Classes or real targets with unlabelled rows marked as in `SPPCA.fit`.
+        Classes or real targets with unlabeled rows marked as in `SPPCA.fit`. Columns of a table may be of different
+        kinds: each column of classes is scored by itself, and the columns of numbers together. A table of floats is
+        numbers.
     n_components : int, default=2
         Dimensions of every projection; LDA has at most one less than classes.
     estimators : dict of str to estimator, default=None
-        Unfitted models to compare, by the name to show; None is `{"SPPCA": SPPCA(n_components)}`. Each must
-        take unlabelled rows in `fit` and have `transform`; it may be the last step of a pipeline.
+        Models to compare, by the name to show; None is `{"SPPCA": SPPCA(n_components)}`. Each is cloned: a model, a
+        pipeline that ends in one, a `GuidedSearch`, whose whole choice is repeated in every split, or any estimator
+        that predicts. One with a parameter `unlabeled` is fitted to all rows, any other to the labeled rows; without
+        `transform` it is scored by its predictions alone. The parameters `target` and `unlabeled` of the first say
+        how to read y.
     y_true : array-like like `y`, default=None
-        The hidden truth. With it, methods are scored once, on the rows that `y` leaves unlabelled. Without
-        it, labelled rows are held out in turn: their labels are hidden from every method, their features are
-        not, and unlabelled rows stay in. Every class keeps a labelled row; with few rows a split holds out
-        one row a class.
+        The hidden truth. With it, methods are scored once, on the rows that `y` leaves unlabeled. Without
+        it, labeled rows are held out in turn: their labels are hidden from every method, their features are
+        not, and unlabeled rows stay in. Every class keeps a labeled row; with few rows a split holds out
+        one row per class.
     n_splits : int, default=10
         Number of splits without `y_true`, rounded up to whole repeats of up to five folds.
     random_state : int, RandomState instance or None, default=None
@@ -51,12 +54,12 @@ def compare(X, y, *, n_components=2, estimators=None, y_true=None, n_splits=10, 
     Returns
     -------
     Comparison
-        `rows` (one dict a method), `verdict`, `to_dict()`; prints as a table.
+        `rows` (one dict per method and target), `verdict`, `to_dict()`; prints as a table.
 
     Notes
     -----
     Standard errors are over scored rows, each row's loss averaged over repeats, so repeating the folds does
-    not make them smaller. They do not count what another choice of labelled rows would have changed.
+    not make them smaller. They do not count what another choice of labeled rows would have changed.
 
     Examples
     --------
@@ -66,7 +69,7 @@ def compare(X, y, *, n_components=2, estimators=None, y_true=None, n_splits=10, 
     >>> X, y = load_iris(return_X_y=True)
     >>> seen = np.where(np.arange(150) % 10 == 0, y, -1)
     >>> [row["method"] for row in compare(X, seen, y_true=y, random_state=0).rows]
-    ['SPPCA', 'PCA', 'LDA', 'PLS', 'FULL']
+    ['SPPCA', 'PCA', 'LDA', 'PLS', 'all features']
     """
     check_consistent_length(X, y, y_true)
     X = check_array(X, accept_sparse="csr", ensure_all_finite=False)
@@ -75,18 +78,19 @@ def compare(X, y, *, n_components=2, estimators=None, y_true=None, n_splits=10, 
     seed = rng.randint(2**31 - 1)
     if estimators is None:
         estimators = {"SPPCA": SPPCA(n_components, random_state=seed)}
-    task = _read_task(next(iter(estimators.values())), X, y, y_true)
-    splits = held_out(task, n_splits, rng) if y_true is None else hidden_truth(task)
-    methods = {name: _model(estimator) for name, estimator in estimators.items()}
-    scored = {name: _score(method, task, X, splits) for name, method in methods.items()}
-    rivals = _rivals(filled, n_components, seed)
-    return summarise(
-        scored | {name: _score(method, task, filled, splits) for name, method in rivals.items()},
+    first = last_step(next(iter(estimators.values()))).get_params(deep=False)
+    problem = Problem(y, X.shape[0], y_true, first.get("target", "auto"), first.get("unlabeled", "auto"))
+    splits = problem.splits(n_splits, rng)
+    models = {name: _model(estimator) for name, estimator in estimators.items()}
+    scored = {name: _score(method, problem, X, splits) for name, method in models.items()}
+    baselines = _baselines(filled, n_components, seed)
+    return summarize(
+        scored | {name: _score(method, problem, filled, splits) for name, method in baselines.items()},
         models=list(estimators),
-        metric=task.metric,
+        tasks=problem.tasks,
         n_filled=n_filled,
-        n_labelled=int(task.observed(task.visible).sum()),
-        n_splits=0 if y_true is not None else len(splits),
+        n_labeled=problem.targets.n_labeled,
+        n_splits=0 if problem.has_truth else len(splits),
     )
 
 
@@ -103,94 +107,105 @@ def _fill(X):
 
 
 class _Fitted(NamedTuple):
-    project: Callable
-    predict: Callable | None
-
-
-def _read_task(estimator, X, y, y_true):
-    """Let the first model say what the targets are."""
-    fitted = clone(estimator).fit(X, y)
-    try:
-        said = describe(fitted)
-    except TypeError:  # an estimator of another library says nothing of itself
-        target = target_of(y)
-        return Real(y, y_true) if target.kind == "real" else Classes(target, y, y_true)
-    if not said.targets:
-        raise ValueError("y has no label; compare needs labeled rows. Give y with some labels.")
-    if said.numeric:
-        return Real(y, y_true)
-    if len(said.targets) > 1:
-        n = len(said.targets)
-        raise ValueError(f"compare scores one target of its kind, and y has {n}; compare them one by one.")
-    return Classes(said.targets[0], y, y_true)
+    project: Callable | None
+    predict: Callable | None  # one column per target
 
 
 def _model(estimator):
-    """Return the fit of a supervised model: all rows, the visible targets."""
+    """Return the fit of a model: all rows, the visible targets."""
 
-    def fit(X, task, visible):
-        model = clone(estimator)
-        last = model[-1] if isinstance(model, Pipeline) else model
-        if "unlabeled" in last.get_params():
-            last.set_params(unlabeled="auto")  # the targets are codes now, whatever marked a missing one before
-        model.fit(X, visible if task.metric == "error" or visible.shape[1] > 1 else visible.ravel())
-        return _Fitted(model.transform, getattr(model, "predict", None))
+    def fit(X, problem, visible):
+        model = prepared(estimator, n_permutations=0, **problem.settings())
+        fit_partial(model, X, problem.given(visible), np.isfinite(visible).all(axis=1))
+        predicts = hasattr(model, "predict")
+        return _Fitted(getattr(model, "transform", None), (lambda X: _table(model.predict(X))) if predicts else None)
 
     return fit
 
 
-def _rivals(X, n_components, seed):
+def _table(predicted):
+    """Predictions as a table of one column per target."""
+    values = np.asarray(predicted)
+    return values.reshape(len(values), -1)
+
+
+def _baselines(X, n_components, seed):
     pca = cache(lambda: pca_map(X, n_components, seed))  # blind to labels, so the same in every split
 
-    def fit_pca(X, task, visible):
+    def fit_pca(X, problem, visible):
         return _Fitted(pca().project, None)
 
-    def fit_lda(X, task, visible):
-        rows, labels, _ = task.rival_targets(visible)
-        if labels is None:
+    def fit_lda(X, problem, visible):
+        task = _only_task(problem)
+        if task.metric != "error":
             raise NotApplicable("it needs classes")
-        return _with_read_out(lda_map(X[rows], labels, n_components))
+        rows = np.flatnonzero(np.isfinite(visible[:, 0]))
+        linear = lda_map(X[rows], task.classes[visible[rows, 0].astype(int)], n_components)
+        return _Fitted(linear.project, lambda X: _table(linear.predict(linear.project(X))))
 
-    def fit_pls(X, task, visible):
-        rows, labels, outputs = task.rival_targets(visible)
-        classes = None if labels is None else np.arange(outputs.shape[1])
-        return _with_read_out(pls_map(X[rows], outputs, n_components, classes))
+    def fit_pls(X, problem, visible):
+        task = _only_task(problem)
+        rows = np.flatnonzero(np.isfinite(visible).all(axis=1))
+        values, classes = visible[rows], None
+        if task.metric == "error":
+            values, classes = np.eye(len(task.classes))[values[:, 0].astype(int)], task.classes
+        linear = pls_map(X[rows], values, n_components, classes)
+        return _Fitted(linear.project, lambda X: _table(linear.predict(linear.project(X))))
 
-    def fit_full(X, task, visible):
+    def fit_nothing(X, problem, visible):
         return _Fitted(lambda X: X, None)
 
-    return {"PCA": fit_pca, "LDA": fit_lda, "PLS": fit_pls, "FULL": fit_full}
+    return {"PCA": fit_pca, "LDA": fit_lda, "PLS": fit_pls, "all features": fit_nothing}
 
 
-def _with_read_out(linear):
-    return _Fitted(linear.project, lambda X: linear.predict(linear.project(X)))
+def _only_task(problem):
+    if len(problem.tasks) > 1:
+        raise NotApplicable("it takes targets of one kind")
+    return problem.tasks[0]
 
 
-def _score(fit, task, X, splits):
-    """Fit in every split; return losses row by row, or the reason why the method does not apply."""
-    rows, losses, own, seconds = [], [], [], []
+def _score(fit, problem, X, splits):
+    """Fit in every split; return losses row by row for each task, or the reason why the method does not apply."""
+    parts, seconds, dims = [_Losses(task) for task in problem.tasks], [], None
     for split in splits:
         started = perf_counter()
         try:
-            fitted = fit(X, task, split.visible)
+            fitted = fit(X, problem, split.visible)
         except NotApplicable as reason:
             return Outcome(note=str(reason))
         seconds.append(perf_counter() - started)
-        seen = np.flatnonzero(task.observed(split.visible))
-        Z = fitted.project(X[split.rows])
-        rows.append(split.rows)
-        losses.append(task.projection_loss(fitted.project(X[seen]), split.visible[seen], Z, split.rows))
+        seen = np.flatnonzero(np.isfinite(split.visible).any(axis=1))
+        Z_seen = None if fitted.project is None else fitted.project(X[seen])
+        dims = dims if Z_seen is None else Z_seen.shape[1]
+        for part in parts:
+            part.add(fitted, X, split, seen, Z_seen)
+    losses, own = ([part.means(name) for part in parts] for name in ("projected", "predicted"))
+    return Outcome(dims=dims, losses=losses, own_losses=own, seconds=max(seconds))
+
+
+class _Losses:
+    """Losses of one method on one task, split by split."""
+
+    def __init__(self, task):
+        self.task, self.rows, self.projected, self.predicted = task, [], [], []
+
+    def add(self, fitted, X, split, seen, Z_seen):
+        task = self.task
+        rows = split.rows[np.isfinite(task.truth[split.rows]).any(axis=1)]
+        if not len(rows):
+            return
+        self.rows.append(rows)
+        if fitted.project is not None:
+            known = split.visible[seen][:, task.columns]
+            self.projected.append(task.projection_loss(Z_seen, known, fitted.project(X[rows]), rows))
         if fitted.predict is not None:
-            own.append(task.loss(fitted.predict(X[split.rows]), split.rows))
-    rows = np.concatenate(rows)
-    return Outcome(
-        dims=Z.shape[1],
-        losses=_mean_by_row(rows, losses),
-        own_losses=_mean_by_row(rows, own) if own else None,
-        seconds=max(seconds),
-    )
+            predicted = fitted.predict(X[rows])[:, task.columns]
+            self.predicted.append(task.loss(task.codes(predicted), rows))
 
-
-def _mean_by_row(rows, losses):
-    _, place, counts = np.unique(rows, return_inverse=True, return_counts=True)
-    return np.bincount(place, weights=np.concatenate(losses)) / counts
+    def means(self, name):
+        """Mean loss of each scored row, or None where there is none."""
+        losses = getattr(self, name)
+        if not losses:
+            return None
+        place, counts = np.unique(np.concatenate(self.rows), return_inverse=True, return_counts=True)[1:]
+        return np.bincount(place, weights=np.concatenate(losses)) / counts

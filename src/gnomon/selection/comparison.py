@@ -1,57 +1,59 @@
-"""The result of `compare`: a table of scores and one plain sentence about them."""
+"""The result of `compare`: a table of scores and plain sentences about them."""
 
 from dataclasses import asdict, dataclass, field
-from html import escape
 from typing import NamedTuple
 
 import numpy as np
+
+from gnomon.selection._table import html_table, text_table
 
 CLEAR = 2.0  # standard errors of a paired difference
 
 
 class Outcome(NamedTuple):
-    """One method on the scored rows: losses row by row, or the reason why there are none."""
+    """One method on the scored rows: for each target losses row by row, or the reason why there are none."""
 
     dims: int | None = None
-    losses: np.ndarray | None = None
-    own_losses: np.ndarray | None = None
+    losses: list | None = None  # of the projection
+    own_losses: list | None = None  # of the method's own predictions
     seconds: float | None = None
     note: str = ""
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Scores of supervised models and their rivals on the same rows.
+    """Scores of supervised models and baselines on the same rows.
 
     Attributes
     ----------
     rows : list of dict
-        One a method: `method`, `dims`, `score` and `standard_error` of the projection, `read_out` and
-        `read_out_error` of the method's own predictions, `seconds` of the slowest fit, `note`. None where
-        there is no value.
-    metric : {"error", "R2"}
-        What `score` is: the share of wrong rows (lower is better) or R2 (higher is better).
+        One per method, and per target where there are several: `method`, `target`, `metric` ("error" or "R2"), `dims`,
+        `score` and `standard_error` of the projection, `prediction` and `prediction_error` of the method's own
+        predictions, `seconds` of the slowest fit, `note`. None where there is no value.
+    metric : {"error", "R2", "mixed"}
+        What `score` is: the share of wrong rows (lower is better), R2 (higher is better), or each for its targets.
     verdict : str
-        How the best supervised projection does against its best rival, and against PCA.
-    n_scored, n_labelled, n_splits : int
-        Rows scored, rows labelled, splits of the labelled rows (0 when the hidden truth was given).
+        How the best supervised projection does against its best baseline, and against PCA.
+    n_scored, n_labeled, n_splits : int
+        Rows scored, rows labeled, splits of the labeled rows (0 when the hidden truth was given).
     n_filled : int
-        Missing entries of X that the rivals saw as the mean of their column.
+        Missing entries of X that the baselines saw as the mean of their column.
 
     Examples
     --------
-    >>> row = dict(method="PCA", dims=2, score=0.1, standard_error=0.02, read_out=None, read_out_error=None)
-    >>> Comparison([row | {"seconds": 0.5, "note": ""}], "error", "PCA errs on 10.0 %.", 225, 30)
-    method  dims  1-NN error of the projection  error of own read-out  seconds PCA     2     0.100 ± 0.020
-    -                      0.5 Each method learned from 30 labelled rows and was scored by the nearest
-    labelled row on 225 rows whose labels were hidden. PCA errs on 10.0 %.
+    >>> row = dict(method="PCA", target="y", metric="error", dims=2, score=0.1, standard_error=0.02, prediction=None)
+    >>> row |= {"prediction_error": None, "seconds": 0.5, "note": ""}
+    >>> Comparison([row], "error", "PCA errs on 10.0 %.", 225, 30)
+    method  dims  1-NN error of the projection  error of own predictions  seconds PCA     2     0.100 ± 0.020
+    -                         0.5 Each method learned from 30 labeled rows and was scored by the nearest
+    labeled row on 225 rows whose labels were hidden. PCA errs on 10.0 %.
     """
 
     rows: list = field(default_factory=list)
     metric: str = "error"
     verdict: str = ""
     n_scored: int = 0
-    n_labelled: int = 0
+    n_labeled: int = 0
     n_splits: int = 0
     n_filled: int = 0
 
@@ -68,8 +70,7 @@ class Comparison:
         -------
         Comparison
         """
-        stored = {"n_filled": 0, **stored}  # versions before missing entries did not write it
-        return cls(**{name: stored[name] for name in cls.__dataclass_fields__})
+        return cls(**stored)
 
     def to_dict(self):
         """Return everything as plain Python values, ready for JSON.
@@ -77,7 +78,7 @@ class Comparison:
         Returns
         -------
         dict
-            One entry an attribute.
+            One entry per attribute.
         """
         return asdict(self)
 
@@ -87,22 +88,27 @@ class Comparison:
         if not self.n_filled:
             return self._procedure()
         entries = "1 missing entry" if self.n_filled == 1 else f"{self.n_filled} missing entries"
-        return f"{self._procedure()} For the rivals {entries} of X had to be filled with column means."
+        return f"{self._procedure()} For the baselines {entries} of X had to be filled with column means."
 
     def _procedure(self):
-        what = "the nearest labelled row" if self.metric == "error" else "a ridge regression on the projection"
+        by_row, by_ridge = "the nearest labeled row", "a ridge regression on the projection"
+        what = {"error": by_row, "R2": by_ridge}.get(self.metric, f"{by_row} (classes) or {by_ridge} (numbers)")
         if not self.n_splits:
             return (
-                f"Each method learned from {self.n_labelled} labelled rows and was scored by {what} on "
+                f"Each method learned from {self.n_labeled} labeled rows and was scored by {what} on "
                 f"{self.n_scored} rows whose labels were hidden."
             )
-        how_many = (
-            f"{self.n_scored} of {self.n_labelled}" if self.n_scored < self.n_labelled else f"All {self.n_scored}"
-        )
+        how_many = f"{self.n_scored} of {self.n_labeled}" if self.n_scored < self.n_labeled else f"All {self.n_scored}"
         return (
-            f"{how_many} labelled rows were held out in turn, in {self.n_splits} splits, and "
-            f"scored by {what}; no method saw a held-out label, and unlabelled rows stayed in."
+            f"{how_many} labeled rows were held out in turn, in {self.n_splits} splits, and "
+            f"scored by {what}; no method saw a held-out label, and unlabeled rows stayed in."
         )
+
+    @property
+    def notes(self):
+        """Why some methods have no score, one sentence each."""
+        said = {f"{row['method']} does not apply: {row['note']}.": None for row in self.rows if row["note"]}
+        return list(said)
 
     def cells(self):
         """Return the table as strings, "-" where there is no value.
@@ -112,68 +118,66 @@ class Comparison:
         header : list of str
         body : list of list of str
         """
-        score = "1-NN error" if self.metric == "error" else "R2"
-        header = [
-            "method",
-            "dims",
-            f"{score} of the projection",
-            f"{score.split()[-1]} of own read-out",
-            "seconds",
-        ]
+        names = {"error": ("1-NN error", "error"), "R2": ("R2", "R2")}.get(self.metric, ("score", "score"))
+        header = ["method", "dims", f"{names[0]} of the projection", f"{names[1]} of own predictions", "seconds"]
         body = [
             [
                 row["method"],
                 "-" if row["dims"] is None else str(row["dims"]),
                 _with_error(row["score"], row["standard_error"]),
-                _with_error(row["read_out"], row["read_out_error"]),
+                _with_error(row["prediction"], row["prediction_error"]),
                 _duration(row["seconds"]),
             ]
             for row in self.rows
         ]
-        return header, body
+        if self.metric != "mixed" and len({row["target"] for row in self.rows}) < 2:
+            return header, body
+        labels = [f"{row['target']} ({row['metric']})" for row in self.rows]
+        return ["method", "target", *header[1:]], [[line[0], label, *line[1:]] for line, label in zip(body, labels)]
 
     def __repr__(self):
-        header, body = self.cells()
-        widths = [max(map(len, column)) for column in zip(header, *body)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)) for line in [header, *body]]
-        notes = [f"{row['method']} does not apply: {row['note']}." for row in self.rows if row["note"]]
-        return "\n".join([line.rstrip() for line in lines] + notes + [self.protocol, self.verdict])
+        return "\n".join([*text_table(*self.cells()), *self.notes, self.protocol, self.verdict])
 
     def _repr_html_(self):
-        header, body = self.cells()
-        head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-        lines = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in body)
-        notes = "".join(f"<p>{escape(row['method'])}: {escape(row['note'])}.</p>" for row in self.rows if row["note"])
-        return (
-            f"<p><strong>{escape(self.verdict)}</strong></p><table><thead><tr>{head}</tr></thead>"
-            f"<tbody>{lines}</tbody></table>{notes}<p>{escape(self.protocol)}</p>"
-        )
+        return html_table(self.verdict, *self.cells(), [*self.notes, self.protocol])
 
 
-def summarise(outcomes, *, models, metric, n_labelled, n_splits, n_filled=0):
+def summarize(outcomes, *, models, tasks, n_labeled, n_splits, n_filled=0):
     """Make a Comparison of the outcome of each method; `models` names the supervised ones."""
-    n_scored = max(len(outcome.losses) for outcome in outcomes.values() if outcome.losses is not None)
+    metrics = {task.metric for task in tasks}
+    scored = [
+        len(losses)
+        for outcome in outcomes.values()
+        for losses in [*(outcome.losses or []), *(outcome.own_losses or [])]
+        if losses is not None
+    ]
+    said = [_verdict(outcomes, models, t, task.metric) for t, task in enumerate(tasks)]
+    if len(tasks) > 1:
+        said = [f"{task.name}: {sentence}" for task, sentence in zip(tasks, said)]
     return Comparison(
-        rows=[_row(name, outcome, metric) for name, outcome in outcomes.items()],
-        metric=metric,
-        verdict=_verdict(outcomes, models, metric),
-        n_scored=n_scored,
-        n_labelled=n_labelled,
+        rows=[_row(name, outcome, t, task) for t, task in enumerate(tasks) for name, outcome in outcomes.items()],
+        metric=metrics.pop() if len(metrics) == 1 else "mixed",
+        verdict=" ".join(said),
+        n_scored=max(scored),
+        n_labeled=n_labeled,
         n_splits=n_splits,
         n_filled=n_filled,
     )
 
 
-def _row(name, outcome, metric):
-    score, error = _mean(outcome.losses, metric)
-    read_out, read_out_error = _mean(outcome.own_losses, metric)
+def _row(name, outcome, t, task):
+    losses, own = (None if found is None else found[t] for found in (outcome.losses, outcome.own_losses))
+    score, error = _mean(losses, task.metric)
+    prediction, prediction_error = _mean(own, task.metric)
     return {
         "method": name,
+        "target": task.name,
+        "metric": task.metric,
         "dims": outcome.dims,
         "score": score,
         "standard_error": error,
-        "read_out": read_out,
-        "read_out_error": read_out_error,
+        "prediction": prediction,
+        "prediction_error": prediction_error,
         "seconds": outcome.seconds,
         "note": outcome.note,
     }
@@ -199,19 +203,30 @@ def _duration(seconds):
     return "< 0.001" if seconds < 1e-3 else f"{seconds:.2g}"
 
 
-def _verdict(outcomes, models, metric):
-    ours = min(models, key=lambda name: outcomes[name].losses.mean())
-    losses = outcomes[ours].losses
-    rivals = {name: o.losses for name, o in outcomes.items() if name not in models and o.losses is not None}
-    best = min(rivals, key=lambda name: rivals[name].mean())
-    first = f"{ours} {_scored(losses, metric)}; the best rival, {best}, {_scored(rivals[best], metric)}"
-    sentences = [f"{first}: {_difference(rivals[best] - losses, metric)}."]
-    if "PCA" in rivals and best != "PCA":
-        sentences.append(f"Against PCA, which ignores the labels: {_difference(rivals['PCA'] - losses, metric)}.")
-    if outcomes[ours].own_losses is not None:
-        read_out = _scored(outcomes[ours].own_losses, metric).replace("errs", "err").replace("reaches", "reach")
-        sentences.append(f"The predictions of {ours} itself {read_out}.")
+def _verdict(outcomes, models, t, metric):
+    losses = {name: o.losses[t] for name, o in outcomes.items() if o.losses is not None and o.losses[t] is not None}
+    own = {
+        name: o.own_losses[t] for name, o in outcomes.items() if o.losses is not None and o.own_losses[t] is not None
+    }
+    mine = [name for name in models if name in losses]
+    if not mine:
+        best = min((name for name in models if name in own), key=lambda name: own[name].mean())
+        return f"The predictions of {best} {_plural(own[best], metric)}."
+    ours = min(mine, key=lambda name: losses[name].mean())
+    baselines = {name: found for name, found in losses.items() if name not in models}
+    best = min(baselines, key=lambda name: baselines[name].mean())
+    first = f"{ours} {_scored(losses[ours], metric)}; the best baseline, {best}, {_scored(baselines[best], metric)}"
+    sentences = [f"{first}: {_difference(baselines[best] - losses[ours], metric)}."]
+    if "PCA" in baselines and best != "PCA":
+        against = _difference(baselines["PCA"] - losses[ours], metric)
+        sentences.append(f"Against PCA, which ignores the labels: {against}.")
+    if ours in own:
+        sentences.append(f"The predictions of {ours} itself {_plural(own[ours], metric)}.")
     return " ".join(sentences)
+
+
+def _plural(losses, metric):
+    return _scored(losses, metric).replace("errs", "err").replace("reaches", "reach")
 
 
 def _scored(losses, metric):
