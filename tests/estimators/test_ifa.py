@@ -57,7 +57,7 @@ def test_posteriors_are_bayes_rule_on_the_latents(planted, fitted):
     X = planted[0][:20]
     Z, found = fitted.transform(X), fitted.predict_proba(X)
     for s in range(2):
-        w, m, v = fitted.mix_weights_[s], fitted.mix_means_[s], fitted.mix_vars_[s]
+        w, m, v = fitted.mix_weights_[s], fitted.mix_means_[s], fitted.mix_variances_[s]
         joint = w * np.exp(-0.5 * (Z[:, [s]] - m) ** 2 / v) / np.sqrt(v)
         assert_allclose(found[s], joint / joint.sum(axis=1, keepdims=True), rtol=1e-8, atol=1e-12)
 
@@ -146,7 +146,7 @@ def test_tied_uses_unlabelled_rows_and_has_one_class_variable():
     assert model.n_latents_ == 2
     assert model.predict(X).shape == (150,)
     assert (model.predict(X) == y).mean() > 0.95
-    assert_allclose(model.mix_vars_[0], model.mix_vars_[0][0])
+    assert_allclose(model.mix_variances_[0], model.mix_variances_[0][0])
     assert_allclose(model.mix_weights_[0], model.mix_weights_[1])
     assert_allclose(model.score_samples(X, few).sum(), model.log_likelihood_)
 

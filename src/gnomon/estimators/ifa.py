@@ -8,16 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._types import Status
 from ..describe import Description, Fit, Prediction, Target, Traits
-from ..models.ifa import noiseless as model
-from ..models.ifa import noisy
+from ..models import ifa as model
+from ..models.ifa import noiseless, noisy
 from ._described import identity, mean_of
 from ._gaussian import check_table, check_values
 from ._latent_labels import code_latent_labels, count_labelled, read_latent_labels
-from ._validation import check_choice, check_integer, check_real
-
-PRECISION = 1e-4  # a gradient below this with no further step possible is as far as the arithmetic goes
+from ._validation import check_choice, check_integer, check_real, check_variance
 
 
 class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -55,10 +52,10 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     init : {"both", "labels", "random"}, default="both"
         Starts: discriminant directions of the labelled rows, random directions, or the one and then the others.
     n_init : int, default=5
-        Number of starts; the best likelihood wins. `init="labels"` has a single one.
+        Number of starts; the best likelihood wins. `init="labels"` has a single one. Where some latent has no labels,
+        each random start is the best of ten after a few sweeps; fewer where the table is large.
     tol : float, default=1e-6
-        The climb of the best start stops when no entry of the gradient of the log-likelihood per row exceeds this, that
-        of others that fall short of it at 1e-4; with "gem" each stops when a step gains less than a hundredth of it.
+        A fit has converged when `objective_residual_` is at most this.
     max_iter : int, default=1000
         Most steps of a start.
     random_state : int, RandomState instance or None, default=0
@@ -75,9 +72,10 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         rows. Latents with labels keep the order of the columns of `y`; those without come in falling order of the
         variance of X that they explain, among latents with as many components; with `tied=True` the most
         discriminating one comes first. Gaussian latents follow, by the variance they explain.
-    mix_weights_, mix_means_, mix_vars_ : list of ndarray of shape (K_s,)
+    mix_weights_, mix_means_, mix_variances_ : list of ndarray of shape (K_s,)
         Weights, means and variances of the components of each mixture latent. Components with labels keep their
-        numbers; in a latent without labels they are ordered by their means. The same weights in every tied latent.
+        numbers; those that no row tells apart are ordered by their means. A component that every row excludes has
+        weight 0, mean 0 and variance 1. The same weights in every tied latent.
     mean_ : ndarray of shape (n_features,)
         Mean of X.
     n_latents_ : int
@@ -89,15 +87,18 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     objective_path_ : ndarray
         Log-likelihood at the start and after each step of the best start, in nats; it never falls.
     objective_residual_ : float
-        Largest entry of the gradient at the end, see `tol`.
+        Distance of the best start from a maximum, whatever the units of X. Of "profile" the largest entry of the
+        gradient of the log-likelihood per row, in units of the Fisher information: half its square is about what is
+        left to gain. Of "gem" a hundred times the last gain per row in nats. With `noise="isotropic"` the length of the
+        last step of EM. Never less than the relative error of the principal components where those are iterated.
     optima_ : ndarray
         Log-likelihood that each start reached.
-    variance_floors_ : tuple of (int, int)
+    noise_floors_ : tuple of (int, int)
         Latents and components whose variance rests on its floor, 1e-4 of the variance of the latent.
     solver_ : str
         The solver that ran.
     converged_ : bool
-        Whether `tol` was reached.
+        Whether `objective_residual_` is at most `tol`; a warning is given where it is not.
     n_iter_ : int
         Steps of the best start.
     n_passes_ : float
@@ -217,11 +218,10 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if self.noise == "isotropic":
             k = len(labels.sizes) if self.pca_components is None else self.pca_components
             options = noisy.Options(k, *control)
-            result = noisy.fit(X, labels.log_pl, labels.sizes, options, generator)
-            self._store_noisy(result)
         else:
-            result = model.fit(X, labels, model.Options(self.pca_components, self.solver, *control), generator)
-            self._store_noiseless(result)
+            options = noiseless.Options(self.pca_components, self.solver, *control)
+        result = model.fit(X, labels, options, generator)
+        (self._store_noisy if self.noise == "isotropic" else self._store_noiseless)(result)
         self.n_samples_, self.n_labeled_ = X.shape[0], count_labelled(labels)
         self.target_kind_ = "latents" if self.n_labeled_ else "none"
         self._store(result)
@@ -232,7 +232,7 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise TypeError(f"tied={self.tied!r} must be True or False.")
         if self.pca_components is not None:
             check_integer("pca_components", self.pca_components, 1)
-        check_choice("solver", self.solver, model.SOLVERS)
+        check_choice("solver", self.solver, noiseless.SOLVERS)
         check_choice("init", self.init, ("both", "labels", "random"))
         check_integer("n_init", self.n_init, 1)
         check_real("tol", self.tol, 0)
@@ -261,6 +261,7 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _store_noisy(self, result):
         fitted = result.value
         params, k = fitted.params, len(fitted.sizes)
+        check_variance("X", params.noise_var)
         self.mean_, self.mixing_ = fitted.mean, params.A
         scaled = params.A / np.sqrt(params.noise_var)
         inner = np.linalg.solve(scaled.T @ scaled + np.eye(k), scaled.T)
@@ -271,7 +272,7 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _store_mixtures(self, params, sizes):
         self.mix_weights_ = [np.exp(params.log_weights[0 if self.tied else s, :k]) for s, k in enumerate(sizes)]
         self.mix_means_ = [params.means[s, :k] for s, k in enumerate(sizes)]
-        self.mix_vars_ = [params.variances[s, :k] for s, k in enumerate(sizes)]
+        self.mix_variances_ = [params.variances[s, :k] for s, k in enumerate(sizes)]
         self.n_latents_, self.n_components_ = len(sizes), self.mixing_.shape[1]
 
     def _store(self, result):
@@ -281,24 +282,23 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.objective_path_ = result.path
         self.objective_residual_ = float(stats["residual"])
         self.optima_ = np.array(stats["optima"])
-        self.variance_floors_ = tuple(stats["floors"])
+        self.noise_floors_ = tuple(stats["floors"])
         self.n_iter_ = max(1, int(stats["n_iter"]))
         self.n_passes_ = float(stats["n_passes"])
-        exhausted = result.status is Status.STALLED and self.objective_residual_ <= PRECISION
-        self.converged_ = result.status is Status.CONVERGED or exhausted
+        self.converged_ = self.objective_residual_ <= self.tol
         if not self.converged_:
             warnings.warn(
-                f"IFA {result.status.value} (gradient {self.objective_residual_:.1e}, tol={self.tol}).",
+                f"IFA {result.status.value} (objective_residual_={self.objective_residual_:.1e}, tol={self.tol}).",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
     def _model(self):
         """The fitted model, from the public attributes."""
-        mixtures = (self.mix_weights_, self.mix_means_, self.mix_vars_)
+        mixtures = (self.mix_weights_, self.mix_means_, self.mix_variances_)
         if self.noise_variance_ > 0:
             return noisy.restore(self.mean_, self.mixing_, self.noise_variance_, *mixtures)
-        return model.restore(self.mean_, self.mixing_, self.unmixing_, *mixtures, tied=self._shared)
+        return noiseless.restore(self.mean_, self.mixing_, self.unmixing_, *mixtures, tied=self._shared)
 
     def _rows(self, X):
         check_is_fitted(self, "unmixing_")
@@ -317,9 +317,8 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Z : ndarray of shape (n_samples, n_components_)
             Latents, of variance one over the training rows.
         """
-        X, fitted = self._rows(X), self._model()
-        Z = noisy.row_posterior(fitted, X).z if self.noise_variance_ > 0 else model.latents(fitted, X)
-        return Z.astype(X.dtype)
+        X = self._rows(X)
+        return model.posterior(self._model(), X).z.astype(X.dtype)
 
     def inverse_transform(self, Z):
         """Map latents to rows: mean + mixing z.
@@ -354,12 +353,8 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         probabilities : list of ndarray of shape (n_samples, K_s)
             One array for each column of `y`; the array itself, without a list, when `y` was a vector or absent.
         """
-        X, fitted = self._rows(X), self._model()
-        if self.noise_variance_ > 0:
-            found = noisy.row_posterior(fitted, X).proba
-        else:
-            found = model.class_posteriors(fitted, model.latents(fitted, X))
-        found = [p.astype(X.dtype) for p in found]
+        X = self._rows(X)
+        found = [table.astype(X.dtype) for table in model.posterior(self._model(), X).proba]
         return found[0] if self._one_column and len(found) == 1 else found
 
     def predict(self, X):
@@ -409,7 +404,7 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 log_likelihood=self.log_likelihood_,
                 noise_variance=self.noise_variance_ or None,
                 path=self.objective_path_,
-                floors=tuple(f"variance of component {c} of latent {s + 1}" for s, c in self.variance_floors_),
+                floors=tuple(f"variance of component {c} of latent {s + 1}" for s, c in self.noise_floors_),
                 tables=(self._mixture_table(),) if guided else (),
             ),
         )
@@ -422,7 +417,7 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _mixture_table(self):
         """The components of the latents with classes; every latent has variance one over the rows."""
-        parts = zip(self.mix_weights_, self.mix_means_, self.mix_vars_, strict=True)
+        parts = zip(self.mix_weights_, self.mix_means_, self.mix_variances_, strict=True)
         lines = [
             [s, code, *map(float, values)]
             for s, columns in enumerate(parts, start=1)
@@ -445,12 +440,9 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         log_density : ndarray of shape (n_samples,)
             In nats.
         """
-        X, fitted = self._rows(X), self._model()
-        sizes = tuple(map(len, self.mix_weights_))
+        X, sizes = self._rows(X), tuple(map(len, self.mix_weights_))
         log_pl = None if y is None else code_latent_labels(y, X.shape[0], sizes, tied=self._shared)
-        if self.noise_variance_ > 0:
-            return noisy.row_posterior(fitted, X, log_pl).log_density
-        return model.log_density(fitted, model.latents(fitted, X), log_pl)
+        return model.log_density(self._model(), X, log_pl)
 
     def score(self, X, y=None):
         """Average of `score_samples` over rows, in nats.
@@ -492,8 +484,7 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_integer("n_samples", n_samples, 1)
         rng = check_random_state(self.random_state if random_state is None else random_state)
         generator = np.random.default_rng(rng.randint(2**31))
-        draw = model.sample if self.noise_variance_ == 0 else noisy.sample
-        X, labels = draw(self._model(), n_samples, generator)
+        X, labels = model.sample(self._model(), n_samples, generator)
         labels = labels[:, 0] if self._one_column and labels.shape[1] == 1 else labels
         return (X, labels) if return_y else X
 

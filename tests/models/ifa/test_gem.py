@@ -20,7 +20,7 @@ def problem(rng):
     pl = [oracle.one_of_k(ids[:, s], 2) for s in range(2)]
     with np.errstate(divide="ignore"):
         rows = Rows(U, np.log(np.stack(pl).transpose(0, 2, 1)))
-    start = random_start(rows, (2, 2), rng, tied=False)
+    start = random_start(rows, rng)
     W = np.vstack([start.V, rng.normal(size=(2, 4))])
     point = gem.Square(W, *start[1:], rng.normal(size=2), rng.uniform(0.5, 1.5, 2), 0.1, 0.0)
     return rows, point, pl

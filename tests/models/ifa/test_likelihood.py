@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 from scipy.stats import ortho_group
 
 from gnomon.models.ifa import likelihood as ind
-from gnomon.models.ifa.starts import discriminant_directions, label_weights, labelled_start, random_start
 from oracles import ifa as oracle
 
 SIZES = (2, 3)
@@ -26,7 +25,7 @@ def problem(rng, n=90, d=4, sizes=SIZES, tied=False, labelled=0.4):
     with np.errstate(divide="ignore"):
         for s in range(b):
             log_pl[s, : sizes[s]] = np.log(pl[s].T)
-    rows = ind.Rows(U, log_pl)
+    rows = ind.Rows(U, log_pl, len(sizes) if tied else 0)
     present = np.arange(c) < np.array(sizes)[:, None]
     return rows, present, pl
 
@@ -177,37 +176,3 @@ def test_tied_moves_raise_the_likelihood(rng):
         params = ind.move_tied(params, ind.cluster_moments(params, rows, 0))
     assert (np.diff(path) >= -1e-12).all()
     assert path[-1] > path[0] + 0.05
-
-
-# -- starts ----------------------------------------------------------------------------------------------------------
-
-
-def test_label_weights_are_zero_in_rows_without_information():
-    log_pl = np.log(np.array([[1.0, 1.0, 0.5, 1e-300], [0.2, 1.0, 0.5, 1.0]]))
-    assert_allclose(label_weights(log_pl), [[5 / 6, 0, 0, 0], [1 / 6, 0, 0, 1]], atol=1e-12)
-    padded = np.vstack([np.zeros(2), np.zeros(2), np.full(2, -np.inf)])
-    assert_allclose(label_weights(padded), 0.0)
-
-
-def test_labelled_start_looks_along_the_shrunken_discriminant(rng):
-    rows, _, pl = problem(rng, n=400, sizes=(2, 3))
-    first, second = rows.U[:, pl[0][:, 1] == 0], rows.U[:, pl[0][:, 0] == 0]
-    m, d = first.shape[1] + second.shape[1], len(rows.U)
-    pooled = np.cov(first, bias=True) * first.shape[1] + np.cov(second, bias=True) * second.shape[1]
-    want = np.linalg.solve((pooled + d * np.eye(d)) / (m + d), first.mean(axis=1) - second.mean(axis=1))
-    found = discriminant_directions(rows.U, label_weights(rows.log_pl[0]), 1)[0]
-    cosine = found @ want / np.linalg.norm(found) / np.linalg.norm(want)
-    assert abs(cosine) > 1 - 1e-10
-    start = labelled_start(rows, (2, 3), rng, tied=False)
-    assert_allclose(abs(start.V[0] @ found), np.linalg.norm(found), rtol=1e-10)
-
-
-@pytest.mark.parametrize("tied", [False, True])
-def test_starts_are_proper_points(rng, tied):
-    rows, present, _ = problem(rng, sizes=(3, 3) if tied else SIZES, tied=tied, labelled=0.1)
-    for make in (labelled_start, random_start):
-        start = make(rows, (3, 3) if tied else SIZES, rng, tied=tied)
-        assert_allclose(np.linalg.norm(start.V, axis=1), 1.0)
-        assert_allclose(np.exp(start.log_weights).sum(axis=1), 1.0)
-        assert np.isfinite(ind.log_likelihood(start, rows))
-        assert np.linalg.svd(start.V, compute_uv=False)[-1] > 0.01

@@ -57,11 +57,10 @@ def test_log_likelihood_is_that_of_the_definition(rng, solver):
     want = oracle.log_likelihood(X, found.mean, found.unmixing, mixtures_of(found), pl)
     assert_allclose(result.stats["log_likelihood"], want, rtol=1e-9)
     assert_allclose(result.path[-1], want, rtol=1e-9)
-    Z = model.latents(found, X)
     log_pl = labels_of(known, (2, 3)).log_pl
-    assert_allclose(model.log_density(found, Z, log_pl).sum(), want, rtol=1e-9)
+    assert_allclose(model.posterior(found, X, log_pl).log_density.sum(), want, rtol=1e-9)
     blank = oracle.log_likelihood(X, found.mean, found.unmixing, mixtures_of(found), [])
-    assert_allclose(model.log_density(found, Z).sum(), blank, rtol=1e-9)
+    assert_allclose(model.posterior(found, X).log_density.sum(), blank, rtol=1e-9)
 
 
 def test_tied_log_likelihood_is_that_of_the_definition(rng):
@@ -79,7 +78,7 @@ def test_mixing_and_unmixing_are_inverse(rng):
     X, _, known, _ = planted(rng)
     found = fit(X, labels_of(known, (2, 3))).value
     assert_allclose(found.mixing @ found.unmixing, np.eye(5), atol=1e-9)
-    Z = model.latents(found, X)
+    Z = model.posterior(found, X).z
     assert_allclose(Z @ found.mixing.T + found.mean, X, atol=1e-9)
     assert_allclose(np.cov(Z.T, bias=True).diagonal(), 1.0)
     assert_allclose(np.cov(Z[:, 2:].T, bias=True), np.eye(3), atol=1e-9)
@@ -114,13 +113,13 @@ def test_tied_and_fully_labelled_is_linear_discriminant_analysis(rng):
     result = fit(X, labels_of(ids, (4, 4, 4), tied=True), init="labels")
     found = result.value
     lda = LinearDiscriminantAnalysis(solver="eigen").fit(X, ids[:, 0])
-    posterior = model.class_posteriors(found, model.latents(found, X))[0]
+    posterior = model.posterior(found, X).proba[0]
     assert_allclose(posterior, lda.predict_proba(X), atol=1e-7)
     directions = np.linalg.svd(lda.scalings_[:, :3])[0][:, :3]
     own = np.linalg.svd(found.unmixing[:3].T)[0][:, :3]
     assert_allclose(np.linalg.svd(directions.T @ own, compute_uv=False), 1.0, atol=1e-8)
     scores = (X - found.mean) @ lda.scalings_[:, :3]
-    cross = np.corrcoef(scores.T, model.latents(found, X)[:, :3].T)[:3, 3:]
+    cross = np.corrcoef(scores.T, model.posterior(found, X).z[:, :3].T)[:3, 3:]
     assert_allclose(np.abs(cross), np.eye(3), atol=1e-5)  # the same axes in the same order
 
 
@@ -139,7 +138,7 @@ def test_sparse_rows_are_dense_rows(rng):
     dense, sparse = (fit(A, labels, n_kept=4) for A in (X, sp.csc_array(X)))
     assert_allclose(sparse.value.unmixing, dense.value.unmixing, atol=1e-6)
     assert_allclose(sparse.stats["log_likelihood"], dense.stats["log_likelihood"], rtol=1e-9)
-    Z = [model.latents(dense.value, A) for A in (X, sp.csr_array(X))]
+    Z = [model.posterior(dense.value, A).z for A in (X, sp.csr_array(X))]
     assert_allclose(Z[0], Z[1], atol=1e-9)
 
 
@@ -162,10 +161,9 @@ def test_predictions_do_not_depend_on_the_coordinates(rng):
     plain, turned = fit(X, labels, init="labels"), fit(X @ A + 3.0, labels, init="labels")
     change = -len(X) * np.linalg.slogdet(A)[1]
     assert_allclose(turned.stats["log_likelihood"], plain.stats["log_likelihood"] + change, rtol=1e-9)
-    Z = [model.latents(plain.value, X), model.latents(turned.value, X @ A + 3.0)]
-    for s in range(2):
-        posteriors = [model.class_posteriors(r.value, z)[s] for r, z in zip((plain, turned), Z)]
-        assert_allclose(posteriors[0], posteriors[1], atol=1e-5)
+    posteriors = [model.posterior(plain.value, X), model.posterior(turned.value, X @ A + 3.0)]
+    for one, other in zip(posteriors[0].proba, posteriors[1].proba, strict=True):
+        assert_allclose(one, other, atol=1e-5)
 
 
 def test_unlabelled_latents_have_one_order_and_sign(rng):
@@ -186,7 +184,7 @@ def test_labelled_components_keep_their_numbers(rng):
     swapped = np.where(known[:, :1] < 0, -1, 1 - known[:, :1])
     found = fit(X, labels_of(np.hstack([swapped, known[:, 1:]]), (2, 3))).value
     for s, truth in enumerate((1 - ids[:, 0], ids[:, 1])):
-        predicted = model.class_posteriors(found, model.latents(found, X))[s].argmax(axis=1)
+        predicted = model.posterior(found, X).proba[s].argmax(axis=1)
         assert (predicted == truth).mean() > 0.95
 
 

@@ -9,9 +9,8 @@ from sklearn.decomposition import PCA
 from gnomon.models.ifa import noisy as model
 from gnomon.models.ifa.noisy_em import NoisyEM, NoisyVector
 from gnomon.models.ifa.noisy_factors import Noisy
-from gnomon.rows import row_source
-from gnomon.rows.products import squared_lengths
 from oracles import ifa as oracle
+from rows.copied import copied_rows
 
 SIZES = (2, 3)
 
@@ -50,18 +49,18 @@ def test_density_is_the_sum_over_all_products(rng):
     p = fitted.params
     X, ids = model.sample(fitted, 12, rng)
     args = (fitted.mean, p.A, p.noise_var, mixtures)
-    found = model.row_posterior(fitted, X).log_density
+    found = model.posterior(fitted, X).log_density
     assert_allclose(found, [oracle.noisy_log_density(x, *args) for x in X], rtol=1e-9)
     ids[::2, 0] = -1
     pl = [oracle.one_of_k(ids[:, s], size) for s, size in enumerate(SIZES)]
-    joint = model.row_posterior(fitted, X, log_pl_of(ids)).log_density
+    joint = model.posterior(fitted, X, log_pl_of(ids)).log_density
     want = [oracle.noisy_log_density(x, *args, [table[i] for table in pl]) for i, x in enumerate(X)]
     assert_allclose(joint, want, rtol=1e-9)
     for s, size in enumerate(SIZES):
         for k in range(size):
             one = [np.eye(size)[k] if t == s else np.ones(other) for t, other in enumerate(SIZES)]
             share = [oracle.noisy_log_density(x, *args, one) for x in X]
-            assert_allclose(model.row_posterior(fitted, X).proba[s][:, k], np.exp(share - found), rtol=1e-8, atol=1e-12)
+            assert_allclose(model.posterior(fitted, X).proba[s][:, k], np.exp(share - found), rtol=1e-8, atol=1e-12)
 
 
 def test_latent_means_are_those_of_importance_sampling(rng):
@@ -73,15 +72,13 @@ def test_latent_means_are_those_of_importance_sampling(rng):
     weight = np.exp(-0.5 * ((x - fitted.mean - Z @ p.A.T) ** 2).sum(axis=1) / p.noise_var)
     mean = weight @ Z / weight.sum()
     error = np.sqrt(weight**2 @ (Z - mean) ** 2) / weight.sum()
-    assert (np.abs(model.row_posterior(fitted, x).z[0] - mean) < 5 * error).all()
+    assert (np.abs(model.posterior(fitted, x).z[0] - mean) < 5 * error).all()
 
 
 def test_plain_steps_never_lower_the_likelihood(rng):
     X, _, known, _ = planted(rng, gap=2.0)
-    source = row_source(X)
-    source.first_pass(np.zeros((200, 0)))
-    source.standardise()
-    em = NoisyEM(source, squared_lengths(X, source.mean, source.scale), log_pl_of(known), SIZES)
+    rows = copied_rows(X)
+    em = NoisyEM(rows.standard(rows.summarise()), log_pl_of(known), SIZES)
     params = random_model(rng, 6)[0].params
     path = []
     for _ in range(30):
@@ -116,7 +113,7 @@ def test_likelihood_of_the_fit_is_that_of_the_rows(rng, k):
         if k > 2
         else log_pl_of(known)
     )
-    total = model.row_posterior(result.value, X, pl).log_density.sum()
+    total = model.posterior(result.value, X, pl).log_density.sum()
     assert_allclose(total, result.stats["log_likelihood"], rtol=1e-8)
     assert (np.diff(result.path) >= -1e-8 * np.abs(result.path[:-1])).all()
 
@@ -124,13 +121,13 @@ def test_likelihood_of_the_fit_is_that_of_the_rows(rng, k):
 def test_no_nearby_model_is_better(rng):
     X, _, known, _ = planted(rng)
     found = fit(X, known).value
-    best = model.row_posterior(found, X, log_pl_of(known)).log_density.sum()
+    best = model.posterior(found, X, log_pl_of(known)).log_density.sum()
     for size in (1e-3, 1e-2):
         p = found.params
         moved = p._replace(A=p.A * (1 + size * rng.normal(size=p.A.shape)), noise_var=p.noise_var * (1 + size))
-        assert model.row_posterior(found._replace(params=moved), X, log_pl_of(known)).log_density.sum() < best
+        assert model.posterior(found._replace(params=moved), X, log_pl_of(known)).log_density.sum() < best
         moved = p._replace(means=p.means + size * rng.normal(size=p.means.shape))
-        assert model.row_posterior(found._replace(params=moved), X, log_pl_of(known)).log_density.sum() < best
+        assert model.posterior(found._replace(params=moved), X, log_pl_of(known)).log_density.sum() < best
 
 
 def test_mixing_noise_and_components_are_recovered(rng):
@@ -140,7 +137,7 @@ def test_mixing_noise_and_components_are_recovered(rng):
     signs = np.sign((found.params.A * A).sum(axis=0))
     assert_allclose(found.params.A * signs, A * spread, atol=0.15 * np.abs(A).max())
     assert_allclose(found.params.noise_var, 0.25, rtol=0.05)
-    predicted = np.column_stack([p.argmax(axis=1) for p in model.row_posterior(found, X).proba])
+    predicted = np.column_stack([p.argmax(axis=1) for p in model.posterior(found, X).proba])
     assert (predicted == ids).mean() > 0.9
 
 

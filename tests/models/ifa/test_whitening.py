@@ -1,4 +1,4 @@
-"""Whitening: covariance I exactly, maps there and back, few passes over wide tables, what cannot be whitened."""
+"""Whitening: covariance I exactly, maps there and back, few reads over wide tables, what cannot be whitened."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 
 from gnomon.models.ifa import whitening
 from gnomon.models.ifa.whitening import whiten_rows
-from gnomon.rows import row_source
+from gnomon.rows.read import read
 
 
 def table(rng, n=60, p=5, offset=10.0):
@@ -19,22 +19,22 @@ def check_white(white, X, rtol=1e-8):
     d = len(white.U)
     assert_allclose(white.U @ white.U.T / white.U.shape[1], np.eye(d), atol=1e-12)
     assert_allclose(white.U.mean(axis=1), 0.0, atol=1e-12)
-    assert_allclose((X - white.mean) @ white.whiten, white.U.T, atol=1e-6)
-    assert_allclose(white.whiten.T @ white.colour, np.eye(d), atol=1e-8)
+    assert_allclose((X - white.mean) @ white.whiten / white.scale, white.U.T, atol=1e-6)
+    assert_allclose(white.whiten.T @ white.unwhiten, np.eye(d), atol=1e-8)
 
 
 def test_every_direction_is_kept_and_comes_back(rng):
     X = table(rng)
-    white = whiten_rows(row_source(X), None, rng)
+    white = whiten_rows(read(X), None, rng)
     check_white(white, X)
-    assert_allclose(white.mean + white.U.T @ white.colour.T, X, atol=1e-8)
+    assert_allclose(white.mean + white.U.T @ white.unwhiten.T * white.scale, X, atol=1e-8)
     assert_allclose(white.log_volume, 0.5 * np.linalg.slogdet(np.cov(X.T, bias=True))[1], rtol=1e-8)
 
 
 def test_columns_that_are_almost_the_same_are_white_as_well(rng):
     X = rng.normal(size=(60, 3))
     X = np.column_stack([X, X[:, 0] + 1e-5 * rng.normal(size=60)])
-    white = whiten_rows(row_source(X), None, rng)
+    white = whiten_rows(read(X), None, rng)
     assert len(white.U) == 4
     assert_allclose(white.U @ white.U.T / 60, np.eye(4), atol=1e-9)
 
@@ -42,45 +42,45 @@ def test_columns_that_are_almost_the_same_are_white_as_well(rng):
 def test_columns_without_variance_or_of_their_own_add_no_direction(rng):
     X = table(rng)
     X = np.column_stack([X, np.full(60, 7.0), X[:, 0] - 2.0 * X[:, 1]])
-    white = whiten_rows(row_source(X), None, rng)
+    white = whiten_rows(read(X), None, rng)
     assert white.U.shape == (5, 60)
     check_white(white, X)
     assert_allclose(white.whiten[5], 0.0)
-    assert_allclose(white.mean + white.U.T @ white.colour.T, X, atol=1e-6)
+    assert_allclose(white.mean + white.U.T @ white.unwhiten.T * white.scale, X, atol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e145])
 def test_units_do_not_matter(rng, scale):
     X = table(rng, offset=1.0)
-    plain, scaled = (whiten_rows(row_source(A), None, rng) for A in (X, scale * X))
+    plain, scaled = (whiten_rows(read(A), None, rng) for A in (X, scale * X))
     assert_allclose(scaled.log_volume, plain.log_volume + 5 * np.log(scale), rtol=1e-10)
     assert_allclose(np.abs(scaled.U), np.abs(plain.U), atol=1e-6)
 
 
 @pytest.mark.parametrize("n, p", [(60, 9), (20, 30)])
-@pytest.mark.parametrize("side", [1500, 0], ids=["whole", "few passes"])
+@pytest.mark.parametrize("side", [1500, 0], ids=["whole", "few reads"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_principal_components_are_those_of_pca(rng, n, p, side, sparse, monkeypatch):
     monkeypatch.setattr(whitening, "SIDE", side)
     X = rng.normal(size=(n, p)) * np.linspace(1.0, 3.0, p) * (rng.random((n, p)) < 0.5) + 0.0
-    source = row_source(sp.csr_array(X) if sparse else X)
+    source = read(sp.csr_array(X) if sparse else X)
     white = whiten_rows(source, 4, rng)
     check_white(white, X)
     pca = PCA(4).fit(X)
     assert_allclose(
-        white.colour @ white.colour.T,
+        white.unwhiten @ white.unwhiten.T * white.scale**2,
         (pca.components_.T * pca.explained_variance_ * (n - 1) / n) @ pca.components_,
         atol=1e-6,
     )
     assert_allclose(white.log_volume, 0.5 * np.log(pca.explained_variance_ * (n - 1) / n).sum(), atol=1e-6)
 
 
-def test_few_passes_are_few(rng, monkeypatch):
+def test_few_reads_are_few(rng, monkeypatch):
     monkeypatch.setattr(whitening, "SIDE", 0)
     X = rng.normal(size=(400, 10)) @ rng.normal(size=(10, 200)) * 3 + rng.normal(size=(400, 200))
-    source = row_source(X)
+    source = read(X)
     whiten_rows(source, 10, rng)
-    assert source.n_passes <= 12
+    assert source.reads <= 12
 
 
 @pytest.mark.parametrize(
@@ -93,16 +93,16 @@ def test_few_passes_are_few(rng, monkeypatch):
 )
 def test_what_splits_rows_at_will_is_refused(rng, shape, kept, words):
     with pytest.raises(ValueError, match=words):
-        whiten_rows(row_source(rng.normal(size=shape)), kept, rng)
+        whiten_rows(read(rng.normal(size=shape)), kept, rng)
 
 
 def test_a_wide_table_needs_principal_components(rng, monkeypatch):
     monkeypatch.setattr(whitening, "SIDE", 4)
     with pytest.raises(ValueError, match="pass pca_components"):
-        whiten_rows(row_source(rng.normal(size=(30, 5))), None, rng)
+        whiten_rows(read(rng.normal(size=(30, 5))), None, rng)
 
 
 def test_rows_that_are_all_the_same_are_refused(rng):
     for kept in (None, 1):
         with pytest.raises(ValueError, match=r"rank of X|do not vary"):
-            whiten_rows(row_source(np.ones((9, 3))), kept, rng)
+            whiten_rows(read(np.ones((9, 3))), kept, rng)

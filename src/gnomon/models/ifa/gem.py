@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._types import Array, BoolArray, Result
 from ...solvers.em import run_em
-from .likelihood import FLOOR, LOG_2PI, Params, Posterior, Rows, condition, log_likelihood
+from .likelihood import FLOOR, LOG_2PI, Params, Posterior, Rows, complement, condition, log_likelihood
 
 GAIN = 1e-2  # times tol: a step that gains less than this, in nats per row, is the last
 SUFFICIENT = 1e-4  # of the gain that the gradient promises
@@ -111,20 +111,20 @@ def normalise(params: Square) -> Square:
     return params._replace(W=W, means=params.means / size, variances=variances)
 
 
-def climb_gem(
-    start: Params, rows: Rows, present: BoolArray, *, metric: Array, tol: float, max_iter: int
-) -> Result[Params]:
+def climb_gem(start: Params, rows: Rows, unwhiten: Array, tol: float, max_iter: int) -> Result[Params]:
     """Climb from a start until a step gains at most `tol` / 100 nats per row; arguments as in `profile.climb`.
 
-    The metric (d, d) is C'C for gradient steps in coordinates x = C u, the identity for steps in whitened ones.
+    Gradient steps are those in coordinates x = unwhiten u.
 
     Returns
     -------
     Result(Params, status, path, {"residual", "n_iter"}); the residual is the last gain times 100, and the last entry of
     the path follows from profiling out the Gaussian latents.
     """
+    present = rows.present
     S, d = start.V.shape
-    rest = np.linalg.svd(start.V)[2][S:]
+    metric = unwhiten.T @ unwhiten / np.mean(unwhiten**2)
+    rest = complement(start.V, unwhiten)
     ones = np.ones(d - S)
     first = Square(np.vstack([start.V, rest]), *start[1:], 0.0 * ones, ones, 0.5, -np.inf)
 

@@ -4,12 +4,15 @@ Rows are whitened (mean 0, covariance I) and held as columns U (d, n). A latent 
 length, so it has variance one, and a variance floor means the same on every scale. Latents that are plain Gaussians
 are profiled out: any orthonormal complement of the rows of V (S, d) is a best choice of them.
 
-Components are padded to the largest number: a padded one has log-weight minus infinity, mean 0 and variance 1.
+Components are padded to the largest number. A padded one, like one that every row excludes, is absent: log-weight minus
+infinity, mean 0 and variance 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -34,17 +37,38 @@ class Params(NamedTuple):
     variances: Array  # (S, c)   equal along a row when the class variable is shared
 
 
-class Rows(NamedTuple):
+@dataclass(frozen=True)
+class Rows:
     """Whitened rows and how plausible their components are: log 1 = 0 everywhere in a row without a label."""
 
     U: Array  # (d, n)
     log_pl: Array  # (b, c, n)
+    n_tied: int = 0  # latents that share one class variable; 0: each has its own
+
+    @property
+    def n_latents(self) -> int:
+        """S."""
+        return self.n_tied or len(self.log_pl)
+
+    @cached_property
+    def present(self) -> BoolArray:
+        """Components (S, c) that some row may come from: not padded ones, nor those that every row excludes."""
+        possible = np.isfinite(self.log_pl).any(axis=2)
+        return np.asarray(np.repeat(possible, self.n_tied, axis=0) if self.n_tied else possible)
 
     def chunks(self) -> Iterator[tuple[Array, Array]]:
         """Yield the rows in parts."""
         for start in range(0, self.U.shape[1], CHUNK):
             part = slice(start, start + CHUNK)
             yield self.U[:, part], self.log_pl[:, :, part]
+
+
+class RowPosterior(NamedTuple):
+    """New rows under a fitted model."""
+
+    z: Array  # (n, k)    latents, or their posterior means
+    proba: list[Array]  # (n, K_s) for each class variable
+    log_density: Array  # (n,)   in nats, jointly with labels where these were passed
 
 
 class Posterior(NamedTuple):
@@ -71,6 +95,24 @@ def condition(params: Params, Z: Array, log_pl: Array) -> Posterior:
     total = resp.sum(axis=1)
     resp /= total[:, None, :]
     return Posterior(deviation, resp, top + np.log(total))
+
+
+def log_or_absent(weights: Array) -> Array:
+    """Log-weights, minus infinity where a component is absent."""
+    return np.asarray(np.log(weights, where=weights > 0, out=np.full(len(weights), -np.inf)))
+
+
+def excluded(log_weights: Array, log_pl: Array) -> BoolArray:
+    """Which rows (b, n) have a label that says of every component with some weight that it is none of them."""
+    return np.asarray(np.isneginf(log_weights[:, :, None] + log_pl).all(axis=1))
+
+
+def complement(V: Array, unwhiten: Array) -> Array:
+    """Orthonormal rows (d - S, d) orthogonal to those of V (S, d), by the variance of X that they explain, falling."""
+    outside = np.linalg.qr(V.T, mode="complete")[0][:, len(V) :]
+    return np.asarray(
+        (outside @ top_eigh(symmetrise(outside.T @ (unwhiten.T @ unwhiten) @ outside), len(outside.T))[1]).T
+    )
 
 
 def log_volume(V: Array) -> float:

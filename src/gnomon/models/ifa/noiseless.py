@@ -6,18 +6,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._types import Array, IntArray, Result
-from ...numerics.linalg import canonical_rotation, sign_of_columns, top_eigh
-from ...rows import RowSource, row_source
-from ...rows.products import project
+from ..._types import Array, IntArray, Result, Status
+from ...numerics.linalg import sign_of_columns, top_eigh
+from ...rows.contract import Rows as TableRows
+from ...rows.read import read
 from ...rows.threads import one_thread
 from .gem import climb_gem
-from .likelihood import LOG_2PI, Params, Rows, condition
+from .likelihood import FLOOR, LOG_2PI, Params, RowPosterior, Rows, complement, condition, excluded, log_or_absent
+from .order import component_order, latent_order
 from .profile import climb_all
-from .starts import label_weights, labelled_start, random_start
+from .starts import draw_starts
 from .whitening import Whitened, whiten_rows
 
 SOLVERS = ("profile", "gem")
+FARTHEST = 1e150  # latents whose squares over the least variance are numbers still
 SMALL = 1 << 20  # entries of X up to which one thread is faster than several that wait for one another
 
 
@@ -58,38 +60,42 @@ def fit(X: Any, labels: Labels, options: Options, generator: np.random.Generator
     Result(Fitted, status, log-likelihood path in nats, stats) with stats "n_iter", "residual", "n_passes",
     "log_likelihood", "optima" (of every start) and "floors": (latent, component) at the least variance.
     """
-    source = row_source(X)
-    with one_thread(when=source.shape[0] * source.shape[1] <= SMALL):
-        return _fit(source, labels, options, generator)
+    rows = read(X)
+    with one_thread(when=rows.shape[0] * rows.shape[1] <= SMALL):
+        return _fit(rows, labels, options, generator)
 
 
-def _fit(source: RowSource, labels: Labels, options: Options, generator: np.random.Generator) -> Result[Fitted]:
-    white = whiten_rows(source, options.n_kept, generator)
-    _refuse_too_many(len(labels.sizes), len(white.U))
-    rows = Rows(white.U, labels.log_pl)
-    present = np.arange(max(labels.sizes)) < np.array(labels.sizes)[:, None]
-    metric = white.colour.T @ white.colour / np.mean(white.colour**2)
-
-    tol, max_iter = options.tol, options.max_iter
+def _fit(table: TableRows, labels: Labels, options: Options, generator: np.random.Generator) -> Result[Fitted]:
+    white = whiten_rows(table, options.n_kept, generator)
+    n_latents = len(labels.sizes)
+    _refuse_too_many(n_latents, len(white.U))
+    rows = Rows(white.U, labels.log_pl, n_latents if labels.tied else 0)
     with one_thread():
-        starts = _starts(rows, labels, options, generator)
+        starts = draw_starts(rows, options.init, options.n_init, generator)
         if options.solver == "gem":
-            results = [climb_gem(start, rows, present, metric=metric, tol=tol, max_iter=max_iter) for start in starts]
+            results = [climb_gem(start, rows, white.unwhiten, options.tol, options.max_iter) for start in starts]
         else:
-            results = climb_all(starts, rows, present, tied=labels.tied, tol=tol, max_iter=max_iter)
+            results = climb_all(starts, rows, tol=options.tol, max_iter=options.max_iter)
     best = max(results, key=lambda r: float(r.path[-1]))
     n = rows.U.shape[1]
     path = n * (best.path - white.log_volume)
-    fitted = _in_units_of_x(best.value, white, rows, labels)
-    variances = np.where(present, fitted.params.variances, np.inf)
+    residual = max(best.stats["residual"], white.residual)
+    fitted = _in_units_of_x(best.value, white, labels)
     stats = {
         **best.stats,
+        "residual": residual,
         "log_likelihood": float(path[-1]),
-        "n_passes": source.n_passes,
+        "n_passes": table.reads,
         "optima": [n * (float(r.path[-1]) - white.log_volume) for r in results],
-        "floors": [(int(s), int(k)) for s, k in np.argwhere(variances <= 1.0001e-4)],
+        "floors": floors(fitted.params),
     }
-    return Result(fitted, best.status, path, stats)
+    status = best.status if residual <= options.tol or best.status is not Status.CONVERGED else Status.STALLED
+    return Result(fitted, status, path, stats)
+
+
+def floors(params: Params) -> list[tuple[int, int]]:
+    """Latents and components whose variance rests on its floor."""
+    return [(int(s), int(k)) for s, k in np.argwhere(params.variances <= FLOOR * (1.0 + 1e-9))]
 
 
 def _refuse_too_many(n_latents: int, rank: int) -> None:
@@ -100,28 +106,31 @@ def _refuse_too_many(n_latents: int, rank: int) -> None:
         )
 
 
-def _starts(rows: Rows, labels: Labels, options: Options, generator: np.random.Generator) -> list[Params]:
-    sizes, tied = labels.sizes, labels.tied
-    planned = options.init != "random"
-    starts = [labelled_start(rows, sizes, generator, tied=tied)] if planned else []
-    n_random = 0 if options.init == "labels" else options.n_init - len(starts)
-    return starts + [random_start(rows, sizes, generator, tied=tied) for _ in range(n_random)]
-
-
 # -- from whitened coordinates to the units of X, in canonical order -------------------------------------------------
 
 
-def _in_units_of_x(params: Params, white: Whitened, rows: Rows, labels: Labels) -> Fitted:
-    params = _tied_axes(params) if labels.tied else _in_order(params, white, rows, labels)
-    V = params.V
-    complement = np.linalg.svd(V)[2][len(V) :]  # orthonormal and orthogonal to the rows of V
-    complement = canonical_rotation(white.colour @ complement.T).T @ complement
-    B = np.vstack([V, complement])
-    mixing = np.linalg.solve(B.T, white.colour.T).T
+def _in_units_of_x(params: Params, white: Whitened, labels: Labels) -> Fitted:
+    params = _tied_axes(params) if labels.tied else params
+    B = np.vstack([params.V, complement(params.V, white.unwhiten)])
+    mixing = np.asarray(np.linalg.solve(B.T, white.unwhiten.T).T)
     signs = sign_of_columns(mixing)
-    S = len(V)
-    params = params._replace(V=V * signs[:S, None], means=params.means * signs[:S, None])
-    return Fitted(params, labels.sizes, white.mean, mixing * signs, signs[:, None] * (B @ white.whiten.T))
+    S, d = params.V.shape
+    params = params._replace(V=params.V * signs[:S, None], means=params.means * signs[:S, None])
+    order = np.arange(d)
+    if not labels.tied:
+        order[:S] = latent_order(labels.log_pl, np.einsum("ps,ps->s", mixing, mixing)[:S])
+    params = _components_in_order(Params(*(A if len(A) < S else A[order[:S]] for A in params)), labels)
+    unmixing = signs[order, None] * (B[order] @ white.whiten.T) / white.scale
+    return Fitted(params, labels.sizes, white.mean, mixing[:, order] * signs[order] * white.scale, unmixing)
+
+
+def _components_in_order(params: Params, labels: Labels) -> Params:
+    for s, log_pl in enumerate(labels.log_pl):
+        latents = slice(None) if labels.tied else slice(s, s + 1)
+        order = component_order(log_pl, params.means[s])
+        for A in params[1:]:
+            A[latents] = A[latents][:, order]
+    return params
 
 
 def _tied_axes(params: Params) -> Params:
@@ -134,26 +143,6 @@ def _tied_axes(params: Params) -> Params:
     means = vectors.T @ np.linalg.pinv(params.V) @ params.means
     variances = np.repeat(1.0 / values[:, None], params.means.shape[1], axis=1)
     return params._replace(V=vectors.T, means=means, variances=variances)
-
-
-def _in_order(params: Params, white: Whitened, rows: Rows, labels: Labels) -> Params:
-    """Order what no label names: latents of equal size by the variance of X they explain, components by their means."""
-    free = np.array([not label_weights(log_pl).any() for log_pl in rows.log_pl])
-    complement = np.linalg.svd(params.V)[2][len(params.V) :]
-    mixing = np.linalg.solve(np.vstack([params.V, complement]).T, white.colour.T).T
-    explained = np.einsum("ps,ps->s", mixing, mixing)[: len(params.V)]
-    signs = sign_of_columns(mixing)[: len(params.V)]
-    order = np.arange(len(params.V))
-    for size in set(labels.sizes):
-        places = np.flatnonzero(free & (np.array(labels.sizes) == size))
-        order[places] = places[np.argsort(-explained[places], kind="stable")]
-    V, log_weights, means, variances = (A[order].copy() for A in params)
-    for s in np.flatnonzero(free):
-        size = labels.sizes[s]
-        by_mean = np.argsort(means[s, :size] * signs[order[s]], kind="stable")
-        for A in (log_weights, means, variances):
-            A[s, :size] = A[s, by_mean]
-    return Params(V, log_weights, means, variances)
 
 
 def restore(
@@ -172,7 +161,7 @@ def restore(
     log_weights = np.full((1 if tied else S, c), -np.inf)
     full_means, full_variances = np.zeros((S, c)), np.ones((S, c))
     for s, k in enumerate(sizes):
-        log_weights[0 if tied else s, :k] = np.log(weights[s])
+        log_weights[0 if tied else s, :k] = log_or_absent(weights[s])
         full_means[s, :k], full_variances[s, :k] = means[s], variances[s]
     return Fitted(Params(unmixing[:S], log_weights, full_means, full_variances), sizes, mean, mixing, unmixing)
 
@@ -180,35 +169,29 @@ def restore(
 # -- new rows --------------------------------------------------------------------------------------------------------
 
 
-def latents(fitted: Fitted, X: Any) -> Array:
-    """Latent variables z = unmixing (x - mean) of new rows (n, d)."""
-    return np.asarray(project(X, fitted.mean, fitted.unmixing.T), dtype=np.float64)
+def posterior(fitted: Fitted, X: Any, log_pl: Array | None = None) -> RowPosterior:
+    """Latents of new rows, probabilities of components given them, and densities, jointly with labels (b, c, n).
 
-
-def class_posteriors(fitted: Fitted, Z: Array) -> list[Array]:
-    """Probability of each component given the latents (n, d), one array (n, K) for each class variable."""
-    params, sizes = fitted.params, fitted.sizes
-    b = len(params.log_weights)
-    post = condition(params, np.ascontiguousarray(Z[:, : len(sizes)].T), np.zeros((b, max(sizes), 1)))
-    return [post.resp[i, : sizes[i]].T for i in range(b)]
+    With fewer latents than columns densities are on the affine space that the model spans. A label of a component of
+    weight zero has the density zero.
+    """
+    params, d = fitted.params, fitted.mixing.shape[1]
+    S, b, c = len(params.V), len(params.log_weights), params.means.shape[1]
+    scale = float(np.abs(fitted.mixing).max())
+    Z = read(X).in_units(fitted.mean, scale).times(fitted.unmixing.T * scale)
+    log_pl = np.zeros((b, c, len(Z))) if log_pl is None else log_pl
+    impossible = excluded(params.log_weights, log_pl)
+    near = np.clip(Z, -FARTHEST, FARTHEST)
+    post = condition(params, np.ascontiguousarray(near[:, :S].T), np.where(impossible[:, None], 0.0, log_pl))
+    rest = np.einsum("ij,ij->i", near[:, S:], near[:, S:])
+    density = post.log_density.sum(axis=0) - 0.5 * (rest + (d - S) * LOG_2PI) + log_jacobian(fitted.mixing)
+    proba = [table[: fitted.sizes[i]].T for i, table in enumerate(post.resp)]
+    return RowPosterior(Z, proba, np.where(impossible.any(axis=0), -np.inf, density))
 
 
 def log_jacobian(mixing: Array) -> float:
     """What to add to the log-density of z for that of x: minus the log-volume of a unit cube of z, in units of X."""
     return -float(np.log(np.abs(np.diag(np.linalg.qr(mixing, mode="r")))).sum())
-
-
-def log_density(fitted: Fitted, Z: Array, log_pl: Array | None = None) -> Array:
-    """Log-density (n,) of rows with latents Z (n, d) in nats, jointly with their labels if these are passed.
-
-    With fewer latents than columns it is the density on the affine space that the model spans.
-    """
-    params, d = fitted.params, Z.shape[1]
-    S, b, c = len(params.V), len(params.log_weights), params.means.shape[1]
-    post = condition(params, np.ascontiguousarray(Z[:, :S].T), np.zeros((b, c, 1)) if log_pl is None else log_pl)
-    with np.errstate(over="ignore"):
-        rest = np.einsum("ij,ij->i", Z[:, S:], Z[:, S:])
-    return np.asarray(post.log_density.sum(axis=0) - 0.5 * (rest + (d - S) * LOG_2PI) + log_jacobian(fitted.mixing))
 
 
 def sample(fitted: Fitted, n: int, generator: np.random.Generator) -> tuple[Array, IntArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -9,14 +10,15 @@ import numpy as np
 
 from ..._types import Array, IntArray, Result
 from ...numerics.linalg import canonical_rotation, sign_of_columns
-from ...rows import RowSource, row_source
-from ...rows.products import project, squared_lengths
+from ...rows.contract import Kept, Step, View
+from ...rows.read import read
 from ...rows.threads import one_thread
-from .likelihood import Params, Rows
-from .noisy_em import NOISE_FLOOR, NoisyEM, climb_noisy
+from .likelihood import FLOOR, Params, RowPosterior, Rows, complement, excluded, log_or_absent
+from .noisy_em import NOISE_FLOOR, NoisyEM, climb_noisy, state_plausibilities
 from .noisy_factors import Noisy, StateMaps, all_states, condition_states, state_maps
-from .profile import climb
-from .starts import label_weights, labelled_start, random_start
+from .order import component_order, latent_order
+from .profile import COARSE, climb
+from .starts import draw_starts
 from .whitening import Whitened, whiten_rows
 
 MAX_STATES = 4096
@@ -51,27 +53,24 @@ def fit(
     Result(Fitted, status, log-likelihood path in nats, stats) with stats as of the noiseless model; "optima" are those
     of its starts, in nats per row of the principal components.
     """
-    n, p = X.shape
-    k = options.n_latents
+    rows = read(X)
+    (n, p), k = rows.shape, options.n_latents
     _refuse(sizes, k, p)
-    source = row_source(X)
-    white = whiten_rows(source, k, generator)
+    white = whiten_rows(rows, k, generator)
     sizes = (*sizes, *(1,) * (k - len(sizes)))
     log_pl = _padded(log_pl, k)
-    present = np.arange(max(sizes)) < np.array(sizes)[:, None]
     with one_thread():
-        start, optima = _start(source, white, log_pl, sizes, options, generator)
-        em = NoisyEM(source, squared_lengths(X, source.mean, source.scale), log_pl, sizes)
-        result = climb_noisy(em, start, present, tol=options.tol, max_iter=options.max_iter)
+        start, optima = _start(white, log_pl, sizes, options, generator)
+        em = NoisyEM(white.rows, log_pl, sizes)
+        result = climb_noisy(em, start, tol=options.tol, max_iter=options.max_iter)
     params = result.value[0]
-    path = result.path - n * p * np.log(source.scale)
-    variances = np.where(present, params.variances, np.inf)
-    floors = [(int(s), int(c)) for s, c in np.argwhere(variances <= 1.0001e-4)]
-    stats = {"n_iter": result.stats["n_iter"], "residual": result.stats["residual"], "n_passes": source.n_passes}
+    path = result.path - n * p * np.log(white.scale)
+    floors = [(int(s), int(c)) for s, c in np.argwhere(params.variances <= FLOOR * (1.0 + 1e-9))]
+    stats = {"n_iter": result.stats["n_iter"], "residual": result.stats["residual"], "n_passes": rows.reads}
     stats |= {"log_likelihood": float(path[-1]), "optima": optima, "floors": floors}
     ordered = _canonical(params, sizes, log_pl)
-    ordered = ordered._replace(A=ordered.A * source.scale, noise_var=ordered.noise_var * source.scale**2)
-    return Result(Fitted(ordered, sizes, source.mean), result.status, path, stats)
+    ordered = ordered._replace(A=ordered.A * white.scale, noise_var=ordered.noise_var * white.scale**2)
+    return Result(Fitted(ordered, sizes, white.rows.mean), result.status, path, stats)
 
 
 def _refuse(sizes: tuple[int, ...], k: int, p: int) -> None:
@@ -97,7 +96,6 @@ def _padded(log_pl: Array, k: int) -> Array:
 
 
 def _start(
-    source: RowSource,
     white: Whitened,
     log_pl: Array,
     sizes: tuple[int, ...],
@@ -106,18 +104,16 @@ def _start(
 ) -> tuple[Noisy, list[float]]:
     """The noiseless model of the principal components; the noise is what they leave, per remaining dimension."""
     mixtures = tuple(size for size in sizes if size > 1)
-    S, (n, p) = len(mixtures), source.shape
+    S, (n, p) = len(mixtures), white.rows.shape
+    energy = white.rows.energy
     rows = Rows(white.U, log_pl[:S])
-    present = np.arange(max(sizes)) < np.array(mixtures)[:, None]
-    starts = [] if options.init == "random" else [labelled_start(rows, mixtures, generator, tied=False)]
-    n_random = 0 if options.init == "labels" else options.n_init - len(starts)
-    starts += [random_start(rows, mixtures, generator, tied=False) for _ in range(n_random)]
-    found = [climb(s, rows, present, tied=False, tol=1e-4, max_iter=options.max_iter) for s in starts]
+    starts = draw_starts(rows, options.init, options.n_init, generator)
+    found = [climb(start, rows, tol=COARSE, max_iter=options.max_iter) for start in starts]
     best: Params = max(found, key=lambda r: float(r.path[-1])).value
-    B = np.vstack([best.V, np.linalg.svd(best.V)[2][S:]])
-    A = np.linalg.solve(B.T, white.colour.T).T / source.scale
-    left = source.energy / n - float(np.sum((white.colour / source.scale) ** 2))
-    noise = max(left / (p - len(sizes)), NOISE_FLOOR * source.energy / (n * p))
+    B = np.vstack([best.V, complement(best.V, white.unwhiten)])
+    A = np.asarray(np.linalg.solve(B.T, white.unwhiten.T).T)
+    left = energy / n - float(np.sum(white.unwhiten**2))
+    noise = max(left / (p - len(sizes)), NOISE_FLOOR * energy / (n * p))
     rest, c = len(sizes) - S, max(sizes)
     log_weights = np.vstack([best.log_weights, np.full((rest, c), -np.inf)])
     log_weights[S:, 0] = 0.0
@@ -131,16 +127,13 @@ def _canonical(params: Noisy, sizes: tuple[int, ...], log_pl: Array) -> Noisy:
     A[:, rest] = A[:, rest] @ canonical_rotation(A[:, rest])
     signs = sign_of_columns(A)
     A, means = A * signs, params.means * signs[:, None]
-    free = np.array([not label_weights(pl).any() for pl in log_pl]) & ~rest
-    order, explained = np.arange(len(sizes)), (A**2).sum(axis=0)
-    for size in {sizes[s] for s in np.flatnonzero(free)}:
-        places = np.flatnonzero(free & (np.array(sizes) == size))
-        order[places] = places[np.argsort(-explained[places], kind="stable")]
-    log_weights, means, variances = (M[order].copy() for M in (params.log_weights, means, params.variances))
-    for s in np.flatnonzero(free):
-        by_mean = np.argsort(means[s, : sizes[s]], kind="stable")
+    order, S = np.arange(len(sizes)), int((~rest).sum())
+    order[:S] = latent_order(log_pl[:S], (A**2).sum(axis=0)[:S])
+    log_weights, means, variances = (M[order] for M in (params.log_weights, means, params.variances))
+    for s in range(S):
+        by_mean = component_order(log_pl[s], means[s])
         for M in (log_weights, means, variances):
-            M[s, : sizes[s]] = M[s, by_mean]
+            M[s] = M[s, by_mean]
     return Noisy(A[:, order], params.noise_var, log_weights, means, variances)
 
 
@@ -152,7 +145,7 @@ def restore(
     log_weights, full_means, full_variances = np.full((k, c), -np.inf), np.zeros((k, c)), np.ones((k, c))
     log_weights[S:, 0] = 0.0
     for s, w in enumerate(weights):
-        log_weights[s, : len(w)] = np.log(w)
+        log_weights[s, : len(w)] = log_or_absent(w)
         full_means[s, : len(w)], full_variances[s, : len(w)] = means[s], variances[s]
     sizes = (*map(len, weights), *(1,) * (k - S))
     return Fitted(Noisy(A, noise_var, log_weights, full_means, full_variances), sizes, mean)
@@ -161,38 +154,43 @@ def restore(
 # -- new rows --------------------------------------------------------------------------------------------------------
 
 
-class RowPosterior(NamedTuple):
-    """New rows under a fitted model."""
+@dataclass(frozen=True)
+class Condition:
+    """Condition some rows, and their labels where these are aligned, on the fitted model in units of the noise."""
 
-    z: Array  # (n, k)    posterior means
-    log_density: Array  # (n,)
-    proba: list[Array]  # S arrays (n, K_s)
+    maps: StateMaps
+    sizes: tuple[int, ...]
+
+    def __call__(self, view: View) -> Step:
+        found = []
+        size = max(1, BLOCK // self.maps.states.size)
+        for start in range(0, len(view.T), size):
+            part = slice(start, start + size)
+            log_pl = view.aligned.get("log_pl")
+            pl = np.zeros((1, len(self.maps.states)))
+            if log_pl is not None:
+                pl = state_plausibilities(log_pl[part], self.maps.states)
+            resp, z, density = condition_states(self.maps, view.T[part], view.aligned["length"][part], pl)
+            proba = [resp @ np.eye(k)[self.maps.states[:, s]] for s, k in enumerate(self.sizes) if k > 1]
+            found.append((np.einsum("nq,nqi->ni", resp, z), density, *proba))
+        return Step(keep=Kept.of(view, *map(np.concatenate, zip(*found, strict=True))))
 
 
-def row_posterior(fitted: Fitted, X: Any, log_pl: Array | None = None) -> RowPosterior:
+def posterior(fitted: Fitted, X: Any, log_pl: Array | None = None) -> RowPosterior:
     """Condition new rows, and labels (S, c, n) of the class variables if they are passed, on the fitted model."""
-    params, sizes = fitted.params, fitted.sizes
+    params = fitted.params
     scale = float(np.sqrt(params.noise_var))
-    maps = state_maps(params._replace(A=params.A / scale, noise_var=1.0), all_states(sizes))
-    T = np.asarray(project(X, fitted.mean, params.A / scale), dtype=np.float64) / scale
-    energy = squared_lengths(X, fitted.mean, scale)
-    n, k = T.shape
-    out = RowPosterior(np.empty((n, k)), np.empty(n), [np.empty((n, size)) for size in sizes if size > 1])
-    size = max(1, BLOCK // maps.states.size)
-    for start in range(0, n, size):
-        part = slice(start, start + size)
-        resp, z, density = condition_states(maps, T[part], energy[part], _state_pl(log_pl, maps, part))
-        out.z[part] = np.einsum("nq,nqi->ni", resp, z)
-        out.log_density[part] = density - len(fitted.mean) * np.log(scale)
-        for s, table in enumerate(out.proba):
-            table[part] = resp @ np.eye(sizes[s])[maps.states[:, s]]
-    return out
-
-
-def _state_pl(log_pl: Array | None, maps: StateMaps, part: slice) -> Array:
-    if log_pl is None:
-        return np.zeros((1, len(maps.states)))
-    return np.asarray(sum(pl[:, part].T[:, maps.states[:, s]] for s, pl in enumerate(log_pl)))
+    A = params.A / scale
+    rows = read(X).in_units(fitted.mean, scale).measured()
+    impossible = np.zeros(rows.shape[0], dtype=bool)
+    if log_pl is not None:
+        by_latent = excluded(params.log_weights[: len(log_pl)], log_pl)
+        impossible = np.asarray(by_latent.any(axis=0))
+        known = _padded(np.where(by_latent[:, None], 0.0, log_pl), A.shape[1])
+        rows = rows.with_columns(log_pl=known.transpose(2, 0, 1))
+    maps = state_maps(params._replace(A=A, noise_var=1.0), all_states(fitted.sizes))
+    z, density, *proba = rows.sweep(A, Condition(maps, fitted.sizes)).kept.of_rows()
+    return RowPosterior(z, proba, np.where(impossible, -np.inf, density - len(A) * np.log(scale)))
 
 
 def sample(fitted: Fitted, n: int, generator: np.random.Generator) -> tuple[Array, IntArray]:

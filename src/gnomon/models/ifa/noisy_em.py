@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ..._types import Array, BoolArray, IntArray, Result
-from ...rows import RowSource
-from ...rows.source import add_stats
+from ...rows.contract import Step, View, add
+from ...rows.standard import StandardRows
 from ...solvers.em import run_em
 from .noisy_factors import (
     LatentMoments,
     Noisy,
+    StateMaps,
     all_states,
     condition_states,
     latent_moments,
@@ -32,44 +34,49 @@ class Sums(NamedTuple):
     xz: Array  # (p, k)
 
 
-class NoisyEM:
-    """E- and M-steps over a source whose energy is known, with log-plausibilities (k, c, n) of the components."""
+def state_plausibilities(log_pl: Array, states: IntArray) -> Array:
+    """Log-plausibilities (m, q) of products of components, given those of the components of each latent (m, k, c)."""
+    found = np.zeros((len(log_pl), len(states)))
+    for s in range(states.shape[1]):
+        found += log_pl[:, s, states[:, s]]
+    return found
 
-    def __init__(self, source: RowSource, lengths: Array, log_pl: Array, sizes: tuple[int, ...]) -> None:
-        self.source, self.lengths, self.log_pl = source, lengths, log_pl
+
+@dataclass(frozen=True)
+class Expect:
+    """The E-step on some rows: products with E[z], and the moments of the latents."""
+
+    maps: StateMaps
+    n_components: int
+
+    def __call__(self, view: View) -> Step:
+        U, total = np.empty_like(view.T), None
+        size = max(1, BLOCK // self.maps.states.size)
+        for start in range(0, len(U), size):
+            part = slice(start, start + size)
+            pl = state_plausibilities(view.aligned["log_pl"][part], self.maps.states)
+            resp, z, density = condition_states(self.maps, view.T[part], view.aligned["length"][part], pl)
+            U[part] = np.einsum("nq,nqi->ni", resp, z)
+            total = add(total, latent_moments(self.maps, resp, z, density, self.n_components))
+        return Step(U, total)
+
+
+class NoisyEM:
+    """E- and M-steps over rows with their lengths and log-plausibilities (n, k, c) of the components aligned."""
+
+    def __init__(self, rows: StandardRows, log_pl: Array, sizes: tuple[int, ...]) -> None:
+        self.rows = rows.measured().with_columns(log_pl=np.ascontiguousarray(log_pl.transpose(2, 0, 1)))
         self.states = all_states(sizes)
-        self.columns = np.arange(len(sizes))
 
     def e_step(self, params: Noisy) -> Sums:
         """Posterior moments of the latents of all rows."""
-        maps, c = state_maps(params, self.states), params.means.shape[1]
-
-        def step(T: Array, index: IntArray) -> tuple[Array, LatentMoments]:
-            U, total = np.empty_like(T), None
-            size = max(1, BLOCK // self.states.size)
-            for start in range(0, len(index), size):
-                part = slice(start, start + size)
-                rows = index[part]
-                resp, z, density = condition_states(maps, T[part], self.lengths[rows], self._state_pl(rows))
-                U[part] = np.einsum("nq,nqi->ni", resp, z)
-                total = add_stats(total, latent_moments(maps, resp, z, density, c))
-            assert total is not None
-            return U, total
-
-        xz, latent = self.source.sweep(params.A, step)
-        return Sums(latent, xz)
-
-    def _state_pl(self, rows: IntArray) -> Array:
-        pl = np.zeros((len(rows), len(self.states)))
-        for s in self.columns:
-            pl += self.log_pl[s][:, rows].T[:, self.states[:, s]]
-        return pl
+        swept = self.rows.sweep(params.A, Expect(state_maps(params, self.states), params.means.shape[1]))
+        return Sums(swept.sums, swept.product)
 
     def m_step(self, sums: Sums, params: Noisy) -> Noisy:
         """Maximise, with variances above their floors."""
-        n, energy = self.source.shape[0], self.source.energy
-        floors = (NOISE_FLOOR * energy / (n * self.source.shape[1]), FLOOR)
-        return maximise(sums.latent, sums.xz, energy, n, params, floors)
+        (n, p), energy = self.rows.shape, self.rows.energy
+        return maximise(sums.latent, sums.xz, energy, n, params, (NOISE_FLOOR * energy / (n * p), FLOOR))
 
     def residual(self, sums: Sums, params: Noisy, after: Noisy) -> float:
         """Length of the step in units that do not depend on the scale of x: per row about its gain in nats."""
@@ -77,7 +84,7 @@ class NoisyEM:
         present = weights > 0
         moves = [
             np.sum((after.A - params.A) ** 2) / params.noise_var,
-            self.source.shape[1] * (np.log(after.noise_var / params.noise_var)) ** 2,
+            self.rows.shape[1] * (np.log(after.noise_var / params.noise_var)) ** 2,
             np.sum(((after.means - params.means) ** 2 / params.variances * weights)[present]),
             np.sum((np.log(after.variances / params.variances) ** 2 * weights)[present]),
             np.sum((np.exp(after.log_weights) - weights)[present] ** 2 / weights[present]),
@@ -112,9 +119,7 @@ class NoisyVector:
         return Noisy(A.reshape(like.A.shape), noise_var, log_weights, full_means, full_variances)
 
 
-def climb_noisy(
-    em: NoisyEM, start: Noisy, present: BoolArray, *, tol: float, max_iter: int
-) -> Result[tuple[Noisy, Sums]]:
+def climb_noisy(em: NoisyEM, start: Noisy, *, tol: float, max_iter: int) -> Result[tuple[Noisy, Sums]]:
     """Climb from a start until a step is shorter than `tol`; every other step is extrapolated."""
     return run_em(
         em.e_step,
@@ -124,6 +129,6 @@ def climb_noisy(
         residual=em.residual,
         tol=tol,
         max_iter=max_iter,
-        packing=NoisyVector(present),
+        packing=NoisyVector(np.isfinite(start.log_weights)),
         acceleration="alternating",
     )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
-from ..._types import Array, BoolArray, Result, Status
+from ..._types import Array, Result, Status
 from .likelihood import Packing, Params, Rows, cluster_moments, log_likelihood, move_latent, move_tied
 
 N_SWEEPS = 5
@@ -16,20 +16,20 @@ ROUNDING = 1e-12
 COARSE = 1e-4  # tolerance at which starts are compared; at 1e-3 some still rest near a saddle
 
 
-def sweep(params: Params, rows: Rows, present: BoolArray, *, tied: bool) -> Params:
+def sweep(params: Params, rows: Rows) -> Params:
     """One ECM sweep: every latent in turn, or all of them when they share their class variable."""
-    if tied:
+    if rows.n_tied:
         return move_tied(params, cluster_moments(params, rows, 0))
     for s in range(len(params.V)):
-        params = move_latent(params, cluster_moments(params, rows, s), s, present)
+        params = move_latent(params, cluster_moments(params, rows, s), s, rows.present)
     return params
 
 
-def _sweeps(params: Params, rows: Rows, present: BoolArray, n_sweeps: int, *, tied: bool) -> tuple[Params, list[float]]:
+def sweeps(params: Params, rows: Rows, n_sweeps: int) -> tuple[Params, list[float]]:
     """Sweep until the likelihood would fall, and return its path as well."""
     path = [log_likelihood(params, rows)]
     for _ in range(n_sweeps):
-        moved = sweep(params, rows, present, tied=tied)
+        moved = sweep(params, rows)
         value = log_likelihood(moved, rows)
         if not value >= path[-1] - ROUNDING * (1.0 + abs(path[-1])):  # only where a variance rests on its floor
             break
@@ -38,17 +38,17 @@ def _sweeps(params: Params, rows: Rows, present: BoolArray, n_sweeps: int, *, ti
     return params, path
 
 
-def climb(
-    start: Params, rows: Rows, present: BoolArray, *, tied: bool, tol: float, max_iter: int, n_sweeps: int = N_SWEEPS
-) -> Result[Params]:
+def climb(start: Params, rows: Rows, *, tol: float, max_iter: int, n_sweeps: int = N_SWEEPS) -> Result[Params]:
     """Climb from a start until no entry of the projected gradient of the log-likelihood per row exceeds `tol`.
+
+    Entries are in units of the Fisher information: half the square of one is about what it has left to gain, in nats.
 
     Returns
     -------
     Result(Params, status, log-likelihood per row at the start and after every sweep and step, {"residual", "n_iter"})
     """
-    params, path = _sweeps(start, rows, present, n_sweeps, tied=tied)
-    packing = Packing(present, len(rows.U), tied=tied)
+    params, path = sweeps(start, rows, n_sweeps)
+    packing = Packing(rows.present, len(rows.U), tied=rows.n_tied > 0)
     units = packing.units(params)  # narrow components would make the steps of the others short
 
     def objective(scaled: Array) -> tuple[float, Array]:
@@ -58,45 +58,35 @@ def climb(
     def keep(intermediate_result: Any) -> None:
         path.append(-float(intermediate_result.fun))
 
-    options = {
-        "maxiter": max_iter,
-        "maxfun": 3 * max_iter,
-        "maxcor": MEMORY,
-        "gtol": tol * float(units.min()),
-        "ftol": 0.0,
-        "maxls": 40,
-    }
+    options = {"maxiter": max_iter, "maxfun": 3 * max_iter, "maxcor": MEMORY, "gtol": tol, "ftol": 0.0, "maxls": 40}
     lower, upper = packing.bounds()
-    bounds = Bounds(lower / units, upper / units)
     found = minimize(
         objective,
         packing.pack(params) / units,
         jac=True,
         method="L-BFGS-B",
-        bounds=bounds,
+        bounds=Bounds(lower / units, upper / units),
         callback=keep,
         options=options,
     )
-    residual = projected_size(found.x, found.jac / units, bounds.lb)
+    residual = projected_size(found.x, found.jac, lower / units)
     status = Status.CONVERGED if residual <= tol else Status.MAX_ITER if found.status == 1 else Status.STALLED
     if -found.fun >= path[0]:
         params = packing.unpack(found.x * units)
     return Result(params, status, np.asarray(path), {"residual": residual, "n_iter": len(path) - 1})
 
 
-def climb_all(
-    starts: list[Params], rows: Rows, present: BoolArray, *, tied: bool, tol: float, max_iter: int
-) -> list[Result[Params]]:
+def climb_all(starts: list[Params], rows: Rows, *, tol: float, max_iter: int) -> list[Result[Params]]:
     """Climb from every start; after the first, only those that are the best so far are climbed beyond `COARSE`."""
     results: list[Result[Params]] = []
     best = -np.inf
     for start in starts:
         enough = max(tol, COARSE) if results else tol
-        found = climb(start, rows, present, tied=tied, tol=enough, max_iter=max_iter)
+        found = climb(start, rows, tol=enough, max_iter=max_iter)
         better = found.path[-1] > best + ROUNDING * abs(best) if results else True
         if better and enough > tol and found.status is not Status.MAX_ITER:
             left = max(1, max_iter - int(found.stats["n_iter"]))
-            end = climb(found.value, rows, present, tied=tied, tol=tol, max_iter=left, n_sweeps=0)
+            end = climb(found.value, rows, tol=tol, max_iter=left, n_sweeps=0)
             n_iter = found.stats["n_iter"] + end.stats["n_iter"]
             found = Result(end.value, end.status, np.append(found.path, end.path[1:]), {**end.stats, "n_iter": n_iter})
         results.append(found)

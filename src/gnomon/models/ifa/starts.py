@@ -1,4 +1,8 @@
-"""Starts for independent latents: discriminant directions of the labelled rows, or random directions."""
+"""Starts for independent latents: discriminant directions of the labelled rows, or random directions.
+
+A start depends on the rows and their labels only: not on the axes in which the whitened rows are held, which rounding
+may choose where directions tie, nor on the order of rows, columns or labels.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,16 @@ import numpy as np
 from scipy.linalg import eigh
 
 from ..._types import Array
-from ...numerics.linalg import orthonormal_columns, symmetrise
+from ...numerics.linalg import symmetrise, top_eigh
 from .likelihood import Params, Rows
+from .profile import sweeps
 
 SMALLEST_START = 0.05  # variances within components at the start: labelled rows look tighter along their own direction
+FREQUENCIES = (1e3, 1e4)  # phases of rows differ at random when their lengths differ by a hundredth
+N_SCREENED = 10  # sweeps after which random starts are compared
+MOST_SCREENED = 10  # random starts from which one is taken
+SCREENED = 4e6  # fewer of them where rows times squared directions exceed this, so that they take a second at most
+DEPENDENT = 0.05  # smallest singular value of rows of V that are moved apart
 
 
 def label_weights(log_pl: Array) -> Array:
@@ -35,61 +45,99 @@ def discriminant_directions(U: Array, weights: Array, count: int) -> Array:
     total = (U * weights[kept].sum(axis=0)) @ U.T
     within = symmetrise(total - (means.T * shares) @ means) / m
     within = (m * within + d * np.eye(d)) / (m + d)
-    centred = means - shares @ means / m
-    between = (centred.T * shares) @ centred / m
+    centered = means - shares @ means / m
+    between = (centered.T * shares) @ centered / m
     return np.asarray(eigh(between, within, subset_by_index=[d - count, d - 1])[1].T[::-1])
 
 
-def labelled_start(rows: Rows, sizes: tuple[int, ...], generator: np.random.Generator, *, tied: bool) -> Params:
+def draw_starts(rows: Rows, init: str, n_init: int, generator: np.random.Generator) -> list[Params]:
+    """Starts of a fit; see `gnomon.IFA` for the meaning of `init`.
+
+    Where some latent has no labels the random ones are the best of many, after a few sweeps: most random directions
+    end in a lesser maximum.
+    """
+    starts = [] if init == "random" else [labelled_start(rows, generator)]
+    n_random = 0 if init == "labels" else n_init - len(starts)
+    if all(label_weights(log_pl).any() for log_pl in rows.log_pl):
+        return starts + [random_start(rows, generator) for _ in range(n_random)]
+    d, n = rows.U.shape
+    n_drawn = n_random * int(np.clip(SCREENED / (n * d**2), 1, MOST_SCREENED))
+    drawn = [sweeps(random_start(rows, generator), rows, N_SCREENED) for _ in range(n_drawn)]
+    return starts + [params for params, path in sorted(drawn, key=lambda found: -found[1][-1])[:n_random]]
+
+
+def labelled_start(rows: Rows, generator: np.random.Generator) -> Params:
     """Rows of V from the labels of each latent; a random one where a latent has labels of fewer than two components."""
-    d, S = len(rows.U), len(sizes)
-    V = np.zeros((S, d))
-    for b, log_pl in enumerate(rows.log_pl):
-        weights = label_weights(log_pl)
-        n_seen = int((weights.sum(axis=1) > 0).sum())
-        latents = slice(None) if tied else slice(b, b + 1)
-        found = discriminant_directions(rows.U, weights, min(n_seen - 1, S if tied else 1)) if n_seen > 1 else V[:0]
-        V[latents] = _completed(found, S if tied else 1, generator)
-    return mixtures_along(_spread(V, generator), rows, sizes, tied=tied)
+    size = rows.n_tied or 1
+    found = [_directions(rows.U, label_weights(log_pl), size, generator) for log_pl in rows.log_pl]
+    return mixtures_along(_signed(_apart(np.vstack(found), rows.U, generator), rows.U, generator), rows)
 
 
-def random_start(rows: Rows, sizes: tuple[int, ...], generator: np.random.Generator, *, tied: bool) -> Params:
+def random_start(rows: Rows, generator: np.random.Generator) -> Params:
     """Random orthonormal rows of V."""
-    V = orthonormal_columns(generator.standard_normal((len(rows.U), len(sizes)))).T
-    return mixtures_along(V, rows, sizes, tied=tied)
+    V = random_directions(rows.U, rows.n_latents, generator)
+    return mixtures_along(_signed(V, rows.U, generator), rows)
 
 
-def _completed(found: Array, count: int, generator: np.random.Generator) -> Array:
-    """Unit rows, with random ones added up to `count`."""
-    found = np.asarray(found)
-    extra = generator.standard_normal((count - len(found), found.shape[1]))
-    rows = np.vstack([found, extra])
+def random_directions(U: Array, count: int, generator: np.random.Generator) -> Array:
+    """Orthonormal directions (count, d) up to their signs: eigenvectors of randomly weighted moments of rows (d, n)."""
+    squares = np.maximum(np.einsum("dn,dn->n", U, U), np.finfo(float).tiny)
+    weights = _row_weights(U, generator) / squares
+    return np.asarray(top_eigh(symmetrise((U * weights) @ U.T), count)[1].T)
+
+
+def _row_weights(U: Array, generator: np.random.Generator) -> Array:
+    """Random weights of rows that depend on their lengths alone, and change little when these do."""
+    lengths = np.einsum("dn,dn->n", U, U) / len(U)
+    return np.asarray(np.cos(generator.uniform(*FREQUENCIES) * lengths + generator.uniform(0.0, 2.0 * np.pi)))
+
+
+def _signed(V: Array, U: Array, generator: np.random.Generator) -> Array:
+    """Rows of V with signs that the rows of X choose."""
+    towards = V @ (U @ _row_weights(U, generator))
+    return np.where(towards < 0, -1.0, 1.0)[:, None] * V
+
+
+def _directions(U: Array, weights: Array, count: int, generator: np.random.Generator) -> Array:
+    """Unit discriminant directions, with random ones added up to `count`."""
+    n_seen = int((weights.sum(axis=1) > 0).sum())
+    found = discriminant_directions(U, weights, min(n_seen - 1, count)) if n_seen > 1 else np.zeros((0, len(U)))
+    rows = found if len(found) == count else np.vstack([found, random_directions(U, count - len(found), generator)])
     return np.asarray(rows / np.linalg.norm(rows, axis=1)[:, None])
 
 
-def _spread(V: Array, generator: np.random.Generator) -> Array:
+def _apart(V: Array, U: Array, generator: np.random.Generator) -> Array:
     """Move rows apart that are almost dependent: two latents with the same labels start from the same direction."""
-    if np.linalg.svd(V, compute_uv=False)[-1] > 0.05:
+    if np.linalg.svd(V, compute_uv=False)[-1] > DEPENDENT:
         return V
-    V = V + 0.5 * generator.standard_normal(V.shape) / np.sqrt(V.shape[1])
+    extra = random_directions(U, len(V), generator)
+    along = np.where(np.einsum("sd,sd->s", V, extra) < 0, -1.0, 1.0)
+    V = V + 0.5 * along[:, None] * extra
     return np.asarray(V / np.linalg.norm(V, axis=1)[:, None])
 
 
-def mixtures_along(V: Array, rows: Rows, sizes: tuple[int, ...], *, tied: bool) -> Params:
+def mixtures_along(V: Array, rows: Rows) -> Params:
     """Start the mixtures of given rows of V: means of the labelled rows, quantiles for components without any."""
-    S, c = len(V), max(sizes)
-    Z = V @ rows.U
-    means, variances = np.zeros((S, c)), np.ones((S, c))
-    log_weights = np.full((1 if tied else S, c), -np.inf)
-    for s, size in enumerate(sizes):
-        b = 0 if tied else s
-        weights = label_weights(rows.log_pl[b])[:size]
+    Z, present = V @ rows.U, rows.present
+    means, variances = np.zeros(present.shape), np.ones(present.shape)
+    log_weights = np.full((len(rows.log_pl), present.shape[1]), -np.inf)
+    for s, used in enumerate(present):
+        b = 0 if rows.n_tied else s
+        weights = label_weights(rows.log_pl[b])
         counts = weights.sum(axis=1)
-        means[s, :size] = np.quantile(Z[s], (np.arange(size) + 0.5) / size)
         seen = counts > 0
-        means[s, :size][seen] = (weights @ Z[s])[seen] / counts[seen]
-        shares = (counts + 1.0) / (counts.sum() + size)
-        between = shares @ (means[s, :size] - shares @ means[s, :size]) ** 2
-        variances[s, : c if tied else size] = max(1.0 - between, SMALLEST_START)
-        log_weights[b, :size] = np.log(shares)
+        means[s, seen] = (weights @ Z[s])[seen] / counts[seen]
+        means[s, used & ~seen] = _free_quantiles(Z[s], means[s, seen], int(used.sum()))
+        shares = (counts + 1.0) * used / (counts.sum() + used.sum())
+        between = shares @ (means[s] - shares @ means[s]) ** 2
+        variances[s, used] = max(1.0 - between, SMALLEST_START)
+        log_weights[b, used] = np.log(shares[used])
     return Params(V, log_weights, means, variances)
+
+
+def _free_quantiles(z: Array, taken: Array, size: int) -> Array:
+    """Evenly spaced quantiles, less those nearest to means that are known: whatever the numbers of the components."""
+    free = np.quantile(z, (np.arange(size) + 0.5) / size)
+    for mean in np.sort(taken):
+        free = np.delete(free, np.abs(free - mean).argmin())
+    return np.asarray(free)

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ..._types import Array, IntArray
+from ..._types import Array
 from ...numerics.linalg import orthonormal_columns, symmetrise, top_eigh
-from ...rows import RowSource
-from ...solvers.compression import row_coordinates
+from ...rows.contract import Rows
+from ...rows.standard import StandardRows
 
 RANK = 1e-12  # of the largest eigenvalue of the correlations: smaller ones are rounding
 PRINCIPAL_RANK = 1e-10  # of the largest eigenvalue of the covariance, where principal components are asked for
@@ -22,17 +22,24 @@ ACCURACY = 1e-8
 
 
 class Whitened(NamedTuple):
-    """u = (x - mean) whiten, x = mean + colour u on the span of the rows."""
+    """u = (x - mean) whiten / scale, x = mean + scale unwhiten u on the span of the rows.
 
+    Where every direction is kept, `whiten` is the symmetric root of the inverse correlations over the deviations of
+    the columns: it moves no more than the rows do, which eigenvectors of correlations that tie would not.
+    """
+
+    rows: StandardRows
     U: Array  # (d, n)        mean 0 and covariance I exactly
     mean: Array  # (p,)
-    whiten: Array  # (p, d)
-    colour: Array  # (p, d)
-    log_volume: float  # of a unit cube of u, in units of X: half the log-determinant of colour' colour
+    whiten: Array  # (p, d)   in standard units, so that no square of it underflows
+    unwhiten: Array  # (p, d)
+    scale: float  # units of X per standard unit
+    log_volume: float  # of a unit cube of u, in units of X: half the log-determinant of unwhiten' unwhiten scale^2
+    residual: float  # of the directions, relative: zero unless they were iterated
 
 
-def whiten_rows(source: RowSource, n_kept: int | None, generator: np.random.Generator) -> Whitened:
-    """Whiten the rows of a source that is not read yet.
+def whiten_rows(rows: Rows, n_kept: int | None, generator: np.random.Generator) -> Whitened:
+    """Whiten complete rows of weight one.
 
     Parameters
     ----------
@@ -46,104 +53,97 @@ def whiten_rows(source: RowSource, n_kept: int | None, generator: np.random.Gene
         Naming the way out, when so many directions are kept that some direction splits the rows at will, when the rows
         have fewer, or when the table is too wide to keep all.
     """
-    n, p = source.shape
+    n, p = rows.shape
     d = p if n_kept is None else n_kept
     if d >= n - 1:
         raise ValueError(
             f"X has {n} rows, and {d} directions are kept: some direction then splits the rows into any two groups "
             f"without error. Keep fewer with pca_components, at most {max(n - 2, 0)} and better far fewer."
         )
+    if n_kept is None and p > SIDE:
+        raise ValueError(f"X has {p} columns, and more than {SIDE} cannot all be kept; pass pca_components.")
+    standard = rows.standard(rows.summarise(second=p <= SIDE and (n_kept is None or n >= p or n > SIDE)))
     if n_kept is None:
-        if p > SIDE:
-            raise ValueError(f"X has {p} columns, and more than {SIDE} cannot all be kept; pass pca_components.")
-        return _in_units(source, *_of_columns(source))
-    values, B = _principal(source, n_kept, generator)
+        return _white(standard, *_of_columns(standard))
+    values, B, residual = _principal(standard, n_kept, generator)
     rank = int((values > PRINCIPAL_RANK * max(float(values[0]), 0.0)).sum())
     if rank == 0:
         raise ValueError(NO_DIRECTION)
     if rank < n_kept:
         raise ValueError(f"pca_components={n_kept} must be at most the rank of X, {rank}.")
     root = np.sqrt(values[:n_kept])
-    return _in_units(source, B[:, :n_kept] / root, B[:, :n_kept] * root)
+    return _white(standard, B[:, :n_kept] / root, B[:, :n_kept] * root, residual)
 
 
-def _of_columns(source: RowSource) -> tuple[Array, Array]:
-    """Whitening and colouring (p, r) from the correlations of the columns, in standard units."""
-    source.first_pass(np.zeros((source.shape[0], 0)))
-    covariance = source.second_moment() / source.count
-    source.set_energy(float(np.trace(covariance)) * source.count)
-    covariance *= source.standardise() ** 2
-    spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    varies = spread > 1e-13 * np.hypot(np.abs(source.mean) / source.scale, spread)
-    safe = np.where(varies, spread, 1.0)
+def _covariance(standard: StandardRows) -> Array:
+    second = standard.summary.standard_groups()[0].xx
+    assert second is not None
+    return second / standard.weight
+
+
+def _of_columns(standard: StandardRows) -> tuple[Array, Array]:
+    """Whitening (p, r) and the way back from the correlations of the columns, in standard units."""
+    covariance = _covariance(standard)
+    std = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    varies = std > 1e-13 * np.hypot(np.abs(standard.mean) / standard.scale, std)
+    safe = np.where(varies, std, 1.0)
     correlations = symmetrise(covariance / safe / safe[:, None]) * np.outer(varies, varies)
     values, vectors = top_eigh(correlations, len(correlations))
     rank = int((values > RANK * len(values) * max(float(values[0]), 0.0)).sum())
     if rank == 0:
         raise ValueError(NO_DIRECTION)
-    root = np.sqrt(values[:rank])
-    return vectors[:, :rank] / root / safe[:, None], vectors[:, :rank] * root * safe[:, None]
+    root, vectors = np.sqrt(values[:rank]), vectors[:, :rank]
+    turn = vectors.T if rank == len(vectors) else np.eye(rank)  # back to the axes of the columns: the symmetric root
+    return vectors / root @ turn / safe[:, None], vectors * root @ turn * safe[:, None]
 
 
-def _in_units(source: RowSource, whiten: Array, colour: Array) -> Whitened:
-    """Coordinates of the rows, made exactly white, and the maps in units of X."""
-    U = np.empty((whiten.shape[1], source.shape[0]))
-
-    def keep(T: Array, index: IntArray) -> tuple[Array, None]:
-        U[:, index] = T.T
-        return np.zeros((len(index), 0)), None
-
-    source.sweep(whiten, keep)
+def _white(standard: StandardRows, whiten: Array, unwhiten: Array, residual: float = 0.0) -> Whitened:
+    """Coordinates of the rows, made exactly white."""
+    U = np.ascontiguousarray(standard.times(whiten).T)
     shift = U.mean(axis=1)
     U -= shift[:, None]
     factor = np.linalg.cholesky(U @ U.T / U.shape[1])  # near I: the eigenvalues above are exact to rounding
     U = solve_triangular(factor, U, lower=True)
-    whiten = solve_triangular(factor, whiten.T, lower=True).T / source.scale
-    mean = source.mean + colour @ shift * source.scale
-    colour = colour @ factor
-    volume = float(np.log(np.abs(np.diag(np.linalg.qr(colour, mode="r")))).sum()) + len(U) * float(np.log(source.scale))
-    return Whitened(U, mean, whiten, colour * source.scale, volume)
+    whiten = solve_triangular(factor, whiten.T, lower=True).T
+    mean = standard.mean + unwhiten @ shift * standard.scale
+    unwhiten = unwhiten @ factor
+    volume = float(np.log(np.abs(np.diag(np.linalg.qr(unwhiten, mode="r")))).sum())
+    volume += len(U) * float(np.log(standard.scale))
+    return Whitened(standard, U, mean, whiten, unwhiten, standard.scale, volume, residual)
 
 
-def _principal(source: RowSource, k: int, generator: np.random.Generator) -> tuple[Array, Array]:
-    """At least k leading eigenvalues of the covariance in standard units, falling, and orthonormal eigenvectors."""
-    n, p = source.shape
+def _principal(standard: StandardRows, k: int, generator: np.random.Generator) -> tuple[Array, Array, float]:
+    """At least k leading eigenvalues of the covariance in standard units, falling, eigenvectors, their residual."""
+    n, p = standard.shape
     if n < p and n <= SIDE:
-        found = row_coordinates(source)
+        found = standard.coordinates()
         values = np.einsum("ij,ij->j", found.T, found.T) / n
-        order = np.argsort(-values, kind="stable")
-        return _padded(values[order], k), found.expand(np.eye(len(values))[:, order])
-    source.first_pass(np.zeros((n, 0)))
+        order = np.argsort(-values, kind="stable")[:k]
+        return _padded(values[order], k), found.expand(np.eye(len(values))[:, order]), 0.0
     if p <= SIDE:
-        covariance = source.second_moment() / source.count
-        source.set_energy(float(np.trace(covariance)) * source.count)
-        covariance *= source.standardise() ** 2
-        values, B = top_eigh(covariance, p)
-        return _padded(values, k), B
-    source.standardise()
-    return _few_passes(source, k, generator)
+        values, B = top_eigh(_covariance(standard), p)
+        return _padded(values, k), B, 0.0
+    return _few_reads(standard, k, generator)
 
 
 def _padded(values: Array, k: int) -> Array:
     return np.concatenate([values, np.zeros(max(0, k - len(values)))])
 
 
-def _few_passes(source: RowSource, k: int, generator: np.random.Generator) -> tuple[Array, Array]:
-    """Leading eigenvectors from a growing basis: each pass adds the residual of the current ones (block Davidson)."""
-    p = source.shape[1]
-    B = orthonormal_columns(source.gram_product(generator.standard_normal((p, k + N_SPARE))))
-    G = source.gram_product(B)
-    for _ in range(MAX_BLOCKS):
+def _few_reads(standard: StandardRows, k: int, generator: np.random.Generator) -> tuple[Array, Array, float]:
+    """Leading eigenvectors from a growing basis: each read adds the residual of the current ones (block Davidson)."""
+    p = standard.shape[1]
+    B = orthonormal_columns(standard.gram_product(generator.standard_normal((p, k + N_SPARE))))
+    G = standard.gram_product(B)
+    for step in range(MAX_BLOCKS):
         values, C = top_eigh(symmetrise(B.T @ G), min(k + N_SPARE, B.shape[1]))
-        leading = C[:, :k]
-        residual = G @ leading - (B @ leading) * values[:k]
-        if np.linalg.norm(residual) <= ACCURACY * np.linalg.norm(values[:k]):
-            break
-        extra = orthonormal_columns(residual, B)
-        if extra.shape[1] == 0:
+        leading, kept = C[:, :k], values[:k]
+        missed = G @ leading - (B @ leading) * kept
+        residual = float(np.linalg.norm(missed) / max(np.linalg.norm(kept), np.finfo(float).tiny))
+        extra = orthonormal_columns(missed, B)
+        if residual <= ACCURACY or extra.shape[1] == 0 or step == MAX_BLOCKS - 1:
             break
         if B.shape[1] + extra.shape[1] > 12 * (k + N_SPARE):
             B, G = B @ C, G @ C
-        B, G = np.hstack([B, extra]), np.hstack([G, source.gram_product(extra)])
-    values, C = top_eigh(symmetrise(B.T @ G), min(k, B.shape[1]))
-    return _padded(values / source.count, k), B @ C
+        B, G = np.hstack([B, extra]), np.hstack([G, standard.gram_product(extra)])
+    return _padded(kept / standard.weight, k), B @ leading, residual

@@ -1,0 +1,171 @@
+"""IFA at its edges: one label, excluded components, tiny units, limits that run out, other arithmetic."""
+
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_wine
+from sklearn.exceptions import ConvergenceWarning
+
+from gnomon import IFA, datasets
+from gnomon.models.ifa import profile, starts, whitening
+
+
+def table(rng, n=150, p=4):
+    ids = rng.integers(0, 2, (n, 2))
+    Z = rng.normal(size=(n, p))
+    Z[:, :2] += 3.5 * ids
+    return Z @ rng.normal(size=(p, p)) + rng.normal(size=p), ids
+
+
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_latent_with_one_label_predicts_it(seed, label):
+    X, _ = table(np.random.default_rng(seed))
+    model = IFA(2).fit(X, np.full(len(X), label))
+    assert (model.predict(X) == label).all()
+    assert_allclose(model.mix_weights_[0], np.eye(2)[label])
+
+
+@pytest.mark.parametrize("noise", ["none", "isotropic"])
+def test_a_component_that_every_row_excludes_has_no_weight(rng, noise):
+    X, ids = table(rng)
+    pl = np.ones((150, 3))
+    pl[:, 1] = 0.0
+    pl[:30] = np.eye(3)[2 * ids[:30, 0]]
+    model = IFA(noise=noise).fit(X, plausibilities=[pl])
+    assert model.mix_weights_[0][1] == 0.0
+    assert_allclose(model.predict_proba(X)[0][:, 1], 0.0)
+    y = np.where(np.arange(150) < 30, 2 * ids[:, 0], -1)
+    assert_allclose(model.score_samples(X, y).sum(), model.log_likelihood_, rtol=1e-9)
+    assert np.isneginf(model.score_samples(X[:1], [1])).all()
+    assert np.isfinite(model.score_samples(X)).all()
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e-100, 1e100, 1e140])
+@pytest.mark.parametrize("noise", ["none", "isotropic"])
+def test_units_change_nothing_else(rng, scale, noise):
+    X, ids = table(rng)
+    y = np.where(rng.random(150) < 0.3, ids[:, 0], -1)
+    plain = IFA(noise=noise, tol=1e-8).fit(X, y)
+    if noise == "isotropic" and scale < 1e-150:  # squared units of X are below the smallest float
+        with pytest.raises(ValueError, match="variance"):
+            IFA(noise=noise).fit(X * scale, y)
+        return
+    scaled = IFA(noise=noise, tol=1e-8).fit(X * scale, y)
+    assert_allclose(scaled.log_likelihood_, plain.log_likelihood_ - 600 * np.log(scale), rtol=1e-9)
+    assert_allclose(scaled.transform(X * scale), plain.transform(X), atol=1e-6)
+    assert_allclose(scaled.predict_proba(X * scale), plain.predict_proba(X), atol=1e-6)
+    assert_allclose(scaled.score(X * scale), plain.score(X) - 4 * np.log(scale), rtol=1e-9)
+    assert_allclose(scaled.mixing_ / scale, plain.mixing_, atol=1e-6)
+    assert_allclose(scaled.unmixing_ * scale, plain.unmixing_, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"max_iter": 1}, {"solver": "gem", "max_iter": 1}, {"noise": "isotropic", "max_iter": 1}, {"tol": 1e-300}],
+    ids=str,
+)
+def test_convergence_is_said_as_it_is(rng, settings):
+    X, ids = table(rng)
+    with pytest.warns(ConvergenceWarning, match="objective_residual_"):
+        model = IFA(**settings).fit(X, np.where(rng.random(150) < 0.2, ids[:, 0], -1))
+    assert not model.converged_
+    assert model.objective_residual_ > model.tol
+
+
+def test_principal_components_that_are_not_found_are_said(rng, monkeypatch):
+    monkeypatch.setattr(whitening, "SIDE", 0)
+    monkeypatch.setattr(whitening, "MAX_BLOCKS", 1)
+    X = rng.normal(size=(90, 40)) * np.linspace(1.0, 1.5, 40)
+    with pytest.warns(ConvergenceWarning):
+        model = IFA(2, pca_components=3).fit(X)
+    assert not model.converged_
+    assert model.objective_residual_ > model.tol
+
+
+def test_few_sweeps_change_no_truth(rng, monkeypatch):
+    monkeypatch.setattr(profile, "N_SWEEPS", 1)
+    monkeypatch.setattr(starts, "N_SCREENED", 1)
+    model = IFA(2).fit(table(rng)[0])
+    assert model.converged_ == (model.objective_residual_ <= model.tol)
+
+
+def scores(X):
+    centered = X - X.mean(axis=0)
+    return centered @ np.linalg.svd(centered, full_matrices=False)[2].T
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # 1e-8 is what the arithmetic reaches
+@pytest.mark.parametrize(
+    "settings, labeled",
+    [({}, True), ({}, False), ({"tied": True}, True), ({"tied": True}, False), ({"pca_components": 6}, True)],
+    ids=str,
+)
+def test_uncorrelated_columns_are_not_decided_by_rounding(settings, labeled):
+    X, y = load_wine(return_X_y=True)
+    X, rng = scores(X / X.std(axis=0)), np.random.default_rng(0)
+    known = np.where(rng.random(len(y)) < 0.1 * labeled, y, -1)
+    rows, columns = rng.permutation(len(y)), rng.permutation(X.shape[1])
+    names = np.array([1, 2, 0, -1])  # of the labels 0, 1, 2, -1
+
+    def fit(X, y):
+        return IFA(3, tol=1e-8, **settings).fit(X, y)
+
+    plain = fit(X, known)
+    latents, posterior = plain.transform(X), plain.predict_proba(X)
+    for A, labels, back in [
+        (X * (1 + 1e-13), known, slice(None)),
+        (X[rows], known[rows], rows),
+        (X[:, columns], known, slice(None)),
+    ]:
+        other = fit(A, labels)
+        assert_allclose(other.log_likelihood_, plain.log_likelihood_, rtol=1e-9)
+        assert_allclose(other.transform(A), latents[back], atol=1e-6)
+        assert_allclose(other.predict_proba(A), posterior[back], atol=1e-6)
+    if labeled:
+        renamed = fit(X, names[known])
+        assert_allclose(renamed.predict_proba(X)[:, names[:3]], posterior, atol=1e-6)
+
+
+@pytest.mark.realdata
+def test_crabs_without_labels_reach_the_same_maximum_from_every_seed():
+    X = datasets.fetch_crabs().data
+    found = [IFA([2, 2], random_state=seed).fit(X).log_likelihood_ for seed in range(10)]
+    assert max(found) - min(found) < 1.0
+
+
+def test_legal_values_raise_no_warnings_of_numpy(rng):
+    X, ids = table(rng)
+    for scale in (1e-150, 1e150):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            model = IFA().fit(X * scale, ids[:, 0])
+            far = X * scale
+            far[0] *= 1e150 / scale * 1e3
+            assert np.isfinite(model.transform(far)).all()
+            assert_allclose(model.predict_proba(far).sum(axis=1), 1.0)
+            assert model.score_samples(far).argmin() == 0
+
+
+KERNELS = ("Sandybridge", "Prescott", "Haswell")
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_decisive_tests_hold_in_other_arithmetic(kernel):
+    if os.environ.get("OPENBLAS_CORETYPE") == kernel:
+        pytest.skip("this is the process that the test starts")
+    here = f"{__file__}::"
+    names = (
+        "test_a_latent_with_one_label_predicts_it",
+        "test_uncorrelated_columns_are_not_decided_by_rounding[{}-False]",
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(here + name for name in names)]
+    found = subprocess.run(
+        command, env={**os.environ, "OPENBLAS_CORETYPE": kernel}, capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stdout[-3000:]

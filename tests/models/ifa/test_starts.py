@@ -1,0 +1,115 @@
+"""Starts: discriminant directions of the labels, random directions of the rows, whatever the axes and the order."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import ortho_group
+
+from gnomon.models.ifa import starts as module
+from gnomon.models.ifa.likelihood import Rows, log_likelihood
+from gnomon.models.ifa.starts import (
+    discriminant_directions,
+    draw_starts,
+    label_weights,
+    labelled_start,
+    random_directions,
+    random_start,
+)
+
+
+def white(rng, n=120, d=4):
+    """White rows of two bimodal directions among `d`."""
+    Z = rng.laplace(size=(d, n))
+    Z[:2] += 3.0 * rng.integers(0, 2, (2, n))
+    return np.linalg.solve(np.linalg.cholesky(np.cov(Z, bias=True)), Z - Z.mean(axis=1, keepdims=True))
+
+
+def labels(rng, n=120, size=3, share=0.3):
+    """Log-plausibilities (size, n) of labels in some rows."""
+    log_pl = np.zeros((size, n))
+    known = np.flatnonzero(rng.random(n) < share)
+    log_pl[:, known] = -np.inf
+    log_pl[rng.integers(0, size, len(known)), known] = 0.0
+    return log_pl
+
+
+def test_label_weights_are_zero_in_rows_without_information():
+    log_pl = np.log(np.array([[1.0, 1.0, 0.5, 1e-300], [0.2, 1.0, 0.5, 1.0]]))
+    assert_allclose(label_weights(log_pl), [[5 / 6, 0, 0, 0], [1 / 6, 0, 0, 1]], atol=1e-12)
+    padded = np.vstack([np.zeros(2), np.zeros(2), np.full(2, -np.inf)])
+    assert_allclose(label_weights(padded), 0.0)
+
+
+def test_labelled_start_looks_along_the_shrunken_discriminant(rng):
+    U, log_pl = white(rng), labels(rng, size=2)
+    first, second = U[:, np.isneginf(log_pl[1])], U[:, np.isneginf(log_pl[0])]
+    m, d = first.shape[1] + second.shape[1], len(U)
+    pooled = np.cov(first, bias=True) * first.shape[1] + np.cov(second, bias=True) * second.shape[1]
+    want = np.linalg.solve((pooled + d * np.eye(d)) / (m + d), first.mean(axis=1) - second.mean(axis=1))
+    found = discriminant_directions(U, label_weights(log_pl), 1)[0]
+    cosine = found @ want / np.linalg.norm(found) / np.linalg.norm(want)
+    assert abs(cosine) > 1 - 1e-10
+    start = labelled_start(Rows(U, log_pl[None]), rng)
+    assert_allclose(abs(start.V[0] @ found), np.linalg.norm(found), rtol=1e-10)
+
+
+@pytest.mark.parametrize("n_tied", [0, 2])
+def test_starts_are_proper_points(rng, n_tied):
+    log_pl = labels(rng)[None]
+    rows = Rows(white(rng), log_pl if n_tied else np.concatenate([log_pl, log_pl]), n_tied)
+    for make in (labelled_start, random_start):
+        start = make(rows, rng)
+        assert_allclose(np.linalg.norm(start.V, axis=1), 1.0)
+        assert_allclose(np.exp(start.log_weights).sum(axis=1), 1.0)
+        assert np.isfinite(log_likelihood(start, rows))
+        assert np.linalg.svd(start.V, compute_uv=False)[-1] > 0.01
+
+
+@pytest.mark.parametrize("known", [(), (0,), (0, 1)], ids=["no labels", "one latent", "the same labels twice"])
+def test_starts_turn_with_the_rows_and_know_nothing_of_their_order(rng, known):
+    U, own = white(rng), labels(rng, size=2)
+    log_pl = np.stack([own if s in known else np.zeros_like(own) for s in range(2)])
+    R, order = ortho_group.rvs(4, random_state=1), rng.permutation(U.shape[1])
+    plain = draw_starts(Rows(U, log_pl), "both", 4, np.random.default_rng(0))
+    turned = draw_starts(Rows(R @ U[:, order], log_pl[:, :, order]), "both", 4, np.random.default_rng(0))
+    for one, other in zip(plain, turned, strict=True):
+        assert_allclose(other.V @ R, one.V, atol=1e-6)
+        assert_allclose(other.means, one.means, atol=1e-6)
+        assert_allclose(other.variances, one.variances, atol=1e-6)
+
+
+def test_renamed_labels_give_the_same_start(rng):
+    U, log_pl = white(rng), labels(rng)
+    log_pl[2, np.isneginf(log_pl).any(axis=0)] = -np.inf  # the third component has no label of its own
+    log_pl[:, np.isneginf(log_pl).all(axis=0)] = 0.0
+    names = [2, 0, 1]
+    one, other = (labelled_start(Rows(U, A[None]), np.random.default_rng(0)) for A in (log_pl, log_pl[names]))
+    for A, B in zip(one, other, strict=True):
+        assert_allclose(B, A[:, names] if A.shape[1] == 3 else A)
+
+
+def test_random_directions_differ_and_fill_the_space(rng):
+    U = white(rng, n=300)
+    found = np.array([random_directions(U, 1, rng)[0] for _ in range(400)])
+    assert_allclose(np.linalg.norm(found, axis=1), 1.0)
+    shares = np.linalg.eigvalsh(found.T @ found / 400)
+    assert shares[0] > 0.1  # no direction is rare
+    assert shares[-1] < 0.5
+
+
+def test_components_that_every_row_excludes_are_absent(rng):
+    log_pl = np.zeros((1, 3, 120))
+    log_pl[0, 1] = -np.inf
+    start = random_start(Rows(white(rng), log_pl), rng)
+    assert np.isneginf(start.log_weights[0, 1])
+    assert_allclose(np.exp(start.log_weights[0, [0, 2]]), 0.5)
+    assert_allclose([start.means[0, 1], start.variances[0, 1]], [0.0, 1.0])
+
+
+def test_random_starts_without_labels_are_the_best_of_many(rng, monkeypatch):
+    rows = Rows(white(rng), np.zeros((2, 2, 120)))
+    many = draw_starts(rows, "random", 2, np.random.default_rng(0))
+    monkeypatch.setattr(module, "MOST_SCREENED", 1)
+    few = draw_starts(rows, "random", 2, np.random.default_rng(0))
+    assert max(log_likelihood(s, rows) for s in many) > max(log_likelihood(s, rows) for s in few) + 1e-3
+    assert len(many) == len(few) == 2
