@@ -259,7 +259,7 @@ def test_missing_entries_of_new_rows(library, y, monkeypatch):
     X, Y = planted("missing")
     model = SPPCA(3).fit(*planted())
     stored, targets = put(X, library), Y if y else None
-    monkeypatch.setattr("gnomon.estimators._base.BATCH", 40 * P)  # several batches
+    monkeypatch.setattr("gnomon.rows.namespace.BLOCK_ENTRIES", 40 * P)  # several batches
     monkeypatch.setattr("gnomon.rows.namespace.BLOCK_ENTRIES", 50 * P)
     assert_close(get(model.impute(stored, targets)), model.impute(X, targets), 1e-10, "impute")
     assert_close(get(model.score_samples(stored, targets)), model.score_samples(X, targets), 1e-10, "density")

@@ -1,6 +1,8 @@
 """The contract of rows: every storage equals the dense formulas, and answers merge exactly."""
 
 import pickle
+import tempfile
+import tracemalloc
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -16,7 +18,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from gnomon.rows import namespace
 from gnomon.rows.contract import Kept, NotFinite, Step
 from gnomon.rows.read import read
-from rows.copied import CopiedRows, CopiedSparseRows, ForkedRows
+from namespaces import WITH_TORCH, get, put
+from rows.copied import CopiedRows, ForkedRows, copied_rows
 
 N, P = 53, 7
 Y = np.random.default_rng(2).normal(size=(N, 2)) * (np.arange(N) % 4 > 0)[:, None]
@@ -31,18 +34,68 @@ def table(seed=0):
     return rng.integers(-4, 12, size=(N, P)) * (rng.random((N, P)) < 0.4) * 1.0
 
 
+def with_duplicates(X):
+    """A csr matrix that holds every entry in two halves, in no order."""
+    rows, columns = np.nonzero(X)
+    order = np.random.default_rng(0).permutation(2 * len(rows))
+    rows, columns = np.tile(rows, 2)[order], np.tile(columns, 2)[order]
+    by_row = np.argsort(rows, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(X)))])
+    out = sp.csr_array((X[rows, columns][by_row] / 2, columns[by_row], indptr), shape=X.shape)
+    assert not out.has_canonical_format
+    return out
+
+
+def read_only(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+def strided(X, form=np.asarray):
+    wide = np.full((2 * N, 3 * P), 1e9)
+    wide[::2, ::3] = X
+    return form(wide)[::2, ::3]
+
+
+def memory_map(X):
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(f"{folder}/rows.npy", X)
+        return np.load(f"{folder}/rows.npy", mmap_mode="r")
+
+
 STORAGES = {
-    "c": read,
-    "fortran": lambda X, w: read(np.asfortranarray(X), w),
-    "float32": lambda X, w: read(X.astype(np.float32), w),
-    "int": lambda X, w: read(X.astype(np.int64), w),
-    "csr": lambda X, w: read(sp.csr_array(X), w),
-    "csc": lambda X, w: read(sp.csc_matrix(X), w),
-    "coo": lambda X, w: read(sp.coo_array(X), w),
-    "strict": lambda X, w: read(array_api_strict.asarray(X), w),
-    "copied": CopiedRows,
-    "copied_csr": lambda X, w: CopiedSparseRows(sp.csr_array(X), w),
+    "c": np.asarray,
+    "fortran": np.asfortranarray,
+    "float32": lambda X: X.astype(np.float32),
+    "int": lambda X: X.astype(np.int64),
+    "int8": lambda X: X.astype(np.int8),
+    "read_only": read_only,
+    "strided": strided,
+    "memory_map": memory_map,
+    "csr_matrix": sp.csr_matrix,
+    "csr_array": sp.csr_array,
+    "csc_matrix": sp.csc_matrix,
+    "csc_array": sp.csc_array,
+    "coo_array": sp.coo_array,
+    "csr_float32": lambda X: sp.csr_array(X.astype(np.float32)),
+    "duplicates": with_duplicates,
+    "strict": lambda X: put(X, "strict"),
+    "strict_cpu_float32": lambda X: put(X.astype(np.float32), "strict", "CPU_DEVICE"),
+    "strict_int8": lambda X: put(X.astype(np.int8), "strict"),
+    "torch": lambda X: put(X, "torch"),
+    "torch_float32": lambda X: put(X.astype(np.float32), "torch"),
+    "torch_int": lambda X: put(X.astype(np.int64), "torch"),
+    "torch_strided": lambda X: strided(X, lambda A: put(A, "torch")),
+    "copied": np.asarray,
+    "copied_csr": sp.csr_array,
 }
+MARKED = [pytest.param(name, marks=WITH_TORCH) if name.startswith("torch") else name for name in STORAGES]
+
+
+def plain(stored):
+    """What is stored, as dense NumPy."""
+    return stored.toarray() if sp.issparse(stored) else get(stored)
 
 
 @dataclass(frozen=True)
@@ -59,9 +112,9 @@ class Bend:
         )
 
 
-@pytest.fixture(params=STORAGES)
-def make(request):
-    return STORAGES[request.param]
+@pytest.fixture(params=MARKED)
+def stored(request):
+    return request.param, STORAGES[request.param](table())
 
 
 @pytest.fixture(params=WEIGHTS)
@@ -70,10 +123,11 @@ def weights(request):
 
 
 @pytest.fixture(params=[False, True])
-def rows(request, make, weights, monkeypatch):
+def rows(request, stored, weights, monkeypatch):
+    name, X = stored
     if request.param:
         monkeypatch.setattr(namespace, "BLOCK_ENTRIES", 1)
-    return make(table(), weights)
+    return (copied_rows if name.startswith("copied") else read)(X, weights)
 
 
 @pytest.fixture
@@ -159,6 +213,14 @@ class TestEveryStorage:
         assert_allclose(found.gather("outside"), (dense.X**2).sum(axis=1) - (T**2).sum(axis=1), atol=1e-10)
         assert_allclose(standard.measured().rows.gather("length"), (dense.X**2).sum(axis=1), rtol=1e-10, atol=1e-12)
 
+    def test_the_rows_are_not_changed(self, stored, weights):
+        rows = read(stored[1], weights)
+        standard = rows.standard(rows.summarise(Y, second=True))
+        standard.gram_product(V)
+        standard.times(V, SOME)
+        standard.gram()
+        assert_array_equal(plain(stored[1]), table())
+
     def test_coordinates_span_the_rows(self, standard, dense):
         found = standard.coordinates()
         assert_allclose(found.T @ found.T.T, dense.X @ dense.X.T, atol=1e-9)
@@ -190,60 +252,6 @@ def test_a_closure_does_not_travel():
     rows = CopiedRows(table(), None)
     with pytest.raises((pickle.PicklingError, AttributeError)):
         rows.standard(rows.summarise()).sweep(V, lambda view: Step())
-
-
-def with_gaps(seed=0):
-    rng = np.random.default_rng(seed)
-    X = table()
-    X[rng.random((N, P)) < 0.2] = np.nan
-    X[30:] = np.where(np.isnan(X[29]), np.nan, np.nan_to_num(X[30:]))  # many rows that miss the same
-    return X
-
-
-@dataclass(frozen=True)
-class MaskStep:
-    """A step over rows that miss entries."""
-
-    def __call__(self, view):
-        shift = view.mask.by_row(view.mask.T)
-        U = view.T - shift[:, :3]
-        ones = np.ones((len(view.at), 1))
-        return Step(
-            view.weights[:, None] * U,
-            float(view.weights @ view.aligned["seen"]),
-            Kept.of(view, U, view.mask.by_row(view.mask.T)),
-            U_mask=view.mask.sums(np.hstack([ones, view.T]), view.weights),
-        )
-
-
-@pytest.mark.parametrize("block", [1, 1 << 19])
-@pytest.mark.parametrize("split", [None, "half"])
-@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
-@pytest.mark.parametrize("form", [read, lambda X, w, **k: read(array_api_strict.asarray(X), w, **k), CopiedRows])
-def test_rows_that_miss_entries(form, weights, split, block, monkeypatch):
-    monkeypatch.setattr(namespace, "BLOCK_ENTRIES", block)
-    X, w = with_gaps(), np.ones(N) if weights is None else weights
-    rows = form(X, weights, masked=True)
-    standard = rows.standard(rows.summarise()).with_columns(half=np.arange(N) % 2)
-    seen = ~np.isnan(X)
-    mean = np.array([np.average(X[o, j], weights=w[o]) for j, o in enumerate(seen.T)])
-    C = np.where(seen, X - mean, 0.0)
-    scale = np.sqrt(w @ (C**2).sum(axis=1) / (w @ seen).sum())
-    C /= scale
-    assert_allclose(standard.mean, mean, rtol=1e-12)
-    assert_allclose(standard.scale, scale, rtol=1e-12)
-    assert_allclose(standard.observed_weight, w @ seen)
-    assert standard.energy == standard.n_entries == (w @ seen).sum()
-    V_mask = np.arange(4.0 * P).reshape(P, 4)
-    found = standard.sweep(V, MaskStep(), V_mask=V_mask, split=split)
-    U, M = C @ V - (seen @ V_mask)[:, :3], seen.astype(float)
-    assert_allclose(found.kept.of_rows()[0], U, atol=1e-10)
-    assert_allclose(found.kept.of_rows()[1], M @ V_mask, atol=1e-10)
-    assert_allclose(found.product, C.T @ (w[:, None] * U), atol=1e-8)
-    assert_allclose(found.mask_product, M.T @ (w[:, None] * np.hstack([np.ones((N, 1)), C @ V])), atol=1e-9)
-    assert found.sums == (w @ seen).sum()
-    assert_allclose(standard.gram_product(V), C.T @ (w[:, None] * (C @ V)), atol=1e-9)
-    assert rows.reads == 4
 
 
 def exact(X):
@@ -334,3 +342,133 @@ def test_derived_rows_count_their_reads_together():
     assert rows.reads == 3
     assert_array_equal(standard.project(V).gather().shape, (N, 3))
     assert rows.reads == 4
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array])
+def test_weights_are_repeated_rows(form):
+    X, w = table(), WEIGHTS["weighted"]
+    times = w.astype(int)
+    weighted, repeated = read(form(X), w), read(form(np.repeat(X, times, axis=0)))
+    a, b = weighted.summarise(Y, second=True), repeated.summarise(np.repeat(Y, times, axis=0), second=True)
+    assert a.weight == b.weight
+    assert_allclose(a.scale, b.scale, rtol=1e-13)
+    for left, right in zip(a.standard_groups(), b.standard_groups(), strict=True):
+        assert_allclose(left.xy, right.xy, rtol=1e-10, atol=1e-11)
+        assert_allclose(left.xx, right.xx, rtol=1e-11, atol=1e-11)
+    assert_allclose(weighted.standard(a).gram_product(V), repeated.standard(b).gram_product(V), rtol=1e-11)
+
+
+@pytest.mark.parametrize("form, tolerance", [(np.asarray, 1e-8), (sp.csr_array, 1e-6), (sp.csc_array, 1e-6)])
+def test_large_offsets_cost_little_precision(form, tolerance):
+    reference, moved = read(table()), read(form(table() + 1e4 * np.arange(1, P + 1)))
+    a, b = (rows.summarise(second=True) for rows in (reference, moved))
+    assert_allclose(b.scale, a.scale, rtol=1e-9)
+    one, other = reference.standard(a), moved.standard(b)
+    assert_allclose(other.gram_product(V), one.gram_product(V), rtol=1e-8, atol=1e-8)
+    second, centred = b.standard_groups()[0].xx, a.standard_groups()[0].xx
+    assert_allclose(second, centred, atol=tolerance * np.abs(centred).max())
+    assert_allclose(other.gram(), one.gram(), atol=tolerance * np.abs(centred).max())
+
+
+def test_products_follow_the_summary_and_need_no_order():
+    X = 100.0 + np.random.default_rng(0).normal(size=(N, P))  # read in the wrong order it was off by a factor of 10,000
+    rows = read(X)
+    assert not hasattr(rows, "gram_product")
+    C = (X - X.mean(axis=0)) / X.std(axis=0).mean()
+    found = rows.standard(rows.summarise()).gram_product(V)
+    assert_allclose(found, C.T @ C @ V, rtol=0.05)
+
+
+def peak_memory(work):
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array])
+def test_sparse_rows_are_never_made_dense(form):
+    n, p = 300, 100_000  # 240 MB when dense
+    rng = np.random.default_rng(0)
+    X = form(sp.random_array((n, p), density=1e-4, format="csr", rng=rng))
+
+    def work():
+        rows = read(X, rng.uniform(1, 2, n))
+        standard = rows.standard(rows.summarise(rng.normal(size=(n, 1))))
+        standard.gram_product(rng.normal(size=(p, 2)))
+        standard.back(np.ones((43, 2)), np.arange(0, n, 7))
+        standard.gram()
+
+    assert peak_memory(work) < 30e6
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_dense_rows_are_never_copied(second):
+    X = np.random.default_rng(0).normal(size=(16_000, 500)).astype(np.float32)  # 32 MB, 64 MB as float64
+
+    def work():
+        rows = read(X)
+        rows.standard(rows.summarise(np.zeros((16_000, 1)), second=second)).gram_product(np.ones((500, 2)))
+
+    assert peak_memory(work) < 30e6
+
+
+def test_only_small_products_leave_a_device(monkeypatch):
+    monkeypatch.setattr(namespace, "BLOCK_ENTRIES", 1)
+    rows, shapes = read(put(table(), "strict")), set()
+    kept = array_api_strict._array_object.Array.to_device
+
+    def record(self, *args, **kwargs):
+        shapes.add(tuple(self.shape))
+        return kept(self, *args, **kwargs)
+
+    monkeypatch.setattr(array_api_strict._array_object.Array, "to_device", record)
+    rows.standard(rows.summarise(Y, second=True)).gram_product(V)
+    assert shapes == {(P,), (P, 2), (P, 3), (P, P)}
+
+
+def test_without_float64_sums_over_blocks_are_still_double(monkeypatch):
+    monkeypatch.setattr(namespace, "BLOCK_ENTRIES", 1)
+    monkeypatch.setattr(namespace, "DEVICE_BLOCKS", 1)
+    X = np.ones((40_000, 1), dtype=np.float32) * np.float32(0.1)
+    stored = put(X, "strict", "no_float64")
+    assert not namespace.has_double(stored)
+    assert abs(read(stored).summarise().mean[0] - X[0, 0]) < 2e-8  # 40,000 terms in float32 are off by 1e-6
+
+
+def test_large_offsets_of_float32_rows_are_centred_in_float64():
+    moved = (table() + 1e4).astype(np.float32)
+    a, b = (read(X).summarise(second=True).standard_groups()[0].xx for X in (moved, put(moved, "strict")))
+    assert_allclose(b, a, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(
+    shape=st.tuples(st.integers(1, 40), st.integers(1, 9)),
+    density=st.sampled_from([0.0, 0.2, 1.0]),
+    weighted=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+def test_sparse_equals_dense(shape, density, weighted, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=shape) * (rng.random(shape) < density)
+    w = rng.uniform(0.1, 3.0, shape[0]) if weighted else None
+    targets, block = rng.normal(size=(shape[0], 2)), rng.normal(size=(shape[1], 2))
+    tables = [read(form(X), w) for form in (np.asarray, sp.csr_array, sp.csc_array)]
+    sums = [rows.summarise(targets) for rows in tables]
+    products = [rows.standard(s).gram_product(block) for rows, s in zip(tables, sums, strict=True)]
+    for found, product in zip(sums[1:], products[1:], strict=True):
+        assert_allclose(found.standard_groups()[0].xy, sums[0].standard_groups()[0].xy, rtol=1e-9, atol=1e-9)
+        assert_allclose(product, products[0], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("offset", [0.0, 3.0, 1e5])
+def test_inner_products_are_centred_before_or_after(offset):
+    X = table() * 0.1 + offset
+    rows = read(X)
+    standard = rows.standard(rows.summarise())
+    centred = (X - X.mean(axis=0)) / standard.scale
+    assert_allclose(standard.gram(), centred @ centred.T, atol=1e-9 * np.abs(centred @ centred.T).max())
+    assert rows.reads == 2

@@ -1,17 +1,23 @@
 """Rows with missing entries: sums over what is observed are the dense formulas, wherever the rows are kept."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gnomon.rows import MaskedRows, namespace
-from gnomon.rows.masked import column_range, filled, incomplete_rows, masked_products
+from gnomon.rows import namespace
+from gnomon.rows.contract import Kept, Step
+from gnomon.rows.entries import MaskedEntries
+from gnomon.rows.masked import column_range, filled, incomplete_rows
+from gnomon.rows.read import read
 from namespaces import WITH_TORCH, get, put
+from rows.copied import copied_rows
 
 N, P = 90, 53  # more columns than the bits of one packed number
 rng = np.random.default_rng(0)
 V, V_MASK = rng.normal(size=(P, 3)), rng.normal(size=(P, 2))
-LIBRARIES = ["numpy", "strict", "no_float64", pytest.param("torch", marks=WITH_TORCH)]
+LIBRARIES = ["numpy", "copied", "strict", "no_float64", pytest.param("torch", marks=WITH_TORCH)]
 KINDS = ["repeated", "distinct", "both"]
 
 
@@ -31,14 +37,23 @@ def table(kind):
 def stored(X, library):
     if library == "no_float64":
         return put(X.astype(np.float32), "strict", "no_float64")
-    return X if library == "numpy" else put(X, library)
+    return X if library in ("numpy", "copied") else put(X, library)
 
 
-def bend(block):
-    """A step that uses every part of a block."""
-    of_mask = block.patterns.by_row(block.TM)
-    U = np.tanh(block.T) + of_mask[:, :1]
-    return U, block.sums(np.hstack([U, of_mask])), (block.T.sum(axis=0), block.weights @ of_mask)
+def rows_of(X, library, weights=None):
+    return (copied_rows if library == "copied" else read)(stored(X, library), weights, masked=True)
+
+
+@dataclass(frozen=True)
+class Bend:
+    """A step that uses every part of a view."""
+
+    def __call__(self, view):
+        of_mask, w = view.mask.by_row(view.mask.T), view.weights
+        U = np.tanh(view.T) + of_mask[:, :1]
+        sums = (view.T.sum(axis=0), w @ of_mask, w @ view.aligned["seen"], w @ view.aligned["length"])
+        kept = Kept.of(view, view.T, of_mask)
+        return Step(U * w[:, None], sums, kept, view.mask.sums(np.hstack([U, of_mask]), w))
 
 
 @pytest.fixture(params=[1 << 19, 1], ids=["one_block", "small_blocks"])
@@ -53,57 +68,59 @@ def entries(request, monkeypatch):
 def test_sweep_is_the_dense_formula(kind, library, weighted):
     X = table(kind)
     w = np.random.default_rng(2).integers(1, 4, N).astype(float) if weighted else np.ones(N)
-    source = MaskedRows(stored(X, library), w if weighted else None)
+    rows = rows_of(X, library, w if weighted else None)
+    standard = rows.standard(rows.summarise())
     tol = 1e-5 if library == "no_float64" else 1e-11
     M = (~np.isnan(X)).astype(float)
     mean = w @ np.nan_to_num(X) / (w @ M)
     D = np.where(M > 0, X - mean, 0.0)
     scale = np.sqrt(w @ (D**2).sum(axis=1) / (w @ M).sum())
-    assert_allclose(source.mean, mean, rtol=tol, atol=tol)
-    assert_allclose(source.scale, scale, rtol=tol)
-    assert_allclose(source.observed_weight, w @ M)
-    assert_allclose(source.energy, source.n_entries, rtol=tol)
-    labels = np.arange(N) % 3
-    for patterns in (None, source.split_patterns(labels)):
-        U = np.tanh(D @ V / scale) + M @ V_MASK[:, :1]
-        wanted = (D.T / scale @ (w[:, None] * U), M.T @ (w[:, None] * np.hstack([U, M @ V_MASK])))
-        *found, stats = source.sweep(V, V_MASK, bend, patterns)
-        for mine, other in zip([*found, *stats], [*wanted, (D @ V / scale).sum(axis=0), w @ M @ V_MASK], strict=True):
-            assert_allclose(mine, other, rtol=tol, atol=tol * 100)
-    assert_allclose(source.gram_product(V), (D * w[:, None]).T @ D @ V / scale**2, rtol=tol, atol=tol * 1000)
+    assert_allclose(standard.mean, mean, rtol=tol, atol=tol)
+    assert_allclose(standard.scale, scale, rtol=tol)
+    assert_allclose(standard.observed_weight, w @ M)
+    assert standard.energy == standard.n_entries == (w @ M).sum()
+    D /= scale
+    for split in (None, "third"):
+        U = np.tanh(D @ V) + M @ V_MASK[:, :1]
+        wanted = (D.T @ (w[:, None] * U), M.T @ (w[:, None] * np.hstack([U, M @ V_MASK])))
+        sums = ((D @ V).sum(axis=0), w @ M @ V_MASK, (w @ M).sum(), w @ (D**2).sum(axis=1))
+        found = standard.with_columns(third=np.arange(N) % 3).sweep(V, Bend(), V_mask=V_MASK, split=split)
+        mine = [found.product, found.mask_product, *found.sums, *found.kept.of_rows()]
+        for one, other in zip(mine, [*wanted, *sums, D @ V, M @ V_MASK], strict=True):
+            assert_allclose(one, other, rtol=tol, atol=tol * 100)
+    assert_allclose(standard.gram_product(V), (D * w[:, None]).T @ D @ V, rtol=tol, atol=tol * 1000)
+    assert rows.reads == 5
+
+
+@dataclass(frozen=True)
+class Names:
+    """Which row stands for the pattern of every row."""
+
+    def __call__(self, view):
+        return Step(keep=Kept.of(view, view.at[view.mask.first][view.mask.of_row]))
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_patterns_are_the_distinct_masks(library):
-    X = table("repeated")
-    source = MaskedRows(stored(X, library))
-    (patterns,) = source.patterns
-    assert len(patterns.first) == len(np.unique(np.isnan(X), axis=0)) < 12
-    assert_array_equal(np.isnan(X)[patterns.first][patterns.of_row], np.isnan(X))
-    labels = np.arange(N) % 3
-    (split,) = source.split_patterns(labels)
-    assert_array_equal(labels[split.first][split.of_row], labels)
-    assert_array_equal(np.isnan(X)[split.first][split.of_row], np.isnan(X))
-    one = np.where(np.tile(np.eye(P), (2, 1)) == 1, np.nan, 0.5)  # each column is missing in two rows
-    (each,) = MaskedRows(stored(one, library)).patterns
-    assert_array_equal(each.of_row[:P], each.of_row[P:])
-    assert len(each.first) == P
-    (single,) = MaskedRows(stored(table("distinct"), library)).patterns
-    assert not single.repeated
+    X, labels = table("repeated"), np.arange(N) % 3
+    rows = rows_of(X, library)
+    rows = rows.standard(rows.summarise()).with_columns(label=labels)
+    names = rows.sweep(None, Names()).kept.of_rows()
+    if library != "copied":  # these come in blocks, of which each has its own patterns
+        assert len(np.unique(names)) == len(np.unique(np.isnan(X), axis=0)) < 12
+    assert_array_equal(np.isnan(X)[names], np.isnan(X))
+    names = rows.sweep(None, Names(), split="label").kept.of_rows()
+    assert_array_equal(labels[names], labels)
+    assert_array_equal(np.isnan(X)[names], np.isnan(X))
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("labels", [None, np.arange(60) % 2])
-def test_products_of_new_rows(kind, library, labels):
-    X, rows = table(kind), np.arange(60)[::-1]
-    mean, tol = np.linspace(0, 1, P), 1e-5 if library == "no_float64" else 1e-11
-    found = masked_products(stored(X, library), rows, mean, 2.0, V, V_MASK, labels)
-    D, M = np.nan_to_num((X[rows] - mean) / 2), (~np.isnan(X[rows])).astype(float)
-    assert_allclose(found.T, D @ V, rtol=tol, atol=tol * 10)
-    assert_allclose(found.patterns.by_row(found.TM), M @ V_MASK, rtol=tol, atol=tol * 10)
-    assert_allclose(found.energy, (D**2).sum(axis=1), rtol=tol)
-    assert_array_equal(found.n_observed, M.sum(axis=1))
+def test_every_column_tells_patterns_apart(library):
+    one = np.where(np.tile(np.eye(P), (2, 1)) == 1, np.nan, 0.5)  # each column is missing in two rows
+    each = MaskedEntries(stored(one, library), np.zeros(P), 1.0).patterns()
+    assert_array_equal(each.of_row[:P], each.of_row[P:])
+    assert len(each.first) == P
+    assert not MaskedEntries(stored(table("distinct"), library), np.zeros(P), 1.0).patterns().repeated
 
 
 @pytest.mark.usefixtures("entries")
@@ -119,7 +136,7 @@ def test_what_is_missing_is_found_and_filled(library, monkeypatch):
     assert_array_equal(highest, np.fmax.reduce(X, axis=0))
     assert_array_equal(incomplete_rows(stored(X, library)), np.flatnonzero(np.isnan(X).any(axis=1)))
     assert len(incomplete_rows(stored(np.ones((5, 2)), library))) == 0
-    if library != "numpy":
+    if library not in ("numpy", "copied"):
         out = filled(stored(X, library), np.ones(P), Z, components)
         assert out.dtype == stored(X, library).dtype
         assert_allclose(get(out), np.where(np.isnan(X), 1.0 + Z @ components, X), rtol=1e-5)

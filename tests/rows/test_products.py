@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon.rows import products
-from gnomon.rows.products import project, squared_lengths
+from gnomon.rows.products import project, row_counts, squared_lengths
 
 FORMS = {"dense": np.asarray, "csr": sp.csr_array, "csc_matrix": sp.csc_matrix}
 
@@ -58,3 +58,9 @@ def test_squared_length_of_a_row_at_the_mean_is_not_negative():
     mean = np.array([1e8, -3e7, 1.0])
     X = sp.csr_array(np.vstack([mean, mean + 1e-8]))
     assert (squared_lengths(X, mean, 1.0) >= 0).all()
+
+
+def test_row_counts():
+    mask = np.random.default_rng(0).random((53, 7)) < 0.4
+    assert_array_equal(row_counts(mask), mask.sum(axis=1))
+    assert_array_equal(row_counts(np.zeros((4, 0), dtype=bool)), np.zeros(4))

@@ -15,14 +15,14 @@ from ..numerics import linear_gaussian as lg
 from ..numerics.masked import masked_posterior
 from ..numerics.moments import output_sets
 from ..rows.masked import filled, incomplete_rows
-from ..rows.namespace import all_finite, as_floats, beside, is_foreign, like, to_host
+from ..rows.namespace import all_finite, as_floats, beside, is_foreign, like, take_rows, to_host
 from ..rows.products import project, squared_lengths
+from ..rows.read import read
 from ._described import identity, posterior_of
 from ._gaussian import check_table, check_values
 from ._validation import check_integer, check_variance
 
 PRECISION = 1e-6  # a residual below this with no further step possible is as far as the arithmetic goes
-BATCH = 1 << 21  # numbers held at once for rows with missing entries
 
 
 class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -86,23 +86,20 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return out
 
     def _condition_incomplete(self, params, X, Y, observed, groups, incomplete, want, out):
-        """Fill in the statistics of rows with missing features, in batches of rows."""
+        """Fill in the statistics of rows with missing features."""
         n, k = X.shape[0], params.W_x.shape[1]
         shapes = {"mean": (n, k), "cov": (n, k, k), "log_density": (n,)}
         for name in want:
             out.setdefault(name, np.empty(shapes[name]))
-        size = max(1, BATCH // max(X.shape[1], k * k))
-        for start in range(0, len(incomplete), size):
-            rows = incomplete[start : start + size]
-            with np.errstate(over="ignore"):  # the square of a distance may be infinite
-                post = masked_posterior(params, X, Y, observed, groups, rows)
-            if "mean" in want:
-                out["mean"][rows] = post.mean
-            if "cov" in want:
-                out["cov"][rows] = post.cov
-            if "log_density" in want:
-                some = (params, post, post.x_energy, post.n_observed, Y[rows], observed[rows])
-                out["log_density"][rows] = _log_density(*some)
+        rows, Y, observed = read(take_rows(X, incomplete), masked=True), Y[incomplete], observed[incomplete]
+        groups = groups._replace(of_row=groups.of_row[incomplete])
+        with np.errstate(over="ignore"):  # the square of a distance may be infinite
+            post = masked_posterior(params, rows, Y, observed, groups)
+        found = {"mean": post.mean, "cov": post.cov}
+        if "log_density" in want:
+            found["log_density"] = _log_density(params, post, post.x_energy, post.n_observed, Y, observed)
+        for name in want:
+            out[name][incomplete] = found[name]
 
     def posterior(self, X, y=None):
         """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.

@@ -6,9 +6,10 @@ from sklearn.utils import ClassifierTags
 from ..rows.masked import incomplete_rows
 from ..rows.namespace import like, to_host
 from ..targets.code import class_contrasts
-from ._base import BATCH
 from ._targets import code_like
 from ._validation import check_variance
+
+BATCH = 1 << 21  # numbers held at once for rows with missing entries
 
 
 class TargetReader:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Array, BoolArray, IntArray
-from ..rows.masked import masked_products
+from .._types import Array, BoolArray
+from ..rows.contract import Kept, Rows, Step, View
 from .linear_gaussian import Params, output_precisions
 from .moments import OutputSets
 
@@ -77,22 +78,34 @@ class MaskedPosterior(NamedTuple):
     n_observed: Array  # (m,)
 
 
-def masked_posterior(
-    params: Params, X: Any, Y: Array, observed: BoolArray, groups: OutputSets, rows: IntArray
-) -> MaskedPosterior:
-    """Condition z on the features that are not NaN in X[rows] and on the observed outputs.
+@dataclass(frozen=True)
+class ConditionRows:
+    """Condition z on what some rows observe of features, in units of the noise of x, and of outputs."""
 
-    X (n, p), of any array library, is in the units of `params`; Y, `observed` and `groups` describe all n rows.
+    params: Params
+    of_sets: Array  # (s, k, k)   what every set of observed outputs adds to the precision
+
+    def __call__(self, view: View) -> Step:
+        params, mask, k = self.params, view.mask, self.params.W_x.shape[1]
+        assert mask is not None
+        precision = masked_precisions(mask.T, k) + self.of_sets[view.aligned["set"][mask.first]]
+        post = batch_inverse(precision)
+        cov, log_det = mask.by_row(post.inverse), mask.by_row(post.log_det)
+        dy = np.where(view.aligned["observed"], view.aligned["y"] - params.m_y, 0.0)
+        b = view.T + (dy / params.y_noise_var) @ params.W_y
+        mean = np.einsum("mab,mb->ma", cov, b)
+        fit = np.einsum("ma,ma->m", b, mean)
+        return Step(keep=Kept.of(view, mean, cov, log_det, fit, view.aligned["length"], view.aligned["seen"]))
+
+
+def masked_posterior(params: Params, rows: Rows, Y: Array, observed: BoolArray, groups: OutputSets) -> MaskedPosterior:
+    """Condition z on the features that rows with missing entries observe, and on the observed outputs.
+
+    Rows are in the units of `params`; Y, `observed` and `groups` are aligned with them.
     """
     root = float(np.sqrt(params.x_noise_var))
-    scaled, of_set = params.W_x / root, groups.of_row[rows]
-    products = masked_products(X, rows, params.m_x, root, scaled, triangle_of_outer(scaled), of_set)
-    patterns = products.patterns
-    precision = masked_precisions(products.TM, scaled.shape[1])
-    post = batch_inverse(precision + output_precisions(params, groups.sets)[of_set[patterns.first]])
-    cov, log_det = patterns.by_row(post.inverse), patterns.by_row(post.log_det)
-    dy = np.where(observed[rows], Y[rows] - params.m_y, 0.0)
-    b = products.T + (dy / params.y_noise_var) @ params.W_y
-    mean = np.einsum("mab,mb->ma", cov, b)
-    fit = np.einsum("ma,ma->m", b, mean)
-    return MaskedPosterior(mean, cov, log_det, fit, products.energy, products.n_observed)
+    scaled = params.W_x / root
+    known = rows.in_units(params.m_x, root).with_columns(y=Y, observed=observed, set=groups.of_row)
+    step = ConditionRows(params, output_precisions(params, groups.sets))
+    found = known.sweep(scaled, step, V_mask=triangle_of_outer(scaled), split="set")
+    return MaskedPosterior(*found.kept.of_rows())

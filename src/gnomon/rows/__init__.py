@@ -7,12 +7,11 @@ from typing import Any
 from .._types import Array
 from .arrays import ArrayRows
 from .dense import DenseRows
-from .masked import MaskedRows
 from .namespace import is_foreign
 from .source import NotFinite, RowSource
 from .sparse import SparseRows
 
-__all__ = ["ArrayRows", "DenseRows", "MaskedRows", "NotFinite", "RowSource", "SparseRows", "row_source"]
+__all__ = ["ArrayRows", "DenseRows", "NotFinite", "RowSource", "SparseRows", "row_source"]
 
 
 def row_source(X: Any, weights: Array | None = None) -> RowSource:
