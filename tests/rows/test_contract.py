@@ -472,3 +472,20 @@ def test_inner_products_are_centred_before_or_after(offset):
     centred = (X - X.mean(axis=0)) / standard.scale
     assert_allclose(standard.gram(), centred @ centred.T, atol=1e-9 * np.abs(centred @ centred.T).max())
     assert rows.reads == 2
+
+
+@dataclass(frozen=True)
+class Held:
+    """A task that returns an array of its own."""
+
+    ones: np.ndarray
+
+    def __call__(self, block):
+        return self.ones
+
+
+def test_an_answer_that_a_task_holds_is_not_changed(monkeypatch):
+    monkeypatch.setattr(namespace, "BLOCK_ENTRIES", 1)
+    task = Held(np.ones(3))
+    assert_array_equal(read(table()).fold(task), np.full(3, 4.0))
+    assert_array_equal(task.ones, np.ones(3))
