@@ -6,7 +6,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from ..rows.source import LARGEST
+from ..rows.summary import LARGEST
 
 TINY = float(np.finfo(np.float64).tiny)  # smaller variances have lost their digits, or are zero
 
