@@ -329,7 +329,7 @@ def test_minus_one_and_one_is_ambiguous(model):
 
 @each(GUIDED)
 def test_an_output_without_any_value(model):
-    refuses(model, "output 1 of y is never observed", X, np.column_stack([X[:, 0], np.full(150, np.nan)]))
+    refuses(model, "column 1 of y is never observed", X, np.column_stack([X[:, 0], np.full(150, np.nan)]))
     refuses(model, "y is infinite in row 3", X, np.where(np.arange(150) == 3, np.inf, X[:, 0]))
 
 
@@ -344,10 +344,10 @@ def test_a_class_with_one_row(model):
 @each(GUIDED)
 @pytest.mark.parametrize("y", [np.full(150, -1), np.full(150, None), np.full(150, np.nan), np.full((150, 2), np.nan)])
 def test_all_rows_unlabelled(model, y):
-    with pytest.warns(UserWarning, match="every row as unlabelled"):
+    with pytest.warns(UserWarning, match="every row as unlabeled"):
         fitted = clone(model).fit(X, y)
     assert_allclose(fitted.transform(X), clone(model).fit(X).transform(X), atol=1e-9)
-    with pytest.raises(ValueError, match="fitted with labelled rows"):
+    with pytest.raises(ValueError, match="fitted with labeled rows"):
         fitted.predict(X)
 
 

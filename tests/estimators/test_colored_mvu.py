@@ -76,7 +76,7 @@ def test_all_rows_unlabelled_is_maximum_variance_unfolding(solver):
     X, y = X[::3], y[::3]
     plain = ColoredMVU().fit(X)
     for other in (np.full(60, -1), np.full(60, np.nan)):
-        with pytest.warns(UserWarning, match="every row as unlabelled"):
+        with pytest.warns(UserWarning, match="every row as unlabeled"):
             assert_allclose(ColoredMVU().fit(X, other).embedding_, plain.embedding_, atol=1e-8)
     with pytest.warns(UserWarning, match="single class"):
         assert_allclose(ColoredMVU().fit(X, np.ones(60, dtype=int)).embedding_, plain.embedding_, atol=1e-8)

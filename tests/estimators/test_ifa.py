@@ -87,9 +87,26 @@ def test_a_vector_of_labels_gives_vectors(planted):
     model = IFA().fit(X, known[:, 1])
     assert model.predict(X).shape == (240,)
     assert model.predict_proba(X).shape == (240, 3)
-    table = IFA().fit(X, known[:, 1:])
-    assert table.predict(X).shape == (240, 1)
-    assert_array_equal(table.predict(X)[:, 0], model.predict(X))
+    assert_array_equal(IFA().fit(X, known[:, 1:]).predict(X), model.predict(X))  # one column is a vector
+
+
+def test_text_names_the_components(planted, fitted):
+    X, ids, known = planted
+    names = [np.array(["ant", "bee"]), np.array(["x", "y", "z"])]
+    words = [np.where(known[:, s] < 0, None, names[s][known[:, s]]) for s in range(2)]
+    model = IFA().fit(X, words)
+    assert [classes.tolist() for classes in model.classes_] == [["ant", "bee"], ["x", "y", "z"]]
+    numbers = fitted.predict(X)
+    assert_array_equal(model.predict(X), np.column_stack([names[s][numbers[:, s]] for s in range(2)]))
+    assert_allclose(model.score_samples(X, words), fitted.score_samples(X, known))
+    vector = IFA(n_components_per_latent=4).fit(X, words[1])
+    assert vector.classes_.tolist() == ["x", "y", "z", "component 3"]
+    assert IFA(n_components_per_latent=4).fit(X, np.where(known[:, 1] < 0, -1, known[:, 1] + 2)).classes_.tolist() == [
+        2,
+        3,
+        4,
+        0,
+    ]
 
 
 @pytest.mark.parametrize("form", ["frame", "object", "float", "nullable"])
@@ -242,11 +259,11 @@ Y40 = np.arange(40) % 2
 @pytest.mark.parametrize(
     "y, options, words",
     [
-        (np.arange(40) % 3, {"n_components_per_latent": 2}, "column 0 of y holds component 2.*less than.*=2"),
-        (Y40 - 2, {}, "y holds -2 in row 0"),
-        (Y40 + 0.5, {}, "y holds 0.5"),
+        (np.arange(40) % 3, {"n_components_per_latent": 2}, "y holds 3 classes, more than n_components_per_latent=2"),
+        (Y40 - 2, {}, "y holds the numbers -2 and -1"),
+        (Y40 + 0.5, {}, "Unknown label type: y holds real"),
         (Y40[:30], {}, "y has 30 rows, X has 40"),
-        (np.array(["a", "b"] * 20), {}, "LabelEncoder"),
+        ([object()] * 40, {}, "Unknown label type: y holds values of type object"),
         (np.column_stack([Y40] * 4), {}, "4 latent variables need"),
         (np.column_stack([Y40] * 2), {"n_components_per_latent": [2, 2, 2]}, "is for 3 latents; y has 2"),
         (np.column_stack([Y40] * 2), {"tied": True}, "tied=True has one class variable"),
@@ -315,9 +332,13 @@ def test_labels_and_plausibilities_are_not_mixed():
         IFA().fit(X40, Y40, plausibilities=[np.ones((40, 2))])
 
 
-def test_components_that_no_row_has_are_mentioned():
-    with pytest.warns(UserWarning, match=r"holds the components \[1\] and no row of component 0"):
+def test_numbers_that_no_row_has_are_no_components():
+    model = IFA().fit(X40, 5 * Y40)
+    assert model.classes_.tolist() == [0, 5]
+    with pytest.raises(ValueError, match="ambiguous"):
         IFA().fit(X40, 2 * Y40 - 1)
+    with pytest.warns(UserWarning, match="single class 1"):
+        assert IFA(unlabeled=-1).fit(X40, 2 * Y40 - 1).classes_.tolist() == [0, 1]
 
 
 def test_rows_with_holes_are_refused():
@@ -337,9 +358,9 @@ def test_a_climb_that_is_cut_short_says_so(planted):
 
 def test_labels_of_new_rows_are_checked(fitted, planted):
     X = planted[0][:4]
-    with pytest.raises(ValueError, match=r"shape \(4, 1\); \(4, 2\)"):
+    with pytest.raises(ValueError, match="y has 1 columns, but the model was fitted with 2"):
         fitted.score_samples(X, np.zeros(4, int))
-    with pytest.raises(ValueError, match="holds component 2; the fitted model has 2"):
+    with pytest.raises(ValueError, match="classes that were not in fit: 2"):
         fitted.score_samples(X, np.full((4, 2), 2))
 
 

@@ -236,7 +236,7 @@ def test_bad_input():
             KDA(**params).fit(X, y)
     for targets, match in [
         (None, "requires y to be passed"),
-        (np.full(178, -1), r"y holds the classes \[\]"),
+        (np.full(178, -1), r"y marks every row as unlabeled"),
         (np.where(y == 1, 1, -1), "ambiguous"),
         (np.ones(178, dtype=int), r"y holds the classes \[1\]"),
         (X[:, 0], "y holds real numbers; KDA is for classes"),

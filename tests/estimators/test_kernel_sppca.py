@@ -272,10 +272,10 @@ def test_what_has_no_meaning_in_feature_space_is_left_out():
 
 def test_no_labels_and_one_class():
     X, y = wine()
-    with pytest.warns(UserWarning, match="every row as unlabelled"):
+    with pytest.warns(UserWarning, match="every row as unlabeled"):
         none = KernelSPPCA(2, **RBF).fit(X, np.full(178, -1))
     assert_allclose(none.transform(X), KernelSPPCA(2, **RBF).fit(X).transform(X), atol=1e-9)
-    with pytest.raises(ValueError, match="predict needs a model fitted with labelled rows"):
+    with pytest.raises(ValueError, match="predict needs a model fitted with labeled rows"):
         none.predict(X)
     with pytest.warns(UserWarning, match="single class"):
         one = KernelSPPCA(2, **RBF).fit(X, np.where(y == 0, 0, -1))

@@ -172,9 +172,9 @@ def test_targets_of_rows_of_weight_zero_are_not_read(model):
     w = np.where(y == 2, 0.0, 1.0)
     model.fit(X, y, sample_weight=w)
     assert list(model.classes_) == [0, 1]
-    with pytest.warns(UserWarning, match="every row as unlabelled"):
+    with pytest.warns(UserWarning, match="every row as unlabeled"):
         model.fit(X, y, sample_weight=(y < 0).astype(float))
     assert model.n_labeled_ == 0
     Y = np.column_stack([X[:, 0], np.where(np.arange(178) < 9, X[:, 1], np.nan)])
-    with pytest.raises(ValueError, match="output 1 of y is never observed"):
+    with pytest.raises(ValueError, match="column 1 of y is never observed"):
         model.fit(X, Y, sample_weight=np.arange(178) >= 9)

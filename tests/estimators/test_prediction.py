@@ -45,7 +45,7 @@ def test_probabilities_far_away_are_finite():
 def test_return_std_is_for_real_outputs():
     with pytest.raises(ValueError, match="predict_proba"):
         classes().predict(X_CLASS, return_std=True)
-    with pytest.raises(ValueError, match="use predict"):
+    with pytest.raises(AttributeError, match="predict_proba"):
         real().predict_proba(X_REAL)
 
 

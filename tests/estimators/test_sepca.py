@@ -155,7 +155,7 @@ def test_unlabelled_rows_inform_codes_through_x_alone(rng):
 def test_no_labels_is_the_unsupervised_model(rng):
     X, _ = clusters(rng)
     model = SEPCA(2).fit(X)
-    with pytest.warns(UserWarning, match="every row as unlabelled"):
+    with pytest.warns(UserWarning, match="every row as unlabeled"):
         other = SEPCA(2).fit(X, [None] * 80)
     assert_allclose(other.transform(X), model.transform(X))
     with pytest.raises(ValueError, match="fitted with labeled rows"):
@@ -251,7 +251,7 @@ def test_bad_data_is_named(rng):
         SEPCA(1).fit(np.ones((4, 3)), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="all 4 rows of X are the same"):
         SEPCA(1, kernel="rbf").fit(np.ones((4, 3)), [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="y holds real numbers; SEPCA is for classes"):
+    with pytest.raises(ValueError, match="Unknown label type: y holds real numbers; SEPCA"):
         SEPCA(2).fit(X, X[:, 0])
     with pytest.raises(ValueError, match=r"X contains NaN; SEPCA needs every entry.*gnomon impute"):
         SEPCA(2).fit(np.where(X > 3, np.nan, X), y)

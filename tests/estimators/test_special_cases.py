@@ -57,7 +57,7 @@ def test_without_labels_it_is_ppca():
     ids=["-1", "nan", "None", "table"],
 )  # fmt: skip
 def test_all_rows_unlabelled_is_ppca_with_a_warning(y):
-    with pytest.warns(UserWarning, match="every row as unlabelled"):
+    with pytest.warns(UserWarning, match="every row as unlabeled"):
         model = SPPCA(2).fit(IRIS, y)
     assert_same_fit(model, PPCA(2).fit(IRIS))
     assert model.n_labeled_ == 0
@@ -99,14 +99,14 @@ def test_one_labelled_row_of_each_class():
 def test_an_output_that_is_never_observed():
     Y = np.random.default_rng(0).normal(size=(150, 3))
     Y[:, 1] = np.nan
-    with pytest.raises(ValueError, match="output 1 of y is never observed"):
+    with pytest.raises(ValueError, match="column 1 of y is never observed"):
         SPPCA(2).fit(IRIS, Y)
 
 
 def test_an_output_with_a_single_value():
     Y = np.random.default_rng(0).normal(size=(150, 2))
     Y[:, 0] = 3.0
-    with pytest.raises(ValueError, match=r"output 0 of y has the single value 3\.0"):
+    with pytest.raises(ValueError, match=r"column 0 of y has the single value 3\.0"):
         SPPCA(2).fit(IRIS, Y)
 
 

@@ -202,7 +202,7 @@ def fails(error, match, y, **kwargs):
 def test_what_is_refused():
     rng = np.random.default_rng(0)
     fails(ValueError, "y has 149 rows, X has 150", np.zeros(149))
-    fails(ValueError, "y is infinite in row 3, column 0", np.where(np.arange(150) == 3, np.inf, rng.normal(size=150)))
+    fails(ValueError, "y is infinite in row 3", np.where(np.arange(150) == 3, np.inf, rng.normal(size=150)))
     fails(TypeError, "mixes labels of several types", np.array(["a", 1] * 75, dtype=object))
     fails(ValueError, "shape", np.zeros((150, 2, 2)))
     fails(TypeError, "several columns must be numeric", np.array([["a", "b"]] * 150, dtype=object))

@@ -208,7 +208,7 @@ def test_models_without_targets_and_fully_labelled_rows_predict_nothing(wine, tm
     assert "all of them with a label" in text
 
 
-@pytest.mark.filterwarnings("ignore:y marks every row as unlabelled")
+@pytest.mark.filterwarnings("ignore:y marks every row as unlabeled")
 @pytest.mark.parametrize("y", [np.full(178, -1), np.full(178, np.nan)])
 def test_a_model_that_saw_no_label_is_reported_as_unsupervised(wine, tmp_path, y):
     X = wine[0]

@@ -206,7 +206,7 @@ def test_an_unsupervised_model_can_be_drawn_with_labels(wine, diabetes):
     assert len(display.figure_.axes) == 2
 
 
-@pytest.mark.filterwarnings("ignore:y marks every row as unlabelled")
+@pytest.mark.filterwarnings("ignore:y marks every row as unlabeled")
 @pytest.mark.parametrize("y", [np.full(178, -1), np.full(178, np.nan)])
 def test_a_model_that_saw_no_label_has_nothing_to_predict(wine, y):
     X = wine[0]

@@ -254,7 +254,7 @@ def test_baselines_that_do_not_apply_say_so(wine):
     assert "PLS does not apply" in repr(result)
 
 
-@pytest.mark.filterwarnings("ignore:y marks every row as unlabelled")
+@pytest.mark.filterwarnings("ignore:y marks every row as unlabeled")
 @pytest.mark.parametrize(
     "y, y_true, words",
     [

@@ -73,9 +73,7 @@ def test_numbers_with_fractions_are_real_and_minus_one_is_a_number():
 
 @pytest.mark.parametrize("y", [[0.0, 1.0, np.nan, 2.0], [0.0, 1.0, -1.0, 2.0], [0.0, 1.0, None, 2]], ids=str)
 def test_whole_floats_are_classes_and_say_so(y):
-    with pytest.warns(
-        UserWarning, match=r"floats \(3 different ones\), which are read as classes.*target='real'"
-    ) as said:
+    with pytest.warns(UserWarning, match="floats, which are read as classes.*target='real'") as said:
         found = read(y, 4)
     assert len(said) == 1
     assert said[0].filename == __file__
@@ -84,11 +82,11 @@ def test_whole_floats_are_classes_and_say_so(y):
 
 
 def test_many_whole_floats_are_real_unless_they_count_the_classes():
-    with pytest.warns(UserWarning, match="21 different ones.* read as real numbers.*target='classes'"):
+    with pytest.warns(UserWarning, match="floats, which are read as real numbers.*target='classes'"):
         found = read(sparse_ids(21).astype(float), 21)
     assert found.kind == "real"
     people = np.where(np.arange(80) % 2, np.nan, np.arange(80) // 2 + 1.0)
-    with pytest.warns(UserWarning, match="40 different ones.* read as classes"):
+    with pytest.warns(UserWarning, match="read as classes"):
         assert read(people, 80).kind == "classes"
     with pytest.warns(UserWarning, match="read as classes"):
         assert read(sparse_ids(20).astype(float), 20).kind == "classes"

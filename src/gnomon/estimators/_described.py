@@ -26,15 +26,32 @@ def mean_of(estimator):
     return lambda X: Projection(np.asarray(estimator.transform(X)))
 
 
-def guided_by(estimator, noise=None, *, n_outputs=1, with_std=True):
-    """The targets of a model of one target of classes or of numbers, and how they are predicted."""
-    labeled = int(estimator.n_labeled_)
-    if not labeled:
+def guided_by(estimator, noise=None, *, with_std=True):
+    """The targets of a supervised model, and how each of them is predicted."""
+    if estimator.target_kind_ == "none":
         return {}
-    if estimator.target_kind_ == "classes":
-        return {"n_labeled": labeled} | class_target(estimator, noise)
-    noises = [None] * n_outputs if noise is None else np.broadcast_to(noise, n_outputs).tolist()
-    return {"n_labeled": labeled} | number_targets(estimator, noises, with_std)
+    form, vector = estimator._form, estimator._vector
+    noises = [None] * len(form) if noise is None else np.broadcast_to(noise, len(form)).tolist()
+    targets = tuple(
+        Target("real" if classes is None else "classes", classes, None if vector else j, noises[j])
+        for j, (_, classes, _) in enumerate(form)
+    )
+    numbers, classes = ([one for _, one, _ in form if (one is None) == wanted] for wanted in (True, False))
+
+    def predict(X):
+        std = [None] * len(form)
+        if with_std and numbers:
+            values, std = (columns_of(part, len(form)) for part in estimator.predict(X, return_std=True))
+        else:
+            values = columns_of(estimator.predict(X), len(form))
+        proba = estimator.predict_proba(X) if classes else [None] * len(form)
+        proba = [proba] if classes and vector else proba
+        return tuple(
+            Prediction(values[j], None if one is None else proba[j], std[j] if one is None else None)
+            for j, (_, one, _) in enumerate(form)
+        )
+
+    return {"n_labeled": int(estimator.n_labeled_), "targets": targets, "predict": predict}
 
 
 def class_target(estimator, noise=None):
@@ -44,19 +61,6 @@ def class_target(estimator, noise=None):
         return (Prediction(estimator.predict(X), estimator.predict_proba(X)),)
 
     return {"targets": (Target("classes", estimator.classes_, noise_variance=noise),), "predict": predict}
-
-
-def number_targets(estimator, noise_variances, with_std=True):
-    """Targets that are all numbers, and how they are predicted."""
-    q = len(noise_variances)
-
-    def predict(X):
-        found = estimator.predict(X, return_std=True) if with_std else (estimator.predict(X), None)
-        mean, std = (None if values is None else np.reshape(np.asarray(values), (-1, q)) for values in found)
-        return tuple(Prediction(mean[:, j], std=None if std is None else std[:, j]) for j in range(q))
-
-    targets = tuple(Target("real", column=j, noise_variance=v) for j, v in enumerate(noise_variances))
-    return {"targets": targets, "predict": predict}
 
 
 def columns_of(values, q):

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from ..rows.namespace import to_host
+from ..targets.forms import is_missing
 from ._gaussian import check_table, check_values
-from ._targets import _is_missing, _to_numpy
 from ._validation import refuse_missing
 
 
@@ -38,10 +39,10 @@ def block_scale(scale, x_variance, z_variance):
 
 
 def _domain_labels(domain, n_samples):
-    values = _to_numpy(domain)
+    values = np.asarray(to_host(domain))
     if values.ndim != 1 or len(values) != n_samples:
         raise ValueError(f"domain has shape {values.shape}; one value for each of the {n_samples} rows of X is wanted.")
-    missing = np.flatnonzero([_is_missing(value) for value in values.tolist()])
+    missing = np.flatnonzero([is_missing(value) for value in values.tolist()])
     if len(missing):
         raise ValueError(f"domain is missing in row {missing[0]}; every row is of some domain.")
     return values.astype(str) if values.dtype.kind == "O" else values

@@ -1,7 +1,5 @@
 """What PPCA and SPPCA share between the checks of their parameters and their own attributes."""
 
-import warnings
-
 import numpy as np
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import validate_data
@@ -11,8 +9,8 @@ from ..rows.contract import NotFinite
 from ..rows.masked import column_range
 from ..rows.namespace import as_floats, first_not_finite, host_dtype, is_foreign, take_rows, to_host
 from ..rows.read import read
+from ..targets.code import code
 from ._dual import fit_dual
-from ._targets import read_targets
 from ._validation import (
     check_choice,
     check_integer,
@@ -123,19 +121,16 @@ def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
     # what is not finite shows in the first sums of the rows, so that no look of its own is needed
     look_later = isinstance(X, np.ndarray) and kept is None and options.solver == "auto"
     missing = False if look_later else check_values(X)
-    targets = read_targets(to_host(y), X.shape[0], getattr(estimator, "unlabeled", "auto"), kept)
-    if targets.kind == "real":
-        check_size("y", targets.coded)
-    _check_outputs(options, targets)
+    if supervised:
+        targets = estimator._read_y(y, X.shape[0], kept)
+        coded = code(targets)
+        _check_outputs(options, coded)
     if kept is not None:
         X, weights = take_rows(X, kept), weights[kept]
-    Y, labelled = targets.coded, targets.labelled
+    Y = coded.table if supervised else np.zeros((X.shape[0], 0))
     estimator.n_samples_ = X.shape[0]
-    if supervised:
-        estimator.n_labeled_ = int(labelled.sum())
-        _set_classes(estimator, targets)
-        if estimator.label_weight != 1.0:
-            weights = np.where(labelled, estimator.label_weight, 1.0) * (1.0 if weights is None else weights)
+    if supervised and estimator.label_weight != 1.0:
+        weights = np.where(targets.labeled, estimator.label_weight, 1.0) * (1.0 if weights is None else weights)
     seed = check_random_state(estimator.random_state).randint(2**31)
     try:
         result = _fit(estimator, X, Y, weights, options, missing, seed)
@@ -143,7 +138,8 @@ def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
         result = _fit(estimator, X, Y, weights, options, check_values(X), seed)
     estimator._store(result, host_dtype(X))
     if supervised:
-        estimator._store_targets(result, host_dtype(X), targets)
+        estimator._record_y(targets)
+        estimator._store_targets(result, host_dtype(X), coded)
     return result
 
 
@@ -190,27 +186,9 @@ def check_observed(X):
         raise ValueError("X is constant: every column has one value wherever it is observed; there is nothing to fit.")
 
 
-def _check_outputs(options, targets):
-    if options.output_noise == "per_output" and targets.basis is not None:
+def _check_outputs(options, coded):
+    if options.output_noise == "per_output" and coded.basis is not None:
         raise ValueError(
             "output_noise='per_output' needs linearly independent outputs; the columns of y obey an exact relation. "
             "Drop one of them, give class labels, or use output_noise='ml'."
-        )
-
-
-def _set_classes(estimator, targets):
-    if hasattr(estimator, "classes_"):
-        del estimator.classes_
-    if targets.kind == "none":
-        return
-    if targets.kind == "classes":
-        estimator.classes_ = targets.classes
-    if estimator.n_labeled_ == 0:
-        warnings.warn("y marks every row as unlabelled; the unsupervised model is fitted.", UserWarning, stacklevel=4)
-    elif targets.kind == "classes" and len(targets.classes) == 1:
-        warnings.warn(
-            f"y holds the single class {targets.classes.tolist()[0]!r}; it cannot guide the projection, "
-            "and predict returns it for every row.",
-            UserWarning,
-            stacklevel=4,
         )

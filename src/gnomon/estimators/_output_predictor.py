@@ -1,24 +1,21 @@
 """What a model with outputs of several kinds can do once it is fitted: condition on them, predict and draw them."""
 
 import numpy as np
-from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..likelihoods.inference import sites_of
 from ..likelihoods.layout import Layout
 from ..models.linear.class_likelihood import Labelled, LabelParams, applies, log_evidence
 from ..rows.namespace import beside, like, to_host
-from ._outputs import OutputReader
+from ._guided import GuidedPredictor, join, with_classes
+from ._outputs import usable
 from ._validation import check_integer
 
 
-class OutputPredictor:
+class OutputPredictor(GuidedPredictor):
     """Posterior, density, predictions and samples of a model whose outputs have linear predictors V z + b."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags = ClassifierTags()  # scikit-learn's checks look for it beside predict_proba
-        return tags
 
     @property
     def _layout(self):
@@ -48,7 +45,7 @@ class OutputPredictor:
 
     def _values(self, X, y):
         """The outputs of validated rows as numbers (n, q), NaN where missing."""
-        return self._reader().code(to_host(y), X.shape[0])[:, self._reader().usable]
+        return self._values_of(y, X.shape[0])[:, usable(self._form)]
 
     def _labels(self, X, y, post):
         """The fit of the labels of validated rows, given what x says of z."""
@@ -63,9 +60,6 @@ class OutputPredictor:
         V, b, noise = self._label_params()
         rows = Labelled(self._values(X, y), post["mean"], post["cov"], np.ones(X.shape[0]))
         return log_evidence(self._layout, rows, LabelParams(V, b, noise))
-
-    def _reader(self):
-        return OutputReader(self.likelihoods_, self._class_lists, self._vector, self.unlabeled)
 
     def _uses(self, y):
         """Whether there is something to condition on in y."""
@@ -177,17 +171,11 @@ class OutputPredictor:
     def _expected(self, mean, cov):
         """The outputs that are expected at predictors N(mean, cov)."""
         columns = []
-        for values, classes in zip(self._predicted(mean, cov), self._class_lists, strict=True):
+        for values, (_, classes, _) in zip(self._predicted(mean, cov), self._form, strict=True):
             columns.append(values if classes is None else classes[values.argmax(axis=1)])
-        if self._vector:
-            return columns[0]
-        if all(column.dtype.kind in "biuf" for column in columns):
-            return np.column_stack(columns)
-        out = np.empty((len(mean), len(columns)), dtype=object)
-        for j, column in enumerate(columns):
-            out[:, j] = column
-        return out
+        return columns[0] if self._vector else join(columns)
 
+    @available_if(with_classes)
     def predict_proba(self, X):
         """Probability of each class, integrating over the posterior of the latent variables given x.
 
@@ -204,15 +192,9 @@ class OutputPredictor:
         """
         X = self._check_rows(X)
         self._require_targets("predict_proba")
-        if not hasattr(self, "classes_"):
-            raise ValueError("predict_proba is for outputs of classes; this model has none, use predict.")
-        pairs = zip(self._predicted(*self._predictors(X)), self._class_lists, strict=True)
-        tables = [None if classes is None else like(values, X) for values, classes in pairs]
+        pairs = zip(self._predicted(*self._predictors(X)), self._form, strict=True)
+        tables = [None if classes is None else like(values, X) for values, (_, classes, _) in pairs]
         return tables[0] if self._vector else tables
-
-    def _require_targets(self, method):
-        if self.target_kind_ == "none" or self.n_labeled_ == 0:
-            raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
 
     def _predicted(self, mean, cov):
         """Probabilities (n, C) of every output of classes, expectations (n,) of the others."""
@@ -260,9 +242,8 @@ class OutputPredictor:
         if not layout.kinds:
             return X, np.repeat(self.classes_, n_samples)
         columns = []
-        for (family, at), noise, classes in zip(layout.parts, y_noise, self._class_lists, strict=True):
+        for (family, at), noise, (_, classes, _) in zip(layout.parts, y_noise, self._form, strict=True):
             uniform, normal = rng.random_sample(n_samples), rng.standard_normal(n_samples)
             drawn = family.draw(a[:, at], float(noise), uniform, normal)
             columns.append(drawn if classes is None else classes[drawn.astype(np.intp)])
-        y = columns[0] if self._vector else np.array(list(zip(*columns, strict=True)), dtype=object)
-        return X, y if self._vector or any(c.dtype.kind not in "biuf" for c in columns) else np.column_stack(columns)
+        return X, columns[0] if self._vector else join(columns)

@@ -1,40 +1,36 @@
 """Prediction of targets from a fitted linear-Gaussian model."""
 
 import numpy as np
-from sklearn.utils import ClassifierTags
+from sklearn.utils.metaestimators import available_if
 
 from ..rows.masked import incomplete_rows
-from ..rows.namespace import like, to_host
-from ..targets.code import class_contrasts
-from ._targets import code_like
+from ..rows.namespace import like
+from ..targets.code import class_contrasts, code_like
+from ._guided import GuidedPredictor, with_classes
 from ._validation import check_variance
 
 BATCH = 1 << 21  # numbers held at once for rows with missing entries
 
 
-class TargetReader:
+class TargetReader(GuidedPredictor):
     """`predict` and `predict_proba`, integrating over the uncertainty of the projection."""
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags = ClassifierTags()  # scikit-learn's checks look for it beside predict_proba
-        return tags
+    _kinds = ("classes", "real")
+    _several = "real"
 
-    def _store_targets(self, result, dtype, targets):
+    def _store_targets(self, result, dtype, coded):
         p = result.value.params
         y_loadings, y_mean = p.W_y, p.m_y
-        if targets.basis is not None:
-            y_mean = targets.origin + targets.basis @ y_mean
-            y_loadings = targets.basis @ y_loadings
-        self.y_basis_ = targets.basis
+        if coded.basis is not None:
+            y_mean = coded.origin + coded.basis @ y_mean
+            y_loadings = coded.basis @ y_loadings
+        self.y_basis_ = coded.basis
         self.y_loadings_, self.y_mean_ = y_loadings.astype(dtype), y_mean.astype(dtype)
         self.y_noise_variance_ = None
         if len(p.y_noise_var):
             check_variance("y", p.y_noise_var)
             shared = (p.y_noise_var == p.y_noise_var[0]).all()
             self.y_noise_variance_ = float(p.y_noise_var[0]) if shared else p.y_noise_var.astype(dtype)
-        self.target_kind_ = targets.kind
-        self._one_output = targets.one_column
 
     def _target_params(self):
         y_loadings = np.asarray(self.y_loadings_, dtype=np.float64)
@@ -47,10 +43,8 @@ class TargetReader:
     def _code_targets(self, y, n_samples):
         if y is None:
             return np.full((n_samples, len(self._target_params()[1])), np.nan)
-        return code_like(
-            to_host(y), n_samples, self.target_kind_, getattr(self, "classes_", None), self.y_basis_, self.y_mean_,
-            len(self.y_mean_), self.unlabeled,
-        )  # fmt: skip
+        n_classes = len(self.classes_) if self.target_kind_ == "classes" else None
+        return code_like(self._values_of(y, n_samples), n_classes, self.y_basis_, self.y_mean_)
 
     def predict(self, X, return_std=False):
         """Predict the targets, integrating over the uncertainty of the projection.
@@ -77,11 +71,12 @@ class TargetReader:
             return self.classes_[self._class_log_density(X).argmax(axis=1)]
         parts = [self._expected_outputs(rows) for rows in self._batches(X)]
         mean, std = (np.concatenate(part) for part in zip(*parts, strict=True))
-        if self._one_output:
+        if self._vector:
             mean, std = mean[:, 0], std[:, 0]
         mean, std = like(mean, X), like(std, X)
         return (mean, std) if return_std else mean
 
+    @available_if(with_classes)
     def predict_proba(self, X):
         """Probability of each class: the predictive density of y at the code of the class, normalised over classes.
 
@@ -97,15 +92,9 @@ class TargetReader:
         """
         X = self._check_rows(X)
         self._require_targets("predict_proba")
-        if self.target_kind_ != "classes":
-            raise ValueError("predict_proba is for class targets; this model was fitted to real outputs, use predict.")
         logs = self._class_log_density(X)
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         return like(weights / weights.sum(axis=1, keepdims=True), X)
-
-    def _require_targets(self, method):
-        if self.target_kind_ == "none" or self.n_labeled_ == 0:
-            raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
 
     def _batches(self, X):
         """X as it is, or in slices when every row has a predictive covariance of its own."""
@@ -172,4 +161,4 @@ class TargetPredictor(TargetReader):
             return X, self.classes_[(Y @ codes.T - 0.5 * (codes**2).sum(axis=1)).argmax(axis=1)]
         if self.y_basis_ is not None:
             Y = self.y_mean_ + Y @ self.y_basis_.T
-        return X, Y[:, 0] if self._one_output else Y
+        return X, Y[:, 0] if self._vector else Y

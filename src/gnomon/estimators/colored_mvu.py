@@ -12,14 +12,14 @@ from ..describe import Description, Fit, Traits
 from ..models import colored_mvu as model
 from ..models.colored_mvu import conic_solver
 from ..rows.products import row_counts
+from ..targets.code import code
 from ._described import guided_by, identity, mean_of
-from ._gaussian import _set_classes
+from ._guided import Guided
 from ._kernel import KernelMixin
-from ._targets import read_targets
 from ._validation import check_integer, check_real
 
 
-class ColoredMVU(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Coloured maximum variance unfolding: an embedding that varies with the labels and keeps short distances.
 
     The embedding's kernel matrix K maximises its dependence on the labels, tr(H K H L), while distances d_ij between
@@ -61,6 +61,8 @@ class ColoredMVU(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Accuracy of the conic solver: gap between primal and dual value, and infeasibility.
     max_iter : int, default=200
         Most iterations of the conic solver.
+    target : {"auto", "classes", "real"}, default="auto"
+        What y means: "auto" follows the rules of `gnomon.targets.read`, the others override them.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`. With several real outputs, a row that
         misses one counts as unlabelled.
@@ -141,9 +143,13 @@ class ColoredMVU(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     traits = Traits("colored-mvu")
 
+    _kinds = ("classes", "real")
+    _several = "real"
+
     def __init__(
         self, n_components=None, *, n_neighbors=5, n_basis=20, penalty=100.0, kernel="rbf", gamma=None, degree=3,
-        coef0=1, kernel_params=None, projection_ridge="auto", tol=1e-8, max_iter=200, unlabeled="auto",
+        coef0=1, kernel_params=None, projection_ridge="auto", tol=1e-8, max_iter=200, target="auto",
+        unlabeled="auto",
     ):  # fmt: skip
         self.n_components = n_components
         self.n_neighbors = n_neighbors
@@ -157,14 +163,8 @@ class ColoredMVU(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.projection_ridge = projection_ridge
         self.tol = tol
         self.max_iter = max_iter
+        self.target = target
         self.unlabeled = unlabeled
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
-        return tags
 
     @property
     def _n_features_out(self):
@@ -188,7 +188,8 @@ class ColoredMVU(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """
         self._check_parameters()
         X = self._validated(X, reset=True)
-        targets = read_targets(y, X.shape[0], self.unlabeled)
+        targets = self._read_y(y, X.shape[0])
+        self._record_y(targets)
         conic_solver()
         L = self._label_kernel(targets, X.shape[0])
         most = min(self.n_basis, X.shape[0] - 1)
@@ -245,12 +246,11 @@ class ColoredMVU(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             check_real("projection_ridge", self.projection_ridge, 0, included=True)
 
     def _label_kernel(self, targets, n_samples):
-        self.n_labeled_, self.target_kind_ = int(targets.labelled.sum()), targets.kind
-        _set_classes(self, targets)
-        if targets.kind == "real" and targets.coded.shape[1]:
-            complete = row_counts(~np.isnan(targets.coded)) == targets.coded.shape[1]
-            if np.unique(targets.coded[complete], axis=0).shape[0] > 1:
-                return model.real_kernel(targets.coded, complete)
+        if targets.kind == "real":
+            coded = code(targets).table
+            complete = row_counts(~np.isnan(coded)) == coded.shape[1]
+            if np.unique(coded[complete], axis=0).shape[0] > 1:
+                return model.real_kernel(coded, complete)
         elif targets.kind == "classes" and not (len(targets.classes) == 1 and self.n_labeled_ == n_samples):
             return model.class_kernel(targets.index)
         return np.eye(n_samples)

@@ -8,23 +8,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._types import Status
-from ..describe import Prediction, Target, Traits
+from ..describe import Traits
 from ..likelihoods.bernoulli import LINKS
 from ..likelihoods.inference import INFERENCES, complaint
-from ..likelihoods.layout import Layout
 from ..models.linear import cppca as model
 from ..rows.namespace import host_dtype, take_rows, to_host
 from ..rows.read import read
 from ._base import LatentTransformer
-from ._described import columns_of
+from ._described import guided_by
 from ._gaussian import check_observed, check_table, check_values
 from ._output_predictor import OutputPredictor
-from ._outputs import LIKELIHOODS, read_outputs, warn_of_labels
+from ._outputs import LIKELIHOODS, TARGET, layout_of, likelihoods_of, refuse_classes, usable
 from ._validation import (
     check_choice,
     check_integer,
     check_real,
-    check_size,
     check_variance,
     check_weights,
     resolve_n_components,
@@ -54,9 +52,8 @@ class CPPCA(OutputPredictor, LatentTransformer):
         Size k of the latent space; at least 1, less than the rank of X. None takes 2, or 1 where the shape of X allows
         no more.
     likelihoods : list of {"gaussian", "bernoulli", "categorical", "poisson"}, str or None, default=None
-        One for each column of y. None infers them: text, booleans and categories are classes, a column of the numbers 0
-        and 1 is "bernoulli", other numbers are "gaussian"; integers are classes where y is a vector. Counts must be
-        asked for.
+        One for each column of y. None follows `target`: two classes are "bernoulli", more of them "categorical", real
+        numbers "gaussian" and counts "poisson".
     likelihood : {"logit", "probit"}, default="logit"
         What makes a probability of the predictor of a label of two classes: the logistic sigmoid, or the Gaussian
         distribution function.
@@ -90,9 +87,12 @@ class CPPCA(OutputPredictor, LatentTransformer):
         deviation of x and of the output; the objective is then the log-posterior.
     means : {"ml", "fixed"}, default="ml"
         Estimate the means of x and of real outputs with all else, or hold them at those of the observed entries.
+    target : {"auto", "classes", "real", "counts"} or list of these, default="auto"
+        What y means: "auto" follows `likelihoods`, else the rules of `gnomon.targets.read`, and the others override
+        them; a list has one entry per column of y.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabelled row beside None, NaN and pd.NA: "auto" takes -1 among integer classes; None takes
-        nothing, so that -1 is a class; any other value is itself the mark.
+        What marks an unlabeled row beside None, NaN and pd.NA: "auto" takes -1 in a column of numbers read as classes;
+        None takes nothing, so that -1 is a class; any other value is itself the mark.
     random_state : int, RandomState instance or None, default=0
         Starting block of the basis. The maximum does not depend on it.
 
@@ -208,6 +208,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         acceleration="alternating",
         prior_precision=0.0,
         means="ml",
+        target="auto",
         unlabeled="auto",
         random_state=0,
     ):
@@ -224,6 +225,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         self.acceleration = acceleration
         self.prior_precision = prior_precision
         self.means = means
+        self.target = target
         self.unlabeled = unlabeled
         self.random_state = random_state
 
@@ -253,20 +255,18 @@ class CPPCA(OutputPredictor, LatentTransformer):
                 f"solver={self.solver!r} needs complete rows; X has missing entries, so use solver='auto'."
             )
         weights = check_weights(to_host(sample_weight), X.shape[0])
-        reader = read_outputs(to_host(y), X.shape[0], self.likelihoods, self.unlabeled)
-        if weights is not None and not weights.all():
-            kept = np.flatnonzero(weights)
+        kept = None if weights is None or weights.all() else np.flatnonzero(weights)
+        targets = self._read_outputs(y, X.shape[0], kept)
+        if kept is not None:
             X, weights = take_rows(X, kept), weights[kept]
-            reader = read_outputs(_rows_of(to_host(y), kept), len(kept), self.likelihoods, self.unlabeled)
-        labelled = np.flatnonzero((~np.isnan(reader.values)).any(axis=1))
-        warn_of_labels(reader, len(labelled))
-        layout = self._store_reading(reader, X.shape[0], len(labelled))
+        labelled = np.flatnonzero(targets.labeled)
+        layout = self._store_reading(targets)
         self._check_inference(layout)
         self.n_components_ = resolve_n_components(self.n_components, self.n_private, *X.shape)
         if self.label_weight != 1.0 and len(labelled):
             weights = np.ones(X.shape[0]) if weights is None else weights.copy()
             weights[labelled] *= self.label_weight
-        Y = reader.values[np.ix_(labelled, reader.usable if layout.kinds else [])]
+        Y = targets.table[np.ix_(labelled, usable(self._form))]
         options = model.Options(
             self.n_components_, self.solver, self.inference, self.ridge, self.n_private, self.tol, self.max_iter,
             self.acceleration, self.prior_precision, self.means,
@@ -288,27 +288,9 @@ class CPPCA(OutputPredictor, LatentTransformer):
         said = super().describe()
         if not self.n_labeled_:
             return said
-        numbers = [np.nan] * len(self.likelihoods_) if self.y_noise_variance_ is None else self.y_noise_variance_
-        noises = [None if np.isnan(v) else float(v) for v in np.broadcast_to(numbers, len(self.likelihoods_))]
-        kinds = zip(self._class_lists, noises, strict=True)
-        targets = [
-            Target("real" if classes is None else "classes", classes, None if self._vector else j, noise)
-            for j, (classes, noise) in enumerate(kinds)
-        ]
-        return replace(said, n_labeled=int(self.n_labeled_), targets=tuple(targets), predict=self._predict_each)
-
-    def _predict_each(self, X):
-        """One prediction for each output."""
-        classes = self._class_lists
-        values = columns_of(self.predict(X), len(classes))
-        none = [None] * len(classes)
-        shares = none if all(one is None for one in classes) else self.predict_proba(X)
-        shares = [shares] if self._vector else shares
-        stds = none if self.target_kind_ == "classes" else columns_of(self.predict(X, return_std=True)[1], len(classes))
-        return tuple(
-            Prediction(value.astype(float), std=std) if names is None else Prediction(value, share)
-            for names, value, share, std in zip(classes, values, shares, stds, strict=True)
-        )
+        noises = [None] * len(self.likelihoods_) if self.y_noise_variance_ is None else self.y_noise_variance_
+        noises = [None if v is None or np.isnan(v) else float(v) for v in np.broadcast_to(noises, len(self._form))]
+        return replace(said, **guided_by(self, noises))
 
     def _check_parameters(self):
         if self.n_components is not None:
@@ -332,27 +314,19 @@ class CPPCA(OutputPredictor, LatentTransformer):
         if wanted is not None:
             raise ValueError(f"inference={self.inference!r} is for {wanted}; use inference='auto'.")
 
-    def _store_reading(self, reader, n_samples, n_labelled):
+    def _read_outputs(self, y, n_samples, kept):
+        if self.likelihoods is None:
+            return self._read_y(y, n_samples, kept)
+        names = [self.likelihoods] if isinstance(self.likelihoods, str) else list(self.likelihoods)
+        targets = self._read_y(y, n_samples, kept, target=[TARGET[name] for name in names])
+        refuse_classes(targets, names)
+        return targets
+
+    def _store_reading(self, targets):
         """Set what describes y; return the outputs that guide the projection."""
-        if hasattr(self, "classes_"):
-            del self.classes_
-        self.n_samples_, self.n_labeled_ = n_samples, n_labelled
-        self.likelihoods_ = list(reader.likelihoods)
-        self._class_lists, self._vector = list(reader.classes), reader.vector
-        kinds = set(reader.likelihoods)
-        with_classes = any(c is not None for c in reader.classes)
-        if not kinds:
-            self.target_kind_ = "none"
-        elif kinds == {"gaussian"}:
-            self.target_kind_ = "real"
-        else:
-            self.target_kind_ = "classes" if reader.vector and with_classes else "mixed"
-        if with_classes:
-            self.classes_ = reader.classes[0] if reader.vector else list(reader.classes)
-        layout = reader.layout(self.likelihood) if n_labelled else Layout((), ())
-        for j in reader.usable if n_labelled else []:
-            if reader.likelihoods[j] == "gaussian":
-                check_size("y", reader.values[:, j])
+        self._record_y(targets)
+        self.n_samples_, self.likelihoods_ = targets.n_samples, likelihoods_of(targets)
+        layout = layout_of(self._form, self.likelihoods_, self.likelihood)
         self._kinds, self._n_classes = layout.kinds, layout.n_classes
         return layout
 
@@ -386,12 +360,3 @@ class CPPCA(OutputPredictor, LatentTransformer):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-
-def _rows_of(y, rows):
-    """Some rows of y, whatever holds it."""
-    if y is None:
-        return None
-    if hasattr(y, "iloc"):
-        return y.iloc[rows]
-    return y[rows] if hasattr(y, "shape") else [y[i] for i in rows]

@@ -5,17 +5,16 @@ from itertools import product
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from ..rows.products import side_by_side
 from ..rows.read import read
 from ._domains import block_scale, check_complete, match_domains, read_domains
-from ._targets import read_targets
+from ._guided import GuidedPredictor
 from ._validation import check_choice, check_integer, check_real
 from .sppca import SPPCA
 
@@ -24,7 +23,7 @@ STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0)  # C for features of total variance on
 CENTRES = ("rows", "domains")
 
 
-class DomainStack(ClassifierMixin, BaseEstimator):
+class DomainStack(GuidedPredictor, BaseEstimator):
     """Domain adaptation by a projection of stacked rows: labels of one domain, predictions in another.
 
     Rows of all domains, labelled or not, are stacked and a projection is fitted to them; logistic regression is trained
@@ -53,6 +52,8 @@ class DomainStack(ClassifierMixin, BaseEstimator):
         How labelled rows are held out to choose `grid`, `scale` and `C` by their log loss: folds, at most the rows of
         the rarest class, or a scikit-learn splitter. The projection is fitted again with the labels of the held-out
         rows hidden.
+    target : {"auto", "classes"}, default="auto"
+        What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
@@ -60,6 +61,8 @@ class DomainStack(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
+    target_kind_ : {"classes"}
+        What y was read as.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     projection_ : transformer
@@ -109,6 +112,11 @@ class DomainStack(ClassifierMixin, BaseEstimator):
     True
     """
 
+    _kinds = ("classes",)
+    _several = "one"
+    _required = True
+    _fewest_classes = 2
+
     def __init__(
         self,
         projection=None,
@@ -119,6 +127,7 @@ class DomainStack(ClassifierMixin, BaseEstimator):
         C="auto",
         centre="rows",
         cv=5,
+        target="auto",
         unlabeled="auto",
         random_state=0,
     ):
@@ -129,6 +138,7 @@ class DomainStack(ClassifierMixin, BaseEstimator):
         self.C = C
         self.centre = centre
         self.cv = cv
+        self.target = target
         self.unlabeled = unlabeled
         self.random_state = random_state
 
@@ -157,9 +167,9 @@ class DomainStack(ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         X = check_complete(self, X, reset=True, min_samples=2)
-        index = self._read_labels(y, X.shape[0])
-        labelled = index >= 0
-        self.n_labeled_ = int(labelled.sum())
+        targets = self._read_y(y, X.shape[0])
+        self._record_y(targets)
+        index, labelled = targets.index, targets.labeled
         self.domains_, group = read_domains(domain, labelled)
         without = np.setdiff1d(np.arange(len(self.domains_)), group[labelled])
         self.target_ = 0 if len(self.domains_) == 1 else int(without[0]) if len(without) == 1 else -1
@@ -216,25 +226,6 @@ class DomainStack(ClassifierMixin, BaseEstimator):
             check_integer("cv", self.cv, 2)
         if self.projection is not None and not hasattr(self.projection, "transform"):
             raise TypeError(f"projection={self.projection!r} must have the methods fit and transform.")
-
-    def _read_labels(self, y, n_samples):
-        """Set `classes_`; return the class of each row as a number (n,), -1 where unlabelled."""
-        if y is None:
-            raise ValueError("DomainStack requires y to be passed, but the target y is None.")
-        if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        values = np.asarray(y)
-        if values.dtype.kind == "f":  # whole numbers are labels, NaN marks unlabelled rows
-            missing = np.isnan(values)
-            check_classification_targets(values[~missing])
-            y = np.where(missing, None, np.where(missing, 0, values).astype(np.int64))
-        targets = read_targets(y, n_samples, self.unlabeled)
-        if targets.kind != "classes":
-            raise ValueError("y holds several outputs or real numbers; one column of class labels is wanted.")
-        if len(targets.classes) < 2:
-            raise ValueError(f"y holds {len(targets.classes)} class; at least two classes are wanted.")
-        self.classes_ = targets.classes
-        return targets.index
 
     def _choose(self, X, index, group):
         """Set `best_params_`, `scale_` and `C_` by the log loss of held-out labelled rows."""

@@ -5,19 +5,21 @@ import warnings
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..describe import Description, Fit, Prediction, Target, Traits
+from ..describe import Description, Fit, Traits
 from ..models import ifa as model
 from ..models.ifa import noiseless, noisy
-from ._described import identity, mean_of
+from ..targets.code import log_plausibilities
+from ._described import guided_by, identity, mean_of
 from ._gaussian import check_table, check_values
-from ._latent_labels import code_latent_labels, count_labelled, read_latent_labels
+from ._guided import GuidedPredictor, join
+from ._latent_labels import as_labels, components_of, count_labeled, known_components, read_plausibilities
 from ._validation import check_choice, check_integer, check_real, check_variance
 
 
-class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Independent factor analysis: an invertible linear map to independent latent variables, some of them with classes.
 
     A row is x = mean + mixing z with as many independent latents as X has directions. The first S of them are mixtures
@@ -58,6 +60,10 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         A fit has converged when `objective_residual_` is at most this.
     max_iter : int, default=1000
         Most steps of a start.
+    target : {"auto", "classes"}, default="auto"
+        What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
+    unlabeled : "auto", None or a label, default="auto"
+        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
         Seed of the random starts.
 
@@ -105,8 +111,11 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Full reads of X; the climb works on the whitened rows in memory.
     n_samples_, n_labeled_ : int
         Rows used, and those of them with something known of a class variable.
-    target_kind_ : {"latents", "none"}
-        "latents" when a row has a label: class variables are those of latents.
+    target_kind_ : {"classes", "none"}
+        "none" when no row has a label.
+    classes_ : ndarray of shape (K_1,) or list of them
+        What the components of each class variable are called: the labels of its column of `y`, then names for those
+        without a label. A list where y was a table.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -150,6 +159,9 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     traits = Traits("ifa", size="pca_components", own_size=True)
 
+    _kinds = ("classes",)
+    _constant = "kept"
+
     def __init__(
         self,
         n_components_per_latent=None,
@@ -162,6 +174,8 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_init=5,
         tol=1e-6,
         max_iter=1000,
+        target="auto",
+        unlabeled="auto",
         random_state=0,
     ):
         self.n_components_per_latent = n_components_per_latent
@@ -173,16 +187,14 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_init = n_init
         self.tol = tol
         self.max_iter = max_iter
+        self.target = target
+        self.unlabeled = unlabeled
         self.random_state = random_state
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.target_tags.required = False
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.classifier_tags = ClassifierTags(multi_class=False)  # says how wide predict_proba is by default
         return tags
 
     @property
@@ -197,7 +209,8 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows; float32 stays float32.
         y : array-like of shape (n_samples,) or (n_samples, n_latents), default=None
-            Component numbers from 0, -1 (or None, NaN) where unlabelled; with `tied=True` one column. None: no labels.
+            One class variable per column, of any labels, unlabeled where None, NaN or, among numbers, -1; with
+            `tied=True` one column. None: no labels.
         plausibilities : list of array-like of shape (n_samples, K_s), default=None
             In place of `y`: how plausible each component of each latent is in each row, between 0 and 1. A one among
             zeros is a label, ones everywhere say nothing, several ones among zeros exclude the other components. They
@@ -210,9 +223,8 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         X = self._check_table(X, reset=True)
-        labels, self._one_column = read_latent_labels(
-            y, plausibilities, X.shape[0], self.n_components_per_latent, tied=self.tied
-        )
+        tables = self._known(y, plausibilities, X.shape[0])
+        labels = as_labels(tables, tied=self.tied)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         control = (self.init, self.n_init, self.tol, self.max_iter)
         if self.noise == "isotropic":
@@ -222,10 +234,28 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             options = noiseless.Options(self.pca_components, self.solver, *control)
         result = model.fit(X, labels, options, generator)
         (self._store_noisy if self.noise == "isotropic" else self._store_noiseless)(result)
-        self.n_samples_, self.n_labeled_ = X.shape[0], count_labelled(labels)
-        self.target_kind_ = "latents" if self.n_labeled_ else "none"
+        self.n_samples_, self.n_labeled_ = X.shape[0], count_labeled(tables)
+        self.target_kind_ = "classes" if self.n_labeled_ else "none"
         self._store(result)
         return self
+
+    def _known(self, y, plausibilities, n_samples):
+        """Log-plausibility (K_s, n) of the components of each latent; sets what they are called."""
+        if y is not None and plausibilities is not None:
+            raise ValueError("pass y or plausibilities, not both: a label is a plausibility of 1 for one component.")
+        targets = self._read_y(y, n_samples)
+        if plausibilities is None:
+            components = components_of(targets, self.n_components_per_latent)
+            tables = known_components(targets, components)
+        else:
+            tables = read_plausibilities(plausibilities, n_samples, self.n_components_per_latent)
+            components = [np.arange(len(table)) for table in tables]
+        self._record_y(targets)
+        self._vector = plausibilities is None and targets.vector and (self.tied or len(tables) == 1)
+        names = ["y"] if self._vector else [f"column {s} of y" for s in range(len(tables))]
+        self._form = [("classes", classes, name) for classes, name in zip(components, names, strict=True)]
+        self.classes_ = components[0] if self._vector else components
+        return tables
 
     def _check_parameters(self):
         if not isinstance(self.tied, (bool, np.bool_)):
@@ -355,7 +385,7 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         X = self._rows(X)
         found = [table.astype(X.dtype) for table in model.posterior(self._model(), X).proba]
-        return found[0] if self._one_column and len(found) == 1 else found
+        return found[0] if self._vector else found
 
     def predict(self, X):
         """Most probable component of each class variable.
@@ -371,10 +401,10 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Component numbers, one column for each column of `y` in `fit` (one column in all with `tied=True`); a vector
             when `y` was a vector or absent.
         """
-        probabilities = self.predict_proba(X)
-        if not isinstance(probabilities, list):
-            return probabilities.argmax(axis=1)
-        return np.column_stack([p.argmax(axis=1) for p in probabilities])
+        shares = self.predict_proba(X)
+        if self._vector:
+            return self.classes_[shares.argmax(axis=1)]
+        return join([classes[share.argmax(axis=1)] for classes, share in zip(self.classes_, shares, strict=True)])
 
     def describe(self):
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
@@ -384,14 +414,10 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Description
         """
         check_is_fitted(self, "unmixing_")
-        codes = [np.arange(len(weights)) for weights in self.mix_weights_]
         guided = self.n_labeled_ > 0
-        targets = [Target("classes", one, None if self._one_column else s) for s, one in enumerate(codes)]
         return Description(
             **identity(self),
-            targets=tuple(targets[: 1 if self.tied else None]) if guided else (),
-            predict=self._predict_each if guided else None,
-            n_labeled=int(self.n_labeled_),
+            **guided_by(self),
             n_components=self.n_components_,
             project=mean_of(self),
             log_density=self.score_samples,
@@ -408,12 +434,6 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 tables=(self._mixture_table(),) if guided else (),
             ),
         )
-
-    def _predict_each(self, X):
-        """One prediction for each class variable."""
-        shares = self.predict_proba(X)
-        shares = shares if isinstance(shares, list) else [shares]
-        return tuple(Prediction(share.argmax(axis=1), share) for share in shares)
 
     def _mixture_table(self):
         """The components of the latents with classes; every latent has variance one over the rows."""
@@ -440,26 +460,16 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         log_density : ndarray of shape (n_samples,)
             In nats.
         """
-        X, sizes = self._rows(X), tuple(map(len, self.mix_weights_))
-        log_pl = None if y is None else code_latent_labels(y, X.shape[0], sizes, tied=self._shared)
+        X = self._rows(X)
+        log_pl = None if y is None else self._log_plausibilities(y, X.shape[0])
         return model.log_density(self._model(), X, log_pl)
 
-    def score(self, X, y=None):
-        """Average of `score_samples` over rows, in nats.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like, default=None
-            Component numbers as in `fit`.
-
-        Returns
-        -------
-        score : float
-            Average log-density.
-        """
-        return float(self.score_samples(X, y).mean())
+    def _log_plausibilities(self, y, n_samples):
+        """Log-plausibilities (b, c, n) of labels of new rows, as in `fit`."""
+        values = self._values_of(y, n_samples)
+        numbers = np.where(np.isnan(values), -1, values).astype(np.intp)
+        tables = [log_plausibilities(numbers[:, s], len(form[1])) for s, form in enumerate(self._form)]
+        return as_labels(tables, tied=self._shared).log_pl
 
     def sample(self, n_samples=1, return_y=False, random_state=None):
         """Draw rows from the fitted model.
@@ -485,8 +495,11 @@ class IFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         rng = check_random_state(self.random_state if random_state is None else random_state)
         generator = np.random.default_rng(rng.randint(2**31))
         X, labels = model.sample(self._model(), n_samples, generator)
-        labels = labels[:, 0] if self._one_column and labels.shape[1] == 1 else labels
-        return (X, labels) if return_y else X
+        if not return_y:
+            return X
+        if self._vector:
+            return X, self.classes_[labels[:, 0]]
+        return X, join([classes[labels[:, s]] for s, classes in enumerate(self.classes_)])
 
 
 def combine_one_vs_rest(probabilities, positive=1):

@@ -2,18 +2,18 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..describe import Description, Fit, Traits
 from ..models import kda as model
-from ._classes import read_classes
-from ._described import class_target, identity, mean_of
+from ._described import guided_by, identity, mean_of
+from ._guided import GuidedPredictor
 from ._kernel import KernelMixin
 from ._validation import check_integer, check_real
 
 
-class KDA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Kernel discriminant analysis with a ridge: the directions of feature space that separate classes most.
 
     With phi(x) the features of a kernel, S the covariance of phi within classes (divisor n) and B that of the class
@@ -43,6 +43,8 @@ class KDA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         Of "poly" and "sigmoid".
     kernel_params : dict, default=None
         Keyword arguments of a function as kernel.
+    target : {"auto", "classes"}, default="auto"
+        What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`. Unlabelled rows are left out: they
         change nothing, neither the mean nor the directions.
@@ -65,6 +67,8 @@ class KDA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         Log share of each class among the labelled rows.
     between_variance_ : ndarray of shape (n_directions,)
         Variance of the class means along each direction, in units of the variance within classes.
+    target_kind_ : {"classes"}
+        What y was read as.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     references_ : ndarray of shape (n_references,)
@@ -124,9 +128,14 @@ class KDA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     traits = Traits("kda", own_size=True)
 
+    _kinds = ("classes",)
+    _several = "one"
+    _required = True
+    _fewest_classes = 2
+
     def __init__(
         self, n_components=None, *, ridge=1e-3, kernel="linear", gamma=None, degree=3, coef0=1, kernel_params=None,
-        unlabeled="auto", n_landmarks=None, random_state=0,
+        target="auto", unlabeled="auto", n_landmarks=None, random_state=0,
     ):  # fmt: skip
         self.n_components = n_components
         self.ridge = ridge
@@ -135,15 +144,10 @@ class KDA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.target = target
         self.unlabeled = unlabeled
         self.n_landmarks = n_landmarks
         self.random_state = random_state
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.classifier_tags = ClassifierTags()  # scikit-learn's checks look for it beside predict_proba
-        return tags
 
     @property
     def _n_features_out(self):
@@ -167,7 +171,7 @@ class KDA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self._check_parameters()
         X = self._validated(X, reset=True)
         targets = self._read_classes(y, X.shape[0])
-        rows = np.flatnonzero(targets.labelled)
+        rows = np.flatnonzero(targets.labeled)
         feature_map, T = self._feature_map(X, rows, self._landmarks(rows))
         self.rank_ = T.shape[1]
         if self.rank_ == 0:
@@ -179,7 +183,7 @@ class KDA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         index = targets.index[rows]
         fitted = model.closed_form(T / size, index, len(targets.classes), float(self.ridge), self.effective_dimension_)
         self._store(fitted, feature_map, size)
-        self.classes_, self.n_labeled_ = targets.classes, len(rows)
+        self._record_y(targets)
         return self
 
     def transform(self, X):
@@ -251,7 +255,7 @@ class KDA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return np.sort(check_random_state(self.random_state).choice(rows, m, replace=False))
 
     def _read_classes(self, y, n_samples):
-        targets = read_classes(y, n_samples, self.unlabeled, "KDA")
+        targets = self._read_y(y, n_samples)
         most = len(targets.classes) - 1
         if self.n_components is not None and self.n_components > most:
             raise ValueError(
@@ -294,8 +298,7 @@ class KDA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         facts = tuple((name.format(j), variance) for j, variance in enumerate(self.between_variance_, start=1))
         return Description(
             **identity(self),
-            **class_target(self),
-            n_labeled=int(self.n_labeled_),
+            **guided_by(self),
             uses_unlabeled=False,
             n_components=self.n_components_,
             project=mean_of(self),

@@ -14,11 +14,10 @@ from ..models.linear import dual as model
 from ..numerics import linear_gaussian as lg
 from ..numerics.moments import output_sets
 from ..rows.products import project
+from ..targets.code import code
 from ._described import guided_by, identity, posterior_of
-from ._gaussian import _set_classes
 from ._kernel import KernelMixin
 from ._predictor import TargetReader
-from ._targets import read_targets
 from ._validation import check_choice, check_integer, check_real, check_weights
 
 SOLVERS = ("auto", "ratio", "moments", "dual")
@@ -80,6 +79,8 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
     noise_init : float, default=None
         Starting value of both noise variances of ``solver="dual"``, in the units of the kernel and squared units of y.
         None derives it. The paper's own setting is ``init="random", noise_init=1e-5``.
+    target : {"auto", "classes", "real"}, default="auto"
+        What y means: "auto" follows the rules of `gnomon.targets.read`, the others override them.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
@@ -176,6 +177,7 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         label_weight=1.0,
         init="pca",
         noise_init=None,
+        target="auto",
         unlabeled="auto",
         random_state=0,
     ):
@@ -194,14 +196,12 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         self.label_weight = label_weight
         self.init = init
         self.noise_init = noise_init
+        self.target = target
         self.unlabeled = unlabeled
         self.random_state = random_state
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
         return tags
 
     @property
@@ -232,17 +232,19 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
         if self.n_landmarks is not None and self.n_landmarks > len(rows):
             raise ValueError(f"n_landmarks={self.n_landmarks} must be at most n_samples={len(rows)}; use None for all.")
-        targets = read_targets(y, X.shape[0], self.unlabeled, rows)
-        self.n_samples_, self.n_labeled_ = len(rows), int(targets.labelled.sum())
+        targets = self._read_y(y, X.shape[0], rows)
+        coded = code(targets)
+        self.n_samples_ = len(rows)
         weights = None if weights is None else weights[rows]
         if self.label_weight != 1.0:
-            weights = np.where(targets.labelled, self.label_weight, 1.0) * (1.0 if weights is None else weights)
+            weights = np.where(targets.labeled, self.label_weight, 1.0) * (1.0 if weights is None else weights)
         rng = check_random_state(self.random_state)
         feature_map, T = self._map_features(X, rows, weights, rng)
         generator = np.random.default_rng(rng.randint(2**31))
-        result = self._fit_model(feature_map, T, targets, weights, generator)
+        result = self._fit_model(feature_map, T, coded.table, weights, generator)
         self._store(result, feature_map)
-        self._store_targets(result, X.dtype, targets)
+        self._record_y(targets)
+        self._store_targets(result, X.dtype, coded)
         return self
 
     def transform(self, X, return_cov=False):
@@ -275,7 +277,7 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         check_is_fitted(self, "dual_coef_")
         return Description(
             **identity(self),
-            **guided_by(self, self.y_noise_variance_, n_outputs=len(self.y_mean_)),
+            **guided_by(self, self.y_noise_variance_),
             n_components=self.n_components_,
             project=posterior_of(self),
             fit=Fit(
@@ -349,7 +351,7 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
 
     # -- the model -----------------------------------------------------------------------------------------------
 
-    def _fit_model(self, feature_map, T, targets, weights, generator):
+    def _fit_model(self, feature_map, T, Y, weights, generator):
         self.rank_ = T.shape[1]
         if self.rank_ < 2:
             raise ValueError(
@@ -365,9 +367,8 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
             k, float(d), self.solver, self.tol, self.max_iter, self.init, self.noise_init, self.n_private
         )
         self.n_components_, self.effective_dimension_ = k, float(d)
-        _set_classes(self, targets)
         orient = (lambda W: self.X_fit_.T @ (feature_map.basis @ W)) if self._linear else None  # components_ of SPPCA
-        return model.fit(T, targets.coded, options, generator, orient, weights)
+        return model.fit(T, Y, options, generator, orient, weights)
 
     def _store(self, result, feature_map):
         p, stats = result.value.params, result.stats

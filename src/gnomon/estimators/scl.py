@@ -9,9 +9,9 @@ from ..models import scl as model
 from ..rows.counts import counts_above
 from ..rows.products import project, side_by_side
 from ..rows.read import read
+from ..targets import read as read_targets
 from ._described import identity, mean_of
 from ._domains import block_scale, check_complete, read_domains
-from ._targets import read_targets
 from ._validation import check_choice, check_integer, check_real
 
 PIVOTS = ("frequency", "mutual_information")
@@ -48,6 +48,8 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     solver : {"auto", "covariance", "gram"}, default="auto"
         Which matrix is factorised: the covariance of the features, or the inner products of the rows. The weights are
         the same; "auto" takes the smaller matrix. The choice is in `solver_`.
+    target : {"auto", "classes"}, default="auto"
+        What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`.
 
@@ -120,6 +122,7 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         augment=False,
         scale=1.0,
         solver="auto",
+        target="auto",
         unlabeled="auto",
     ):
         self.n_components = n_components
@@ -129,6 +132,7 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.augment = augment
         self.scale = scale
         self.solver = solver
+        self.target = target
         self.unlabeled = unlabeled
 
     def __sklearn_tags__(self):
@@ -166,9 +170,8 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"X has n_features={X.shape[1]}; pivots are predicted from other features, so at least 2 are wanted."
             )
-        targets = read_targets(y, X.shape[0], self.unlabeled)
-        labelled = np.zeros(X.shape[0], dtype=bool) if y is None else targets.labelled
-        domains, group = read_domains(domain, labelled)
+        targets = read_targets(y, X.shape[0], target=self.target, unlabeled=self.unlabeled, model="SCL")
+        domains, group = read_domains(domain, targets.labeled)
         self.n_domains_ = len(domains)
         rows = read(X)
         self._choose_pivots(X, rows.summarise().mean, group, targets)
@@ -233,7 +236,7 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Set `pivots_` and `pivot_scores_`."""
         score = model.pivot_frequency(*_occurrences(X, mean, group))
         if self.pivots == "mutual_information":
-            if targets.kind != "classes" or len(targets.classes) < 2:
+            if targets.kind != "classes" or not targets.vector or len(targets.classes) < 2:
                 raise ValueError("pivots='mutual_information' needs class labels of at least two classes in y.")
             everywhere = score > 0
             information = model.mutual_information(*_occurrences(X, mean, targets.index))

@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
@@ -14,14 +15,15 @@ from ..models import sdr_glm as model
 from ..models.sdr_glm import Loadings, View, project
 from ..numerics.expfamily import FAMILIES
 from ._described import guided_by, identity, mean_of
-from ._gaussian import _set_classes, check_rows
-from ._glm_outputs import read_glm_outputs
+from ._gaussian import check_rows
+from ._glm_table import TARGET, glm_table
+from ._guided import GuidedPredictor, join, with_classes
 from ._validation import check_choice, check_integer, check_real
 
 NAMES = tuple(FAMILIES)
 
 
-class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Supervised dimension reduction with generalised linear models: one score vector explains features and targets.
 
     Row i has scores u_i. Features and targets are of exponential families with natural parameters linear in them::
@@ -43,7 +45,8 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         share out the total of their row, or counts with rates of their own.
     y_family : {"auto", "gaussian", "bernoulli", "multinomial", "poisson"}, default="auto"
         Family of y: real outputs (each in units of its standard deviation), two classes or a table of 0 and 1, classes,
-        or counts. "auto" takes "multinomial" for class labels and "gaussian" for real numbers.
+        or counts. "auto" takes "multinomial" for class labels, "bernoulli" for a table of them, "gaussian" for real
+        numbers, and "poisson" for ``target="counts"``.
     alpha : float, default=0.01
         Weight of the features against the targets. The paper takes 1e-4. Without targets it is 1.
     ridge : float, default=0.1
@@ -56,9 +59,10 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Stop when a sweep changes the natural parameters by less than this share of their size.
     max_iter : int, default=2000
         Most sweeps.
+    target : {"auto", "classes", "real", "counts"} or list of these, default="auto"
+        What y means: "auto" follows `y_family`, else the rules of `gnomon.targets.read`, and the others override them.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`. "auto" takes -1 among integers so, in
-        counts as well.
+        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
         Block that starts the fit, and folds.
 
@@ -83,9 +87,9 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Standard deviation that Gaussian x is divided by; 1 for other families.
     y_family_ : str or None
         As used; None without targets.
-    target_kind_ : {"none", "classes", "real"}
+    target_kind_ : {"none", "classes", "real", "counts"}
         What y was taken for; "real" for any table of numbers.
-    classes_ : ndarray of shape (n_classes,)
+    classes_ : ndarray of shape (n_classes,) or list
         Sorted labels; only with class targets.
     objective_path_ : ndarray
         -J after each sweep, in nats, terms of the data alone left out; it never falls.
@@ -143,9 +147,11 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     traits = Traits("sdr-glm")
 
+    _constant = "labels"
+
     def __init__(
         self, n_components=None, *, x_family="gaussian", y_family="auto", alpha=0.01, ridge=0.1,
-        projection_ridge="auto", tol=1e-6, max_iter=2000, unlabeled="auto", random_state=0,
+        projection_ridge="auto", tol=1e-6, max_iter=2000, target="auto", unlabeled="auto", random_state=0,
     ):  # fmt: skip
         self.n_components = n_components
         self.x_family = x_family
@@ -155,6 +161,7 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.projection_ridge = projection_ridge
         self.tol = tol
         self.max_iter = max_iter
+        self.target = target
         self.unlabeled = unlabeled
         self.random_state = random_state
 
@@ -163,11 +170,7 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.x_family != "multinomial"
         tags.input_tags.positive_only = self.x_family in ("bernoulli", "multinomial", "poisson")
-        tags.target_tags.required = False
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.classifier_tags = ClassifierTags()  # scikit-learn's checks look for it beside predict_proba
         return tags
 
     @property
@@ -192,12 +195,12 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         X = self._validated(X, reset=True)
-        outputs = read_glm_outputs(y, X.shape[0], self.y_family, self.unlabeled)
-        labelled = np.flatnonzero(outputs.labelled)
-        self.n_labeled_ = len(labelled)
-        _set_classes(self, outputs)
-        self.y_family_ = outputs.family if len(labelled) else None
-        self.target_kind_ = outputs.kind
+        asked = TARGET.get(self.y_family) if isinstance(self.target, str) and self.target == "auto" else None
+        targets = self._read_y(y, X.shape[0], target=asked)
+        outputs = glm_table(targets, self.y_family)
+        self._record_y(targets)
+        labelled = np.flatnonzero(targets.labeled)
+        self.y_family_ = outputs.family
         most = min(X.shape)
         self.n_components_ = min(2, most) if self.n_components is None else int(self.n_components)
         if self.n_components_ > most:
@@ -295,13 +298,14 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Class labels, expected values or rates, or the more probable of 0 and 1.
         """
         mean = self._expected(X, "predict")
-        if hasattr(self, "classes_"):
-            return self.classes_[self._class_shares(mean).argmax(axis=1)]
-        mean = (mean > 0.5).astype(mean.dtype) if self.y_family_ == "bernoulli" else mean
-        return mean[:, 0] if self._one_output else mean
+        if self.target_kind_ != "classes":
+            return mean[:, 0] if self._vector else mean
+        found = [classes[p.argmax(axis=1)] for p, classes in zip(self._shares(mean), self._class_lists(), strict=True)]
+        return found[0] if self._vector else join(found)
 
+    @available_if(with_classes)
     def predict_proba(self, X):
-        """Probability of each class, or of 1 in each column of a table of 0 and 1.
+        """Probability of each class.
 
         Parameters
         ----------
@@ -310,13 +314,12 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        proba : ndarray of shape (n_samples, n_classes) or (n_samples, n_outputs)
-            For classes rows sum to one; columns in the order of `classes_`.
+        proba : ndarray of shape (n_samples, n_classes) or list
+            Rows sum to one; columns in the order of `classes_`. For a table of labels a list with one array per column.
         """
         mean = self._expected(X, "predict_proba")
-        if self.y_family_ not in ("multinomial", "bernoulli"):
-            raise ValueError(f"predict_proba is for classes; this model has y_family={self.y_family_!r}, use predict.")
-        return self._class_shares(mean) if hasattr(self, "classes_") else mean
+        shares = self._shares(mean)
+        return shares[0] if self._vector else shares
 
     def describe(self):
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
@@ -328,7 +331,7 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "components_")
         return Description(
             **identity(self),
-            **guided_by(self, n_outputs=len(self.y_intercept_), with_std=False),
+            **guided_by(self, with_std=False),
             n_components=self.n_components_,
             project=mean_of(self),
             impute=self.impute,
@@ -418,7 +421,6 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         scale, shift = (outputs.scale, outputs.shift) if p.y.V.shape[1] else (np.ones(0), np.zeros(0))
         self.y_loadings_ = (p.y.V * scale).T.astype(dtype)
         self.y_intercept_ = (p.y.b * scale + shift).astype(dtype)
-        self._one_output = outputs.one_column
         self.embedding_ = p.U.astype(dtype)
         self._V, self._b = p.x.V, p.x.b
         self.projection_ridge_, self.read_out_scale_ = projection
@@ -443,17 +445,23 @@ class SDRGLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _expected(self, X, method):
         check_is_fitted(self, "components_")
         X = self._validated(X, reset=False)
-        if self.y_family_ is None:
-            raise ValueError(f"{method} needs a model fitted with labelled rows; this one was fitted without any.")
+        self._require_targets(method)
         U = self.read_out_scale_ * self._project(X, self.projection_ridge_)
         theta = U @ self.y_loadings_.T.astype(np.float64) + self.y_intercept_
         return FAMILIES[self.y_family_].mean(theta).astype(X.dtype)
 
-    def _class_shares(self, mean):
-        """Probabilities of the classes; a Bernoulli mean is that of the second one."""
+    def _class_lists(self):
+        return [self.classes_] if self._vector else self.classes_
+
+    def _shares(self, mean):
+        """Probabilities of the classes of every output; a Bernoulli mean is that of the second one."""
         if self.y_family_ == "multinomial":
-            return mean
-        return np.hstack([1.0 - mean, mean])[:, : len(self.classes_)]
+            return [mean]
+        pairs = [np.column_stack([1.0 - one, one]) for one in mean.T]
+        return [
+            pair if len(classes) == 2 else np.ones_like(pair[:, :1])
+            for pair, classes in zip(pairs, self._class_lists(), strict=True)
+        ]
 
 
 def _observed(X):

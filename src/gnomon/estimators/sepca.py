@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
@@ -12,10 +12,9 @@ from .._warn import warn
 from ..describe import Description, Fit, Traits
 from ..models import sepca as model
 from ..rows.threads import one_thread
-from ._described import class_target, identity, mean_of
-from ._gaussian import _set_classes
+from ._described import guided_by, identity, mean_of
+from ._guided import GuidedPredictor
 from ._kernel import KernelCoordinates
-from ._targets import _to_numpy, read_targets
 from ._validation import check_choice, check_integer, check_real, check_weights
 
 SMALL = 2000  # rows up to which one thread is no slower than several, and often faster
@@ -24,7 +23,7 @@ MOST = 2.0**53  # of all weights: beyond, a float cannot hold one row more or le
 SOLVERS = ("fista", "bundle", "coordinate")
 
 
-class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Supervised exponential family PCA: codes that explain kernel features and class labels, to a certified optimum.
 
     Each row has a code z of size d; the codes Z of all rows have orthonormal columns. Given z, features and label are
@@ -78,6 +77,8 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Stop when upper and lower bound of the optimum are this close, relative to the lower one.
     max_iter : int, default=1000
         Most iterations.
+    target : {"auto", "classes"}, default="auto"
+        What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
@@ -124,6 +125,8 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Which training rows they are.
     landmarks_ : ndarray of shape (n_landmarks,) or None
         Training rows that are the base of p(x | z); None when all are.
+    target_kind_ : {"none", "classes"}
+        What guided the fit; "none" when no row was labeled.
     classes_ : ndarray of shape (n_classes,)
         Labels; not set without y.
     objective_path_ : ndarray of shape (n_iter_,)
@@ -178,6 +181,9 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     traits = Traits("sepca")
 
+    _kinds = ("classes",)
+    _several = "one"
+
     def __init__(
         self,
         n_components=None,
@@ -195,6 +201,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         max_rank=400,
         tol=1e-6,
         max_iter=1000,
+        target="auto",
         unlabeled="auto",
         random_state=0,
     ):
@@ -212,14 +219,9 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.max_rank = max_rank
         self.tol = tol
         self.max_iter = max_iter
+        self.target = target
         self.unlabeled = unlabeled
         self.random_state = random_state
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
-        tags.classifier_tags = ClassifierTags()  # scikit-learn's checks look for it beside predict_proba
-        return tags
 
     @property
     def _n_features_out(self):
@@ -245,7 +247,6 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """
         self._check_parameters()
         X = self._validated(X, reset=True)
-        targets = _read_classes(y, X.shape[0], self.unlabeled)
         weights = check_weights(sample_weight, X.shape[0])
         if weights is not None and self.solver != "fista":
             raise ValueError(f"solver={self.solver!r} takes no sample_weight; use solver='fista'.")
@@ -255,9 +256,9 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 "all: divide it by a number."
             )
         used = None if weights is None or weights.all() else np.flatnonzero(weights)
+        targets = self._read_y(y, X.shape[0], used)
         if used is not None:
             X = X[np.ix_(used, used)] if self._precomputed else X[used]
-            targets = _read_classes(None if y is None else _to_numpy(y)[used], len(used), self.unlabeled)
             weights = weights[used]
         with one_thread(when=X.shape[0] <= SMALL):
             self._fit(X, targets, weights)
@@ -270,9 +271,9 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _fit(self, X, targets, weights):
         rng = check_random_state(self.random_state)
         T, base = self._fit_coordinates(X, rng, weights)
-        self.n_samples_, self.n_labeled_ = X.shape[0], int(targets.labelled.sum())
-        _set_classes(self, targets)
-        labelled = np.flatnonzero(targets.labelled)
+        self.n_samples_ = X.shape[0]
+        self._record_y(targets)
+        labelled = np.flatnonzero(targets.labeled)
         Y = np.eye(len(targets.classes))[targets.index[labelled]] if len(labelled) else np.zeros((0, 0))
         self.n_components_ = self._size(T, Y)
         among = weights if weights is None or self.landmarks_ is None else weights[self.landmarks_]
@@ -440,8 +441,7 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         gap = f"within {bounds['gap']:.0e} of the optimum of the relaxation, which is{not_tight} tight"
         return Description(
             **identity(self),
-            **(class_target(self) if self.n_labeled_ else {}),
-            n_labeled=int(self.n_labeled_),
+            **guided_by(self),
             n_components=self.n_components_,
             project=mean_of(self),
             fit=Fit(
@@ -461,27 +461,5 @@ class SEPCA(KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _log_proba(self, X, method):
         check_is_fitted(self, "embedding_")
-        if self.n_labeled_ == 0:
-            raise ValueError(f"{method} needs a model fitted with labeled rows; this one was fitted without any.")
+        self._require_targets(method)
         return log_softmax(self._codes(self._validated(X, reset=False)) @ self.coef_.T + self.intercept_, axis=1)
-
-
-def _read_classes(y, n_samples, unlabeled):
-    """Targets of classes, or none. Whole numbers held as floats, as integers with gaps often are, are classes too."""
-    if y is None:
-        return read_targets(None, n_samples)
-    values = _to_numpy(y)
-    if values.ndim == 1 and values.dtype.kind == "f":
-        known = ~np.isnan(values)
-        whole = np.where(np.abs(values) < 2**53, np.round(values), np.nan)
-        if (values[known] == whole[known]).all():
-            labels = np.full(len(values), None, dtype=object)
-            labels[known] = values[known].astype(np.int64)
-            values = labels
-    targets = read_targets(values, n_samples, unlabeled)
-    if targets.kind != "classes":
-        raise ValueError(
-            "y holds real numbers; SEPCA is for classes. Give labels as int or str, unlabelled rows -1 or None, or use "
-            "SPPCA, which takes real outputs."
-        )
-    return targets

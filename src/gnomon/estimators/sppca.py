@@ -64,9 +64,11 @@ class SPPCA(TargetPredictor, LatentTransformer):
     acceleration : {"alternating", "anderson", "squarem", None}, default="alternating"
         Acceleration of `solver="em"`, over parameter-expanded EM; None is the plain algorithm of the paper. A proposal
         is kept only if the likelihood does not fall.
+    target : {"auto", "classes", "real"}, default="auto"
+        What y means: "auto" follows the rules of `gnomon.targets.read`, the others override them.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabelled row beside None, NaN and pd.NA: "auto" takes -1 among integer classes; None takes
-        nothing, so that -1 is a class; any other value is itself the mark.
+        What marks an unlabeled row beside None, NaN and pd.NA: "auto" takes -1 in a column of numbers read as classes;
+        None takes nothing, so that -1 is a class; any other value is itself the mark.
     random_state : int, RandomState instance or None, default=0
         Starting block of the basis and random starts. The maximum does not depend on it.
 
@@ -184,6 +186,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         init="pca",
         noise_init=None,
         acceleration="alternating",
+        target="auto",
         unlabeled="auto",
         random_state=0,
     ):
@@ -200,6 +203,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         self.init = init
         self.noise_init = noise_init
         self.acceleration = acceleration
+        self.target = target
         self.unlabeled = unlabeled
         self.random_state = random_state
 
@@ -235,7 +239,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         -------
         Description
         """
-        said = guided_by(self, self.y_noise_variance_, n_outputs=len(self.y_mean_))
+        said = guided_by(self, self.y_noise_variance_)
         return replace(super().describe(), **said)
 
     def _options(self):

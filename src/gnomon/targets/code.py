@@ -109,8 +109,11 @@ def _on_span(table: Array, basis: Array, origin: Array) -> Array:
     return np.asarray(coded)
 
 
-def refuse_constant(targets: Targets) -> None:
-    """Raise for a column of several that is never observed, and for numbers of a single value."""
+def refuse_constant(targets: Targets, *, classes: bool = True) -> None:
+    """Raise for a column of several that is never observed, and for numbers of a single value.
+
+    With `classes`, for a single class in one of several columns too.
+    """
     if targets.kind == "none":
         return
     for column in targets.columns:
@@ -118,7 +121,7 @@ def refuse_constant(targets: Targets) -> None:
         if not len(known):
             raise ValueError(f"{column.name} is never observed; drop it or give at least two values.")
         single = (known == known[0]).all()
-        if single and not (targets.vector and column.kind == "classes"):
+        if single and (column.kind != "classes" or (classes and not targets.vector)):
             value = column.classes.tolist()[0] if column.classes is not None else float(known[0])
             raise ValueError(
                 f"{column.name} has the single value {value!r} in its {len(known)} labeled rows; it cannot guide a "

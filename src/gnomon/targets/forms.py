@@ -55,7 +55,9 @@ def _cells(y: Any, n_samples: int) -> tuple[list[tuple[str, Array, bool]], bool]
         return [("y", *_series(native))], True
     if isinstance(native, nw.DataFrame):
         vector = len(native.columns) == 1
-        cells = [("y" if vector else f"column {name!r} of y", *_series(native[name])) for name in native.columns]
+        cells = [
+            ("y" if vector else f"column {name!r} of y", *_series(native.get_column(name))) for name in native.columns
+        ]
         return _some(cells, (n_samples, 0)), vector
     if _is_list_of_columns(y, n_samples):
         cells = [(f"column {j} of y", *_cells(column, n_samples)[0][0][1:]) for j, column in enumerate(y)]

@@ -104,10 +104,12 @@ def read(
     return Targets(tuple(columns), len(given[0].values), vector)
 
 
-def read_like(y: Any, n_samples: int, form: Sequence[tuple[str, Any, str]], *, unlabeled: Any = "auto") -> Array:
+def read_like(
+    y: Any, n_samples: int, form: Sequence[tuple[str, Any, str]], *, unlabeled: Any = "auto", strict: bool = True
+) -> Array:
     """Read targets of new rows as those of `fit` were (n, q): class numbers or numbers, NaN where missing.
 
-    A class that was not in fit is an error; `form` is `Targets.form`.
+    `form` is `Targets.form`. A class that was not in fit is an error, or has the number C if not `strict`.
     """
     if not form or all(kind == "none" for kind, _, _ in form):
         raise ValueError("y was given, but the model was fitted without targets; pass y=None or fit with y.")
@@ -120,7 +122,7 @@ def read_like(y: Any, n_samples: int, form: Sequence[tuple[str, Any, str]], *, u
         if kind == "classes":
             raw = _without_minus_one(raw, unlabeled, classes)
             known = np.flatnonzero(~raw.missing)
-            out[known, j] = number_like(raw.values[known], classes, name)
+            out[known, j] = number_like(raw.values[known], classes, name, strict=strict)
         elif kind != "none":
             out[:, j] = _numbers(raw, kind)
     return out
@@ -181,7 +183,7 @@ def _decide(raw: Raw) -> tuple[str, str, str]:
         read = "classes" if few else "real numbers"
         other = "real" if few else "classes"
         return kind, reason, (
-            f"{raw.name} holds whole numbers as floats ({c} different ones), which are read as {read}. Say "
+            f"{raw.name} holds whole numbers as floats, which are read as {read}. Say "
             f"target={kind!r} if that is meant, else target={other!r}."
         )  # fmt: skip
     if not few and c * ROWS_PER_CLASS > len(known):
@@ -285,10 +287,15 @@ def number(known: Any) -> tuple[Any, IntArray]:
     return _label_array(labels), np.array([position[label] for label in known.tolist()], dtype=np.intp)
 
 
-def number_like(known: Any, classes: Any, name: str = "y") -> IntArray:
-    """Return the number of each label's class (m,) as in `fit`; raise for a class that `fit` did not see."""
+def number_like(known: Any, classes: Any, name: str = "y", *, strict: bool = True) -> IntArray:
+    """Return the number of each label's class (m,) as in `fit`.
+
+    A class that `fit` did not see is an error, or has the number C if not `strict`.
+    """
     position = {label: i for i, label in enumerate(classes.tolist())}
     labels = known.tolist()
+    if not strict:
+        return np.array([position.get(label, len(position)) for label in labels], dtype=np.intp)
     unknown = sorted({str(label) for label in set(labels) if label not in position})
     if unknown:
         some = ", ".join(unknown[:5])

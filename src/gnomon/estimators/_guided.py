@@ -1,0 +1,172 @@
+"""What every supervised estimator shares: the reading of y, what it says of it, and the face scikit-learn sees."""
+
+import numpy as np
+from sklearn.exceptions import DataConversionWarning
+from sklearn.metrics import r2_score
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.validation import check_is_fitted
+
+from .._warn import warn
+from ..rows.namespace import to_host
+from ..targets import KINDS, check_target, read, read_like
+from ..targets.code import refuse_constant
+from ._validation import check_size
+
+
+class Guided:
+    """Parameters `target` and `unlabeled`; attributes `target_kind_`, `classes_` and `n_labeled_`.
+
+    A subclass may say which kinds of targets it takes, and what a table of several columns is to it.
+    """
+
+    _kinds = KINDS
+    _several = "columns"  # or "real": a table is numbers; or "one": y is one column
+    _required = False  # whether there is no model without labels
+    _fewest_classes = 1
+    _constant = "refused"  # a column of a single value cannot guide; "labels": one label among several may, or "kept"
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._required
+        tags.target_tags.single_output = True
+        tags.target_tags.multi_output = self._several != "one"
+        return tags
+
+    def _read_y(self, y, n_samples, rows=None, target=None):
+        """Read y for `fit`, and warn where it says nothing; `rows` are those that count."""
+        check_target(self.target)
+        name = type(self).__name__
+        if y is None and self._required:
+            raise ValueError(f"{name} requires y to be passed, but the target y is None; give labels, or fit PPCA.")
+        if self._several == "one" and isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+            warn("A column-vector y was passed when a 1d array was expected.", DataConversionWarning)
+        targets = read(
+            to_host(y), n_samples, target=target or self.target, unlabeled=self.unlabeled, kinds=self._kinds,
+            several=self._several, model=name, rows=rows,
+        )  # fmt: skip
+        if targets.kind == "none" and self._required:
+            raise ValueError(f"y marks every row as unlabeled; {name} needs a labeled row of each class, or fit PPCA.")
+        self._refuse_few_classes(targets)
+        if self._constant != "kept":
+            refuse_constant(targets, classes=self._constant == "refused")
+        for column in targets.columns:
+            if column.kind in ("real", "counts"):
+                check_size("y", column.values)
+        if targets.columns and targets.kind == "none":
+            warn("y marks every row as unlabeled; the unsupervised model is fitted.")
+        elif targets.kind == "classes" and targets.vector and len(targets.classes) == 1:
+            warn(
+                f"y holds the single class {targets.classes.tolist()[0]!r}; it cannot guide the projection, and "
+                "predict returns it for every row."
+            )
+        return targets
+
+    def _refuse_few_classes(self, targets):
+        for column in targets.columns:
+            if column.classes is not None and len(column.classes) < self._fewest_classes:
+                raise ValueError(
+                    f"{column.name} holds the classes {column.classes.tolist()} among its labeled rows; "
+                    f"{type(self).__name__} needs at least two classes to separate."
+                )
+
+    def _record_y(self, targets):
+        """Set what the fitted model knows of y."""
+        self.__dict__.pop("classes_", None)
+        self.target_kind_, self.n_labeled_ = targets.kind, targets.n_labeled
+        self._form, self._vector = targets.form, targets.vector
+        if any(column.classes is not None for column in targets.columns):
+            self.classes_ = targets.classes
+
+    def _values_of(self, y, n_samples, **options):
+        """New targets as in fit (n, q): class numbers or numbers, NaN where missing."""
+        return read_like(to_host(y), n_samples, self._form, unlabeled=self.unlabeled, **options)
+
+    def _require_targets(self, method):
+        if self.target_kind_ == "none":
+            raise ValueError(f"{method} needs a model fitted with labeled rows; this one was fitted without any.")
+
+
+def with_classes(estimator):
+    """Whether the estimator has classes, or may have: for `available_if`."""
+    kind = vars(estimator).get("target_kind_", estimator.target)
+    if kind in ("real", "counts") or (kind == "mixed" and "classes_" not in vars(estimator)):
+        raise AttributeError(
+            f"predict_proba is for classes; this {type(estimator).__name__} is for numbers (target_kind_={kind!r}), "
+            "use predict."
+        )
+    return True
+
+
+class GuidedPredictor(Guided):
+    """A `Guided` model that predicts: scikit-learn's tags of classifiers and regressors, and `score`."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        asked = self.target if isinstance(self.target, str) else "mixed"
+        kind = vars(self).get("target_kind_", {"auto": "classes"}.get(asked, asked))
+        tags.estimator_type = {"classes": "classifier", "none": None}.get(kind, "regressor")
+        tags.classifier_tags = ClassifierTags() if kind == "classes" else None
+        tags.regressor_tags = RegressorTags() if tags.estimator_type == "regressor" else None
+        return tags
+
+    def score(self, X, y=None, sample_weight=None):
+        """Accuracy of predicted classes, R2 of predicted numbers, over the labeled rows of y.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Targets as in `fit`; rows without a label do not count. With several targets the scores are averaged. None
+            gives the average log-density of rows, in nats, for models that have one.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of rows.
+
+        Returns
+        -------
+        score : float
+            At most 1 with y.
+        """
+        check_is_fitted(self)
+        if y is None:
+            return self._mean_log_density(X, sample_weight)
+        self._require_targets("score")
+        values = self._values_of(y, np.shape(X)[0], strict=False)
+        found = self.predict(X)
+        predicted = np.reshape(np.asarray(to_host(found)), (len(values), -1))
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        scores = [
+            _column_score(classes, values[:, j], predicted[:, j], weights)
+            for j, (kind, classes, _) in enumerate(self._form)
+            if kind != "none"
+        ]
+        return float(np.mean(scores))
+
+    def _mean_log_density(self, X, sample_weight):
+        if not hasattr(self, "score_samples"):
+            raise ValueError(f"score of {type(self).__name__} needs y: this model has no density of x.")
+        density = np.asarray(to_host(self.score_samples(X)), dtype=np.float64)
+        return float(np.average(density, weights=sample_weight))
+
+
+def _column_score(classes, values, predicted, weights):
+    """Accuracy or R2 of one target over its labeled rows; a class that was not in fit is never right."""
+    known = np.flatnonzero(~np.isnan(values))
+    if not len(known):
+        raise ValueError("y labels no row; there is nothing to score.")
+    weights = None if weights is None else weights[known]
+    if classes is None:
+        return r2_score(values[known], predicted[known].astype(np.float64), sample_weight=weights)
+    position = {label: i for i, label in enumerate(classes.tolist())}
+    right = values[known] == [position[label] for label in predicted[known].tolist()]
+    return np.average(right, weights=weights)
+
+
+def join(columns):
+    """Predictions of several targets side by side: a table of numbers, or of objects where one is not a number."""
+    if all(column.dtype.kind in "biuf" for column in columns):
+        return np.column_stack(columns)
+    out = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for j, column in enumerate(columns):
+        out[:, j] = column
+    return out
