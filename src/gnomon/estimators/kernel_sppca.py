@@ -200,10 +200,6 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         self.unlabeled = unlabeled
         self.random_state = random_state
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        return tags
-
     @property
     def _n_features_out(self):
         return self.dual_coef_.shape[1]
