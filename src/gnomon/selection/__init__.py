@@ -6,5 +6,19 @@ from gnomon.selection.comparison import Comparison
 from gnomon.selection.permutation import PermutationTest, permutation_test
 from gnomon.selection.results import SearchResults
 from gnomon.selection.search import GuidedSearch
+from gnomon.selection.settings import choose_components, choose_supervision
+from gnomon.selection.splitters import PartialLabelKFold, labeled_scorer
 
-__all__ = ["Candidate", "Comparison", "GuidedSearch", "PermutationTest", "SearchResults", "compare", "permutation_test"]
+__all__ = [
+    "GuidedSearch",
+    "SearchResults",
+    "Candidate",
+    "choose_components",
+    "choose_supervision",
+    "permutation_test",
+    "PermutationTest",
+    "compare",
+    "Comparison",
+    "PartialLabelKFold",
+    "labeled_scorer",
+]

@@ -149,13 +149,14 @@ CLASS_CANDIDATES = (
 )
 
 
-def candidates_for(kind, chosen):
+def candidates_for(kind, chosen, baselines=True):
     """Return the candidates to try and which of them may be chosen.
 
     Parameters
     ----------
     kind : {"classes", "real"}
     chosen : None or list     names, "usual" for all that are, pairs (name, estimator) or `Candidate`
+    baselines : bool          whether to try those that may not be chosen
 
     Examples
     --------
@@ -174,7 +175,7 @@ def candidates_for(kind, chosen):
             own.append(item if isinstance(item, Candidate) else Candidate(*item))
     if not allowed and not own:
         raise ValueError(f"candidates holds nothing; known are {', '.join(dict.fromkeys(c.name for c in known))}.")
-    tried = [candidate for candidate in known if candidate.name in allowed or candidate.baseline]
+    tried = [candidate for candidate in known if candidate.name in allowed or (baselines and candidate.baseline)]
     return [*tried, *own], {*allowed, *(candidate.name for candidate in own)}
 
 

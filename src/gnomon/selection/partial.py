@@ -61,6 +61,20 @@ def fit_partial(estimator, X, y, labeled):
     return estimator.fit(X.iloc[rows] if hasattr(X, "iloc") else X[rows], known)
 
 
+def labels_of(targets):
+    """Labels of one target (n,) with None where there is none, or numbers with NaN.
+
+    Examples
+    --------
+    >>> from gnomon.targets import read
+    >>> labels_of(read(["b", None, "a"], 3)).tolist()
+    ['b', None, 'a']
+    """
+    if targets.kind == "classes":
+        return np.append(np.asarray(targets.classes).astype(object), None)[targets.index]
+    return targets.table.ravel() if targets.vector else targets.table
+
+
 @dataclass(frozen=True)
 class HalfFit:
     """A function from the targets of half the labels to predictions of every row.

@@ -24,7 +24,7 @@ from gnomon.selection.candidates import (
     preprocessing_for,
 )
 from gnomon.selection.jobs import run_jobs
-from gnomon.selection.partial import HalfFit, fit_partial, last_step, prepared, takes_unlabeled
+from gnomon.selection.partial import HalfFit, fit_partial, labels_of, last_step, prepared, takes_unlabeled
 from gnomon.selection.permutation import permuted_scores
 from gnomon.selection.results import SearchResults, verdict
 from gnomon.selection.stability import halves_of, row_order
@@ -68,6 +68,8 @@ class GuidedSearch(BaseEstimator):
     preprocessing : list of str or None, default=None
         What may stand before a model: "rows" (nothing), "unit rows" (length one), "neighbors" and "neighbors, cosine"
         (`NeighborFeatures`; for classes only). None allows all.
+    baselines : bool, default=True
+        Whether to score baselines that may not be chosen, too.
     n_components : int or None, default=None
         Dimensions of the projection; None takes classes - 1 or the number of outputs, at most 10. Estimators of your
         own keep theirs.
@@ -140,6 +142,7 @@ class GuidedSearch(BaseEstimator):
         candidates=None,
         *,
         preprocessing=None,
+        baselines=True,
         n_components=None,
         n_splits=None,
         n_permutations=19,
@@ -150,6 +153,7 @@ class GuidedSearch(BaseEstimator):
     ):
         self.candidates = candidates
         self.preprocessing = preprocessing
+        self.baselines = baselines
         self.n_components = n_components
         self.n_splits = n_splits
         self.n_permutations = n_permutations
@@ -183,7 +187,7 @@ class GuidedSearch(BaseEstimator):
         rng = np.random.default_rng(self.random_state)
         n_splits = self.n_splits or (5 if (rows.nnz if sparse else rows.size) <= MANY else 3)
         halves = halves_of(targets, row_order(rows), n_splits, rng)
-        tried, allowed = candidates_for(halves.kind, self.candidates)
+        tried, allowed = candidates_for(halves.kind, self.candidates, self.baselines)
         trials = _Trials(X, rows, halves, self.n_components or _default_components(halves), self.n_jobs)
         trials.fewest_in_class = FEWEST_IN_CLASS if self.preprocessing is None else 0
         trials.first_round(tried, preprocessing_for(tried, self.preprocessing))
@@ -511,18 +515,11 @@ class _Trials:
         model = prepared(self.model(trial, {}), unlabeled=unlabeled, target=targets.kind)
         rows = X if made.transformer is None else made.rows
         if not takes_unlabeled(model):
-            y = _plain(targets)
+            y = labels_of(targets)
         model = fit_partial(model, rows, y, self.halves.complete)
         if made.transformer is None:
             return model
         return Pipeline([("preprocessing", made.transformer), ("model", model)])
-
-
-def _plain(targets):
-    """Labels (n,) with None where unlabeled, or values with NaN."""
-    if targets.kind == "classes":
-        return np.append(np.asarray(targets.classes).astype(object), None)[targets.index]
-    return targets.table.ravel() if targets.vector else targets.table
 
 
 def _try(halves, fit, names):

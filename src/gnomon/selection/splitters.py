@@ -1,0 +1,149 @@
+"""Cross-validation of partly labeled rows: folds of the labeled ones, and scores that leave out the others."""
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.metrics import check_scoring, get_scorer
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from gnomon.selection.partial import labels_of, last_step
+from gnomon.targets import read
+
+
+class PartialLabelKFold(BaseEstimator):
+    """Folds of the labeled rows; every unlabeled row is in every training part, and in no test part.
+
+    The splitters of scikit-learn do not know that a row has no label: they refuse None and NaN in classes, take -1 for
+    a class, and would score predictions against it. With this one `cross_val_score`, `GridSearchCV` and the like fit
+    to all unlabeled rows and the labels of the other folds, and score the labeled rows of one fold.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Folds; at most the labeled rows of the largest class.
+    shuffle : bool, default=True
+        Whether to draw the folds, or to take the rows in their order.
+    target : {"auto", "classes", "real"}, default="auto"
+        How to read y. Folds of classes are stratified.
+    unlabeled : "auto", None or a label, default="auto"
+        What marks an unlabeled row, as in `SPPCA`.
+    random_state : int, RandomState instance or None, default=None
+        Draws the folds.
+
+    See Also
+    --------
+    labeled_scorer : scores of rows of which some have no label, for any other splitter.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from gnomon import DPPCA
+    >>> from gnomon.selection import PartialLabelKFold
+    >>> X, y = load_iris(return_X_y=True)
+    >>> seen = np.where(np.arange(150) % 5 == 0, y, -1)
+    >>> scores = cross_val_score(DPPCA(2), X, seen, scoring="accuracy", cv=PartialLabelKFold(5, random_state=0))
+    >>> bool(scores.mean() > 0.9)
+    True
+    """
+
+    def __init__(self, n_splits=5, *, shuffle=True, target="auto", unlabeled="auto", random_state=None):
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.target = target
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        """Return the number of folds.
+
+        Parameters
+        ----------
+        X, y, groups : object
+            Not used.
+
+        Returns
+        -------
+        int
+            `n_splits`.
+        """
+        return self.n_splits
+
+    def split(self, X, y, groups=None):
+        """Yield the rows of each training part and of each test part.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets of which some are missing.
+        groups : object
+            Not used.
+
+        Yields
+        ------
+        train, test : ndarray of int
+            All unlabeled rows are in `train`.
+        """
+        n = len(y)
+        targets = read(y, n, target=self.target, unlabeled=self.unlabeled)
+        labeled = np.flatnonzero(targets.labeled)
+        if len(labeled) < self.n_splits:
+            raise ValueError(f"y has {len(labeled)} labeled rows, fewer than n_splits={self.n_splits}; label more.")
+        one_of_classes = targets.vector and targets.kind == "classes"
+        folds = StratifiedKFold if one_of_classes else KFold
+        drawn = folds(self.n_splits, shuffle=self.shuffle, random_state=self.random_state if self.shuffle else None)
+        for _, test in drawn.split(labeled, targets.index[labeled] if one_of_classes else None):
+            rows = labeled[test]
+            yield np.setdiff1d(np.arange(n), rows), rows
+
+
+def labeled_scorer(scoring=None, *, target="auto", unlabeled="auto"):
+    """Return a scorer that leaves rows without a label out.
+
+    Parameters
+    ----------
+    scoring : str, callable or None, default=None
+        As in scikit-learn, for example "balanced_accuracy"; None takes `estimator.score`.
+    target : {"auto", "classes", "real"}, default="auto"
+        How to read y, for an estimator that does not say how it did.
+    unlabeled : "auto", None or a label, default="auto"
+        What marks an unlabeled row, as in `SPPCA`.
+
+    Returns
+    -------
+    callable
+        scorer(estimator, X, y), for `cross_val_score(..., scoring=...)` and the like.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from gnomon import DPPCA
+    >>> from gnomon.selection import labeled_scorer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> seen = np.where(np.arange(150) % 5 == 0, y, -1)
+    >>> bool(labeled_scorer("accuracy")(DPPCA(2).fit(X, seen), X, seen) > 0.9)
+    True
+    """
+    return _LabeledScorer(scoring, target, unlabeled)
+
+
+class _LabeledScorer:
+    def __init__(self, scoring, target, unlabeled):
+        self.scoring, self.target, self.unlabeled = scoring, target, unlabeled
+
+    def __call__(self, estimator, X, y):
+        model = last_step(estimator)
+        kind, mark = getattr(model, "target_kind_", self.target), self.unlabeled
+        if isinstance(mark, str) and mark == "auto" and kind == "classes" and hasattr(model, "classes_"):
+            mark = None if -1 in np.asarray(model.classes_).tolist() else -1  # fold by fold, -1 beside 1 says nothing
+        targets = read(y, len(y), target=kind if kind in ("classes", "real", "counts") else self.target, unlabeled=mark)
+        rows = np.flatnonzero(targets.labeled)
+        if not len(rows):
+            raise ValueError("no row to score has a label; PartialLabelKFold gives every fold some.")
+        known = labels_of(targets)[rows]
+        known = np.array(known.tolist()) if known.dtype == object else known
+        score = check_scoring(estimator) if self.scoring is None else get_scorer(self.scoring)
+        return score(estimator, X.iloc[rows] if hasattr(X, "iloc") else X[rows], known)
