@@ -147,12 +147,6 @@ class Coordinates(NamedTuple):
         """Coordinates (r, m) as features (p, m); one read."""
         return self.rows.back(self.back @ C)
 
-    def inward(self, V: Array) -> Array:
-        """Features (p, m) as coordinates (r, m); one read."""
-        T = self.rows.times(V)
-        weights = self.rows.weights
-        return self.back.T @ (T if weights is None else T * weights[:, None])
-
     def reader(self) -> ScaledRows:
         """The coordinates as rows of their own, in the same units."""
         rows = self.rows.rows.coordinate_rows(self.T)

@@ -11,11 +11,11 @@ from scipy.linalg import eigh
 
 from ..._types import Array
 from ...numerics.linalg import symmetrise, top_eigh
+from ...numerics.scramble import random_signs
 from .likelihood import Params, Rows
 from .profile import sweeps
 
 SMALLEST_START = 0.05  # variances within components at the start: labelled rows look tighter along their own direction
-FREQUENCIES = (1e3, 1e4)  # phases of rows differ at random when their lengths differ by a hundredth
 N_SCREENED = 10  # sweeps after which random starts are compared
 MOST_SCREENED = 10  # random starts from which one is taken
 SCREENED = 4e6  # fewer of them where rows times squared directions exceed this, so that they take a second at most
@@ -81,20 +81,18 @@ def random_start(rows: Rows, generator: np.random.Generator) -> Params:
 
 def random_directions(U: Array, count: int, generator: np.random.Generator) -> Array:
     """Orthonormal directions (count, d) up to their signs: eigenvectors of randomly weighted moments of rows (d, n)."""
-    squares = np.maximum(np.einsum("dn,dn->n", U, U), np.finfo(float).tiny)
-    weights = _row_weights(U, generator) / squares
+    squares = np.maximum(_mean_squares(U), np.finfo(float).tiny)
+    weights = random_signs(squares, generator) / squares
     return np.asarray(top_eigh(symmetrise((U * weights) @ U.T), count)[1].T)
 
 
-def _row_weights(U: Array, generator: np.random.Generator) -> Array:
-    """Random weights of rows that depend on their lengths alone, and change little when these do."""
-    lengths = np.einsum("dn,dn->n", U, U) / len(U)
-    return np.asarray(np.cos(generator.uniform(*FREQUENCIES) * lengths + generator.uniform(0.0, 2.0 * np.pi)))
+def _mean_squares(U: Array) -> Array:
+    return np.asarray(np.einsum("dn,dn->n", U, U) / len(U))
 
 
 def _signed(V: Array, U: Array, generator: np.random.Generator) -> Array:
     """Rows of V with signs that the rows of X choose."""
-    towards = V @ (U @ _row_weights(U, generator))
+    towards = V @ (U @ random_signs(_mean_squares(U), generator))
     return np.where(towards < 0, -1.0, 1.0)[:, None] * V
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._types import Array, IntArray
+from ...numerics.scramble import random_row
 from ...rows.contract import Kept, Step, View
 from ...rows.standard import ScaledRows
 
@@ -57,11 +58,18 @@ class Partition:
         """
         if init == "random":
             assert generator is not None
-            chosen = generator.choice(len(self.rows), size=s, replace=False, p=self.weights / self.weights.sum())
-            return np.array([self._row(i) for i in chosen])
+            return np.array([self._row(i) for i in self._drawn(s, generator)])
         if generator is None:
             return self._refined(self._split(s))
         return self._refined(self._spread_out(s, generator))
+
+    def _drawn(self, s: int, generator: np.random.Generator) -> list[int]:
+        """Different rows, by their weights."""
+        chance, drawn = self.weights.copy(), []
+        for _ in range(s):
+            drawn.append(random_row(chance, self.lengths / self.source.shape[1], generator))
+            chance[drawn[-1]] = 0.0
+        return drawn
 
     def _row(self, i: int) -> Array:
         found = self.source.back(np.full((1, 1), 1.0 / self.weights[i]), self.rows[[i]])
@@ -108,7 +116,7 @@ class Partition:
         chance = self.weights
         centres = np.zeros((0, self.source.shape[1]))
         for _ in range(s):
-            i = int(generator.choice(len(self.rows), p=chance / chance.sum()))
+            i = random_row(chance, self.lengths / self.source.shape[1], generator)
             centres = np.vstack([centres, self._row(i)])
             chance = self.weights * self._distances(centres).min(axis=1)
             if not chance.any():  # fewer distinct rows than centres

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._types import Array, IntArray, Result
 from ...numerics.linalg import canonical_rotation
+from ...numerics.scramble import random_rows, random_signs
 from ...rows.contract import Kept, Rows, Step, View
 from ...rows.products import missing_rows
 from ...rows.read import read
@@ -121,7 +122,6 @@ class _Table(NamedTuple):
     partition: Partition
     source: StandardRows
     expand: Map  # coordinates (r, m) -> features (p, m), standard units
-    inward: Map  # the way back
 
 
 def _complete_table(source: StandardRows, shape: Shape, moments: bool, generator: np.random.Generator) -> _Table:
@@ -129,35 +129,36 @@ def _complete_table(source: StandardRows, shape: Shape, moments: bool, generator
     n, p = source.shape
     reader: ScaledRows = source
     expand: Map = _same
-    inward: Map = _same
     if n < p and n <= GRAM_SIDE:
         found = source.coordinates()
-        reader, expand, inward = found.reader(), found.expand, found.inward
+        reader, expand = found.reader(), found.expand
     engine = CompleteRows(reader, shape, moments=moments)
-    return _Table(engine, reader, Partition(engine.rows, _spaced(*reader.shape)), source, expand, inward)
+    return _Table(engine, reader, Partition(engine.rows, _some_rows(engine.rows)), source, expand)
 
 
 def _masked_table(source: StandardRows, shape: Shape) -> _Table:
-    partition = Partition(source, _spaced(*source.shape))
-    return _Table(IncompleteRows(source, shape), source, partition, source, _same, _same)
+    partition = Partition(source, _some_rows(source))
+    return _Table(IncompleteRows(source, shape), source, partition, source, _same)
 
 
 def _same(V: Array) -> Array:
     return V
 
 
-def _spaced(n: int, p: int) -> IntArray:
-    """Rows that k-means reads, evenly spaced."""
+def _some_rows(rows: ScaledRows) -> IntArray:
+    """Rows that k-means reads; which they are does not depend on their order."""
+    n, p = rows.shape
     m = max(PARTITION_ROWS, PARTITION_ENTRIES // p)
-    return np.arange(n) if n <= m else np.linspace(0, n - 1, m).astype(np.intp)
+    return np.arange(n) if n <= m else random_rows(m, rows.rows.gather("length") / p, np.random.default_rng(0))
 
 
 def _climb_from(table: _Table, options: Options, generator: np.random.Generator, *, first: bool) -> Any:
     planned = first and options.init == "kmeans"
-    s, k = len(options.sizes), max(options.sizes)
+    s, k, rows = len(options.sizes), max(options.sizes), table.engine.rows
     centres = table.partition.centres(s, options.init, None if planned else generator)
-    block = (np.random.default_rng(0) if planned else generator).standard_normal((table.source.shape[1], s * k))
-    blocks = table.inward(block).reshape(-1, s, k).transpose(1, 0, 2)
+    drawn, mean_squares = np.random.default_rng(0) if planned else generator, rows.rows.gather("length") / rows.shape[1]
+    U = np.column_stack([random_signs(mean_squares, drawn) for _ in range(s * k)])
+    blocks = rows.back(U).reshape(-1, s, k).transpose(1, 0, 2)
     start = table.engine.start(centres, blocks)
     return climb(table.engine, start, Control(options.tol, options.max_iter, options.acceleration))
 

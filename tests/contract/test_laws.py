@@ -1,0 +1,159 @@
+"""Laws of every estimator: rounding, the order of rows and columns, names of labels and units decide nothing.
+
+An estimator joins with a line in `CASES`. A fit is asked for all that it has: `transform`, `predict`, `predict_proba`,
+`score_samples` and the log-likelihood. `tol` is tight there, so that what a law allows is not used up by where an
+iteration stops.
+"""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
+from threadpoolctl import threadpool_info
+
+from gnomon import IFA, MixturePPCA
+
+CLOSE = 1e-6
+
+
+class Case(NamedTuple):
+    """An estimator, and the data that it is fitted to; labels are text, None where a row has none."""
+
+    model: Any
+    X: Any
+    y: Any = None
+    renamed: bool = True  # whether y holds names that may be exchanged
+    scales: tuple = (1e-100, 1e100)
+
+
+def _scores(X):
+    """Principal component scores: uncorrelated columns."""
+    centered = X - X.mean(axis=0)
+    return centered @ np.linalg.svd(centered, full_matrices=False)[2].T
+
+
+def _few(y, share=0.2):
+    """Labels of some rows, -1 in the others."""
+    return np.where(np.random.default_rng(0).random(len(y)) < share, y, -1)
+
+
+IRIS, IRIS_Y = load_iris(return_X_y=True)
+WINE, WINE_Y = load_wine(return_X_y=True)
+WINE = _scores(WINE / WINE.std(axis=0))
+
+CASES = {
+    "IFA": Case(IFA(3, tol=1e-8), WINE, _few(WINE_Y)),
+    "IFA without labels": Case(IFA([2, 2], tol=1e-8), WINE, renamed=False),
+    "IFA tied": Case(IFA(3, tied=True, tol=1e-8), WINE, _few(WINE_Y)),
+    "IFA with noise": Case(IFA(3, noise="isotropic", pca_components=2, tol=1e-8, max_iter=5000), IRIS, _few(IRIS_Y)),
+    "MixturePPCA": Case(MixturePPCA(3, 2, tol=1e-9), IRIS),
+    "MixturePPCA of scores": Case(MixturePPCA(3, 3, tol=1e-9, max_iter=5000), WINE),
+}
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::UserWarning")
+every = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+
+
+def fitted(case, X=None, y=None):
+    """The estimator, fitted to the data of the case or to others."""
+    model = clone(case.model)
+    X, y = case.X if X is None else X, case.y if y is None else y
+    return model.fit(X) if y is None else model.fit(X, y)
+
+
+def answers(model, X):
+    """Everything that a fitted model says of rows, as tables (n, ...) by name."""
+    found = {}
+    for name in ("transform", "predict", "predict_proba", "score_samples"):
+        if hasattr(model, name):
+            answer = getattr(model, name)(X)
+            tables = answer if isinstance(answer, list) else [answer]
+            found |= {f"{name} {i}": np.asarray(table) for i, table in enumerate(tables)}
+    return found
+
+
+def agree(model, X, other, other_X, rows=slice(None), names=None):
+    """Two fits say the same of the same rows."""
+    want, got = answers(model, X), answers(other, other_X)
+    assert want.keys() == got.keys()
+    for name, table in want.items():
+        if table.dtype.kind not in "fiu" or name.startswith("predict "):
+            assert (got[name] == table[rows]).mean() == 1.0, name
+        else:
+            unit = max(np.abs(table).max(), 1.0)
+            assert_allclose(got[name], table[rows], rtol=0, atol=CLOSE * unit, err_msg=name)
+    if hasattr(model, "log_likelihood_"):
+        assert_allclose(other.log_likelihood_, model.log_likelihood_, rtol=CLOSE)
+
+
+@every
+def test_rounding_decides_nothing(case):
+    moved = case.X * (1.0 + 1e-13)
+    agree(fitted(case), case.X, fitted(case, moved), moved)
+
+
+@every
+def test_the_order_of_rows_decides_nothing(case):
+    order = np.random.default_rng(1).permutation(len(case.X))
+    y = None if case.y is None else case.y[order]
+    agree(fitted(case), case.X, fitted(case, case.X[order], y), case.X[order], order)
+
+
+@every
+def test_the_order_of_columns_decides_nothing(case):
+    order = np.random.default_rng(2).permutation(case.X.shape[1])
+    agree(fitted(case), case.X, fitted(case, case.X[:, order]), case.X[:, order])
+
+
+LABELED = {name: case for name, case in CASES.items() if case.y is not None and case.renamed}
+
+
+@pytest.mark.parametrize("case", LABELED.values(), ids=LABELED.keys())
+def test_names_of_labels_decide_nothing(case):
+    n_classes = case.y.max() + 1
+    names = np.append(np.random.default_rng(3).permutation(n_classes), -1)
+    model, other = fitted(case), fitted(case, y=names[case.y])
+    want, got = answers(model, case.X), answers(other, case.X)
+    for name, table in want.items():
+        if name.startswith("predict "):
+            assert_array_equal(got[name], names[table], err_msg=name)
+        elif name.startswith("predict_proba"):
+            assert_allclose(got[name][:, names[:-1]], table, atol=CLOSE, err_msg=name)
+        else:
+            assert_allclose(got[name], table, rtol=0, atol=CLOSE * max(np.abs(table).max(), 1.0), err_msg=name)
+
+
+@every
+def test_units_decide_nothing(case):
+    model = fitted(case)
+    want = answers(model, case.X)
+    for scale in case.scales:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            got = answers(fitted(case, case.X * scale), case.X * scale)
+        for name, table in want.items():
+            if name.startswith("predict"):
+                assert_allclose(got[name], table, rtol=CLOSE, atol=CLOSE, err_msg=f"{name} {scale}")
+            elif name.startswith("transform"):  # some projections are in units of X, others have none
+                unit = table.std(axis=0) / got[name].std(axis=0)
+                assert_allclose(got[name] * unit, table, rtol=0, atol=CLOSE * np.abs(table).max(), err_msg=name)
+            else:
+                assert np.isfinite(got[name]).all(), name
+
+
+@every
+def test_what_belongs_to_the_caller_stays_as_it_was(case):
+    X, y = case.X.copy(), None if case.y is None else case.y.copy()
+    filters, threads = list(warnings.filters), threadpool_info()
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    answers(fitted(case), case.X)
+    assert_array_equal(case.X, X)
+    if y is not None:
+        assert_array_equal(case.y, y)
+    assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+    assert warnings.filters == filters
+    assert threadpool_info() == threads
