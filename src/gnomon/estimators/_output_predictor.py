@@ -19,7 +19,7 @@ class OutputPredictor(GuidedPredictor):
 
     @property
     def _layout(self):
-        return Layout(tuple(self._kinds), tuple(self._n_classes))
+        return Layout(tuple(self._distributions), tuple(self._n_classes))
 
     def _label_params(self):
         """V (h, k), b (h,) and the noise variances (q,) of the outputs."""

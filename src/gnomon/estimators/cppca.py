@@ -327,7 +327,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         self._record_y(targets)
         self.n_samples_, self.likelihoods_ = targets.n_samples, likelihoods_of(targets)
         layout = layout_of(self._form, self.likelihoods_, self.likelihood)
-        self._kinds, self._n_classes = layout.kinds, layout.n_classes
+        self._distributions, self._n_classes = layout.kinds, layout.n_classes
         return layout
 
     def _store(self, result, dtype):
