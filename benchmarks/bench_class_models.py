@@ -13,7 +13,8 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from gnomon import CPPCA, DPPCA, SPPCA, datasets
-from gnomon.experiments.guided_table import SMALL, draw_labeled, load
+from gnomon.experiments._draw import draw_labeled
+from gnomon.experiments.guided_table import SMALL, load
 
 CPPCA_LIMIT, DPPCA_LIMIT = 3.0, 5.0
 PAPERS_DATA = ("yale_32x32", "orl_32x32", "11_tumors_166", "lung_cancer_102", "usps_3456", "yaleb_32x32", "tdt2")

@@ -8,7 +8,7 @@ from sklearn.preprocessing import normalize
 from estimators.support import quietly
 from gnomon import CPPCA, SPPCA
 from gnomon.datasets import fetch_yale
-from gnomon.experiments.guided_table import draw_labeled
+from gnomon.experiments._draw import draw_labeled
 from gnomon.models.linear import cppca as model_file
 from namespaces import LIBRARIES, get, put
 from oracles import cppca as oracle

@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 
 from gnomon import DPPCA
 from gnomon.datasets import fetch_yale
-from gnomon.experiments.guided_table import draw_labeled
+from gnomon.experiments._draw import draw_labeled
 from gnomon.models.dppca import anneal as model_file
 from gnomon.selection.baselines import lda_map
 from gnomon.solvers import reduction

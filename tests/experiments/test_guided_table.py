@@ -7,13 +7,13 @@ from sklearn.datasets import load_digits
 
 from gnomon import DPPCA
 from gnomon.experiments import guided_table
+from gnomon.experiments._draw import draw_labeled
 from gnomon.experiments.guided_table import (
-    chooser_of_draw,
-    draw_labeled,
     errors_of_draw,
     format_table,
     main,
     reproduce,
+    search_of_draw,
 )
 from gnomon.selection import GuidedSearch
 
@@ -63,26 +63,26 @@ def test_command_line_prints_table_and_provenance(digits, monkeypatch, capsys):
     monkeypatch.setattr(guided_table, "DPPCA", lambda k: DPPCA(k, **FAST))
     main(["--data", "orl_32x32", "--draws", "2"])
     printed = capsys.readouterr().out
-    assert "read-out" in printed
+    assert "predictions" in printed
     assert "'versions'" in printed
 
 
-def test_the_chooser_has_a_table_of_its_own(digits, monkeypatch, capsys):
+def test_the_search_has_a_table_of_its_own(digits, monkeypatch, capsys):
     monkeypatch.setattr(
         guided_table, "GuidedSearch", lambda **k: GuidedSearch(**k, preprocessing=["unit rows"], n_splits=2)
     )
-    main(["--data", "orl_32x32", "--draws", "1", "--chooser"])
+    main(["--data", "orl_32x32", "--draws", "1", "--search"])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1].split()[:2] == ["orl_32x32", "chooser"]
+    assert lines[1].split()[:2] == ["orl_32x32", "search"]
     assert "chose: (" in lines[-2]
 
 
-def test_no_hidden_label_reaches_the_chooser(digits):
+def test_no_hidden_label_reaches_the_search(digits):
     X, y = digits.data, digits.target
     labeled = draw_labeled(y, 3, 100)
     few = {"preprocessing": ["rows"], "n_splits": 1}
     (found, chosen), (wrong, same) = (
-        chooser_of_draw(X, hidden, labeled, (2, 3), **few) for hidden in (y, np.where(labeled, y, (y + 1) % 4))
+        search_of_draw(X, hidden, labeled, (2, 3), **few) for hidden in (y, np.where(labeled, y, (y + 1) % 4))
     )
     assert chosen == same
     for cell in found:
@@ -109,10 +109,10 @@ def test_news_are_words_with_weights():
 
 @pytest.mark.realdata
 @pytest.mark.slow
-def test_the_chooser_takes_neighbours_for_digits():
-    records = reproduce(["usps_3456"], dims=(5,), n_draws=2, methods=guided_table.CHOOSER)
+def test_the_search_takes_neighbors_for_digits():
+    records = reproduce(["usps_3456"], dims=(5,), n_draws=2, methods=guided_table.SEARCH)
     assert all("neighbors" in choice[1] for choice in records[0]["chosen"])
-    assert next(r for r in records if r["method"] == "its read-out")["mean"] < 0.04
+    assert next(r for r in records if r["method"] == "its predictions")["mean"] < 0.04
 
 
 @pytest.mark.realdata

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import f1_score
 
 from gnomon.experiments import multi_label_table
+from gnomon.experiments._draw import draw_positive
 from gnomon.experiments.multi_label_table import (
     METHODS,
-    draw_labeled,
     format_table,
     main,
     reproduce,
@@ -30,16 +30,16 @@ def small(rng, monkeypatch):
 
 
 def test_draws_label_enough_positive_rows_of_each_label(small):
-    labeled = draw_labeled(small.target, 5, 100)
+    labeled = draw_positive(small.target, 5, 100)
     assert (small.target[labeled].sum(axis=0) >= 5).all()
     assert labeled.sum() <= 15
-    assert_array_equal(labeled, draw_labeled(small.target, 5, 100))
-    assert (labeled != draw_labeled(small.target, 5, 101)).any()
+    assert_array_equal(labeled, draw_positive(small.target, 5, 100))
+    assert (labeled != draw_positive(small.target, 5, 101)).any()
 
 
 def test_no_hidden_label_reaches_a_method(small):
     X, Y = small.data, small.target.astype(int)
-    labeled = draw_labeled(Y, 5, 100)
+    labeled = draw_positive(Y, 5, 100)
     found = scores_of_draw(X, Y, labeled, (3, 5), **FAST)
     wrong = scores_of_draw(X, np.where(labeled[:, None], Y, 1 - Y), labeled, (3, 5), **FAST)
     assert set(found) == {(method, k) for method in METHODS for k in (3, 5)}
@@ -60,9 +60,9 @@ def test_scores_are_those_of_the_definition():
 
 
 def test_the_table_shows_the_printed_figures_beside_ours(small):
-    records = reproduce(dims=(5, 10), n_draws=2, methods=("FULL", "PLS", "DPPCA", "read-out"), **FAST)
+    records = reproduce(dims=(5, 10), n_draws=2, methods=("FULL", "PLS", "DPPCA", "predictions"), **FAST)
     lines = format_table(records).splitlines()
-    assert [line.split()[:2] for line in lines[1:4]] == [["FULL", "5"], ["FULL", "10"], ["PLS", "5"]]
+    assert [line.split()[:2] for line in lines[1:4]] == [["FULL", "5"], ["all features", "10"], ["PLS", "5"]]
     assert "(0.3432)" in lines[3]
     assert "(" not in lines[-1]
     assert all(r["n_draws"] == 2 and 0 <= r["mean"] <= 1 for r in records)

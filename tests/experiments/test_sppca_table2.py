@@ -9,8 +9,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import normalize
 
 from gnomon.experiments import sppca_table2
+from gnomon.experiments._draw import draw_labeled
 from gnomon.experiments._record import provenance
-from gnomon.experiments.sppca_table2 import PRINTED, draw_labelled, format_table, one_nn_errors, reproduce
+from gnomon.experiments.sppca_table2 import PRINTED, format_table, one_nn_errors, reproduce
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def digits():
 
 def test_draws_label_the_same_number_of_each_class(rng):
     y = rng.permutation(np.repeat([0, 1, 2], [5, 9, 20]))
-    labelled = draw_labelled(y, 2, rng)
+    labelled = draw_labeled(y, 2, rng)
     assert_array_equal(np.bincount(y[labelled]), [2, 2, 2])
 
 
@@ -30,7 +31,7 @@ def test_full_and_pca_are_nearest_neighbours_on_unit_rows(digits):
     errors = one_nn_errors(X, y, methods=("FULL", "PCA"), dims=(3, 5), n_draws=2, random_state=4)
     rng, unit = np.random.default_rng(4), normalize(X)
     for draw in range(2):
-        labelled = draw_labelled(y, 2, rng)
+        labelled = draw_labeled(y, 2, rng)
         rng.integers(2**31)  # the seed of the models
         for method, k in errors:
             Z = PCA(k).fit_transform(unit) if method == "PCA" else unit

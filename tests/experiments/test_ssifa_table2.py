@@ -6,14 +6,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon import IFA
 from gnomon.experiments import ssifa_table2 as table
+from gnomon.experiments._draw import draw_share
 
 
 def test_draws_label_the_same_share_of_each_class(rng):
     y = rng.permutation(np.repeat([0, 1, 2], [10, 20, 40]))
-    labelled = table.draw_labelled(y, 30, rng)
+    labelled = draw_share(y, 30, rng)
     assert_array_equal(np.bincount(y[labelled]), [3, 6, 12])
-    assert not table.draw_labelled(y, 0, rng).any()
-    assert_array_equal(np.bincount(y[table.draw_labelled(y, 1, rng)]), [1, 1, 1])
+    assert not draw_share(y, 0, rng).any()
+    assert_array_equal(np.bincount(y[draw_share(y, 1, rng)]), [1, 1, 1])
 
 
 def test_rates_are_those_of_the_unlabelled_rows():
@@ -21,7 +22,7 @@ def test_rates_are_those_of_the_unlabelled_rows():
     rates = table.detection_rates("iris", 10, methods=("IFA",), n_draws=2, random_state=3)["IFA"]
     rng = np.random.default_rng([3, 10])
     for draw in range(2):
-        labelled = table.draw_labelled(classes, 10, rng)
+        labelled = draw_share(classes, 10, rng)
         model = IFA(3, init="labels", random_state=int(rng.integers(2**31))).fit(X, np.where(labelled[:, None], Y, -1))
         assert_allclose(rates[draw], [(model.predict(X) == Y)[~labelled].mean()])
 

@@ -3,11 +3,11 @@
 Protocol: rows of unit length, of words TF-IDF weights; labeled at random two rows of each class below 500 rows, else
 five; draws by the seeds 100, 101, ...; every method projects to K dimensions and the unlabeled rows get the class of
 their nearest labeled row. PCA sees all rows, ridge LDA and PLS the labeled ones. DPPCA runs with its own choices
-("auto"), which see no other label than those of the draw; "read-out" is its own prediction, without a neighbour.
-"chooser" is what `gnomon.selection.GuidedSearch` takes among models, preprocessing and settings, by the same labels.
+("auto"), which see no other label than those of the draw; "predictions" are its own, without a neighbor.
+"search" is what `gnomon.selection.GuidedSearch` takes among models, preprocessing and settings, by the same labels.
 
     python -m gnomon.experiments.guided_table --data orl_32x32 --data yale_32x32 --draws 10
-    python -m gnomon.experiments.guided_table --data usps_3456 --data tdt2 --chooser
+    python -m gnomon.experiments.guided_table --data usps_3456 --data tdt2 --search
 """
 
 import argparse
@@ -19,13 +19,14 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
 from gnomon import DPPCA, datasets
+from gnomon.experiments._draw import draw_labeled
 from gnomon.experiments._record import provenance
 from gnomon.selection import GuidedSearch
 from gnomon.selection.baselines import NotApplicable, lda_map, nearest_labels, pca_map, pls_map
 
 DIMS = (5, 10, 20)
-METHODS = ("PCA", "LDA", "PLS", "DPPCA", "read-out")
-CHOOSER = ("chooser", "its read-out")
+METHODS = ("PCA", "LDA", "PLS", "DPPCA", "predictions")
+SEARCH = ("search", "its predictions")
 FIRST_SEED = 100
 N_TOPICS = 20  # of tdt2, the largest, as in the SPPCA paper
 SMALL = 500  # rows below which two rows a class are labeled, else five
@@ -72,16 +73,6 @@ def load(name):
     return X, np.unique(y, return_inverse=True)[1]
 
 
-def draw_labeled(y, n_per_class, seed):
-    """Return a boolean mask with `n_per_class` random rows of each class, all rows of a smaller one but one."""
-    rng = np.random.default_rng(seed)
-    labeled = np.zeros(len(y), dtype=bool)
-    for label in np.unique(y):
-        rows = np.flatnonzero(y == label)
-        labeled[rng.choice(rows, min(n_per_class, max(len(rows) - 1, 1)), replace=False)] = True
-    return labeled
-
-
 def errors_of_draw(X, y, labeled, dims=DIMS, **parameters):
     """Return ({(method, K): error}, what DPPCA chose) for one draw.
 
@@ -119,31 +110,31 @@ def errors_of_draw(X, y, labeled, dims=DIMS, **parameters):
     Z = model.transform(X)
     for m in dims:
         found["DPPCA", m] = _one_nn_error(Z[:, :m], y, labeled)
-        found["read-out", m] = float(np.mean(model.predict(X[~labeled]) != y[~labeled]))
+        found["predictions", m] = float(np.mean(model.predict(X[~labeled]) != y[~labeled]))
     return found, (model.n_factors_, model.shrinkage_, model.unlabeled_weight_)
 
 
-def chooser_of_draw(X, y, labeled, dims=DIMS, **parameters):
+def search_of_draw(X, y, labeled, dims=DIMS, **parameters):
     """Return ({(method, K): error}, what was chosen) of `GuidedSearch` for one draw."""
     k = min(max(dims), min(X.shape) - 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         search = GuidedSearch(n_components=k, n_permutations=0, **parameters).fit(X, np.where(labeled, y, -1))
     Z = search.transform(X)
-    found = {("chooser", m): _one_nn_error(Z[:, :m], y, labeled) for m in dims}
+    found = {("search", m): _one_nn_error(Z[:, :m], y, labeled) for m in dims}
     wrong = float(np.mean(search.predict(X[~labeled]) != y[~labeled]))
     row = search.results_.chosen_row
     chosen = (row["model"], row["preprocessing"], *row["settings"].values())
-    return found | {("its read-out", m): wrong for m in dims}, chosen
+    return found | {("its predictions", m): wrong for m in dims}, chosen
 
 
 def reproduce(sets=tuple(LOADERS), *, dims=DIMS, n_draws=10, methods=METHODS, **parameters):
     """Run the table; return one record a cell, with the error to reach beside ours.
 
     A record holds data, method, K, mean, se (standard error of the mean), n_draws, target, and for DPPCA and the
-    chooser what was chosen in each draw. `methods` are `METHODS` or `CHOOSER`.
+    search what was chosen in each draw. `methods` are `METHODS` or `SEARCH`.
     """
-    of_draw = chooser_of_draw if methods == CHOOSER else errors_of_draw
+    of_draw = search_of_draw if methods == SEARCH else errors_of_draw
     records = []
     for name in sets:
         X, y = load(name)
@@ -191,7 +182,7 @@ def _record(name, method, k, errors, chosen):
         "se": float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else np.nan,
         "n_draws": len(errors),
         "target": wanted.get(k),
-        "chosen": chosen if method in ("DPPCA", "chooser") else None,
+        "chosen": chosen if method in ("DPPCA", "search") else None,
     }
 
 
@@ -200,9 +191,9 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", action="append", choices=sorted(LOADERS), help="data set; repeat for several")
     parser.add_argument("--draws", type=int, default=10, help="draws of the labeled rows")
-    parser.add_argument("--chooser", action="store_true", help="the chooser among models and fronts instead")
+    parser.add_argument("--search", action="store_true", help="GuidedSearch among models and preprocessing instead")
     options = parser.parse_args(arguments)
-    methods = CHOOSER if options.chooser else METHODS
+    methods = SEARCH if options.search else METHODS
     for name in options.data or ["orl_32x32", "yale_32x32", "11_tumors_166", "lung_cancer_102", "yaleb_32x32"]:
         print(format_table(reproduce([name], n_draws=options.draws, methods=methods)), flush=True)
     print(provenance())

@@ -4,7 +4,7 @@ Protocol (Yu, Yu, Tresp, Kriegel and Wu, KDD 2006, section 6): five random posit
 all their labels; every method projects to K dimensions; one linear SVM with C = 100 for each label is trained on the
 projected labeled rows and tested on the others. Draws by the seeds 100, 101, ...; the paper has 50. FULL is the SVM on
 all features. PCA, S2PPCA and DPPCA see all rows, PLS and SPPCA the labeled ones. S2PPCA is `SPPCA` with NaN where rows
-are unlabeled, DPPCA is `MultiLabelDPPCA` with its own choices ("auto"), "read-out" its own prediction without an SVM.
+are unlabeled, DPPCA is `MultiLabelDPPCA` with its own choices ("auto"), "predictions" are its own, without an SVM.
 
 The paper does not say how features and projections were scaled; here neither is. Over ten draws F1 of FULL, of PLS and
 of PCA with K = 5 is within 0.03 of the print, that of PCA with K = 10 and 20 within 0.05. AUC is 0.02 to 0.04 above the
@@ -23,11 +23,12 @@ from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.svm import SVC
 
 from gnomon import SPPCA, MultiLabelDPPCA, datasets
+from gnomon.experiments._draw import draw_positive
 from gnomon.experiments._record import provenance
 from gnomon.selection.baselines import pca_map, pls_map
 
 DIMS = (5, 10, 20)
-METHODS = ("FULL", "PCA", "PLS", "SPPCA", "S2PPCA", "DPPCA", "read-out")
+METHODS = ("FULL", "PCA", "PLS", "SPPCA", "S2PPCA", "DPPCA", "predictions")
 SCORES = ("F1-macro", "F1-micro", "AUC")
 FIRST_SEED = 100
 N_POSITIVE = 5
@@ -40,16 +41,6 @@ PRINTED = {
     "SPPCA": ((0.3823, 0.5332, 0.5641), (0.3924, 0.5459, 0.5685), (0.3859, 0.5517, 0.5640)),
     "S2PPCA": ((0.3927, 0.5890, 0.5842), (0.3985, 0.5914, 0.5896), (0.3976, 0.6012, 0.5921)),
 }
-
-
-def draw_labeled(Y, n_positive, seed):
-    """Return a boolean mask with `n_positive` random positive rows of each label (n,)."""
-    rng = np.random.default_rng(seed)
-    labeled = np.zeros(len(Y), dtype=bool)
-    for column in np.asarray(Y).T:
-        positive = np.flatnonzero(column == 1)
-        labeled[rng.choice(positive, min(n_positive, len(positive)), replace=False)] = True
-    return labeled
 
 
 def scores_of_draw(X, Y, labeled, dims=DIMS, methods=METHODS, **parameters):
@@ -81,13 +72,13 @@ def scores_of_draw(X, Y, labeled, dims=DIMS, methods=METHODS, **parameters):
             for k in dims if method in maps else ():
                 same = method == "FULL" and k != dims[0]
                 found[method, k] = found[method, dims[0]] if same else _svm_scores(maps[method](k), Y, labeled)
-        if {"DPPCA", "read-out"} & set(methods):
+        if {"DPPCA", "predictions"} & set(methods):
             model = MultiLabelDPPCA(max(dims), **parameters).fit(X, known)
             Z, hidden = model.transform(X), X[~labeled]
-            read_out = _scores(Y[~labeled], model.predict(hidden), model.predict_proba(hidden))
+            own = _scores(Y[~labeled], model.predict(hidden), model.predict_proba(hidden))
             for k in dims:
                 found["DPPCA", k] = _svm_scores(Z[:, :k], Y, labeled)
-                found["read-out", k] = read_out
+                found["predictions", k] = own
     return found
 
 
@@ -99,7 +90,7 @@ def reproduce(*, dims=DIMS, n_draws=10, methods=METHODS, **parameters):
     data = datasets.fetch_yeast()
     X, Y = data.data, data.target.astype(int)
     draws = [
-        scores_of_draw(X, Y, draw_labeled(Y, N_POSITIVE, FIRST_SEED + i), dims, methods, **parameters)
+        scores_of_draw(X, Y, draw_positive(Y, N_POSITIVE, FIRST_SEED + i), dims, methods, **parameters)
         for i in range(n_draws)
     ]
     return [

@@ -6,7 +6,7 @@ nearest labelled row in Euclidean distance; mean and standard deviation over 50 
 features. The paper used the splits of the data's web site; ours are drawn afresh, so the two means differ by
 chance, which `z` accounts for.
 
-The paper names its rivals without saying how they were run. What reproduces the printed columns, found by
+The paper names its baselines without saying how they were run. What reproduces the printed columns, found by
 trying the variants on 50 draws of both sets (z in standard errors of the difference, for K = 5, 10, 20):
 
 - PCA: centred on all rows, neither scaled nor whitened: |z| < 1 in all six cells. Without centring the ORL
@@ -34,6 +34,7 @@ import numpy as np
 from sklearn.preprocessing import normalize
 
 from gnomon import SPPCA, datasets
+from gnomon.experiments._draw import draw_labeled
 from gnomon.experiments._record import provenance
 from gnomon.selection.baselines import lda_map, nearest_labels, pca_map, pls_map
 
@@ -64,14 +65,6 @@ PRINTED = {
 }
 
 
-def draw_labelled(y, n_per_class, rng):
-    """Return a boolean mask with `n_per_class` random rows of each class."""
-    labelled = np.zeros(len(y), dtype=bool)
-    for label in np.unique(y):
-        labelled[rng.choice(np.flatnonzero(y == label), n_per_class, replace=False)] = True
-    return labelled
-
-
 def one_nn_errors(X, y, *, methods=METHODS, dims=DIMS, n_draws=PAPER_DRAWS, n_per_class=2, random_state=0):
     """Return {(method, K): errors of shape (n_draws,)}; every method sees the same draws.
 
@@ -98,7 +91,7 @@ def one_nn_errors(X, y, *, methods=METHODS, dims=DIMS, n_draws=PAPER_DRAWS, n_pe
     pca = pca_map(X, max(dims)).project(X)
     errors = {(method, k): np.empty(n_draws) for method in methods for k in dims}
     for draw in range(n_draws):
-        labelled = draw_labelled(y, n_per_class, rng)
+        labelled = draw_labeled(y, n_per_class, rng)
         seed = int(rng.integers(2**31))
         for method, k in errors:
             if method == "FULL" and k != dims[0]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from gnomon import IFA
 from gnomon.experiments import ssifa_table2 as table
+from gnomon.experiments._draw import draw_share
 from gnomon.experiments._record import provenance
 from gnomon.plotting._style import class_style, pyplot
 from gnomon.selection.baselines import pca_map
@@ -43,7 +44,7 @@ def projections(name, share, random_state=0):
     ({'PCA': (150, 2), 'IFA, 10 % labelled': (150, 2)}, 15)
     """
     X, Y, classes = table.load(name)
-    labelled = table.draw_labelled(classes, share, np.random.default_rng([random_state, share]))
+    labelled = draw_share(classes, share, np.random.default_rng([random_state, share]))
     model = IFA(Y.max(axis=0) + 1, init="labels", random_state=random_state).fit(X, np.where(labelled[:, None], Y, -1))
     found = {"PCA": pca_map(X, 2).project(X), f"IFA, {share} % labelled": model.transform(X)[:, :2]}
     return found, classes, labelled

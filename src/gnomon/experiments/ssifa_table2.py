@@ -31,6 +31,7 @@ from time import process_time
 import numpy as np
 
 from gnomon import IFA, combine_one_vs_rest, datasets
+from gnomon.experiments._draw import draw_share
 from gnomon.experiments._record import provenance
 from gnomon.selection.baselines import nearest_labels, pca_map
 
@@ -72,16 +73,6 @@ def load(name):
     return pca_map(X, FACE_COMPONENTS, 0).project(X), (classes[:, None] == np.arange(5)) * 1, classes
 
 
-def draw_labelled(classes, share, rng):
-    """Which rows are labelled (n,): `share` per cent of every class, at least one row unless it is none."""
-    labelled = np.zeros(len(classes), dtype=bool)
-    for value in np.unique(classes):
-        rows = np.flatnonzero(classes == value)
-        count = max(1, round(share * len(rows) / 100)) if share > 0 else 0
-        labelled[rng.permutation(rows)[:count]] = True
-    return labelled
-
-
 def detection_rates(name, share, *, methods=None, n_draws=N_DRAWS, random_state=0):
     """Return {method: rates (n_draws, S)} of the unlabelled rows, between 0 and 1; every method sees the same draws.
 
@@ -96,7 +87,7 @@ def detection_rates(name, share, *, methods=None, n_draws=N_DRAWS, random_state=
     methods = applicable(name, share) if methods is None else methods
     rates = {method: [] for method in methods}
     for _ in range(n_draws):
-        draw = _Draw(name, draw_labelled(classes, share, rng), int(rng.integers(2**31)))
+        draw = _Draw(name, draw_share(classes, share, rng), int(rng.integers(2**31)))
         for method in methods:
             rates[method].append(draw.rates(method))
     return {method: np.array(values) for method, values in rates.items()}
@@ -204,7 +195,7 @@ def compare_solvers(name, share=10, *, n_gem=GEM_STARTS, random_state=0):
     (['gem', 'profile'], True)
     """
     X, Y, classes = load(name)
-    labelled = draw_labelled(classes, share, np.random.default_rng([random_state, share]))
+    labelled = draw_share(classes, share, np.random.default_rng([random_state, share]))
     known, sizes, out = np.where(labelled[:, None], Y, -1), Y.max(axis=0) + 1, {}
     IFA(sizes).fit(X, known)  # what the first call of a process costs is no part of either
     settings = {"profile": {}, "gem": {"init": "random", "n_init": n_gem, "max_iter": 5000}}

@@ -1,0 +1,61 @@
+"""Which rows of an experiment are labeled: random ones of each class, or of each label."""
+
+import numpy as np
+
+
+def draw_labeled(y, n_per_class, seed):
+    """Return a boolean mask with `n_per_class` random rows of each class, all rows of a smaller one but one.
+
+    Examples
+    --------
+    >>> int(draw_labeled(np.array([0, 0, 0, 1, 1]), 2, seed=0).sum())
+    3
+    """
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for rows in _classes(y):
+        count = min(n_per_class, max(len(rows) - 1, 1))
+        drawn.append(rng.choice(rows, count, replace=False))
+    return _mask(len(y), drawn)
+
+
+def draw_share(y, percent, seed):
+    """Return a boolean mask with a share of the rows of each class, at least one row unless it is none.
+
+    Examples
+    --------
+    >>> int(draw_share(np.array([0, 0, 0, 0, 1]), 50, seed=0).sum())
+    3
+    """
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for rows in _classes(y):
+        count = max(1, round(percent * len(rows) / 100)) if percent > 0 else 0
+        drawn.append(rng.permutation(rows)[:count])
+    return _mask(len(y), drawn)
+
+
+def draw_positive(Y, n_positive, seed):
+    """Return a boolean mask with `n_positive` random positive rows of each label, a column of zeros and ones.
+
+    Examples
+    --------
+    >>> int(draw_positive(np.array([[1, 0], [1, 0], [0, 1]]), 1, seed=0).sum())
+    2
+    """
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for column in np.asarray(Y).T:
+        rows = np.flatnonzero(column == 1)
+        drawn.append(rng.choice(rows, min(n_positive, len(rows)), replace=False))
+    return _mask(len(Y), drawn)
+
+
+def _classes(y):
+    return [np.flatnonzero(y == label) for label in np.unique(y)]
+
+
+def _mask(n, drawn):
+    labeled = np.zeros(n, dtype=bool)
+    labeled[np.concatenate(drawn)] = True
+    return labeled
