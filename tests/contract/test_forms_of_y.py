@@ -1,0 +1,181 @@
+"""One table: what each form of y is to every supervised model, to the search and to the reader itself."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+import gnomon
+from gnomon.selection import GuidedSearch, search
+from gnomon.targets import read
+
+X, Y = load_iris(return_X_y=True)
+X, Y = X[::3], Y[::3]
+N = len(Y)
+KNOWN = np.arange(N) % 5 > 0
+WORDS = np.array(["ant", "bee", "cow"], dtype=object)[Y]
+REAL = X[:, 0] + 0.01 * np.arange(N)
+AGES = 3 * np.arange(N) % 89 + 4
+
+
+def known(values, missing):
+    return np.where(KNOWN, values, missing)
+
+
+# form: (y, kind and classes of the only column, or kinds of several columns; None where it is refused everywhere)
+THREE, LETTERS = ("classes", [0, 1, 2]), ("classes", ["ant", "bee", "cow"])
+VECTORS = {
+    "text": (WORDS, LETTERS),
+    "text and None": (known(WORDS, None), LETTERS),
+    "text and NaN": (known(WORDS, np.nan), LETTERS),
+    "categorical": (pd.Series(known(WORDS, None)).astype("category"), LETTERS),
+    "bool": (Y == 1, ("classes", [False, True])),
+    "ints": (Y, THREE),
+    "ints and -1": (known(Y, -1), THREE),
+    "ints and None": (known(Y.astype(object), None), THREE),
+    "Int64": (pd.Series(known(Y.astype(object), None), dtype="Int64"), THREE),
+    "whole floats and NaN": (known(Y, np.nan), THREE),
+    "whole floats and -1.0": (known(Y, -1.0), THREE),
+    "fractions": (REAL, ("real", None)),
+    "fractions and NaN": (known(REAL, np.nan), ("real", None)),
+    "many ints": (AGES, ("classes", sorted(set(AGES.tolist())))),
+    "-1 and 1": (np.where(Y == 1, 1, -1), "ambiguous"),
+}
+TABLES = {
+    "table of 0 and 1": np.column_stack([Y == 0, Y > 1]).astype(int),
+    "table of fractions": np.column_stack([REAL, known(X[:, 1] + 0.001 * np.arange(N), np.nan)]),
+    "frame of both": pd.DataFrame({"kind": known(WORDS, None), "size": REAL}),
+}
+FLAGS, NUMBERS, BOTH = ("classes", "classes"), ("real", "real"), ("classes", "real")
+ONE = "one column|must be one column"
+OF_NUMBERS = {
+    "table of 0 and 1": NUMBERS,
+    "table of fractions": NUMBERS,
+    "frame of both": "which is not a number",  # one loading matrix and one noise for numbers; CPPCA takes both kinds
+}
+OF_COLUMNS = {"table of 0 and 1": FLAGS, "table of fractions": NUMBERS, "frame of both": BOTH}
+OF_LABELS = OF_COLUMNS | dict.fromkeys(("table of fractions", "frame of both"), "Unknown label type")
+OF_ONE = dict.fromkeys(TABLES, ONE)
+
+# model: what it makes of tables, and whether it takes numbers
+MODELS = {
+    "SPPCA": (OF_NUMBERS, True),
+    "KernelSPPCA": (OF_NUMBERS, True),
+    "CPPCA": (OF_COLUMNS, True),
+    "ColoredMVU": (OF_NUMBERS, True),
+    "SDRGLM": (OF_COLUMNS | {"frame of both": "one family for all"}, True),
+    "IFA": (OF_LABELS, False),
+    "KDA": (OF_ONE, False),
+    "SEPCA": (OF_ONE, False),
+    "DomainStack": (OF_ONE, False),
+}
+QUICK = {
+    "SPPCA": {"max_iter": 2},
+    "KernelSPPCA": {"max_iter": 2},
+    "CPPCA": {"n_components": 1, "max_iter": 2},
+    "SDRGLM": {"n_components": 1, "max_iter": 2, "projection_ridge": 1.0},
+    "IFA": {"max_iter": 1, "init": "labels"},
+    "SEPCA": {"max_iter": 2},
+    "ColoredMVU": {"n_basis": 3, "n_components": 1},
+    "DomainStack": {"C": 1.0, "scale": 1.0},
+}
+
+
+class _Stop(Exception):
+    """What was read, before anything is fitted to it."""
+
+
+def found_by_search(y, monkeypatch):
+    def stop(targets, *_):
+        raise _Stop(targets)
+
+    monkeypatch.setattr(search, "halves_of", stop)
+    try:
+        GuidedSearch().fit(X, y)
+    except _Stop as stopped:
+        return [(c.kind, None if c.classes is None else c.classes.tolist()) for c in stopped.args[0].columns]
+    raise AssertionError("the search read nothing")
+
+
+def found_by(model, y):
+    if model == "ColoredMVU":
+        pytest.importorskip("clarabel")
+    if model == "IFA" and isinstance(y, np.ndarray) and len(np.unique(y.astype(str))) > 20:
+        return found_by_reader(y, ("classes",))  # a fit of that many components takes long
+    fitted = getattr(gnomon, model)(**QUICK.get(model, {})).fit(X, y)
+    return [(kind, None if classes is None else classes.tolist()) for kind, classes, _ in fitted._form]
+
+
+def found_by_reader(y, kinds):
+    return [
+        (column.kind, None if column.classes is None else column.classes.tolist())
+        for column in read(y, N, kinds=kinds).columns
+    ]
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.mark.parametrize("form", VECTORS)
+@pytest.mark.parametrize("model", [*MODELS, "GuidedSearch"])
+def test_one_column_is_the_same_to_all(model, form, monkeypatch):
+    y, expected = VECTORS[form]
+    numbers = model == "GuidedSearch" or MODELS[model][1]
+    if expected[0] == "real" and not numbers:
+        expected = "Unknown label type: "  # what takes classes alone says so
+    if model == "DomainStack" and form == "many ints":
+        expected = None  # a class of one row cannot be held out
+    read_it = (lambda: found_by_search(y, monkeypatch)) if model == "GuidedSearch" else (lambda: found_by(model, y))
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=expected):
+            read_it()
+    elif expected is not None:
+        assert read_it() == [expected]
+
+
+@pytest.mark.parametrize("form", TABLES)
+@pytest.mark.parametrize("model", MODELS)
+def test_several_columns_are_numbers_or_columns(model, form):
+    expected = MODELS[model][0][form]
+    if isinstance(expected, str):
+        with pytest.raises((ValueError, TypeError), match=expected):
+            found_by(model, TABLES[form])
+    else:
+        assert tuple(kind for kind, _ in found_by(model, TABLES[form])) == expected
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_whole_floats_warn_once_and_name_the_parameter(model):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found_by(model, known(Y, np.nan))
+    about = [str(one.message) for one in said if "target=" in str(one.message)]
+    assert len(about) == 1
+    assert "target='classes'" in about[0]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*whole numbers as floats")
+        options = QUICK.get(model, {}) | {"target": "classes"}
+        fitted = getattr(gnomon, model)(**options).fit(X, known(Y, np.nan))
+    assert fitted.target_kind_ == "classes"
+    assert fitted.n_labeled_ == KNOWN.sum()
+
+
+@pytest.mark.parametrize("model", [model for model in MODELS if model != "ColoredMVU"])  # it predicts nothing
+def test_names_of_classes_and_order_of_rows_do_not_matter(model):
+    """Labels renamed in their order, and rows in another order: the same predictions."""
+    y = known(Y, -1)
+    order = np.random.default_rng(0).permutation(N)
+    settings = {"init": "labels"} if model == "IFA" else {}
+    fitted = getattr(gnomon, model)(**settings).fit(X, y)
+    renamed = getattr(gnomon, model)(**settings).fit(X, np.where(KNOWN, WORDS, None))
+    permuted = getattr(gnomon, model)(**settings).fit(X[order], y[order])
+    assert (np.array(["ant", "bee", "cow"])[fitted.predict(X)] == renamed.predict(X)).all()
+    np.testing.assert_allclose(renamed.predict_proba(X), fitted.predict_proba(X), atol=1e-9)
+    if model not in ("SDRGLM", "DomainStack"):  # folds are dealt by row
+        np.testing.assert_allclose(permuted.predict_proba(X), fitted.predict_proba(X), atol=1e-4)
