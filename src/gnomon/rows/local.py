@@ -12,7 +12,7 @@ from .._types import Array, IntArray
 from . import namespace
 from .contract import A, Block, Columns, Reads, Rows, Task, add
 from .namespace import Place, host_double, is_foreign, take_rows
-from .raw_moments import may_wait, raw_inner_products, raw_summary
+from .raw_moments import raw_inner_products, raw_summary, shift_of
 from .summary import Summary
 
 MASKED_DEVICE_ENTRIES = (
@@ -103,10 +103,11 @@ class LocalRows(Rows):
 
     def summarise(self, Y: Any = None, group: Any = None, n_groups: int = 1, *, second: bool = False) -> Summary:
         plain = second and isinstance(self.X, np.ndarray) and not self.masked
-        if plain and (group is None or group.min() == 0) and may_wait(self.X):
+        shift = shift_of(self.X) if plain and (group is None or group.min() == 0) else None
+        if shift is not None:
             self.counter.total += 1.0
             Y_or_none = np.zeros((self.shape[0], 0)) if Y is None else Y
-            found = raw_summary(self.X, self.weights, Y_or_none, group, n_groups, self._block_rows())
+            found = raw_summary(self.X, self.weights, Y_or_none, group, n_groups, self._block_rows(), shift)
             if found is not None:
                 return found
         return super().summarise(Y, group, n_groups, second=second)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._types import Array, IntArray
 from .products import row_counts
-from .summary import Group, Summary
+from .summary import Group, Summary, two_sum
 
 FOLD = 40  # rows read as one by a sum over columns
 OFFSET_LIMIT = 30.0  # largest squared mean, in variances, that may be subtracted after the sums: one digit and a half
@@ -54,19 +54,26 @@ def centring_may_wait(mean: Array, variance: float) -> bool:
     return 1e-200 < variance < 1e200 and float(np.abs(mean).max()) < np.sqrt(OFFSET_LIMIT * variance)
 
 
-def may_wait(X: Array) -> bool:
-    """The same of a table, by a sample of its rows."""
+def shift_of(X: Array) -> Array | None:
+    """What a sample of the rows says should be taken from each before the sums: their mean (p,), or zero.
+
+    None where it holds what is not finite.
+    """
     some = np.asarray(X[:: max(1, len(X) // SAMPLE)], dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        return centring_may_wait(some.mean(axis=0), float(some.var(axis=0).mean()))
+        mean, variance = some.mean(axis=0), float(some.var(axis=0).mean())
+    if not np.isfinite(variance):
+        return None
+    return np.asarray(0.0 * mean if centring_may_wait(mean, variance) else mean)
 
 
 def raw_summary(
-    X: Array, weights: Array | None, Y: Array, number: IntArray | None, n_groups: int, block_rows: int
+    X: Array, weights: Array | None, Y: Array, number: IntArray | None, n_groups: int, block_rows: int, shift: Array
 ) -> Summary | None:
     """The summary with second moments, in one read; None where the sample misled, or an entry is not finite.
 
-    `number` (n,) of the group of every row, 0 ... n_groups - 1, the first group the largest; None is one group.
+    Sums are about `shift`. `number` (n,) is the group of every row, 0 ... n_groups - 1, the first the largest; None is
+    one group.
     """
     n, p = X.shape
     sums = [Sums(p, Y.shape[1]) for _ in range(n_groups)]
@@ -79,12 +86,12 @@ def raw_summary(
     weight = sums[0].weight
     contiguous = X.flags.c_contiguous or X.flags.f_contiguous
     with np.errstate(over="ignore", invalid="ignore"):
-        if X.dtype == np.float64 and weights is None and contiguous:
+        if X.dtype == np.float64 and weights is None and contiguous and not shift.any():
             _sum_in_place(sums, X, group, Y, 8 * block_rows)
         else:
-            _sum_by_blocks(sums, X, weights, group, Y, block_rows)
+            _sum_by_blocks(sums, X, weights, group, Y, block_rows, shift)
         mean = sums[0].x / weight
-        largest = float(np.sqrt(sums[0].xx.diagonal().max()))
+        largest = float(np.sqrt(sums[0].xx.diagonal().max()) + np.abs(shift).max())
         variance = (float(np.trace(sums[0].xx)) / weight - float(mean @ mean)) / p
         if not centring_may_wait(mean, variance):
             return None
@@ -92,8 +99,8 @@ def raw_summary(
         sums[0].subtract_rows(other)
     groups = tuple(found.about(mean) for found in sums)
     squares = np.sum([np.diagonal(g.xx) for g in groups if g.xx is not None], axis=0)
-    counts = np.full(p, weight)
-    return Summary(weight, counts, mean, np.zeros(p), squares, largest, 1.0, groups)
+    mean, low = two_sum(shift, mean)
+    return Summary(weight, np.full(p, weight), mean, low, squares, largest, 1.0, groups)
 
 
 def _sum_in_place(sums: list[Sums], X: Array, group: IntArray, Y: Array, size: int) -> None:
@@ -110,12 +117,12 @@ def _sum_in_place(sums: list[Sums], X: Array, group: IntArray, Y: Array, size: i
 
 
 def _sum_by_blocks(
-    sums: list[Sums], X: Array, weights: Array | None, group: IntArray, Y: Array, size: int
+    sums: list[Sums], X: Array, weights: Array | None, group: IntArray, Y: Array, size: int, shift: Array
 ) -> None:  # fmt: skip
-    """One read of the rows, which are converted to double precision block by block."""
+    """One read of the rows, which are converted to double precision and shifted block by block."""
     for start in range(0, X.shape[0], size):
         here = slice(start, start + size)
-        block = np.asarray(X[here], dtype=np.float64)
+        block = X[here] - shift
         w: Any = None if weights is None else weights[here]
         sums[0].add_rows(block, w)
         for g, found in enumerate(sums):

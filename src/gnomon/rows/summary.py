@@ -31,13 +31,13 @@ class Group:
         """The same about a mean that lies `shift` lower, in units `factor` times as many."""
         if factor == 1.0 and not shift.any():
             return self
+        x = self.x * factor
+        moved = x + self.weight * shift
         xx = self.xx
         if xx is not None:
             xx = xx * factor**2
-            xx += np.outer(self.x * factor, shift)
-            xx += np.outer(shift, self.x * factor + self.weight * shift)
-        x = self.x * factor + self.weight * shift
-        return Group(self.weight, x, self.y, self.xy * factor + np.outer(shift, self.y), self.yy, xx)
+            xx += np.column_stack([x, shift]) @ np.stack([shift, moved])
+        return Group(self.weight, moved, self.y, self.xy * factor + np.outer(shift, self.y), self.yy, xx)
 
     def __add__(self, other: Group) -> Group:
         xx = None
@@ -58,7 +58,7 @@ class Summary:
     """Means and squares, each block about its own mean; `+` merges exactly (Chan, Golub and LeVeque 1979).
 
     The mean is held as a sum of two numbers, so that columns of mean 1e8 and deviation 1 lose nothing. Squares are in
-    `unit` squared, a power of two near the largest entry, so that no magnitude overflows or vanishes.
+    `unit` squared, one or a power of two near an extreme largest entry, so that no magnitude overflows or vanishes.
     """
 
     weight: float
@@ -76,7 +76,7 @@ class Summary:
         some = np.where(counts > 0, counts, 1.0)
         with np.errstate(over="ignore", invalid="ignore"):
             apart = (other.mean - self.mean) + (other.mean_low - self.mean_low)
-            mean, mean_low = _two_sum(self.mean, self.mean_low + apart * (other.counts / some))
+            mean, mean_low = two_sum(self.mean, self.mean_low + apart * (other.counts / some))
             down = apart * (other.counts / some) / unit  # from the mean of each to that of both
             up = apart * (self.counts / some) / unit
             mine, theirs = self.unit / unit, other.unit / unit
@@ -106,8 +106,8 @@ class Summary:
         return tuple(group.about(none, factor) for group in self.groups)
 
 
-def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """a + b, and what rounding takes from it."""
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """The sum a + b, and what rounding takes from it."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
@@ -129,8 +129,8 @@ class Summarise:
 
 
 def power_of_two(size: float) -> float:
-    """The power of two next below a size; one of nothing and of what is not finite."""
-    return float(2.0 ** np.floor(np.log2(size))) if 0.0 < size < np.inf else 1.0
+    """The power of two next below a size whose square might overflow or vanish; one of others."""
+    return float(2.0 ** np.floor(np.log2(size))) if 0.0 < size < 1e-75 or 1e75 < size < np.inf else 1.0
 
 
 def _of_dense(block: Block, task: Summarise) -> Summary:
@@ -152,11 +152,12 @@ def _of_dense(block: Block, task: Summarise) -> Summary:
     if seen is not None:
         C = xp.where(seen, C, xp.zeros_like(C))
     unit = power_of_two(largest)
-    C = C / unit
+    if unit != 1.0:
+        C = C / unit
     low = place.host(weights @ C) / some  # what rounding took from the mean
     squares = place.host(weights @ (C * C)) - counts * low**2
     groups = tuple(group.about(-low, 1.0) for group in _groups(block, task, _Dense(C, place)))
-    mean, low = _two_sum(mean, low * unit)
+    mean, low = two_sum(mean, low * unit)
     return Summary(float(w.sum()), counts, mean, low, squares, largest, unit, groups)
 
 
@@ -178,7 +179,7 @@ class _Dense:
     def second(self, rows: IntArray | None, w: Array) -> Array:
         """Weighted squares and products (p, p) of some rows, or all."""
         C = self.C if rows is None else take_rows(self.C, rows)
-        scaled = C * self.place.put(np.sqrt(w)[:, None])
+        scaled = C if (w == 1.0).all() else C * self.place.put(np.sqrt(w)[:, None])
         return self.place.host(scaled.T @ scaled)
 
 
@@ -236,7 +237,7 @@ def _of_sparse(block: Block, task: Summarise) -> Summary:
         low, squares = _sparse_squares(X, w, mean / unit, unit)
         groups = tuple(group.about(-low, 1.0) for group in _groups(block, task, _Sparse(X, mean, unit)))
     squares = squares - counts * low**2
-    mean, low = _two_sum(mean, low * unit)
+    mean, low = two_sum(mean, low * unit)
     return Summary(float(w.sum()), counts, mean, low, squares, largest, unit, groups)
 
 
