@@ -28,15 +28,15 @@ def accuracy(Z_train, Z_test, y_train, y_test):
 
 
 def projections(X, y):
-    """Mean accuracy over ten draws: the chosen ridge, and the pseudo-inverse that keeps the scores of the fit."""
-    chosen, inverse = [], []
+    """Mean accuracy over ten draws: the ridge of the model, and the pseudo-inverse that keeps the scores of the fit."""
+    by_model, inverse = [], []
     for seed in range(10):
         train, test = split(y, seed)
         model = SDRGLM(10).fit(X[train], y[train])
-        chosen.append(accuracy(model.transform(X[train]), model.transform(X[test]), y[train], y[test]))
+        by_model.append(accuracy(model.transform(X[train]), model.transform(X[test]), y[train], y[test]))
         by_pinv = X[test] @ (np.linalg.pinv(X[train]) @ model.embedding_)
         inverse.append(accuracy(model.embedding_, by_pinv, y[train], y[test]))
-    return float(np.mean(chosen)), float(np.mean(inverse))
+    return float(np.mean(by_model)), float(np.mean(inverse))
 
 
 def main():
@@ -54,12 +54,12 @@ def main():
         },
         repeats=3,
     )
-    chosen, inverse = projections(X, y)
+    by_model, inverse = projections(X, y)
     rows = [
         ("KDA, linear kernel / LinearDiscriminantAnalysis, 500 rows, time", ratio(seconds, "KDA", "LDA"), None),
         ("SDRGLM, 50 rows, 10 scores / logistic regression, time", ratio(seconds, "SDRGLM", "logistic"), None),
         ("ColoredMVU, 300 rows / one start of metric MDS, time", ratio(seconds, "ColoredMVU", "MDS"), None),
-        ("SDRGLM, 50 labels, error of logistic regression, chosen projection ridge", 1 - chosen, 0.2),
+        ("SDRGLM, 50 labels, error of logistic regression, ridge of the model", 1 - by_model, 0.2),
         ("SDRGLM, 50 labels, error of logistic regression, pseudo-inverse", 1 - inverse, None),
     ]
     record("comparators", [{"what": what, "value": value, "limit": limit} for what, value, limit in rows])

@@ -174,6 +174,7 @@ def test_an_approximate_search_without_a_miss_gives_the_exact_features(rng, monk
     assert_allclose(front.transform(X), F, atol=1e-9)
 
 
+@pytest.mark.slow  # pynndescent compiles for a minute or two; the tests above go the same way with a stand-in
 @pytest.mark.skipif(importlib.util.find_spec("pynndescent") is None, reason="pynndescent is not installed")
 def test_the_approximate_search_comes_near_the_exact_one():
     X = load_digits().data

@@ -10,6 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.estimator_checks import check_estimator
 
 from estimators.support import load
@@ -64,18 +66,18 @@ def test_the_fit_is_the_model_in_units_of_x():
     scale = np.sqrt(((X - X.mean(axis=0)) ** 2).mean())
     assert_allclose(model.x_scale_, scale)
     size = np.nanstd(y)
-    Vx, bx = model.components_ / scale, (model.intercept_ - X.mean(axis=0)) / scale
+    Vx, bx = model.components_ / scale, (model.x_intercept_ - X.mean(axis=0)) / scale
     Vy, by = model.y_loadings_.T / size, (model.y_intercept_ - np.nanmean(y)) / size
     J = oracle.objective(
         (X - X.mean(axis=0)) / scale, ((y - np.nanmean(y)) / size)[:, None], ("gaussian", "gaussian"),
-        model.embedding_, Vx, bx, Vy, by, (0.0, 0.0), model.alpha, model.ridge,
+        model.embedding_, Vx, bx, Vy, by, (0.0, 0.0), model.alpha, model.penalty,
     )  # fmt: skip
     assert_allclose(-J, model.objective_path_[-1], rtol=1e-9)
     new = X[:5] + 1.0
     U = oracle.gaussian_projection((new - X.mean(axis=0)) / scale, Vx, bx, model.projection_ridge_)
     assert_allclose(model.transform(new), U, atol=1e-9)
-    assert_allclose(model.predict(new), model.read_out_scale_ * U @ model.y_loadings_[0] + model.y_intercept_[0])
-    assert_allclose(model.inverse_transform(U), U @ model.components_ + model.intercept_)
+    assert_allclose(model.predict(new), U @ model.coef_[0] + model.intercept_[0])
+    assert_allclose(model.inverse_transform(U), U @ model.components_ + model.x_intercept_)
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e-3, 1e3, 1e150])
@@ -113,7 +115,7 @@ def test_unlabelled_rows_are_left_out_of_the_labels():
     hidden = y < 0
     U = oracle.gaussian_projection(
         (X[hidden] - X.mean(axis=0)) / first.x_scale_, first.components_ / first.x_scale_,
-        (first.intercept_ - X.mean(axis=0)) / first.x_scale_, first.ridge / first.alpha,
+        (first.x_intercept_ - X.mean(axis=0)) / first.x_scale_, first.penalty / first.alpha,
     )  # fmt: skip
     assert_allclose(first.embedding_[hidden], U, atol=1e-3)
 
@@ -198,7 +200,7 @@ def digits(seed):
 
 
 def test_digits_from_fifty_labels():
-    """The chosen ridge against the pseudo-inverse that maps the training rows to their scores exactly."""
+    """The ridge of the model against none, and against the pseudo-inverse that maps training rows to their scores."""
     ours, by_pinv, plain = [], [], []
     for seed in range(4):
         X, y, train, test = digits(seed)
@@ -215,6 +217,56 @@ def test_digits_from_fifty_labels():
     assert min(ours) >= 0.8
     assert np.mean(by_pinv) < 0.5
     assert np.mean(ours) > np.mean(plain) + 0.03
+
+
+def test_classes_of_iris_are_predicted_at_the_defaults():
+    X, y = load("iris")
+    found = np.concatenate(
+        [SDRGLM().fit(X[train], y[train]).predict(X[test]) == y[test] for train, test in StratifiedKFold(3).split(X, y)]
+    )
+    assert found.mean() >= 0.92
+
+
+def test_probabilities_are_as_sure_as_they_are_right_whatever_labels_are_drawn():
+    """Eight labels a class separate: no draw of them makes probabilities of 0 and 1, or moves what is projected far."""
+    X, y = load("wine")
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    losses, sizes = [], []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        seen = np.concatenate([rng.permutation(np.flatnonzero(y == c))[:8] for c in range(3)])
+        hidden = np.setdiff1d(np.arange(len(y)), seen)
+        model = SDRGLM().fit(X, np.where(np.isin(np.arange(len(y)), seen), y, -1))
+        losses.append(log_loss(y[hidden], model.predict_proba(X[hidden])))
+        sizes.append(model.transform(X).std())
+        assert model.projection_ridge_ == pytest.approx(10.0)
+    assert max(losses) < 0.35  # guessing: 1.1
+    assert max(sizes) < 1.3 * min(sizes)
+
+
+@pytest.mark.parametrize("x_family", FAMILIES)
+def test_order_and_rounding_change_nothing(x_family):
+    X, y = features(x_family, np.random.default_rng(0))
+    y = np.where(np.arange(80) % 2, y, -1)
+    tol = 1e-7 if x_family == "poisson" else 1e-9  # the last digits of a step that was halved are rounding
+    model = SDRGLM(2, x_family=x_family, tol=tol).fit(X, y)
+    rows, columns = np.random.default_rng(1).permutation(80), np.random.default_rng(2).permutation(12)
+    other = SDRGLM(2, x_family=x_family, tol=tol).fit(X[rows][:, columns], y[rows])
+    assert_allclose(other.transform(X[:, columns]), model.transform(X), atol=1e-6)
+    assert_allclose(other.predict_proba(X[:, columns]), model.predict_proba(X), atol=1e-6)
+    assert other.projection_ridge_ == model.projection_ridge_
+    if x_family == "gaussian":
+        near = SDRGLM(2, tol=1e-9).fit(X * (1 + 1e-13), y)
+        assert_allclose(near.transform(X), model.transform(X), atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("x_family", FAMILIES)
+def test_converged_means_a_residual_within_tol(x_family):
+    X, y = features(x_family, np.random.default_rng(0))
+    for max_iter in (1, 2000):
+        model = SDRGLM(2, x_family=x_family, max_iter=max_iter).fit(X, y)
+        assert model.converged_ == (model.objective_residual_ <= model.tol) == (max_iter == 2000)
 
 
 def test_model_files_and_single_precision(tmp_path):
@@ -254,7 +306,7 @@ def test_bad_parameters_and_rows(rng):
         ({"x_family": "normal"}, "x_family='normal' must be one of"),
         ({"y_family": "beta"}, "y_family='beta' must be one of"),
         ({"alpha": 0}, "alpha=0 must be finite and above 0"),
-        ({"ridge": -1.0}, "ridge=-1.0 must be finite and above 0"),
+        ({"penalty": -1.0}, "penalty=-1.0 must be finite and above 0"),
         ({"projection_ridge": "best"}, "projection_ridge='best' must be one of"),
         ({"projection_ridge": 0}, "projection_ridge=0 must be"),
         ({"n_components": 5}, "n_components=5 must be at most 4"),
@@ -266,7 +318,9 @@ def test_bad_parameters_and_rows(rng):
         for form in (np.asarray, sp.csr_matrix):
             with pytest.raises(ValueError, match=f"Negative values in data: -4.*{family}.*counts of at least 0"):
                 SDRGLM(x_family=family).fit(form(np.where(X > 7, -4.0, X)), y)
-    with pytest.raises(ValueError, match=r"contains NaN; the columns of a row under .*gnomon impute"):
+    with pytest.raises(
+        ValueError, match=r"contains NaN; SDRGLM with x_family=.multinomial. needs every entry.*gnomon impute"
+    ):
         SDRGLM(x_family="multinomial").fit(np.where(X > 7, np.nan, X), y)
     with pytest.raises(ValueError, match="contains NaN among its stored entries"):
         SDRGLM().fit(sp.csr_matrix(np.where(X > 7, np.nan, X)), y)
@@ -291,12 +345,12 @@ def test_missing_entries_are_left_out_of_the_projection():
     X[::4, 2] = X[1::5, 0] = np.nan
     model = SDRGLM(2).fit(X, y)
     new = np.array([[5.0, np.nan, 3.0, 1.0], [np.nan] * 4])
-    V, b = model.components_ / model.x_scale_, model.intercept_ / model.x_scale_
+    V, b = model.components_ / model.x_scale_, model.x_intercept_ / model.x_scale_
     seen = [0, 2, 3]
     U = oracle.gaussian_projection(new[:1, seen] / model.x_scale_, V[:, seen], b[seen], model.projection_ridge_)
     assert_allclose(model.transform(new), [U[0], [0.0, 0.0]], atol=1e-9)
-    assert_allclose(model.intercept_, np.nanmean(X, axis=0), atol=0.2)
-    assert_allclose(model.inverse_transform(model.transform(new[1:]))[0], model.intercept_)
+    assert_allclose(model.x_intercept_, np.nanmean(X, axis=0), atol=0.2)
+    assert_allclose(model.inverse_transform(model.transform(new[1:]))[0], model.x_intercept_)
     assert np.mean(model.predict(X) == load("iris")[1]) > 0.75
 
 
@@ -312,7 +366,7 @@ def test_impute_fills_in_what_was_planted(family):
     }[family]()
     holes = np.where(rng.random(X.shape) < 0.2, np.nan, X)
     ridge = 0.1 if family == "gaussian" else 3.0  # ten entries of 0 and 1 a row say little of two scores
-    filled = SDRGLM(2, x_family=family, ridge=ridge).fit(holes).impute(holes)
+    filled = SDRGLM(2, x_family=family, penalty=ridge).fit(holes).impute(holes)
     missing = np.isnan(holes)
     assert_array_equal(filled[~missing], X[~missing])
     columns = np.broadcast_to(np.nanmean(holes, axis=0), X.shape)
@@ -349,5 +403,6 @@ def test_bad_targets():
 
 
 def test_scikit_learn_checks_of_counts():
+    """What the checks ask of counts does not depend on how far a fit goes: a few sweeps, so that they are quick."""
     ambiguous = {"check_classifiers_classes": "labels -1 and 1 alone are refused: -1 may mark unlabeled rows"}
-    check_estimator(SDRGLM(x_family="poisson", max_iter=100), expected_failed_checks=ambiguous)
+    check_estimator(SDRGLM(x_family="poisson", max_iter=3), expected_failed_checks=ambiguous)

@@ -173,7 +173,7 @@ def test_a_sparse_table_is_the_dense_one(family, rng):
     options = model.Options(K, ALPHA, RIDGE, max_iter=50)
     first, second = (model.fit((view, y), options, np.random.default_rng(0)) for view in (x, sparse))
     assert_allclose(second.value.U, first.value.U, atol=1e-7)
-    assert_allclose(project(sparse, second.value.x, 0.3), project(x, first.value.x, 0.3), atol=1e-7)
+    assert_allclose(project(sparse, second.value.x, 0.3)[0], project(x, first.value.x, 0.3)[0], atol=1e-7)
 
 
 def test_blocks_of_rows_change_nothing(rng, monkeypatch):
@@ -195,19 +195,21 @@ def test_one_gaussian_table_is_soft_thresholded_pca(rng):
     left, sizes, right = np.linalg.svd(X, full_matrices=False)
     expected = (left[:, :3] * (sizes[:3] - 0.7)) @ right[:3]
     assert_allclose(p.U @ p.x.V + p.x.b, expected, atol=1e-6)
-    assert_allclose(project(views[0], p.x, 0.7), p.U, atol=1e-6)  # with the ridge of the fit, x alone gives the scores
+    assert_allclose(
+        project(views[0], p.x, 0.7)[0], p.U, atol=1e-6
+    )  # with the ridge of the fit, x alone gives the scores
 
 
 @pytest.mark.parametrize("family", NAMES)
 def test_projection_is_the_minimum_for_every_row(family, rng):
     _, _, views = problem((family, "gaussian"), rng)
     view, part = views[0]._replace(strength=1.0), some_params(views, rng).x
-    U = project(view, part, 0.4)
+    U, _ = project(view, part, 0.4)
     if family == "gaussian":
         assert_allclose(U, oracle.gaussian_projection(view.values, *part, 0.4), rtol=1e-9)
     gradient, _ = score_terms([view], [part], U, 0.4)
     assert_allclose(gradient, 0, atol=1e-7)
-    assert_allclose(project(view.rows(np.array([3, 7])), part, 0.4), U[[3, 7]], atol=1e-9)
+    assert_allclose(project(view.rows(np.array([3, 7])), part, 0.4)[0], U[[3, 7]], atol=1e-9)
 
 
 def test_a_column_that_never_varies_has_a_finite_intercept(rng):
@@ -220,35 +222,59 @@ def test_a_column_that_never_varies_has_a_finite_intercept(rng):
         assert np.abs(result.value.x.b).max() < 20
 
 
-def test_the_projection_is_the_best_of_held_out_rows():
-    """Against the definition: refit the loadings of x, project the fold, read off its labels."""
-    rng = np.random.default_rng(0)
-    y = np.arange(30) % 3
-    X = 2 * np.eye(3)[y] @ rng.normal(size=(3, 8)) + 2 * rng.normal(size=(30, 8))
-    X -= X.mean(axis=0)
-    x, labels = model.make_view("gaussian", X, None, 0.01), np.eye(3)[y]
-    views = (x, model.make_view("multinomial", labels, np.ones((30, 1)), 1.0))
-    options = model.Options(2, 0.01, 0.1)
-    p = model.fit(views, options, np.random.default_rng(0)).value
-    grid = np.array([1e-3, 1.0, 30.0])
-    found = model.choose_projection(p, views, options, np.arange(30), grid, np.random.default_rng(5))
-    scores = {}
-    for ridge in grid:
-        for scale in 2.0 ** np.arange(-3, 10):
-            total = 0.0
-            for held in np.array_split(np.random.default_rng(5).permutation(30), 5):
-                kept = np.setdiff1d(np.arange(30), held)
-                D = np.column_stack([p.U[kept], np.ones(len(kept))])
-                prior = np.vstack([np.zeros((2, 8)), x.prior])
-                C = np.linalg.solve(D.T @ D + 0.1 * np.eye(3), D.T @ X[kept] + 0.1 * prior)
-                U = scale * oracle.gaussian_projection(X[held], C[:-1], C[-1], ridge)
-                total += oracle.table_nll("multinomial", labels[held], U @ p.y.V + p.y.b)
-            scores[ridge, scale] = total
-    assert (found.ridge, found.scale) == min(scores, key=scores.get)
-    assert len(set(np.round(list(scores.values()), 3))) > 20
+@pairs
+def test_the_start_of_a_table_of_any_size_is_the_same(families, monkeypatch):
+    """Exact below a number of operations, by iteration above it."""
+    _, _, views = problem(families, np.random.default_rng(4))
+    exact = model.init(views, K, RIDGE, np.random.default_rng(0))
+    monkeypatch.setattr(model, "EXACT", 0.0)
+    iterated = model.init(views, K, RIDGE, np.random.default_rng(0))
+    assert_allclose(iterated.U @ iterated.U.T, exact.U @ exact.U.T, atol=1e-3 * np.abs(exact.U).max() ** 2)
 
 
-def test_the_grid_of_ridges_is_that_of_the_loadings(rng):
-    V = rng.normal(size=(3, 9))
-    grid = model.ridge_grid(Loadings(V, np.zeros(9)))
-    assert_allclose(grid[[0, -1]], np.linalg.eigvalsh(V @ V.T).mean() * np.array([1e2, 1e-6]))
+def labels_of(family, rng, n=40):
+    """Projected scores and targets that depend on them, with a row that has none."""
+    U = rng.normal(size=(n, K)) * np.array([3.0, 0.1])
+    Y = table(family, (U / U.std(axis=0)) @ rng.normal(size=(K, 3)), rng)
+    observed = np.ones((n, 1)) if family == "multinomial" else np.ones((n, 3))
+    observed[0] = 0.0
+    return U, Y, observed, model.make_view(family, Y * observed, observed, 1.0)
+
+
+@pytest.mark.parametrize("family", NAMES)
+def test_the_regression_on_projected_scores_is_the_minimum(family, rng):
+    U, Y, observed, view = labels_of(family, rng)
+    found = model.regress(view, U)
+    size = U.std(axis=0)[:, None]
+
+    def objective(C):
+        theta = U[1:] / U.std(axis=0) @ C[:-1] + C[-1]
+        return oracle.table_nll(family, Y[1:], theta) + 0.5 * ((C[:-1] ** 2).sum() + ((C[-1] - view.prior) ** 2).sum())
+
+    C = np.vstack([found.part.V * size, found.part.b])
+    assert_allclose(oracle.numeric_gradient(objective, C), 0.0, atol=1e-4)
+    for _ in range(10):
+        assert objective(C + 0.01 * rng.normal(size=C.shape)) > objective(C)
+    assert found.residual < 1e-8
+
+
+@pytest.mark.parametrize("family", NAMES)
+def test_the_regression_says_what_it_left_undone(family, rng):
+    U, _, _, view = labels_of(family, rng)
+    best, cut = model.regress(view, U), model.regress(view, U, steps=1)
+
+    def cost(found):
+        size = U.std(axis=0)
+        part = Loadings(found.part.V * size[:, None], found.part.b)
+        return factors.row_nll(view, U / size, part).sum() + factors.penalty(view, part, 1.0)
+
+    missing = (cost(cut) - cost(best)) / max(abs(cost(cut)), len(U))
+    assert 1e-8 < missing <= cut.residual
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "multinomial", "poisson"])
+def test_a_projection_that_runs_out_of_steps_says_so(family, rng):
+    _, _, views = problem((family, "gaussian"), rng)
+    part = some_params(views, rng).x
+    assert project(views[0], part, 0.4)[1] <= 1e-9
+    assert project(views[0], part, 0.4, max_iter=1)[1] > 1e-3

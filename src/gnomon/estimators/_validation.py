@@ -49,11 +49,11 @@ def check_names(X):
         )
 
 
-def refuse_missing(estimator, missing):
+def refuse_missing(estimator, missing, why="needs every entry"):
     """Raise when entries of X are missing, for a model that needs them all."""
     if missing:
         raise ValueError(
-            f"Input X contains NaN; {type(estimator).__name__} needs every entry: fill missing ones in first, for "
+            f"Input X contains NaN; {type(estimator).__name__} {why}: fill missing ones in first, for "
             "example by the impute method of gnomon.PPCA or by the command gnomon impute."
         )
 

@@ -1,7 +1,5 @@
 """Supervised dimension reduction with generalised linear models, as a scikit-learn estimator."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -10,17 +8,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
+from .._warn import warn
 from ..describe import Description, Fit, Traits
 from ..models import sdr_glm as model
-from ..models.sdr_glm import Loadings, View, project
-from ..numerics.expfamily import FAMILIES
+from ..models.sdr_glm import FAMILIES
 from ._described import guided_by, identity, mean_of
 from ._gaussian import check_rows
 from ._glm_table import TARGET, glm_table
 from ._guided import GuidedPredictor, join, with_classes
-from ._validation import check_choice, check_integer, check_real
+from ._validation import check_choice, check_integer, check_real, refuse_missing
 
 NAMES = tuple(FAMILIES)
+NEAR = 1e-6  # of a projection: a longer last step is said
 
 
 class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -29,12 +28,13 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     Row i has scores u_i. Features and targets are of exponential families with natural parameters linear in them::
 
         theta_x = u V_x + b_x,   theta_y = u V_y + b_y
-        J = alpha NLL_x + NLL_y + ridge / 2 (|U|^2 + alpha |V_x|^2 + |V_y|^2)
+        J = alpha NLL_x + NLL_y + penalty / 2 (|U|^2 + alpha |V_x|^2 + |V_y|^2)
 
     J is minimised over scores and loadings together. Rows without y are left out of NLL_y and entries of x that are NaN
     out of NLL_x, except under "multinomial", where the columns of a row are one variable. New rows are projected from
     x alone, and so are training rows: with a small alpha their scores in the fit follow their labels, which no new row
-    has, so a classifier trained on those scores would be trained on what it is to predict.
+    has, so a classifier trained on those scores would be trained on what it is to predict. `predict` is a regression of
+    the targets on the projected scores of the training rows.
 
     Parameters
     ----------
@@ -49,12 +49,11 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         numbers, and "poisson" for ``target="counts"``.
     alpha : float, default=0.01
         Weight of the features against the targets. The paper takes 1e-4. Without targets it is 1.
-    ridge : float, default=0.1
-        Strength of the penalty, above 0. Directions whose singular value is less come out as zero.
+    penalty : float, default=0.1
+        Of scores and loadings, above 0. Directions whose singular value is less come out as zero.
     projection_ridge : "auto" or float, default="auto"
-        Ridge of the projection of rows, the scores that minimise NLL_x + projection_ridge / 2 |u|^2. "auto" takes the
-        one under which held-out labelled rows, five folds, are projected to where their labels are most probable;
-        without labels it is ridge / alpha, which gives training rows their scores in the fit.
+        Ridge of the projection of rows, the scores that minimise NLL_x + projection_ridge / 2 |u|^2. "auto" takes
+        penalty / alpha, under which these are the scores of the model given x alone.
     tol : float, default=1e-6
         Stop when a sweep changes the natural parameters by less than this share of their size.
     max_iter : int, default=2000
@@ -64,14 +63,14 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
-        Block that starts the fit, and folds.
+        Block that starts the fit of a large table; nothing else is random.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
         V_x: natural parameters of x (for Gaussian x its units) per unit of score. Rows are ordered by what they explain
         of both tables, largest entry positive; U'U is diagonal.
-    intercept_ : ndarray of shape (n_features,)
+    x_intercept_ : ndarray of shape (n_features,)
         b_x.
     y_loadings_ : ndarray of shape (n_outputs, n_components_)
         V_y transposed; one row per class for "multinomial".
@@ -81,8 +80,9 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Scores of the training rows in the fit, from x and y; `transform` does not return these.
     projection_ridge_ : float
         As used.
-    read_out_scale_ : float
-        What projected scores are multiplied by before targets are read off; it makes up for the projection ridge.
+    coef_, intercept_ : ndarray of shape (n_outputs, n_components_), (n_outputs,)
+        Of the regression of the targets on projected scores that `predict` uses, in natural parameters of y; its ridge
+        is 1 for scores of unit variance. Not there without targets.
     x_scale_ : float
         Standard deviation that Gaussian x is divided by; 1 for other families.
     y_family_ : str or None
@@ -94,7 +94,8 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     objective_path_ : ndarray
         -J after each sweep, in nats, terms of the data alone left out; it never falls.
     objective_residual_ : float
-        Share by which the last sweep changed the natural parameters.
+        Share by which the last sweep changed the natural parameters; or what the projection of the training rows and
+        the regression of the targets on it left undone, where that is more.
     converged_ : bool
         Whether that is at most `tol`.
     n_iter_ : int
@@ -150,14 +151,14 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     _constant = "labels"
 
     def __init__(
-        self, n_components=None, *, x_family="gaussian", y_family="auto", alpha=0.01, ridge=0.1,
+        self, n_components=None, *, x_family="gaussian", y_family="auto", alpha=0.01, penalty=0.1,
         projection_ridge="auto", tol=1e-6, max_iter=2000, target="auto", unlabeled="auto", random_state=0,
     ):  # fmt: skip
         self.n_components = n_components
         self.x_family = x_family
         self.y_family = y_family
         self.alpha = alpha
-        self.ridge = ridge
+        self.penalty = penalty
         self.projection_ridge = projection_ridge
         self.tol = tol
         self.max_iter = max_iter
@@ -217,14 +218,19 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             model.make_view(self.x_family, self._in_units(X), _observed(X), alpha),
             model.make_view(self.y_family_ or "gaussian", table, observed, 1.0),
         )
-        options = model.Options(self.n_components_, alpha, float(self.ridge), self.tol, self.max_iter)
+        options = model.Options(self.n_components_, alpha, float(self.penalty), self.tol, self.max_iter)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        self._fit_ridge = options.ridge / alpha
+        self._fit_ridge = options.penalty / alpha
+        auto = isinstance(self.projection_ridge, str)
+        self.projection_ridge_ = self._fit_ridge if auto else float(self.projection_ridge)
         result = model.fit(views, options, generator)
-        projection = self._choose_projection(
-            result.value, views, options, labelled if guided else labelled[:0], generator
-        )
-        self._store(result, projection, outputs, X.dtype)
+        U, left = model.project(views[0]._replace(strength=1.0), result.value.x, self.projection_ridge_)
+        residuals = [float(result.stats["residual"]), left]
+        found = None
+        if guided:
+            found = model.regress(views[1].rows(labelled), U[labelled])
+            residuals.append(found.residual)
+        self._store(result, found, max(residuals), outputs, X.dtype)
         return self
 
     def transform(self, X):
@@ -282,7 +288,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         U, k = np.asarray(U), self.components_.shape[0]
         if U.ndim != 2 or U.shape[1] != k:
             raise ValueError(f"U has shape {U.shape}; (n_samples, {k}) is wanted.")
-        return FAMILIES[self.x_family].mean(U @ self.components_ + self.intercept_)
+        return FAMILIES[self.x_family].mean(U @ self.components_ + self.x_intercept_)
 
     def predict(self, X):
         """Predict the targets at the projected scores.
@@ -353,7 +359,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         check_choice("x_family", self.x_family, NAMES)
         check_choice("y_family", self.y_family, ("auto", *NAMES))
         check_real("alpha", self.alpha, 0)
-        check_real("ridge", self.ridge, 0)
+        check_real("penalty", self.penalty, 0)
         if isinstance(self.projection_ridge, str):
             check_choice("projection_ridge", self.projection_ridge, ("auto",))
         else:
@@ -366,11 +372,9 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         X = X.tocsr() if hasattr(X, "tocsr") else X
         values = X.data if hasattr(X, "tocsr") else X
         values = values[~np.isnan(values)] if (missing := np.isnan(values).any()) else values
-        if missing and self.x_family == "multinomial":
-            raise ValueError(
-                "Input X contains NaN; the columns of a row under x_family='multinomial' share one total and need "
-                "every entry. Fill missing ones in first: the impute method of gnomon.PPCA, or gnomon impute."
-            )
+        refuse_missing(
+            self, missing and self.x_family == "multinomial", "with x_family='multinomial' needs every entry"
+        )
         wanted = FAMILIES[self.x_family].complaint(values)
         if wanted:
             low = f"Negative values in data: {values.min():g}" if values.min() < 0 else f"the value {_odd(values):g}"
@@ -407,47 +411,40 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     # -- the fitted model ----------------------------------------------------------------------------------------
 
-    def _choose_projection(self, params, views, options, labelled, generator):
-        fixed = None if isinstance(self.projection_ridge, str) else float(self.projection_ridge)
-        if len(labelled) < 2:
-            return model.Projection(options.ridge / options.alpha if fixed is None else fixed, 1.0)
-        ridges = model.ridge_grid(params.x) if fixed is None else np.array([fixed])
-        return model.choose_projection(params, views, options, labelled, ridges, generator)
-
-    def _store(self, result, projection, outputs, dtype):
+    def _store(self, result, found, residual, outputs, dtype):
         p = result.value
         self.components_ = (p.x.V * self.x_scale_).astype(dtype)
-        self.intercept_ = (p.x.b * self.x_scale_ + self._x_shift).astype(dtype)
+        self.x_intercept_ = (p.x.b * self.x_scale_ + self._x_shift).astype(dtype)
         scale, shift = (outputs.scale, outputs.shift) if p.y.V.shape[1] else (np.ones(0), np.zeros(0))
         self.y_loadings_ = (p.y.V * scale).T.astype(dtype)
         self.y_intercept_ = (p.y.b * scale + shift).astype(dtype)
         self.embedding_ = p.U.astype(dtype)
         self._V, self._b = p.x.V, p.x.b
-        self.projection_ridge_, self.read_out_scale_ = projection
-        self.objective_path_, self.objective_residual_ = result.path, float(result.stats["residual"])
+        if found is not None:
+            self.coef_ = (found.part.V * scale).T.astype(dtype)
+            self.intercept_ = (found.part.b * scale + shift).astype(dtype)
+        self.objective_path_, self.objective_residual_ = result.path, residual
         self.n_iter_ = max(1, int(result.stats["n_iter"]))
-        self.converged_ = result.status is Status.CONVERGED
+        self.converged_ = residual <= self.tol
         if not self.converged_:
-            warnings.warn(
-                f"SDRGLM {result.status.value} (the last sweep changed {self.objective_residual_:.1e} of the natural "
-                f"parameters, tol={self.tol}).",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            status = Status.STALLED if result.status is Status.CONVERGED else result.status
+            warn(f"SDRGLM {status.value} (relative residual {residual:.1e}, tol={self.tol}).", ConvergenceWarning)
 
     def _project(self, X, ridge):
         """Scores of validated rows in double precision."""
         kind, values = FAMILIES[self.x_family], self._in_units(X)
         trials = np.asarray(values.sum(axis=1)).reshape(-1, 1) if self.x_family == "multinomial" else _observed(X)
-        view = View(kind, values, trials, 1.0, self._b)
-        return project(view, Loadings(self._V, self._b), ridge)
+        view = model.View(kind, values, trials, 1.0, self._b)
+        U, left = model.project(view, model.Loadings(self._V, self._b), ridge)
+        if left > NEAR:
+            warn(f"the projection of some rows is off by {left:.1e} of its size: rescale X.", ConvergenceWarning)
+        return U
 
     def _expected(self, X, method):
         check_is_fitted(self, "components_")
         X = self._validated(X, reset=False)
         self._require_targets(method)
-        U = self.read_out_scale_ * self._project(X, self.projection_ridge_)
-        theta = U @ self.y_loadings_.T.astype(np.float64) + self.y_intercept_
+        theta = self._project(X, self.projection_ridge_) @ self.coef_.T.astype(np.float64) + self.intercept_
         return FAMILIES[self.y_family_].mean(theta).astype(X.dtype)
 
     def _class_lists(self):

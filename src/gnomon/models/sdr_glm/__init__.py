@@ -1,17 +1,18 @@
 """Supervised dimension reduction with generalised linear models."""
 
 from .factors import Loadings, View, project
-from .model import Options, Params, Projection, choose_projection, fit, make_view, ridge_grid
+from .families import FAMILIES
+from .model import Options, Params, Regression, fit, make_view, regress
 
 __all__ = [
+    "FAMILIES",
     "Loadings",
     "Options",
     "Params",
-    "Projection",
+    "Regression",
     "View",
-    "choose_projection",
     "fit",
     "make_view",
     "project",
-    "ridge_grid",
+    "regress",
 ]

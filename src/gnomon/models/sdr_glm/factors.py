@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray
-from ...numerics.expfamily import Family
+from .families import Family
 
 BLOCK = 1 << 20  # natural parameters held at once
 HALVINGS = 40
@@ -194,18 +194,20 @@ def _shortened(objective: Callable[[IntArray, Array], Array], start: Array, step
     return out
 
 
-def project(
-    view: View, part: Loadings, ridge: float, start: Array | None = None, *, tol: float = 1e-9, max_iter: int = 200
-) -> Array:
-    """Scores (n, k) that minimise strength NLL + ridge / 2 |u|^2 by row: convex, by Newton; Gaussian: in one step."""
-    U = np.zeros((view.values.shape[0], len(part.V))) if start is None else start.copy()
-    left = np.arange(len(U))
-    once = view.family.name == "gaussian"
+def project(view: View, part: Loadings, ridge: float, *, tol: float = 1e-9, max_iter: int = 200) -> tuple[Array, float]:
+    """Scores (n, k) that minimise strength NLL + ridge / 2 |u|^2 by row, and the longest last step, relative to |u|.
+
+    Convex, by Newton steps until all are at most `tol`; Gaussian: in one step, which leaves nothing.
+    """
+    U = np.zeros((view.values.shape[0], len(part.V)))
+    if view.family.name == "gaussian":
+        return scores_step([view], [part], U, ridge), 0.0
+    left, moved = np.arange(len(U)), np.zeros(len(U))
     for _ in range(max_iter):
-        after = scores_step([view.rows(left)], [part], U[left], ridge, newton=not once)
-        moved = np.linalg.norm(after - U[left], axis=1)
+        after = scores_step([view.rows(left)], [part], U[left], ridge, newton=True)
+        moved[left] = np.linalg.norm(after - U[left], axis=1) / (1.0 + np.linalg.norm(after, axis=1))
         U[left] = after
-        left = left[moved > tol * (1.0 + np.linalg.norm(after, axis=1))]
-        if once or len(left) == 0:
+        left = left[moved[left] > tol]
+        if len(left) == 0:
             break
-    return U
+    return U, float(moved.max(initial=0.0))

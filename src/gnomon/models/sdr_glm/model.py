@@ -13,17 +13,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize
 
-from ..._types import Array, IntArray, Result
-from ...numerics.expfamily import FAMILIES
+from ..._types import Array, Result
 from ...numerics.linalg import canonical_rotation
 from ...solvers.em import run_em
-from .factors import Loadings, View, loadings_step, penalty, project, row_nll, scores_step
+from .factors import Loadings, View, loadings_step, loadings_terms, penalty, row_nll, scores_step
+from .families import FAMILIES
 
-OVERSAMPLING, SWEEPS = 10, 8  # of the block iteration that starts the fit
-GRID = np.logspace(2, -6, 17)  # projection ridges tried, in units of the mean eigenvalue of V_x V_x'
-SCALES = 2.0 ** np.arange(-3, 10)
-FOLDS = 5
+OVERSAMPLING, SWEEPS = 10, 8  # of the block iteration that starts the fit of large tables
+EXACT = 5e8  # operations up to which the start is computed without iteration
+STEPS = 2000  # of the regression on projected scores
+WORST = 1e300  # stands for an objective that is not finite
 
 
 class Options(NamedTuple):
@@ -31,7 +32,7 @@ class Options(NamedTuple):
 
     n_components: int
     alpha: float
-    ridge: float
+    penalty: float
     tol: float = 1e-6
     max_iter: int = 1000
 
@@ -77,21 +78,12 @@ def init(views: tuple[View, View], k: int, ridge: float, generator: np.random.Ge
     Residuals are divided by their standard deviations under the intercepts alone, which makes their soft-thresholded
     singular value decomposition the minimiser of the second-order expansion of J there.
     """
-    residuals = [_Residuals(view) for view in views]
     n = views[0].values.shape[0]
-    width = min(k + OVERSAMPLING, n, sum(r.scale.shape[0] for r in residuals))
-    Q = generator.standard_normal((n, width))
-    for _ in range(SWEEPS):
-        Q = np.linalg.qr(Q)[0]
-        parts = [r.transposed(Q) for r in residuals]
-        Q = sum((r.times(part) for r, part in zip(residuals, parts, strict=True)), np.zeros_like(Q))
-    Q = np.linalg.qr(Q)[0]
-    small = np.vstack([r.transposed(Q) for r in residuals])  # (p + q, width)
-    _, sizes, turn = np.linalg.svd(small, full_matrices=False)
+    left, sizes = _leading([_Residuals(view) for view in views], n, k, generator)
     used = min(k, len(sizes))
     U = np.zeros((n, k))
     shrunk = np.maximum(sizes - ridge, 0.1 * sizes)[:used]
-    U[:, :used] = (Q @ turn.T[:, :used]) * np.sqrt(shrunk)
+    U[:, :used] = left[:, :used] * np.sqrt(shrunk)
     first, second = (Loadings(np.zeros((k, len(view.prior))), view.prior.copy()) for view in views)
     return Params(U, first, second)
 
@@ -123,6 +115,26 @@ class _Residuals:
         return np.asarray(self.scale[:, None] * product)
 
 
+def _leading(residuals: list[_Residuals], n: int, k: int, generator: np.random.Generator) -> tuple[Array, Array]:
+    """Leading left singular vectors (n, r) of all residuals side by side, r >= k where there are as many, and values.
+
+    Of tables that are not large they are exact, so that neither order of rows nor the generator moves them.
+    """
+    m = sum(r.scale.shape[0] for r in residuals)
+    if float(n) * m * min(n, m) <= EXACT:
+        whole = [r.transposed(np.eye(n)).T if n < m else r.times(np.eye(r.scale.shape[0])) for r in residuals]
+        left, sizes, _ = np.linalg.svd(np.hstack(whole), full_matrices=False)
+        return left, sizes
+    Q = generator.standard_normal((n, min(k + OVERSAMPLING, n, m)))
+    for _ in range(SWEEPS):
+        Q = np.linalg.qr(Q)[0]
+        parts = [r.transposed(Q) for r in residuals]
+        Q = sum((r.times(part) for r, part in zip(residuals, parts, strict=True)), np.zeros_like(Q))
+    Q = np.linalg.qr(Q)[0]
+    _, sizes, turn = np.linalg.svd(np.vstack([r.transposed(Q) for r in residuals]), full_matrices=False)
+    return Q @ turn.T, sizes
+
+
 def balanced(params: Params, alpha: float, like: Array | None = None) -> Params:
     """The factorisation of the same natural parameters with the least ridge, turned to lie close to scores `like`."""
     p, root = params.x.V.shape[1], np.sqrt(alpha)
@@ -145,9 +157,9 @@ def balanced(params: Params, alpha: float, like: Array | None = None) -> Params:
 
 def m_step(params: Params, views: tuple[View, View], options: Options) -> Params:
     """One sweep: loadings of both tables, scores, balance; J does not rise."""
-    x = loadings_step(views[0], params.U, params.x, options.ridge)
-    y = loadings_step(views[1], params.U, params.y, options.ridge)
-    U = scores_step(list(views), [x, y], params.U, options.ridge)
+    x = loadings_step(views[0], params.U, params.x, options.penalty)
+    y = loadings_step(views[1], params.U, params.y, options.penalty)
+    U = scores_step(list(views), [x, y], params.U, options.penalty)
     return balanced(Params(U, x, y), options.alpha, params.U)
 
 
@@ -190,13 +202,13 @@ def fit(views: tuple[View, View], options: Options, generator: np.random.Generat
 
     def e_step(params: Params) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
-            value = objective(params, views, options.ridge)
+            value = objective(params, views, options.penalty)
         return value if np.isfinite(value) else np.inf
 
     result = run_em(
         e_step,
         lambda _, params: m_step(params, views, options),
-        init(views, options.n_components, options.ridge, generator),
+        init(views, options.n_components, options.penalty, generator),
         log_likelihood=lambda value: -value,
         residual=lambda _, params, after: distance(after, params, options.alpha),
         tol=options.tol,
@@ -210,56 +222,33 @@ def fit(views: tuple[View, View], options: Options, generator: np.random.Generat
     return Result(Params(params.U @ R, *rotated), result.status, result.path, result.stats)
 
 
-class Projection(NamedTuple):
-    """How new rows are projected and how y is read off: theta_y = scale U V_y + b_y."""
+class Regression(NamedTuple):
+    """Targets read off projected scores: theta_y = u V + b."""
 
-    ridge: float  # of NLL_x(u V_x + b_x) + ridge / 2 |u|^2
-    scale: float
+    part: Loadings
+    residual: float  # a bound on what the objective is short of its minimum, relative to its size
 
 
-def choose_projection(
-    params: Params, views: tuple[View, View], options: Options, labelled: IntArray, ridges: Array,
-    generator: np.random.Generator,
-) -> Projection:  # fmt: skip
-    """The ridge under which projections of held-out rows explain their labels best, and the scale that goes with it.
+def regress(view: View, U: Array, ridge: float = 1.0, steps: int = STEPS) -> Regression:
+    """Regression of the targets on projected scores U (n, k), ridge for scores of unit variance.
 
-    The labels of a row decide its scores, so that its own projection tells nothing. For each fold of the labelled
-    rows the loadings of x are fitted to the scores of all other rows; the rows of the fold are projected from x alone,
-    and the labels of each are read off by the loadings of y, all scores times one scale. The scale makes up for the
-    ridge, which shortens projections and would otherwise count against every ridge that is large enough.
+    Scores of the fit know the targets; projections from x alone, which is all there is of a new row, do not, and are
+    shorter. So the loadings of y are not the way from projections to targets, and this regression is.
     """
-    order = generator.permutation(labelled)
-    total = np.zeros((len(ridges), len(SCALES)))
-    for held in np.array_split(order, min(FOLDS, len(order))):
-        kept = np.ones(len(params.U), dtype=bool)
-        kept[held] = False
-        x = _refitted(views[0].rows(kept), params.U[kept], params.x, options)
-        rows, labels = views[0].rows(held)._replace(strength=1.0), views[1].rows(held)
-        U = None
-        for i, ridge in enumerate(ridges):
-            U = project(rows, x, float(ridge), U, tol=1e-5)
-            total[i] += [_likely(labels, scale * U, params.y) for scale in SCALES]
-    best = divmod(int(total.argmin()), len(SCALES))
-    return Projection(float(ridges[best[0]]), float(SCALES[best[1]]))
+    k, q = U.shape[1], len(view.prior)
+    size = U.std(axis=0)
+    size[size <= 1e-12 * size.max(initial=0.0)] = 1.0
+    scaled = U / size
 
+    def cost(v: Array) -> tuple[float, Array]:
+        part = Loadings(v[: k * q].reshape(k, q), v[k * q :])
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = float(row_nll(view, scaled, part).sum()) + penalty(view, part, ridge)
+            gradient, _ = loadings_terms(view, scaled, part, ridge)
+        return (value, gradient.ravel()) if np.isfinite(value) else (WORST, np.zeros(len(v)))
 
-def _likely(view: View, U: Array, part: Loadings) -> float:
-    """Summed negative log-likelihood; infinity where a rate is."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        value = float(row_nll(view, U, part).sum())
-    return value if np.isfinite(value) else np.inf
-
-
-def ridge_grid(part: Loadings) -> Array:
-    """Projection ridges worth a try, falling: from 100 to 1e-6 times the mean eigenvalue of V V'."""
-    return np.asarray(GRID * (float((part.V**2).sum()) / len(part.V) or 1.0))
-
-
-def _refitted(view: View, U: Array, part: Loadings, options: Options) -> Loadings:
-    for _ in range(1 if view.family.name == "gaussian" else 50):
-        after = loadings_step(view, U, part, options.ridge)
-        moved = np.abs(after.V - part.V).max() <= 1e-6 * np.abs(after.V).max()
-        part = after
-        if moved:
-            break
-    return part
+    start = np.concatenate([np.zeros(k * q), view.prior])
+    options = {"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20}
+    found = minimize(cost, start, jac=True, method="L-BFGS-B", options=options)
+    rest = float(found.jac @ found.jac) / (2.0 * ridge) / max(abs(float(found.fun)), 1.0 * len(U))
+    return Regression(Loadings(found.x[: k * q].reshape(k, q) / size[:, None], found.x[k * q :]), rest)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Array
+from ..._types import Array
 
 
 class RidgeMap(NamedTuple):

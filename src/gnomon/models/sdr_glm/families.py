@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
-from .._types import Array
+from ..._types import Array
 
 SMOOTHING = 0.5  # counted once more for each column before a link is taken
 
