@@ -253,7 +253,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def impute(self, X):
         """Fill missing entries with their mean at the scores that the observed entries of the row give.
 
-        The scores are those under the ridge of the fit, ridge / alpha, whatever `projection_ridge_` is.
+        The scores are those under the ridge of the fit, penalty / alpha, whatever `projection_ridge_` is.
 
         Parameters
         ----------

@@ -17,6 +17,7 @@ from .families import Family
 
 BLOCK = 1 << 20  # natural parameters held at once
 HALVINGS = 40
+ROUNDING = 1e-13
 
 
 class View(NamedTuple):
@@ -181,11 +182,12 @@ def _shortened(objective: Callable[[IntArray, Array], Array], start: Array, step
     out, left = start.copy(), np.arange(len(start))
     with np.errstate(over="ignore", invalid="ignore"):
         before = objective(left, start)
+        slack = ROUNDING * (1.0 + np.abs(before))  # near the minimum the objective no longer tells a step from none
         slope = np.minimum((gradient * step).sum(axis=1), 0.0)
         length = 1.0
         for _ in range(HALVINGS):
             tried = start[left] + length * step[left]
-            better = objective(left, tried) <= before[left] + 1e-4 * length * slope[left]
+            better = objective(left, tried) <= before[left] + 1e-4 * length * slope[left] + slack[left]
             out[left[better]] = tried[better]
             left = left[~better]
             if len(left) == 0:
