@@ -1,7 +1,8 @@
-"""Check two import rules that the import contracts cannot express.
+"""Check two import rules that the import contracts cannot express, and that rows stay behind their contract.
 
 Inside the package only those who make or read rows or graphs, and the one solver that takes nothing else, may import
 scipy.sparse (its solvers in scipy.sparse.linalg are free), and nowhere may a private part of scikit-learn be imported.
+Only rows/ touches the array behind rows, and asks whether X is sparse or of another library than NumPy.
 """
 
 import ast
@@ -18,6 +19,10 @@ SPARSE_HOMES = (
     "src/gnomon/datasets/",
     "src/gnomon/tables/",
 )
+KIND = "src/gnomon/rows/kind.py"
+ROWS = "src/gnomon/rows/"
+DOORS = ("src/gnomon/rows/", "src/gnomon/estimators/_gaussian.py")  # where X of a user is validated
+NAMES_OF_ROWS = {"rows", "source", "standard", "block"}
 
 
 def imported_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -29,10 +34,23 @@ def imported_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
+def rows_opened(path: str, tree: ast.AST) -> Iterator[str]:
+    """Yield a line for each place that looks behind the contract of rows."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value == "tocsr" and path != KIND:
+            yield f"{path}:{node.lineno}: gnomon.rows.kind.is_sparse asks whether X is sparse"
+        if isinstance(node, ast.Name) and node.id == "is_foreign" and not path.startswith(DOORS):
+            yield f"{path}:{node.lineno}: what library X belongs to is asked in gnomon.rows"
+        behind = isinstance(node, ast.Attribute) and node.attr == "X" and not path.startswith(ROWS)
+        if behind and isinstance(node.value, ast.Name) and node.value.id in NAMES_OF_ROWS:
+            yield f"{path}:{node.lineno}: the array behind rows belongs to gnomon.rows; a step sees a view"
+
+
 def complaints(path: str, source: str) -> list[str]:
     """Return one line for each forbidden import in a file, given its path from the root and its text."""
-    found = []
-    for line, name in imported_names(ast.parse(source)):
+    tree = ast.parse(source)
+    found = list(rows_opened(path, tree)) if path.startswith("src/") else []
+    for line, name in imported_names(tree):
         parts = name.split(".")
         if parts[0] == "sklearn" and any(part.startswith("_") and not part.endswith("__") for part in parts):
             found.append(f"{path}:{line}: {name} is private to scikit-learn; use its public names")

@@ -29,6 +29,13 @@ ROOT = Path(__file__).resolve().parents[2]
         ("tests/a.py", "from sklearn.decomposition._base import _BasePCA", 1),
         ("src/gnomon/estimators/a.py", "from sklearn import __version__", 0),
         ("src/gnomon/estimators/a.py", "from sklearn.base import BaseEstimator", 0),
+        ("src/gnomon/estimators/a.py", "sparse = hasattr(X, 'tocsr')", 1),
+        ("src/gnomon/rows/kind.py", "sparse = hasattr(X, 'tocsr')", 0),
+        ("src/gnomon/models/a.py", "found = is_foreign(X)", 1),
+        ("src/gnomon/rows/a.py", "found = is_foreign(X)", 0),
+        ("src/gnomon/models/a.py", "out = rows.X @ V", 1),
+        ("src/gnomon/models/a.py", "out = step.X", 0),
+        ("src/gnomon/rows/a.py", "out = block.X @ V", 0),
     ],
 )
 def test_import_check(path, line, n_found):

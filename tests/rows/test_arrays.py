@@ -5,17 +5,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gnomon.rows import namespace
+from gnomon.rows import kind, namespace
 from gnomon.rows.products import project, squared_lengths
 from namespaces import WITH_TORCH, get, put
 from rows.test_contract import P, V, table
 
 
 def test_what_is_foreign():
-    assert namespace.is_foreign(put(table(), "strict"))
-    assert not namespace.is_foreign(table())
-    assert not namespace.is_foreign([[1.0]])
-    assert not namespace.is_foreign(np.float64(1.0))
+    assert kind.is_foreign(put(table(), "strict"))
+    assert not kind.is_foreign(table())
+    assert not kind.is_foreign([[1.0]])
+    assert not kind.is_foreign(np.float64(1.0))
 
 
 @pytest.mark.parametrize("library", ["strict", pytest.param("torch", marks=WITH_TORCH)])

@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 
 from gnomon import CPPCA, DPPCA, IFA, KDA, PPCA, SDRGLM, SEPCA, SPPCA, ColoredMVU, MultiLabelDPPCA
 from gnomon._cli.commands import Refusal, one_line
+from gnomon.rows.kind import is_sparse
 from gnomon.selection import GuidedSearch, SearchResults
 
 MODELS = {
@@ -96,7 +97,7 @@ def fit_model(name: str, X: Any, y: Any, components: int | None, seed: int, more
 def filler(fitted: Fitted, X: Any, seed: int) -> Any:
     """A model that fills empty cells of new tables, where the chosen one takes complete rows only; else None."""
     takes_holes = fitted.front is None and get_tags(fitted.model).input_tags.allow_nan
-    if takes_holes or hasattr(X, "tocsr"):
+    if takes_holes or is_sparse(X):
         return None
     k = min(FILLING, X.shape[0] - 2, X.shape[1] - 1)
     return PPCA(k, random_state=seed).fit(X) if k > 0 else None

@@ -9,6 +9,7 @@ import numpy as np
 from gnomon._cli.commands import Refusal
 from gnomon._cli.stored import StoredModel
 from gnomon.describe import describe
+from gnomon.rows.kind import is_sparse
 from gnomon.tables import Table
 
 
@@ -51,7 +52,7 @@ def prediction_columns(stored: StoredModel, X: Any, *, probabilities: bool = Tru
 
 def imputed_columns(stored: StoredModel, table: Table, X: Any) -> dict[str, np.ndarray]:
     """The features of a table, empty cells filled; X are its rows as the model takes them."""
-    if hasattr(table.X, "tocsr"):
+    if is_sparse(table.X):
         raise Refusal(f"{table.path}: a sparse table has no empty cells to fill; what it does not store is zero.")
     model = stored.filler or stored.estimator
     filled = stored.scaling.restore(model.impute(stored.scaling.apply(table))) if table.n_missing else table.X

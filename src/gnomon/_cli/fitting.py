@@ -25,6 +25,7 @@ from gnomon._cli.outputs import new_folder
 from gnomon._cli.stored import StoredModel
 from gnomon.describe import Description, describe
 from gnomon.export.report import write_report
+from gnomon.rows.kind import is_sparse
 from gnomon.selection import compare
 from gnomon.tables import (
     Scaling,
@@ -154,7 +155,7 @@ def _refuse_row_numbers(table: Table, keep: tuple[str, ...]) -> None:
     unknown = sorted(set(keep) - set(table.feature_names))
     if unknown:
         raise Refusal(f"{table.path}: --keep names {unknown[0]!r}, which is not a feature of the table.")
-    if hasattr(table.X, "tocsr") or len(table.X) < FEWEST_NUMBERED:
+    if is_sparse(table.X) or len(table.X) < FEWEST_NUMBERED:
         return
     counting = np.flatnonzero(np.all(table.X[1:3] - table.X[:2] == 1.0, axis=0))  # the few worth reading as a whole
     for j in counting[(np.diff(table.X[:, counting], axis=0) == 1.0).all(axis=0)]:

@@ -14,8 +14,9 @@ from ..models.linear.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
 from ..numerics.masked import masked_posterior
 from ..numerics.moments import output_sets
+from ..rows.kind import is_sparse
 from ..rows.masked import filled, incomplete_rows
-from ..rows.namespace import all_finite, as_floats, beside, is_foreign, like, take_rows, to_host
+from ..rows.namespace import all_finite, as_table, beside, like, take_rows, to_host
 from ..rows.products import project, squared_lengths
 from ..rows.read import read
 from ._described import identity, posterior_of
@@ -167,17 +168,12 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             A copy without missing entries; observed ones are unchanged.
         """
         X = self._check_rows(X)
-        if hasattr(X, "tocsr"):
+        if is_sparse(X):
             raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
-        rows, components = incomplete_rows(X), np.asarray(self.components_, dtype=np.float64)
-        if is_foreign(X):
-            Z = to_host(self.posterior(X, y)[0]) if len(rows) else np.zeros((X.shape[0], len(components)))
-            return filled(X, self.mean_, Z, components)
-        out = np.array(X)
-        if len(rows):
-            mean = self.posterior(X, y)[0][rows]
-            out[rows] = np.where(np.isnan(X[rows]), mean @ components + self.mean_, X[rows])
-        return out
+        if len(incomplete_rows(X)) == 0:
+            return filled(X, self.mean_, np.zeros((X.shape[0], 0)), np.zeros((0, X.shape[1])))
+        components = np.asarray(self.components_, dtype=np.float64)
+        return filled(X, self.mean_, to_host(self.posterior(X, y)[0]), components)
 
     def inverse_transform(self, Z):
         """Map latent variables to the mean of x: mean + Z components.
@@ -193,7 +189,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             Expected rows, in the units of X.
         """
         check_is_fitted(self, "components_")
-        Z = as_floats(Z) if is_foreign(Z) else np.asarray(Z)
+        Z = as_table(Z)
         k = self.components_.shape[0]
         if Z.ndim != 2 or Z.shape[1] != k:
             raise ValueError(f"Z has shape {tuple(Z.shape)}; (n_samples, {k}) is wanted.")

@@ -5,7 +5,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..models import dppca as model
-from ..rows.namespace import as_floats, beside, is_foreign, like, to_host
+from ..rows.namespace import as_table, beside, like, of_type, to_host
 from ..rows.products import project, squared_lengths
 from ._class_labels import number_like
 from ._gaussian import check_table, check_values
@@ -185,7 +185,7 @@ class ClassReader:
             Rows, in the units of X.
         """
         check_is_fitted(self, "components_")
-        Z = as_floats(Z) if is_foreign(Z) else np.asarray(Z)
+        Z = as_table(Z)
         if Z.ndim != 2 or Z.shape[1] != len(self.components_):
             raise ValueError(f"Z has shape {tuple(Z.shape)}; (n_samples, {len(self.components_)}) is wanted.")
         V, D = self.factors_, self.components_
@@ -226,7 +226,7 @@ class ClassReader:
 def project_rows(X, mean, components):
     """(X - mean) components' in the type of X, and where X is."""
     Z = project(X, mean.astype(np.float64), components.T.astype(np.float64))
-    return Z if is_foreign(Z) else Z.astype(X.dtype, copy=False)
+    return of_type(Z, X)
 
 
 def refuse_missing(X, name="DPPCA"):

@@ -6,8 +6,9 @@ from sklearn.utils.validation import validate_data
 
 from ..models.linear import sppca as model
 from ..rows.contract import NotFinite
+from ..rows.kind import is_foreign, is_sparse
 from ..rows.masked import column_range
-from ..rows.namespace import as_floats, first_not_finite, host_dtype, is_foreign, take_rows, to_host
+from ..rows.namespace import as_floats, first_not_finite, host_dtype, take_rows, to_host
 from ..rows.read import read
 from ..targets.code import code
 from ._dual import fit_dual
@@ -64,7 +65,7 @@ def check_table(estimator, X, *, reset, min_samples, anywhere=False, kernel=Fals
     except (TypeError, ValueError) as error:
         refuse_missing(estimator, "contains NaN" in str(error))
         raise name_column(X, error) from error
-    if hasattr(found, "tocsr") and not found.has_canonical_format:
+    if is_sparse(found) and not found.has_canonical_format:
         found = found.copy()
         found.sum_duplicates()
     return found
@@ -90,7 +91,7 @@ def check_values(X):
         if found == "infinity":
             raise ValueError("Input X contains infinity.")
         return found == "NaN"
-    values = X.data if hasattr(X, "tocsr") else X
+    values = X.data if is_sparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
         finite = np.isfinite(np.einsum(values, range(values.ndim), values, range(values.ndim), []))
     if finite:
@@ -98,7 +99,7 @@ def check_values(X):
     assert_all_finite(values, allow_nan=True, input_name="X")
     check_size("X", values)
     missing = bool(np.isnan(values).any())
-    if missing and hasattr(X, "tocsr"):
+    if missing and is_sparse(X):
         raise ValueError(
             "Input X contains NaN among its stored entries; missing entries need a dense X, since an entry that a "
             "sparse X does not store is a zero."

@@ -5,6 +5,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from ..numerics import gram
 from ..numerics.linalg import symmetrise
+from ..rows.kind import is_sparse
 from ..rows.products import project
 from ._gaussian import check_table, check_values
 from ._validation import check_choice, check_real, refuse_missing
@@ -135,7 +136,7 @@ class KernelCoordinates(KernelMixin):
         w = np.ones(X.shape[0]) if weights is None else weights
         self._shift = column_means(X, weights)
         unit = float(abs(X).max()) or 1.0
-        if hasattr(X, "tocsr"):
+        if is_sparse(X):
             scaled, centre = X.astype(np.float64).multiply(np.sqrt(w)[:, None] / unit).tocsr(), self._shift / unit
             scatter = (scaled.T @ scaled).toarray() - w.sum() * np.outer(centre, centre)
         else:
@@ -169,7 +170,7 @@ def takes_tables(kernel, X, params):
         cause = error
     if came == wanted:
         return True
-    if not hasattr(X, "tocsr"):
+    if not is_sparse(X):
         try:
             if np.shape(kernel(X[0], X[0], **params)) == ():
                 return False
@@ -194,7 +195,7 @@ def kernel_values(A, B, kernel, *, params, by_rows):
     A, B = A.astype(np.float64), B.astype(np.float64)
     if callable(kernel) and not by_rows:
         values = kernel(A, B, **params)
-        values = np.asarray(values.toarray() if hasattr(values, "tocsr") else values, dtype=np.float64)
+        values = np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
         if values.shape != (A.shape[0], B.shape[0]):
             raise ValueError(f"kernel returned shape {values.shape}; {(A.shape[0], B.shape[0])} is wanted.")
     else:

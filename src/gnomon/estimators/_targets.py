@@ -5,6 +5,7 @@ from functools import cached_property
 import narwhals as nw
 import numpy as np
 
+from ..rows.kind import is_sparse
 from ..rows.products import row_counts
 from ..targets.code import code_classes, dependent_span
 
@@ -229,7 +230,7 @@ def _to_numpy(y):
     if isinstance(native, nw.DataFrame):
         columns = [_series_to_numpy(column) for column in native.iter_columns()]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
-    if hasattr(y, "tocsr"):
+    if is_sparse(y):
         raise TypeError("y is a sparse matrix; give a dense array (for multi-label indicators, y.toarray() as floats).")
     values = np.asarray(y)
     if values.dtype.kind == "O" and values.ndim == 1:

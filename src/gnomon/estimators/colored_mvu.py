@@ -11,6 +11,7 @@ from .._types import Status
 from ..describe import Description, Fit, Traits
 from ..models import colored_mvu as model
 from ..models.colored_mvu import conic_solver
+from ..rows.kind import is_sparse
 from ..rows.products import row_counts
 from ..targets.code import code
 from ._described import guided_by, identity, mean_of
@@ -311,7 +312,7 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
 def _squared_distances(X):
     """Squared distances (n, n) of rows divided by their size, and that size, so that squares keep their digits."""
     X = X.astype(np.float64)
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         size = float(abs(X).max()) or 1.0
         rows = X.tocsr() * (1.0 / size)
         inner = (rows @ rows.T).toarray()

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._types import Status
 from ..describe import Description, Fit
 from ..models.mixture import mixture_ppca as model
+from ..rows.kind import is_sparse
 from ._described import identity, posterior_of
 from ._gaussian import check_observed, check_rows, check_table, check_values
 from ._validation import check_choice, check_integer, check_real, check_variance, check_weights
@@ -398,7 +399,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             A copy; observed entries are unchanged.
         """
         X = self._check_rows(X)
-        if hasattr(X, "tocsr"):
+        if is_sparse(X):
             raise TypeError("X is sparse, and a sparse X has no missing entries to impute; pass a dense one.")
         return model.impute(self._params(), X)
 

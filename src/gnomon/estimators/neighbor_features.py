@@ -11,6 +11,7 @@ from ..describe import Description
 from ..graphs.graph import neighbor_graph
 from ..graphs.neighbors import Neighbors, distinct_rows, nearest, unit_rows
 from ..models.neighbor_features import extend, graph_features, own_rows
+from ..rows.kind import is_sparse
 from ._described import identity, mean_of
 from ._gaussian import check_table
 from ._validation import check_choice, check_integer, check_real, check_size
@@ -225,7 +226,7 @@ def _check(estimator, X, *, reset):
 
 
 def _is_sparse(X):
-    return hasattr(X, "tocsr")
+    return is_sparse(X)
 
 
 def _frame(X, metric):

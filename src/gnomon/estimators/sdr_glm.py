@@ -12,6 +12,7 @@ from .._warn import warn
 from ..describe import Description, Fit, Traits
 from ..models import sdr_glm as model
 from ..models.sdr_glm import FAMILIES
+from ..rows.kind import is_sparse
 from ._described import guided_by, identity, mean_of
 from ._gaussian import check_rows
 from ._glm_table import TARGET, glm_table
@@ -267,7 +268,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """
         check_is_fitted(self, "components_")
         X = self._validated(X, reset=False)
-        if hasattr(X, "tocsr"):
+        if is_sparse(X):
             raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
         return np.where(np.isnan(X), self.inverse_transform(self._project(X, self._fit_ridge)), X).astype(X.dtype)
 
@@ -369,8 +370,8 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _validated(self, X, *, reset):
         X = check_rows(self, X, reset=reset, min_samples=2 if reset else 1)
-        X = X.tocsr() if hasattr(X, "tocsr") else X
-        values = X.data if hasattr(X, "tocsr") else X
+        X = X.tocsr() if is_sparse(X) else X
+        values = X.data if is_sparse(X) else X
         values = values[~np.isnan(values)] if (missing := np.isnan(values).any()) else values
         refuse_missing(
             self, missing and self.x_family == "multinomial", "with x_family='multinomial' needs every entry"
@@ -383,7 +384,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _set_units(self, X):
         """Set what is subtracted from Gaussian x and what it is divided by; raise when X is constant."""
-        sparse = hasattr(X, "tocsr")
+        sparse = is_sparse(X)
         top = np.asarray(X.max(axis=0).todense() if sparse else np.fmax.reduce(X, axis=0), dtype=np.float64).ravel()
         low = np.asarray(X.min(axis=0).todense() if sparse else np.fmin.reduce(X, axis=0), dtype=np.float64).ravel()
         if np.isnan(top).any():
@@ -404,7 +405,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.x_scale_ = size * float(np.sqrt(spread))
 
     def _in_units(self, X):
-        if hasattr(X, "tocsr"):
+        if is_sparse(X):
             return X.astype(np.float64) * (1.0 / self.x_scale_)
         units = (X - self._x_shift) / self.x_scale_ if self.x_family == "gaussian" else X.astype(np.float64)
         return np.where(np.isnan(units), 0.0, units)
@@ -463,7 +464,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
 def _observed(X):
     """1 where a dense X is observed, else 0 (n, p); None where all of it is."""
-    if hasattr(X, "tocsr") or not (missing := np.isnan(X)).any():
+    if is_sparse(X) or not (missing := np.isnan(X)).any():
         return None
     return 1.0 - missing
 

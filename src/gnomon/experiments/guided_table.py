@@ -21,6 +21,7 @@ from sklearn.preprocessing import normalize
 from gnomon import DPPCA, datasets
 from gnomon.experiments._draw import draw_labeled
 from gnomon.experiments._record import provenance
+from gnomon.rows.kind import is_sparse
 from gnomon.selection import GuidedSearch
 from gnomon.selection.baselines import NotApplicable, lda_map, nearest_labels, pca_map, pls_map
 
@@ -69,7 +70,7 @@ def load(name):
         kept = np.isin(y, np.argsort(-np.bincount(y))[:N_TOPICS])
         X, y = X[kept], y[kept]
         X = X[:, np.flatnonzero(X.getnnz(axis=0))]
-    X = TfidfTransformer().fit_transform(X) if hasattr(X, "tocsr") else normalize(np.asarray(X, dtype=float))
+    X = TfidfTransformer().fit_transform(X) if is_sparse(X) else normalize(np.asarray(X, dtype=float))
     return X, np.unique(y, return_inverse=True)[1]
 
 

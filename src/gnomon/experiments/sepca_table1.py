@@ -27,6 +27,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from gnomon import SEPCA, datasets
 from gnomon.experiments._record import provenance
+from gnomon.rows.kind import is_sparse
 from gnomon.selection.baselines import lda_map
 
 N_COMPONENTS = 10
@@ -104,7 +105,7 @@ def draw_rows(y, per_class, pool, rng):
 def _predict(method, X, y, X_new):
     if method == "FULL":
         centre = np.asarray(X.mean(axis=0)).ravel()
-        squares = X.multiply(X).sum() if hasattr(X, "tocsr") else (X**2).sum()
+        squares = X.multiply(X).sum() if is_sparse(X) else (X**2).sum()
         scale = np.sqrt(max(squares / X.shape[0] - centre @ centre, np.finfo(float).tiny))
         return LogisticRegression(C=FULL_C, max_iter=5000).fit(X / scale, y).predict(X_new / scale)
     if method == "LDA":

@@ -20,6 +20,7 @@ from sklearn.utils import get_tags
 import gnomon
 from gnomon.datasets._local import read_csr
 from gnomon.export.steps import Columns, GapFiller
+from gnomon.rows.kind import is_sparse
 
 PLAIN = (type(None), bool, int, str)
 FITTED = re.compile(r"[A-Za-z]\w*_|_[A-Za-z]\w*")
@@ -109,7 +110,7 @@ def encode(value: Any, arrays: list[np.ndarray], name: str) -> Any:
         return {"$dict": {key: encode(item, arrays, name) for key, item in value.items()}}
     if hasattr(value, "get_params") and not isinstance(value, type):
         return {"$model": encode_model(value, arrays, name)}
-    if hasattr(value, "tocsr"):
+    if is_sparse(value):
         parts = {part: encode(getattr(value.tocsr(), part), arrays, name) for part in CSR}
         return {"$csr": parts | {"shape": list(value.shape)}}
     if isinstance(value, np.random.RandomState):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._types import Array, IntArray
+from .kind import is_sparse
 
 BLOCK_ENTRIES = 1 << 19
 
@@ -29,7 +30,7 @@ def counts_above(X: Any, level: Array, group: IntArray, n_groups: int) -> Array:
     kept = np.flatnonzero(group >= 0)
     member = np.zeros((n_groups, X.shape[0]))
     member[group[kept], kept] = 1.0
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         # an entry that is not stored is zero: above a negative level, where the stored ones below it are taken away
         columns = X.indices if X.format == "csr" else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
         below = level[columns] < 0

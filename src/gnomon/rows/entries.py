@@ -7,7 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._types import Array
-from .namespace import Place, is_foreign, take_rows
+from .kind import is_foreign, is_sparse
+from .namespace import Place, take_rows
 from .patterns import MaskView, group_by
 from .threads import sparse_product
 
@@ -32,7 +33,7 @@ class Entries(Protocol):
 
 def entries(X: Any, mean: Array, scale: float, masked: bool) -> Entries:
     """The entries of a block of dense, sparse or foreign rows."""
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         return SparseEntries(X, mean, scale)
     if masked:
         return MaskedEntries(X, mean, scale)

@@ -11,7 +11,8 @@ import numpy as np
 from .._types import Array, IntArray
 from . import namespace
 from .contract import A, Block, Columns, Reads, Rows, Task, add
-from .namespace import Place, host_double, is_foreign, take_rows
+from .kind import is_foreign
+from .namespace import Place, host_double, take_rows
 from .raw_moments import raw_inner_products, raw_summary, shift_of
 from .summary import Summary
 

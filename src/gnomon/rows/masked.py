@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._types import Array, IntArray
-from .namespace import Place, is_foreign, row_slices
+from .kind import is_foreign
+from .namespace import Place, row_slices
 from .products import missing_rows
 
 
@@ -37,10 +38,15 @@ def column_range(X: Any) -> tuple[Array, Array]:
 
 
 def filled(X: Any, mean: Array, Z: Array, components: Array) -> Any:
-    """A copy of a foreign X with mean + Z components in place of NaN; where X is and in its type."""
+    """A copy of a dense X with mean + Z components in place of NaN; where X is and in its type."""
+    if not is_foreign(X):
+        out, rows = np.array(X), incomplete_rows(X)
+        if len(rows):
+            out[rows] = np.where(np.isnan(X[rows]), Z[rows] @ components + mean, X[rows])
+        return out
     place, parts = Place(X), []
     components_put, mean_put = place.put(components), place.put(mean)
-    for rows in row_slices(X):
-        expected = place.xp.astype(place.put(Z[rows]) @ components_put + mean_put, X.dtype, copy=False)
-        parts.append(place.xp.where(place.xp.isnan(X[rows, :]), expected, X[rows, :]))
+    for here in row_slices(X):
+        expected = place.xp.astype(place.put(Z[here]) @ components_put + mean_put, X.dtype, copy=False)
+        parts.append(place.xp.where(place.xp.isnan(X[here, :]), expected, X[here, :]))
     return place.xp.concat(parts, axis=0)

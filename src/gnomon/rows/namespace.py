@@ -9,19 +9,10 @@ import array_api_compat as compat
 import numpy as np
 
 from .._types import Array, IntArray
+from .kind import is_foreign
 
 BLOCK_ENTRIES = 1 << 19  # entries read at once; a device other than the host takes DEVICE_BLOCKS times as many
 DEVICE_BLOCKS = 32
-
-
-def is_foreign(X: Any) -> bool:
-    """Whether X is an array of another library than NumPy (PyTorch, CuPy, JAX, array-api-strict), on any device.
-
-    Sparse matrices, frames and Dask arrays are not: they have ways of their own.
-    """
-    if isinstance(X, np.ndarray) or not compat.is_array_api_obj(X):
-        return False
-    return not (compat.is_numpy_array(X) or compat.is_dask_array(X) or compat.is_pydata_sparse_array(X))
 
 
 def namespace(X: Any) -> Any:
@@ -95,6 +86,16 @@ def from_host(A: Any, X: Any, dtype: Any = None) -> Any:
 def beside(A: Any, X: Any) -> Any:
     """The NumPy array A as it is, or, when X is foreign, where X is and in X's type."""
     return from_host(A, X) if is_foreign(X) else A
+
+
+def as_table(Z: Any) -> Any:
+    """Numbers as an array: of NumPy, or floats of another library where they are."""
+    return as_floats(Z) if is_foreign(Z) else np.asarray(Z)
+
+
+def of_type(Z: Any, X: Any) -> Any:
+    """Numbers Z computed from X, in the type of X if they are NumPy's; foreign ones stay."""
+    return Z if is_foreign(Z) else Z.astype(X.dtype, copy=False)
 
 
 def like(A: Any, X: Any) -> Any:

@@ -8,14 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._types import Array, BoolArray, IntArray
-from .namespace import from_host, host_double, is_foreign, namespace, row_slices, widest
+from .kind import is_foreign, is_sparse
+from .namespace import from_host, host_double, namespace, row_slices, widest
 
 CHUNK = 1 << 19
 
 
 def missing_rows(X: Any) -> IntArray:
     """Indices of the rows of a NumPy X with a NaN; none in a sparse X (`masked.incomplete_rows` takes any)."""
-    if hasattr(X, "tocsr") or is_foreign(X) or not np.isnan(np.sum(X)):  # one sum tells of any NaN
+    if is_sparse(X) or is_foreign(X) or not np.isnan(np.sum(X)):  # one sum tells of any NaN
         return np.zeros(0, dtype=np.intp)
     return np.flatnonzero(np.isnan(X).any(axis=1))
 
@@ -32,7 +33,7 @@ def project(X: Any, mean: Array, V: Array) -> Any:
     """
     if is_foreign(X):
         return _project_foreign(X, mean, V)
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         return np.asarray(X @ V - mean @ V).astype(X.dtype)  # the difference of two large products, in double
     if X.dtype != np.float32:
         return np.asarray(X @ V - mean @ V)
@@ -48,7 +49,7 @@ def squared_lengths(X: Any, mean: Array, scale: float) -> Array:
     """|(x - mean) / scale|^2 per row (n,), float64, in blocks; on the host."""
     if is_foreign(X):
         return _squared_lengths_foreign(X, mean, scale)
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         scaled = X.astype(np.float64) * (1.0 / scale)
         m = np.asarray(mean / scale)
         own = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
@@ -83,7 +84,7 @@ def _squared_lengths_foreign(X: Any, mean: Array, scale: float) -> Array:
 
 def side_by_side(X: Any, Z: Array) -> Any:
     """[X, Z] (n, p + k) of the kind and type of X: NumPy, or scipy sparse in csr form."""
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         columns = (sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix)(Z)
         return sp.hstack([X, columns], format="csr").astype(X.dtype, copy=False)
     return np.hstack([X, np.asarray(Z, dtype=X.dtype)])

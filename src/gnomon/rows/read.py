@@ -6,6 +6,7 @@ from typing import Any
 
 from .._types import Array
 from .contract import Rows
+from .kind import is_sparse
 from .local import LocalRows, SparseRows
 from .masked import incomplete_rows
 
@@ -17,7 +18,7 @@ def read(X: Any, weights: Array | None = None, *, masked: bool | None = False) -
     """
     if isinstance(X, Rows):
         return X
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         return SparseRows(X, weights)
     if masked is None:
         masked = len(incomplete_rows(X)) > 0

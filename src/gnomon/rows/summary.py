@@ -10,6 +10,7 @@ import numpy as np
 
 from .._types import Array, IntArray
 from .contract import Block, NotFinite
+from .kind import is_sparse
 from .namespace import Place, take_rows
 
 LARGEST = 1e153  # squares of larger numbers, and sums of them, overflow
@@ -122,7 +123,7 @@ class Summarise:
     second: bool
 
     def __call__(self, block: Block) -> Summary:
-        if hasattr(block.X, "tocsr"):
+        if is_sparse(block.X):
             return _of_sparse(block, self)
         with np.errstate(over="ignore", invalid="ignore"):
             return _of_dense(block, self)

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gnomon.rows.kind import is_sparse
 from gnomon.targets import read
 
 LDA_SHRINKAGE = 1e-3  # of the mean within-class variance; enough to make LDA the strongest simple baseline on faces
@@ -48,7 +49,7 @@ class LinearMap(NamedTuple):
 
 def pca_map(X, n_components, random_state=None):
     """PCA of all rows; sparse rows are centered implicitly."""
-    sparse = hasattr(X, "tocsr")
+    sparse = is_sparse(X)
     limit = min(X.shape) - sparse
     if n_components > limit:
         raise NotApplicable(f"{X.shape[0]} x {X.shape[1]} values have at most {limit} components")

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, check_random_state
 
 from gnomon import SPPCA
+from gnomon.rows.kind import is_sparse
 from gnomon.selection.baselines import NotApplicable, lda_map, pca_map, pls_map
 from gnomon.selection.comparison import Outcome, summarize
 from gnomon.selection.partial import fit_partial, last_step, prepared
@@ -96,7 +97,7 @@ def compare(X, y, *, n_components=2, estimators=None, y_true=None, n_splits=10, 
 
 def _fill(X):
     """Return X with column means in place of missing entries, and how many those are."""
-    sparse = hasattr(X, "tocsr")
+    sparse = is_sparse(X)
     assert_all_finite(X, allow_nan=not sparse, input_name="X")
     if sparse or not (missing := np.isnan(X)).any():
         return X, 0

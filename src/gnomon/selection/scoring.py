@@ -13,6 +13,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from gnomon.rows.kind import is_sparse
 from gnomon.selection.baselines import nearest_labels
 from gnomon.targets import read
 
@@ -75,7 +76,7 @@ class RealTask:
 
 def _ridge(Z, column):
     seen = np.isfinite(column)
-    scaler = StandardScaler(with_mean=not hasattr(Z, "tocsr"))
+    scaler = StandardScaler(with_mean=not is_sparse(Z))
     return make_pipeline(scaler, RidgeCV(RIDGES)).fit(Z[seen], column[seen])
 
 

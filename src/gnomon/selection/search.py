@@ -14,6 +14,7 @@ from sklearn.utils import ClassifierTags, RegressorTags, assert_all_finite
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gnomon.rows.kind import is_sparse
 from gnomon.selection.baselines import NotApplicable
 from gnomon.selection.candidates import (
     FEWEST_IN_CLASS,
@@ -181,7 +182,7 @@ class GuidedSearch(BaseEstimator):
         rows = validate_data(
             self, X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2
         )
-        sparse = hasattr(rows, "tocsr")
+        sparse = is_sparse(rows)
         assert_all_finite(rows.data if sparse else rows, allow_nan=not sparse, input_name="X")
         targets = read(y, rows.shape[0], target=self.target, unlabeled=self.unlabeled, several="real")
         rng = np.random.default_rng(self.random_state)
@@ -421,7 +422,7 @@ class _Trials:
 
     def _reason_against(self, name):
         n = self.rows.shape[0]
-        if not hasattr(self.rows, "tocsr") and np.isnan(self.rows).any():
+        if not is_sparse(self.rows) and np.isnan(self.rows).any():
             return "it takes no missing entries"
         if not name.startswith("neighbors"):
             return None
@@ -434,7 +435,7 @@ class _Trials:
 
     def _has_unit_rows(self):
         X = self.rows
-        squares = X.multiply(X).sum(axis=1) if hasattr(X, "tocsr") else np.einsum("ij,ij->i", X, X)
+        squares = X.multiply(X).sum(axis=1) if is_sparse(X) else np.einsum("ij,ij->i", X, X)
         return bool(np.allclose(squares, 1.0, rtol=1e-6))
 
     def run(self, trials):
@@ -455,7 +456,7 @@ class _Trials:
         made = self.made[trial.preprocessing]
         if isinstance(made, str):
             return made
-        entries = made.rows.nnz if hasattr(made.rows, "tocsr") else made.rows.size
+        entries = made.rows.nnz if is_sparse(made.rows) else made.rows.size
         if entries > trial.candidate.most_entries:
             return f"more than {trial.candidate.most_entries:.0e} entries take too long"
         model = trial.candidate.estimator
@@ -475,7 +476,7 @@ class _Trials:
     def narrow_rows(self, preprocessing):
         """Leading principal coordinates of preprocessed rows, computed once; the rows themselves where few."""
         rows = self.made[preprocessing].rows
-        sparse = hasattr(rows, "tocsr")
+        sparse = is_sparse(rows)
         if min(rows.shape) <= 2 * LEADING or self.k >= LEADING // 2 or not (sparse or np.isfinite(rows).all()):
             return rows
         if preprocessing not in self.narrow:

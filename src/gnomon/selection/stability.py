@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gnomon.rows.kind import is_sparse
+
 FEWEST_REAL = 4  # labeled rows: two per half
 RICH = 4  # labeled rows of the median class from which each half has two
 
@@ -191,7 +193,7 @@ def row_order(X):
 
     It stays with a row when rows and columns change places, so that random halves do as well.
     """
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         mean = np.asarray(X.mean(axis=0)).ravel()
         lengths = np.asarray(X.multiply(X).sum(axis=1)).ravel()
         return lengths - 2 * np.asarray(X @ mean).ravel()

@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 
 from .._types import Array, BoolArray
+from ..rows.kind import is_sparse
 from ..rows.namespace import to_host
 
 WAY_OUT = "mark unlabeled rows by -1 (classes), None or NaN"
@@ -46,7 +47,7 @@ def columns_of(y: Any, n_samples: int, mark: Any) -> tuple[list[Raw], bool]:
 
 def _cells(y: Any, n_samples: int) -> tuple[list[tuple[str, Array, bool]], bool]:
     """Name, cells and whether they are categories, of every column; and whether y is one column."""
-    if hasattr(y, "tocsr"):
+    if is_sparse(y):
         raise TypeError("y is a sparse matrix; give a dense array (for multi-label indicators, y.toarray()).")
     if hasattr(y, "columns"):
         _refuse_repeated([str(name) for name in y.columns])
