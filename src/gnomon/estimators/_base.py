@@ -1,6 +1,7 @@
 """What every latent variable estimator with Gaussian views can do once it is fitted."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -102,7 +103,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         for name in want:
             out[name][incomplete] = found[name]
 
-    def posterior(self, X, y=None):
+    def posterior(self, X: Any, y: Any = None) -> Any:
         """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
 
         Parameters
@@ -123,7 +124,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         post = self._condition(X, y, ("mean", "cov"))
         return like(post["mean"], X), like(post["cov"], X)
 
-    def transform(self, X, return_cov=False):
+    def transform(self, X: Any, return_cov: Any = False) -> Any:
         """Project rows: the posterior mean of the latent variables given x.
 
         Parameters
@@ -152,7 +153,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             return (Z, like(some["cov"], X)) if return_cov else Z
         return (Z, like(post.cov, X)) if return_cov else Z
 
-    def impute(self, X, y=None):
+    def impute(self, X: Any, y: Any = None) -> Any:
         """Fill missing entries with their expectation given what is observed in the row.
 
         Parameters
@@ -175,7 +176,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         components = np.asarray(self.components_, dtype=np.float64)
         return filled(X, self.mean_, to_host(self.posterior(X, y)[0]), components)
 
-    def inverse_transform(self, Z):
+    def inverse_transform(self, Z: Any) -> Any:
         """Map latent variables to the mean of x: mean + Z components.
 
         Parameters
@@ -195,7 +196,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             raise ValueError(f"Z has shape {tuple(Z.shape)}; (n_samples, {k}) is wanted.")
         return Z @ beside(self.components_, Z) + beside(self.mean_, Z)
 
-    def score_samples(self, X, y=None):
+    def score_samples(self, X: Any, y: Any = None) -> Any:
         """Log-density of each row, log p(observed x, observed y) in nats, or log p(observed x) without y.
 
         Parameters
@@ -213,7 +214,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         X = self._check_rows(X)
         return beside(self._condition(X, y, ("log_density",))["log_density"], X)
 
-    def score(self, X, y=None):
+    def score(self, X: Any, y: Any = None) -> float:
         """Average of `score_samples` over rows, in nats.
 
         Parameters
@@ -230,7 +231,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         return float(to_host(self.score_samples(X, y)).mean(dtype=np.float64))
 
-    def bic(self, X, y=None):
+    def bic(self, X: Any, y: Any = None) -> float:
         """Bayesian information criterion of the rows: -2 log-likelihood + (free parameters) log(n); lower is better.
 
         Parameters
@@ -249,7 +250,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         free = n_free_parameters(self._params())
         return float(-2.0 * log_density.sum() + free * np.log(len(log_density)))
 
-    def sample(self, n_samples=1, random_state=None):
+    def sample(self, n_samples: Any = 1, random_state: Any = None) -> Any:
         """Draw rows from the fitted model.
 
         Parameters
@@ -277,7 +278,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Y = p.m_y + Z @ p.W_y.T + np.sqrt(p.y_noise_var) * rng.standard_normal((n_samples, len(p.m_y)))
         return X.astype(self.components_.dtype), Y
 
-    def get_covariance(self):
+    def get_covariance(self) -> Any:
         """Covariance of x under the model, components' components + noise_variance I.
 
         Returns
@@ -289,7 +290,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         W = np.asarray(self.components_, dtype=np.float64).T
         return W @ W.T + self.noise_variance_ * np.eye(len(W))
 
-    def get_precision(self):
+    def get_precision(self) -> Any:
         """Inverse of `get_covariance`, by the matrix inversion lemma in K dimensions.
 
         Returns
@@ -302,7 +303,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         gain = lg.latent_map(p, np.arange(0)).gain
         return (np.eye(len(p.W_x)) - p.W_x @ gain) / p.x_noise_var
 
-    def describe(self):
+    def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
 
         Returns

@@ -1,5 +1,7 @@
 """What DPPCA does with new rows once it is fitted."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -40,7 +42,7 @@ class ClassReader:
         joint = model.joint_of(params, params.means, products[:, :c], products[:, c:], own, p)
         return joint - p * np.log(noise_std)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Name the most probable class of every row.
 
         Parameters
@@ -56,7 +58,7 @@ class ClassReader:
         X = self._check_rows(X)
         return self.classes_[self._log_joint(X).argmax(axis=1)]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Any:
         """Posterior probability of each class given x.
 
         Parameters
@@ -72,7 +74,7 @@ class ClassReader:
         X = self._check_rows(X)
         return like(model.posterior(self._log_joint(X))[0], X)
 
-    def transform(self, X, return_cov=False):
+    def transform(self, X: Any, return_cov: Any = False) -> Any:
         """Project rows: (X - mean_) components_'.
 
         The projection is linear in x. `posterior` has the expected place of the row without its noise.
@@ -96,7 +98,7 @@ class ClassReader:
         Z = project_rows(X, self.mean_, self.components_)
         return (Z, self.posterior(X)[1]) if return_cov else Z
 
-    def posterior(self, X, y=None):
+    def posterior(self, X: Any, y: Any = None) -> Any:
         """Mean and covariance of D'(m_c + V z - mean_), the projection of a row without its noise, given x.
 
         The class is averaged over by its posterior probability, so that the covariance holds the doubt about the class;
@@ -127,7 +129,7 @@ class ClassReader:
         mean, cov = place.moments(T, resp)
         return like(mean, X), like(cov, X)
 
-    def score_samples(self, X, y=None):
+    def score_samples(self, X: Any, y: Any = None) -> Any:
         """Log-density of each row in nats: log p(x, class) where the class is given in y, else log p(x).
 
         Parameters
@@ -154,7 +156,7 @@ class ClassReader:
             return np.full(n_samples, -1)
         return number_like("DPPCA", to_host(y), n_samples, self.classes_, self.unlabeled)
 
-    def score(self, X, y=None):
+    def score(self, X: Any, y: Any = None) -> float:
         """Average of `score_samples` over rows, in nats.
 
         Parameters
@@ -171,7 +173,7 @@ class ClassReader:
         """
         return float(to_host(self.score_samples(X, y)).mean(dtype=np.float64))
 
-    def inverse_transform(self, Z):
+    def inverse_transform(self, Z: Any) -> Any:
         """The row nearest to `mean_`, in the within-class metric, among those that project to Z.
 
         Parameters
@@ -193,7 +195,7 @@ class ClassReader:
         back /= (back * D).sum(axis=1)[:, None]  # D' Sigma D, which is diagonal
         return Z @ beside(back, Z) + beside(self.mean_, Z)
 
-    def sample(self, n_samples=1, return_y=False, random_state=None):
+    def sample(self, n_samples: Any = 1, return_y: Any = False, random_state: Any = None) -> Any:
         """Draw rows from the fitted model.
 
         Parameters

@@ -1,5 +1,7 @@
 """What every supervised estimator shares: the reading of y, what it says of it, and the face scikit-learn sees."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import r2_score
@@ -109,7 +111,7 @@ class GuidedPredictor(Guided):
         tags.regressor_tags = RegressorTags() if tags.estimator_type == "regressor" else None
         return tags
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy of predicted classes, R2 of predicted numbers, over the labeled rows of y.
 
         Parameters

@@ -1,5 +1,7 @@
 """What a model with outputs of several kinds can do once it is fitted: condition on them, predict and draw them."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -67,7 +69,7 @@ class OutputPredictor(GuidedPredictor):
             raise ValueError("y was given, but the model was fitted without targets; pass y=None or fit with y.")
         return y is not None
 
-    def posterior(self, X, y=None):
+    def posterior(self, X: Any, y: Any = None) -> Any:
         """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
 
         Parameters
@@ -94,7 +96,7 @@ class OutputPredictor(GuidedPredictor):
             cov = cov - np.matmul(np.swapaxes(VS, -1, -2), np.matmul(fit.curvature, VS))
         return like(mean, X), like(cov, X)
 
-    def score_samples(self, X, y=None):
+    def score_samples(self, X: Any, y: Any = None) -> Any:
         """Log-density of each row, log p(observed x, observed y) in nats, or log p(observed x) without y.
 
         Parameters
@@ -117,7 +119,7 @@ class OutputPredictor(GuidedPredictor):
             density = density + self._log_evidence(X, y, post)
         return beside(density, X)
 
-    def bic(self, X, y=None):
+    def bic(self, X: Any, y: Any = None) -> float:
         """Bayesian information criterion of the rows: -2 log-likelihood + (free parameters) log(n); lower is better.
 
         Parameters
@@ -139,7 +141,7 @@ class OutputPredictor(GuidedPredictor):
         free = p * (k + 1) + 1 + h * (g + 1) + int(self._layout.noisy.sum()) - rotations
         return float(-2.0 * log_density.sum() + free * np.log(len(log_density)))
 
-    def predict(self, X, return_std=False):
+    def predict(self, X: Any, return_std: Any = False) -> Any:
         """Predict the outputs, integrating over the uncertainty of the projection.
 
         Parameters
@@ -176,7 +178,7 @@ class OutputPredictor(GuidedPredictor):
         return columns[0] if self._vector else join(columns)
 
     @available_if(with_classes)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class, integrating over the posterior of the latent variables given x.
 
         Parameters
@@ -209,7 +211,7 @@ class OutputPredictor(GuidedPredictor):
             columns.append(family.deviation(mean[:, at.start], cov[..., at.start, at.start], s))
         return np.column_stack(columns)
 
-    def sample(self, n_samples=1, return_y=False, random_state=None):
+    def sample(self, n_samples: Any = 1, return_y: Any = False, random_state: Any = None) -> Any:
         """Draw rows from the fitted model.
 
         Parameters

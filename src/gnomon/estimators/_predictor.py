@@ -1,5 +1,7 @@
 """Prediction of targets from a fitted linear-Gaussian model."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
@@ -46,7 +48,7 @@ class TargetReader(GuidedPredictor):
         n_classes = len(self.classes_) if self.target_kind_ == "classes" else None
         return code_like(self._values_of(y, n_samples), n_classes, self.y_basis_, self.y_mean_)
 
-    def predict(self, X, return_std=False):
+    def predict(self, X: Any, return_std: Any = False) -> Any:
         """Predict the targets, integrating over the uncertainty of the projection.
 
         Parameters
@@ -77,7 +79,7 @@ class TargetReader(GuidedPredictor):
         return (mean, std) if return_std else mean
 
     @available_if(with_classes)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class: the predictive density of y at the code of the class, normalised over classes.
 
         Parameters
@@ -133,7 +135,7 @@ class TargetReader(GuidedPredictor):
 class TargetPredictor(TargetReader):
     """`predict`, `predict_proba`, and `sample` of rows with their targets."""
 
-    def sample(self, n_samples=1, return_y=False, random_state=None):
+    def sample(self, n_samples: Any = 1, return_y: Any = False, random_state: Any = None) -> Any:
         """Draw rows from the fitted model.
 
         Parameters

@@ -1,6 +1,7 @@
 """What y means: classes or real outputs, what marks a row as unlabelled, and the coding of both."""
 
 from functools import cached_property
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -26,12 +27,22 @@ class Targets:
     one_column : bool           real outputs were given as a vector
     """
 
-    def __init__(self, kind, coded, *, classes=None, index=None, basis=None, origin=None, one_column=False):
+    def __init__(
+        self,
+        kind: Any,
+        coded: Any,
+        *,
+        classes: Any = None,
+        index: Any = None,
+        basis: Any = None,
+        origin: Any = None,
+        one_column: Any = False,
+    ) -> None:
         self.kind, self.coded, self.classes, self.index = kind, coded, classes, index
         self.basis, self.origin, self.one_column = basis, origin, one_column
 
     @cached_property
-    def labelled(self):
+    def labelled(self) -> Any:
         """Which rows have at least one observed target (n,)."""
         return self.index >= 0 if self.kind == "classes" else row_counts(~np.isnan(self.coded)) > 0
 

@@ -1,6 +1,7 @@
 """Coloured maximum variance unfolding, as a scikit-learn transformer."""
 
 import warnings
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -148,10 +149,23 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
     _several = "real"
 
     def __init__(
-        self, n_components=None, *, n_neighbors=5, n_basis=20, penalty=100.0, kernel="rbf", gamma=None, degree=3,
-        coef0=1, kernel_params=None, projection_ridge="auto", tol=1e-8, max_iter=200, target="auto",
-        unlabeled="auto",
-    ):  # fmt: skip
+        self,
+        n_components: Any = None,
+        *,
+        n_neighbors: Any = 5,
+        n_basis: Any = 20,
+        penalty: Any = 100.0,
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        degree: Any = 3,
+        coef0: Any = 1,
+        kernel_params: Any = None,
+        projection_ridge: Any = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 200,
+        target: Any = "auto",
+        unlabeled: Any = "auto",
+    ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.n_basis = n_basis
@@ -171,7 +185,7 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
     def _n_features_out(self):
         return self.n_components_
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Solve the program and fit the map.
 
         Parameters
@@ -210,7 +224,7 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
         self._fit_map(X, result.value.Z[:, : self.n_components_] * size)
         return self
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """Map rows into the embedding by kernel ridge regression.
 
         Parameters
@@ -284,7 +298,7 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
                 stacklevel=3,
             )
 
-    def describe(self):
+    def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
 
         Returns

@@ -2,13 +2,14 @@
 
 import warnings
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._types import Status
-from ..describe import Traits
+from ..describe import Description, Traits
 from ..likelihoods.bernoulli import LINKS
 from ..likelihoods.inference import INFERENCES, complaint
 from ..models.linear import cppca as model
@@ -194,24 +195,24 @@ class CPPCA(OutputPredictor, LatentTransformer):
 
     def __init__(
         self,
-        n_components=None,
+        n_components: Any = None,
         *,
-        likelihoods=None,
-        likelihood="logit",
-        inference="auto",
-        ridge=0.1,
-        n_private=0,
-        label_weight=1.0,
-        solver="auto",
-        tol=1e-6,
-        max_iter=500,
-        acceleration="alternating",
-        prior_precision=0.0,
-        means="ml",
-        target="auto",
-        unlabeled="auto",
-        random_state=0,
-    ):
+        likelihoods: Any = None,
+        likelihood: Any = "logit",
+        inference: Any = "auto",
+        ridge: Any = 0.1,
+        n_private: Any = 0,
+        label_weight: Any = 1.0,
+        solver: Any = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 500,
+        acceleration: Any = "alternating",
+        prior_precision: Any = 0.0,
+        means: Any = "ml",
+        target: Any = "auto",
+        unlabeled: Any = "auto",
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.likelihoods = likelihoods
         self.likelihood = likelihood
@@ -229,7 +230,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         self.unlabeled = unlabeled
         self.random_state = random_state
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit by maximum likelihood, or its approximation, with a ridge on the label parameters.
 
         Parameters
@@ -278,7 +279,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         self._store(result, host_dtype(X))
         return self
 
-    def describe(self):
+    def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
 
         Returns

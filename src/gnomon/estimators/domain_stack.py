@@ -3,6 +3,7 @@
 import inspect
 from itertools import product
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -119,18 +120,18 @@ class DomainStack(GuidedPredictor, BaseEstimator):
 
     def __init__(
         self,
-        projection=None,
+        projection: Any = None,
         *,
-        grid=None,
-        augment=True,
-        scale="auto",
-        C="auto",
-        centre="rows",
-        cv=5,
-        target="auto",
-        unlabeled="auto",
-        random_state=0,
-    ):
+        grid: Any = None,
+        augment: Any = True,
+        scale: Any = "auto",
+        C: Any = "auto",
+        centre: Any = "rows",
+        cv: Any = 5,
+        target: Any = "auto",
+        unlabeled: Any = "auto",
+        random_state: Any = 0,
+    ) -> None:
         self.projection = projection
         self.grid = grid
         self.augment = augment
@@ -147,7 +148,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X, y, domain=None):
+    def fit(self, X: Any, y: Any, domain: Any = None) -> Self:
         """Fit the projection to all rows and the classifier to the labelled ones.
 
         Parameters
@@ -180,7 +181,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         self.classifier_ = _classifier(self.C_).fit(self._features(X[rows], Z[rows], self.scale_), index[rows])
         return self
 
-    def predict(self, X, domain=None):
+    def predict(self, X: Any, domain: Any = None) -> Any:
         """Predict the class of rows.
 
         Parameters
@@ -198,7 +199,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         features = self._new_features(X, domain)
         return self.classes_[self.classifier_.predict(features)]
 
-    def predict_proba(self, X, domain=None):
+    def predict_proba(self, X: Any, domain: Any = None) -> Any:
         """Probability of each class.
 
         Parameters

@@ -1,6 +1,7 @@
 """Discriminant probabilistic PCA as a scikit-learn estimator."""
 
 import warnings
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -158,18 +159,18 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def __init__(
         self,
-        n_components=None,
+        n_components: Any = None,
         *,
-        n_factors="auto",
-        shrinkage="auto",
-        unlabeled_weight="auto",
-        class_prior=None,
-        noise="half",
-        tol=1e-6,
-        max_iter=200,
-        unlabeled="auto",
-        random_state=0,
-    ):
+        n_factors: Any = "auto",
+        shrinkage: Any = "auto",
+        unlabeled_weight: Any = "auto",
+        class_prior: Any = None,
+        noise: Any = "half",
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        unlabeled: Any = "auto",
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.n_factors = n_factors
         self.shrinkage = shrinkage
@@ -193,7 +194,7 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _n_features_out(self):
         return self.components_.shape[0]
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit by EM from ridge LDA of the labeled rows.
 
         Parameters
@@ -312,7 +313,7 @@ class DPPCA(ClassReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.n_iter_, self.n_passes_ = max(1, int(stats["n_iter"])), float(source.reads)
         self.converged_ = result.status is Status.CONVERGED
 
-    def describe(self):
+    def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
 
         Returns

@@ -1,6 +1,7 @@
 """Independent factor analysis with labels per latent variable as a scikit-learn estimator."""
 
 import warnings
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -164,20 +165,20 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def __init__(
         self,
-        n_components_per_latent=None,
+        n_components_per_latent: Any = None,
         *,
-        noise="none",
-        tied=False,
-        pca_components=None,
-        solver="profile",
-        init="both",
-        n_init=5,
-        tol=1e-6,
-        max_iter=1000,
-        target="auto",
-        unlabeled="auto",
-        random_state=0,
-    ):
+        noise: Any = "none",
+        tied: Any = False,
+        pca_components: Any = None,
+        solver: Any = "profile",
+        init: Any = "both",
+        n_init: int = 5,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        target: Any = "auto",
+        unlabeled: Any = "auto",
+        random_state: Any = 0,
+    ) -> None:
         self.n_components_per_latent = n_components_per_latent
         self.noise = noise
         self.tied = tied
@@ -201,7 +202,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _n_features_out(self):
         return self.unmixing_.shape[0]
 
-    def fit(self, X, y=None, plausibilities=None):
+    def fit(self, X: Any, y: Any = None, plausibilities: Any = None) -> Self:
         """Fit by maximum likelihood.
 
         Parameters
@@ -334,7 +335,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         check_is_fitted(self, "unmixing_")
         return self._check_table(X, reset=False)
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """Latent variables of rows, mixtures first: unmixing (x - mean), or their posterior means under noise.
 
         Parameters
@@ -350,7 +351,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         X = self._rows(X)
         return model.posterior(self._model(), X).z.astype(X.dtype)
 
-    def inverse_transform(self, Z):
+    def inverse_transform(self, Z: Any) -> Any:
         """Map latents to rows: mean + mixing z.
 
         Parameters
@@ -370,7 +371,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             raise ValueError(f"Z has shape {Z.shape}; (n_samples, {d}) is wanted.")
         return (Z @ self.mixing_.T + self.mean_).astype(Z.dtype if Z.dtype == np.float32 else np.float64)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each component of each class variable, given the row.
 
         Parameters
@@ -387,7 +388,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         found = [table.astype(X.dtype) for table in model.posterior(self._model(), X).proba]
         return found[0] if self._vector else found
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Most probable component of each class variable.
 
         Parameters
@@ -406,7 +407,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             return self.classes_[shares.argmax(axis=1)]
         return join([classes[share.argmax(axis=1)] for classes, share in zip(self.classes_, shares, strict=True)])
 
-    def describe(self):
+    def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
 
         Returns
@@ -445,7 +446,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         ]
         return ["latent", "class", "weight", "mean", "variance"], lines
 
-    def score_samples(self, X, y=None):
+    def score_samples(self, X: Any, y: Any = None) -> Any:
         """Log-density of each row in nats, jointly with its labels if they are passed.
 
         Parameters
@@ -471,7 +472,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         tables = [log_plausibilities(numbers[:, s], len(form[1])) for s, form in enumerate(self._form)]
         return as_labels(tables, tied=self._shared).log_pl
 
-    def sample(self, n_samples=1, return_y=False, random_state=None):
+    def sample(self, n_samples: Any = 1, return_y: Any = False, random_state: Any = None) -> Any:
         """Draw rows from the fitted model.
 
         Parameters
@@ -502,7 +503,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return X, join([classes[labels[:, s]] for s, classes in enumerate(self.classes_)])
 
 
-def combine_one_vs_rest(probabilities, positive=1):
+def combine_one_vs_rest(probabilities: Any, positive: Any = 1) -> Any:
     """Class posterior from latents that each tell one class from all others, given that exactly one of them is right.
 
     With one latent for each class the latents are independent in the model, though their class variables are not. Class

@@ -1,5 +1,7 @@
 """Kernel discriminant analysis with a ridge, as a scikit-learn estimator."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
@@ -134,9 +136,20 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     _fewest_classes = 2
 
     def __init__(
-        self, n_components=None, *, ridge=1e-3, kernel="linear", gamma=None, degree=3, coef0=1, kernel_params=None,
-        target="auto", unlabeled="auto", n_landmarks=None, random_state=0,
-    ):  # fmt: skip
+        self,
+        n_components: Any = None,
+        *,
+        ridge: Any = 1e-3,
+        kernel: Any = "linear",
+        gamma: Any = None,
+        degree: Any = 3,
+        coef0: Any = 1,
+        kernel_params: Any = None,
+        target: Any = "auto",
+        unlabeled: Any = "auto",
+        n_landmarks: Any = None,
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.ridge = ridge
         self.kernel = kernel
@@ -153,7 +166,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     def _n_features_out(self):
         return self.n_components_
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Find the discriminant directions of the labelled rows.
 
         Parameters
@@ -186,7 +199,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         self._record_y(targets)
         return self
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """Project rows on the discriminant directions; the mean of the labelled rows is at zero.
 
         Parameters
@@ -203,7 +216,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         X = self._validated(X, reset=False)
         return self._project(X)[:, : self.n_components_].astype(X.dtype)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Predict the most probable class.
 
         Parameters
@@ -219,7 +232,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         logs, _ = self._log_proba(X)
         return self.classes_[logs.argmax(axis=1)]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class under normal classes with the common covariance S_ridge.
 
         Parameters
@@ -286,7 +299,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         fitted = model.Fitted(self.dual_coef_, self.class_centers_, self.class_log_prior_, self.between_variance_)
         return model.log_posterior(self._project(X), fitted), X.dtype
 
-    def describe(self):
+    def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
 
         Returns

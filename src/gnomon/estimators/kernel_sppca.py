@@ -1,6 +1,7 @@
 """Supervised probabilistic PCA in the feature space of a kernel, as a scikit-learn estimator."""
 
 import warnings
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -161,26 +162,26 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
 
     def __init__(
         self,
-        n_components=None,
+        n_components: Any = None,
         *,
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        effective_dimension="auto",
-        n_landmarks=None,
-        solver="auto",
-        tol=1e-6,
-        max_iter=1000,
-        n_private=0,
-        label_weight=1.0,
-        init="pca",
-        noise_init=None,
-        target="auto",
-        unlabeled="auto",
-        random_state=0,
-    ):
+        kernel: Any = "linear",
+        gamma: Any = None,
+        degree: Any = 3,
+        coef0: Any = 1,
+        kernel_params: Any = None,
+        effective_dimension: Any = "auto",
+        n_landmarks: Any = None,
+        solver: Any = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_private: Any = 0,
+        label_weight: Any = 1.0,
+        init: Any = "pca",
+        noise_init: Any = None,
+        target: Any = "auto",
+        unlabeled: Any = "auto",
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.gamma = gamma
@@ -204,7 +205,7 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
     def _n_features_out(self):
         return self.dual_coef_.shape[1]
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit by maximum likelihood.
 
         Parameters
@@ -243,7 +244,7 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         self._store_targets(result, X.dtype, coded)
         return self
 
-    def transform(self, X, return_cov=False):
+    def transform(self, X: Any, return_cov: Any = False) -> Any:
         """Project rows: the posterior mean of the latent variables given x.
 
         Parameters
@@ -263,7 +264,7 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         mean, cov = self.posterior(X)
         return (mean, cov) if return_cov else mean
 
-    def describe(self):
+    def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
 
         Returns
@@ -287,7 +288,7 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
             ),
         )
 
-    def posterior(self, X, y=None):
+    def posterior(self, X: Any, y: Any = None) -> Any:
         """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
 
         Parameters

@@ -1,6 +1,7 @@
 """Mixtures of probabilistic PCA as a scikit-learn estimator."""
 
 import warnings
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -128,17 +129,17 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def __init__(
         self,
-        n_mixtures=2,
-        n_components=None,
+        n_mixtures: Any = 2,
+        n_components: Any = None,
         *,
-        noise="per_component",
-        n_init=1,
-        init="kmeans",
-        solver="auto",
-        tol=1e-6,
-        max_iter=1000,
-        random_state=0,
-    ):
+        noise: Any = "per_component",
+        n_init: int = 1,
+        init: Any = "kmeans",
+        solver: Any = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        random_state: Any = 0,
+    ) -> None:
         self.n_mixtures, self.n_components = n_mixtures, n_components
         self.noise = noise
         self.n_init = n_init
@@ -160,7 +161,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _n_features_out(self):
         return int(np.sum(self.n_components_))
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit by maximum likelihood.
 
         Parameters
@@ -276,7 +277,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if component is not None and component >= len(self.weights_):
             raise ValueError(f"component={component} must be less than n_mixtures={len(self.weights_)}, or None.")
 
-    def fit_predict(self, X, y=None, sample_weight=None):
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then name the most probable component of every row.
 
         Parameters
@@ -295,7 +296,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         return self.fit(X, sample_weight=sample_weight).predict(X)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Name the most probable component of every row.
 
         Parameters
@@ -311,7 +312,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         X = self._check_rows(X)
         return model.row_posterior(self._params(), X).resp.argmax(axis=1)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Any:
         """Responsibilities: the probability of each component given the observed entries of a row.
 
         Parameters
@@ -327,7 +328,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         X = self._check_rows(X)
         return model.row_posterior(self._params(), X).resp.astype(X.dtype)
 
-    def transform(self, X, return_cov=False):
+    def transform(self, X: Any, return_cov: Any = False) -> Any:
         """Project rows: local coordinates, weighted by how probable their component is.
 
         Local coordinates of different components are not comparable, so each component has its own columns: the
@@ -353,7 +354,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         mean, cov = self._moments(X, None, return_cov)
         return (mean, cov) if return_cov else mean
 
-    def posterior(self, X, y=None, component=None):
+    def posterior(self, X: Any, y: Any = None, component: Any = None) -> Any:
         """Posterior mean and covariance of what `transform` returns, or of local coordinates in one component.
 
         Parameters
@@ -385,7 +386,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             mean, cov = post.z[:, component, :k], post.covs[..., component, :k, :k]
         return mean.astype(X.dtype), cov.astype(X.dtype) if with_cov else None
 
-    def impute(self, X):
+    def impute(self, X: Any) -> Any:
         """Fill missing entries by their expectation given the observed entries of the row.
 
         Parameters
@@ -403,7 +404,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             raise TypeError("X is sparse, and a sparse X has no missing entries to impute; pass a dense one.")
         return model.impute(self._params(), X)
 
-    def score_samples(self, X, y=None):
+    def score_samples(self, X: Any, y: Any = None) -> Any:
         """Log-density of the observed entries of each row, in nats.
 
         Parameters
@@ -421,7 +422,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         X = self._check_rows(X)
         return model.row_posterior(self._params(), X).log_density
 
-    def score(self, X, y=None):
+    def score(self, X: Any, y: Any = None) -> float:
         """Average of `score_samples` over rows, in nats.
 
         Parameters
@@ -441,7 +442,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _free(self):
         return model.n_free(tuple(self.n_components_), self.n_features_in_, self.noise == "shared")
 
-    def bic(self, X, y=None):
+    def bic(self, X: Any, y: Any = None) -> float:
         """Bayesian information criterion of the rows: -2 log-likelihood + (free parameters) log(n); lower is better.
 
         Parameters
@@ -459,7 +460,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         log_density = self.score_samples(X)
         return float(-2.0 * log_density.sum() + self._free() * np.log(len(log_density)))
 
-    def aic(self, X, y=None):
+    def aic(self, X: Any, y: Any = None) -> float:
         """Akaike information criterion of the rows: -2 log-likelihood + 2 (free parameters); lower is better.
 
         Parameters
@@ -476,7 +477,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         return float(-2.0 * self.score_samples(X).sum() + 2.0 * self._free())
 
-    def sample(self, n_samples=1, return_y=False, random_state=None):
+    def sample(self, n_samples: Any = 1, return_y: Any = False, random_state: Any = None) -> Any:
         """Draw rows from the fitted model.
 
         Parameters
@@ -502,7 +503,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         X = X.astype(self.components_.dtype)
         return (X, labels) if return_y else X
 
-    def describe(self):
+    def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
 
         Returns

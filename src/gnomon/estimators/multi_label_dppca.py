@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -121,17 +122,17 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def __init__(
         self,
-        n_components=None,
+        n_components: Any = None,
         *,
-        n_factors="auto",
-        shrinkage="auto",
-        unlabeled_weight="auto",
-        class_prior=None,
-        noise="half",
-        tol=1e-6,
-        max_iter=200,
-        random_state=0,
-    ):
+        n_factors: Any = "auto",
+        shrinkage: Any = "auto",
+        unlabeled_weight: Any = "auto",
+        class_prior: Any = None,
+        noise: Any = "half",
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.n_factors = n_factors
         self.shrinkage = shrinkage
@@ -156,7 +157,7 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _n_features_out(self):
         return self.components_.shape[0]
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit one model a label, and the projection of all.
 
         Parameters
@@ -193,7 +194,7 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self._finish(index, results, rows.standard.reads)
         return self
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """Project rows: (X - mean_) components_'.
 
         Parameters
@@ -209,7 +210,7 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X = self._check_rows(X)
         return project_rows(X, self.mean_, self.components_)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Say for each label whether its presence is more probable than its absence.
 
         Parameters
@@ -225,7 +226,7 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X = self._check_rows(X)
         return np.column_stack([one._log_joint(X).argmax(axis=1) for one in self.estimators_])
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Any:
         """Probability of 1 for each label, given x.
 
         One column a label: rows do not sum to one, since labels do not exclude each other.
@@ -243,7 +244,7 @@ class MultiLabelDPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X = self._check_rows(X)
         return like(np.column_stack([posterior(one._log_joint(X))[0][:, 1] for one in self.estimators_]), X)
 
-    def describe(self):
+    def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
 
         Returns

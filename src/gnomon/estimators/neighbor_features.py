@@ -2,6 +2,7 @@
 
 import importlib.util
 import warnings
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -98,7 +99,15 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     (797, 20)
     """
 
-    def __init__(self, n_neighbors=15, *, metric="euclidean", n_components=60, damping=0.02, algorithm="auto"):
+    def __init__(
+        self,
+        n_neighbors: Any = 15,
+        *,
+        metric: Any = "euclidean",
+        n_components: Any = 60,
+        damping: Any = 0.02,
+        algorithm: Any = "auto",
+    ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.n_components = n_components
@@ -115,7 +124,7 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def _n_features_out(self):
         return self.n_components_
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Build the graph of the rows and compute its features.
 
         Parameters
@@ -133,7 +142,7 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self._fit(X)
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and return the features of the rows; the same as ``fit(X).transform(X)``, with one search.
 
         Parameters
@@ -150,7 +159,7 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         return self._fit(X)
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """Features of rows: those of the fit as they were, others from their neighbors among these.
 
         Parameters
@@ -201,7 +210,7 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             return unit_rows(X)
         return X * (1.0 / self.unit_) if _is_sparse(X) else (X - self.origin_) / self.unit_
 
-    def describe(self):
+    def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
 
         Returns

@@ -1,5 +1,7 @@
 """Probabilistic PCA as a scikit-learn estimator."""
 
+from typing import Any, Self
+
 from ..describe import Traits
 from ..models.linear import sppca as model
 from ._base import LatentTransformer
@@ -79,14 +81,22 @@ class PPCA(LatentTransformer):
 
     traits = Traits("ppca", guided=False)
 
-    def __init__(self, n_components=None, *, solver="auto", tol=1e-6, max_iter=1000, random_state=0):
+    def __init__(
+        self,
+        n_components: Any = None,
+        *,
+        solver: Any = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit by maximum likelihood.
 
         Parameters

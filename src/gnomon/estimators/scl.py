@@ -1,5 +1,7 @@
 """Structural correspondence learning as a scikit-learn transformer."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -114,17 +116,17 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_components=None,
+        n_components: Any = None,
         *,
-        pivots="frequency",
-        n_pivots="auto",
-        ridge="auto",
-        augment=False,
-        scale=1.0,
-        solver="auto",
-        target="auto",
-        unlabeled="auto",
-    ):
+        pivots: Any = "frequency",
+        n_pivots: Any = "auto",
+        ridge: Any = "auto",
+        augment: Any = False,
+        scale: Any = 1.0,
+        solver: Any = "auto",
+        target: Any = "auto",
+        unlabeled: Any = "auto",
+    ) -> None:
         self.n_components = n_components
         self.pivots = pivots
         self.n_pivots = n_pivots
@@ -146,7 +148,7 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _n_features_out(self):
         return self.n_components_
 
-    def fit(self, X, y=None, domain=None):
+    def fit(self, X: Any, y: Any = None, domain: Any = None) -> Self:
         """Choose pivots, fit their predictors and keep the leading directions.
 
         Parameters
@@ -185,7 +187,7 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.block_scale_ = block_scale(self.scale, fitted.x_variance, fitted.z_variance)
         return self
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """Project rows, or put the scaled projection beside their features with ``augment=True``.
 
         Parameters
@@ -203,7 +205,7 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Z = project(X, np.asarray(self.mean_, dtype=np.float64), self.components_.T.astype(np.float64))
         return side_by_side(X, self.block_scale_ * Z) if self.augment else Z
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns that `transform` returns.
 
         Parameters
@@ -251,7 +253,7 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.pivots_, self.pivot_scores_ = pivots, score[pivots]
         self.n_pivots_ = len(pivots)
 
-    def describe(self):
+    def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
 
         Returns

@@ -1,5 +1,7 @@
 """Supervised dimension reduction with generalised linear models, as a scikit-learn estimator."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -152,9 +154,20 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     _constant = "labels"
 
     def __init__(
-        self, n_components=None, *, x_family="gaussian", y_family="auto", alpha=0.01, penalty=0.1,
-        projection_ridge="auto", tol=1e-6, max_iter=2000, target="auto", unlabeled="auto", random_state=0,
-    ):  # fmt: skip
+        self,
+        n_components: Any = None,
+        *,
+        x_family: Any = "gaussian",
+        y_family: Any = "auto",
+        alpha: Any = 0.01,
+        penalty: Any = 0.1,
+        projection_ridge: Any = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 2000,
+        target: Any = "auto",
+        unlabeled: Any = "auto",
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.x_family = x_family
         self.y_family = y_family
@@ -179,7 +192,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _n_features_out(self):
         return self.components_.shape[0]
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Minimise J.
 
         Parameters
@@ -234,7 +247,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self._store(result, found, max(residuals), outputs, X.dtype)
         return self
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """Project rows from x alone, training rows too.
 
         Parameters
@@ -251,7 +264,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         X = self._validated(X, reset=False)
         return self._project(X, self.projection_ridge_).astype(X.dtype)
 
-    def impute(self, X):
+    def impute(self, X: Any) -> Any:
         """Fill missing entries with their mean at the scores that the observed entries of the row give.
 
         The scores are those under the ridge of the fit, penalty / alpha, whatever `projection_ridge_` is.
@@ -272,7 +285,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
         return np.where(np.isnan(X), self.inverse_transform(self._project(X, self._fit_ridge)), X).astype(X.dtype)
 
-    def inverse_transform(self, U):
+    def inverse_transform(self, U: Any) -> Any:
         """Map scores to the mean of x.
 
         Parameters
@@ -291,7 +304,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             raise ValueError(f"U has shape {U.shape}; (n_samples, {k}) is wanted.")
         return FAMILIES[self.x_family].mean(U @ self.components_ + self.x_intercept_)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Predict the targets at the projected scores.
 
         Parameters
@@ -311,7 +324,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return found[0] if self._vector else join(found)
 
     @available_if(with_classes)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class.
 
         Parameters
@@ -328,7 +341,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         shares = self._shares(mean)
         return shares[0] if self._vector else shares
 
-    def describe(self):
+    def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
 
         Returns

@@ -1,5 +1,7 @@
 """Supervised exponential family PCA by convex optimisation, as a scikit-learn estimator."""
 
+from typing import Any, Self
+
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -186,25 +188,25 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
 
     def __init__(
         self,
-        n_components=None,
+        n_components: Any = None,
         *,
-        penalty=0.1,
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        projection_ridge="auto",
-        solver="fista",
-        rank_exact=False,
-        n_landmarks="auto",
-        max_rank=400,
-        tol=1e-6,
-        max_iter=1000,
-        target="auto",
-        unlabeled="auto",
-        random_state=0,
-    ):
+        penalty: Any = 0.1,
+        kernel: Any = "linear",
+        gamma: Any = None,
+        degree: Any = 3,
+        coef0: Any = 1,
+        kernel_params: Any = None,
+        projection_ridge: Any = "auto",
+        solver: Any = "fista",
+        rank_exact: Any = False,
+        n_landmarks: Any = "auto",
+        max_rank: Any = 400,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        target: Any = "auto",
+        unlabeled: Any = "auto",
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.penalty = penalty
         self.kernel = kernel
@@ -227,7 +229,7 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
     def _n_features_out(self):
         return self.n_components_
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Solve the convex problem, take the codes from its solution, and learn to project and to classify.
 
         Parameters
@@ -287,7 +289,7 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
         reader = model.learn(data, result.value.ranked.Z, self._map_wanted())
         self._store(result, reader, X.dtype)
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """Project rows by the kernel ridge regression of codes on kernel features; labels take no part.
 
         Parameters
@@ -304,7 +306,7 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
         X = self._validated(X, reset=False)
         return self._codes(X).astype(X.dtype)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Name the most probable class of rows.
 
         Parameters
@@ -320,7 +322,7 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
         log_proba = self._log_proba(X, "predict")
         return self.classes_[log_proba.argmax(axis=1)]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class, by multinomial regression on the projected rows.
 
         The regression is fitted to the projections of the labelled training rows, in units of their standard
@@ -421,7 +423,7 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
                 ConvergenceWarning,
             )
 
-    def describe(self):
+    def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
 
         Returns

@@ -1,8 +1,9 @@
 """Supervised and semi-supervised probabilistic PCA as a scikit-learn estimator."""
 
 from dataclasses import replace
+from typing import Any, Self
 
-from ..describe import Traits
+from ..describe import Description, Traits
 from ..models.linear import sppca as model
 from ._base import LatentTransformer
 from ._described import guided_by
@@ -172,24 +173,24 @@ class SPPCA(TargetPredictor, LatentTransformer):
 
     def __init__(
         self,
-        n_components=None,
+        n_components: Any = None,
         *,
-        solver="auto",
-        tol=1e-6,
-        max_iter=1000,
-        n_private=0,
-        label_weight=1.0,
-        output_noise="ml",
-        prior_precision=0.0,
-        means="ml",
-        n_init=2,
-        init="pca",
-        noise_init=None,
-        acceleration="alternating",
-        target="auto",
-        unlabeled="auto",
-        random_state=0,
-    ):
+        solver: Any = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_private: Any = 0,
+        label_weight: Any = 1.0,
+        output_noise: Any = "ml",
+        prior_precision: Any = 0.0,
+        means: Any = "ml",
+        n_init: int = 2,
+        init: Any = "pca",
+        noise_init: Any = None,
+        acceleration: Any = "alternating",
+        target: Any = "auto",
+        unlabeled: Any = "auto",
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.solver = solver
         self.tol = tol
@@ -207,7 +208,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         self.unlabeled = unlabeled
         self.random_state = random_state
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit by maximum likelihood.
 
         Parameters
@@ -232,7 +233,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         self.certificate_ = {"optima": optima, "residual": result.stats["residual"]} if optima else None
         return self
 
-    def describe(self):
+    def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.
 
         Returns
