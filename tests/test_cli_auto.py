@@ -1,5 +1,6 @@
 """gnomon fit as it is without --model: it chooses, says how, and the result serves like any other."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,10 @@ from gnomon.selection import GuidedSearch
 from gnomon.tables import write_table
 
 IRIS = load_iris()
-PARTIAL = make_partial(np.array(IRIS.target_names, dtype=object)[IRIS.target], n_per_class=8, random_state=0)
+X_IRIS, SPECIES = IRIS.data[::2].copy(), np.array(IRIS.target_names, dtype=object)[IRIS.target[::2]]
+PARTIAL = make_partial(SPECIES, n_per_class=8, random_state=0)
 NAMES = ["a", "b", "c", "d"]
+QUICKLY = partial(GuidedSearch, n_splits=1, n_permutations=2)
 QUICK = ["--target", "y", "--no-compare", "--out", "out"]
 
 
@@ -25,6 +28,7 @@ QUICK = ["--target", "y", "--no-compare", "--out", "out"]
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("gnomon._cli.fitting.can_write_report", lambda: False)
+    monkeypatch.setattr("gnomon._cli.choosing.GuidedSearch", QUICKLY)
 
 
 def table(name, X, y=None):
@@ -33,16 +37,16 @@ def table(name, X, y=None):
 
 
 def moons():
-    X, y = make_moons(200, noise=0.05, random_state=0)
+    X, y = make_moons(120, noise=0.05, random_state=0)
     table("t.csv", X, make_partial(np.array(["north", "south"], dtype=object)[y], n_per_class=10, random_state=0))
     return X
 
 
 def test_the_choice_is_that_of_the_library_and_is_written_down(monkeypatch):
     monkeypatch.setattr("gnomon._cli.fitting.can_write_report", lambda: True)
-    table("t.csv", IRIS.data, PARTIAL)
+    table("t.csv", X_IRIS, PARTIAL)
     text = run("fit", "t.csv", *QUICK)
-    search = GuidedSearch(n_components=2).fit(IRIS.data, PARTIAL)
+    search = QUICKLY(["DPPCA", "CPPCA", "SPPCA"], n_components=2).fit(X_IRIS, PARTIAL)
     choice = search.results_
     assert choice.verdict.split(":")[0] in " ".join(text.split())
     kept = metrics()["choice"]
@@ -50,7 +54,7 @@ def test_the_choice_is_that_of_the_library_and_is_written_down(monkeypatch):
     assert kept["verdict"] == choice.verdict
     assert metrics()["settings"]["model_asked_for"] == "auto"
     assert metrics()["settings"]["preprocessing"] == choice.chosen_row["preprocessing"]
-    assert column("out/projection.csv", "predicted") == search.predict(IRIS.data).tolist()
+    assert column("out/projection.csv", "predicted") == search.predict(X_IRIS).tolist()
     page = Path("out/report.html").read_text(encoding="utf-8")
     assert "How the model was chosen" in page
     assert "half-label models agree" in page
@@ -83,9 +87,9 @@ def test_empty_cells_of_new_tables_are_filled_before_a_front():
 
 
 def test_too_few_labels_to_choose_are_a_note():
-    labels = np.full(150, None, dtype=object)
-    labels[[0, 60, 120]] = IRIS.target_names
-    table("t.csv", IRIS.data, labels)
+    labels = np.full(75, None, dtype=object)
+    labels[[0, 30, 60]] = IRIS.target_names
+    table("t.csv", X_IRIS, labels)
     text = run("fit", "t.csv", *QUICK)
     assert "note: no choice, so SPPCA: every class of y has one labeled row at most" in " ".join(text.split())
     assert isinstance(load_model("out/model.gnomon"), SPPCA)
@@ -94,15 +98,15 @@ def test_too_few_labels_to_choose_are_a_note():
 
 @pytest.mark.parametrize("name, cls", [("dppca", DPPCA), ("cppca", CPPCA)])
 def test_models_may_be_named(name, cls):
-    table("t.csv", IRIS.data, PARTIAL)
+    table("t.csv", X_IRIS, PARTIAL)
     run("fit", "t.csv", *QUICK, "--model", name)
-    assert_array_equal(load_model("out/model.gnomon").components_, cls(2).fit(IRIS.data, PARTIAL).components_)
+    assert_array_equal(load_model("out/model.gnomon").components_, cls(2).fit(X_IRIS, PARTIAL).components_)
     assert metrics()["choice"] is None
 
 
 def test_real_targets_choose_too():
     X, y = load_diabetes(return_X_y=True)
-    table("t.csv", X[:, :4], np.where(np.arange(442) % 3 == 0, y + 0.5, np.nan))
+    table("t.csv", X[:150, :4], np.where(np.arange(150) % 3 == 0, y[:150] + 0.5, np.nan))
     text = run("fit", "t.csv", *QUICK)
     assert "correlation" in text
     assert metrics()["choice"]["target_kind"] == "real"
@@ -110,7 +114,7 @@ def test_real_targets_choose_too():
 
 
 def test_missing_entries_leave_models_that_take_them():
-    X = IRIS.data.copy()
+    X = X_IRIS.copy()
     X[::5, 2] = np.nan
     table("t.csv", X, PARTIAL)
     text = " ".join(run("fit", "t.csv", *QUICK).split())
