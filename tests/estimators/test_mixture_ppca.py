@@ -1,6 +1,7 @@
 """MixturePPCA: its face, its criteria, bad input, real data."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import sklearn.exceptions
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -35,7 +37,7 @@ def with_holes(share=0.15, seed=0):
 
 def oracle_of(found):
     W = [found.components_[c, :k].T for c, k in enumerate(found.n_components_)]
-    return oracle.Model(found.weights_, found.means_, W, found.noise_variances_)
+    return oracle.Model(found.mix_weights_, found.means_, W, found.noise_variances_)
 
 
 @pytest.mark.parametrize("noise", ["per_component", "shared"])
@@ -49,7 +51,7 @@ def test_everything_agrees_with_the_densities(noise, rows):
     assert_allclose(R.sum(axis=1), 1.0, rtol=1e-12)
     assert_array_equal(found.predict(rows), R.argmax(axis=1))
     assert_allclose(found.mean_responsibilities_, R.mean(axis=0), atol=1e-9)
-    assert_allclose(found.weights_, R.mean(axis=0), atol=1e-5)
+    assert_allclose(found.mix_weights_, R.mean(axis=0), atol=1e-5)
     assert_allclose(found.log_likelihood_, found.score(rows) * len(X), rtol=1e-10)
     assert_allclose(found.objective_path_[-1], found.log_likelihood_, rtol=1e-12)
     assert_allclose(found.impute(rows), oracle.impute(truth, rows), rtol=1e-8)
@@ -107,8 +109,8 @@ def test_no_missing_entries_is_the_complete_route():
 def test_incomplete_new_rows_of_a_complete_fit(found):
     holes = with_holes()
     holes[0] = np.nan
-    assert_allclose(found.predict_proba(holes)[0], found.weights_)
-    assert_allclose(found.impute(holes)[0], found.weights_ @ found.means_)
+    assert_allclose(found.predict_proba(holes)[0], found.mix_weights_)
+    assert_allclose(found.impute(holes)[0], found.mix_weights_ @ found.means_)
     assert adjusted_rand_score(found.predict(X), found.predict(holes)) > 0.6
     mean, cov = found.posterior(holes)
     assert_allclose(found.transform(holes), mean)
@@ -171,7 +173,7 @@ def test_fits_do_not_depend_on_the_seed_or_the_order_of_rows():
 
 
 def test_more_starts_help():
-    few, many = MixturePPCA(4, 1, init="random").fit(X), MixturePPCA(4, 1, init="random", n_init=6).fit(X)
+    few, many = (MixturePPCA(5, 1, init="random", n_init=n).fit(X) for n in (1, 6))
     assert len(many.optima_) == 6
     assert many.optima_[0] == few.log_likelihood_
     assert many.log_likelihood_ in many.optima_
@@ -204,15 +206,15 @@ def test_sparse_rows():
 
 def test_samples_come_from_the_components(found):
     rows, labels = found.sample(4000, return_y=True, random_state=1)
-    assert_allclose(np.bincount(labels) / 4000, found.weights_, atol=0.03)
+    assert_allclose(np.bincount(labels) / 4000, found.mix_weights_, atol=0.03)
     for c in range(3):
         assert_allclose(rows[labels == c].mean(axis=0), found.means_[c], atol=0.1)
     assert_array_equal(found.sample(5), found.sample(5, random_state=0))
 
 
 def test_works_inside_a_pipeline():
-    pipeline = make_pipeline(StandardScaler(), MixturePPCA(3, 1, n_init=3)).fit(X)
-    assert adjusted_rand_score(Y, pipeline.predict(X)) > 0.7
+    pipeline = make_pipeline(StandardScaler(), MixturePPCA(3, 2)).fit(X)
+    assert adjusted_rand_score(Y, pipeline.predict(X)) > 0.85
 
 
 @pytest.mark.parametrize(
@@ -276,7 +278,7 @@ def held_out_gain(rows, n_mixtures, n_components):
     """Held-out log-likelihood in nats per row beyond that of one PPCA of the same latent dimensions."""
     order = np.random.default_rng(0).permutation(len(rows))
     train, test = rows[order[: 2 * len(rows) // 3]], rows[order[2 * len(rows) // 3 :]]
-    mixture = MixturePPCA(n_mixtures, n_components).fit(train)
+    mixture = MixturePPCA(n_mixtures, n_components, n_init=1).fit(train)
     return mixture.score(test) - PPCA(n_components).fit(train).score(test)
 
 
@@ -293,3 +295,25 @@ def test_digits_are_better_described_by_local_subspaces():
 @pytest.mark.realdata
 def test_usps_is_better_described_by_local_subspaces():
     assert held_out_gain(np.asarray(fetch_usps().data, dtype=float), 10, 10) > 50
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 1000])
+def test_convergence_is_said_as_it_is(max_iter):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = MixturePPCA(3, 1, n_init=1, max_iter=max_iter).fit(X)
+    assert found.converged_ == (found.objective_residual_ <= found.tol) == (max_iter == 1000)
+    assert found.converged_ != any(issubclass(w.category, ConvergenceWarning) for w in caught)
+
+
+def test_the_default_number_of_starts_finds_planted_components():
+    rng = np.random.default_rng(1)
+    s, p, n = 4, 15, 400
+    labels = rng.integers(0, s, n)
+    means, W = 1.4 * rng.normal(size=(s, p)), 1.5 * rng.normal(size=(s, p, 2))
+    rows = means[labels] + np.einsum("npk,nk->np", W[labels], rng.normal(size=(n, 2))) + 0.5 * rng.normal(size=(n, p))
+    assert adjusted_rand_score(MixturePPCA(s, 2).fit_predict(rows), labels) > 0.95
+
+
+def test_a_single_component_needs_one_start():
+    assert len(MixturePPCA(1, 1).fit(X).optima_) == 1

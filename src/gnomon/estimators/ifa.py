@@ -100,8 +100,8 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         last step of EM. Never less than the relative error of the principal components where those are iterated.
     optima_ : ndarray
         Log-likelihood that each start reached.
-    noise_floors_ : tuple of (int, int)
-        Latents and components whose variance rests on its floor, 1e-4 of the variance of the latent.
+    noise_floors_ : tuple of str
+        "component 1 of latent 0" and so on: whose variance rests on its floor, 1e-4 of the variance of the latent.
     solver_ : str
         The solver that ran.
     converged_ : bool
@@ -313,7 +313,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.objective_path_ = result.path
         self.objective_residual_ = float(stats["residual"])
         self.optima_ = np.array(stats["optima"])
-        self.noise_floors_ = tuple(stats["floors"])
+        self.noise_floors_ = tuple(f"component {c} of latent {s}" for s, c in stats["floors"])
         self.n_iter_ = max(1, int(stats["n_iter"]))
         self.n_passes_ = float(stats["n_passes"])
         self.converged_ = self.objective_residual_ <= self.tol
@@ -431,7 +431,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                 log_likelihood=self.log_likelihood_,
                 noise_variance=self.noise_variance_ or None,
                 path=self.objective_path_,
-                floors=tuple(f"variance of component {c} of latent {s + 1}" for s, c in self.noise_floors_),
+                floors=tuple(f"variance of {name}" for name in self.noise_floors_),
                 tables=(self._mixture_table(),) if guided else (),
             ),
         )

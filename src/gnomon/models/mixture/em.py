@@ -303,8 +303,10 @@ def climb(
         return run(start, control.tol, control.max_iter, None)
     near = run(start, max(control.tol, NEAR), control.max_iter, None)
     left = control.max_iter - near.stats["n_iter"]
-    if near.status is not Status.CONVERGED or control.tol >= NEAR or left == 0:
+    if near.status is not Status.CONVERGED or control.tol >= NEAR:
         return near
+    if left == 0:
+        return near._replace(status=Status.MAX_ITER)
     end = run(near.value[0], control.tol, left, control.acceleration)
     stats = {**end.stats, "n_iter": near.stats["n_iter"] + end.stats["n_iter"]}
     return Result(end.value, end.status, np.concatenate([near.path, end.path[1:]]), stats)

@@ -40,7 +40,7 @@ class Options(NamedTuple):
     sizes: tuple[int, ...]
     shared: bool = False
     solver: str = "auto"
-    n_init: int = 1
+    n_init: int = 5
     init: str = "kmeans"
     tol: float = 1e-6
     max_iter: int = 1000
@@ -103,7 +103,10 @@ def fit(X: Any, weights: Array | None, options: Options, generator: np.random.Ge
         table = _masked_table(masked.standard(masked.summarise()), shape)
     else:
         table = _complete_table(rows.standard(rows.summarise()), shape, solver == "moments", generator)
-    starts = [_climb_from(table, options, generator, first=i == 0) for i in range(options.n_init)]
+    starts = [
+        _climb_from(table, options, generator, first=i == 0)
+        for i in range(options.n_init if len(options.sizes) > 1 else 1)
+    ]
     found = [_in_data_units(table, result, options.sizes) for result in starts]
     best = max(found, key=lambda r: (not r.stats["collapsed"], not r.stats["floors"], r.value.log_likelihood))
     passes = table.source.reads + table.reader.reads * (table.reader is not table.source)
@@ -187,7 +190,7 @@ def _in_data_units(table: _Table, result: Any, sizes: tuple[int, ...]) -> Result
     return Result(Fitted(fitted, sizes, counts / counts.sum(), float(path[-1])), result.status, path, stats)
 
 
-def row_posterior(params: Mixture, X: Any, *, with_cov: bool = False) -> RowPosterior:
+def posterior(params: Mixture, X: Any, *, with_cov: bool = False) -> RowPosterior:
     """Condition new rows on what they observe: density, responsibilities and latent coordinates in every component.
 
     Parameters
@@ -237,6 +240,16 @@ class _MaskedPosterior:
         return Step(keep=Kept.of(view, log_joint, z, seen, of_rows))
 
 
+def log_density(params: Mixture, X: Any) -> Array:
+    """Log-density (n,) of the observed entries of new rows, in nats."""
+    return posterior(params, X).log_density
+
+
+def predict(params: Mixture, X: Any) -> IntArray:
+    """Most probable component (n,) of new rows."""
+    return np.asarray(posterior(params, X).resp.argmax(axis=1))
+
+
 def gated_moments(post: RowPosterior, sizes: tuple[int, ...], *, with_cov: bool) -> tuple[Array, Array | None]:
     """Moments of the latent vectors set to zero in all components but the one a row comes from, side by side.
 
@@ -256,7 +269,7 @@ def gated_moments(post: RowPosterior, sizes: tuple[int, ...], *, with_cov: bool)
 def impute(params: Mixture, X: Array) -> Array:
     """Fill NaN by the expectation of the missing entries given the observed ones; the rest stays as it is."""
     out = X.copy()
-    post = row_posterior(params, X)
+    post = posterior(params, X)
     broken, size = missing_rows(X), max(16, BLOCK // X.shape[1])
     for rows in (broken[i : i + size] for i in range(0, len(broken), size)):
         expected = post.resp[rows] @ params.means
