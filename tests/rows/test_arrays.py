@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon.rows import kind, namespace
-from gnomon.rows.products import project, squared_lengths
+from gnomon.rows.products import project
+from gnomon.rows.read import read
 from namespaces import WITH_TORCH, get, put
 from rows.test_contract import P, V, table
 
@@ -31,7 +32,7 @@ def test_products_of_new_rows(library, dtype, rtol, offset, entries, monkeypatch
     assert Z.dtype == stored.dtype
     assert Z.device == stored.device
     assert_allclose(get(Z), (X - mean) @ V, rtol=rtol, atol=rtol * 10)
-    lengths = squared_lengths(stored, mean, 2.0)
+    lengths = read(stored).in_units(mean, 2.0).lengths()
     assert_allclose(lengths, ((X - mean) ** 2).sum(axis=1) / 4, rtol=1e-11)
     assert lengths.dtype == np.float64
 

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon.rows import products
-from gnomon.rows.products import project, row_counts, squared_lengths
+from gnomon.rows.products import project, row_counts
+from gnomon.rows.read import read
 
 FORMS = {"dense": np.asarray, "csr": sp.csr_array, "csc_matrix": sp.csc_matrix}
 
@@ -40,7 +41,7 @@ def test_project_of_single_precision_rows_with_a_large_mean(case, form):
 @pytest.mark.parametrize("size", [1e-150, 1.0, 1e150])
 def test_squared_lengths(case, form, size):
     X, mean, _ = case
-    out = squared_lengths(FORMS[form](X * size), mean * size, 2.0 * size)
+    out = read(FORMS[form](X * size)).in_units(mean * size, 2.0 * size).lengths()
     assert out.dtype == np.float64
     assert_allclose(out, ((X - mean) ** 2).sum(axis=1) / 4.0, rtol=1e-11)
 
@@ -49,7 +50,7 @@ def test_squared_lengths(case, form, size):
 def test_squared_lengths_of_single_precision_rows_are_double(case, form):
     X, mean, _ = case
     X32 = X.astype(np.float32)
-    out = squared_lengths(FORMS[form](X32), mean, 1.0)
+    out = read(FORMS[form](X32)).in_units(mean, 1.0).lengths()
     assert out.dtype == np.float64
     assert_allclose(out, ((X32.astype(np.float64) - mean) ** 2).sum(axis=1), rtol=1e-12)
 
@@ -57,7 +58,7 @@ def test_squared_lengths_of_single_precision_rows_are_double(case, form):
 def test_squared_length_of_a_row_at_the_mean_is_not_negative():
     mean = np.array([1e8, -3e7, 1.0])
     X = sp.csr_array(np.vstack([mean, mean + 1e-8]))
-    assert (squared_lengths(X, mean, 1.0) >= 0).all()
+    assert (read(X).in_units(mean, 1.0).lengths() >= 0).all()
 
 
 def test_row_counts():

@@ -18,7 +18,7 @@ from ..numerics.moments import output_sets
 from ..rows.kind import is_sparse
 from ..rows.masked import filled, incomplete_rows
 from ..rows.namespace import all_finite, as_table, beside, like, take_rows, to_host
-from ..rows.products import project, squared_lengths
+from ..rows.products import project
 from ..rows.read import read
 from ._described import identity, posterior_of
 from ._gaussian import check_table, check_values
@@ -74,15 +74,16 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         incomplete = incomplete_rows(X)
         out = {}
         if len(incomplete) < X.shape[0]:
-            XW = to_host(project(X, params.m_x, params.W_x)).astype(np.float64)
+            noise_std = float(np.sqrt(params.x_noise_var))
+            rows = read(X).in_units(params.m_x, noise_std)
+            XW = rows.times(params.W_x) * noise_std
             post = lg.row_posterior(params, XW, Y, observed, groups)
             out["mean"] = post.mean
             if "cov" in want:
                 shared = len(post.covs) == 1 and len(incomplete) == 0
                 out["cov"] = post.covs[0] if shared else post.covs[post.of_row]
             if "log_density" in want:
-                energy = squared_lengths(X, params.m_x, float(np.sqrt(params.x_noise_var)))
-                out["log_density"] = _log_density(params, post, energy, X.shape[1], Y, observed)
+                out["log_density"] = _log_density(params, post, rows.lengths(), X.shape[1], Y, observed)
         if len(incomplete):
             self._condition_incomplete(params, X, Y, observed, groups, incomplete, want, out)
         return out

@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..models import dppca as model
 from ..rows.namespace import as_table, beside, like, of_type, to_host
-from ..rows.products import project, squared_lengths
+from ..rows.products import project
+from ..rows.read import read
 from ._class_labels import number_like
 from ._gaussian import check_table, check_values
 from ._validation import check_integer
@@ -35,9 +36,8 @@ class ClassReader:
         """Log pi_c + log N(x; m_c, Sigma) (n, c), in nats, density in the units of X."""
         params, noise_std = self._units(), float(np.sqrt(self.noise_variance_))
         mean = self.mean_.astype(np.float64)
-        V = np.hstack([params.means.T, params.within.Q]) / noise_std
-        products = to_host(project(X, mean, V)).astype(np.float64)
-        own = squared_lengths(X, mean, noise_std)
+        rows = read(X).in_units(mean, noise_std)
+        products, own = rows.times(np.hstack([params.means.T, params.within.Q])), rows.lengths()
         c, p = len(self.classes_), X.shape[1]
         joint = model.joint_of(params, params.means, products[:, :c], products[:, c:], own, p)
         return joint - p * np.log(noise_std)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from .._types import Array, BoolArray, IntArray
 from .kind import is_foreign, is_sparse
-from .namespace import from_host, host_double, namespace, row_slices, widest
+from .namespace import from_host, namespace, row_slices, widest
 
 CHUNK = 1 << 19
 
@@ -45,23 +45,6 @@ def project(X: Any, mean: Array, V: Array) -> Any:
     return out
 
 
-def squared_lengths(X: Any, mean: Array, scale: float) -> Array:
-    """|(x - mean) / scale|^2 per row (n,), float64, in blocks; on the host."""
-    if is_foreign(X):
-        return _squared_lengths_foreign(X, mean, scale)
-    if is_sparse(X):
-        scaled = X.astype(np.float64) * (1.0 / scale)
-        m = np.asarray(mean / scale)
-        own = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
-        return np.asarray(np.maximum(own - 2.0 * (scaled @ m) + m @ m, 0.0))
-    out = np.empty(X.shape[0])
-    size = max(16, CHUNK // max(1, X.shape[1]))
-    for start in range(0, len(X), size):
-        block = np.asarray(X[start : start + size] - mean, dtype=np.float64) / scale
-        out[start : start + size] = np.einsum("ij,ij->i", block, block)
-    return out
-
-
 def _project_foreign(X: Any, mean: Array, V: Array) -> Any:
     xp = namespace(X)
     if X.dtype == xp.float64:
@@ -71,15 +54,6 @@ def _project_foreign(X: Any, mean: Array, V: Array) -> Any:
         block = xp.astype(X[rows, :], widest(X), copy=False) - centre
         parts.append(xp.astype(block, X.dtype, copy=False) @ V32)
     return xp.concat(parts, axis=0)
-
-
-def _squared_lengths_foreign(X: Any, mean: Array, scale: float) -> Array:
-    xp, dtype = namespace(X), widest(X)
-    centre, out = from_host(mean, X, dtype), np.empty(X.shape[0])
-    for rows in row_slices(X):
-        block = (xp.astype(X[rows, :], dtype, copy=False) - centre) / scale
-        out[rows] = host_double(xp.sum(block * block, axis=1))
-    return out
 
 
 def side_by_side(X: Any, Z: Array) -> Any:

@@ -237,6 +237,10 @@ class ScaledRows:
         """The same with columns "length" (squares of observed entries) and, of masked rows, "seen" and "pattern"."""
         return self._over(self.rows.fold_columns(Measure(self.mean, self.scale, self.rows.masked))[1])
 
+    def lengths(self) -> Array:
+        """Sum of squares of the observed entries of every row (n,); one read."""
+        return np.asarray(self.measured().rows.gather("length"))
+
     def gram(self) -> Array:
         """X X' (n, n), weights not applied; one read."""
         return self.rows.inner_products(self.mean, self.scale)

@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 
 from gnomon.models.ifa import whitening
 from gnomon.models.ifa.whitening import whiten_rows
-from gnomon.rows.read import read
+from rows.copied import copied_rows
 
 
 def table(rng, n=60, p=5, offset=10.0):
@@ -25,7 +25,7 @@ def check_white(white, X, rtol=1e-8):
 
 def test_every_direction_is_kept_and_comes_back(rng):
     X = table(rng)
-    white = whiten_rows(read(X), None, rng)
+    white = whiten_rows(copied_rows(X), None, rng)
     check_white(white, X)
     assert_allclose(white.mean + white.U.T @ white.unwhiten.T * white.scale, X, atol=1e-8)
     assert_allclose(white.log_volume, 0.5 * np.linalg.slogdet(np.cov(X.T, bias=True))[1], rtol=1e-8)
@@ -34,7 +34,7 @@ def test_every_direction_is_kept_and_comes_back(rng):
 def test_columns_that_are_almost_the_same_are_white_as_well(rng):
     X = rng.normal(size=(60, 3))
     X = np.column_stack([X, X[:, 0] + 1e-5 * rng.normal(size=60)])
-    white = whiten_rows(read(X), None, rng)
+    white = whiten_rows(copied_rows(X), None, rng)
     assert len(white.U) == 4
     assert_allclose(white.U @ white.U.T / 60, np.eye(4), atol=1e-9)
 
@@ -42,7 +42,7 @@ def test_columns_that_are_almost_the_same_are_white_as_well(rng):
 def test_columns_without_variance_or_of_their_own_add_no_direction(rng):
     X = table(rng)
     X = np.column_stack([X, np.full(60, 7.0), X[:, 0] - 2.0 * X[:, 1]])
-    white = whiten_rows(read(X), None, rng)
+    white = whiten_rows(copied_rows(X), None, rng)
     assert white.U.shape == (5, 60)
     check_white(white, X)
     assert_allclose(white.whiten[5], 0.0)
@@ -52,7 +52,7 @@ def test_columns_without_variance_or_of_their_own_add_no_direction(rng):
 @pytest.mark.parametrize("scale", [1e-150, 1e145])
 def test_units_do_not_matter(rng, scale):
     X = table(rng, offset=1.0)
-    plain, scaled = (whiten_rows(read(A), None, rng) for A in (X, scale * X))
+    plain, scaled = (whiten_rows(copied_rows(A), None, rng) for A in (X, scale * X))
     assert_allclose(scaled.log_volume, plain.log_volume + 5 * np.log(scale), rtol=1e-10)
     assert_allclose(np.abs(scaled.U), np.abs(plain.U), atol=1e-6)
 
@@ -63,7 +63,7 @@ def test_units_do_not_matter(rng, scale):
 def test_principal_components_are_those_of_pca(rng, n, p, side, sparse, monkeypatch):
     monkeypatch.setattr(whitening, "SIDE", side)
     X = rng.normal(size=(n, p)) * np.linspace(1.0, 3.0, p) * (rng.random((n, p)) < 0.5) + 0.0
-    source = read(sp.csr_array(X) if sparse else X)
+    source = copied_rows(sp.csr_array(X) if sparse else X)
     white = whiten_rows(source, 4, rng)
     check_white(white, X)
     pca = PCA(4).fit(X)
@@ -78,7 +78,7 @@ def test_principal_components_are_those_of_pca(rng, n, p, side, sparse, monkeypa
 def test_few_reads_are_few(rng, monkeypatch):
     monkeypatch.setattr(whitening, "SIDE", 0)
     X = rng.normal(size=(400, 10)) @ rng.normal(size=(10, 200)) * 3 + rng.normal(size=(400, 200))
-    source = read(X)
+    source = copied_rows(X)
     whiten_rows(source, 10, rng)
     assert source.reads <= 12
 
@@ -93,16 +93,16 @@ def test_few_reads_are_few(rng, monkeypatch):
 )
 def test_what_splits_rows_at_will_is_refused(rng, shape, kept, words):
     with pytest.raises(ValueError, match=words):
-        whiten_rows(read(rng.normal(size=shape)), kept, rng)
+        whiten_rows(copied_rows(rng.normal(size=shape)), kept, rng)
 
 
 def test_a_wide_table_needs_principal_components(rng, monkeypatch):
     monkeypatch.setattr(whitening, "SIDE", 4)
     with pytest.raises(ValueError, match="pass pca_components"):
-        whiten_rows(read(rng.normal(size=(30, 5))), None, rng)
+        whiten_rows(copied_rows(rng.normal(size=(30, 5))), None, rng)
 
 
 def test_rows_that_are_all_the_same_are_refused(rng):
     for kept in (None, 1):
         with pytest.raises(ValueError, match=r"rank of X|do not vary"):
-            whiten_rows(read(np.ones((9, 3))), kept, rng)
+            whiten_rows(copied_rows(np.ones((9, 3))), kept, rng)
