@@ -214,7 +214,7 @@ class TestFloors:
         y = X @ [1.0, -2.0, 0.5, 0.3]
         model = SPPCA(3).fit(X, y)
         assert model.noise_floors_ == ("y",)
-        assert_allclose(model.y_noise_variance_, 1e-3 * y.var(), rtol=1e-6)
+        assert_allclose(model.y_noise_variance_, 1e-5 * y.var(), rtol=1e-6)
         assert_allclose(model.log_likelihood_, gaussian.log_density(oracle(model), X, y[:, None]).sum(), rtol=1e-9)
 
     def test_exact_outputs_of_some_rows(self):
@@ -223,7 +223,7 @@ class TestFloors:
         y[::2] = np.nan
         model = SPPCA(3).fit(X, y)
         assert model.noise_floors_ == ("y",)
-        assert_allclose(model.y_noise_variance_, 1e-3 * np.nanvar(y), rtol=1e-6)
+        assert_allclose(model.y_noise_variance_, 1e-5 * np.nanvar(y), rtol=1e-6)
 
     def test_nearly_exact_rows_rest_on_the_floor_of_x(self, rng):
         X = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 8)) + 1e-5 * rng.normal(size=(60, 8))
@@ -251,7 +251,7 @@ def test_passes_are_counted():
     X, y = load("wine", 0.5)
     em = SPPCA(2, solver="em", n_init=0).fit(X, y)
     assert em.n_iter_ <= em.n_passes_ <= 2 * em.n_iter_ + 12
-    assert 2 <= SPPCA(2, solver="moments").fit(X, y).n_passes_ <= 4
+    assert 1 <= SPPCA(2, solver="moments").fit(X, y).n_passes_ <= 4
     assert SPPCA(2, solver="subspace").fit(X, y).n_passes_ <= 15
 
 

@@ -99,7 +99,7 @@ def log_likelihood(X, y, W, s2, v, b=0.0):
 
 
 def printed_em(X, y, W, s2, v, n_iter, correction=False, ridge=0.0):
-    """EM of Cheng and Li 2009: Laplace (16)-(21), (23)-(27), and (28) read as a delta at the posterior means.
+    """EM of Cheng and Li 2011: Laplace (16)-(21), (23)-(27), and (28) read as a delta at the posterior means.
 
     With `correction` the expectation in (28) is taken to first order about the mode. A `ridge` may lie on v; a v of
     length k + 1 has a bias at its end. Yields (W, s2, v) after every iteration.

@@ -1,4 +1,4 @@
-"""Cheng and Li 2009, eq. (28): what happens when its expectation is read as a delta, and what the library does."""
+"""Cheng and Li 2011, eq. (28): what happens when its expectation is read as a delta, and what the library does."""
 
 import numpy as np
 import pytest

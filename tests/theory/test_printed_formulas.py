@@ -11,7 +11,8 @@ from sklearn.preprocessing import scale
 
 from estimators.support import coded, load, oracle, quietly
 from gnomon import SPPCA, KernelSPPCA
-from gnomon.models import sppca, sppca_dual
+from gnomon.models.linear import dual as sppca_dual
+from gnomon.models.linear import sppca
 from gnomon.numerics.linear_gaussian import Limits, Params
 from oracles import closed_forms, dual, em, gaussian, printed
 
@@ -156,7 +157,7 @@ def test_em_has_local_maxima_on_labelled_rows():
     """Algorithm 1 from random starts ends in two different maxima, at both of which the literal EM stands still."""
     X, y = load("iris")
     found = []
-    for seed in (3, 4):
+    for seed in (0, 3):
         literal = SPPCA(2, solver="paper", max_iter=20_000, tol=1e-7, random_state=seed)
         model = quietly(literal, X, y)
         assert model.converged_

@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._types import Status
 from ..describe import Description, Fit
 from ..models.linear.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
@@ -23,8 +22,6 @@ from ..rows.read import read
 from ._described import identity, posterior_of
 from ._gaussian import check_table, check_values
 from ._validation import check_integer, check_variance
-
-PRECISION = 1e-6  # a residual below this with no further step possible is as far as the arithmetic goes
 
 
 class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -248,7 +245,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             In nats times two.
         """
         log_density = to_host(self.score_samples(X, y))
-        free = n_free_parameters(self._params())
+        free = n_free_parameters(self._params(), getattr(self, "output_noise", "ml"))
         return float(-2.0 * log_density.sum() + free * np.log(len(log_density)))
 
     def sample(self, n_samples: Any = 1, random_state: Any = None) -> Any:
@@ -269,7 +266,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return self._draw(n_samples, random_state)[0]
 
     def _draw(self, n_samples, random_state):
-        """Rows, and targets as coded."""
+        """Rows, targets as coded, and the generator they came from."""
         check_is_fitted(self, "components_")
         check_integer("n_samples", n_samples, 1)
         rng = check_random_state(self.random_state if random_state is None else random_state)
@@ -277,7 +274,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Z = rng.standard_normal((n_samples, p.W_x.shape[1]))
         X = p.m_x + Z @ p.W_x.T + np.sqrt(p.x_noise_var) * rng.standard_normal((n_samples, len(p.m_x)))
         Y = p.m_y + Z @ p.W_y.T + np.sqrt(p.y_noise_var) * rng.standard_normal((n_samples, len(p.m_y)))
-        return X.astype(self.components_.dtype), Y
+        return X.astype(self.components_.dtype), Y, rng
 
     def get_covariance(self) -> Any:
         """Covariance of x under the model, components' components + noise_variance I.
@@ -346,8 +343,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.solver_ = stats["solver"]
         self.objective_residual_ = float(stats["residual"])
         self.noise_floors_ = tuple(stats["floors"])
-        exhausted = result.status is Status.STALLED and stats["residual"] <= PRECISION
-        self.converged_ = result.status is Status.CONVERGED or exhausted
+        self.converged_ = self.objective_residual_ <= self.tol
         if not self.converged_:
             warnings.warn(
                 f"{type(self).__name__} {result.status.value} "

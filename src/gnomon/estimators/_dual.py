@@ -23,8 +23,9 @@ def fit_dual(X, Y, weights, options, generator):
     standard = rows.standard(rows.summarise())
     coordinates = standard.coordinates()
     inner = dual.Options(
-        options.n_components, X.shape[1], "dual", options.tol, options.max_iter, options.init, options.noise_init
-    )
+        options.n_components, X.shape[1], "dual", options.tol, options.max_iter, options.init, options.noise_init,
+        one_target=options.one_target,
+    )  # fmt: skip
     result = dual.fit(coordinates.T * standard.scale, Y, inner, generator, orient=coordinates.expand)
     p = result.value.params
     params = p._replace(W_x=coordinates.expand(p.W_x), m_x=standard.mean)

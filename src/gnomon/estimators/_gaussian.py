@@ -126,6 +126,7 @@ def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
         targets = estimator._read_y(y, X.shape[0], kept)
         coded = code(targets)
         _check_outputs(options, coded)
+        options = options._replace(one_target=coded.one_target(targets.kind))
     if kept is not None:
         X, weights = take_rows(X, kept), weights[kept]
     Y = coded.table if supervised else np.zeros((X.shape[0], 0))
@@ -160,7 +161,8 @@ def _fit(estimator, X, Y, weights, options, missing, seed):
     best, criteria = None, []
     for k in range(1, largest + 1):
         result = fit_one(k)
-        criteria.append(model.bic(result.value, float(X.shape[0] if weights is None else weights.sum())))
+        n = float(X.shape[0] if weights is None else weights.sum())
+        criteria.append(model.bic(result.value, n, options.output_noise))
         if best is None or criteria[-1] < min(criteria[:-1]):
             best, estimator.n_components_ = result, k
         if k > RISES and (np.diff(criteria[-RISES - 1 :]) > 0).all():

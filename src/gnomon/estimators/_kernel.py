@@ -78,6 +78,13 @@ class KernelMixin:
             self._by_rows = not takes_tables(self.kernel, X, self.kernel_params or {})
         return gram.checked_gram(self._cross(self.X_fit_), "the kernel matrix"), 0.0
 
+    def _squared_lengths(self, X, rows):
+        """Kernel values (n,) of rows with themselves."""
+        if self._precomputed:
+            return X[rows, rows].astype(np.float64)
+        parts = [np.diagonal(self._values(X[some], X[some])) for some in np.array_split(rows, max(1, len(rows) // 16))]
+        return np.concatenate(parts)
+
     def _default_gamma(self, X):
         return 1.0 / X.shape[1]
 
@@ -85,11 +92,14 @@ class KernelMixin:
         """Kernel values of validated rows with the references (n, m), in double precision."""
         if self._precomputed:
             return X[:, self.references_].astype(np.float64)
+        return self._values(X, self.X_fit_)
+
+    def _values(self, X, references):
         if callable(self.kernel):
             params = self.kernel_params or {}
         else:
             params = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-        return kernel_values(X, self.X_fit_, self.kernel, params=params, by_rows=self._by_rows)
+        return kernel_values(X, references, self.kernel, params=params, by_rows=self._by_rows)
 
 
 class KernelCoordinates(KernelMixin):

@@ -36,7 +36,7 @@ class OutputPredictor(GuidedPredictor):
             row = rows.stop
         noise = np.ones(len(layout.kinds))
         if self.y_noise_variance_ is not None:
-            noise = np.nan_to_num(np.atleast_1d(self.y_noise_variance_), nan=1.0)
+            noise = np.array([1.0 if v is None else v for v in np.atleast_1d(self.y_noise_variance_)], dtype=float)
         return np.vstack(V), np.concatenate(b), noise
 
     def _predictors(self, X):

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from ..likelihoods.family import drawn_class
 from ..rows.masked import incomplete_rows
 from ..rows.namespace import like
 from ..targets.code import class_contrasts, code_like
@@ -143,7 +144,7 @@ class TargetPredictor(TargetReader):
         n_samples : int, default=1
             How many rows.
         return_y : bool, default=False
-            Draw the targets too: real outputs, or the class whose code is nearest to the drawn point.
+            Draw the targets too: real outputs, or classes with the probabilities that `predict_proba` gives the row.
         random_state : int, RandomState instance or None, default=None
             Seed; None uses the `random_state` of the estimator.
 
@@ -154,13 +155,13 @@ class TargetPredictor(TargetReader):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Only with `return_y=True`.
         """
-        X, Y = self._draw(n_samples, random_state)
+        X, Y, rng = self._draw(n_samples, random_state)
         if not return_y:
             return X
         self._require_targets("sample(return_y=True)")
         if self.target_kind_ == "classes":
-            codes = class_contrasts(len(self.classes_))
-            return X, self.classes_[(Y @ codes.T - 0.5 * (codes**2).sum(axis=1)).argmax(axis=1)]
+            proba = self.predict_proba(X)
+            return X, self.classes_[drawn_class(proba, rng.random_sample(n_samples)).astype(np.intp)]
         if self.y_basis_ is not None:
             Y = self.y_mean_ + Y @ self.y_basis_.T
         return X, Y[:, 0] if self._vector else Y

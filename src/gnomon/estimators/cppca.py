@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from .._types import Status
 from ..describe import Description, Traits
 from ..likelihoods.bernoulli import LINKS
 from ..likelihoods.inference import INFERENCES, complaint
@@ -111,8 +110,9 @@ class CPPCA(OutputPredictor, LatentTransformer):
         class (summing to zero) for an output of C > 2 classes. Zero for private dimensions.
     intercept_ : ndarray of shape (n_predictors,)
         b of each row of `coef_`.
-    y_noise_variance_ : float, ndarray of shape (n_outputs,) or None
-        Residual variances of real outputs, in squared units of y, NaN for other outputs; None without real ones.
+    y_noise_variance_ : float, ndarray of shape (n_outputs,), list or None
+        Residual variances of real outputs, in squared units of y. A list with None for every other output where outputs
+        are of several kinds; None without real ones.
     classes_ : ndarray of shape (n_classes,) or list
         Sorted labels; with several outputs a list with one array for each, None where it holds numbers. Only set when
         an output has classes.
@@ -132,7 +132,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
     objective_residual_ : float
         Relative residual of the likelihood equations at the end, see `tol`; of several classes, those of the bound.
     noise_floors_ : tuple of str
-        Which noise variances rest on their floor ("x": 1e-6 of the variance of x, "y": 1e-3 of that of a real output).
+        Which noise variances rest on their floor ("x": 1e-6 of the variance of x, "y": 1e-5 of that of a real output).
     solver_, inference_ : str
         What "auto" took.
     converged_ : bool
@@ -173,7 +173,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
 
     References
     ----------
-    Cheng and Li, Classification probabilistic PCA with application in domain adaptation, PAKDD 2009. E-step eqs.
+    Cheng and Li, Classification probabilistic PCA with application in domain adaptation, PAKDD 2011. E-step eqs.
     12-21; M-step eqs. 25-30, of which (28) is replaced, see the theory page.
 
     Examples
@@ -289,9 +289,8 @@ class CPPCA(OutputPredictor, LatentTransformer):
         said = super().describe()
         if not self.n_labeled_:
             return said
-        noises = [None] * len(self.likelihoods_) if self.y_noise_variance_ is None else self.y_noise_variance_
-        noises = [None if v is None or np.isnan(v) else float(v) for v in np.broadcast_to(noises, len(self._form))]
-        return replace(said, **guided_by(self, noises))
+        found = np.atleast_1d(np.array(self.y_noise_variance_, dtype=object))
+        return replace(said, **guided_by(self, np.broadcast_to(found, len(self._form)).tolist()))
 
     def _check_parameters(self):
         if self.n_components is not None:
@@ -346,15 +345,15 @@ class CPPCA(OutputPredictor, LatentTransformer):
         real = layout.noisy
         self.y_noise_variance_ = None
         if real.any():
-            noise = np.where(real, p.noise, np.nan)
-            self.y_noise_variance_ = float(noise[0]) if len(noise) == 1 else noise
+            mixed = [float(v) if free else None for v, free in zip(p.noise, real, strict=True)]
+            self.y_noise_variance_ = mixed[0] if len(mixed) == 1 else p.noise.copy() if real.all() else mixed
         self.objective_, self.log_likelihood_ = fitted.objective, fitted.log_likelihood
         self.objective_path_ = result.path
         self.objective_residual_ = float(stats["residual"])
         self.noise_floors_ = tuple(stats["floors"])
         self.solver_, self.inference_ = stats["solver"], stats["inference"]
         self.n_iter_, self.n_passes_ = max(1, int(stats["n_iter"])), float(stats["n_passes"])
-        self.converged_ = result.status is Status.CONVERGED
+        self.converged_ = self.objective_residual_ <= self.tol
         if not self.converged_:
             warnings.warn(
                 f"CPPCA {result.status.value} (relative residual {stats['residual']:.1e}, tol={self.tol}).",

@@ -98,7 +98,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
 
     References
     ----------
-    Cheung and Li, "Classification probabilistic PCA with application in domain adaptation", 2009, section 3.
+    Cheng and Li, "Classification probabilistic PCA with application in domain adaptation", PAKDD 2011, section 3.
 
     Examples
     --------

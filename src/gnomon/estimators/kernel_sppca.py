@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._types import Status
 from ..describe import Description, Fit
 from ..models.linear import dual as model
+from ..numerics import gram
 from ..numerics import linear_gaussian as lg
 from ..numerics.moments import output_sets
 from ..rows.products import project
@@ -236,9 +236,11 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         if self.label_weight != 1.0:
             weights = np.where(targets.labeled, self.label_weight, 1.0) * (1.0 if weights is None else weights)
         rng = check_random_state(self.random_state)
-        feature_map, T = self._map_features(X, rows, weights, rng)
+        feature_map, T, outside = self._map_features(X, rows, weights, rng)
         generator = np.random.default_rng(rng.randint(2**31))
-        result = self._fit_model(feature_map, T, coded.table, weights, generator)
+        result = self._fit_model(
+            feature_map, T, outside, coded.table, coded.one_target(targets.kind), weights, generator
+        )
         self._store(result, feature_map)
         self._record_y(targets)
         self._store_targets(result, X.dtype, coded)
@@ -339,17 +341,30 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
     # -- the feature space ---------------------------------------------------------------------------------------
 
     def _map_features(self, X, rows, weights, rng):
-        """Set the references; return the map from kernel values to coordinates, and those of the rows that count."""
+        """Set the references; return the map from kernel values to coordinates, and those of the rows that count.
+
+        With landmarks also the rank of the kernel matrix, as far as they tell, and the energy outside their span.
+        """
         m = self.n_landmarks
         landmarks = None if m is None else np.sort(rng.choice(rows, m, replace=False))
-        feature_map, T = self._feature_map(X, rows, landmarks, weights)
-        self.landmarks_ = None if m is None and len(rows) == X.shape[0] else self.references_
-        return feature_map, T
+        if landmarks is None:
+            feature_map, T = self._feature_map(X, rows, None, weights)
+            self.landmarks_ = None if len(rows) == X.shape[0] else self.references_
+            return feature_map, T, None
+        among, error = self._reference_gram(X, landmarks)
+        self.landmarks_ = self.references_
+        cross = self._cross(X if len(rows) == X.shape[0] else X[rows])
+        feature_map, T = gram.nystrom_map(cross, among, error, weights)
+        lengths, spanned = gram.lengths_outside(cross, among, self._squared_lengths(X, rows), error)
+        # landmarks that depend on one another span all there is; else no two rows may be taken to be alike
+        rank = len(rows) - 1 if spanned == m else T.shape[1]
+        return feature_map, T, (rank, float(lengths.sum() if weights is None else weights @ lengths))
 
     # -- the model -----------------------------------------------------------------------------------------------
 
-    def _fit_model(self, feature_map, T, Y, weights, generator):
+    def _fit_model(self, feature_map, T, outside, Y, together, weights, generator):
         self.rank_ = T.shape[1]
+        rank, beyond = (self.rank_, 0.0) if outside is None else outside
         if self.rank_ < 2:
             raise ValueError(
                 f"the centred kernel matrix has rank {self.rank_} (n_samples={len(T)}, n_features="
@@ -359,13 +374,14 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         k = min(2, most) if self.n_components is None else int(self.n_components)
         d = self.effective_dimension
         if isinstance(d, str):
-            d = self.n_features_in_ if d == "auto" and self._linear else self.rank_
+            d = self.n_features_in_ if d == "auto" and self._linear else rank
         options = model.Options(
-            k, float(d), self.solver, self.tol, self.max_iter, self.init, self.noise_init, self.n_private
-        )
+            k, float(d), self.solver, self.tol, self.max_iter, self.init, self.noise_init, self.n_private,
+            together,
+        )  # fmt: skip
         self.n_components_, self.effective_dimension_ = k, float(d)
         orient = (lambda W: self.X_fit_.T @ (feature_map.basis @ W)) if self._linear else None  # components_ of SPPCA
-        return model.fit(T, Y, options, generator, orient, weights)
+        return model.fit(T, Y, options, generator, orient, weights, beyond)
 
     def _store(self, result, feature_map):
         p, stats = result.value.params, result.stats
@@ -380,7 +396,7 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         self.certificate_ = {"optima": stats["optima"], "residual": stats["residual"]} if stats["optima"] else None
         self.n_iter_, self.n_passes_ = max(1, int(stats["n_iter"])), 1.0
         self.solver_ = stats["solver"]
-        self.converged_ = result.status is Status.CONVERGED
+        self.converged_ = self.objective_residual_ <= self.tol
         if not self.converged_:
             warnings.warn(
                 f"KernelSPPCA {result.status.value} (relative residual {stats['residual']:.1e}, tol={self.tol}).",

@@ -107,7 +107,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
     objective_residual_ : float
         Relative residual of the likelihood equations at the end, see `tol`.
     noise_floors_ : tuple of str
-        Which noise variances rest on their floor ("x": 1e-6 of the variance of x, "y": 1e-3 of that of y).
+        Which noise variances rest on their floor ("x": 1e-6 of the variance of x, "y": 1e-5 of that of y).
     certificate_ : dict or None
         For "ratio": log-likelihoods (nats) of all local maxima over the noise ratio, the first one taken, and the
         relative residual in the full space.

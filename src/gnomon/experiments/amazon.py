@@ -1,10 +1,10 @@
 """Domain adaptation of Amazon reviews: classifiers trained on one kind of product, used on another; 12 pairs.
 
-Protocol, after Cheung and Li ("Classification probabilistic PCA with application in domain adaptation", 2009, section
-3.1) and Blitzer, Dredze and Pereira (ACL 2007): 1,600 labelled reviews of the source domain; the unlabelled reviews of
-both domains are stacked with them, and so are the target reviews to be predicted, without their labels. A feature is 1
-where the word or pair of words occurs. Differences: 5,000 features instead of 5,834; all 2,000 labelled reviews of the
-target are predicted, the paper has about 400 of them and no other row of the target.
+Protocol, after Cheng and Li ("Classification probabilistic PCA with application in domain adaptation", PAKDD 2011,
+section 3.1) and Blitzer, Dredze and Pereira (ACL 2007): 1,600 labelled reviews of the source domain; the unlabelled
+reviews of both domains are stacked with them, and so are the target reviews to be predicted, without their labels. A
+feature is 1 where the word or pair of words occurs. Differences: 5,000 features instead of 5,834; all 2,000 labelled
+reviews of the target are predicted, the paper has about 400 of them and no other row of the target.
 
 - LR: logistic regression on the features, the baseline. "LR tf-idf": the same on tf-idf rows of unit length.
 - SCL, SCL-MI: structural correspondence learning with 1,000 frequent pivots, or 100 of high mutual information with the

@@ -137,5 +137,15 @@ def nystrom_map(
     return FeatureMap(shift, half @ inner.vectors), T @ inner.vectors
 
 
+def lengths_outside(cross: Array, among: Array, squared_lengths: Array, error: float = 0.0) -> tuple[Array, int]:
+    """Squared lengths (n,) of rows outside the span of m landmarks, and its dimension; arguments as in `nystrom_map`.
+
+    `squared_lengths` (n,) are kernel values of the rows with themselves.
+    """
+    values, vectors = spectrum(among, _at_least_rounding(error, among))
+    inside = cross @ (vectors / np.sqrt(values))
+    return np.maximum(squared_lengths - (inside**2).sum(axis=1), 0.0), len(values)
+
+
 def _at_least_rounding(error: float, K: Array) -> float:
     return max(error, entry_error(K) * float(np.abs(K).max(initial=0.0)))

@@ -88,7 +88,7 @@ class Limits(NamedTuple):
     x_floor: float  # smallest noise variances, in standard units
     y_floor: float
     shared_y_noise: bool = True  # one noise variance for all outputs, or one each
-    fixed_y_noise: float | None = None  # hold it at this value
+    fixed_y_noise: Array | None = None  # hold them at these values (q,)
     n_guided: int | None = None  # only the first latent dimensions load on y; None: all of them
     prior_precision: float = 0.0  # of a N(0, 1 / precision) prior on every loading, in standard units
     free_means: bool = True  # estimate the means with W, or hold them at the sample means

@@ -66,6 +66,10 @@ class Coded(NamedTuple):
     basis: Array | None
     origin: Array | None
 
+    def one_target(self, kind: str) -> bool:
+        """Whether the columns share a unit: those that code classes, or coordinates on a basis."""
+        return kind == "classes" or self.basis is not None
+
 
 def code(targets: Targets) -> Coded:
     """Code what was read: one column of classes by contrasts, numbers as they are or on the span where they vary."""

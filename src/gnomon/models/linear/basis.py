@@ -74,19 +74,28 @@ def group_outputs(Y: Array, weights: Array) -> Outputs:
     )
 
 
-def output_units(Y: Array, weights: Array) -> tuple[Array, float]:
-    """Mean of each output over the rows that observe it, and one scale for all: their root mean variance."""
+def output_units(Y: Array, weights: Array, *, together: bool) -> tuple[Array, Array]:
+    """Mean and scale of each output (q,) over the rows that observe it.
+
+    The scale is the root of the variance, or with `together` that of the mean variance of all, one for all: the
+    columns that code a class are one target.
+    """
     labelled = np.flatnonzero(row_counts(~np.isnan(Y)))
     Y, weights = Y[labelled], weights[labelled]
     observed = ~np.isnan(Y)
     filled = np.where(observed, Y, 0.0)
-    largest = np.abs(filled).max(initial=0.0) or 1.0
+    largest = np.abs(filled).max(axis=0, initial=0.0)
+    largest = np.full(len(largest), largest.max(initial=0.0)) if together else largest
+    largest[largest == 0.0] = 1.0
     filled /= largest
     counts = weights @ observed
     mean = weights @ filled / counts
     variance = weights @ np.where(observed, filled - mean, 0.0) ** 2 / counts
-    spread = float(np.sqrt(variance.mean())) if len(variance) else 1.0
-    return mean * largest, (spread or 1.0) * float(largest) if len(variance) else 1.0
+    if together and len(variance):
+        variance = np.full(len(variance), variance.mean())
+    spread = np.sqrt(variance)
+    spread[spread == 0.0] = 1.0
+    return mean * largest, spread * largest
 
 
 def _pattern_numbers(observed: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -249,20 +258,20 @@ class MomentBasis:
     """Basis over second moments: what `SweptBasis` reads from the rows, this one computes from p x p matrices.
 
     `outside_energy` and `n_features` account for directions that the moments leave out because the rows have no energy
-    there (p larger than n). `principal` says that the coordinates are principal ones. `loose` holds rows of rare
-    patterns in the coordinates of the moments.
+    there (p larger than n); `beyond` is the energy that no coordinate holds. `principal` says that the coordinates are
+    principal ones. `loose` holds rows of rare patterns in the coordinates of the moments.
     """
 
     whole_up_to = 100
 
     def __init__(
         self, groups: list[GroupMoments], loose: LooseRows | None, n_features: float, n_outputs: int, n_rows: int,
-        energy: float, capacity: int, principal: bool = False,
+        energy: float, capacity: int, principal: bool = False, beyond: float = 0.0,
     ) -> None:  # fmt: skip
         p = len(groups[0].x)
         self.groups, self.loose, self.n_features, self.n_outputs = groups, loose, n_features, n_outputs
         self.n_rows_spanned, self.capacity, self.energy = n_rows, min(capacity, p), energy
-        self.principal = principal
+        self.principal, self.beyond = principal, beyond
         self.size = 0
         self._B = np.empty((p, self.capacity))
         self._G = [np.empty((p, self.capacity)) for _ in groups]
@@ -318,7 +327,7 @@ class MomentBasis:
         loose = self._loose_in_basis()
         if loose is not None:
             inside += float(loose.weights @ (loose.T**2).sum(axis=1))
-        outside = 0.0 if self.size == len(B) else max(self.energy - inside, 0.0)
+        outside = self.beyond if self.size == len(B) else max(self.energy - inside, self.beyond)
         return Moments(tuple(patterns), loose, self.n_features, self.n_outputs, outside)
 
     def latent_cross(self, params: Params) -> Array:

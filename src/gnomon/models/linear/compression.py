@@ -53,7 +53,9 @@ def _rows(rows: Rows, outputs: Outputs, capacity: int) -> Compressed:
     return Compressed(basis, standard, found.expand)
 
 
-def coordinate_basis(T: Array, outputs: Outputs, n_features: float, energy: float, capacity: int) -> MomentBasis:
+def coordinate_basis(
+    T: Array, outputs: Outputs, n_features: float, energy: float, capacity: int, beyond: float = 0.0
+) -> MomentBasis:
     """Moments of rows given by coordinates T (n, r) in a space of n_features dimensions, centred, in standard units.
 
     Any inner product serves: T = U sqrt(values) of a kernel matrix makes the linear model one of its feature space.
@@ -66,4 +68,4 @@ def coordinate_basis(T: Array, outputs: Outputs, n_features: float, energy: floa
         moments = (wT.sum(axis=0), wY.sum(axis=0), wT.T @ Tg, wT.T @ Y, wY.T @ Y)
         groups.append(GroupMoments(observed, float(wg.sum()), *moments))
     loose = o.loose_rows(T[o.loose]) if len(o.loose) else None
-    return MomentBasis(groups, loose, n_features, o.Y.shape[1], len(T), energy, capacity, principal=True)
+    return MomentBasis(groups, loose, n_features, o.Y.shape[1], len(T), energy, capacity, True, beyond)

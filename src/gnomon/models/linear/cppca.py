@@ -1,4 +1,4 @@
-"""Classification PPCA (Cheng and Li 2009) with outputs of several kinds, any of them missing."""
+"""Classification PPCA (Cheng and Li 2011) with outputs of several kinds, any of them missing."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from ...solvers.em import run_em
 from .basis import Outputs, group_outputs, output_units
 from .compression import coordinate_basis
 from .grow import maximise_in_basis, start_block
-from .in_basis import X_FLOOR, Y_FLOOR, Inner, ModelLimits, RatioInner, RestrictedEM
+from .in_basis import X_FLOOR, Y_FLOOR, Inner, ModelLimits, RatioInner, RestrictedEM, residual_in_basis
 from .in_basis import closed_form as unsupervised
 
 MAX_CAPACITY = 200  # directions a growing basis may hold, beside 4 k
@@ -36,6 +36,7 @@ class Options(NamedTuple):
     init: str = "pca"
     noise_init: float | None = None
     n_private: int = 0
+    one_target: bool = False  # the columns of Y code one target together
 
 
 class Fitted(NamedTuple):
@@ -191,7 +192,7 @@ def choose_solver(*, complete: bool, supervised: bool, plain: bool) -> str:
 
 def fit(
     T: Array, Y: Array, options: Options, generator: np.random.Generator,
-    orient: Callable[[Array], Array] | None = None, weights: Array | None = None,
+    orient: Callable[[Array], Array] | None = None, weights: Array | None = None, beyond: float = 0.0,
 ) -> Result[Fitted]:  # fmt: skip
     """Fit the model to centred coordinates T (n, r) and outputs Y (n, q), NaN where not observed.
 
@@ -203,6 +204,8 @@ def fit(
     orient : callable or None
         (r, k) -> (any, k): an image of the loadings whose largest entry per column shall be positive. None takes the
         training rows along them.
+    beyond : float
+        Weighted sum of squared lengths of the rows outside the coordinates, which count as noise.
 
     Returns
     -------
@@ -211,15 +214,38 @@ def fit(
     n, r = T.shape
     w = np.ones(n) if weights is None else weights
     values = w @ T**2
-    _check_sizes(values, n, options)
-    y_mean, y_scale = output_units(Y, w)
+    _check_sizes(values, n, options, beyond)
+    y_mean, y_scale = output_units(Y, w, together=options.one_target)
     outputs = group_outputs((Y - y_mean) / y_scale, w)
     complete = len(outputs.others) == 0 and len(outputs.bulk_outputs) == Y.shape[1]
     plain = options.effective_dimension >= r and options.n_private == 0
     solver = options.solver
     if solver == "auto":
         solver = choose_solver(complete=complete, supervised=Y.shape[1] > 0, plain=plain)
-    if solver == "ratio" and not (complete and plain):
+    _check_solver(solver, options, complete and plain, weights)
+    entries = float(w.sum()) * options.effective_dimension
+    scale = float(np.sqrt((values.sum() + beyond) / entries))
+    options = options._replace(solver=solver)
+    if solver == "dual":
+        noise_unit = float(np.sqrt((y_scale**2).mean())) if len(y_scale) else 1.0
+        result = _fit_by_algorithm_3(T / scale, outputs, options, (scale, noise_unit), generator)
+    else:
+        result = _fit_in_coordinates(T / scale, outputs, options, beyond / scale**2, generator)
+    params = result.value
+    R = _rotation(params, options, T @ params.W_x if orient is None else orient(params.W_x))
+    path = result.path - entries * np.log(scale) - float((w @ outputs.observed) @ np.log(y_scale))
+    fitted = Params(
+        params.W_x @ R * scale, params.m_x * scale, params.x_noise_var * scale**2,
+        params.W_y @ R * y_scale[:, None], y_mean + params.m_y * y_scale, params.y_noise_var * y_scale**2,
+    )  # fmt: skip
+    stats = {**result.stats, "solver": solver, "floors": _active_floors(params)}
+    stats.setdefault("n_iter", len(path))
+    stats["optima"] = [float(v + path[-1] - result.path[-1]) for v in stats.get("optima", [])]
+    return Result(Fitted(fitted, float(path[-1])), result.status, path, stats)
+
+
+def _check_solver(solver: str, options: Options, simple: bool, weights: Array | None) -> None:
+    if solver == "ratio" and not simple:
         raise ValueError(
             "solver='ratio' needs every output of every row, no private dimensions, and an effective dimension of at "
             "least the rank of the kernel matrix; use solver='auto'"
@@ -228,21 +254,6 @@ def fit(
         raise ValueError(
             "solver='dual' is algorithm 3 of the paper: without sample_weight, label_weight and n_private; use 'auto'"
         )
-    entries = float(w.sum()) * options.effective_dimension
-    scale = float(np.sqrt(values.sum() / entries))
-    route = _fit_by_algorithm_3 if solver == "dual" else _fit_in_coordinates
-    result = route(T / scale, outputs, options._replace(solver=solver), (scale, y_scale), generator)
-    params = result.value
-    R = _rotation(params, options, T @ params.W_x if orient is None else orient(params.W_x))
-    path = result.path - entries * np.log(scale) - float(w @ outputs.observed.sum(axis=1)) * np.log(y_scale)
-    fitted = Params(
-        params.W_x @ R * scale, params.m_x * scale, params.x_noise_var * scale**2,
-        params.W_y @ R * y_scale, y_mean + params.m_y * y_scale, params.y_noise_var * y_scale**2,
-    )  # fmt: skip
-    stats = {**result.stats, "solver": solver, "floors": _active_floors(params)}
-    stats.setdefault("n_iter", len(path))
-    stats["optima"] = [float(v + path[-1] - result.path[-1]) for v in stats.get("optima", [])]
-    return Result(Fitted(fitted, float(path[-1])), result.status, path, stats)
 
 
 def _active_floors(params: Params) -> list[str]:
@@ -258,7 +269,7 @@ def _rotation(params: Params, options: Options, W_sign: Array) -> Array:
     return guided_rotation(x, y, options.n_components, W_sign)
 
 
-def _check_sizes(values: Array, n: int, options: Options) -> None:
+def _check_sizes(values: Array, n: int, options: Options, beyond: float) -> None:
     r, k, d = len(values), options.n_components + options.n_private, options.effective_dimension
     what = f"n_components={options.n_components}"
     if options.n_private:
@@ -268,7 +279,7 @@ def _check_sizes(values: Array, n: int, options: Options) -> None:
             f"{what} must be less than the rank of the centred kernel matrix, {r} (n_samples={n}): with as "
             f"many latent dimensions as the data have, no noise is left to estimate. Ask for at most {max(r - 1, 0)}."
         )
-    least = k + float(values[k:].sum() / values[k - 1])
+    least = k + (float(values[k:].sum()) + beyond) / float(values[k - 1])
     if d < r and d <= least:
         raise ValueError(
             f"effective_dimension={d:g} must exceed {least:.4g} for {what}: in fewer dimensions the noise "
@@ -277,11 +288,11 @@ def _check_sizes(values: Array, n: int, options: Options) -> None:
 
 
 def _fit_in_coordinates(
-    T: Array, outputs: Outputs, options: Options, scales: tuple[float, float], generator: np.random.Generator
+    T: Array, outputs: Outputs, options: Options, beyond: float, generator: np.random.Generator
 ) -> Result[Params]:
     k = options.n_components + options.n_private
-    energy = float((outputs.weights @ T**2).sum())
-    basis = coordinate_basis(T, outputs, options.effective_dimension, energy, MAX_CAPACITY + 4 * k)
+    energy = float((outputs.weights @ T**2).sum()) + beyond
+    basis = coordinate_basis(T, outputs, options.effective_dimension, energy, MAX_CAPACITY + 4 * k, beyond)
     limits = Limits(X_FLOOR, Y_FLOOR, n_guided=options.n_components if options.n_private else None)
     effort = ModelLimits(limits, options.max_iter)
     inner: Inner
@@ -292,7 +303,10 @@ def _fit_in_coordinates(
     else:
         inner = RestrictedEM(k, effort)
     start_block(basis, k, generator)
-    result = maximise_in_basis(basis, inner, k, tol=options.tol, max_expansions=options.max_iter)
+    result = maximise_in_basis(
+        basis, inner, k, tol=options.tol, max_expansions=options.max_iter,
+        inner_residual=lambda params, moments: residual_in_basis(params, moments, limits),
+    )  # fmt: skip
     params = result.value._replace(W_x=basis.vectors @ result.value.W_x, m_x=basis.vectors @ result.value.m_x)
     return result._replace(value=params, stats={**result.stats, "optima": getattr(inner, "optima", [])})
 

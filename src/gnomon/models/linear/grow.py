@@ -80,6 +80,7 @@ def _padded(params: Params, size: int) -> Params:
 def maximise_in_basis(
     basis: Basis, inner: Inner, k: int, *, tol: float, max_expansions: int, prior_precision: float = 0.0,
     look_again: bool = True, moments: Moments | None = None,
+    inner_residual: Callable[[Params, Moments], float] = lambda params, moments: 0.0,
 ) -> Result[Params]:  # fmt: skip
     """Grow the basis until the relative residual of the likelihood equations is at most `tol`.
 
@@ -92,6 +93,7 @@ def maximise_in_basis(
     prior_precision : float of the prior on the loadings; the objective is then the log-posterior
     look_again : bool       let `inner` look for a better optimum once the residual is small
     moments : Moments       those of the basis as it is, where they are at hand
+    inner_residual : callable   distance from stationarity of all that the basis does not concern
 
     Returns
     -------
@@ -100,36 +102,43 @@ def maximise_in_basis(
     moments = basis.moments() if moments is None else moments
     params = inner(moments, None, False, START_ACCURACY)
     path: list[float] = []
-    status, residual, expansions, final, sharpened = Status.MAX_ITER, np.inf, 0, not look_again, False
+    status, expansions, final, sharpened = Status.MAX_ITER, 0, not look_again, False
     while True:
         sums = e_step(params, moments)
         path.append(sums.log_likelihood + log_prior(params, prior_precision))
         D, residual = _residual(basis, params, sums, prior_precision)
-        if residual <= tol:
-            if final:
-                status = Status.CONVERGED
-                break
-            final = True
-            params = inner(moments, params, True, INNER_ACCURACY * tol)
-            continue
-        if expansions >= max_expansions:
+        left = max(residual, inner_residual(params, moments))
+        if left <= tol and final:
+            status = Status.CONVERGED
             break
-        if basis.size + k > basis.capacity and basis.capacity < len(basis.vectors):
-            params = _restart(basis, moments, params, room=2 * k)
-            moments = basis.moments()
-        Q = orthonormal_columns(D, basis.vectors, drop=max(5e-3, 1e-3 * tol / residual), outside=True)
-        Q = Q[:, : basis.capacity - basis.size]
-        if Q.shape[1] == 0:  # the basis holds all there is: what is left is the inner accuracy
+        Q = D[:, :0]
+        if residual > tol:
+            if expansions >= max_expansions:
+                break
+            Q, params, moments = _directions(basis, D, params, moments, tol / residual)
+        if Q.shape[1] == 0:  # what is left is the accuracy inside the basis
             if sharpened:
                 status = Status.STALLED
                 break
-            sharpened = True
+            sharpened, final = True, final or residual <= tol
             params = inner(moments, params, final, INNER_ACCURACY * tol)
             continue
         sharpened = False
         basis.expand(Q)
         expansions += 1
-        accuracy = INNER_ACCURACY * max(tol, residual)  # no sharper than the residual that the basis leaves
         moments = basis.moments()
+        accuracy = INNER_ACCURACY * max(tol, residual)  # no sharper than the residual that the basis leaves
         params = inner(moments, _padded(params, basis.size), final, accuracy)
-    return Result(params, status, np.asarray(path), {"residual": residual, "n_expansions": expansions})
+    return Result(params, status, np.asarray(path), {"residual": left, "n_expansions": expansions})
+
+
+def _directions(
+    basis: Basis, D: Array, params: Params, moments: Moments, share: float
+) -> tuple[Array, Params, Moments]:
+    """Directions to append, none where the basis holds all there is; the basis is shrunk first where it is full."""
+    k = params.W_x.shape[1]
+    if basis.size + k > basis.capacity and basis.capacity < len(basis.vectors):
+        params = _restart(basis, moments, params, room=2 * k)
+        moments = basis.moments()
+    Q = orthonormal_columns(D, basis.vectors, drop=max(5e-3, 1e-3 * share), outside=True)
+    return Q[:, : basis.capacity - basis.size], params, moments

@@ -26,7 +26,7 @@ from .ratio import (
 
 Sums = TypeVar("Sums", bound=Any)
 
-X_FLOOR, Y_FLOOR = 1e-6, 1e-3  # smallest noise variances, relative to the variance of x and of y
+X_FLOOR, Y_FLOOR = 1e-6, 1e-5  # smallest noise variances, relative to the variance of x and of y
 START_LOG_RATIOS = np.log(10.0) * np.arange(4.0, -5.0, -1.0)  # y to x noise of the starts: labels ignored to decisive
 FEW_ROWS = 1000  # up to so many, every second start is climbed from, and not the most likely ones only
 TRIAL_ITERATIONS = 25
@@ -173,7 +173,7 @@ def obey(params: Params, limits: Limits, *, keep_noise: bool = False) -> Params:
     """Make a start obey the constraints: noise at least its floor, the fixed noise, guided dimensions first."""
     y_noise = np.maximum(params.y_noise_var, limits.y_floor)
     if limits.fixed_y_noise is not None:
-        y_noise = np.full(len(y_noise), limits.fixed_y_noise)
+        y_noise = limits.fixed_y_noise
     if limits.n_guided is not None and len(params.m_y):
         rotation = np.linalg.svd(params.W_y)[2].T
         W_y = params.W_y @ rotation
@@ -195,6 +195,13 @@ def with_prior(sums: Sums, params: Params, limits: Limits) -> Sums:
 def em_residual(sums: LatentSums, params: Params, after: Params, limits: Limits) -> float:
     """Relative distance from stationarity: of the loadings, and of the noise variances on the log scale."""
     return max(relative_residual(sums, params, limits), noise_move(params, after))
+
+
+def residual_in_basis(params: Params, moments: Moments, limits: Limits) -> float:
+    """Relative distance from stationarity in the basis: of all loadings and of the noise variances."""
+    sums = e_step(params, moments)
+    after = m_step(sums, params, moments.n_features, limits, expand=False)
+    return em_residual(sums, params, after, limits)
 
 
 def noise_move(params: Params, after: Params) -> float:

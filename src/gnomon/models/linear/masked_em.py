@@ -138,7 +138,7 @@ class MaskedEM:
         return max(of_x, output_residual(sums, params, limits), noise_move(params, after))
 
     def start(
-        self, k: int, init: str, noise_init: tuple[float, float] | None, generator: np.random.Generator
+        self, k: int, init: str, noise_init: tuple[float, Array | float] | None, generator: np.random.Generator
     ) -> Params:
         """Starting point: random loadings, or PCA of the rows with missing entries at their mean."""
         p, q = self.rows.shape[1], self.outputs.Y.shape[1]
@@ -151,4 +151,4 @@ class MaskedEM:
             W_x = W_x @ R * np.sqrt(np.maximum(values - 0.5, 1e-3))
         else:
             W_y = generator.standard_normal((q, k))
-        return Params(W_x, np.zeros(p), x_noise, W_y, np.zeros(q), np.full(q, y_noise))
+        return Params(W_x, np.zeros(p), x_noise, W_y, np.zeros(q), np.zeros(q) + y_noise)

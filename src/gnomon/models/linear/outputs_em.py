@@ -17,9 +17,10 @@ from ...likelihoods.sites import ACCURACY, SiteFit, Sites
 from ...numerics.linalg import inverse_logdet, kronecker_sum, symmetrise
 from ...numerics.linear_gaussian import LOG_2PI
 from ...solvers.em import run_em
+from .in_basis import X_FLOOR as X_FLOOR
+from .in_basis import Y_FLOOR as Y_FLOOR
 from .labelled_basis import View
 
-X_FLOOR, Y_FLOOR = 1e-6, 1e-3  # smallest noise variances, relative to the variance of x and of y
 HALVINGS = 12
 SMALLEST_SHARE = 0.05
 FIRST_STEP = 1.0  # length of each v after one Newton step from zero, at most

@@ -41,7 +41,7 @@ class Schedule(NamedTuple):
     max_iter: int
     init: str = "pca"
     n_init: int = 0
-    noise_init: tuple[float, float] | None = None  # of x and y, in standard units
+    noise_init: tuple[float, Array | float] | None = None  # of x and y, in standard units
     acceleration: str | None = "alternating"
 
 
@@ -107,7 +107,7 @@ class RowEM:
         return em_residual(sums, params, after, limits)
 
     def start(
-        self, k: int, init: str, noise_init: tuple[float, float] | None, generator: np.random.Generator
+        self, k: int, init: str, noise_init: tuple[float, Array | float] | None, generator: np.random.Generator
     ) -> Params:
         """Starting point: random loadings, or PCA of all rows by a few power steps and almost no y.
 
@@ -128,7 +128,7 @@ class RowEM:
             W_x = W_x @ R * np.sqrt(np.maximum(values - level, 0.1 * np.maximum(values, level)))
             x_noise = level if noise_init is None else x_noise
             W_y = np.zeros((q, k)) + 1e-3 * generator.standard_normal((q, k))
-        return Params(W_x, np.zeros(p), x_noise, W_y, np.zeros(q), np.full(q, y_noise))
+        return Params(W_x, np.zeros(p), x_noise, W_y, np.zeros(q), np.zeros(q) + y_noise)
 
 
 class EMRows(Protocol):
@@ -148,7 +148,7 @@ class EMRows(Protocol):
         """Relative distance from stationarity."""
 
     def start(
-        self, k: int, init: str, noise_init: tuple[float, float] | None, generator: np.random.Generator
+        self, k: int, init: str, noise_init: tuple[float, Array | float] | None, generator: np.random.Generator
     ) -> Params:
         """A starting point."""
 

@@ -16,7 +16,7 @@ from ...solvers.rank import refuse_full_rank, refuse_full_rank_of_rows
 from .basis import Basis, Outputs, SweptBasis, group_outputs, output_units
 from .compression import Compressed, compress
 from .grow import maximise_in_basis, start_block
-from .in_basis import X_FLOOR, Y_FLOOR, Inner, ModelLimits, RatioInner, RestrictedEM, closed_form
+from .in_basis import X_FLOOR, Y_FLOOR, Inner, ModelLimits, RatioInner, RestrictedEM, closed_form, residual_in_basis
 from .masked_em import MaskedEM
 from .row_em import RowEM, Schedule, fit_by_rows
 
@@ -39,6 +39,7 @@ class Options(NamedTuple):
     output_noise: str | float = "ml"
     prior_precision: float = 0.0
     means: str = "ml"
+    one_target: bool = False  # the columns of Y code one target together
 
 
 class Fitted(NamedTuple):
@@ -71,11 +72,11 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
     """
     n, p = rows.shape
     weights = np.ones(n) if rows.weights is None else rows.weights
-    y_mean, y_scale = output_units(Y, weights)
+    y_mean, y_scale = output_units(Y, weights, together=options.one_target)
     outputs = group_outputs((Y - y_mean) / y_scale, weights)
     limits = _limits(options, y_scale)
     complete = len(outputs.others) == 0 and len(outputs.bulk_outputs) == Y.shape[1]
-    plain = limits == Limits(X_FLOOR, Y_FLOOR, free_means=limits.free_means)
+    plain = options.output_noise == "ml" and not (options.n_private or options.prior_precision)
     solver = options.solver
     if rows.masked:
         if solver not in ("auto", "em"):
@@ -97,13 +98,13 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
 
 
 class Units(NamedTuple):
-    """Mean of each output and the one scale of all."""
+    """Mean and scale of each output."""
 
     y_mean: Array
-    y_scale: float
+    y_scale: Array
 
 
-def _limits(options: Options, y_scale: float) -> Limits:
+def _limits(options: Options, y_scale: Array) -> Limits:
     noise = options.output_noise
     return Limits(
         X_FLOOR,
@@ -117,7 +118,7 @@ def _limits(options: Options, y_scale: float) -> Limits:
 
 
 def _fit_by_em(
-    rows: Rows, outputs: Outputs, options: Options, limits: Limits, y_scale: float, generator: np.random.Generator
+    rows: Rows, outputs: Outputs, options: Options, limits: Limits, y_scale: Array, generator: np.random.Generator
 ) -> tuple[Result[Params], StandardRows]:
     k = options.n_components + options.n_private
     standard = rows.standard(rows.summarise())
@@ -161,6 +162,7 @@ def _fit_in_basis(
         result = maximise_in_basis(
             basis, inner, k, tol=options.tol, max_expansions=options.max_iter, prior_precision=limits.prior_precision,
             look_again=solver == "ratio", moments=moments,
+            inner_residual=lambda params, moments: residual_in_basis(params, moments, limits),
         )  # fmt: skip
     stacked = np.column_stack([result.value.W_x, result.value.m_x])
     full = basis.vectors @ stacked if compressed is None else compressed.expand(basis.vectors @ stacked)
@@ -191,13 +193,13 @@ def _in_data_units(
         floors.append("y")
     R = rotation_of(params, limits)
     s = rows.scale
-    observed = float((outputs.weights @ outputs.observed).sum())
-    to_nats = -rows.n_entries * np.log(s) - observed * np.log(y_scale)
+    observed = outputs.weights @ outputs.observed
+    to_nats = -rows.n_entries * float(np.log(s)) - float(observed @ np.log(y_scale))
     fitted = Params(
         params.W_x @ R * s,
         rows.mean + params.m_x * s,
         params.x_noise_var * s**2,
-        params.W_y @ R * y_scale,
+        params.W_y @ R * y_scale[:, None],
         y_mean + params.m_y * y_scale,
         params.y_noise_var * y_scale**2,
     )
@@ -209,15 +211,15 @@ def _in_data_units(
     return Result(Fitted(fitted, log_likelihood), result.status, path, stats)
 
 
-def bic(fitted: Fitted, n: float) -> float:
+def bic(fitted: Fitted, n: float, output_noise: str | float) -> float:
     """Bayesian information criterion of the training rows: -2 log-likelihood + free parameters x log n."""
-    return -2.0 * fitted.log_likelihood + n_free_parameters(fitted.params) * float(np.log(n))
+    return -2.0 * fitted.log_likelihood + n_free_parameters(fitted.params, output_noise) * float(np.log(n))
 
 
-def n_free_parameters(params: Params) -> int:
-    """Free parameters: loadings up to rotation, means, noise variances (one for y when they are all equal)."""
+def n_free_parameters(params: Params, output_noise: str | float) -> int:
+    """Free parameters: loadings up to rotation, means, noise variances that are estimated."""
     (p, k), q = params.W_x.shape, len(params.m_y)
-    noises = 1 + len(np.unique(params.y_noise_var))
+    noises = 1 + (q if output_noise == "per_output" else int(output_noise == "ml" and q > 0))
     guided = int((params.W_y**2).any(axis=0).sum()) if q else k
     rotations = guided * (guided - 1) // 2 + (k - guided) * (k - guided - 1) // 2
     return int(p * (k + 1) + q * (guided + 1) + noises - rotations)
