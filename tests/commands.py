@@ -12,7 +12,7 @@ from gnomon.cli import main
 def run(*arguments):
     """What a command that succeeds prints."""
     result = CliRunner().invoke(main, [str(word) for word in arguments])
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 0, result.output or repr(result.exception)
     return result.stdout
 
 

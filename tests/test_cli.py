@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
@@ -107,14 +108,14 @@ def test_every_command_explains_itself(command):
 def test_fit_writes_the_model_of_the_library(fitted):
     assert set(os.listdir("out")) == RESULTS - {"report.html"}
     direct = SPPCA(2).fit(IRIS.data, PARTIAL)
-    stored = load_model("out/model.gnomon")
+    stored = load_model("out/model.gnomon")[-1]
     assert_array_equal(stored.components_, direct.components_)
     assert stored.classes_.tolist() == IRIS.target_names
 
 
 def test_projection_holds_ids_projections_targets_and_predictions(fitted):
     table = columns_of("out/projection.csv")
-    expected = ["flower", "z1", "z2", "z1_std", "z2_std", "species", "labelled", "predicted"]
+    expected = ["flower", "z1", "z2", "z1_std", "z2_std", "species", "labeled", "predicted"]
     assert list(table) == expected
     model = SPPCA(2).fit(IRIS.data, PARTIAL)
     Z, cov = model.transform(IRIS.data, return_cov=True)
@@ -122,7 +123,7 @@ def test_projection_holds_ids_projections_targets_and_predictions(fitted):
     assert_array_equal(numbers(table["z1"]), Z[:, 0])
     assert_array_equal(numbers(table["z2_std"]), np.full(150, np.sqrt(cov[1, 1])))
     assert table["species"] == [label or "" for label in PARTIAL]
-    assert table["labelled"] == [str(label is not None) for label in PARTIAL]
+    assert table["labeled"] == [str(label is not None) for label in PARTIAL]
     assert table["predicted"] == model.predict(IRIS.data).tolist()
 
 
@@ -132,7 +133,7 @@ def test_parquet_projection_equals_the_csv(fitted):
     assert frame.columns == list(table)
     assert_array_equal(frame["z1"].to_numpy(), numbers(table["z1"]))
     assert frame["species"].to_list() == list(PARTIAL)
-    assert frame["labelled"].to_list() == [label is not None for label in PARTIAL]
+    assert frame["labeled"].to_list() == [label is not None for label in PARTIAL]
 
 
 def test_metrics_are_those_of_the_model(fitted):
@@ -142,7 +143,7 @@ def test_metrics_are_those_of_the_model(fitted):
     assert metrics["noise_variance"] == model.noise_variance_
     assert metrics["y_noise_variance"] == model.y_noise_variance_
     assert (metrics["n_iterations"], metrics["n_passes"]) == (model.n_iter_, model.n_passes_)
-    assert (metrics["n_rows"], metrics["n_features"], metrics["n_labelled"]) == (150, 4, 24)
+    assert (metrics["n_rows"], metrics["n_features"], metrics["n_labeled"]) == (150, 4, 24)
     assert metrics["classes"] == IRIS.target_names
     assert metrics["settings"]["target_kind"] == "classes"
     assert metrics["settings"]["seed"] == 0
@@ -160,12 +161,12 @@ def test_report_is_one_page_about_this_fit(report, fitted):
 def test_fit_says_what_it_did(report):
     text = run("fit", flowers(), "--target", "species", "--id", "flower", "--out", "out")
     assert "flowers.csv: 150 rows, 4 features\n" in text
-    assert "target species: 3 classes (not all cells are numbers); 24 of 150 rows labelled\n" in text
+    assert "target species: 3 classes (not all cells are numbers); 24 of 150 rows labeled\n" in text
     assert "SPPCA: 2 components, scale none; solver" in text
     for method in ("SPPCA", "PCA", "LDA", "PLS"):
         assert f"\n{method} " in text
     assert "Wrote to out: metrics.json, model.gnomon, projection.csv, projection.parquet, report.html.\n" in text
-    assert text.endswith("Next: gnomon predict NEW.csv --model out --out answers.csv\n")
+    assert text.endswith("Next: gnomon predict out NEW.csv --out answers.csv\n")
     methods = [row["method"] for row in metrics_of("out")["comparison"]["rows"]]
     assert methods == ["SPPCA", "PCA", "LDA", "PLS", "all features"]
 
@@ -173,7 +174,7 @@ def test_fit_says_what_it_did(report):
 @pytest.mark.parametrize("name", ["t.tsv", "t.parquet"])
 def test_the_kind_of_file_makes_no_difference(fitted, name):
     run("fit", flowers(name), "--target", "species", "--id", "flower", "--out", "other", "--no-compare")
-    assert_array_equal(load_model("other/model.gnomon").components_, load_model("out/model.gnomon").components_)
+    assert_array_equal(load_model("other/model.gnomon")[-1].components_, load_model("out/model.gnomon")[-1].components_)
 
 
 def test_npz_and_csr_tables(fitted):
@@ -184,9 +185,9 @@ def test_npz_and_csr_tables(fitted):
     run("fit", "dense.npz", "--target", "y", "--out", "dense", "--no-compare")
     run("fit", "csr.npz", "--target", "y", "--out", "csr", "--no-compare")
     expected = SPPCA(2).fit(IRIS.data, y)
-    assert_array_equal(load_model("dense/model.gnomon").components_, expected.components_)
-    assert_allclose(load_model("csr/model.gnomon").components_, expected.components_, rtol=1e-6)
-    run("predict", "csr.npz", "--model", "csr", "--out", "answers.csv")
+    assert_array_equal(load_model("dense/model.gnomon")[-1].components_, expected.components_)
+    assert_allclose(load_model("csr/model.gnomon")[-1].components_, expected.components_, rtol=1e-6)
+    run("predict", "csr", "csr.npz", "--out", "answers.csv")
     assert numbers(columns_of("answers.csv")["predicted"]).tolist() == expected.predict(IRIS.data).tolist()
     assert columns_of("answers.csv")["row"][:2] == ["1", "2"]
 
@@ -196,7 +197,7 @@ def test_a_real_target():
     y = np.where(np.arange(442) % 3 == 0, y, np.nan)
     write_table("t.csv", {f"x{j}": X[:, j] for j in range(10)} | {"y": y})
     text = run("fit", "t.csv", "--target", "y", "--target-kind", "real", "--out", "out")
-    assert "target y: real numbers (as asked); 148 of 442 rows labelled" in text
+    assert "target y: real numbers (as asked); 148 of 442 rows labeled" in text
     mean, std = SPPCA(2).fit(X, y).predict(X, return_std=True)
     table = columns_of("out/projection.csv")
     assert_array_equal(numbers(table["predicted"]), mean)
@@ -216,7 +217,7 @@ def two_targets():
 
 def test_several_targets(two_targets):
     text = run("fit", "t.csv", "--target", "oil", "water", "--out", "out")
-    assert "target oil, water: 2 real targets (several are always real); 120 of 120 rows labelled" in text
+    assert "target oil, water: 2 real targets (several are always real); 120 of 120 rows labeled" in text
     assert "note: water holds 100.0 % of the variance of 2 columns" in text
     mean, _ = SPPCA(2).fit(two_targets.data, two_targets.target).predict(two_targets.data, return_std=True)
     table = columns_of("out/projection.csv")
@@ -224,21 +225,23 @@ def test_several_targets(two_targets):
     assert_allclose(numbers(table["predicted_water"]), mean[:, 1], rtol=1e-9)
 
 
-def test_standard_scaling_covers_features_and_targets_and_is_stored(two_targets, report):
+def test_a_scaled_model_predicts_the_same_in_python(two_targets):
     run("fit", "t.csv", "--target", "oil", "--target", "water", "--scale", "standard", "--no-compare", "--out", "out")
-    X, Y = two_targets.data, two_targets.target
-    spread, y_spread = X.std(axis=0), np.nanstd(Y, axis=0)
-    mean, std = SPPCA(2).fit(X / spread, Y / y_spread).predict(X / spread, return_std=True)
+    X = two_targets.data
+    spread = X.std(axis=0)
+    mean, std = SPPCA(2).fit(X / spread, two_targets.target).predict(X / spread, return_std=True)
     table = columns_of("out/projection.csv")
-    assert_allclose(numbers(table["predicted_water"]), mean[:, 1] * y_spread[1], rtol=1e-6)
-    page = Path("out/report.html").read_text(encoding="utf-8")
-    assert f"water / {y_spread[1]:.4g}" in page  # the report shows the model's own units
-    run("predict", "t.csv", "--model", "out", "--out", "answers.csv")
+    assert_allclose(numbers(table["predicted_water"]), mean[:, 1], rtol=1e-6)
+    run("predict", "out", "t.csv", "--out", "answers.csv")
     answers = columns_of("answers.csv")
     assert answers["predicted_oil"] == table["predicted_oil"]
-    assert_allclose(
-        numbers(answers["predicted_oil_std"]), np.broadcast_to(std, (120, 2))[:, 0] * y_spread[0], rtol=1e-6
-    )
+    assert_allclose(numbers(answers["predicted_oil_std"]), std[:, 0], rtol=1e-6)
+    frame = pd.read_csv("t.csv")
+    model = load_model("out/model.gnomon")
+    found = model.predict(frame[frame.columns[::-1]])  # columns in another order, with those of the targets
+    assert_array_equal(found[:, 0], numbers(answers["predicted_oil"]))
+    with pytest.raises(ValueError, match="the model needs 'x1', which X lacks"):
+        model.predict(frame.rename(columns={"x1": "x2b"}))
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])
@@ -252,16 +255,16 @@ def test_unit_and_standard_scaling_of_dense_and_sparse_tables(kind):
     run("fit", "t.npz", "--model", "ppca", "--scale", "standard", "--out", "standard")
     unit = PPCA(2).fit(X / np.linalg.norm(X, axis=1, keepdims=True))
     standard = PPCA(2).fit(X / np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1))
-    assert_allclose(load_model("unit/model.gnomon").components_, unit.components_, rtol=1e-6)
-    assert_allclose(load_model("standard/model.gnomon").components_, standard.components_, rtol=1e-5, atol=1e-6)
-    run("transform", "t.npz", "--model", "standard", "--out", "z.csv")
+    assert_allclose(load_model("unit/model.gnomon")[-1].components_, unit.components_, rtol=1e-6)
+    assert_allclose(load_model("standard/model.gnomon")[-1].components_, standard.components_, rtol=1e-5, atol=1e-6)
+    run("transform", "standard", "t.npz", "--out", "z.csv")
     assert columns_of("z.csv")["z1"] == columns_of("standard/projection.csv")["z1"]
 
 
 def test_ppca_ignores_the_targets_and_shows_them():
     run("fit", flowers(), "--model", "ppca", "--target", "species", "--drop", "flower", "--out", "out")
-    assert_array_equal(load_model("out/model.gnomon").components_, PPCA(2).fit(IRIS.data).components_)
-    assert list(columns_of("out/projection.csv")) == ["row", "z1", "z2", "z1_std", "z2_std", "species", "labelled"]
+    assert_array_equal(load_model("out/model.gnomon")[-1].components_, PPCA(2).fit(IRIS.data).components_)
+    assert list(columns_of("out/projection.csv")) == ["row", "z1", "z2", "z1_std", "z2_std", "species", "labeled"]
 
 
 @pytest.mark.parametrize(
@@ -273,7 +276,7 @@ def test_default_components(n_classes, shape, expected):
     labels = [f"c{i % n_classes}" for i in range(shape[0])]
     write_table("t.csv", {f"x{j}": bunch.data[:, j] for j in range(shape[1])} | {"y": labels})
     run("fit", "t.csv", "--target", "y", "--out", "out", "--no-compare")
-    assert len(load_model("out/model.gnomon").components_) == expected
+    assert len(load_model("out/model.gnomon")[-1].components_) == expected
 
 
 def test_options_may_come_in_any_order():
@@ -281,10 +284,10 @@ def test_options_may_come_in_any_order():
     run("fit", "--target", "species", name, "--drop", "flower", "note", "--components=3", "--out", "a", "--no-compare")
     run("fit", "--out=b", "--no-compare", name, "--components", 3, "--drop=flower", "--drop=note", "--target=species")
     assert Path("a/projection.csv").read_text() == Path("b/projection.csv").read_text()
-    assert len(load_model("a/model.gnomon").components_) == 3
+    assert len(load_model("a/model.gnomon")[-1].components_) == 3
 
 
-def test_unlabelled_marker():
+def test_unlabeled_marker():
     flowers(species=["?" if label is None else label for label in PARTIAL])
     run(
         "fit",
@@ -293,19 +296,19 @@ def test_unlabelled_marker():
         "species",
         "--id",
         "flower",
-        "--unlabelled",
+        "--unlabeled",
         "?",
         "--out",
         "out",
         "--no-compare",
     )
-    assert load_model("out/model.gnomon").classes_.tolist() == IRIS.target_names
+    assert load_model("out/model.gnomon")[-1].classes_.tolist() == IRIS.target_names
 
 
 def test_own_column_names_are_kept_apart_from_ours():
-    write_table("t.csv", {f"z{j + 1}": IRIS.data[:, j] for j in range(4)} | {"labelled": PARTIAL, "row": range(150)})
-    run("fit", "t.csv", "--target", "labelled", "--id", "row", "--out", "out", "--no-compare")
-    names = ["row", "z1", "z2", "z1_std", "z2_std", "labelled", "labelled_", "predicted"]
+    write_table("t.csv", {f"z{j + 1}": IRIS.data[:, j] for j in range(4)} | {"labeled": PARTIAL, "row": range(150)})
+    run("fit", "t.csv", "--target", "labeled", "--id", "row", "--out", "out", "--no-compare")
+    names = ["row", "z1", "z2", "z1_std", "z2_std", "labeled", "labeled_", "predicted"]
     assert list(columns_of("out/projection.csv")) == names
 
 
@@ -324,7 +327,7 @@ def test_force_replaces_results_and_leaves_nothing_else(fitted, working_director
         "--force",
         "--no-compare",
     )
-    assert len(load_model("out/model.gnomon").components_) == 3
+    assert len(load_model("out/model.gnomon")[-1].components_) == 3
     assert sorted(os.listdir(working_directory)) == ["flowers.csv", "out"]
 
 
@@ -352,14 +355,14 @@ def test_a_comparison_that_cannot_be_made_is_a_note():
 
 @pytest.mark.parametrize("kind", ["text", "integers", "real"])
 def test_many_labels_are_compared_on_some(kind, monkeypatch):
-    """All rows are labelled, and the comparison sees the labels of 60."""
+    """All rows are labeled, and the comparison sees the labels of 60."""
     values = {"text": SPECIES, "integers": IRIS.target, "real": IRIS.data[:, 0] + 0.25}[kind]
     write_table("t.csv", {name: IRIS.data[:, j] for j, name in enumerate(FEATURES)} | {"y": values})
     monkeypatch.setattr("gnomon._cli.fitting.MOST_COMPARED", 60)
     text = run("fit", "t.csv", "--target", "y", "--out", "out")
     assert "note: the comparison used 60 of the 150 labels, to be quick.\n" in text
     metrics = metrics_of("out")
-    assert (metrics["n_labelled"], metrics["comparison"]["n_labeled"]) == (150, 60)
+    assert (metrics["n_labeled"], metrics["comparison"]["n_labeled"]) == (150, 60)
 
 
 def test_warnings_of_the_fit_are_notes(monkeypatch):
@@ -377,7 +380,7 @@ def test_warnings_of_the_fit_are_notes(monkeypatch):
 
 
 def test_transform_of_the_training_table_is_the_projection(fitted):
-    text = run("transform", "flowers.csv", "--model", "out", "--out", "z.csv")
+    text = run("transform", "out", "flowers.csv", "--out", "z.csv")
     assert text == "projected 150 rows of flowers.csv; wrote z.csv\n"
     projection, again = columns_of("out/projection.csv"), columns_of("z.csv")
     assert list(again) == ["flower", "z1", "z2", "z1_std", "z2_std"]
@@ -385,7 +388,7 @@ def test_transform_of_the_training_table_is_the_projection(fitted):
 
 
 def test_predict_gives_classes_and_probabilities(fitted):
-    text = run("predict", "flowers.csv", "--model", "out/model.gnomon", "--out", "a.tsv")
+    text = run("predict", "out/model.gnomon", "flowers.csv", "--out", "a.tsv")
     assert text == "predicted 150 rows of flowers.csv; wrote a.tsv\n"
     answers = columns_of("a.tsv")
     model = SPPCA(2).fit(IRIS.data, PARTIAL)
@@ -396,8 +399,8 @@ def test_predict_gives_classes_and_probabilities(fitted):
 
 def test_columns_of_a_new_table_are_matched_by_name(fitted):
     flowers("new.csv", n=7, order=FEATURES[::-1], junk=["x"] * 7)
-    run("predict", "new.csv", "--model", "out", "--out", "a.parquet", "--drop", "junk")
-    run("predict", "flowers.csv", "--model", "out", "--out", "a.csv")
+    run("predict", "out", "new.csv", "--out", "a.parquet", "--drop", "junk")
+    run("predict", "out", "flowers.csv", "--out", "a.csv")
     frame = pytest.importorskip("polars").read_parquet("a.parquet")
     assert frame["predicted"].to_list() == columns_of("a.csv")["predicted"][:7]
     assert frame["flower"].to_list() == [f"f{i}" for i in range(7)]
@@ -405,13 +408,13 @@ def test_columns_of_a_new_table_are_matched_by_name(fitted):
 
 def test_rows_are_numbered_when_a_new_table_has_no_id(fitted):
     write_table("new.csv", {name: IRIS.data[:3, j] for j, name in enumerate(FEATURES)})
-    run("transform", "new.csv", "--model", "out", "--out", "z.csv")
+    run("transform", "out", "new.csv", "--out", "z.csv")
     assert columns_of("z.csv")["row"] == ["1", "2", "3"]
 
 
 def test_force_replaces_a_result_file(fitted, working_directory):
-    run("transform", "flowers.csv", "--model", "out", "--out", "z.csv")
-    run("predict", "flowers.csv", "--model", "out", "--out", "z.csv", "--force")
+    run("transform", "out", "flowers.csv", "--out", "z.csv")
+    run("predict", "out", "flowers.csv", "--out", "z.csv", "--force")
     assert "predicted" in columns_of("z.csv")
     assert sorted(os.listdir(working_directory)) == ["flowers.csv", "out", "z.csv"]
 
@@ -425,7 +428,7 @@ def test_demo_writes_everything_and_its_next_step_works(data, report):
     assert set(os.listdir("gnomon-demo")) == RESULTS | {"table.csv"}
     for method in ("SPPCA", "PCA", "LDA", "PLS"):
         assert f"\n{method} " in text
-    assert "Some of the unlabelled rows:" in text
+    assert "Some of the unlabeled rows:" in text
     command = text.strip().splitlines()[-1].removeprefix("Next: gnomon ").split()
     run(*command)
     answers, projection = columns_of("answers.csv"), columns_of("gnomon-demo/projection.csv")
@@ -436,7 +439,7 @@ def test_demo_writes_everything_and_its_next_step_works(data, report):
 def test_demo_table_gives_the_same_model_through_fit():
     run("demo", "--labels", 4, "--seed", 2, "--out", "demo")
     metrics = metrics_of("demo")
-    assert metrics["n_labelled"] == 12
+    assert metrics["n_labeled"] == 12
     options = ["--scale", "standard", "--id", "row", "--no-compare"]
     run("fit", "demo/table.csv", "--target", "cultivar", *options, "--out", "fit", "--seed", 2)
     assert Path("demo/projection.csv").read_text() == Path("fit/projection.csv").read_text()
@@ -447,7 +450,7 @@ def test_demo_scores_are_of_the_hidden_labels():
     metrics = metrics_of("gnomon-demo")
     assert metrics["comparison"]["n_scored"] == 163
     table, truth = columns_of("gnomon-demo/projection.csv"), np.repeat(["class_0", "class_1", "class_2"], [59, 71, 48])
-    hidden = np.array(table["labelled"]) == "False"
+    hidden = np.array(table["labeled"]) == "False"
     error = (np.array(table["predicted"]) != truth)[hidden].mean()
     assert metrics["comparison"]["rows"][0]["prediction"] == pytest.approx(error)
 

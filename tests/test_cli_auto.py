@@ -66,8 +66,8 @@ def test_a_model_behind_a_front_is_stored_as_one_and_takes_new_tables():
     assert "PCA on neighbors" in text
     stored = load_model("out/model.gnomon")
     assert isinstance(stored, Pipeline)
-    run("predict", "t.csv", "--model", "out", "--out", "p.csv")
-    run("transform", "t.csv", "--model", "out", "--out", "z.csv")
+    run("predict", "out", "t.csv", "--out", "p.csv")
+    run("transform", "out", "t.csv", "--out", "z.csv")
     assert column("p.csv", "predicted") == column("out/projection.csv", "predicted")
     assert column("z.csv", "z1") == column("out/projection.csv", "z1")
     assert_allclose(np.array(column("z.csv", "z1"), dtype=float), stored.transform(X)[:, 0])
@@ -79,8 +79,8 @@ def test_empty_cells_of_new_tables_are_filled_before_a_front():
     holes = X.copy()
     holes[::9, 1] = np.nan
     table("new.csv", holes)
-    run("predict", "new.csv", "--model", "out", "--out", "p.csv")
-    run("impute", "new.csv", "--model", "out", "--out", "filled.csv")
+    run("predict", "out", "new.csv", "--out", "p.csv")
+    run("impute", "out", "new.csv", "--out", "filled.csv")
     filled = PPCA(1).fit(X).impute(holes)
     assert_allclose(np.array(column("filled.csv", "b"), dtype=float), filled[:, 1])
     assert column("p.csv", "predicted") == load_model("out/model.gnomon").predict(filled).tolist()
@@ -92,7 +92,7 @@ def test_too_few_labels_to_choose_are_a_note():
     table("t.csv", X_IRIS, labels)
     text = run("fit", "t.csv", *QUICK)
     assert "note: no choice, so SPPCA: every class of y has one labeled row at most" in " ".join(text.split())
-    assert isinstance(load_model("out/model.gnomon"), SPPCA)
+    assert isinstance(load_model("out/model.gnomon")[-1], SPPCA)
     assert metrics()["choice"] is None
 
 
@@ -100,7 +100,7 @@ def test_too_few_labels_to_choose_are_a_note():
 def test_models_may_be_named(name, cls):
     table("t.csv", X_IRIS, PARTIAL)
     run("fit", "t.csv", *QUICK, "--model", name)
-    assert_array_equal(load_model("out/model.gnomon").components_, cls(2).fit(X_IRIS, PARTIAL).components_)
+    assert_array_equal(load_model("out/model.gnomon")[-1].components_, cls(2).fit(X_IRIS, PARTIAL).components_)
     assert metrics()["choice"] is None
 
 
@@ -119,7 +119,7 @@ def test_missing_entries_leave_models_that_take_them():
     table("t.csv", X, PARTIAL)
     text = " ".join(run("fit", "t.csv", *QUICK).split())
     assert "SPPCA: 2 components" in text or "CPPCA: 2 components" in text
-    run("impute", "t.csv", "--model", "out", "--out", "filled.csv", "--drop", "y")
+    run("impute", "out", "t.csv", "--out", "filled.csv", "--drop", "y")
 
 
 def test_the_same_command_writes_the_same_results():
@@ -128,3 +128,22 @@ def test_the_same_command_writes_the_same_results():
     run("fit", "t.csv", "--target", "y", "--no-compare", "--out", "again")
     for name in ("model.gnomon", "projection.csv", "metrics.json"):
         assert Path("out", name).read_bytes() == Path("again", name).read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["constant", "duplicated", "percent"])
+def test_tables_of_less_than_full_rank_fit(kind):
+    data = IRIS
+    X = np.column_stack([data.data, {"constant": np.full(150, 7.0)}.get(kind, data.data[:, 0])])
+    X = 100 * X / X.sum(axis=1, keepdims=True) if kind == "percent" else X
+    target = np.where(np.arange(150) % 5 == 0, np.array(data.target_names)[data.target], "")
+    columns = {f"x{j}": X[:, j] for j in range(5)}
+    write_table("t.csv", columns | {"species": target})
+    text = run("fit", "t.csv", "--target", "species", "--components", "9", "--no-compare", "--out", "out")
+    found = metrics()["settings"]["components"]
+    assert (found < 9) == (f"has {found} components, not the 9 of --components" in " ".join(text.split()))
+    assert kind != "constant" or found < 9
+    X[::7, 0] = np.nan
+    write_table("holes.csv", {f"x{j}": X[:, j] for j in range(5)})
+    run("predict", "out", "holes.csv", "--out", "p.csv")
+    run("impute", "out", "holes.csv", "--out", "filled.csv")
+    assert "" not in column("filled.csv", "x0")

@@ -61,7 +61,7 @@ def succeed(*arguments):
         (["fit", "t.csv", "--out", "o"], ["--target is missing; without labels, use --model ppca."]),
         ([*FIT, "--components", "0"], ["'--components'", "0 is not in the range x>=1"]),
         ([*FIT, "--components", "two"], ["'--components'", "'two' is not a valid integer"]),
-        ([*FIT, "--model", "pca"], ["'--model'", "'pca' is not one of 'auto', 'dppca', 'cppca', 'sppca', 'ppca'"]),
+        ([*FIT, "--model", "pca"], ["'--model'", "'pca' is not one of 'auto', 'cppca', 'ppca', 'sppca', 'dppca'"]),
         ([*FIT, "--seed", "-1"], ["'--seed'", "-1 is not in the range x>=0"]),
         (["fit", "t.csv", "u.csv", "--target", "kind", "--out", "o"], ["unexpected extra argument (u.csv)"]),
         (["demo", "--data", "iris"], ["'--data'", "'iris' is not one of 'wine', 'digits', 'breast_cancer'"]),
@@ -123,14 +123,14 @@ def test_other_kinds_of_files(folder):
     "kinds, options, expected",
     [
         ([""] * 30, [], "t.csv: no row has a value in 'kind'; without labels use --model ppca."),
-        (["x"] * 2 + [""] * 28, [], "t.csv, column 'kind': only the value x in 2 labelled rows, which guides nothing; "
+        (["x"] * 2 + [""] * 28, [], "t.csv, column 'kind': only the value x in 2 labeled rows, which guides nothing; "
          "label more rows."),
-        (["1.5"] * 2 + [""] * 28, [], "t.csv, column 'kind': only the value 1.5 in 2 labelled rows, which guides "
+        (["1.5"] * 2 + [""] * 28, [], "t.csv, column 'kind': only the value 1.5 in 2 labeled rows, which guides "
          "nothing; label more rows."),
         (["1.5", "inf"] * 15, [], "t.csv, row 2 (line 3), column 'kind': inf is not a finite number."),
         (["1", "x"] * 15, ["--target-kind", "real"], "t.csv, row 2 (line 3), column 'kind': 'x' is not a number."),
-        (["1", "-1"] * 15, [], "t.csv, row 2 (line 3), column 'kind': -1 can be a class or mean unlabelled; add "
-         "--unlabelled=-1 if it means unlabelled, --unlabelled= if it is a class."),
+        (["1", "-1"] * 15, [], "t.csv, row 2 (line 3), column 'kind': -1 can be a class or mean unlabeled; add "
+         "--unlabeled=-1 if it means unlabeled, --unlabeled= if it is a class."),
         (["x", "y"] * 15, ["--target", "a"], "t.csv, row 1 (line 2), column 'kind': 'x' is not a number (several "
          "targets must all be numbers, or use --model cppca)."),
         (["x", "y"] * 15, ["--drop", "kind"], "t.csv: column 'kind' is named for --target and for --drop; name it "
@@ -160,7 +160,7 @@ def test_too_many_components():
 
 def test_the_equal_sign_of_an_empty_marker_is_understood(folder):
     write_table("t.csv", {"a": range(8), "b": np.arange(8) % 3, "kind": [1, -1] * 4})
-    succeed("fit", "t.csv", "--target", "kind", "--unlabelled=", "--out", "out")
+    succeed("fit", "t.csv", "--target", "kind", "--unlabeled=", "--out", "out")
 
 
 # ---------------------------------------------------------------------------------------------- outputs
@@ -251,7 +251,7 @@ def fitted(folder):
 )  # fmt: skip
 def test_bad_new_tables(command, change, expected, fitted, folder):
     (folder / "new.csv").write_text(change(GOOD))
-    assert refusal(command, "new.csv", "--model", "out", "--out", "result.csv") == expected
+    assert refusal(command, "out", "new.csv", "--out", "result.csv") == expected
 
 
 @pytest.mark.parametrize("command", ["transform", "predict"])
@@ -263,7 +263,7 @@ def test_bad_models(command, fitted, folder):
     save_model(SPPCA(2).fit(IRIS.data, IRIS.target), "bare.gnomon")
 
     def with_model(name):
-        return refusal(command, "t.csv", "--model", name, "--out", "result.csv")
+        return refusal(command, name, "t.csv", "--out", "result.csv")
 
     assert with_model("none") == "none does not exist."
     assert with_model("empty") == "empty/model.gnomon does not exist (is empty a folder that gnomon fit wrote?)."
@@ -278,7 +278,7 @@ def test_bad_result_files(command, fitted, folder):
     (folder / "folder.csv").mkdir()
 
     def with_out(name, *more):
-        return refusal(command, "t.csv", "--model", "out", "--out", name, *more)
+        return refusal(command, "out", "t.csv", "--out", name, *more)
 
     kept = "old.csv exists and was kept; choose another --out, or add --force to replace it."
     assert with_out("old.csv") == kept
@@ -295,14 +295,12 @@ def test_a_failed_result_file_leaves_nothing(command, fitted, monkeypatch):
         raise OSError("disk full")
 
     monkeypatch.setattr("gnomon.tables.write_table", half)
-    assert refusal(command, "t.csv", "--model", "out", "--out", "result.csv") == (
-        "result.csv cannot be written (disk full)."
-    )
+    assert refusal(command, "out", "t.csv", "--out", "result.csv") == ("result.csv cannot be written (disk full).")
 
 
 def test_a_model_without_targets_predicts_nothing():
     succeed("fit", "t.csv", "--model", "ppca", "--drop", "flower", "kind", "--out", "out")
-    assert refusal("predict", "t.csv", "--model", "out", "--out", "result.csv") == (
+    assert refusal("predict", "out", "t.csv", "--out", "result.csv") == (
         "out: a model without targets predicts nothing; use gnomon transform."
     )
 

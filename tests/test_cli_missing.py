@@ -87,8 +87,8 @@ def test_every_kind_of_table_gives_the_model_of_the_library(kind, no_report):
 def test_new_rows_with_empty_cells_for_a_model_of_complete_rows(no_report):
     write_table("whole.csv", {name: WINE.data[:, j] for j, name in enumerate(NAMES)} | {"kind": LABELS})
     run("fit", "whole.csv", "--target", "kind", "--no-compare", "--out", "out")
-    run("transform", "t.csv", "--model", "out", "--out", "z.csv")
-    run("predict", "t.parquet", "--model", "out", "--out", "p.csv")
+    run("transform", "out", "t.csv", "--out", "z.csv")
+    run("predict", "out", "t.parquet", "--out", "p.csv")
     model = SPPCA(2).fit(WINE.data, LABELS)
     assert_allclose(numbers(columns_of("z.csv"), "z1", "z2"), model.transform(X), rtol=1e-8, atol=1e-10)
     answers = columns_of("p.csv")
@@ -102,7 +102,7 @@ def test_a_column_may_be_empty_in_a_new_table(no_report):
     columns = {name: X[:, j] for j, name in enumerate(NAMES)} | {"x3": [None] * 178}
     for name in ("new.csv", "new.parquet"):
         write_table(name, columns)
-        run("transform", name, "--model", "out", "--out", f"z-{name}.csv")
+        run("transform", "out", name, "--out", f"z-{name}.csv")
     gone = np.where(np.arange(13) == 3, np.nan, X)
     expected = SPPCA(2).fit(X, LABELS).transform(gone)
     assert_allclose(numbers(columns_of("z-new.csv.csv"), "z1", "z2"), expected, rtol=1e-6, atol=1e-8)
@@ -112,7 +112,7 @@ def test_a_column_may_be_empty_in_a_new_table(no_report):
 @pytest.mark.parametrize("scale, k", [("none", 2), ("standard", 3)])
 def test_impute_fills_empty_cells_and_keeps_the_others(scale, k, no_report):
     run("fit", "t.csv", "--model", "ppca", "--drop", "kind", "--scale", scale, "--components", k, "--out", "out")
-    assert run("impute", "t.csv", "--model", "out", "--out", "full.csv") == "filled 178 rows of t.csv; wrote full.csv\n"
+    assert run("impute", "out", "t.csv", "--out", "full.csv") == "filled 178 rows of t.csv; wrote full.csv\n"
     table = columns_of("full.csv")
     assert list(table) == ["row", *NAMES]
     filled = numbers(table, *NAMES)
@@ -129,7 +129,7 @@ def test_impute_fills_empty_cells_and_keeps_the_others(scale, k, no_report):
 def test_impute_of_complete_rows_changes_nothing(no_report):
     run("fit", "t.csv", "--target", "kind", "--no-compare", "--scale", "standard", "--out", "out")
     write_table("whole.csv", {name: WINE.data[:, j] for j, name in enumerate(NAMES)})
-    run("impute", "whole.csv", "--model", "out", "--out", "full.csv")
+    run("impute", "out", "whole.csv", "--out", "full.csv")
     assert_array_equal(numbers(columns_of("full.csv"), *NAMES), WINE.data)
 
 
@@ -137,14 +137,14 @@ def test_impute_wants_a_dense_table(no_report):
     run("fit", "t.csv", "--target", "kind", "--no-compare", "--out", "out")
     parts = {"data": [1.0], "indices": [0], "indptr": [0, 1], "shape": [1, 13], "feature_names": NAMES}
     np.savez("sparse.npz", **parts)
-    assert refusal("impute", "sparse.npz", "--model", "out", "--out", "full.csv") == (
+    assert refusal("impute", "out", "sparse.npz", "--out", "full.csv") == (
         "sparse.npz: a sparse table has no empty cells to fill; what it does not store is zero."
     )
 
 
 def test_comparison_and_report_say_what_was_filled():
     text = run("fit", "t.csv", "--target", "kind", "--scale", "standard", "--out", "out")
-    said = f"For the rivals {HOLES.sum()} missing entries of X had to be filled with column means."
+    said = f"For the baselines {HOLES.sum()} missing entries of X had to be filled with column means."
     assert said in " ".join(text.split())
     page = Path("out/report.html").read_text(encoding="utf-8")
     assert said in page
@@ -168,7 +168,7 @@ def test_infinity_in_a_new_table_is_no_empty_cell(command, no_report):
     rows = X.copy()
     rows[3, 2] = -np.inf
     write_table("new.csv", {name: rows[:, j] for j, name in enumerate(NAMES)})
-    assert refusal(command, "new.csv", "--model", "out", "--out", "result.csv") == (
+    assert refusal(command, "out", "new.csv", "--out", "result.csv") == (
         "new.csv, row 4 (line 5), column 'x2': -inf is not a finite number; correct it, or leave the column out with "
         "--drop x2."
     )

@@ -1,4 +1,4 @@
-"""Models that gnomon fit takes by name alone: kernels, generalised linear models, coloured unfolding."""
+"""Models that gnomon fit takes by name alone: kernels, generalised linear models, colored unfolding."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def test_the_fit_is_that_of_the_library_and_serves_new_tables(name):
     assert f"{cls.__name__}: 2 components" in text
     Z = cls(2, **parameters).fit(IRIS.data, PARTIAL).transform(IRIS.data)
     assert_allclose(np.array(column("out/projection.csv", "z2"), dtype=float), Z[:, 1], rtol=1e-6, atol=1e-9)
-    run("transform", "t.csv", "--model", "out", "--out", "z.csv")
+    run("transform", "out", "t.csv", "--out", "z.csv")
     assert column("z.csv", "z1") == column("out/projection.csv", "z1")
     assert "z1_std" not in Path("z.csv").read_text(encoding="utf-8")
     assert metrics()["settings"]["set"] == list(words[1:])
@@ -56,21 +56,21 @@ def test_the_fit_is_that_of_the_library_and_serves_new_tables(name):
 @pytest.mark.parametrize("name", ["sepca", "sdr-glm", "kda"])
 def test_classes_are_predicted_and_holes_of_new_tables_filled(name):
     fit(name)
-    run("predict", "t.csv", "--model", "out", "--out", "p.csv")
-    model = load_model("out/model.gnomon")
+    run("predict", "out", "t.csv", "--out", "p.csv")
+    model = load_model("out/model.gnomon")[-1]
     assert column("p.csv", "predicted") == model.predict(IRIS.data).tolist()
     assert column("out/projection.csv", "predicted") == column("p.csv", "predicted")
     holes = IRIS.data.copy()
     holes[3, 1] = np.nan
     write_table("new.csv", {name: holes[:, j] for j, name in enumerate(NAMES)})
-    run("predict", "new.csv", "--model", "out", "--out", "new-p.csv")
+    run("predict", "out", "new.csv", "--out", "new-p.csv")
     assert column("new-p.csv", "predicted")[4:] == column("p.csv", "predicted")[4:]
 
 
 def test_real_targets_of_counts_have_no_standard_deviations():
     write_table("counts.csv", {name: IRIS.data[:, j] for j, name in enumerate(NAMES)} | {"n": 0.5 + IRIS.target})
     run("fit", "counts.csv", "--target", "n", "--model", "sdr-glm", "--set", "y_family=poisson", "--out", "out")
-    run("predict", "counts.csv", "--model", "out", "--out", "p.csv")
+    run("predict", "out", "counts.csv", "--out", "p.csv")
     found = SDRGLM(2, y_family="poisson").fit(IRIS.data, 0.5 + IRIS.target).predict(IRIS.data)
     assert_allclose(np.array(column("p.csv", "predicted"), dtype=float), found, rtol=1e-6)
     assert "predicted_std" not in Path("p.csv").read_text(encoding="utf-8")
@@ -94,7 +94,7 @@ def test_certificates_are_written_and_said():
 
 def test_a_model_that_does_not_predict_says_so():
     fit("colored-mvu")
-    said = refusal("predict", "t.csv", "--model", "out", "--out", "p.csv")
+    said = refusal("predict", "out", "t.csv", "--out", "p.csv")
     assert "ColoredMVU does not predict; use gnomon transform" in said
 
 
@@ -115,7 +115,7 @@ def test_bad_settings_are_named(words, said):
 
 def test_words_of_python_are_values():
     fit("sepca", "--set", "rank_exact=True", "n_landmarks=None", "penalty=0.5")
-    model = load_model("out/model.gnomon")
+    model = load_model("out/model.gnomon")[-1]
     assert (model.rank_exact, model.n_landmarks, model.penalty) == (True, None, 0.5)
 
 
@@ -124,7 +124,7 @@ def test_sdr_glm_takes_empty_cells_and_fills_them():
     holes[::7, 1] = np.nan
     write_table("holes.csv", {name: holes[:, j] for j, name in enumerate(NAMES)} | {"species": PARTIAL})
     run("fit", "holes.csv", "--target", "species", "--model", "sdr-glm", "--no-compare", "--out", "out")
-    run("impute", "holes.csv", "--model", "out", "--out", "filled.csv")
+    run("impute", "out", "holes.csv", "--out", "filled.csv")
     filled = SDRGLM(2).fit(holes, PARTIAL).impute(holes)
     assert_allclose(np.array(column("filled.csv", "b"), dtype=float), filled[:, 1], rtol=1e-6)
 
@@ -157,7 +157,7 @@ def page():
         ("sepca", ["relative gap of these bounds", "relaxation tight", "Best lower bound after each iteration"]),
         ("sdr-glm", ["Objective after each iteration", "SDRGLM.projection_ridge_", "<h2>Loadings</h2>"]),
         ("kda", ["variance of class means along direction 2", "were left out"]),
-        ("colored-mvu", ["change of a squared distance of neighbours", "no matrix has less than"]),
+        ("colored-mvu", ["change of a squared distance of neighbors", "no matrix has less than"]),
     ],
 )
 def test_the_report_says_what_the_model_knows(page, name, said):

@@ -12,7 +12,24 @@ from gnomon._cli.commands import ManyValues, OneLineErrors, Refusal
 from gnomon.tables import TableError
 
 TARGET_KINDS = ("classes", "real")
-MODEL_NAMES = ("auto", "dppca", "cppca", "sppca", "ppca", "sepca", "sdr-glm", "kda", "colored-mvu", "ifa")
+
+
+class ModelName(click.Choice):
+    """The name of a model, or auto; the names are asked of the models when they are wanted."""
+
+    def __init__(self):
+        super().__init__(["auto"])
+
+    @property
+    def choices(self):
+        """The names."""
+        from gnomon._cli.choosing import known_models
+
+        return ("auto", *known_models())
+
+    @choices.setter
+    def choices(self, value):
+        pass
 
 
 @contextmanager
@@ -45,21 +62,21 @@ def main(ctx):
     Start with:
       gnomon demo
       gnomon fit flowers.csv --target species --out flowers
-      gnomon predict more.csv --model flowers --out answers.csv
+      gnomon predict flowers more.csv --out answers.csv
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
 def new_table_options(command):
-    """Arguments of the commands that take a new table and a stored model."""
+    """Arguments of the commands that take a stored model and a new table."""
     for option in (
         click.option("--force", is_flag=True, help="Replace FILE if it exists."),
         click.option("--drop", multiple=True, metavar="COL...", help="Columns of TABLE to leave out."),
         click.option("--id", "id_", metavar="COL", help="Column that names the rows (default: the one of the fit)."),
         click.option("--out", required=True, metavar="FILE", help="Result: .csv, .tsv or .parquet."),
-        click.option("--model", required=True, metavar="PATH", help="Folder or .gnomon file that `gnomon fit` wrote."),
         click.argument("table"),
+        click.argument("stored", metavar="MODEL"),
     ):
         command = option(command)
     return command
@@ -67,10 +84,10 @@ def new_table_options(command):
 
 @main.command(cls=ManyValues)
 @click.argument("table")
-@click.option("--target", multiple=True, metavar="COL...", help="Target columns; empty cells mean unlabelled.")
+@click.option("--target", multiple=True, metavar="COL...", help="Target columns; empty cells mean unlabeled.")
 @click.option("--id", "id_", metavar="COL", help="Column that names the rows.")
 @click.option("--drop", multiple=True, metavar="COL...", help="Columns to leave out.")
-@click.option("--keep", multiple=True, metavar="COL...", help="Columns that count the rows, and are features even so.")
+@click.option("--keep", multiple=True, metavar="COL...", help="Keep these columns although they look like row numbers.")
 @click.option(
     "--components",
     type=click.IntRange(min=1),
@@ -80,12 +97,11 @@ def new_table_options(command):
 )
 @click.option(
     "--model",
-    type=click.Choice(MODEL_NAMES),
+    type=ModelName(),
     default="auto",
     show_default=True,
-    help="auto chooses among dppca, cppca and sppca by the labels at hand. Several targets: cppca takes classes and "
-    "numbers, dppca those of two classes, ifa those of classes, the others numbers. sepca and kda take one target of "
-    "classes; ppca ignores it.",
+    help="auto chooses by the labels at hand. Several targets: cppca takes classes and numbers, dppca and ifa classes, "
+    "the others numbers. sepca and kda take one target of classes; ppca ignores it.",
 )
 @click.option(
     "--set",
@@ -99,27 +115,27 @@ def new_table_options(command):
     type=click.Choice(TARGET_KINDS),
     help="How to read the target. Default: text, and up to 20 different whole numbers, are classes.",
 )
-@click.option("--unlabelled", metavar="CELL", help="A target cell that means unlabelled, beside the empty one.")
+@click.option("--unlabeled", metavar="CELL", help="A target cell that means unlabeled, beside the empty one.")
 @click.option(
     "--scale",
     type=click.Choice(["none", "standard", "unit"]),
     default="none",
     show_default=True,
-    help="standard: columns of variance 1, several targets too; unit: rows of length 1.",
+    help="standard: scale columns to unit variance; unit: scale rows to unit length.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of random starts and folds.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 @click.option("--compare/--no-compare", default=True, help="Compare with PCA, LDA and PLS on held-out labels.")
 @click.option("--out", required=True, metavar="DIR", help="New folder for the results.")
 @click.option("--force", is_flag=True, help="Replace DIR if gnomon wrote it.")
 def fit(
-    table, target, id_, drop, keep, components, model, parameters, target_kind, unlabelled, scale, seed, compare, out,
+    table, target, id_, drop, keep, components, model, parameters, target_kind, unlabeled, scale, seed, compare, out,
     force,
 ):  # fmt: skip
     """Fit a projection to TABLE (.csv, .tsv, .parquet, .npz) and write it to a new folder.
 
     DIR gets model.gnomon, projection.csv (and .parquet), metrics.json and report.html. Every column that is
     neither --target, --id nor --drop is a feature and must be numeric; empty cells are missing values. The model is
-    chosen by how well models of half the labels agree on the unlabelled rows, unless --model names one.
+    chosen by how well models of half the labels agree on the unlabeled rows, unless --model names one.
 
     \b
     gnomon fit flowers.csv --target species --out flowers
@@ -129,20 +145,20 @@ def fit(
     gnomon fit crabs.csv --target sex species --model ifa --out crabs
     gnomon fit patients.csv --target sex age --model cppca --out patients
 
-    In Python, gnomon.export.load_model("DIR/model.gnomon") is the fitted estimator (a pipeline where a front was
-    chosen); after --scale it wants scaled columns.
+    In Python, gnomon.export.load_model("DIR/model.gnomon") is a pipeline that takes the table as a frame, its columns
+    in any order, and predicts what `gnomon predict` does.
     """
     from gnomon._cli import fitting, outputs, show
     from gnomon.tables import read_table
 
     outputs.check_folder(out, force)
-    if model != "ppca" and not target:
+    if not target and fitting.is_guided(model):
         raise click.UsageError("--target is missing; without labels, use --model ppca.")
     request = fitting.Request("fit", model, components, scale, seed, id_, drop, parameters, keep)
     with working(4) as step:
         step("reading the table")
         data = read_table(table, targets=target, id=id_, drop=drop)
-        resolved = fitting.read_target(data, model, target_kind, unlabelled) if target else None
+        resolved = fitting.read_target(data, model, target_kind, unlabeled) if target else None
         step("choosing and fitting" if model == "auto" else "fitting")
         run = fitting.fit(request, data, resolved)
         if compare and run.stored.targets:
@@ -157,68 +173,69 @@ def fit(
 
 @main.command(cls=ManyValues)
 @new_table_options
-def transform(table, model, out, id_, drop, force):
+def transform(stored, table, out, id_, drop, force):
     """Project the rows of TABLE with a stored model.
 
     Columns are matched by name, in any order. FILE gets the row's id or number, z1, z2, ... and the
     standard deviation of each.
 
     \b
-    gnomon transform more.csv --model flowers --out more-projected.csv
+    gnomon transform flowers more.csv --out more-projected.csv
     """
     from gnomon._cli.columns import joined, projection_columns, row_column
 
-    def columns(stored, data, X):
-        return joined(row_column(data), projection_columns(stored.estimator, X))
+    def columns(model, data):
+        return joined(row_column(data), projection_columns(model, data.X))
 
-    _apply(table, model, out, id_, drop, force, columns, "projected")
+    _apply(stored, table, out, id_, drop, force, columns, "projected")
 
 
 @main.command(cls=ManyValues)
 @new_table_options
-def predict(table, model, out, id_, drop, force):
+def predict(stored, table, out, id_, drop, force):
     """Predict the targets of the rows of TABLE with a stored model.
 
     FILE gets the row's id or number and the prediction: a class with the probability of each class, or
     numbers with their standard deviations.
 
     \b
-    gnomon predict more.csv --model flowers --out answers.csv
+    gnomon predict flowers more.csv --out answers.csv
     """
     from gnomon._cli.columns import joined, prediction_columns, row_column
-    from gnomon.describe import describe
 
-    def columns(stored, data, X):
-        if not stored.targets:
-            raise Refusal(f"{model}: a model without targets predicts nothing; use gnomon transform.")
-        if not stored.predicts:
-            name = describe(stored.estimator).model
-            raise Refusal(f"{model}: {name} does not predict; use gnomon transform, and a classifier on its result.")
-        return joined(row_column(data), prediction_columns(stored, X))
+    def columns(model, data):
+        said = model.said
+        if not said.targets:
+            raise Refusal(f"{stored}: a model without targets predicts nothing; use gnomon transform.")
+        if said.predict is None:
+            raise Refusal(
+                f"{stored}: {said.model} does not predict; use gnomon transform, and a classifier on its result."
+            )
+        return joined(row_column(data), prediction_columns(model, data.X))
 
-    _apply(table, model, out, id_, drop, force, columns, "predicted")
+    _apply(stored, table, out, id_, drop, force, columns, "predicted")
 
 
 @main.command(cls=ManyValues)
 @new_table_options
-def impute(table, model, out, id_, drop, force):
+def impute(stored, table, out, id_, drop, force):
     """Fill the empty feature cells of TABLE with a stored model.
 
     FILE gets the row's id or number and the features, in the units of TABLE: cells with a value as they are, empty
     ones with their expectation given the other features of the row.
 
     \b
-    gnomon impute more.csv --model flowers --out more-filled.csv
+    gnomon impute flowers more.csv --out more-filled.csv
     """
     from gnomon._cli.columns import imputed_columns, joined, row_column
 
-    def columns(stored, data, X):
-        return joined(row_column(data), imputed_columns(stored, data, X))
+    def columns(model, data):
+        return joined(row_column(data), imputed_columns(model, data))
 
-    _apply(table, model, out, id_, drop, force, columns, "filled")
+    _apply(stored, table, out, id_, drop, force, columns, "filled")
 
 
-def _apply(table, model, out, id_, drop, force, columns, what):
+def _apply(stored, table, out, id_, drop, force, columns, what):
     from gnomon._cli.outputs import check_file, new_file
     from gnomon._cli.stored import StoredModel
     from gnomon.tables import write_table
@@ -226,10 +243,10 @@ def _apply(table, model, out, id_, drop, force, columns, what):
     with working(3) as step:
         check_file(out, force, table)
         step("reading")
-        stored = StoredModel.load(model)
-        data = stored.read(table, id_, drop)
+        model = StoredModel.load(stored)
+        data = model.read(table, id_, drop)
         step("computing")
-        result = columns(stored, data, stored.rows(data))
+        result = columns(model, data)
         step("writing")
         with new_file(out) as temporary:
             write_table(temporary, result)
@@ -249,7 +266,7 @@ def _apply(table, model, out, id_, drop, force, columns, what):
     type=click.IntRange(min=1),
     default=5,
     show_default=True,
-    help="Labelled rows of each class; all other labels are hidden.",
+    help="Labeled rows of each class; all other labels are hidden.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which labels are kept.")
 @click.option("--out", default="gnomon-demo", show_default=True, metavar="DIR", help="New folder for the results.")

@@ -55,8 +55,8 @@ class Page(HTMLParser):
 def wine():
     X, y = load_wine(return_X_y=True)
     names = np.array(["barolo", "grignolino", "barbera"], dtype=object)[y]
-    labelled = np.random.default_rng(3).random(len(y)) < 0.15
-    seen = np.where(labelled, names, None)
+    labeled = np.random.default_rng(3).random(len(y)) < 0.15
+    seen = np.where(labeled, names, None)
     X = scale(X)
     return X, seen, names, SPPCA(2).fit(X, seen)
 
@@ -127,9 +127,9 @@ def test_every_text_of_the_user_is_escaped(full_report):
 def test_it_says_what_was_fitted(wine, tmp_path):
     X, seen, _, model = wine
     text, page = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen))
-    n_labelled = sum(label is not None for label in seen)
-    assert f"SPPCA with 2 components was fitted to 178 rows of 13 columns; {n_labelled} of them with a label" in text
-    assert f"The other {178 - n_labelled} rows took part without one." in text
+    n_labeled = sum(label is not None for label in seen)
+    assert f"SPPCA with 2 components was fitted to 178 rows of 13 columns; {n_labeled} of them with a label" in text
+    assert f"The other {178 - n_labeled} rows took part without one." in text
     cells = dict(row for row in page.rows if len(row) == 2)
     assert float(cells["noise variance of a column"]) == pytest.approx(model.noise_variance_, rel=1e-3)
     assert cells["solver"] == model.solver_
@@ -140,7 +140,7 @@ def test_it_says_what_was_fitted(wine, tmp_path):
     assert float(cells["share of the columns' variance in the components"].split()[0]) == pytest.approx(share, abs=0.05)
 
 
-def test_predictions_of_unlabelled_rows_come_most_uncertain_first(wine, tmp_path):
+def test_predictions_of_unlabeled_rows_come_most_uncertain_first(wine, tmp_path):
     X, seen, names, model = wine
     page = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen, y_true=names))[1]
     header, rows = predictions(page)
@@ -148,11 +148,11 @@ def test_predictions_of_unlabelled_rows_come_most_uncertain_first(wine, tmp_path
     assert len(rows) == 50
     proba = model.predict_proba(X)
     found = np.array([int(row[0]) for row in rows])
-    unlabelled = np.flatnonzero([label is None for label in seen])
-    assert set(found) <= set(unlabelled)
+    unlabeled = np.flatnonzero([label is None for label in seen])
+    assert set(found) <= set(unlabeled)
     best = proba[found].max(axis=1)
     assert (np.diff(best) >= 0).all()
-    assert best[-1] <= np.sort(proba[unlabelled].max(axis=1))[50]
+    assert best[-1] <= np.sort(proba[unlabeled].max(axis=1))[50]
     assert_allclose([float(row[2]) for row in rows], best, atol=5e-4)
     assert [row[1] for row in rows] == list(model.predict(X)[found])
     assert [row[5] for row in rows] == list(names[found])
@@ -161,8 +161,8 @@ def test_predictions_of_unlabelled_rows_come_most_uncertain_first(wine, tmp_path
 def test_wrong_predictions_are_marked_and_counted(wine, tmp_path):
     X, seen, names, model = wine
     text, _ = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen, y_true=np.roll(names, 59)))
-    unlabelled = np.array([label is None for label in seen])
-    right = (model.predict(X) == np.roll(names, 59))[unlabelled]
+    unlabeled = np.array([label is None for label in seen])
+    right = (model.predict(X) == np.roll(names, 59))[unlabeled]
     assert f"{100 * right.mean():.1f} % of the predictions agree" in text
     assert text.count('<tr class="wrong">') > 30
 
@@ -199,7 +199,7 @@ def test_several_outputs_are_named(tmp_path):
     assert "with a value of a, b" in text
 
 
-def test_models_without_targets_and_fully_labelled_rows_predict_nothing(wine, tmp_path):
+def test_models_without_targets_and_fully_labeled_rows_predict_nothing(wine, tmp_path):
     X, _, names, _ = wine
     for model, y in ((PPCA(1).fit(X), None), (SPPCA(2).fit(X, names), names)):
         text, page = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=y))

@@ -30,7 +30,7 @@ def test_bars_are_the_largest_loadings_largest_on_top(model):
         assert panel.get_title() == f"component {k + 1}"
 
 
-def test_sign_has_a_colour(model):
+def test_sign_has_a_color(model):
     from matplotlib.colors import to_rgba
 
     (panel,) = LoadingsDisplay.from_estimator(model, dims=[1], n_top=13).ax_

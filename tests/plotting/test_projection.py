@@ -26,9 +26,9 @@ NAMES = np.array(["$barolo", "_grignolino", "barbera"], dtype=object)
 def wine():
     X, y = load_wine(return_X_y=True)
     X = scale(X)
-    labelled = np.random.default_rng(2).random(len(y)) < 0.2
-    seen = np.where(labelled, NAMES[y], None)
-    return X, seen, labelled, SPPCA(3).fit(X, seen)
+    labeled = np.random.default_rng(2).random(len(y)) < 0.2
+    seen = np.where(labeled, NAMES[y], None)
+    return X, seen, labeled, SPPCA(3).fit(X, seen)
 
 
 @pytest.fixture(scope="module")
@@ -51,25 +51,25 @@ def legend(display):
     return [text.get_text() for text in display.figure_.legends[0].get_texts()]
 
 
-def test_labelled_rows_are_solid_with_an_edge_and_the_others_faint(wine):
-    X, seen, labelled, model = wine
+def test_labeled_rows_are_solid_with_an_edge_and_the_others_faint(wine):
+    X, seen, labeled, model = wine
     ax = ProjectionDisplay.from_estimator(model, X, seen).ax_
     solid = [c for c in ax.collections if c.get_linewidths()[0] > 0 and len(c.get_offsets())]
     faint = [c for c in ax.collections if c.get_linewidths()[0] == 0 and len(c.get_offsets())]
     Z = model.transform(X)[:, :2]
-    for drawn, rows in ((solid, labelled), (faint, ~labelled)):
+    for drawn, rows in ((solid, labeled), (faint, ~labeled)):
         assert_allclose(np.sort(points(drawn), axis=0), np.sort(Z[rows], axis=0))
     assert min(c.get_sizes()[0] for c in solid) > 2 * max(c.get_sizes()[0] for c in faint)
     assert max(c.get_alpha() for c in faint) <= 0.5
 
 
-def test_colours_are_labels_where_known_and_predictions_elsewhere(wine):
-    X, seen, labelled, model = wine
+def test_colors_are_labels_where_known_and_predictions_elsewhere(wine):
+    X, seen, labeled, model = wine
     display = ProjectionDisplay.from_estimator(model, X, seen)
     codes = {name: code for code, name in enumerate(model.classes_)}
     expected = [codes[s if s is not None else p] for s, p in zip(seen, model.predict(X))]
     assert_array_equal(display.values, expected)
-    assert_array_equal(display.labelled, labelled)
+    assert_array_equal(display.labeled, labeled)
     drawn = {tuple(c.get_facecolor()[0][:3]) for c in display.ax_.collections if len(c.get_offsets())}
     assert drawn == {to_rgba(class_style(code)[0])[:3] for code in range(3)}
 
@@ -78,14 +78,14 @@ def test_names_are_shown_literally(wine):
     X, seen, _, model = wine
     display = ProjectionDisplay.from_estimator(model, X, seen)
     display.figure_.canvas.draw()
-    assert legend(display) == [*model.classes_, "labelled", "unlabelled (prediction)", "95 % region of a row"]
+    assert legend(display) == [*model.classes_, "labeled", "unlabeled (prediction)", "95 % region of a row"]
     assert not display.figure_.legends[0].get_texts()[0].get_parse_math()
 
 
 def test_regions_hold_95_percent():
     cov = np.array([[2.0, 0.9], [0.9, 0.7]])
     display = ProjectionDisplay(
-        projection=np.array([[1.0, -2.0]]), covariance=cov, labelled=np.array([False]), values=np.array([np.nan])
+        projection=np.array([[1.0, -2.0]]), covariance=cov, labeled=np.array([False]), values=np.array([np.nan])
     ).plot()
     (ellipse,) = ellipses(display.ax_)
     edge = ellipse.get_patch_transform().transform(ellipse.get_path().vertices[:-1:3]) - [1.0, -2.0]
@@ -100,7 +100,7 @@ def test_covariances_may_differ_row_by_row():
     display = ProjectionDisplay(
         projection=np.array([[0.0, 0.0], [9.0, 9.0]]),
         covariance=cov,
-        labelled=np.zeros(2, dtype=bool),
+        labeled=np.zeros(2, dtype=bool),
         values=np.full(2, np.nan),
     ).plot()
     widths = sorted(ellipse.width for ellipse in ellipses(display.ax_))
@@ -123,11 +123,11 @@ def test_dims_that_do_not_exist_are_refused(wine, dims):
         ProjectionDisplay.from_estimator(model, X, seen, dims=dims)
 
 
-def test_regions_are_few_and_on_labelled_rows(wine):
-    X, seen, labelled, model = wine
+def test_regions_are_few_and_on_labeled_rows(wine):
+    X, seen, labeled, model = wine
     shown = ellipses(ProjectionDisplay.from_estimator(model, X, seen, n_ellipses=5).ax_)
     centres = np.array([ellipse.center for ellipse in shown])
-    gaps = np.abs(centres[:, None] - model.transform(X)[labelled][None, :, :2]).sum(axis=2)
+    gaps = np.abs(centres[:, None] - model.transform(X)[labeled][None, :, :2]).sum(axis=2)
     assert len(shown) == 5
     assert_allclose(gaps.min(axis=1), 0, atol=1e-12)
     assert not ellipses(ProjectionDisplay.from_estimator(model, X, seen, ellipses=False).ax_)
@@ -145,32 +145,32 @@ def test_ten_thousand_rows_stay_readable():
     assert all(c.get_alpha() < 0.2 for c in faint)
 
 
-def test_real_targets_have_a_colour_bar(diabetes):
-    X, seen, labelled = diabetes
+def test_real_targets_have_a_color_bar(diabetes):
+    X, seen, labeled = diabetes
     model = SPPCA(2).fit(X, seen)
     display = ProjectionDisplay.from_estimator(model, X, seen, target_name="a_$_b")
-    assert_allclose(display.values, np.where(labelled, seen, model.predict(X)))
+    assert_allclose(display.values, np.where(labeled, seen, model.predict(X)))
     bar = display.figure_.axes[1]
     assert bar.get_ylabel() == "a_$_b"
     assert_allclose(bar.get_ylim(), [display.values.min(), display.values.max()])
     display.figure_.canvas.draw()
 
 
-def test_one_of_several_outputs_gives_the_colour(diabetes):
+def test_one_of_several_outputs_gives_the_color(diabetes):
     X, seen, _ = diabetes
     Y = np.column_stack([seen, np.where(np.arange(len(X)) % 3, np.nan, X[:, 2])])
     model = SPPCA(2).fit(X, Y)
     display = ProjectionDisplay.from_estimator(model, X, Y, output=1)
-    assert_array_equal(display.labelled, np.isfinite(Y[:, 1]))
-    assert_allclose(display.values[display.labelled], Y[display.labelled, 1])
+    assert_array_equal(display.labeled, np.isfinite(Y[:, 1]))
+    assert_allclose(display.values[display.labeled], Y[display.labeled, 1])
 
 
 def test_one_component_and_a_real_target_make_a_curve(diabetes):
-    X, seen, labelled = diabetes
+    X, seen, labeled = diabetes
     model = SPPCA(1).fit(X, seen)
     display = ProjectionDisplay.from_estimator(model, X, seen, target_name="progression")
     solid = [c for c in display.ax_.collections if isinstance(c, PathCollection)][-1]
-    assert_allclose(solid.get_offsets(), np.column_stack([model.transform(X)[labelled], seen[labelled]]))
+    assert_allclose(solid.get_offsets(), np.column_stack([model.transform(X)[labeled], seen[labeled]]))
     assert display.ax_.get_ylabel() == "progression"
     half = RADIUS_95[1] * np.sqrt(model.transform(X, return_cov=True)[1][0, 0])
     bars = [line for line in display.ax_.collections if hasattr(line, "get_segments")]
@@ -189,18 +189,18 @@ def test_one_component_and_classes_make_lanes(wine):
 def test_no_targets_at_all(wine):
     X = wine[0]
     display = ProjectionDisplay.from_estimator(PPCA(2).fit(X), X)
-    assert not display.labelled.any()
+    assert not display.labeled.any()
     assert len(ellipses(display.ax_)) == 12
     assert to_rgba(NEUTRAL)[:3] == tuple(display.ax_.collections[0].get_facecolor()[0][:3])
 
 
 def test_an_unsupervised_model_can_be_drawn_with_labels(wine, diabetes):
-    X, seen, labelled, _ = wine
+    X, seen, labeled, _ = wine
     display = ProjectionDisplay.from_estimator(PPCA(2).fit(X), X, seen)
-    assert_array_equal(display.labelled, labelled)
-    assert_array_equal(np.isfinite(display.values), labelled)  # nothing is predicted
-    assert "unlabelled" in legend(display)
-    X, seen, labelled = diabetes
+    assert_array_equal(display.labeled, labeled)
+    assert_array_equal(np.isfinite(display.values), labeled)  # nothing is predicted
+    assert "unlabeled" in legend(display)
+    X, seen, labeled = diabetes
     display = ProjectionDisplay.from_estimator(PPCA(2).fit(X), X, seen)
     assert_allclose(display.values, seen)
     assert len(display.figure_.axes) == 2
@@ -211,7 +211,7 @@ def test_an_unsupervised_model_can_be_drawn_with_labels(wine, diabetes):
 def test_a_model_that_saw_no_label_has_nothing_to_predict(wine, y):
     X = wine[0]
     display = ProjectionDisplay.from_estimator(SPPCA(2).fit(X, y), X, y)
-    assert not display.labelled.any()
+    assert not display.labeled.any()
     assert np.isnan(display.values).all()
 
 
@@ -233,7 +233,7 @@ def test_spread_takes_far_points_first():
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     rows = SimpleNamespace(
-        projection=np.zeros((1, 2)), covariance=np.eye(2), labelled=np.array([False]), values=np.array([np.nan])
+        projection=np.zeros((1, 2)), covariance=np.eye(2), labeled=np.array([False]), values=np.array([np.nan])
     )
     with pytest.raises(ImportError, match=r"gnomon\[plot\]"):
         ProjectionDisplay(**vars(rows)).plot()

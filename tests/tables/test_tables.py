@@ -333,11 +333,11 @@ def table_of(**targets):
         (["1", "2.5", None], {}, "real", [1, 2.5, np.nan]),
         (["1", "2", None], {"kind": "real"}, "real", [1, 2, np.nan]),
         (["0.5", "2", None], {"kind": "classes"}, "classes", ["0.5", "2", None]),
-        (["a", "?", "b"], {"unlabelled": "?"}, "classes", ["a", None, "b"]),
-        (["0", "-1", "1"], {"unlabelled": "-1"}, "classes", [0, -1, 1]),
+        (["a", "?", "b"], {"unlabeled": "?"}, "classes", ["a", None, "b"]),
+        (["0", "-1", "1"], {"unlabeled": "-1"}, "classes", [0, -1, 1]),
         (["1", "-1", None], {}, "classes", ["1", "-1", None]),
-        (["1", "-1", "1"], {"unlabelled": ""}, "classes", ["1", "-1", "1"]),
-        (["1", "-1", "99"], {"unlabelled": "99", "kind": "real"}, "real", [1, -1, np.nan]),
+        (["1", "-1", "1"], {"unlabeled": ""}, "classes", ["1", "-1", "1"]),
+        (["1", "-1", "99"], {"unlabeled": "99", "kind": "real"}, "real", [1, -1, np.nan]),
         ([str(i) for i in range(21)], {}, "real", list(range(21))),
         ([str(i) for i in range(20)], {}, "classes", list(range(20))),
         (["1_0", "2"], {}, "classes", ["1_0", "2"]),
@@ -347,15 +347,15 @@ def test_kinds_of_targets(cells, options, kind, y):
     target = resolve_target(table_of(y=cells), **options)
     assert target.kind == kind
     assert_array_equal(target.y, np.array(y, dtype=target.y.dtype))
-    given = [cell is not None and str(cell) != options.get("unlabelled") for cell in cells]
-    assert_array_equal(target.labelled, given)
+    given = [cell is not None and str(cell) != options.get("unlabeled") for cell in cells]
+    assert_array_equal(target.labeled, given)
 
 
 def test_several_targets_are_real():
     target = resolve_target(table_of(u=["1", None, None], v=["2", "3", None]))
     assert target.kind == "real"
     assert_array_equal(target.y, [[1, 2], [np.nan, 3], [np.nan, np.nan]])
-    assert target.labelled.tolist() == [True, True, False]
+    assert target.labeled.tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -370,8 +370,8 @@ def test_several_targets_are_real():
          "targets must all be numbers, or use --model cppca)."),
         ({"u": ["1"], "v": ["1"]}, {"kind": "classes"}, "t.csv: 2 targets, and only one can be classes; name one "
          "--target, or use --model cppca."),
-        ({"y": ["0", "-1"]}, {}, "t.csv, row 2 (line 3), column 'y': -1 can be a class or mean unlabelled; add "
-         "--unlabelled=-1 if it means unlabelled, --unlabelled= if it is a class."),
+        ({"y": ["0", "-1"]}, {}, "t.csv, row 2 (line 3), column 'y': -1 can be a class or mean unlabeled; add "
+         "--unlabeled=-1 if it means unlabeled, --unlabeled= if it is a class."),
     ],
 )  # fmt: skip
 def test_bad_targets_give_one_line(targets, options, expected):

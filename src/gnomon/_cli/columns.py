@@ -8,7 +8,6 @@ import numpy as np
 
 from gnomon._cli.commands import Refusal
 from gnomon._cli.stored import StoredModel
-from gnomon.describe import describe
 from gnomon.rows.kind import is_sparse
 from gnomon.tables import Table
 
@@ -20,43 +19,40 @@ def row_column(table: Table) -> dict[str, Any]:
     return {"row": np.arange(1, table.X.shape[0] + 1)}
 
 
-def projection_columns(model: Any, X: Any) -> dict[str, np.ndarray]:
+def projection_columns(stored: StoredModel, X: Any) -> dict[str, np.ndarray]:
     """z1, z2, ... given the features alone, then the posterior standard deviation of each, if there is a posterior."""
-    Z, cov = describe(model).project(X)
+    Z, cov = stored.said.project(X)
     columns = {f"z{j + 1}": Z[:, j] for j in range(Z.shape[1])}
     if cov is None:
         return columns
-    std = np.sqrt(np.diagonal(cov, axis1=-2, axis2=-1))
+    std = np.sqrt(np.maximum(np.diagonal(cov, axis1=-2, axis2=-1), 0.0))  # rounding may leave -1e-20 for 0
     std = np.broadcast_to(std, Z.shape)
     return columns | {f"z{j + 1}_std": std[:, j] for j in range(Z.shape[1])}
 
 
 def prediction_columns(stored: StoredModel, X: Any, *, probabilities: bool = True) -> dict[str, Any]:
     """Predicted classes with probabilities, or predicted numbers, with standard deviations where the model has them."""
-    said = describe(stored.estimator)
+    said = stored.said
     columns: dict[str, Any] = {}
     deviations: dict[str, Any] = {}
-    for j, (target, found, name) in enumerate(zip(said.targets, said.predict(X), stored.targets, strict=True)):
+    for target, found, name in zip(said.targets, said.predict(X), stored.targets, strict=True):
         which = f"_{name}" if len(stored.targets) > 1 else ""
         if target.kind == "real":
-            columns[f"predicted{which}"] = stored.scaling.restore_target(found.values, j)
+            columns[f"predicted{which}"] = found.values
             if found.std is not None:
-                deviations[f"predicted{which}_std"] = stored.scaling.restore_target(found.std, j)
+                deviations[f"predicted{which}_std"] = found.std
             continue
-        shown = target.shown if stored.classes is None else stored.classes[j]
-        columns[f"predicted{which}"] = np.array(shown, dtype=object)[target.codes(found.values)]
+        columns[f"predicted{which}"] = np.array(target.shown, dtype=object)[target.codes(found.values)]
         if probabilities:
-            columns |= {f"p{which}_{label}": found.proba[:, c] for c, label in enumerate(shown)}
+            columns |= {f"p{which}_{label}": found.proba[:, c] for c, label in enumerate(target.shown)}
     return columns | deviations
 
 
-def imputed_columns(stored: StoredModel, table: Table, X: Any) -> dict[str, np.ndarray]:
-    """The features of a table, empty cells filled; X are its rows as the model takes them."""
+def imputed_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarray]:
+    """The features of a table, empty cells filled."""
     if is_sparse(table.X):
         raise Refusal(f"{table.path}: a sparse table has no empty cells to fill; what it does not store is zero.")
-    model = stored.filler or stored.estimator
-    filled = stored.scaling.restore(model.impute(stored.scaling.apply(table))) if table.n_missing else table.X
-    values = np.where(np.isnan(table.X), filled, table.X)
+    values = np.where(np.isnan(table.X), stored.filled(table), table.X) if table.n_missing else table.X
     return {name: values[:, j] for j, name in enumerate(table.feature_names)}
 
 

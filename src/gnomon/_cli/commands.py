@@ -47,7 +47,7 @@ def _say(message: str) -> None:
 class ManyValues(click.Command):
     """A command whose repeatable options also take several values at once: `--target a b`.
 
-    Only words after the table and directly after such an option are taken as more values, so the table may
+    Only words after the arguments and directly after such an option are taken as more values, so the arguments may
     stand before or after the options.
     """
 
@@ -57,19 +57,19 @@ class ManyValues(click.Command):
 
     def _spread(self, args):
         names = ((name, param) for param in self.params for name in (*param.opts, *param.secondary_opts))
-        options = {name: param for name, param in names if name.startswith("-")}
-        spread, repeated, waiting, table_seen = [], None, False, False
+        options = {name: param for name, param in names if isinstance(param, click.Option)}
+        missing = sum(param.required for param in self.params if isinstance(param, click.Argument))
+        spread, repeated, waiting = [], None, False
         for word in args:
             option = options.get(word.split("=")[0]) if word.startswith("-") and word != "-" else None
             if waiting:
                 waiting = False
             elif option is not None:
-                takes_value = not getattr(option, "is_flag", False)
-                waiting = takes_value and "=" not in word
-                repeated = word.split("=")[0] if getattr(option, "multiple", False) else None
-            elif repeated and table_seen and not word.startswith("--"):
+                waiting = not option.is_flag and "=" not in word
+                repeated = word.split("=")[0] if option.multiple else None
+            elif repeated and not missing and not word.startswith("--"):
                 spread.append(repeated)
             else:
-                table_seen = True
+                missing = max(0, missing - 1)
             spread.append(word)
         return spread

@@ -13,7 +13,7 @@ from gnomon.tables import Table, Target, resolve_target
 
 
 class Example(NamedTuple):
-    """A partially labelled table and what was hidden."""
+    """A partially labeled table and what was hidden."""
 
     request: Request
     table: Table

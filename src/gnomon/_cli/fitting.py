@@ -14,21 +14,23 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
-from sklearn.base import clone
-from sklearn.preprocessing import StandardScaler
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 import gnomon
-from gnomon._cli.choosing import filler, fit_model, parameters
+from gnomon._cli.choosing import fit_model, gap_steps, known_models, parameters
 from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
 from gnomon._cli.commands import Refusal, one_line
 from gnomon._cli.outputs import new_folder
-from gnomon._cli.stored import StoredModel
-from gnomon.describe import Description, describe
+from gnomon._cli.stored import StoredModel, refuse_empty_cells
+from gnomon.describe import Description
+from gnomon.export import Columns
 from gnomon.export.report import write_report
+from gnomon.export.steps import spare_rank
 from gnomon.rows.kind import is_sparse
 from gnomon.selection import compare
 from gnomon.tables import (
-    Scaling,
     Table,
     Target,
     can_write_parquet,
@@ -40,7 +42,7 @@ from gnomon.tables import (
 )
 
 MOST_DEFAULT_COMPONENTS = 10
-MOST_COMPARED = 2000  # labelled rows; the baselines need cubic time in them
+MOST_COMPARED = 2000  # labeled rows; the baselines need cubic time in them
 UNITS = {"none": None, "standard": "standard deviations of the column", "unit": "parts of the row's length"}
 FEWEST_NUMBERED = 10  # rows from which numbers that count up by one are no chance
 DOMINANT = 0.9  # share of the variance from which scaling is suggested
@@ -69,21 +71,21 @@ class Run:
     table: Table
     target: Target | None
     stored: StoredModel
-    X: Any
+    X: Any  # as scaled, before what the model chose to stand before it
     y: np.ndarray | None
     choice: Any = None
     comparison: Any = None
     notes: list[str] = field(default_factory=list)
 
 
-def read_target(table: Table, model: str, kind: str | None, unlabelled: str | None) -> Target:
+def read_target(table: Table, model: str, kind: str | None, unlabeled: str | None) -> Target:
     """Read the targets as the model takes them."""
     several = len(table.targets) > 1
     if model == "cppca" and several:
-        return resolve_outputs(table, kind, unlabelled)
+        return resolve_outputs(table, kind, unlabeled)
     if model != "ifa" and not (model == "dppca" and several):
-        return resolve_target(table, kind, unlabelled)
-    target = resolve_class_variables(table, kind, unlabelled)
+        return resolve_target(table, kind, unlabeled)
+    target = resolve_class_variables(table, kind, unlabeled)
     for name, classes in zip(target.names, target.classes, strict=True):
         if model == "dppca" and len(classes) > 2:
             raise Refusal(
@@ -93,51 +95,74 @@ def read_target(table: Table, model: str, kind: str | None, unlabelled: str | No
     return target
 
 
-def default_components(target: Target | None, shape: tuple[int, int], model: str = "auto") -> int | None:
+def default_components(target: Target | None, X: Any, model: str = "auto") -> int | None:
     """As many dimensions as the targets span, between 2 and 10, and fewer than the table can carry.
 
-    KDA has no more than classes less one, IFA a latent for every direction of the table (None).
+    None, the model's own default, for a model that knows better.
     """
-    if model == "ifa":
+    if model != "auto" and known_models()[model].traits.own_size:
         return None
-    if target is not None and model == "kda":
-        return max(1, min(target.n_classes - 1, MOST_DEFAULT_COMPONENTS))
     wanted = 2
     if target is not None:
         kinds = target.classes or [None] * len(target.names)
         wanted = max(2, target.n_classes - 1, sum(max(1, len(classes or ()) - 1) for classes in kinds))
-    return max(1, min(wanted, MOST_DEFAULT_COMPONENTS, shape[0] - 2, shape[1] - 1))
+    return max(1, min(wanted, MOST_DEFAULT_COMPONENTS, spare_rank(X)))
+
+
+def is_guided(model: str) -> bool:
+    """Whether a model of that name takes targets."""
+    return model == "auto" or bool(known_models()[model].traits.guided)
+
+
+def scale_steps(table: Table, scale: str) -> list[tuple[str, BaseEstimator]]:
+    """The step that makes columns, or rows, of a table comparable; none where they are taken as they are."""
+    if scale == "unit":
+        refuse_empty_cells(table)
+        return [("unit", Normalizer().fit(table.X))]
+    return [("standard", StandardScaler(with_mean=False).fit(table.X))] if scale == "standard" else []
 
 
 def fit(request: Request, table: Table, target: Target | None) -> Run:
     """Scale the table and fit the model; warnings become notes."""
-    guided = request.model != "ppca" and target is not None
+    guided = target is not None and is_guided(request.model)
     _refuse_empty_columns(table)
     _refuse_row_numbers(table, request.keep)
     if guided:
         _refuse_single_value(table, target)
-    scaling = Scaling.of(request.scale, table.X, target.real_table if guided else None)
-    X = scaling.apply(table)
-    y = scaling.apply_to_targets(target.y) if guided else None
-    components = request.components or default_components(target, X.shape, request.model)
+    names = target.names if guided else []
+    ignored = [*table.targets, *request.drop, *([] if request.id is None else [request.id])]
+    first = Columns(ignored=ignored).remember(table.feature_names)
+    before = Pipeline([("columns", first), *scale_steps(table, request.scale)])
+    X, y = before.transform(table.X), target.y if guided else None
+    components = request.components or default_components(target if guided else None, X, request.model)
     more = parameters(request.model, request.parameters)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             fitted = fit_model(request.model, X, y, components, request.seed, more)
-            fills = filler(fitted, X, request.seed)
+            gaps = gap_steps(fitted, X, request.seed)
         except ImportError as error:
             raise Refusal(one_line(error)) from error
         except (ValueError, TypeError) as error:
             raise Refusal(f"{table.path}: {one_line(error)}") from error
-    facts = (table.feature_names, target.names if guided else [], request.id, list(request.drop), scaling)
-    stored = StoredModel(fitted.model, *facts, fitted.front, fills, target.classes if guided else None)
+    pipeline = Pipeline([*before.steps, *gaps, *fitted.steps])
+    stored = StoredModel(pipeline, names, request.id, list(request.drop), target.classes if guided else None)
     notes = list(dict.fromkeys(one_line(warning.message) for warning in caught))
     notes += [fitted.note] if fitted.note else []
+    notes += _size_notes(request, stored.said)
     if request.scale == "none":
         notes += _scale_notes(table, target if guided else None)
-    rows = X if fitted.front is None else fitted.front.transform(X)
-    return Run(request, table, target, stored, rows, y, fitted.choice, notes=notes)
+    return Run(request, table, target, stored, X, y, fitted.choice, notes=notes)
+
+
+def _size_notes(request: Request, said: Description) -> list[str]:
+    """What to say where the model has another size than the one asked for."""
+    if request.components in (None, said.n_components) or request.model != "auto":
+        return []
+    return [
+        f"{said.model} has {said.n_components} components, not the {request.components} of --components: the rows "
+        "that it was fitted to carry no more."
+    ]
 
 
 def _refuse_empty_columns(table: Table) -> None:
@@ -172,7 +197,7 @@ def _refuse_single_value(table: Table, target: Target) -> None:
     """A target that is the same wherever it is known can guide nothing."""
     for j, name in enumerate(target.names):
         column = target.y if target.y.ndim == 1 else target.y[:, j]
-        known = target.labelled
+        known = target.labeled
         if target.kind == "mixed":
             known = np.not_equal(column, None)
         elif target.y.ndim == 2:
@@ -180,7 +205,7 @@ def _refuse_single_value(table: Table, target: Target) -> None:
         coded = target.classes is not None and target.kind == "classes"
         values = {str(target.classes[j][value] if coded else value) for value in column[known]}
         if len(values) < 2:
-            what = f"only the value {values.pop()} in {known.sum()} labelled rows" if values else "no value at all"
+            what = f"only the value {values.pop()} in {known.sum()} labeled rows" if values else "no value at all"
             raise Refusal(f"{table.path}, column {name!r}: {what}, which guides nothing; label more rows.")
 
 
@@ -199,17 +224,16 @@ def _scale_notes(table: Table, target: Target | None) -> list[str]:
 
 def compare_with_baselines(run: Run, y_true: np.ndarray | None = None) -> None:
     """Score the model beside PCA, LDA and PLS on the same rows; say why not where that cannot be done."""
-    fitted = run.stored.estimator
-    said = describe(fitted)
-    model = clone(fitted if run.stored.front is None else run.stored.pipeline)
+    said = run.stored.said
+    steps = [(name, step) for name, step in run.stored.pipeline.steps if name in ("preprocessing", "model")]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # each split may warn of what the fit has said already
             run.comparison = compare(
-                run.stored.scaling.apply(run.table),
+                run.X,
                 _fewer_labels(run),
                 n_components=said.n_components,
-                estimators={said.model: model},
+                estimators={said.model: clone(Pipeline(steps))},
                 y_true=y_true,
                 random_state=run.request.seed,
             )
@@ -219,13 +243,13 @@ def compare_with_baselines(run: Run, y_true: np.ndarray | None = None) -> None:
 
 def _fewer_labels(run: Run) -> np.ndarray:
     """The targets with all but some labels hidden where there are so many that a comparison would take long."""
-    labelled = np.flatnonzero(run.target.labelled)
-    if len(labelled) <= MOST_COMPARED:
+    labeled = np.flatnonzero(run.target.labeled)
+    if len(labeled) <= MOST_COMPARED:
         return run.y
     y = run.y.copy()
-    hidden = np.random.default_rng(run.request.seed).permutation(labelled)[MOST_COMPARED:]
+    hidden = np.random.default_rng(run.request.seed).permutation(labeled)[MOST_COMPARED:]
     y[hidden] = {"f": np.nan, "i": -1, "O": None}[y.dtype.kind]
-    run.notes.append(f"the comparison used {MOST_COMPARED} of the {len(labelled)} labels, to be quick.")
+    run.notes.append(f"the comparison used {MOST_COMPARED} of the {len(labeled)} labels, to be quick.")
     return y
 
 
@@ -253,18 +277,18 @@ def can_write_report() -> bool:
 
 
 def _projection(run: Run) -> dict[str, Any]:
-    estimator = run.stored.estimator
-    parts = [row_column(run.table), projection_columns(estimator, run.X)]
+    X = run.table.X
+    parts = [row_column(run.table), projection_columns(run.stored, X)]
     if run.target is not None:
-        parts += [dict(run.table.targets), {"labelled": run.target.labelled}]
-    if run.stored.predicts:
-        parts.append(prediction_columns(run.stored, run.X, probabilities=False))
+        parts += [dict(run.table.targets), {"labeled": run.target.labeled}]
+    if run.stored.said.predict is not None:
+        parts.append(prediction_columns(run.stored, X, probabilities=False))
     return joined(*parts)
 
 
 def metrics(run: Run) -> dict[str, Any]:
     """Settings, versions and figures of a fit, ready for JSON."""
-    said, request = describe(run.stored.estimator), run.request
+    said, request = run.stored.said, run.request
     fit = said.fit
     return {
         "command": request.command,
@@ -280,7 +304,7 @@ def metrics(run: Run) -> dict[str, Any]:
         "n_rows": int(run.table.X.shape[0]),
         "n_features": int(run.table.X.shape[1]),
         "n_missing": run.table.n_missing,
-        "n_labelled": 0 if run.target is None else int(run.target.labelled.sum()),
+        "n_labeled": 0 if run.target is None else int(run.target.labeled.sum()),
         "classes": run.stored.classes or _classes(said),
         "log_likelihood_nats": fit.log_likelihood,
         "noise_variance": fit.noise_variance,
@@ -319,7 +343,7 @@ def _without_seconds(choice: dict[str, Any]) -> dict[str, Any]:
 
 def settings(run: Run) -> dict[str, Any]:
     """What decided the result, in the words of the command line."""
-    request, target, said = run.request, run.target, describe(run.stored.estimator)
+    request, target, said = run.request, run.target, run.stored.said
     return {
         "model": said.model.lower(),
         "model_asked_for": request.model,
@@ -336,30 +360,18 @@ def settings(run: Run) -> dict[str, Any]:
 
 
 def _write_report(run: Run, path: Path, y_true: np.ndarray | None) -> None:
-    names = None if run.target is None else run.target.names
-    if run.stored.scaling.y_divisors is not None:
-        names = [f"{name} / {divisor:.4g}" for name, divisor in zip(names, run.stored.scaling.y_divisors)]
+    preprocessed = "preprocessing" in run.stored.pipeline.named_steps
     write_report(
         path,
-        estimator=run.stored.estimator,
-        X=run.X,
+        estimator=run.stored.said,
+        X=run.table.X,
         y=run.y,
         y_true=y_true,
         row_ids=row_column(run.table).popitem()[1],
-        feature_names=_feature_names(run),
-        feature_units=UNITS[run.request.scale] if run.stored.front is None else "the units of the front",
-        target_names=names,
-        class_names=run.stored.classes,
+        feature_units="the units of the preprocessing" if preprocessed else UNITS[run.request.scale],
+        target_names=None if run.target is None else run.target.names,
         choice=run.choice,
         comparison=run.comparison,
         title=Path(run.table.path).name,
         settings=settings(run),
     )
-
-
-def _feature_names(run: Run) -> list[str]:
-    """What the columns are that the estimator was fitted to."""
-    names = run.table.feature_names
-    if run.stored.front is None or run.X.shape[1] == len(names):
-        return names
-    return [f"neighbour feature {j}" for j in range(1, run.X.shape[1] + 1)]

@@ -13,7 +13,6 @@ from rich.table import Table as RichTable
 
 from gnomon._cli.demo import Example
 from gnomon._cli.fitting import Run
-from gnomon.describe import describe
 from gnomon.selection import SearchResults
 
 WIDTH = 100
@@ -33,9 +32,11 @@ def fit_summary(run: Run) -> str:
         lines += ["", *repr(run.comparison).splitlines()]
     if run.notes:
         lines += ["", *(f"note: {note}" for note in run.notes)]
-    return "\n".join(
-        textwrap.fill(line, WIDTH, subsequent_indent="  ") if len(line) > WIDTH else line for line in lines
-    )
+    return "\n".join(line if "  " in line.strip() else _wrapped(line) for line in lines)  # rows of tables stay whole
+
+
+def _wrapped(line: str) -> str:
+    return textwrap.fill(line, WIDTH, subsequent_indent="  ") if len(line) > WIDTH else line
 
 
 def _table_line(run: Run) -> str:
@@ -52,18 +53,18 @@ def _target_line(run: Run) -> str:
         kind = f"{target.n_classes} classes"
     if target.classes is not None:
         kind = " and ".join("numbers" if names is None else f"{len(names)} classes" for names in target.classes)
-    labelled = f"{int(target.labelled.sum())} of {len(target.labelled)} rows labelled"
+    labeled = f"{int(target.labeled.sum())} of {len(target.labeled)} rows labeled"
     names = ", ".join(target.names[:MOST_NAMES]) + (", ..." if len(target.names) > MOST_NAMES else "")
-    return f"target {names}: {kind} ({target.reason}); {labelled}"
+    return f"target {names}: {kind} ({target.reason}); {labeled}"
 
 
 def _model_line(run: Run) -> str:
-    front = ""
-    if run.stored.front is not None:
-        front = f" on {run.choice.chosen_row['preprocessing']}"
-    said = describe(run.stored.estimator)
+    before = ""
+    if "preprocessing" in run.stored.pipeline.named_steps:
+        before = f" on {run.choice.chosen_row['preprocessing']}"
+    said = run.stored.said
     k, fit = said.n_components, said.fit
-    start = f"{said.model}{front}: {k} component{'' if k == 1 else 's'}, scale {run.request.scale}"
+    start = f"{said.model}{before}: {k} component{'' if k == 1 else 's'}, scale {run.request.scale}"
     notes = [] if fit.solver is None else [f"solver {fit.solver}"]
     if fit.converged is not None:
         notes.append("converged" if fit.converged else "NOT converged")
@@ -94,16 +95,14 @@ def demo_story(example: Example) -> str:
 
 
 def demo_predictions(run: Run, example: Example, n_shown: int = 5) -> str:
-    """The first unlabelled rows with prediction, probability and the hidden truth."""
-    estimator = run.stored.estimator
-    hidden = np.flatnonzero(~run.target.labelled)
+    """The first unlabeled rows with prediction, probability and the hidden truth."""
+    hidden = np.flatnonzero(~run.target.labeled)
     shown = hidden[:: max(1, len(hidden) // n_shown)][:n_shown]
-    shares = estimator.predict_proba(run.X[shown]).max(axis=1)
-    predicted = estimator.predict(run.X[shown])
+    (found,) = run.stored.said.predict(run.table.X[shown])
     lines = ["row   predicted   probability  truth (hidden from the fit)"]
-    for i, label, share in zip(shown, predicted, shares):
+    for i, label, share in zip(shown, found.values, found.proba.max(axis=1)):
         lines.append(f"{example.table.ids[i]:<5} {label!s:<11} {share:<12.2f} {example.truth[i]}")
-    return "\nSome of the unlabelled rows:\n" + "\n".join(lines)
+    return "\nSome of the unlabeled rows:\n" + "\n".join(lines)
 
 
 def written(out: str, names: list[str]) -> str:
@@ -122,6 +121,6 @@ def next_steps(run: Run, out: str) -> str:
     """A command that uses the stored model."""
     folder = shlex.quote(out)
     if (Path(out) / "table.csv").exists():
-        return f"Next: gnomon predict {shlex.quote(str(Path(out) / 'table.csv'))} --model {folder} --out answers.csv"
-    command = "predict" if run.stored.predicts else "transform"
-    return f"Next: gnomon {command} NEW.csv --model {folder} --out answers.csv"
+        return f"Next: gnomon predict {folder} {shlex.quote(str(Path(out) / 'table.csv'))} --out answers.csv"
+    command = "transform" if run.stored.said.predict is None else "predict"
+    return f"Next: gnomon {command} {folder} NEW.csv --out answers.csv"

@@ -1,76 +1,64 @@
-"""A model together with the table it wants: its columns, their scaling and what the targets are called."""
+"""A model of a table in a file: a pipeline from the columns of the table to the predictions, and what it is called."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sklearn.pipeline import Pipeline
 
 from gnomon._cli.commands import Refusal, one_line
-from gnomon.describe import describe
+from gnomon.describe import Description, describe
 from gnomon.export import load_metadata, load_model, save_model
-from gnomon.tables import Scaling, Table, read_table
+from gnomon.tables import Table, TableError, read_table
+
+FACTS = ("targets", "id", "drop", "classes")
 
 
 @dataclass(frozen=True)
 class StoredModel:
-    """A fitted estimator and what it takes to feed it a table.
+    """A fitted pipeline that takes the columns of a table, and the names around it.
 
     Attributes
     ----------
-    estimator : fitted model
-        What takes the rows that `rows` gives.
-    features, targets : list of str
-        Columns it was fitted on.
+    pipeline : Pipeline
+        The steps "columns", then "standard" or "unit" scale, "gaps" filled, "preprocessing" and "model"; those between
+        the first and the last only where they are needed.
+    targets : list of str
+        What it predicts.
     id : str or None
         Column that named the rows.
     drop : list of str
         Columns that were left out; they may be there or not in a new table.
-    scaling : Scaling
-        Applied to every table.
-    front : fitted transformer or None
-        Stands between the scaled table and the estimator.
-    filler : fitted PPCA or None
-        Fills empty cells where front or estimator cannot take them.
     classes : list of (list or None), or None
         The classes of each target in order where every one is of its own kind, None in it for numbers.
     """
 
-    estimator: Any
-    features: list[str]
+    pipeline: Pipeline
     targets: list[str]
     id: str | None
     drop: list[str]
-    scaling: Scaling
-    front: Any = None
-    filler: Any = None
     classes: list[list[Any] | None] | None = None
+
+    @property
+    def said(self) -> Description:
+        """What the model says of itself, of tables."""
+        said = describe(self.pipeline)
+        if self.classes is None:
+            return said
+        pairs = zip(said.targets, self.classes, strict=True)
+        return replace(said, targets=tuple(replace(target, names=names) for target, names in pairs))
+
+    @property
+    def features(self) -> list[str]:
+        """The columns it was fitted to."""
+        names: list[str] = self.pipeline["columns"].feature_names_in_.tolist()
+        return names
 
     def save(self, path: Path) -> None:
         """Write everything to one model file."""
-        facts = {name: getattr(self, name) for name in ("features", "targets", "id", "drop", "classes")}
-        whole = self.estimator if self.front is None else self.pipeline
-        save_model(whole, path, metadata={**facts, "scaling": asdict(self.scaling), "filler": self.filler})
-
-    @property
-    def predicts(self) -> bool:
-        """Whether it has targets, and a model that predicts them."""
-        return describe(self.estimator).predict is not None
-
-    @property
-    def pipeline(self) -> Pipeline:
-        """The front and the estimator as one."""
-        return Pipeline([("front", self.front), ("model", self.estimator)])
-
-    def rows(self, table: Table) -> Any:
-        """The rows of a table as the estimator takes them."""
-        X = self.scaling.apply(table)
-        if self.filler is not None and np.isnan(X).any():
-            X = self.filler.impute(X)
-        return X if self.front is None else self.front.transform(X)
+        save_model(self.pipeline, path, metadata={name: getattr(self, name) for name in FACTS})
 
     @classmethod
     def load(cls, path: str) -> StoredModel:
@@ -80,17 +68,40 @@ class StoredModel:
             hint = f" (is {path} a folder that gnomon fit wrote?)" if Path(path).is_dir() else ""
             raise Refusal(f"{file} does not exist{hint}.")
         try:
-            estimator, metadata = load_model(file), load_metadata(file)
+            pipeline, metadata = load_model(file), load_metadata(file)
         except (ValueError, OSError) as error:
             raise Refusal(one_line(error)) from None
-        if not metadata or "features" not in metadata:
+        if not metadata or set(metadata) != set(FACTS):
             raise Refusal(f"{file} names no columns; use a model that gnomon fit wrote.")
-        front = None
-        if isinstance(estimator, Pipeline):
-            front, estimator = estimator["front"], estimator["model"]
-        return cls(estimator, **{**metadata, "scaling": Scaling(**metadata["scaling"]), "front": front})
+        return cls(pipeline, **metadata)
 
-    def read(self, path: str, id: str | None, drop: tuple[str, ...]) -> Table:
+    def read(self, path: str, id: str | None, drop: tuple[str, ...], *, with_targets: bool = False) -> Table:
         """Read a new table: columns are matched by name; those of the fit that have no use now may be there."""
+        likely = self.targets if with_targets else []
         ignore = [*self.targets, *self.drop]
-        return read_table(path, id=id, likely_id=self.id, drop=drop, ignore=ignore, features=self.features)
+        table = read_table(
+            path, id=id, likely_id=self.id, likely_targets=likely, drop=drop, ignore=ignore, features=self.features
+        )
+        if "unit" in self.pipeline.named_steps:
+            refuse_empty_cells(table)
+        return table
+
+    def filled(self, table: Table) -> Any:
+        """The features of a table with its empty cells filled, in its units."""
+        if "gaps" in self.pipeline.named_steps:
+            upto = self.pipeline[: list(self.pipeline.named_steps).index("gaps") + 1]
+            return upto.inverse_transform(upto.transform(table.X))
+        impute = self.said.impute
+        if impute is None:
+            raise Refusal(f"{self.said.model} fills no empty cells; use a model that does, such as ppca.")
+        return impute(table.X)
+
+
+def refuse_empty_cells(table: Table) -> None:
+    """Refuse a table with an empty cell where rows are divided by their length."""
+    cell = table.first_empty
+    if cell is not None:
+        raise TableError(
+            f"{table.where(*cell)}: the cell is empty, and --scale unit divides a row by its length, which takes all "
+            "cells; fill it, leave the row out, or fit with another --scale."
+        )

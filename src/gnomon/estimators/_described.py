@@ -47,7 +47,7 @@ def guided_by(estimator, noise=None, *, with_std=True):
         proba = estimator.predict_proba(X) if classes else [None] * len(form)
         proba = [proba] if classes and vector else proba
         return tuple(
-            Prediction(values[j], None if one is None else proba[j], std[j] if one is None else None)
+            Prediction(values[j].astype(float), None, std[j]) if one is None else Prediction(values[j], proba[j])
             for j, (_, one, _) in enumerate(form)
         )
 

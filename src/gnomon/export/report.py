@@ -193,7 +193,7 @@ def _projection(said, X, y, output, name):
 
     drawn = Figure(figsize=(7.6, 5.0), layout="constrained")
     display = ProjectionDisplay.from_estimator(said, X, y, output=output, target_name=name, ax=drawn.subplots())
-    n_labeled, n = int(display.labelled.sum()), len(display.labelled)
+    n_labeled, n = int(display.labeled.sum()), len(display.labeled)
     posterior = display.covariance is not None
     caption = f"Each point is a row{' at its posterior mean' if posterior else ', projected from its columns alone'}. "
     if 0 < n_labeled < n:

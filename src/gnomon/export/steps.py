@@ -7,7 +7,8 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gnomon import PPCA
-from gnomon.tables import count_missing, is_sparse, listing
+from gnomon.rows.kind import is_sparse
+from gnomon.tables import count_missing, listing
 
 OPTIONS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 SEVERAL = 64  # directions in which a rank is looked for

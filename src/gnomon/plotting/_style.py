@@ -1,9 +1,9 @@
-"""Colours, markers and axes shared by the displays."""
+"""Colors, markers and axes shared by the displays."""
 
 import numpy as np
 
-# Okabe and Ito's colours, told apart with any common colour vision; their yellow is too pale on white.
-CLASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Okabe and Ito's colors, told apart with any common color vision; their yellow is too pale on white.
+CLASS_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 VALUE_MAP = "viridis"
 NEUTRAL = "#4c5866"
@@ -11,9 +11,9 @@ POSITIVE, NEGATIVE = "#0072B2", "#D55E00"
 
 
 def class_style(code):
-    """Return the colour and marker of a class: 49 classes differ, by colour first."""
-    n = len(CLASS_COLOURS)
-    return CLASS_COLOURS[code % n], CLASS_MARKERS[code // n % len(CLASS_MARKERS)]
+    """Return the color and marker of a class: 49 classes differ, by color first."""
+    n = len(CLASS_COLORS)
+    return CLASS_COLORS[code % n], CLASS_MARKERS[code // n % len(CLASS_MARKERS)]
 
 
 def figure_and_axes(ax, **figure):

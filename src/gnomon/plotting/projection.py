@@ -18,7 +18,7 @@ RADIUS_95 = {1: 1.959964, 2: 2.447747}  # square roots of the 95 % points of chi
 
 
 class ProjectionDisplay:
-    """Rows in the latent space: labelled ones solid, unlabelled ones faint in the colour of their prediction.
+    """Rows in the latent space: labeled ones solid, unlabeled ones faint in the color of their prediction.
 
     Made by `from_estimator`. One component is drawn as lanes by class, or against a real target.
 
@@ -28,10 +28,10 @@ class ProjectionDisplay:
         Posterior means in the drawn dimensions.
     covariance : ndarray of shape (d, d) or (n, d, d), or None
         Posterior covariance, shared or row by row; None where the model has no posterior.
-    labelled : ndarray of shape (n,)
-        Mask of the labelled rows.
+    labeled : ndarray of shape (n,)
+        Mask of the labeled rows.
     values : ndarray of shape (n,)
-        Class code or real target of a labelled row, prediction of an unlabelled one; NaN where there is none.
+        Class code or real target of a labeled row, prediction of an unlabeled one; NaN where there is none.
     class_names : sequence of str or None, default=None
         Names of the class codes; None when `values` are real.
     dims : tuple of int, default=(0, 1)
@@ -57,10 +57,10 @@ class ProjectionDisplay:
     'component 1'
     """
 
-    def __init__(self, *, projection, covariance, labelled, values, class_names=None, dims=(0, 1), target_name="y"):
+    def __init__(self, *, projection, covariance, labeled, values, class_names=None, dims=(0, 1), target_name="y"):
         self.projection = projection
         self.covariance = covariance
-        self.labelled = labelled
+        self.labeled = labeled
         self.values = values
         self.class_names = class_names
         self.dims = dims
@@ -91,16 +91,16 @@ class ProjectionDisplay:
         X : array-like of shape (n, p)
             Rows to draw.
         y : array-like, default=None
-            Their labels as in `fit`, unlabelled rows included; None draws all rows as unlabelled. A model
+            Their labels as in `fit`, unlabeled rows included; None draws all rows as unlabeled. A model
             without targets is drawn with them too.
         dims : tuple of one or two int, default=None
             Components to draw, counted from 0; None takes the first two, or the only one.
         ellipses : bool, default=True
             Draw the 95 % region of the posterior of some rows.
         n_ellipses : int, default=12
-            At most so many: labelled rows before others, far apart before near.
+            At most so many: labeled rows before others, far apart before near.
         output : int, default=0
-            Which of several targets gives the colour.
+            Which of several targets gives the color.
         target_name : str, default='y'
             Name of the real target.
         class_names : sequence of str, default=None
@@ -115,14 +115,14 @@ class ProjectionDisplay:
         said = describe(estimator)
         Z, cov = (None if part is None else np.asarray(part) for part in said.project(X))
         dims = _chosen_dims(dims, Z.shape[1])
-        target, values, labelled = _colours(said, X, y, len(Z), output)
+        target, values, labeled = _colors(said, X, y, len(Z), output)
         names = None
         if target is not None and target.kind == "classes":
             names = [str(name) for name in (class_names or target.shown)]
         display = cls(
             projection=Z[:, dims],
             covariance=None if cov is None else cov[..., dims, :][..., :, dims],
-            labelled=labelled,
+            labeled=labeled,
             values=values,
             class_names=names,
             dims=dims,
@@ -182,15 +182,15 @@ class ProjectionDisplay:
         solid = {"s": 44, "linewidths": 0.8, "edgecolors": "black", "zorder": 3} | rasterized
         known = np.isfinite(self.values)
         self.ax_.scatter(*points[~known].T, color=NEUTRAL, **faint)
-        for mask, look in ((~self.labelled & known, faint), (self.labelled, solid)):
+        for mask, look in ((~self.labeled & known, faint), (self.labeled, solid)):
             if self.class_names is None:
-                colours = {"c": self.values[mask], "cmap": VALUE_MAP, "norm": self._norm()}
-                shown = self.ax_.scatter(*points[mask].T, **colours, **look)
+                colors = {"c": self.values[mask], "cmap": VALUE_MAP, "norm": self._norm()}
+                shown = self.ax_.scatter(*points[mask].T, **colors, **look)
                 continue
             for code in np.unique(self.values[mask]).astype(int):
                 rows = mask & (self.values == code)
-                colour, marker = class_style(code)
-                self.ax_.scatter(*points[rows].T, color=colour, marker=marker, **look)
+                color, marker = class_style(code)
+                self.ax_.scatter(*points[rows].T, color=color, marker=marker, **look)
         if self.class_names is None and known.any() and len(self.dims) == 2:
             shown.set_alpha(None)  # the bar would be as faint as the points
             bar = self.figure_.colorbar(shown, ax=self.ax_, label=self.target_name, fraction=0.04)
@@ -204,19 +204,19 @@ class ProjectionDisplay:
 
     def _draw_regions(self, points, n_wanted):
         """Draw the 95 % region of some rows: an ellipse, or a bar for one component."""
-        rows = np.flatnonzero(self.labelled) if self.labelled.any() else np.arange(len(points))
+        rows = np.flatnonzero(self.labeled) if self.labeled.any() else np.arange(len(points))
         rows = rows[spread(points[rows], n_wanted)]
         for row in rows:
-            colour = self._colour(row)
+            color = self._color(row)
             cov = self.covariance if self.covariance.ndim == 2 else self.covariance[row]
             if len(self.dims) == 1:
                 half = RADIUS_95[1] * np.sqrt(cov[0, 0])
-                self.ax_.errorbar(*points[row], xerr=half, color=colour, alpha=0.5, lw=0.9, zorder=2)
+                self.ax_.errorbar(*points[row], xerr=half, color=color, alpha=0.5, lw=0.9, zorder=2)
             else:
-                self.ax_.add_patch(_ellipse(points[row], cov, colour))
+                self.ax_.add_patch(_ellipse(points[row], cov, color))
         self.ax_.autoscale_view()
 
-    def _colour(self, row):
+    def _color(self, row):
         if self.class_names is None or not np.isfinite(self.values[row]):
             return NEUTRAL
         return class_style(int(self.values[row]))[0]
@@ -236,16 +236,16 @@ class ProjectionDisplay:
     def _legend_handles(self, regions):
         from matplotlib.lines import Line2D
 
-        def dot(label, colour, marker="o", **look):
-            return Line2D([], [], ls="", color=colour, marker=marker, label=label, **look)
+        def dot(label, color, marker="o", **look):
+            return Line2D([], [], ls="", color=color, marker=marker, label=label, **look)
 
         handles = []
         if self.class_names is not None and len(self.dims) == 2 and len(self.class_names) <= MAX_LEGEND:
             handles = [dot(name, *class_style(code)) for code, name in enumerate(self.class_names)]
-        if self.labelled.any() and not self.labelled.all():
-            handles.append(dot("labelled", NEUTRAL, markeredgecolor="black", ms=7))
-            predicted = np.isfinite(self.values[~self.labelled]).any()
-            name = "unlabelled (prediction)" if predicted else "unlabelled"
+        if self.labeled.any() and not self.labeled.all():
+            handles.append(dot("labeled", NEUTRAL, markeredgecolor="black", ms=7))
+            predicted = np.isfinite(self.values[~self.labeled]).any()
+            name = "unlabeled (prediction)" if predicted else "unlabeled"
             handles.append(dot(name, NEUTRAL, alpha=0.5, ms=4.5, mew=0))
         if regions:
             handles.append(Line2D([], [], color=NEUTRAL, lw=0.9, label="95 % region of a row"))
@@ -259,8 +259,8 @@ def _chosen_dims(dims, k):
     return chosen
 
 
-def _colours(said, X, y, n, output):
-    """Return the target that gives the colour, its values, given or predicted, and a mask of those given."""
+def _colors(said, X, y, n, output):
+    """Return the target that gives the color, its values, given or predicted, and a mask of those given."""
     nothing, nowhere = np.full(n, np.nan), np.zeros(n, dtype=bool)
     if not said.targets:
         if y is None:
@@ -269,15 +269,15 @@ def _colours(said, X, y, n, output):
     else:
         target = said.targets[output]
     given = nothing if y is None else target.values(y)
-    labelled = np.isfinite(given)
+    labeled = np.isfinite(given)
     predicted = nothing if said.predict is None else target.values(said.predict(X)[output].values)
-    return target, np.where(labelled, given, predicted), labelled
+    return target, np.where(labeled, given, predicted), labeled
 
 
-def _ellipse(centre, cov, colour):
+def _ellipse(center, cov, color):
     from matplotlib.patches import Ellipse
 
     variances, axes = np.linalg.eigh(cov)
     width, height = 2 * RADIUS_95[2] * np.sqrt(variances[::-1].clip(0))
     angle = np.degrees(np.arctan2(axes[1, 1], axes[0, 1]))
-    return Ellipse(centre, width, height, angle=angle, fc=(colour, 0.05), ec=(colour, 0.75), lw=0.9, zorder=2)
+    return Ellipse(center, width, height, angle=angle, fc=(color, 0.05), ec=(color, 0.75), lw=0.9, zorder=2)

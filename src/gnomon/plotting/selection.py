@@ -92,10 +92,10 @@ class SelectionDisplay:
         height = range(len(self.names), 0, -1)
         kinds = ["baseline" if base else "model" for base in self.baseline]
         kinds[self.chosen] = "chosen"
-        for kind, colour, marker in (("chosen", NEGATIVE, "D"), ("model", POSITIVE, "o"), ("baseline", NEUTRAL, "s")):
+        for kind, color, marker in (("chosen", NEGATIVE, "D"), ("model", POSITIVE, "o"), ("baseline", NEUTRAL, "s")):
             points = [(score, y) for score, y, own in zip(self.scores, height, kinds) if own == kind]
             if points:
-                self.ax_.scatter(*zip(*points), color=colour, marker=marker, label=kind, zorder=3)
+                self.ax_.scatter(*zip(*points), color=color, marker=marker, label=kind, zorder=3)
         self.ax_.set_yticks(list(height), self.names, fontsize="small")
         literal(self.ax_.get_yticklabels())
         self.ax_.grid(axis="y", color=NEUTRAL, alpha=0.2)

@@ -24,6 +24,7 @@ def read_table(
     targets: Sequence[str] = (),
     id: str | None = None,
     likely_id: str | None = None,
+    likely_targets: Sequence[str] = (),
     drop: Sequence[str] = (),
     ignore: Sequence[str] = (),
     features: Sequence[str] | None = None,
@@ -42,6 +43,8 @@ def read_table(
         Column that names the rows; it must exist.
     likely_id : str or None, default=None
         Column that names the rows where it exists and `id` is None.
+    likely_targets : sequence of str, default=()
+        Target columns where they exist.
     drop : sequence of str, default=()
         Columns to leave out; each must exist.
     ignore : sequence of str, default=()
@@ -77,5 +80,5 @@ def read_table(
         )
     if file.stat().st_size == 0:
         raise TableError(f"{path} is empty.")
-    wanted = Wanted(targets, id, likely_id, drop, ignore, features)
+    wanted = Wanted(targets, id, likely_id, drop, ignore, features, likely_targets)
     return READERS[file.suffix.lower()](str(path), wanted)

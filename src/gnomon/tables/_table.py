@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+
+from gnomon.rows.kind import is_sparse
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
 
@@ -58,14 +59,17 @@ class Table:
         """How many feature cells are empty."""
         return count_missing(self.X)
 
+    @property
+    def first_empty(self) -> tuple[int, str] | None:
+        """Row (from 0) and column of the first empty feature cell."""
+        if not self.n_missing:
+            return None
+        i, j = divmod(int(np.isnan(self.X).argmax()), self.X.shape[1])
+        return i, self.feature_names[j]
+
     def where(self, i: int, column: str) -> str:
         """Name the cell in row `i` (from 0) for a message."""
         return cell_name(self.path, i, None if self.lines is None else self.lines[i], column)
-
-
-def is_sparse(X: Any) -> bool:
-    """Whether a matrix stores only some of its entries; the others are zeros, not gaps."""
-    return bool(sparse.issparse(X))
 
 
 def count_missing(X: Any) -> int:
@@ -74,7 +78,7 @@ def count_missing(X: Any) -> int:
 
 
 class Wanted(NamedTuple):
-    """Columns by role; `features` None means all that have no other role, `likely_id` may be absent."""
+    """Columns by role; `features` None means all that have no other role, the likely ones may be absent."""
 
     targets: Sequence[str] = ()
     id: str | None = None
@@ -82,10 +86,13 @@ class Wanted(NamedTuple):
     drop: Sequence[str] = ()
     ignore: Sequence[str] = ()
     features: Sequence[str] | None = None
+    likely_targets: Sequence[str] = ()
 
     def settled(self, names: Sequence[str]) -> Wanted:
-        """Take the likely id where the file has it and no other id was asked for."""
-        return self._replace(id=self.likely_id) if self.id is None and self.likely_id in names else self
+        """Take the likely id where there is one and no other was asked for, and the likely targets that there are."""
+        targets = [*self.targets, *(name for name in self.likely_targets if name in names)]
+        id = self.likely_id if self.id is None and self.likely_id in names else self.id
+        return self._replace(id=id, targets=targets)
 
 
 def cell_name(path: str, i: int, line: int | None, column: str) -> str:

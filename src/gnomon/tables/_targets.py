@@ -1,4 +1,4 @@
-"""What target columns mean: classes, real numbers or both, and which rows are labelled."""
+"""What target columns mean: classes, real numbers or both, and which rows are labeled."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Target(NamedTuple):
     kind : {"classes", "real", "mixed"}
         What the columns were read as.
     y : ndarray of shape (n,) or (n, q)
-        Classes with -1 or None where unlabelled, floats with NaN, or, where they are mixed, objects with None.
+        Classes with -1 or None where unlabeled, floats with NaN, or, where they are mixed, objects with None.
     names : list of str
         The q target columns.
-    labelled : bool ndarray of shape (n,)
+    labeled : bool ndarray of shape (n,)
         Rows with at least one target.
     reason : str
         Why this kind, in words for the user.
@@ -31,7 +31,7 @@ class Target(NamedTuple):
     kind: str
     y: np.ndarray
     names: list[str]
-    labelled: np.ndarray
+    labeled: np.ndarray
     reason: str
     classes: list[list | None] | None = None
 
@@ -40,7 +40,7 @@ class Target(NamedTuple):
         """How many classes occur; 0 for real targets, and for several of their own kinds."""
         if self.classes is not None:
             return 0
-        return len(set(self.y[self.labelled].tolist())) if self.kind == "classes" else 0
+        return len(set(self.y[self.labeled].tolist())) if self.kind == "classes" else 0
 
     @property
     def real_table(self) -> np.ndarray | None:
@@ -48,7 +48,7 @@ class Target(NamedTuple):
         return self.y if self.kind == "real" and self.y.ndim == 2 else None
 
 
-def resolve_target(table: Table, kind: str | None = None, unlabelled: str | None = None) -> Target:
+def resolve_target(table: Table, kind: str | None = None, unlabeled: str | None = None) -> Target:
     """Decide what the targets of a table mean.
 
     Text and booleans are classes; whole numbers are classes when there are at most 20 different ones; all
@@ -60,15 +60,15 @@ def resolve_target(table: Table, kind: str | None = None, unlabelled: str | None
         A table with at least one target.
     kind : {"classes", "real"} or None, default=None
         The kind, when the rules above are not what is meant.
-    unlabelled : str or None, default=None
-        A cell that means unlabelled, beside the empty one; "" says that only the empty one does.
+    unlabeled : str or None, default=None
+        A cell that means unlabeled, beside the empty one; "" says that only the empty one does.
 
     Returns
     -------
     Target
     """
     names = list(table.targets)
-    given = {name: _without(values, unlabelled) for name, values in table.targets.items()}
+    given = {name: _without(values, unlabeled) for name, values in table.targets.items()}
     if len(names) > 1:
         if kind == "classes":
             raise TableError(
@@ -82,17 +82,17 @@ def resolve_target(table: Table, kind: str | None = None, unlabelled: str | None
     if chosen == "real":
         y = _real(table, name, given[name])
         return _checked(table, Target("real", y, names, ~np.isnan(y), reason))
-    labelled = np.array([value is not None for value in given[name]])
-    y = _classes(table, name, given[name], unlabelled)
-    return _checked(table, Target("classes", y, names, labelled, reason))
+    labeled = np.array([value is not None for value in given[name]])
+    y = _classes(table, name, given[name], unlabeled)
+    return _checked(table, Target("classes", y, names, labeled, reason))
 
 
-def resolve_class_variables(table: Table, kind: str | None = None, unlabelled: str | None = None) -> Target:
-    """Read every target as a class variable of its own: numbers (n, S) of its classes in order, -1 where unlabelled.
+def resolve_class_variables(table: Table, kind: str | None = None, unlabeled: str | None = None) -> Target:
+    """Read every target as a class variable of its own: numbers (n, S) of its classes in order, -1 where unlabeled.
 
     Parameters
     ----------
-    table, kind, unlabelled
+    table, kind, unlabeled
         As in `resolve_target`; numbers that it would take for real ones are refused, unless `kind` is "classes".
 
     Returns
@@ -101,11 +101,11 @@ def resolve_class_variables(table: Table, kind: str | None = None, unlabelled: s
     """
     codes, classes = [], []
     for name, values in table.targets.items():
-        given = _without(values, unlabelled)
+        given = _without(values, unlabeled)
         found, reason = _kind_of(given) if kind is None else (kind, "as asked")
         if found == "real":
             raise TableError(f"{table.path}, column {name!r}: classes are wanted here, and this is real ({reason}).")
-        labels, known = _labels(table, name, given, unlabelled)
+        labels, known = _labels(table, name, given, unlabeled)
         place = {label: code for code, label in enumerate(known)}
         codes.append([place.get(label, -1) for label in labels])
         classes.append(known)
@@ -114,12 +114,12 @@ def resolve_class_variables(table: Table, kind: str | None = None, unlabelled: s
     return _checked(table, target)
 
 
-def resolve_outputs(table: Table, kind: str | None = None, unlabelled: str | None = None) -> Target:
+def resolve_outputs(table: Table, kind: str | None = None, unlabeled: str | None = None) -> Target:
     """Read every target by the rules of `resolve_target`, each on its own: classes or real numbers.
 
     Parameters
     ----------
-    table, kind, unlabelled
+    table, kind, unlabeled
         As in `resolve_target`; `kind` is that of all of them.
 
     Returns
@@ -129,41 +129,41 @@ def resolve_outputs(table: Table, kind: str | None = None, unlabelled: str | Non
     """
     columns, classes = [], []
     for name, values in table.targets.items():
-        given = _without(values, unlabelled)
+        given = _without(values, unlabeled)
         found = _kind_of(given)[0] if kind is None else kind
         if found == "real":
             values, known = _real(table, name, given), None
             values = np.where(np.isnan(values), None, values)
         else:
-            values, known = _labels(table, name, given, unlabelled)
+            values, known = _labels(table, name, given, unlabeled)
         columns.append(values)
         classes.append(known)
     if all(known is None for known in classes):
-        return resolve_target(table, "real", unlabelled)
+        return resolve_target(table, "real", unlabeled)
     y = np.column_stack(columns)
     reason = "each on its own" if kind is None else "as asked"
     target = Target("mixed", y, list(table.targets), np.not_equal(y, None).any(axis=1), reason, classes)
     return _checked(table, target)
 
 
-def _labels(table: Table, name: str, given: np.ndarray, unlabelled: str | None) -> tuple[np.ndarray, list]:
-    """Classes as objects, None where unlabelled, and the distinct ones in order."""
-    found = _classes(table, name, given, unlabelled).astype(object)
+def _labels(table: Table, name: str, given: np.ndarray, unlabeled: str | None) -> tuple[np.ndarray, list]:
+    """Classes as objects, None where unlabeled, and the distinct ones in order."""
+    found = _classes(table, name, given, unlabeled).astype(object)
     labels = objects([None if label is None or (type(label) is int and label == -1) else label for label in found])
     return labels, sorted({label for label in labels if label is not None})
 
 
 def _checked(table: Table, target: Target) -> Target:
-    if not target.labelled.any():
+    if not target.labeled.any():
         columns = ", ".join(repr(name) for name in target.names)
         raise TableError(f"{table.path}: no row has a value in {columns}; without labels use --model ppca.")
     return target
 
 
-def _without(values: np.ndarray, unlabelled: str | None) -> np.ndarray:
-    if not unlabelled:
+def _without(values: np.ndarray, unlabeled: str | None) -> np.ndarray:
+    if not unlabeled:
         return values
-    return objects([None if value is None or str(value) == unlabelled else value for value in values])
+    return objects([None if value is None or str(value) == unlabeled else value for value in values])
 
 
 def _kind_of(values: np.ndarray) -> tuple[str, str]:
@@ -193,8 +193,8 @@ def _real(table: Table, name: str, values: np.ndarray) -> np.ndarray:
     return y
 
 
-def _classes(table: Table, name: str, values: np.ndarray, unlabelled: str | None) -> np.ndarray:
-    """Whole numbers as integers, all else as given; the unlabelled marker is the one of each."""
+def _classes(table: Table, name: str, values: np.ndarray, unlabeled: str | None) -> np.ndarray:
+    """Whole numbers as integers, all else as given; the unlabeled marker is the one of each."""
     present = [value for value in values if value is not None]
     numbers = [None if isinstance(value, bool) else number(value) for value in present]
     if any(value is None or not value.is_integer() for value in numbers):
@@ -202,9 +202,9 @@ def _classes(table: Table, name: str, values: np.ndarray, unlabelled: str | None
         return objects([str(v) if texts and v is not None else v for v in values])
     if -1.0 not in numbers:
         return np.array([-1 if value is None else int(number(value)) for value in values])
-    if unlabelled is None and len(present) == len(values):
+    if unlabeled is None and len(present) == len(values):
         raise TableError(
-            f"{table.where(list(numbers).index(-1.0), name)}: -1 can be a class or mean unlabelled; "
-            "add --unlabelled=-1 if it means unlabelled, --unlabelled= if it is a class."
+            f"{table.where(list(numbers).index(-1.0), name)}: -1 can be a class or mean unlabeled; "
+            "add --unlabeled=-1 if it means unlabeled, --unlabeled= if it is a class."
         )
     return objects([None if value is None else str(int(number(value))) for value in values])
