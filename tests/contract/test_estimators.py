@@ -17,6 +17,9 @@ ESTIMATORS = [
 # Estimators that need a package of an extra; without it they are skipped here, their error is tested with them.
 EXTRAS = {"ColoredMVU": "clarabel"}
 
+# Parameters without which the checks take minutes; a slow test of that estimator runs them all at its defaults.
+QUICK = {"DomainStack": {"scale": 1.0, "C": 10.0}}  # nothing is searched for by cross-validation
+
 # Checks that do not apply, by estimator and name, each with its reason.
 NOT_BINARY = "a label column of 1 and 2 is refused: 0 and 1 are wanted"
 INAPPLICABLE: dict[str, dict[str, str]] = {
@@ -43,7 +46,9 @@ def test_the_list_is_not_empty():
 
 
 @pytest.mark.filterwarnings("ignore:y marks every row:UserWarning", "ignore:y holds the single class:UserWarning")
-@parametrize_with_checks([cls() for cls in ESTIMATORS], expected_failed_checks=expected_failed_checks)
+@parametrize_with_checks(
+    [cls(**QUICK.get(cls.__name__, {})) for cls in ESTIMATORS], expected_failed_checks=expected_failed_checks
+)
 def test_scikit_learn_checks(estimator, check):
     missing = EXTRAS.get(type(estimator).__name__)
     if missing and importlib.util.find_spec(missing) is None:

@@ -59,7 +59,9 @@ def test_the_embedding_is_that_of_the_definition(solver):
     squared = np.array([((X[i] - X[j]) ** 2).sum() for i, j in model.edges_])
     kept = np.array([((model.embedding_[i] - model.embedding_[j]) ** 2).sum() for i, j in model.edges_])
     assert_allclose(model.edge_errors_, (kept - squared) / squared.mean(), atol=1e-6)
-    assert_allclose(model.certificate_["value"], model.certificate_["bound"], rtol=1e-5)
+    bounds = model.certificate_
+    assert_allclose(bounds["lower"], bounds["upper"], rtol=1e-5)
+    assert 0 <= bounds["gap"] <= 1e-5
 
 
 def test_labels_pull_classes_apart(solver):
@@ -184,3 +186,19 @@ def test_bad_input(solver):
     ]:
         with pytest.raises(ValueError, match=match):
             ColoredMVU().fit(rows, targets)
+
+
+@pytest.mark.usefixtures("solver")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_converged_means_a_residual_within_tol():
+    X, y = load("iris", 0.5)
+    for max_iter in (1, 200):
+        model = ColoredMVU(1, max_iter=max_iter).fit(X, y)
+        assert model.converged_ == (model.objective_residual_ <= model.tol) == (max_iter == 200)
+
+
+@pytest.mark.usefixtures("solver")
+def test_rows_too_near_for_a_gamma_are_refused():
+    X, y = load("iris")
+    with pytest.raises(ValueError, match=r"mean squared distance of rows of X, 0\.0e\+00, is too small a number"):
+        ColoredMVU(1).fit(X * 1e-200, y)

@@ -11,6 +11,7 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
+from sklearn.utils.estimator_checks import check_estimator
 
 from estimators.test_scl import two_domains
 from gnomon import PPCA, SCL, SPPCA, DomainStack
@@ -45,7 +46,7 @@ def test_projections_centred_by_domain(words):
     X, y, domain, seen = words
     Z = PCA(3).fit_transform(X)
     Z -= np.array([Z[domain == d].mean(axis=0) for d in (0, 1)])[domain]
-    model = DomainStack(PCA(3), scale=1.0, C=3.0, centre="domains").fit(X, seen)
+    model = DomainStack(PCA(3), scale=1.0, C=3.0, center="domains").fit(X, seen)
     F = stacked(X, Z, 1.0)
     plain = LogisticRegression(C=3.0, max_iter=1000).fit(F[domain == 0], y[domain == 0])
     assert_allclose(model.predict_proba(X, domain=domain == 0), plain.predict_proba(F), rtol=1e-6)
@@ -136,7 +137,7 @@ def test_projection_of_stacked_rows_helps_in_the_other_domain():
     [
         ({"scale": 0.0}, "scale=0.0 must be", ValueError),
         ({"C": -1.0}, "C=-1.0 must be", ValueError),
-        ({"centre": "mean"}, "centre='mean' must be one of", ValueError),
+        ({"center": "mean"}, "center='mean' must be one of", ValueError),
         ({"cv": 1}, "cv=1 must be at least 2", ValueError),
         ({"projection": LogisticRegression()}, "must have the methods fit and transform", TypeError),
         ({"grid": {"n_components": [99]}}, "n_components=99 must be less than the rank", ValueError),
@@ -149,7 +150,7 @@ def test_bad_parameters(words, options, match, error):
 
 def test_bad_rows_labels_and_domains(words):
     X, y, domain, seen = words
-    model = DomainStack(PCA(2), scale=1.0, C=1.0, centre="domains")
+    model = DomainStack(PCA(2), scale=1.0, C=1.0, center="domains")
     holes = np.where(np.arange(30) == 3, np.nan, X)
     fitted = model.fit(X, seen)
     for call in (lambda: model.fit(holes, seen), lambda: fitted.predict(holes)):
@@ -158,8 +159,8 @@ def test_bad_rows_labels_and_domains(words):
     for labels, match in (
         (None, "requires y to be passed"),
         (np.where(domain == 0, 3, -1), r"y holds the classes \[3\] .* needs at least two"),
-        (y + 0.25, "Unknown label type: continuous"),
-        (np.column_stack([y, y]), "several outputs or real numbers"),
+        (y + 0.25, "Unknown label type: y holds real numbers"),
+        (np.column_stack([y, y]), "must be one column for DomainStack"),
     ):
         with pytest.raises(ValueError, match=match):
             model.fit(X, labels)
@@ -179,3 +180,21 @@ def test_bad_rows_labels_and_domains(words):
     assert three.predict(X, domain=["b"] * 200).shape == (200,)
     with pytest.raises(ValueError, match="domain='d' of row 0 was not in fit"):
         three.predict(X, domain=["d"] * 200)
+
+
+@pytest.mark.slow  # fifty searches by cross-validation; the contract runs the same checks with scale and C given
+def test_scikit_learn_checks_with_the_search():
+    ambiguous = {"check_classifiers_classes": "labels -1 and 1 alone are refused: -1 may mark unlabeled rows"}
+    check_estimator(DomainStack(), expected_failed_checks=ambiguous)
+
+
+@pytest.mark.parametrize("hidden", [-1, None, np.nan])
+def test_score_counts_labeled_rows_and_refuses_labels_of_several_types(words, hidden):
+    X, y, _, given = words
+    model = DomainStack(SCL(2), scale=1.0, C=1.0).fit(X, given)
+    seen = np.arange(len(y)) % 3 > 0
+    labels = np.array([v if s else hidden for v, s in zip(y.tolist(), seen, strict=True)], dtype=object)
+    assert model.score(X, labels) == pytest.approx(np.mean(model.predict(X[seen]) == y[seen]))
+    mixed = np.array([v if s else "a" for v, s in zip(y.tolist(), seen, strict=True)], dtype=object)
+    with pytest.raises(TypeError, match="y mixes labels of several types"):
+        model.score(X, mixed)

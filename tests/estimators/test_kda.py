@@ -33,12 +33,12 @@ def same_up_to_sign(Z, other, **tol):
 
 
 @pytest.mark.parametrize("name", ["iris", "wine"])
-@pytest.mark.parametrize("ridge", [0.0, 0.01, 0.5])
-def test_linear_kernel_has_the_probabilities_of_discriminant_analysis(name, ridge):
+@pytest.mark.parametrize("shrinkage", [0.0, 0.01, 0.5])
+def test_linear_kernel_has_the_probabilities_of_discriminant_analysis(name, shrinkage):
     X, y = load(name)
     X = scale(X)
-    theirs = LinearDiscriminantAnalysis(solver="eigen", shrinkage=ridge).fit(X, y)
-    ours = KDA(ridge=ridge).fit(X, y)
+    theirs = LinearDiscriminantAnalysis(solver="eigen", shrinkage=shrinkage).fit(X, y)
+    ours = KDA(shrinkage=shrinkage).fit(X, y)
     assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-8)
     assert_array_equal(ours.predict(X), theirs.predict(X))
     assert_array_equal(ours.classes_, theirs.classes_)
@@ -49,7 +49,7 @@ def test_linear_kernel_without_ridge_has_the_directions_of_discriminant_analysis
     X, y = load(name)
     theirs = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
     Z = theirs.transform(X)
-    ours = KDA(ridge=0).fit(X, y)
+    ours = KDA(shrinkage=0).fit(X, y)
     same_up_to_sign(ours.transform(X), Z - Z.mean(axis=0), rtol=1e-5, atol=1e-7)
     share = ours.between_variance_ / ours.between_variance_.sum()
     assert_allclose(share, theirs.explained_variance_ratio_, rtol=1e-6)
@@ -59,7 +59,7 @@ def test_linear_kernel_is_the_definition_with_more_features_than_rows(rng):
     y = np.arange(30) % 3
     X = rng.normal(size=(30, 80)) + 5 * np.eye(3, 80)[y]
     new = rng.normal(size=(7, 80)) * 3
-    model = KDA(ridge=0.05).fit(X, y)
+    model = KDA(shrinkage=0.05).fit(X, y)
     directions, ratios = oracle.discriminant(X, y, 0.05, 80)
     same_up_to_sign(model.transform(new), (new - X.mean(axis=0)) @ directions, atol=1e-8)
     assert_allclose(model.between_variance_, ratios, rtol=1e-9)
@@ -76,7 +76,7 @@ def test_quadratic_kernel_is_the_definition_on_its_explicit_features(rng):
     def phi(rows):
         return (rows[:, :, None] * rows[:, None, :]).reshape(len(rows), -1)
 
-    model = KDA(ridge=0.02, kernel="poly", degree=2, gamma=1.0, coef0=0).fit(X, y)
+    model = KDA(shrinkage=0.02, kernel="poly", degree=2, gamma=1.0, coef0=0).fit(X, y)
     assert model.rank_ == 10
     new = rng.normal(size=(9, 4))
     directions, ratios = oracle.discriminant(phi(X), y, 0.02, 10)
@@ -184,8 +184,8 @@ def test_all_labelled_rows_as_landmarks_are_the_exact_model(kernel):
     X, y = wine()
     y = np.where(np.arange(len(y)) % 3 == 0, -1, y)
     exact, ours = (
-        KDA(kernel=kernel, ridge=0.1).fit(X, y),
-        KDA(kernel=kernel, ridge=0.1, n_landmarks=(y >= 0).sum()).fit(X, y),
+        KDA(kernel=kernel, shrinkage=0.1).fit(X, y),
+        KDA(kernel=kernel, shrinkage=0.1, n_landmarks=(y >= 0).sum()).fit(X, y),
     )
     assert_allclose(ours.transform(X), exact.transform(X), atol=1e-6)
     assert_allclose(ours.predict_proba(X), exact.predict_proba(X), atol=1e-6)
@@ -194,17 +194,17 @@ def test_all_labelled_rows_as_landmarks_are_the_exact_model(kernel):
 def test_few_landmarks_are_the_model_in_their_span():
     """Against the definition on explicit features: those of the rows projected on the span of the landmarks."""
     X, y = load("iris")
-    model = KDA(kernel="rbf", gamma=0.5, ridge=0.05, n_landmarks=12).fit(X, y)
+    model = KDA(kernel="rbf", gamma=0.5, shrinkage=0.05, n_landmarks=12).fit(X, y)
     assert model.dual_coef_.shape == (12, 2)
     assert_array_equal(model.X_fit_, X[model.references_])
     values, vectors = np.linalg.eigh(rbf_kernel(X[model.references_], gamma=0.5))
     features = rbf_kernel(X, X[model.references_], gamma=0.5) @ (vectors / np.sqrt(values))
-    explicit = KDA(ridge=0.05).fit(features, y)  # linear: the same 12 dimensions
+    explicit = KDA(shrinkage=0.05).fit(features, y)  # linear: the same 12 dimensions
     assert_allclose(model.predict_proba(X), explicit.predict_proba(features), atol=1e-6)
     K = rbf_kernel(X, gamma=0.5)
-    given = KDA(kernel="precomputed", ridge=0.05, n_landmarks=12).fit(K, y)
+    given = KDA(kernel="precomputed", shrinkage=0.05, n_landmarks=12).fit(K, y)
     assert_allclose(given.predict_proba(K), model.predict_proba(X), atol=1e-8)
-    other = KDA(kernel="rbf", gamma=0.5, ridge=0.05, n_landmarks=12, random_state=1).fit(X, y)
+    other = KDA(kernel="rbf", gamma=0.5, shrinkage=0.05, n_landmarks=12, random_state=1).fit(X, y)
     assert set(other.references_) != set(model.references_)
 
 
@@ -221,14 +221,14 @@ def test_many_rows_by_landmarks_take_little_memory():
 def test_bad_input():
     X, y = wine()
     for params, match in [
-        ({"ridge": -0.1}, "ridge=-0.1 must be finite and at least 0"),
-        ({"ridge": 1.5}, "ridge=1.5 must be at most 1"),
+        ({"shrinkage": -0.1}, "shrinkage=-0.1 must be finite and at least 0"),
+        ({"shrinkage": 1.5}, "shrinkage=1.5 must be at most 1"),
         ({"n_components": 3}, "n_components=3 must be at most 2: 3 classes"),
         ({"n_components": 0}, "n_components=0 must be at least 1"),
         ({"n_landmarks": 1}, "n_landmarks=1 must be at least 2"),
         ({"n_landmarks": 179}, "n_landmarks=179 must be at most 178, the labeled rows; use None"),
         ({"kernel": "gauss"}, "kernel='gauss' must be one of"),
-        ({"kernel": "rbf", "ridge": 0}, "ridge=0 is too small"),
+        ({"kernel": "rbf", "shrinkage": 0}, "shrinkage=0 is too small"),
         ({"kernel": "precomputed"}, "X has shape .178, 13.; the kernel matrix"),
         ({"kernel": lambda A, B: np.ones(3)}, "kernel returned shape"),
     ]:
@@ -266,7 +266,7 @@ def test_a_kernel_matrix_that_is_not_positive_semidefinite():
 
 @pytest.mark.realdata
 def test_faces_with_two_labels_a_person():
-    """A small ridge is what makes discriminant analysis strong on faces: far better than a heavy one."""
+    """A small shrinkage is what makes discriminant analysis strong on faces: far better than a heavy one."""
     data = fetch_orl(size=32)
     rng = np.random.default_rng(0)
     y = np.full(len(data.target), -1)
@@ -274,7 +274,8 @@ def test_faces_with_two_labels_a_person():
         y[rng.permutation(np.flatnonzero(data.target == c))[:2]] = c
     test = y < 0
     error = {
-        r: (KDA(ridge=r).fit(data.data, y).predict(data.data[test]) != data.target[test]).mean() for r in (1e-3, 1.0)
+        r: (KDA(shrinkage=r).fit(data.data, y).predict(data.data[test]) != data.target[test]).mean()
+        for r in (1e-3, 1.0)
     }
     assert error[1e-3] < 0.27
     assert error[1e-3] < error[1.0]

@@ -39,12 +39,23 @@ def test_projection_is_that_of_the_definition(words):
     assert_allclose(model.transform(X), (X - X.mean(axis=0)) @ model.components_.T, atol=1e-12)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_array])
+def test_a_word_of_every_row_is_a_pivot_however_often_it_occurs(form):
+    """Counts of 1 and 5: the word is there in all rows, above its mean in a quarter of them."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.4, size=(40, 6)).astype(float)
+    X[:, 2] = np.where(np.arange(40) % 4, 1.0, 5.0)
+    model = SCL(1, n_pivots=1).fit(form(X), domain=np.arange(40) % 2)
+    assert_array_equal(model.pivots_, [2])
+    assert_allclose(model.pivot_scores_, [1.0])
+
+
 def test_pivots_by_mutual_information_read_labelled_rows_only(words):
     X, y, domain = words
     seen = np.where(domain == 0, y, -1)
     model = SCL(2, pivots="mutual_information", n_pivots=4).fit(X, seen)
     told = np.zeros(30)
-    occurs = X.mean(axis=0) < X
+    occurs = X > 0
     for j in range(30):
         for label in (0, 1):
             for state in (True, False):

@@ -1,4 +1,4 @@
-"""The discriminant directions in coordinates: the definition, invariances, and what the ridge does."""
+"""The discriminant directions in coordinates: the definition, invariances, and what the shrinkage does."""
 
 import numpy as np
 import pytest
@@ -14,16 +14,16 @@ def problem(rng, n=60, r=5, c=4):
     return T - T.mean(axis=0), index
 
 
-@pytest.mark.parametrize("ridge", [0.0, 1e-3, 0.4, 1.0])
-def test_directions_are_those_of_the_definition(rng, ridge):
+@pytest.mark.parametrize("shrinkage", [0.0, 1e-3, 0.4, 1.0])
+def test_directions_are_those_of_the_definition(rng, shrinkage):
     T, index = problem(rng)
-    fitted = kda.closed_form(T, index, 4, ridge, 7.0)
-    directions, ratios = oracle.discriminant(T, index, ridge, 7.0)
+    fitted = kda.closed_form(T, index, 4, shrinkage, 7.0)
+    directions, ratios = oracle.discriminant(T, index, shrinkage, 7.0)
     assert_allclose(fitted.between, ratios, rtol=1e-9)
     signs = np.sign((directions * fitted.directions).sum(axis=0))
     assert_allclose(fitted.directions, directions * signs, rtol=1e-7, atol=1e-9)
     logs = kda.log_posterior(T @ fitted.directions, fitted)
-    assert_allclose(logs, oracle.log_posterior(T, index, T, ridge, 7.0), rtol=1e-8, atol=1e-9)
+    assert_allclose(logs, oracle.log_posterior(T, index, T, shrinkage, 7.0), rtol=1e-8, atol=1e-9)
 
 
 def test_a_rotation_of_the_coordinates_changes_nothing(rng):
@@ -50,7 +50,7 @@ def test_no_other_direction_separates_more(rng):
 
 def test_a_singular_covariance_needs_a_ridge(rng):
     T, index = problem(rng, n=6, r=5, c=3)
-    with pytest.raises(ValueError, match="ridge=0 is too small"):
+    with pytest.raises(ValueError, match="shrinkage=0 is too small"):
         kda.closed_form(T, index, 3, 0.0, 5.0)
     assert np.isfinite(kda.closed_form(T, index, 3, 1e-3, 5.0).directions).all()
 

@@ -17,7 +17,7 @@ def pivot_predictors(X, pivots, ridge):
 
 
 def occurs(X):
-    return np.greater(X, X.mean(axis=0))
+    return X != 0
 
 
 def mutual_information(X, y):

@@ -1,6 +1,5 @@
 """Coloured maximum variance unfolding, as a scikit-learn transformer."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
+from .._warn import warn
 from ..describe import Description, Fit, Traits
 from ..models import colored_mvu as model
 from ..models.colored_mvu import conic_solver
@@ -18,7 +18,7 @@ from ..targets.code import code
 from ._described import guided_by, identity, mean_of
 from ._guided import Guided
 from ._kernel import KernelMixin
-from ._validation import check_integer, check_real
+from ._validation import TINY, check_integer, check_real
 
 
 class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -81,8 +81,8 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
     spectrum_ : ndarray of shape (n_basis,)
         Eigenvalues of K, falling, in squared units of X: how many dimensions the embedding needs.
     certificate_ : dict
-        "value" and "bound": minus the objective that was reached, without terms that K does not enter, and a lower
-        bound on it from the dual program.
+        "lower": the objective that was reached, without terms that K does not enter; "upper": a bound on it from the
+        dual program; "gap", (upper - lower) / |lower|; and "optima", None: the program is convex.
     dual_coef_ : ndarray of shape (n_samples, n_components_)
         The map as combinations of the training rows.
     kernel_mean_ : ndarray of shape (n_samples,)
@@ -99,8 +99,11 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
         What y was taken for.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels; only with class targets.
+    objective_residual_ : float
+        Of the conic solver: the largest of the gap to the dual value, relative where it is above 1, and of the relative
+        infeasibilities.
     converged_ : bool
-        Whether the conic solver reached `tol`.
+        Whether that is at most `tol`.
     n_iter_ : int
         Its iterations.
     n_components_ : int
@@ -215,7 +218,12 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
                 f"n_samples={X.shape[0]})."
             )
         squared, size = _squared_distances(X)
-        self._mean_squared = float(squared.mean()) * size**2
+        self._mean_squared = float(squared.mean()) * size * size
+        if self.gamma is None and self._mean_squared < TINY:
+            raise ValueError(
+                f"the mean squared distance of rows of X, {self._mean_squared:.1e}, is too small a number to compute "
+                "with: rescale X."
+            )
         options = model.Options(
             min(self.n_neighbors, X.shape[0] - 1), self.n_basis, float(self.penalty), self.tol, self.max_iter
         )
@@ -288,14 +296,17 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
         self.edges_ = fitted.edges
         kept = ((Z[fitted.edges[:, 0]] - Z[fitted.edges[:, 1]]) ** 2).sum(axis=1)
         self.edge_errors_ = (kept - fitted.squared) / fitted.squared.mean()
-        self.certificate_ = {"value": fitted.optimum.value, "bound": fitted.optimum.bound}
+        lower, upper = -fitted.optimum.value, -fitted.optimum.bound
+        gap = max(upper - lower, 0.0) / max(abs(lower), TINY)
+        self.certificate_ = {"upper": upper, "lower": lower, "gap": gap, "optima": None}
+        self.objective_residual_ = float(result.stats["residual"])
         self.n_iter_ = max(1, int(result.stats["n_iter"]))
         self.converged_ = result.status is Status.CONVERGED
         if not self.converged_:
-            warnings.warn(
-                f"ColoredMVU: the conic solver {result.status.value} (gap {result.stats['gap']:.1e}, tol={self.tol}).",
+            residual = self.objective_residual_
+            warn(
+                f"ColoredMVU: the conic solver {result.status.value} (residual {residual:.1e}, tol={self.tol}).",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def describe(self) -> Description:
@@ -308,10 +319,10 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
         check_is_fitted(self, "dual_coef_")
         rms = float(np.sqrt((self.edge_errors_**2).mean()))
         bounds = self.certificate_
-        value = f"{bounds['value']:.10g}, and no matrix has less than {bounds['bound']:.10g}"
+        value = f"{bounds['lower']:.10g}, and no matrix has more than {bounds['upper']:.10g}"
         facts = (
             ("ColoredMVU.projection_ridge_", self.projection_ridge_),
-            ("objective, negative", value),
+            ("objective", value),
             ("root mean square change of a squared distance of neighbours, relative", f"{100 * rms:.1f} %"),
         )
         return Description(
@@ -319,7 +330,12 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
             **(guided_by(self, with_std=False) | {"predict": None}),
             n_components=self.n_components_,
             project=mean_of(self),
-            fit=Fit(converged=self.converged_, n_iter=self.n_iter_, certificate=bounds, facts=facts),
+            fit=Fit(
+                converged=self.converged_,
+                n_iter=self.n_iter_,
+                certificate={name: bounds[name] for name in ("lower", "upper", "gap")},
+                facts=facts,
+            ),
         )
 
 

@@ -21,7 +21,7 @@ from .sppca import SPPCA
 
 SCALES = (0.25, 0.5, 1.0, 2.0)
 STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0)  # C for features of total variance one
-CENTRES = ("rows", "domains")
+CENTERS = ("rows", "domains")
 
 
 class DomainStack(GuidedPredictor, BaseEstimator):
@@ -46,7 +46,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
     C : float or "auto", default="auto"
         Inverse strength of the penalty of logistic regression, for features scaled to a total variance of one. "auto"
         chooses among 1, 3, 10, 30 and 100.
-    centre : {"rows", "domains"}, default="rows"
+    center : {"rows", "domains"}, default="rows"
         Leave the projections as they are, or subtract from each the mean of its domain, so that what merely tells the
         domains apart carries no weight.
     cv : int or splitter, default=5
@@ -126,7 +126,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         augment: Any = True,
         scale: Any = "auto",
         C: Any = "auto",
-        centre: Any = "rows",
+        center: Any = "rows",
         cv: Any = 5,
         target: Any = "auto",
         unlabeled: Any = "auto",
@@ -137,7 +137,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         self.augment = augment
         self.scale = scale
         self.C = C
-        self.centre = centre
+        self.center = center
         self.cv = cv
         self.target = target
         self.unlabeled = unlabeled
@@ -189,7 +189,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         domain : array-like of shape (n_samples,), default=None
-            Their domains, which only ``centre="domains"`` reads; None takes the domain without labels.
+            Their domains, which only ``center="domains"`` reads; None takes the domain without labels.
 
         Returns
         -------
@@ -222,7 +222,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
             check_real("scale", self.scale, 0)
         if self.C != "auto":
             check_real("C", self.C, 0)
-        check_choice("centre", self.centre, CENTRES)
+        check_choice("center", self.center, CENTERS)
         if isinstance(self.cv, (int, float)):
             check_integer("cv", self.cv, 2)
         if self.projection is not None and not hasattr(self.projection, "transform"):
@@ -279,7 +279,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         projection = clone(SPPCA() if self.projection is None else self.projection).set_params(**params)
         told = {"domain": group} if "domain" in inspect.signature(projection.fit).parameters else {}
         Z = _dense(projection.fit(X, index, **told).transform(X))
-        if self.centre == "rows":
+        if self.center == "rows":
             means = np.repeat(Z.mean(axis=0)[None], len(self.domains_), axis=0)
         else:
             means = np.array([Z[group == g].mean(axis=0) for g in range(len(self.domains_))])
@@ -298,12 +298,12 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         return self._features(X, self._factor * Z, self.scale_)
 
     def _domain_numbers(self, domain, n_samples):
-        if self.centre == "rows":
+        if self.center == "rows":
             return np.zeros(n_samples, dtype=int)
         if domain is None:
             if self.target_ < 0:
                 raise ValueError(
-                    f"centre='domains' needs domain: of the {len(self.domains_)} domains in fit not exactly one is "
+                    f"center='domains' needs domain: of the {len(self.domains_)} domains in fit not exactly one is "
                     "without labels, so it is not clear which one is meant."
                 )
             return np.full(n_samples, self.target_)

@@ -1,4 +1,4 @@
-"""Kernel discriminant analysis with a ridge, as a scikit-learn estimator."""
+"""Kernel discriminant analysis with shrinkage, as a scikit-learn estimator."""
 
 from typing import Any, Self
 
@@ -16,23 +16,23 @@ from ._validation import check_integer, check_real
 
 
 class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Kernel discriminant analysis with a ridge: the directions of feature space that separate classes most.
+    """Kernel discriminant analysis with shrinkage: the directions of feature space that separate classes most.
 
     With phi(x) the features of a kernel, S the covariance of phi within classes (divisor n) and B that of the class
     means, the directions maximise::
 
-        a' B a / a' S_ridge a,     S_ridge = (1 - ridge) S + ridge tr(S) / effective_dimension I
+        a' B a / a' S_shrunk a,     S_shrunk = (1 - shrinkage) S + shrinkage tr(S) / effective_dimension I
 
-    and a new row goes to the class that is most probable for normal classes with the common covariance S_ridge. With
+    and a new row goes to the class that is most probable for normal classes with the common covariance S_shrunk. With
     ``kernel="linear"`` this is linear discriminant analysis: directions and probabilities of scikit-learn's
-    ``LinearDiscriminantAnalysis`` for ``ridge=0``, and its probabilities with ``shrinkage=ridge`` for any ridge.
+    ``LinearDiscriminantAnalysis`` for ``shrinkage=0``, and its probabilities with the same ``shrinkage`` for any.
 
     Parameters
     ----------
     n_components : int, default=None
         Number of directions `transform` returns, at most n_classes - 1, which None takes. Prediction uses them all.
-    ridge : float, default=1e-3
-        Share of the ridge in the covariance, from 0 to 1. With fewer labelled rows than dimensions, as in most
+    shrinkage : float, default=1e-3
+        Share of the identity in the covariance, from 0 to 1. With fewer labelled rows than dimensions, as in most
         kernels, 0 is refused because nothing varies within classes along some directions.
     kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="linear"
         As in `KernelSPPCA`. With "precomputed", `fit` takes the kernel matrix of all its rows, unlabelled ones
@@ -97,7 +97,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     ValueError
         When y holds fewer than two classes or real numbers, n_components exceeds n_classes - 1, n_landmarks exceeds
         the labelled rows, the kernel matrix is not symmetric and positive semi-definite (the error names the
-        eigenvalue), or ridge is too small.
+        eigenvalue), or shrinkage is too small.
 
     See Also
     --------
@@ -113,7 +113,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     References
     ----------
     Mika, Ratsch, Weston, Scholkopf and Muller, IEEE Neural Networks for Signal Processing 1999. Friedman, Journal of
-    the American Statistical Association 84 (1989), for the ridge.
+    the American Statistical Association 84 (1989), for the shrinkage.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         self,
         n_components: Any = None,
         *,
-        ridge: Any = 1e-3,
+        shrinkage: Any = 1e-3,
         kernel: Any = "linear",
         gamma: Any = None,
         degree: Any = 3,
@@ -151,7 +151,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
-        self.ridge = ridge
+        self.shrinkage = shrinkage
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -194,7 +194,8 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         self.effective_dimension_ = float(self.n_features_in_ if self._linear else self.rank_)
         size = np.sqrt((T**2).mean())  # the model works at the size of one, whatever the units of the kernel
         index = targets.index[rows]
-        fitted = model.closed_form(T / size, index, len(targets.classes), float(self.ridge), self.effective_dimension_)
+        share, spread = float(self.shrinkage), self.effective_dimension_
+        fitted = model.closed_form(T / size, index, len(targets.classes), share, spread)
         self._store(fitted, feature_map, size)
         self._record_y(targets)
         return self
@@ -210,7 +211,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         Returns
         -------
         Z : ndarray of shape (n_samples, n_components_)
-            Projections; the variance within classes, ridge included, is 1.
+            Projections; the variance within classes, shrinkage included, is 1.
         """
         check_is_fitted(self, "dual_coef_")
         X = self._validated(X, reset=False)
@@ -233,7 +234,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         return self.classes_[logs.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Any:
-        """Probability of each class under normal classes with the common covariance S_ridge.
+        """Probability of each class under normal classes with the common covariance S_shrunk.
 
         Parameters
         ----------
@@ -251,9 +252,11 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     def _check_parameters(self):
         if self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
-        check_real("ridge", self.ridge, 0, included=True)
-        if self.ridge > 1:
-            raise ValueError(f"ridge={self.ridge!r} must be at most 1: it is the share of the ridge in the covariance.")
+        check_real("shrinkage", self.shrinkage, 0, included=True)
+        if self.shrinkage > 1:
+            raise ValueError(
+                f"shrinkage={self.shrinkage!r} must be at most 1: it is the share of the identity in the covariance."
+            )
         if self.n_landmarks is not None:
             check_integer("n_landmarks", self.n_landmarks, 2)
         self._check_kernel()

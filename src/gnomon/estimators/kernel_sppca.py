@@ -95,6 +95,8 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         ``SPPCA.components_``, else the training row farthest along a column has a positive product with it.
     X_fit_ : {ndarray, sparse matrix} of shape (n_references, n_features) or None
         The reference rows; None with a precomputed kernel.
+    references_ : ndarray of shape (n_references,)
+        Which rows of the fit these are.
     landmarks_ : ndarray of shape (n_landmarks,) or None
         Which training rows the references are; None when all are. Rows of weight zero are none.
     kernel_mean_ : ndarray of shape (n_references,)

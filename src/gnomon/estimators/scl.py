@@ -8,7 +8,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..describe import Description, Fit
 from ..models import scl as model
-from ..rows.counts import counts_above
 from ..rows.products import project, side_by_side
 from ..rows.read import read
 from ..targets import read as read_targets
@@ -36,8 +35,7 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     pivots : {"frequency", "mutual_information"}, default="frequency"
         "frequency" takes the features whose smallest share of rows over the domains is largest (SCL).
         "mutual_information" takes those that tell most about the labels (SCL-MI), among the features that occur in
-        every domain; it needs class labels. A feature occurs in a row where it is above its mean over all rows: for
-        counts of words, where the word is there.
+        every domain; it needs class labels. A feature occurs in a row where it is not zero: the word is there.
     n_pivots : int or "auto", default="auto"
         Number of pivots, at most the number of features. "auto" takes 1000 frequent ones, or 100 by mutual information.
     ridge : float or "auto", default="auto"
@@ -176,7 +174,7 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         domains, group = read_domains(domain, targets.labeled)
         self.n_domains_ = len(domains)
         rows = read(X)
-        self._choose_pivots(X, rows.summarise().mean, group, targets)
+        self._choose_pivots(rows, group, targets)
         ridge = None if self.ridge == "auto" else float(self.ridge)
         fitted = model.fit(rows, self.pivots_, self.n_components, ridge, self.solver)
         self.components_ = np.ascontiguousarray(fitted.theta.T, dtype=X.dtype)
@@ -234,14 +232,14 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_real("scale", self.scale, 0)
         check_choice("solver", self.solver, SOLVERS)
 
-    def _choose_pivots(self, X, mean, group, targets):
+    def _choose_pivots(self, rows, group, targets):
         """Set `pivots_` and `pivot_scores_`."""
-        score = model.pivot_frequency(*_occurrences(X, mean, group))
+        score = model.pivot_frequency(*model.occurrences(rows, group))
         if self.pivots == "mutual_information":
             if targets.kind != "classes" or not targets.vector or len(targets.classes) < 2:
                 raise ValueError("pivots='mutual_information' needs class labels of at least two classes in y.")
             everywhere = score > 0
-            information = model.mutual_information(*_occurrences(X, mean, targets.index))
+            information = model.mutual_information(*model.occurrences(rows, targets.index))
             score = np.where(everywhere, information, 0.0)
         wanted = N_PIVOTS[self.pivots] if self.n_pivots == "auto" else self.n_pivots
         pivots = model.choose_pivots(score, min(wanted, int((score > 0).sum())))
@@ -268,9 +266,3 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             loadings=self.components_,
             fit=Fit(solver=self.solver_),
         )
-
-
-def _occurrences(X, mean, group):
-    """How often each feature is above its mean in each group of rows (g, p), and the sizes of the groups (g,)."""
-    n_groups = int(group.max()) + 1
-    return counts_above(X, mean, group, n_groups), np.bincount(group[group >= 0], minlength=n_groups).astype(float)

@@ -97,13 +97,13 @@ def classifier(method, dims=DIMS, cv=5):
     """The unfitted classifier of a method other than "LR"."""
     if method.startswith("SCL"):
         pivots = "mutual_information" if method == "SCL-MI" else "frequency"
-        return gnomon.DomainStack(gnomon.SCL(pivots=pivots), centre="domains", cv=cv)
+        return gnomon.DomainStack(gnomon.SCL(pivots=pivots), center="domains", cv=cv)
     name = method.split()[0]
     # DPPCA shortens directions that separate no classes, and what follows is penalised
     same_spread = [StandardScaler()] if name == "DPPCA" else []
     projection = make_pipeline(TfidfTransformer(), getattr(gnomon, name)(**OPTIONS[name]), *same_spread)
     grid = {f"{name.lower()}__n_components": list(dims)}
-    return gnomon.DomainStack(projection, grid=grid, augment=name == method, centre="domains", cv=cv)
+    return gnomon.DomainStack(projection, grid=grid, augment=name == method, center="domains", cv=cv)
 
 
 def reproduce(methods=None, *, pairs=None, dims=DIMS, n_labelled=N_LABELLED, random_state=0, tell=None):

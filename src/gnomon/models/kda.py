@@ -1,9 +1,9 @@
-"""Kernel discriminant analysis: the directions of feature space that separate classes most, under a ridge.
+"""Kernel discriminant analysis: the directions of feature space that separate classes most, with shrinkage.
 
 Everything is done in the coordinates T of the labelled rows on an orthonormal basis of their centred span in feature
 space, where the kernel is a plain inner product. With S the within-class covariance (divisor n) and d the number of
-dimensions it is spread over, S is replaced by (1 - ridge) S + ridge tr(S) / d I. With a linear kernel this is linear
-discriminant analysis with that shrinkage.
+dimensions it is spread over, S is replaced by (1 - shrinkage) S + shrinkage tr(S) / d I. With a linear kernel this is
+linear discriminant analysis with that shrinkage.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Fitted(NamedTuple):
     between: Array  # (m,)       between-class variance along each direction, in units of the within-class variance
 
 
-def closed_form(T: Array, index: IntArray, n_classes: int, ridge: float, dimension: float) -> Fitted:
+def closed_form(T: Array, index: IntArray, n_classes: int, shrinkage: float, dimension: float) -> Fitted:
     """All discriminant directions of labelled rows.
 
     Parameters
     ----------
     T : (n, r)          coordinates of the labelled rows, mean zero
     index : (n,)        class of each row, 0 to n_classes - 1, each at least once
-    ridge : float       0 to 1
+    shrinkage : float       0 to 1
     dimension : float   over how many dimensions the trace of the within-class covariance is spread
 
     Returns
@@ -53,12 +53,12 @@ def closed_form(T: Array, index: IntArray, n_classes: int, ridge: float, dimensi
     deviations = T - means[index]
     within = deviations.T @ deviations / n
     spread = float(np.trace(within)) or float((T**2).sum()) / n  # one row a class: nothing varies within
-    shrunk = symmetrise((1.0 - ridge) * within + ridge * spread / dimension * np.eye(r))
+    shrunk = symmetrise((1.0 - shrinkage) * within + shrinkage * spread / dimension * np.eye(r))
     values, vectors = eigh(shrunk)
     if values[0] <= SINGULAR * values[-1]:
         raise ValueError(
-            f"ridge={ridge:g} is too small: the within-class covariance of {n} labelled rows is singular in the {r} "
-            "dimensions they span. Take a larger ridge, such as 1e-3, or label more rows."
+            f"shrinkage={shrinkage:g} is too small: the within-class covariance of {n} labeled rows is singular in the "
+            f"{r} dimensions they span. Take a larger shrinkage, such as 1e-3, or label more rows."
         )
     whiten = vectors / np.sqrt(values)  # (r, r)
     placed = means @ whiten

@@ -10,6 +10,7 @@ from scipy.linalg import cho_factor, cho_solve, qr, svd
 from .._types import Array, IntArray
 from ..numerics.linalg import sign_of_columns
 from ..rows.contract import Rows
+from ..rows.counts import Presence
 from ..rows.standard import StandardRows
 
 LARGEST_SIDE = 10_000  # rows or columns, whichever is fewer, of the one matrix that is factorised
@@ -28,6 +29,13 @@ class Fitted(NamedTuple):
     x_variance: float  # total variance of x, squared units of X
     z_variance: float  # total variance of theta'x
     solver: str
+
+
+def occurrences(rows: Rows, group: IntArray) -> tuple[Array, Array]:
+    """In how many rows of each group (g, p) a feature occurs, which is where it is not zero, and rows by group (g,)."""
+    n_groups = int(group.max()) + 1
+    counts = rows.fold(Presence(n_groups), columns={"group": group})
+    return counts, np.bincount(group[group >= 0], minlength=n_groups).astype(float)
 
 
 def pivot_frequency(counts: Array, sizes: Array) -> Array:

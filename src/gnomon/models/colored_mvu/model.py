@@ -91,7 +91,7 @@ def fit(squared: Array, L: Array, options: Options) -> Result[Fitted]:
 
     Returns
     -------
-    Result(Fitted, status, path, stats with "n_iter" and the duality "gap")
+    Result(Fitted, status, path, stats with "n_iter" and "residual")
     """
     n = len(squared)
     edges = connected_edges(squared, options.n_neighbors)

@@ -63,7 +63,6 @@ def minimise_quadratic(P: Array, q: Array, m: int, *, tol: float, max_iter: int)
     of_y, cone = sp.csc_matrix(np.triu(P)), sp.csc_matrix(-sp.identity(t))  # the solver takes compressed columns only
     solution = clarabel.DefaultSolver(of_y, q, cone, np.zeros(t), cones, settings).solve()
     state = str(solution.status)
-    status = {"Solved": Status.CONVERGED, "MaxIterations": Status.MAX_ITER}.get(state, Status.STALLED)
     y = np.asarray(solution.x, dtype=np.float64)
     if not np.isfinite(y).all() or "Infeasible" in state:
         raise RuntimeError(f"the conic solver gave up ({state}) on a problem that has a minimum; loosen tol.")
@@ -71,5 +70,11 @@ def minimise_quadratic(P: Array, q: Array, m: int, *, tol: float, max_iter: int)
     Y = (vectors * np.maximum(values, 0.0)) @ vectors.T  # off the cone by rounding at most
     y = triangle(Y)
     optimum = Optimum(Y, float(0.5 * y @ P @ y + q @ y), float(solution.obj_val_dual))
-    gap = optimum.value - optimum.bound
-    return Result(optimum, status, np.array([optimum.value]), {"n_iter": int(solution.iterations), "gap": gap})
+    primal, dual = float(solution.obj_val), float(solution.obj_val_dual)
+    gap = abs(primal - dual) / max(1.0, min(abs(primal), abs(dual)))  # as the solver measures it
+    residual = max(gap, float(solution.r_prim), float(solution.r_dual))
+    ran_out = Status.MAX_ITER if state == "MaxIterations" else Status.STALLED
+    status = Status.CONVERGED if residual <= tol else ran_out
+    return Result(
+        optimum, status, np.array([optimum.value]), {"n_iter": int(solution.iterations), "residual": residual}
+    )
