@@ -102,12 +102,14 @@ def with_classes(estimator):
 class GuidedPredictor(Guided):
     """A `Guided` model that predicts: scikit-learn's tags of classifiers and regressors, and `score`."""
 
+    _few_directions = False  # whether classes are told apart in one direction where X has two columns
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         asked = self.target if isinstance(self.target, str) else "mixed"
         kind = vars(self).get("target_kind_", {"auto": "classes"}.get(asked, asked))
         tags.estimator_type = {"classes": "classifier", "none": None}.get(kind, "regressor")
-        tags.classifier_tags = ClassifierTags() if kind == "classes" else None
+        tags.classifier_tags = ClassifierTags(poor_score=self._few_directions) if kind == "classes" else None
         tags.regressor_tags = RegressorTags() if tags.estimator_type == "regressor" else None
         return tags
 

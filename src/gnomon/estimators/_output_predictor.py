@@ -19,6 +19,8 @@ from ._validation import check_integer
 class OutputPredictor(GuidedPredictor):
     """Posterior, density, predictions and samples of a model whose outputs have linear predictors V z + b."""
 
+    _few_directions = True
+
     @property
     def _layout(self):
         return Layout(tuple(self._distributions), tuple(self._n_classes))

@@ -20,6 +20,7 @@ class TargetReader(GuidedPredictor):
 
     _kinds = ("classes", "real")
     _several = "real"
+    _few_directions = True
 
     def _store_targets(self, result, dtype, coded):
         p = result.value.params

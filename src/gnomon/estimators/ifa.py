@@ -162,6 +162,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     _kinds = ("classes",)
     _constant = "kept"
+    _few_directions = True
 
     def __init__(
         self,
