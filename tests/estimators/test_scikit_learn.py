@@ -88,6 +88,12 @@ def test_rows_without_a_label_do_not_count():
         fitted.score(X, np.full(150, -1))
 
 
+def test_labels_of_several_types_are_named():
+    fitted = DomainStack(C=1.0, scale=1.0).fit(X, Y)
+    with pytest.raises(TypeError, match="y mixes labels of several types"):
+        fitted.score(X, np.array(["a", 1, 2] * 50, dtype=object))
+
+
 def test_a_class_that_fit_did_not_see_is_never_right():
     fitted = KDA().fit(X[:100], Y[:100])
     assert_allclose(fitted.score(X, Y), accuracy_score(Y, fitted.predict(X)))
