@@ -22,7 +22,7 @@ from gnomon import CPPCA, DPPCA, IFA, KDA, SDRGLM, SEPCA, SPPCA, DomainStack, Ke
 X, Y = load_iris(return_X_y=True)
 X_REAL, Y_REAL = load_diabetes(return_X_y=True)
 WORDS = np.array(["ant", "bee", "cow"])[Y]
-CLASS_MODELS = [SPPCA, KernelSPPCA, CPPCA, DPPCA, KDA, SEPCA, IFA, DomainStack]
+CLASS_MODELS = [SPPCA, KernelSPPCA, CPPCA, DPPCA, KDA, SEPCA, SDRGLM, IFA, DomainStack]
 BOTH = [SPPCA, KernelSPPCA, CPPCA, SDRGLM]
 
 
