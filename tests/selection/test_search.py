@@ -15,6 +15,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
 
 from gnomon import SPPCA, NeighborFeatures
 from gnomon.selection import Candidate, GuidedSearch, SearchResults, candidates
@@ -480,3 +481,18 @@ def test_default_dimensions_follow_the_targets():
 def test_an_own_estimator_keeps_its_size():
     X, y = blobs()
     assert GuidedSearch([("mine", SPPCA(1))], **QUICK).fit(X, few_labels(y, 4)).transform(X).shape == (60, 1)
+
+
+DECLARED = {
+    "check_estimators_pickle": "sends missing entries, which ridge LDA does not take; other candidates do",
+    "check_classifiers_classes": "-1 beside 1 only is ambiguous where -1 may mark unlabeled rows",
+    "check_classifiers_regression_target": "numbers are taken as real targets",
+    "check_supervised_y_2d": "a column is a vector, without a warning",
+}
+
+
+def test_scikit_learns_checks_but_for_those_declared():
+    search = GuidedSearch(["ridge LDA"], **QUICK)
+    found = check_estimator(search, expected_failed_checks=DECLARED, on_skip=None, on_fail=None)
+    assert [result["check_name"] for result in found if result["status"] == "failed"] == []
+    assert len(found) > 50

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.decomposition import PCA
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
-from sklearn.utils import ClassifierTags, RegressorTags, assert_all_finite
+from sklearn.utils import ClassifierTags, RegressorTags, TransformerTags, assert_all_finite
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -179,6 +179,10 @@ class GuidedSearch(BaseEstimator):
         GuidedSearch
             Itself.
         """
+        if y is None:
+            raise ValueError(
+                "GuidedSearch requires y to be passed, but the target y is None; without, fit gnomon.PPCA."
+            )
         rows = validate_data(
             self, X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2
         )
@@ -278,6 +282,24 @@ class GuidedSearch(BaseEstimator):
         """
         return self._best().transform(X)
 
+    @_has("transform")
+    def fit_transform(self, X, y):
+        """Fit, and return the projection by the chosen model.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes or real targets.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Coordinates.
+        """
+        return self.fit(X, y).transform(X)
+
     @_has("get_feature_names_out")
     def get_feature_names_out(self, input_features=None):
         """Return the names of the columns of `transform`.
@@ -322,6 +344,7 @@ class GuidedSearch(BaseEstimator):
         tags.estimator_type = "classifier" if kind == "classes" else "regressor"
         tags.classifier_tags = ClassifierTags() if kind == "classes" else None
         tags.regressor_tags = RegressorTags() if kind == "real" else None
+        tags.transformer_tags = TransformerTags()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
