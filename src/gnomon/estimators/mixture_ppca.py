@@ -33,8 +33,8 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     n_components : int, sequence of int or None, default=None
         Latent dimensions of every component, or one number for each: the first is for the largest cluster of the
         start. At least 1, less than the rank of X. None takes 2, or 1 where the shape of X allows no more.
-    noise : {"per_component", "shared"}, default="per_component"
-        One noise variance for each component, or one for all. The shared one is harder to drive to its floor.
+    shared_noise : bool, default=False
+        One noise variance for all components instead of one each. It is harder to drive to its floor.
     n_init : int, default=5
         Starts; the best likelihood wins, among those in which no component collapsed where there are any. A single
         component needs one. A fit takes as many times longer; of 24 planted mixtures and 4 real tables one start falls
@@ -108,7 +108,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     Notes
     -----
     A component left with too few rows for its subspace has a likelihood without bound, so the noise variances have a
-    floor, and a warning names such components: fewer `n_mixtures` or `n_components`, `noise="shared"` or more starts
+    floor, and a warning names such components: fewer `n_mixtures` or `n_components`, `shared_noise=True` or more starts
     help.
 
     References
@@ -133,7 +133,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         n_mixtures: Any = 2,
         n_components: Any = None,
         *,
-        noise: Any = "per_component",
+        shared_noise: Any = False,
         n_init: int = 5,
         init: Any = "kmeans",
         solver: Any = "auto",
@@ -142,7 +142,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         random_state: Any = 0,
     ) -> None:
         self.n_mixtures, self.n_components = n_mixtures, n_components
-        self.noise = noise
+        self.shared_noise = shared_noise
         self.n_init = n_init
         self.init = init
         self.solver = solver
@@ -188,7 +188,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if missing:
             check_observed(X)
         options = model.Options(
-            self._sizes(*X.shape), self.noise == "shared", self.solver, self.n_init, self.init, self.tol, self.max_iter
+            self._sizes(*X.shape), self.shared_noise, self.solver, self.n_init, self.init, self.tol, self.max_iter
         )
         seed = check_random_state(self.random_state).randint(2**31)
         result = model.fit(X, weights, options, np.random.default_rng(seed))
@@ -208,7 +208,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 )
         elif self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
-        check_choice("noise", self.noise, ("per_component", "shared"))
+        check_choice("shared_noise", self.shared_noise, (False, True))
         check_integer("n_init", self.n_init, 1)
         check_choice("init", self.init, ("kmeans", "random"))
         check_choice("solver", self.solver, SOLVERS)
@@ -253,7 +253,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             warnings.warn(
                 f"MixturePPCA: components {sorted({*self.collapsed_, *stats['floors']})} collapsed onto few rows or "
                 "onto rows without noise, and their noise variance may rest on its floor; ask for fewer n_mixtures or "
-                "n_components, for noise='shared', or for a larger n_init.",
+                "n_components, for shared_noise=True, or for a larger n_init.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -442,7 +442,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return float(self.score_samples(X).mean())
 
     def _free(self):
-        return model.n_free(tuple(self.n_components_), self.n_features_in_, self.noise == "shared")
+        return model.n_free(tuple(self.n_components_), self.n_features_in_, self.shared_noise)
 
     def bic(self, X: Any, y: Any = None) -> float:
         """Bayesian information criterion of the rows: -2 log-likelihood + (free parameters) log(n); lower is better.
