@@ -118,13 +118,13 @@ class _Draw:
             return self._plain(model.fit(self.X, np.where(self.labelled, self.classes, -1)).predict(self.X))
         if method == "IFA one-vs-rest":
             return self._plain(combine_one_vs_rest(self.model.predict_proba(self.X)).argmax(axis=1))
-        found, Y = self.model.predict(self.X)[self.rest], self.Y[self.rest]
+        found, Y = self.model.predict(self.X).reshape(self.Y.shape)[self.rest], self.Y[self.rest]
         return (found == Y).mean(axis=0) if method == "IFA" else matched(found, Y)
 
     @cached_property
     def model(self):
         """IFA with a latent for each class variable."""
-        known = np.where(self.labelled[:, None], self.Y, -1)
+        known = np.where(self.labelled[:, None], self.Y, -1) if self.labelled.any() else None
         return IFA(self.Y.max(axis=0) + 1, init=self.init, random_state=self.seed).fit(self.X, known)
 
     def _plain(self, found):
