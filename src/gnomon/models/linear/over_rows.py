@@ -437,6 +437,13 @@ def starts(rows: StandardRows, codes: Array, base: Array, noise: Array, k: int, 
     return found
 
 
+def random_start(p: int, h: int, noise: Array, k: int, rules: Rules, generator: np.random.Generator) -> RowParams:
+    """Random loadings of standard real outputs, about as large as the noise."""
+    W, V = generator.standard_normal((p, k)), generator.standard_normal((h, k))
+    V[:, rules.n_guided :] = 0.0
+    return RowParams(W, np.zeros(p), 0.5, V, np.zeros(h), noise)
+
+
 def maximise(em: RowsEM, candidates: list[RowParams], tol: float, max_iter: int,
              acceleration: str | None) -> Result[tuple[RowParams, RowSums]]:  # fmt: skip
     """A few iterations from each start, then all from the best; the path is that of the best."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -131,30 +131,8 @@ class RowEM:
         return Params(W_x, np.zeros(p), x_noise, W_y, np.zeros(q), np.zeros(q) + y_noise)
 
 
-class EMRows(Protocol):
-    """Rows that EM can run over: `RowEM`, or `MaskedEM` when features are missing."""
-
-    @property
-    def rows(self) -> StandardRows:
-        """The rows."""
-
-    def e_step(self, params: Params) -> Any:
-        """Expected statistics, with `log_likelihood` among them."""
-
-    def m_step(self, sums: Any, params: Params, limits: Limits, *, expand: bool) -> Params:
-        """Maximise the expected log-likelihood."""
-
-    def residual(self, sums: Any, params: Params, after: Params, limits: Limits) -> float:
-        """Relative distance from stationarity."""
-
-    def start(
-        self, k: int, init: str, noise_init: tuple[float, Array | float] | None, generator: np.random.Generator
-    ) -> Params:
-        """A starting point."""
-
-
 def fit_by_rows(
-    rows: EMRows, k: int, schedule: Schedule, limits: Limits, generator: np.random.Generator
+    rows: RowEM, k: int, schedule: Schedule, limits: Limits, generator: np.random.Generator
 ) -> Result[Params]:
     """Fit by EM over the rows; one pass an iteration, plus those of the starts.
 
@@ -178,7 +156,7 @@ def fit_by_rows(
     return max(finished, key=lambda r: float(r.path[-1]))
 
 
-def _climb(rows: EMRows, start: Params, schedule: Schedule, limits: Limits) -> Result[tuple[Params, Any]]:
+def _climb(rows: RowEM, start: Params, schedule: Schedule, limits: Limits) -> Result[tuple[Params, Any]]:
     """Run EM; where it ends with dead dimensions although X varies outside the live ones, revive them and go on."""
     result = _run(rows, start, schedule, limits)
     for _ in range(start.W_x.shape[1]):
@@ -189,12 +167,12 @@ def _climb(rows: EMRows, start: Params, schedule: Schedule, limits: Limits) -> R
         further = _run(rows, obey(revived, limits, keep_noise=True), schedule._replace(max_iter=left), limits)
         if further.path[-1] <= result.path[-1]:
             break
-        path = np.concatenate([result.path, further.path[further.path > result.path[-1]]])
+        path = np.concatenate([result.path, further.path])
         result = further._replace(path=path, stats={**further.stats, "n_iter": len(path) - 1})
     return result
 
 
-def _revived(rows: EMRows, params: Params) -> Params | None:
+def _revived(rows: RowEM, params: Params) -> Params | None:
     """A saddle's way out: put the directions of largest variance outside W in place of columns that shrank to nothing.
 
     A column that starts below the noise shrinks before the noise has come down, and no step brings it back.
@@ -215,7 +193,7 @@ def _revived(rows: EMRows, params: Params) -> Params | None:
     return params._replace(W_x=params.W_x + columns @ Vt[dead][: columns.shape[1]])
 
 
-def _run(rows: EMRows, start: Params, schedule: Schedule, limits: Limits) -> Result[tuple[Params, Any]]:
+def _run(rows: RowEM, start: Params, schedule: Schedule, limits: Limits) -> Result[tuple[Params, Any]]:
     return run_em(
         lambda params: with_prior(rows.e_step(params), params, limits),
         lambda sums, params: rows.m_step(sums, params, limits, expand=schedule.acceleration is not None),

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, Result
+from ...likelihoods.exact import GaussianSites
+from ...likelihoods.layout import Layout
 from ...numerics.linalg import canonical_rotation, guided_rotation
 from ...numerics.linear_gaussian import Limits, Params, log_prior
 from ...rows.contract import Rows
@@ -17,7 +19,8 @@ from .basis import Basis, Outputs, SweptBasis, group_outputs, output_units
 from .compression import Compressed, compress
 from .grow import maximise_in_basis, start_block
 from .in_basis import X_FLOOR, Y_FLOOR, Inner, ModelLimits, RatioInner, RestrictedEM, closed_form, residual_in_basis
-from .masked_em import MaskedEM
+from .outputs_em import Rules
+from .over_rows import RowParams, RowsEM, maximise, random_start, starts
 from .row_em import RowEM, Schedule, fit_by_rows
 
 EXACT_SIDE = 1500  # up to this many rows or columns, all second moments are taken at once
@@ -122,16 +125,40 @@ def _fit_by_em(
 ) -> tuple[Result[Params], StandardRows]:
     k = options.n_components + options.n_private
     standard = rows.standard(rows.summarise())
-    em: RowEM | MaskedEM
-    if rows.masked:
-        em = MaskedEM(standard, outputs)
-    else:
-        refuse_full_rank_of_rows(standard, k, generator)
-        em = RowEM(standard, outputs)
     noise = options.noise_init
     in_units = None if noise is None else (noise / standard.scale**2, noise / y_scale**2)
+    if rows.masked:
+        return _fit_incomplete(standard, outputs, options, limits, in_units, generator), standard
+    refuse_full_rank_of_rows(standard, k, generator)
+    em = RowEM(standard, outputs)
     schedule = Schedule(options.tol, options.max_iter, options.init, options.n_init, in_units, options.acceleration)
     return fit_by_rows(em, k, schedule, limits, generator), standard
+
+
+def _fit_incomplete(
+    rows: StandardRows, outputs: Outputs, options: Options, limits: Limits,
+    noise_init: tuple[float, Array] | None, generator: np.random.Generator,
+) -> Result[Params]:  # fmt: skip
+    """EM over rows that miss entries, the outputs as sites: CPPCA with real outputs, but for their noise."""
+    q, k = outputs.Y.shape[1], options.n_components + options.n_private
+    kind = "fixed" if limits.fixed_y_noise is not None else "shared" if limits.shared_y_noise else "each"
+    layout = Layout(("gaussian",) * q, (0,) * q)
+    prior, means = limits.prior_precision, limits.free_means
+    rules = Rules(layout, 0.0, options.n_components, prior_precision=prior, free_means=means, noise=kind)
+    em = RowsEM(rows.with_columns(y=np.where(outputs.observed, outputs.Y, np.nan)), rules, GaussianSites())
+    noise = np.ones(q) if limits.fixed_y_noise is None else limits.fixed_y_noise
+    candidates: list[RowParams] = []
+    if options.init == "pca":
+        candidates = starts(rows, outputs.Y, np.zeros(q), noise, k, rules, generator)
+    n_random = options.n_init if candidates else 1
+    candidates += [random_start(rows.shape[1], q, noise, k, rules, generator) for _ in range(n_random)]
+    if noise_init is not None:
+        free = noise_init[1] if kind != "fixed" else noise
+        candidates = [at._replace(x_noise_var=noise_init[0], noise=free) for at in candidates]
+    found = maximise(em, candidates, options.tol, options.max_iter, options.acceleration)
+    at = found.value[0]
+    params = Params(at.W, at.m, at.x_noise_var, at.V, at.b, at.noise)
+    return Result(params, found.status, found.path, found.stats)
 
 
 def _fit_in_basis(
