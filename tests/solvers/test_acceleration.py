@@ -1,0 +1,77 @@
+"""Accelerators: what they do on linear maps, where theory says it, and what a reset forgets."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from gnomon.solvers.acceleration import Alternating, Anderson, Squarem
+
+
+def contraction(rng, d=6):
+    """A linear map with rates up to .99 and its fixed point."""
+    Q = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    A = (Q * np.linspace(0.3, 0.99, d)) @ Q.T
+    b = rng.normal(size=d)
+    return lambda x: A @ x + b, np.linalg.solve(np.eye(d) - A, b)
+
+
+def run(accelerator, step, x, n):
+    for _ in range(n):
+        x = accelerator.propose(x, step(x))
+    return x
+
+
+def test_anderson_solves_a_linear_map_in_as_many_steps_as_it_has_rates(rng):
+    step, fixed = contraction(rng)
+    start = rng.normal(size=6)
+    assert_allclose(run(Anderson(8), step, start, 8), fixed, rtol=1e-4, atol=1e-4)
+    plain = start
+    for _ in range(8):
+        plain = step(plain)
+    assert np.linalg.norm(plain - fixed) > 1e-2 * np.linalg.norm(fixed)
+
+
+def test_anderson_with_nothing_behind_it_and_after_a_reset_is_the_plain_step(rng):
+    step, _ = contraction(rng)
+    accelerator, x = Anderson(3), rng.normal(size=6)
+    assert np.array_equal(accelerator.propose(x, step(x)), step(x))
+    run(accelerator, step, x, 3)
+    accelerator.reset()
+    assert np.array_equal(accelerator.propose(x, step(x)), step(x))
+
+
+def test_anderson_at_a_fixed_point_stays_there(rng):
+    step, fixed = contraction(rng)
+    accelerator = Anderson(3)
+    for _ in range(3):
+        assert np.array_equal(accelerator.propose(fixed, fixed), fixed)
+
+
+def test_anderson_keeps_no_more_than_its_depth(rng):
+    step, _ = contraction(rng)
+    accelerator = Anderson(2)
+    run(accelerator, step, rng.normal(size=6), 10)
+    assert len(accelerator.points) == len(accelerator.images) == 3
+
+
+def test_squarem_solves_a_map_of_one_rate_in_two_steps(rng):
+    fixed = rng.normal(size=4)
+    x = run(Squarem(), lambda x: fixed + 0.97 * (x - fixed), rng.normal(size=4), 2)
+    assert_allclose(x, fixed, rtol=1e-9, atol=1e-9)
+
+
+def test_squarem_never_steps_shorter_than_two_plain_steps():
+    # a rate of -1/2: the ratio of differences is 2/3, below one
+    x = run(Squarem(), lambda x: -0.5 * x, np.array([1.0]), 2)
+    assert_allclose(x, [0.25])
+
+
+@pytest.mark.parametrize("depth", [1, 8])
+def test_alternating_changes_over_when_a_proposal_is_refused(depth):
+    accelerator = Alternating(depth)
+    kinds = []
+    for _ in range(3):
+        kinds.append(type(accelerator.active))
+        accelerator.propose(np.ones(2), np.zeros(2))
+        accelerator.reset()
+    assert kinds == [Anderson, Squarem, Anderson]

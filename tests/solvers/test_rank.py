@@ -1,0 +1,27 @@
+"""A latent space as large as the data is refused."""
+
+import numpy as np
+import pytest
+
+from gnomon.solvers.rank import refuse_full_rank_of_rows
+from rows.copied import copied_rows
+
+
+def standard_rows(X):
+    rows = copied_rows(X)
+    return rows.standard(rows.summarise())
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
+@pytest.mark.parametrize("rank", [1, 3])
+def test_rows_are_refused_from_their_rank_on(rng, rank, scale):
+    X = scale * (rng.normal(size=(40, rank)) @ rng.normal(size=(rank, 9)) + 5.0)
+    with pytest.raises(ValueError, match=f"n_components={rank} must be less than the rank of X, {rank}"):
+        refuse_full_rank_of_rows(standard_rows(X), rank, rng)
+    noisy = X + 1e-3 * scale * rng.normal(size=X.shape)
+    refuse_full_rank_of_rows(standard_rows(noisy), rank, rng)
+
+
+def test_as_many_dimensions_as_columns_are_refused(rng):
+    with pytest.raises(ValueError, match="Ask for at most 3"):
+        refuse_full_rank_of_rows(standard_rows(rng.normal(size=(40, 4))), 4, rng)
