@@ -15,7 +15,20 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from threadpoolctl import threadpool_info
 
-from gnomon import DPPCA, IFA, KDA, PPCA, SDRGLM, SEPCA, SPPCA, ColoredMVU, KernelSPPCA, MixturePPCA, NeighborFeatures
+from gnomon import (
+    DPPCA,
+    IFA,
+    KDA,
+    PPCA,
+    SCL,
+    SDRGLM,
+    SEPCA,
+    SPPCA,
+    ColoredMVU,
+    KernelSPPCA,
+    MixturePPCA,
+    NeighborFeatures,
+)
 
 CLOSE = 1e-6
 
@@ -58,11 +71,14 @@ CASES = {
     "KernelSPPCA": Case(KernelSPPCA(2, tol=1e-9), IRIS, _few(IRIS_Y)),
     "DPPCA": Case(DPPCA(tol=1e-9), WINE, _few(WINE_Y)),
     "KDA": Case(KDA(), WINE, _few(WINE_Y)),
-    "SEPCA": Case(SEPCA(2), IRIS, _few(IRIS_Y)),
-    "SDRGLM": Case(SDRGLM(2), IRIS, _few(IRIS_Y)),
+    "SEPCA": Case(SEPCA(2, tol=1e-10), IRIS, _few(IRIS_Y)),
+    "SDRGLM": Case(SDRGLM(2, tol=1e-9), IRIS, _few(IRIS_Y)),
     "ColoredMVU": Case(ColoredMVU(2), WINE[::3], _few(WINE_Y)[::3]),
     "NeighborFeatures": Case(NeighborFeatures(5), WINE),
     "MixturePPCA": Case(MixturePPCA(3, 2, tol=1e-9), IRIS),
+    "KDA with a kernel": Case(KDA(kernel="cosine", shrinkage=0.1), IRIS, _few(IRIS_Y)),
+    "SCL": Case(SCL(2, n_pivots=4), IRIS, renamed=False),
+    "SDRGLM of counts": Case(SDRGLM(2, x_family="poisson", tol=1e-9), np.round(IRIS), _few(IRIS_Y), scales=()),
     "MixturePPCA of scores": Case(MixturePPCA(3, 3, tol=1e-9, max_iter=5000), WINE),
 }
 

@@ -209,6 +209,8 @@ def kernel_values(A, B, kernel, *, params, by_rows):
         if values.shape != (A.shape[0], B.shape[0]):
             raise ValueError(f"kernel returned shape {values.shape}; {(A.shape[0], B.shape[0])} is wanted.")
     else:
+        if kernel == "cosine":  # scikit-learn takes rows shorter than 2e-15 for zeros
+            A, B = (table * (1.0 / (float(abs(table).max()) or 1.0)) for table in (A, B))
         with np.errstate(over="ignore", invalid="ignore"):
             values = pairwise_kernels(A, B, metric=kernel, filter_params=True, **params)
     bad = np.argwhere(~np.isfinite(values))
