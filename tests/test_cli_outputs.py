@@ -1,4 +1,4 @@
-"""Several targets of their own kinds: gnomon fit --model cppca for classes and numbers, dppca for two classes each."""
+"""Several targets of their own kinds: gnomon fit --model cppca for classes and numbers, dppca for classes."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from commands import column, metrics, refusal, run
-from gnomon import CPPCA, MultiLabelDPPCA
+from gnomon import CPPCA, DPPCA
 from gnomon.describe import describe
 from gnomon.export import write_report
 from gnomon.plotting import ProjectionDisplay
@@ -101,28 +101,28 @@ def test_targets_that_are_all_numbers_stay_real():
     assert "2 real targets" in text
 
 
-def test_several_labels_of_two_classes_are_one_projection():
+def test_several_labels_are_one_projection():
     text = run("fit", "t.csv", "--target", "sex", "tall", "--drop", "kind", "size", "--model", "dppca", "--out", "out")
     assert "target sex, tall: 2 classes and 2 classes (each on its own); 150 of 150 rows labeled" in text
-    own = MultiLabelDPPCA(2, random_state=0).fit(X, np.column_stack([CODES, TRUTH[:, 2] > 50]))
+    own = DPPCA(2).fit(X, np.column_stack([CODES, TRUTH[:, 2] > 50]))
     run("predict", "out", "new.csv", "--out", "p.csv")
-    assert_allclose(np.array(column("p.csv", "p_sex_male"), dtype=float), own.predict_proba(X)[:, 0], atol=1e-6)
-    assert_allclose(np.array(column("p.csv", "p_sex_female"), dtype=float), 1 - own.predict_proba(X)[:, 0], atol=1e-6)
+    assert_allclose(np.array(column("p.csv", "p_sex_male"), dtype=float), own.predict_proba(X)[0][:, 1], atol=1e-6)
+    assert_allclose(np.array(column("p.csv", "p_sex_female"), dtype=float), own.predict_proba(X)[0][:, 0], atol=1e-6)
     assert column("p.csv", "predicted_tall") == np.where(own.predict(X)[:, 1], "yes", "no").tolist()
 
 
 def test_the_report_of_several_labels(page, tmp_path):
-    model = MultiLabelDPPCA(2).fit(X, CODES)
-    write_report("own.html", estimator=model, X=X, y=CODES[:, None], class_names=[SEX])
+    table = np.column_stack([CODES, np.where(CODES < 0, -1, TRUTH[:, 2] > 50)])
+    model = DPPCA(2).fit(X, table)
+    write_report("own.html", estimator=model, X=X, y=table, class_names=[SEX, ["short", "tall"]])
     text = Path("own.html").read_text(encoding="utf-8")
-    assert f"{int((CODES >= 0).sum())} of them with a label of one of 2 classes" in text
+    assert f"{int((CODES >= 0).sum())} of them with a class of " in text
     assert "Predictions for the unlabeled rows" in text
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("sex", "kind", "--model", "dppca"), "column 'kind': 3 classes, and several targets of dppca have two each"),
         (("sex", "size", "--model", "dppca"), "column 'size': classes are wanted here"),
         (("sex", "size"), "'{}' is not a number (several targets must all be numbers, or use --model cppca)"),
         (("sex", "size", "--model", "cppca", "--target-kind", "real"), "is not a number"),

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .estimators.kda import KDA
     from .estimators.kernel_sppca import KernelSPPCA
     from .estimators.mixture_ppca import MixturePPCA
-    from .estimators.multi_label_dppca import MultiLabelDPPCA
     from .estimators.neighbor_features import NeighborFeatures
     from .estimators.ppca import PPCA
     from .estimators.scl import SCL
@@ -38,7 +37,6 @@ _HOMES = {
     "SPPCA": "sppca",
     "KernelSPPCA": "kernel_sppca",
     "DPPCA": "dppca",
-    "MultiLabelDPPCA": "multi_label_dppca",
     "SEPCA": "sepca",
     "NeighborFeatures": "neighbor_features",
     "SCL": "scl",
@@ -58,7 +56,6 @@ __all__ = [
     "SPPCA",
     "KernelSPPCA",
     "DPPCA",
-    "MultiLabelDPPCA",
     "SEPCA",
     "NeighborFeatures",
     "SCL",

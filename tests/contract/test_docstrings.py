@@ -53,8 +53,6 @@ def fitted_on_small_tables(cls):
     targets = [classes] if cls.__name__ in CLASSES_ONLY else [classes, real]
     if cls.__name__ == "IFA":  # takes numbers of components
         targets = [np.array([{None: -1, "down": 0, "up": 1}[label] for label in classes])]
-    if cls.__name__ == "MultiLabelDPPCA":
-        targets = [np.column_stack([real > 0, real > 1]).astype(float)]
     return [cls().fit(X, y) for y in targets]
 
 

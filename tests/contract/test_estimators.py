@@ -21,21 +21,11 @@ EXTRAS = {"ColoredMVU": "clarabel"}
 QUICK = {"DomainStack": {"scale": 1.0, "C": 10.0}}  # nothing is searched for by cross-validation
 
 # Checks that do not apply, by estimator and name, each with its reason.
-NOT_BINARY = "a label column of 1 and 2 is refused: 0 and 1 are wanted"
 SIGNS = {"check_classifiers_classes": "labels -1 and 1 alone are refused: -1 may mark unlabeled rows"}
 NUMBERS_TOO = {"check_classifiers_regression_target": "a y with fractions is regressed: the model is a regressor then"}
 NAN_IS_A_MARK = {"check_supervised_y_no_nan": "NaN marks an unlabeled row; without labels the model is unsupervised"}
 TABLES_ARE_NUMBERS = {"check_classifier_multioutput": "a table of several columns is numbers, and so are predictions"}
 INAPPLICABLE: dict[str, dict[str, str]] = {
-    "MultiLabelDPPCA": dict.fromkeys(
-        (
-            "check_estimators_dtypes",
-            "check_estimator_sparse_array",
-            "check_estimator_sparse_matrix",
-            "check_fit2d_1feature",
-        ),
-        NOT_BINARY,
-    ),
     "SPPCA": SIGNS | NUMBERS_TOO | NAN_IS_A_MARK | TABLES_ARE_NUMBERS,
     "KernelSPPCA": SIGNS | NUMBERS_TOO | NAN_IS_A_MARK | TABLES_ARE_NUMBERS,
     "CPPCA": SIGNS | NUMBERS_TOO | NAN_IS_A_MARK,

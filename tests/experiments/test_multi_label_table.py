@@ -14,7 +14,7 @@ from gnomon.experiments.multi_label_table import (
     reproduce,
     scores_of_draw,
 )
-from oracles.multi_label_dppca import random_rows
+from oracles.dppca_table import random_rows
 
 FAST = {"n_factors": 4, "shrinkage": 1e-2, "unlabeled_weight": 1.0}
 

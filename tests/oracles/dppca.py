@@ -17,13 +17,14 @@ class Model(NamedTuple):
 
 
 def of(model):
-    """The fitted estimator in the form of the oracle."""
-    return Model(
-        model.class_prior_,
-        model.class_means_.astype(float),
-        model.factors_.T.astype(float),
-        model.noise_variance_,
-    )
+    """The estimator, fitted to one target, in the form of the oracle."""
+    return Model(model.class_prior_, model.class_means_, model.factors_.T, model.noise_variance_)
+
+
+def of_table(model):
+    """The models of all targets of an estimator that is fitted to a table."""
+    parts = (model.class_prior_, model.class_means_, (V.T for V in model.factors_), model.noise_variance_)
+    return [Model(*one) for one in zip(*parts, strict=True)]
 
 
 def covariance(model):

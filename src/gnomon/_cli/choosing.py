@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 import gnomon
-from gnomon import SPPCA, MultiLabelDPPCA
+from gnomon import SPPCA
 from gnomon._cli.commands import Refusal, one_line
 from gnomon.describe import models
 from gnomon.export import GapFiller
@@ -71,7 +71,7 @@ def _value(text: str) -> Any:
 def fit_model(name: str, X: Any, y: Any, components: int | None, seed: int, more: dict[str, Any]) -> Fitted:
     """Fit the model of that name; "auto" chooses, and fits SPPCA with a note where the labels are too few for it."""
     if name != "auto":
-        return Fitted([("model", new_model(name, components, seed, more, np.ndim(y)).fit(X, y))])
+        return Fitted([("model", new_model(name, components, seed, more).fit(X, y))])
     try:
         stored = STORED["classes" if np.ndim(y) == 1 and np.asarray(y).dtype.kind != "f" else "real"]
         search = GuidedSearch(stored, n_components=components, random_state=seed).fit(X, y)
@@ -83,11 +83,10 @@ def fit_model(name: str, X: Any, y: Any, components: int | None, seed: int, more
     return Fitted([("preprocessing", step) for _, step in steps[:-1]] + [("model", steps[-1][1])], search.results_)
 
 
-def new_model(name: str, components: int | None, seed: int, more: dict[str, Any], y_dims: int = 1) -> Any:
+def new_model(name: str, components: int | None, seed: int, more: dict[str, Any]) -> Any:
     """The model of that name, not fitted."""
-    cls = MultiLabelDPPCA if name == "dppca" and y_dims == 2 else known_models()[name]
-    size = known_models()[name].traits.size
-    model = cls(**{size: components}, **more)
+    cls = known_models()[name]
+    model = cls(**{cls.traits.size: components}, **more)
     if "random_state" in model.get_params():
         model.set_params(random_state=seed)
     return model

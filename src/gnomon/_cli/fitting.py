@@ -85,14 +85,7 @@ def read_target(table: Table, model: str, kind: str | None, unlabeled: str | Non
         return resolve_outputs(table, kind, unlabeled)
     if model != "ifa" and not (model == "dppca" and several):
         return resolve_target(table, kind, unlabeled)
-    target = resolve_class_variables(table, kind, unlabeled)
-    for name, classes in zip(target.names, target.classes, strict=True):
-        if model == "dppca" and len(classes) > 2:
-            raise Refusal(
-                f"{table.path}, column {name!r}: {len(classes)} classes, and several targets of dppca have two each; "
-                "use --model cppca or ifa, or name one --target."
-            )
-    return target
+    return resolve_class_variables(table, kind, unlabeled)
 
 
 def default_components(target: Target | None, X: Any, model: str = "auto") -> int | None:

@@ -4,7 +4,7 @@ Protocol (Yu, Yu, Tresp, Kriegel and Wu, KDD 2006, section 6): five random posit
 all their labels; every method projects to K dimensions; one linear SVM with C = 100 for each label is trained on the
 projected labeled rows and tested on the others. Draws by the seeds 100, 101, ...; the paper has 50. FULL is the SVM on
 all features. PCA, S2PPCA and DPPCA see all rows, PLS and SPPCA the labeled ones. S2PPCA is `SPPCA` with NaN where rows
-are unlabeled, DPPCA is `MultiLabelDPPCA` with its own choices ("auto"), "predictions" are its own, without an SVM.
+are unlabeled, DPPCA is `DPPCA` with its own choices ("auto"), "predictions" are its own, without an SVM.
 
 The paper does not say how features and projections were scaled; here neither is. Over ten draws F1 of FULL, of PLS and
 of PCA with K = 5 is within 0.03 of the print, that of PCA with K = 10 and 20 within 0.05. AUC is 0.02 to 0.04 above the
@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.svm import SVC
 
-from gnomon import SPPCA, MultiLabelDPPCA, datasets
+from gnomon import DPPCA, SPPCA, datasets
 from gnomon.experiments._draw import draw_positive
 from gnomon.experiments._record import provenance
 from gnomon.selection.baselines import pca_map, pls_map
@@ -55,7 +55,7 @@ def scores_of_draw(X, Y, labeled, dims=DIMS, methods=METHODS, **parameters):
     labeled : bool array of shape (n,)
         Rows whose labels are known.
     parameters : dict
-        For MultiLabelDPPCA, beside `n_components`.
+        For DPPCA, beside `n_components`.
     """
     known = np.where(labeled[:, None], Y, np.nan)
     maps = {
@@ -73,9 +73,10 @@ def scores_of_draw(X, Y, labeled, dims=DIMS, methods=METHODS, **parameters):
                 same = method == "FULL" and k != dims[0]
                 found[method, k] = found[method, dims[0]] if same else _svm_scores(maps[method](k), Y, labeled)
         if {"DPPCA", "predictions"} & set(methods):
-            model = MultiLabelDPPCA(max(dims), **parameters).fit(X, known)
+            model = DPPCA(max(dims), target="classes", **parameters).fit(X, known)
             Z, hidden = model.transform(X), X[~labeled]
-            own = _scores(Y[~labeled], model.predict(hidden), model.predict_proba(hidden))
+            proba = np.column_stack([one[:, 1] for one in model.predict_proba(hidden)])
+            own = _scores(Y[~labeled], model.predict(hidden), proba)
             for k in dims:
                 found["DPPCA", k] = _svm_scores(Z[:, :k], Y, labeled)
                 found["predictions", k] = own

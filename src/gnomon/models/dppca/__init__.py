@@ -1,20 +1,20 @@
 """Discriminant probabilistic PCA: classes with means of their own that share a few within-class factors."""
 
-from .anneal import Options, Params, Problem, Within, directions, fit, joint_of, noise_free, posterior, usual_factors
-from .choice import Choice, Open, choose
+from .anneal import Annealing, Options
+from .choice import Open
+from .model import Labels, Model, back, fit, log_density, log_joint, posterior, predict, sample
 
 __all__ = [
-    "Choice",
+    "Annealing",
+    "Labels",
+    "Model",
     "Open",
     "Options",
-    "Params",
-    "Problem",
-    "Within",
-    "choose",
-    "directions",
+    "back",
     "fit",
-    "joint_of",
-    "noise_free",
+    "log_density",
+    "log_joint",
     "posterior",
-    "usual_factors",
+    "predict",
+    "sample",
 ]

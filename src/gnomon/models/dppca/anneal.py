@@ -1,58 +1,57 @@
-"""Discriminant probabilistic PCA: classes with means of their own that share a few within-class factors.
-
-Class c has weight pi_c and mean m_c, and x | c ~ N(m_c, V V' + s2 I) with V (p, P). The class of an unlabeled row is
-latent. Everything here works on rows in an orthonormal basis, see `solvers.reduction`.
-"""
+"""EM for classes that share within-class factors, on rows in an orthonormal basis; see `reduction`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._types import Array, IntArray, Result, Status
-from ...numerics.linalg import orthonormal_columns, sign_of_columns, symmetrise, top_eigh
-from ...numerics.linear_gaussian import LOG_2PI
+from ...numerics.linalg import orthonormal_columns, symmetrise, top_eigh
 from ...rows.threads import one_thread
 from ...solvers.em import run_em
-from ...solvers.reduction import Reduced
+from .mixture import Params, Within, log_joint, posterior
+from .reduction import Reduced
 
 FLOOR = 1e-6  # smallest noise variance, relative to the mean variance of x (one, in standard units)
 START_SHRINKAGE = 1e-3  # of the ridge LDA that the first responsibilities come from
-HOT, COOLING = 10.0, 0.8  # temperature of the first responsibilities, and what it falls by in each step until it is one
-FEWEST_FACTORS, MOST_FACTORS = 20, 40  # of those taken where nothing tells how many there are
-BESIDE = 0.1  # within-class standard deviation of projections that separate no classes; of the others it is one
 SMALL = 1 << 22  # coordinates up to which one thread is faster than several that wait for one another
-SETTLE_ITER, SETTLE_TOL = 100, 1e-4  # the noise level is set in this many steps at most, or once they are shorter
+
+
+class Annealing(NamedTuple):
+    """How the responsibilities cool and the noise level is set, before EM climbs at that level.
+
+    With few labels the first class means are far off and, in many dimensions, sure of themselves: EM from there ends in
+    a poor maximum. High temperatures let a row count for several classes until the means are better (deterministic
+    annealing, Ueda and Nakano 1998).
+    """
+
+    hot: float = 10.0  # temperature of the first start; hotter ones forget the labels
+    cooling: float = 0.8  # what it falls by in each step until it is one: 11 steps from 10
+    max_iter: int = 300  # steps in all; faces and text settle in 20 to 60, classes that overlap in hundreds
+    tol: float = 1e-4  # length of a step at which the level is set; it moves the means by less than labels do
+
+    def temperature(self, start: int) -> float:
+        """First temperature of a start: `hot`, 1, and then values between, each farthest from those before."""
+        share, step, i = (1.0, 0.0, 0) if start == 0 else (0.0, 0.5, start - 1)
+        while i:  # digits of i behind the point, in base 2
+            share += step * (i % 2)
+            step, i = step / 2.0, i // 2
+        return float(self.hot**share)
 
 
 class Options(NamedTuple):
     """How to fit; see `gnomon.DPPCA` for the meaning."""
 
-    n_factors: int
+    n_factors: int = 1
     shrinkage: float = START_SHRINKAGE
     unlabeled_weight: float = 1.0
     class_prior: Any = None  # None: estimated; or (c,)
     noise: str | float = "half"  # a number is in standard units
     tol: float = 1e-6
     max_iter: int = 200
-
-
-class Within(NamedTuple):
-    """Covariance Q diag(values) Q' + noise_var (I - Q Q') of a class, in p dimensions."""
-
-    Q: Array  # (r, m) orthonormal
-    values: Array  # (m,) falling, at least noise_var
-    noise_var: float
-
-
-class Params(NamedTuple):
-    """A fitted mixture in coordinates of the reduced rows."""
-
-    prior: Array  # (c,)
-    means: Array  # (c, r)
-    within: Within
+    n_init: int = 1
+    annealing: Annealing = Annealing()
 
 
 class Level(NamedTuple):
@@ -66,8 +65,8 @@ class Stats(NamedTuple):
     """The E-step at some parameters."""
 
     resp: Array  # (n, c), times the weight of the row
-    log_density: Array  # (n,)
-    objective: float  # nats, penalty of the shrinkage included
+    log_likelihood: float  # nats, rows by their weights
+    objective: float  # the same with the penalty of shrinkage
 
 
 class Fitted(NamedTuple):
@@ -75,48 +74,7 @@ class Fitted(NamedTuple):
 
     params: Params
     resp: Array  # (n, c) posterior of the class; one-hot where labeled
-    projection: Array  # (r, k) directions D: transform is D'x; see `directions`
-    n_class_directions: int
-
-
-def usual_factors(n: int) -> int:
-    """Within-class factors for n rows where nothing tells how many there are: one for ten rows, between 20 and 40."""
-    return min(max(n // 10, FEWEST_FACTORS), MOST_FACTORS)
-
-
-def log_joint(params: Params, T: Array, squares: Array, n_features: int) -> Array:
-    """Log pi_c + log N(x; m_c, Sigma) of rows: coordinates T (n, r), squared length of the whole row (n,)."""
-    center = params.prior @ params.means
-    M, Q = params.means - center, params.within.Q
-    V = np.column_stack([M.T, Q, center])  # one product with T, which is all there is to read
-    products = T @ V
-    products -= center @ V
-    own = squares - 2.0 * products[:, -1] - float(center @ center)
-    c = len(M)
-    return joint_of(params, M, products[:, :c], products[:, c:-1], own, n_features)
-
-
-def joint_of(params: Params, M: Array, DM: Array, DQ: Array, own: Array, n_features: int) -> Array:
-    """`log_joint` from products of the centerd rows D with the centerd means M (c, r) and with Q, and their lengths."""
-    Q, values, noise = params.within
-    shrink = 1.0 - noise / values  # (m,)  Sigma^-1 = (I - Q diag(shrink) Q') / noise
-    MQ = M @ Q
-    cross = DM - (DQ * shrink) @ MQ.T
-    own = own - (DQ * DQ) @ shrink
-    fixed = np.einsum("ij,ij->i", M, M) - (MQ * MQ) @ shrink
-    distance = np.maximum(own[:, None] - 2.0 * cross + fixed, 0.0) / noise
-    logdet = np.log(values).sum() + (n_features - len(values)) * np.log(noise)
-    with np.errstate(divide="ignore"):
-        log_prior = np.log(params.prior)
-    return np.asarray(log_prior - 0.5 * (distance + logdet + n_features * LOG_2PI))
-
-
-def posterior(log_joint_rows: Array) -> tuple[Array, Array]:
-    """Class probabilities (n, c) and log-density (n,) of rows."""
-    top = log_joint_rows.max(axis=1, keepdims=True)
-    weights = np.exp(log_joint_rows - top)
-    total = weights.sum(axis=1, keepdims=True)
-    return weights / total, (top + np.log(total))[:, 0]
+    log_likelihood: float  # nats in standard units, without the penalty
 
 
 class Problem:
@@ -140,14 +98,15 @@ class Problem:
         self.n_factors = min(options.n_factors, self.T.shape[1], self.p)
 
     def e_step(self, params: Params, level: Level, temperature: float = 1.0) -> Stats:
-        """Responsibilities and, at temperature one, the objective at `params`."""
+        """Responsibilities and, at temperature one, likelihood and objective at `params`."""
         joint = log_joint(params, self.T, self.squares, self.p)
         resp, density = posterior(joint / temperature)
         known = np.flatnonzero(self.labeled)
         resp[known] = self.one_hot[known]
         density[known] = joint[known, self.index[known]]
-        objective = float(self.weights @ density) + self.penalty(params.within, level)
-        return Stats(resp * self.weights[:, None], density, objective)
+        log_likelihood = float(self.weights @ density)
+        objective = log_likelihood + self.penalty(params.within, level)
+        return Stats(resp * self.weights[:, None], log_likelihood, objective)
 
     def penalty(self, within: Within, level: Level) -> float:
         """Log-density of the prior behind the shrinkage, less a constant: pseudo-rows of covariance target x I."""
@@ -231,71 +190,90 @@ def init(problem: Problem, temperature: float) -> tuple[Stats, Level]:
     return problem.e_step(Params(prior, means, Within(U[:, kept], values, noise)), level, temperature), level
 
 
-def fit(rows: Reduced, index: IntArray, n_classes: int, n_components: int, options: Options) -> Result[Fitted]:
+def fit_coordinates(rows: Reduced, index: IntArray, n_classes: int, options: Options) -> Result[Fitted]:
     """Fit by EM from ridge LDA of the labeled rows.
 
     Parameters
     ----------
     rows : Reduced         all rows in an orthonormal basis, standard units
     index : (n,)           class of each row, -1 where unlabeled; every class has a labeled row
-    n_components : int     directions of the projection; factors fill up beyond n_classes - 1
+    n_classes : int        how many there are
 
     Returns
     -------
     Result(Fitted, status, objective path, stats) with stats "n_iter", "residual", "floor" (whether the noise rests on
-    its floor). With ``noise="half"`` or shrinkage the level is set by iterating, from a high temperature down; then EM
-    climbs at that level: the path is that of the climb.
+    its floor), "optima" (what every start came to; the best is returned). With ``noise="half"`` or shrinkage the level
+    is set by iterating, from a high temperature down; then EM climbs at that level: the path is that of the climb.
+    Where the level does not settle, the fit has not converged, and the residual is the length of the last step there.
     """
     with one_thread(when=rows.T.size <= SMALL):
-        return _fit(rows, index, n_classes, n_components, options)
+        problem = Problem(rows, index, n_classes, options)
+        n_init = 1 if problem.labeled.all() else options.n_init
+        found = [_from_start(problem, options.annealing.temperature(i)) for i in range(n_init)]
+        best = max(found, key=lambda result: result.path[-1])
+        params, stats = best.value
+        fitted = Fitted(params, _responsibilities(rows, index, params), stats.log_likelihood)
+    floor = params.within.noise_var <= FLOOR
+    optima = tuple(float(result.path[-1]) for result in found)
+    return Result(fitted, best.status, best.path, {**best.stats, "floor": floor, "optima": optima})
 
 
-def _fit(rows: Reduced, index: IntArray, n_classes: int, n_components: int, options: Options) -> Result[Fitted]:
-    problem = Problem(rows, index, n_classes, options)
-    params, level, n_settle = _settle(problem)
+def _from_start(problem: Problem, hot: float) -> Result[tuple[Params, Stats]]:
+    """Cool from a temperature, then climb."""
+    o = problem.options
+    params, level, n_settle, unsettled = _settle(problem, hot)
+    result = _climb(problem, params, level)
+    status, residual = result.status, float(result.stats["residual"])
+    if unsettled > max(o.annealing.tol, o.tol):
+        status, residual = Status.MAX_ITER, max(residual, unsettled)
+    info = {"n_iter": n_settle + result.stats["n_iter"], "residual": residual}
+    return Result(result.value, status, result.path, info)
+
+
+def _climb(problem: Problem, params: Params, level: Level) -> Result[tuple[Params, Stats]]:
     if problem.labeled.all():
         stats = problem.e_step(params, level)
-        result = Result((params, stats), Status.CONVERGED, np.array([stats.objective]), {"n_iter": 0, "residual": 0.0})
-    else:
-        result = run_em(
-            lambda p: problem.e_step(p, level),
-            lambda s, p: problem.m_step(s, level, p.within)[0],
-            params,
-            log_likelihood=lambda s: s.objective,
-            residual=lambda s, old, new: _step_length(old, new),
-            tol=options.tol,
-            max_iter=options.max_iter,
-        )
-    params, stats = result.value
+        return Result((params, stats), Status.CONVERGED, np.array([stats.objective]), {"n_iter": 0, "residual": 0.0})
+    return run_em(
+        lambda p: problem.e_step(p, level),
+        lambda s, p: problem.m_step(s, level, p.within)[0],
+        params,
+        log_likelihood=lambda s: s.objective,
+        residual=lambda s, old, new: _step_length(old, new),
+        tol=problem.options.tol,
+        max_iter=problem.options.max_iter,
+    )
+
+
+def _responsibilities(rows: Reduced, index: IntArray, params: Params) -> Array:
     squares = np.einsum("ij,ij->i", rows.T, rows.T) + rows.outside
     resp = posterior(log_joint(params, rows.T, squares, rows.n_features))[0]
     known = np.flatnonzero(index >= 0)
-    resp[known] = np.eye(n_classes)[index[known]]
-    projection, n_class = directions([params], n_components)
-    info = {**result.stats, "n_iter": result.stats["n_iter"] + n_settle, "floor": params.within.noise_var <= FLOOR}
-    return Result(Fitted(params, resp, projection, n_class), result.status, result.path, info)
+    resp[known] = np.eye(resp.shape[1])[index[known]]
+    return resp
 
 
-def _settle(problem: Problem) -> tuple[Params, Level, int]:
-    """Cool the responsibilities from a high temperature to one, and set the level anew in each step until it stays.
+def _settle(problem: Problem, hot: float) -> tuple[Params, Level, int, float]:
+    """Cool the responsibilities to temperature one, and set the level anew in each step until it stays.
 
-    With few labels the first class means are far off and, in many dimensions, sure of themselves: EM from there ends in
-    a poor maximum. High temperatures let a row count for several classes until the means are better (deterministic
-    annealing, Ueda and Nakano 1998).
+    Returns parameters, level, how many steps it took, and the length of the last one: zero where nothing was open.
     """
     o = problem.options
-    temperature = HOT
+    temperature = hot
     stats, level = init(problem, temperature)
     params, level = problem.m_step(stats, None, None)
     if problem.labeled.all():
-        return params, level, 1
+        return params, level, 1, 0.0
     fixed_level = o.noise != "half" and o.shrinkage == 0.0
-    for n_steps in range(2, SETTLE_ITER + 1):  # noqa: B007
-        before, temperature = params, max(1.0, COOLING * temperature)
+    n_steps, length = 1, np.inf
+    while n_steps < o.annealing.max_iter:
+        before, temperature = params, max(1.0, o.annealing.cooling * temperature)
         params, level = problem.m_step(problem.e_step(before, level, temperature), None, before.within)
-        if temperature == 1.0 and (fixed_level or _step_length(before, params) <= max(SETTLE_TOL, o.tol)):
+        length = _step_length(before, params)
+        n_steps += 1
+        if temperature == 1.0 and (fixed_level or length <= max(o.annealing.tol, o.tol)):
             break
-    return params, level, n_steps
+    return params, level, n_steps, 0.0 if fixed_level else length
 
 
 def _step_length(old: Params, new: Params) -> float:
@@ -311,76 +289,3 @@ def _step_length(old: Params, new: Params) -> float:
         float(np.abs(new.prior - old.prior).sum()),
     )
     return max(parts)
-
-
-def directions(params: Sequence[Params], n_components: int) -> tuple[Array, int]:
-    """Projection D (r, k) of one or more models of the same rows, and how many of its columns separate classes.
-
-    With Sigma the mean of their within-class covariances, D' Sigma D is diagonal: one for directions that separate
-    classes, `BESIDE` squared for the others, lest they blur the distances. First come the leading directions of the sum
-    of their between-class covariances against Sigma, at most one less than the classes of each model, then factors of
-    Sigma by falling variance, made orthogonal to them in its metric, then leading directions of all rows.
-    """
-    Q, values, noise = mean_within([one.within for one in params])
-    shift = 1.0 / np.sqrt(values) - 1.0 / np.sqrt(noise)  # Sigma^-1/2 = I / sqrt(noise) + Q diag(shift) Q'
-
-    def whiten(A: Array) -> Array:
-        return np.asarray(A / np.sqrt(noise) + Q @ (shift[:, None] * (Q.T @ A)))
-
-    spread = whiten(np.hstack([_between_root(one) for one in params]))  # (r, sum of c)
-    U, sizes, _ = np.linalg.svd(spread, full_matrices=False)
-    separate = sum(len(one.prior) - 1 for one in params)
-    most = min(n_components, separate, int((sizes > 1e-8 * max(sizes.max(initial=0.0), 1e-8)).sum()))
-    U = U[:, :most]
-    if most < n_components:
-        # by falling variance, so that each is orthogonal to the class directions and to the factors before it
-        filled, _ = np.linalg.qr(np.hstack([U, Q, np.eye(len(Q))]))
-        U = np.hstack([U, filled[:, most:n_components]])
-    D = whiten(U)
-    if most:
-        D[:, most:] *= BESIDE
-    return np.asarray(D * sign_of_columns(D)), most
-
-
-def _between_root(params: Params) -> Array:
-    """Means about their mean, each times the root of its prior (r, c): its square is the between-class covariance."""
-    return np.asarray((np.sqrt(params.prior)[:, None] * (params.means - params.prior @ params.means)).T)
-
-
-def mean_within(parts: Sequence[Within]) -> Within:
-    """Mean of within-class covariances of the same rows, with factors by falling variance."""
-    if len(parts) == 1:
-        return parts[0]
-    r, noise = len(parts[0].Q), float(np.mean([one.noise_var for one in parts]))
-    n_factors = sum(one.Q.shape[1] for one in parts)
-    basis = np.eye(r) if n_factors >= r else np.linalg.qr(np.hstack([one.Q for one in parts]))[0]
-    above = np.zeros((basis.shape[1], basis.shape[1]))
-    for Q, values, own_noise in parts:
-        inside = basis.T @ Q
-        above += (inside * (values - own_noise)) @ inside.T / len(parts)
-    excess, vectors = top_eigh(symmetrise(above), basis.shape[1])
-    return Within(basis @ vectors, noise + np.maximum(excess, 0.0), noise)
-
-
-class NoiseFree(NamedTuple):
-    """The projection of a row without its noise, given x: in class c its mean is gain'x + shift_c."""
-
-    gain: Array  # (p, k)
-    shift: Array  # (c, k)
-    cov: Array  # (k, k) within a class
-
-    def moments(self, T: Array, resp: Array) -> tuple[Array, Array]:
-        """Mean (n, k) and covariance (n, k, k) over the classes, from T = x'gain (n, k)."""
-        away = resp @ self.shift
-        between = np.einsum("nc,ck,cl->nkl", resp, self.shift, self.shift, optimize=True)
-        return T + away, np.asarray(self.cov + between - away[:, :, None] * away[:, None, :])
-
-
-def noise_free(params: Params, D: Array) -> NoiseFree:
-    """Condition D'(m_c + V z) on x, for rows and means centerd alike.
-
-    m_c + V z = x - e, and e given x and c has mean s2 Sigma^-1 (x - m_c) and covariance s2 I - s2^2 Sigma^-1.
-    """
-    Q, values, noise = params.within
-    lost = D - Q @ ((1.0 - noise / values)[:, None] * (Q.T @ D))  # s2 Sigma^-1 D
-    return NoiseFree(D - lost, params.means @ lost, noise * symmetrise(D.T @ (D - lost)))

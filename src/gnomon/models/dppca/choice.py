@@ -7,19 +7,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._types import IntArray
-from ...solvers.reduction import Reduced
+from ..._types import Array, IntArray
 from ...targets.halves import can_split, half_splits, is_rich, score_splits
 from . import anneal
+from .reduction import Reduced
 
+FEWEST_FACTORS, MOST_FACTORS = 20, 40  # of those taken where nothing tells how many there are
 N_FACTORS = (30, 20)  # tried beside the usual number
 UNLABELED_WEIGHT = (1.0, 0.1, 0.0)
 SHRINKAGE = 1e-3  # where "auto" has nothing to compare by, and the only one beside few factors
 SHRINKAGES = (1e-3, 1e-1)  # where all within-class factors are kept
 N_SPLITS = 3
+TIE = 0.04  # of the score: candidates nearer to the best are told apart by the order in which they are tried
 MOST_UNLABELED = 2000  # votes; further rows would change the score by less than the labels do
 SCORE_DIRECTIONS = 150  # coordinates in which candidates of few factors are compared, the rest being noise
 SCORE_TOL, SCORE_ITER = 1e-2, 30
+SAME = 1e-9  # of the largest: numbers of rows that differ by less are the same
 
 
 class Open(NamedTuple):
@@ -41,6 +44,11 @@ class Choice(NamedTuple):
     score: float
 
 
+def usual_factors(n: int) -> int:
+    """Within-class factors for n rows where nothing tells how many there are: one for ten rows, between 20 and 40."""
+    return min(max(n // 10, FEWEST_FACTORS), MOST_FACTORS)
+
+
 def candidates(given: Open, n: int, rank: int, least: int, index: IntArray) -> list[tuple[int, float, float]]:
     """Combinations of what the parameters leave open, for n rows whose coordinates have that rank.
 
@@ -52,7 +60,7 @@ def candidates(given: Open, n: int, rank: int, least: int, index: IntArray) -> l
     """
     all_labeled = bool((index >= 0).all())
     spread = int((index >= 0).sum()) - int(index.max()) - 1
-    usual = anneal.usual_factors(n)
+    usual = usual_factors(n)
     wanted = usual if given.n_factors == "usual" else given.n_factors
     some = sorted({usual, *N_FACTORS}, reverse=True) if is_rich(index) else [usual]
     sizes = [size for size in some if least <= size < rank] or [size for size in (least,) if size < rank]
@@ -75,14 +83,13 @@ def candidates(given: Open, n: int, rank: int, least: int, index: IntArray) -> l
 
 
 def choose(
-    given: Open,
-    rows: Reduced,
-    index: IntArray,
-    options: anneal.Options,
-    least: int,
-    generator: np.random.Generator,
+    given: Open, rows: Reduced, index: IntArray, options: anneal.Options, least: int
 ) -> tuple[Choice, list[Choice]]:
     """Return the best candidate and the table of all, in the order they were tried.
+
+    The halves follow from what the rows hold, so that the choice is the same in any order of rows and under any names
+    of classes. Of candidates within `TIE` of the best score the one that was tried first is taken: unlabeled rows
+    count as much as they may, then more factors, then less shrinkage.
 
     Without a class of two labeled rows there is nothing to compare by: the usual number of factors, a shrinkage of
     1e-3 and unlabeled rows that count in full.
@@ -91,10 +98,10 @@ def choose(
     all_labeled = bool((index >= 0).all())
     tried = candidates(given, n, rank, least, index)
     if len(tried) == 1 or not can_split(index):
-        first = min(tried, key=lambda c: (abs(c[0] - anneal.usual_factors(n)), tried.index(c)))
+        first = min(tried, key=lambda c: (abs(c[0] - usual_factors(n)), tried.index(c)))
         return Choice(*first, np.nan, np.nan, np.nan), []
-    rows, index = _some_rows(rows, index, generator)
-    splits = half_splits(index, N_SPLITS, generator)
+    rows, index = _some_rows(rows, index)
+    splits = content_splits(rows, index, N_SPLITS)
     short = _leading(rows)
     table = []
     for n_factors, shrinkage, weight in tried:
@@ -105,22 +112,66 @@ def choose(
             tol=SCORE_TOL,
             max_iter=SCORE_ITER,
         )
-        table_rows = short if weight > 0 and n_factors <= anneal.MOST_FACTORS else rows
+        table_rows = short if weight > 0 and n_factors <= MOST_FACTORS else rows
 
         def fit_predict(train: IntArray, table_rows: Reduced = table_rows, one: anneal.Options = one) -> IntArray:
-            return np.asarray(anneal.fit(table_rows, train, n_classes, 1, one).value.resp.argmax(axis=1))
+            return np.asarray(anneal.fit_coordinates(table_rows, train, n_classes, one).value.resp.argmax(axis=1))
 
         table.append(Choice(n_factors, shrinkage, weight, *score_splits(fit_predict, index, splits)))
-    return max(table, key=lambda choice: choice.score), table
+    best = max(choice.score for choice in table)
+    return next(choice for choice in table if choice.score >= best - TIE), table
 
 
-def _some_rows(rows: Reduced, index: IntArray, generator: np.random.Generator) -> tuple[Reduced, IntArray]:
-    """All labeled rows and at most `MOST_UNLABELED` others."""
+def content_splits(rows: Reduced, index: IntArray, n_splits: int) -> list[tuple[IntArray, IntArray]]:
+    """Halves of the labeled rows of each class, as `half_splits`, that follow from what the rows hold.
+
+    Classes and rows are put in an order of their own, by lengths and inner products, and are split there by random
+    numbers that are always the same.
+    """
+    known = np.flatnonzero(index >= 0)
+    T, classes = rows.T[known], index[known]
+    one_hot = np.eye(int(classes.max()) + 1)[classes]
+    counts = one_hot.sum(axis=0)
+    sums = one_hot.T @ T
+    means = sums / np.maximum(counts, 1.0)[:, None]
+    all_mean = T.mean(axis=0)
+    of_class = ranks(counts, np.einsum("ij,ij->i", means, means), means @ all_mean)
+    squares = np.einsum("ij,ij->i", T, T) + rows.outside[known]
+    of_row = ranks(squares, np.einsum("ij,ij->i", T, means[classes]), T @ all_mean)
+    order = np.lexsort((of_row, of_class[classes]))
+    at = known[order]
+    splits = []
+    for halves in half_splits(of_class[classes[order]], n_splits, np.random.default_rng(0)):
+        found = []
+        for half in halves:
+            part = np.full(len(index), -1)
+            part[at[half >= 0]] = index[at[half >= 0]]
+            found.append(part)
+        splits.append((found[0], found[1]))
+    return splits
+
+
+def ranks(*keys: Array) -> IntArray:
+    """Rank of each entry by the first key; where that is the same but for rounding, by the next."""
+    found = np.zeros(len(keys[0]), dtype=np.intp)
+    for key in keys:
+        order = np.lexsort((key, found))
+        apart = np.diff(key[order]) > SAME * max(float(np.abs(key).max(initial=0.0)), 1e-300)
+        apart |= np.diff(found[order]) > 0
+        found[order] = np.concatenate([[0], np.cumsum(apart)])
+    return found
+
+
+def _some_rows(rows: Reduced, index: IntArray) -> tuple[Reduced, IntArray]:
+    """All labeled rows and at most `MOST_UNLABELED` others, taken by what they hold."""
     others = np.flatnonzero(index < 0)
     if len(others) <= MOST_UNLABELED:
         return rows, index
-    others = generator.choice(others, MOST_UNLABELED, replace=False)
-    kept = np.sort(np.concatenate([np.flatnonzero(index >= 0), others]))
+    T = rows.T[others]
+    squares = np.einsum("ij,ij->i", T, T) + rows.outside[others]
+    order = np.argsort(ranks(squares, T @ rows.T[index >= 0].mean(axis=0)), kind="stable")
+    picked = np.random.default_rng(0).choice(len(others), MOST_UNLABELED, replace=False)
+    kept = np.sort(np.concatenate([np.flatnonzero(index >= 0), others[order[picked]]]))
     return rows._replace(T=rows.T[kept], outside=rows.outside[kept]), index[kept]
 
 

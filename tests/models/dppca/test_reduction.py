@@ -5,21 +5,17 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from gnomon.solvers import reduction
-from gnomon.solvers.reduction import reduce_rows
+from gnomon.models.dppca.reduction import Limits, reduce_rows
 from rows.copied import copied_rows
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("shape, exact", [((40, 9), True), ((12, 30), True), ((40, 30), False)])
-def test_coordinates_and_what_they_leave_out(rng, monkeypatch, shape, exact, form):
-    if not exact:
-        monkeypatch.setattr(reduction, "EXACT_SIDE", 8)
-        monkeypatch.setattr(reduction, "N_LEADING", 5)
-        monkeypatch.setattr(reduction, "N_SPARE", 3)
+def test_coordinates_and_what_they_leave_out(rng, shape, exact, form):
+    limits = Limits() if exact else Limits(exact_side=8, n_leading=5, n_spare=3)
     X = rng.normal(size=shape) * np.geomspace(1.0, 0.01, shape[1]) + 2.0
     extra = rng.normal(size=(shape[0], 2))
-    found = reduce_rows(copied_rows(form(X)), extra, rng)
+    found = reduce_rows(copied_rows(form(X)), extra, rng, limits)
     C = (X - X.mean(axis=0)) / found.standard.scale
     assert_allclose((C**2).mean(), 1.0, rtol=1e-12)
     assert found.exact == exact

@@ -7,21 +7,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Array
-from ..numerics.linalg import orthonormal_columns, symmetrise, top_eigh
-from ..rows.contract import Rows
-from ..rows.standard import StandardRows
-from ..rows.threads import one_thread
+from ..._types import Array
+from ...numerics.linalg import orthonormal_columns, symmetrise, top_eigh
+from ...rows.contract import Rows
+from ...rows.standard import StandardRows
+from ...rows.threads import one_thread
 
-EXACT_SIDE = 1500  # up to this many rows or columns the basis spans all rows
-ENTRIES = 1 << 25  # numbers in T at most, as long as N_LEADING directions fit
-N_LEADING = 120  # directions kept of a large table
-N_SPARE = 20  # further ones that are iterated and dropped
-POWER_PASSES = 3
+
+class Limits(NamedTuple):
+    """How large a table may be before only its leading directions are kept."""
+
+    exact_side: int = 1500  # up to this many rows or columns the basis spans all rows: one eigenproblem of a second
+    entries: int = 1 << 25  # numbers in T at most, 256 MiB, as long as n_leading directions fit
+    n_leading: int = 120  # directions kept of a large table: three times the most factors
+    n_spare: int = 20  # further ones that are iterated and dropped
+    reads: int = 3  # rounds of the iteration; directions of text are found to a few percent, which EM does not feel
+
+
+LIMITS = Limits()
 
 
 class Reduced(NamedTuple):
-    """Rows in an orthonormal basis, centred, in standard units, and what lies outside it."""
+    """Rows in an orthonormal basis, centered, in standard units, and what lies outside it."""
 
     T: Array  # (n, r)
     outside: Array  # (n,) squared length outside the basis, zero where the basis is exact
@@ -31,7 +38,7 @@ class Reduced(NamedTuple):
     standard: StandardRows
 
 
-def reduce_rows(rows: Rows, extra: Array, generator: np.random.Generator) -> Reduced:
+def reduce_rows(rows: Rows, extra: Array, generator: np.random.Generator, limits: Limits = LIMITS) -> Reduced:
     """Reduce rows to coordinates.
 
     Parameters
@@ -43,33 +50,33 @@ def reduce_rows(rows: Rows, extra: Array, generator: np.random.Generator) -> Red
         For the random block of a large table.
     """
     n, p = rows.shape
-    if n <= p and n <= EXACT_SIDE:
+    if n <= p and n <= limits.exact_side:
         standard = rows.standard(rows.summarise())
         found = standard.coordinates()
         return Reduced(found.T, np.zeros(n), p, found.expand, True, standard)
-    summary = rows.summarise(extra, second=p <= EXACT_SIDE)
+    summary = rows.summarise(extra, second=p <= limits.exact_side)
     (sums,) = summary.standard_groups()
     standard = rows.standard(summary)
     if sums.xx is not None:
         values, B = top_eigh(sums.xx, p)
         rank = int((values > 1e-13 * p * max(float(values[0]), 0.0)).sum())
-        B = B[:, : min(rank, max(N_LEADING, ENTRIES // n))]
+        B = B[:, : min(rank, max(limits.n_leading, limits.entries // n))]
         exact = B.shape[1] == rank
     else:
-        B, exact = _leading_directions(standard, sums.xy, generator), False
+        B, exact = _leading_directions(standard, sums.xy, generator, limits), False
     if exact:
         return Reduced(standard.times(B), np.zeros(n), p, B.__matmul__, True, standard)
     projected = standard.project(B)
     return Reduced(projected.gather(), projected.gather("outside"), p, B.__matmul__, False, standard)
 
 
-def _leading_directions(rows: StandardRows, sums: Array, generator: np.random.Generator) -> Array:
+def _leading_directions(rows: StandardRows, sums: Array, generator: np.random.Generator, limits: Limits) -> Array:
     """Leading principal directions by subspace iteration from a random block, then the sums of rows."""
     with one_thread(when=rows.rows.own_threads):
-        Q = orthonormal_columns(generator.standard_normal((rows.shape[1], N_LEADING + N_SPARE)))
-        for _ in range(POWER_PASSES - 1):
+        Q = orthonormal_columns(generator.standard_normal((rows.shape[1], limits.n_leading + limits.n_spare)))
+        for _ in range(limits.reads - 1):
             Q = orthonormal_columns(rows.gram_product(Q))
         product = rows.gram_product(Q)
-        vectors = top_eigh(symmetrise(Q.T @ product), min(N_LEADING, Q.shape[1]))[1]
+        vectors = top_eigh(symmetrise(Q.T @ product), min(limits.n_leading, Q.shape[1]))[1]
         leading = orthonormal_columns(product @ vectors)
         return np.hstack([leading, orthonormal_columns(sums, leading)])

@@ -1,4 +1,4 @@
-"""One projection for several binary models of the same rows, from dense p x p matrices."""
+"""One projection for several models of two classes of the same rows, from dense p x p matrices."""
 
 import numpy as np
 

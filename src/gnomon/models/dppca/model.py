@@ -1,0 +1,241 @@
+"""Discriminant probabilistic PCA on rows: fit, and what a fitted model says of rows, in the units of X."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._types import Array, IntArray, Status
+from ...numerics.linalg import sign_of_columns
+from ...rows.contract import Rows
+from . import mixture
+from .anneal import Fitted, Options, fit_coordinates
+from .choice import Choice, Open, choose
+from .directions import directions
+from .mixture import Params, Within
+from .reduction import LIMITS, Limits, Reduced, reduce_rows
+
+ABOVE = 1e-12  # relative: factors whose variance exceeds the noise by less are noise
+
+
+@dataclass(frozen=True)
+class Labels:
+    """One target."""
+
+    index: IntArray  # (n,) class of each row, -1 where unlabeled; every class has a labeled row
+    n_classes: int
+    class_prior: Array | None = None  # (c,) given; None: estimated
+
+
+class Model(NamedTuple):
+    """A fitted mixture in the units of X: class c is N(class_means_c, factors' factors + noise_var I)."""
+
+    prior: Array  # (c,)
+    class_means: Array  # (c, p)
+    factors: Array  # (m, p) orthogonal rows by falling length
+    noise_var: float
+
+    @property
+    def mean(self) -> Array:
+        """Mean of the class means, weighted by the prior (p,)."""
+        return np.asarray(self.prior @ self.class_means)
+
+
+class Target(NamedTuple):
+    """The model of one target, and how it came about; objectives are in nats and in the units of X."""
+
+    model: Model
+    choice: Choice
+    tried: list[Choice]
+    log_likelihood: float  # without the penalty of shrinkage
+    path: Array  # with it
+    optima: tuple[float, ...]  # last values of the paths of all starts
+    status: Status
+    residual: float
+    n_iter: int
+    floors: tuple[str, ...]
+
+
+class Fit(NamedTuple):
+    """Models of all targets and their common projection."""
+
+    targets: tuple[Target, ...]
+    components: Array  # (k, p)
+    n_class_components: int
+    exact: bool  # whether the coordinates hold all rows
+
+
+def fit(
+    rows: Rows,
+    labels: Sequence[Labels],
+    n_components: int | str | None,
+    given: Open,
+    options: Options,
+    generator: np.random.Generator,
+    limits: Limits = LIMITS,
+) -> Fit:
+    """Fit a mixture to each target, and one projection for all; X is reduced to coordinates once.
+
+    Parameters
+    ----------
+    rows : Rows
+    labels : one for each target
+    n_components : int, None or "auto"
+        Size of the projection; None takes 2, or as many as can separate classes where these are fewer; "auto" takes
+        all that separate classes.
+    given : Open           what is given, and what is to be chosen
+    options : Options      for all fits; its noise is in squared units of X
+    generator : numpy.random.Generator
+        For the reduction of large tables.
+    """
+    one_of_c = np.hstack([_one_hot(one.index, one.n_classes) for one in labels])
+    reduced = reduce_rows(rows, one_of_c, generator, limits)
+    rank = reduced.T.shape[1]
+    if rank == 0:
+        raise ValueError("X is constant: all rows are equal; there is nothing to fit.")
+    separating = sum(one.n_classes - 1 for one in labels)
+    k = _size(n_components, separating, rank)
+    least = max(1, k - separating)  # factors that the projection needs beside the classes
+    if not isinstance(options.noise, str):
+        options = options._replace(noise=options.noise / reduced.standard.scale**2)
+    found = [_fit_target(reduced, one, least, given, options) for one in labels]
+    projection, n_class = directions([params for _, params in found], k)
+    if n_components == "auto":
+        projection = projection[:, : max(n_class, 1)]
+    D = reduced.expand(projection) / reduced.standard.scale
+    components = np.ascontiguousarray((D * sign_of_columns(D)).T)
+    return Fit(tuple(target for target, _ in found), components, n_class, reduced.exact)
+
+
+def _size(n_components: int | str | None, separating: int, rank: int) -> int:
+    most = min(max(separating, 1), rank)
+    if n_components is None:
+        return min(2, most)
+    if isinstance(n_components, str):
+        return most
+    if n_components > rank:
+        raise ValueError(f"n_components={n_components} must be at most {rank}, the rank of X.")
+    return n_components
+
+
+def _fit_target(rows: Reduced, labels: Labels, least: int, given: Open, options: Options) -> tuple[Target, Params]:
+    options = options._replace(class_prior=labels.class_prior)
+    choice, tried = choose(given, rows, labels.index, options._replace(n_init=1), least)
+    options = options._replace(
+        n_factors=choice.n_factors, shrinkage=choice.shrinkage, unlabeled_weight=choice.unlabeled_weight
+    )
+    result = fit_coordinates(rows, labels.index, labels.n_classes, options)
+    n_labeled = int((labels.index >= 0).sum())
+    weight = n_labeled + choice.unlabeled_weight * (len(labels.index) - n_labeled)
+    units = weight * rows.n_features * np.log(rows.standard.scale)
+    target = Target(
+        model=_in_units(rows, result.value),
+        choice=choice,
+        tried=tried,
+        log_likelihood=result.value.log_likelihood - units,
+        path=result.path - units,
+        optima=tuple(value - units for value in result.stats["optima"]),
+        status=result.status,
+        residual=float(result.stats["residual"]),
+        n_iter=max(1, int(result.stats["n_iter"])),
+        floors=("x",) if result.stats["floor"] else (),
+    )
+    return target, result.value.params
+
+
+def _one_hot(index: IntArray, n_classes: int) -> Array:
+    out = np.zeros((len(index), n_classes))
+    known = np.flatnonzero(index >= 0)
+    out[known, index[known]] = 1.0
+    return out
+
+
+def _in_units(rows: Reduced, fitted: Fitted) -> Model:
+    prior, means, within = fitted.params
+    mean, scale = rows.standard.mean, rows.standard.scale
+    above = within.values > within.noise_var * (1.0 + ABOVE)
+    loadings = within.Q[:, above] * np.sqrt(within.values[above] - within.noise_var)
+    moved = rows.expand(np.column_stack([means.T, loadings])).T * scale  # (c + m, p)
+    class_means, factors = mean + moved[: len(means)], np.ascontiguousarray(moved[len(means) :])
+    return Model(prior, class_means, factors, float(within.noise_var * scale**2))
+
+
+class Coordinates(NamedTuple):
+    """Rows and a model in a basis that holds all of the model, in units of the noise standard deviation."""
+
+    params: Params
+    T: Array  # (n, r)
+    squares: Array  # (n,) of whole rows
+    directions: Array  # (r, k) of the projection, for coordinates
+
+
+def coordinates(model: Model, rows: Rows, components: Array | None = None) -> Coordinates:
+    """Bring rows to the model; one read."""
+    noise_std = float(np.sqrt(model.noise_var))
+    center = model.mean
+    means = (model.class_means - center) / noise_std
+    V = model.factors.T / noise_std
+    squares = np.einsum("ij,ij->j", V, V)
+    D = np.zeros((rows.shape[1], 0)) if components is None else components.T * noise_std
+    basis = np.linalg.qr(np.hstack([V / np.sqrt(squares), means.T, D]))[0]
+    seen = rows.in_units(center, noise_std).project(basis)
+    T = seen.gather()
+    within = Within(basis.T @ (V / np.sqrt(squares)), 1.0 + squares, 1.0)
+    params = Params(model.prior, means @ basis, within)
+    return Coordinates(params, T, np.einsum("ij,ij->i", T, T) + seen.gather("outside"), basis.T @ D)
+
+
+def log_joint(model: Model, rows: Rows) -> Array:
+    """Log pi_c + log N(x; m_c, Sigma) (n, c) in nats, density in the units of X."""
+    here = coordinates(model, rows)
+    return _log_joint(model, here, rows.shape[1])
+
+
+def _log_joint(model: Model, here: Coordinates, p: int) -> Array:
+    return mixture.log_joint(here.params, here.T, here.squares, p) - 0.5 * p * float(np.log(model.noise_var))
+
+
+def predict(model: Model, rows: Rows) -> Array:
+    """Probability of each class given x (n, c)."""
+    return mixture.posterior(log_joint(model, rows))[0]
+
+
+def log_density(model: Model, rows: Rows, index: IntArray | None = None) -> Array:
+    """Log p(x, class) where `index` names the class, else log p(x) (n,), in nats."""
+    joint = log_joint(model, rows)
+    density = mixture.posterior(joint)[1]
+    if index is not None:
+        known = np.flatnonzero(index >= 0)
+        density[known] = joint[known, index[known]]
+    return density
+
+
+def posterior(model: Model, components: Array, rows: Rows, index: IntArray | None = None) -> tuple[Array, Array]:
+    """Mean (n, k) and covariance (n, k, k) of the projection of a row without its noise, given x.
+
+    The class is averaged over, but where `index` names it.
+    """
+    here = coordinates(model, rows, components)
+    resp = mixture.posterior(_log_joint(model, here, rows.shape[1]))[0]
+    if index is not None:
+        known = np.flatnonzero(index >= 0)
+        resp[known] = np.eye(resp.shape[1])[index[known]]
+    return mixture.noise_free(here.params, here.directions).moments(here.T, resp)
+
+
+def sample(model: Model, n: int, rng: np.random.RandomState) -> tuple[Array, IntArray]:
+    """Draw n rows (n, p) and their classes (n,)."""
+    m, p = model.factors.shape
+    index = rng.choice(len(model.prior), size=n, p=model.prior / model.prior.sum())
+    noise = np.sqrt(model.noise_var) * rng.standard_normal((n, p))
+    return model.class_means[index] + rng.standard_normal((n, m)) @ model.factors + noise, index
+
+
+def back(model: Model, components: Array) -> Array:
+    """Map (k, p) from Z to x - mean: the row nearest to the mean, in the within-class metric, that projects to Z."""
+    out = (components @ model.factors.T) @ model.factors + model.noise_var * components  # D' Sigma
+    out /= (out * components).sum(axis=1)[:, None]  # D' Sigma D, which is diagonal
+    return np.asarray(out)
