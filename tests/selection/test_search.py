@@ -256,6 +256,8 @@ def test_a_baseline_is_scored_but_not_chosen_unless_allowed():
     search = GuidedSearch(["SPPCA"], **QUICK).fit(X, few_labels(y, 5))
     assert search.results_.chosen_row["model"] == "SPPCA"
     assert any(row["model"] == "PCA + 1-NN" and row["score"] is not None for row in search.results_.rows)
+    worst = GuidedSearch([("spy", Spy())], **QUICK).fit(X, few_labels(y, 5))
+    assert worst.results_.chosen_row["model"] == "spy"
     other = GuidedSearch(["PCA + 1-NN"], **QUICK).fit(X, few_labels(y, 5))
     assert isinstance(other.best_estimator_, PCAClassifier)
 
@@ -304,6 +306,27 @@ def test_halves_of_few_whole_numbers_stay_real():
     seen = np.where(np.arange(len(y)) % 20 == 0, y, np.nan)
     search = GuidedSearch(["SPPCA"], target="real", **QUICK).fit(X, seen)
     assert search.results_.chosen_row["model"] == "SPPCA"
+
+
+class Told(Spy):
+    """Keeps how it was told to read y."""
+
+    targets = ()
+
+    def __init__(self, *, target="auto", unlabeled=None):
+        self.target, self.unlabeled = target, unlabeled
+
+    def fit(self, X, y):
+        Told.targets = [*Told.targets, self.target]
+        return self
+
+
+def test_every_fit_is_told_how_y_was_read():
+    X, y = blobs()
+    for kind, seen in (("classes", few_labels(y, 4)), ("real", np.where(np.arange(60) < 9, X[:, 0], np.nan))):
+        Told.targets = ()
+        GuidedSearch([("told", Told())], **QUICK).fit(X, seen)
+        assert set(Told.targets) == {kind}
 
 
 class Never(Spy):
