@@ -70,7 +70,7 @@ def test_two_moons_come_apart():
     errors = [
         np.mean(nearest_labels(m.project(rows[seen]), y[seen], m.project(rows)) != y)
         for rows in (F, X)
-        for m in [lda_map(rows[seen], y[seen], 1, ridge=0.1)]
+        for m in [lda_map(rows[seen], y[seen], 1, shrinkage=0.1)]
     ]
     assert errors[0] < 0.01 < 0.1 < errors[1]
 

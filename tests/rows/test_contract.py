@@ -489,3 +489,10 @@ def test_an_answer_that_a_task_holds_is_not_changed(monkeypatch):
     task = Held(np.ones(3))
     assert_array_equal(read(table()).fold(task), np.full(3, 4.0))
     assert_array_equal(task.ones, np.ones(3))
+
+
+def test_what_is_kept_comes_in_the_order_asked_for():
+    kept = Kept(((np.array([4, 9]), (np.array([40, 90]),)), (np.array([2, 7]), (np.array([20, 70]),))))
+    assert_array_equal(kept.of_rows(), [20, 40, 70, 90])
+    assert_array_equal(kept.of_rows(np.array([9, 2, 4])), [90, 20, 40])
+    assert_array_equal(kept.of_rows(np.array([4, 9, 2, 7])), [40, 90, 20, 70])
