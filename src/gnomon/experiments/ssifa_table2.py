@@ -17,7 +17,7 @@ gives them the best ones before rows are counted.
 
 Where there are labels the climb starts from their discriminant directions alone. With `init="both"` the best of five
 starts is at times another maximum, with 40 % of labels on crabs 0.5 to 3 nats higher in four draws of 30, that tells
-the classes apart less well: 95.1, 95.3, 95.6 and 96.2 on crabs at 10, 20, 40 and 70 % (here 95.2, 95.9, 96.0 and 96.2).
+the classes apart less well: 95.2, 95.4, 95.6 and 96.2 on crabs at 10, 20, 40 and 70 % (here 95.2, 95.9, 96.0 and 96.2).
 
 What the paper does not say: draws are made within classes here, so that every class has its share of the labels. Its
 printed rates at 0 % and the rate of "IFA" on faces cannot be told apart from other ways to count, a latent that always
