@@ -1,4 +1,4 @@
-"""What an estimator says of its own convergence is true: at its defaults, and when it is stopped after one iteration."""
+"""What an estimator says of its convergence is true: at its defaults, and when it is stopped after one iteration."""
 
 import inspect
 import warnings

@@ -39,18 +39,18 @@ def features(family, rng):
 
 
 @pytest.mark.parametrize("x_family", FAMILIES)
-@pytest.mark.parametrize("y_family", FAMILIES)
-def test_every_pair_of_families_learns(x_family, y_family):
+@pytest.mark.parametrize("families", FAMILIES)
+def test_every_pair_of_families_learns(x_family, families):
     X, y = features(x_family, np.random.default_rng(0))
-    y = (y > 0).astype(int) if y_family == "bernoulli" else y
+    y = (y > 0).astype(int) if families == "bernoulli" else y
     train = np.where(np.arange(80) < 40, y, np.nan)
-    model = SDRGLM(2, x_family=x_family, y_family=y_family).fit(X, train)
-    assert model.y_family_ == y_family
+    model = SDRGLM(2, x_family=x_family, families=families).fit(X, train)
+    assert model.families_ == families
     assert model.n_labeled_ == 40
     assert model.transform(X).shape == (80, 2)
     assert (np.diff(model.objective_path_) >= -1e-9 * np.abs(model.objective_path_[:-1])).all()
     found = model.predict(X[40:])
-    if y_family in ("gaussian", "poisson"):
+    if families in ("gaussian", "poisson"):
         assert np.corrcoef(found, y[40:])[0, 1] > 0.5
     else:
         assert (found == y[40:]).mean() > 0.65
@@ -100,7 +100,7 @@ def test_without_labels_transform_gives_the_scores_of_the_fit():
                 model = SDRGLM(3, tol=1e-10).fit(X, y)
         assert_allclose(model.transform(X), model.embedding_, atol=1e-5)
         assert model.y_loadings_.shape == (0, 3)
-        assert model.y_family_ is None
+        assert model.families_ is None
         with pytest.raises(ValueError, match="fitted with labeled rows"):
             model.predict(X)
 
@@ -110,7 +110,7 @@ def test_unlabelled_rows_are_left_out_of_the_labels():
     X, y = load("wine", 0.6)
     first = SDRGLM(2).fit(X, y)
     for other in (np.where(y < 0, np.nan, y), pd.array(np.where(y < 0, None, y), dtype="Int64")):
-        assert_allclose(SDRGLM(2, y_family="multinomial").fit(X, other).transform(X), first.transform(X), atol=1e-8)
+        assert_allclose(SDRGLM(2, families="multinomial").fit(X, other).transform(X), first.transform(X), atol=1e-8)
     assert_array_equal(first.classes_, [0, 1, 2])
     hidden = y < 0
     U = oracle.gaussian_projection(
@@ -122,13 +122,13 @@ def test_unlabelled_rows_are_left_out_of_the_labels():
 
 def test_a_mark_of_ones_own_among_counts():
     X, y = features("gaussian", np.random.default_rng(0))
-    missing = SDRGLM(2, y_family="poisson").fit(X, np.where(y == 2, np.nan, y))
+    missing = SDRGLM(2, families="poisson").fit(X, np.where(y == 2, np.nan, y))
     marked = SDRGLM(2, target="counts", unlabeled=-1).fit(X, np.where(y == 2, -1, y))
     assert marked.n_labeled_ == (y < 2).sum()
-    assert (marked.y_family_, marked.target_kind_) == ("poisson", "counts")
+    assert (marked.families_, marked.target_kind_) == ("poisson", "counts")
     assert_allclose(marked.predict(X), missing.predict(X))
     with pytest.raises(ValueError, match=r"y is -1 in row .*target="):
-        SDRGLM(2, y_family="poisson").fit(X, np.where(y == 2, -1, y))
+        SDRGLM(2, families="poisson").fit(X, np.where(y == 2, -1, y))
 
 
 def test_labels_by_table_and_outputs_missing_one_by_one(rng):
@@ -136,7 +136,7 @@ def test_labels_by_table_and_outputs_missing_one_by_one(rng):
     table = np.column_stack([y == 0, y > 0]).astype(float)
     table[::3, 0] = np.nan
     table[1::4, 1] = np.nan
-    model = SDRGLM(2, y_family="bernoulli").fit(X, table)
+    model = SDRGLM(2, families="bernoulli").fit(X, table)
     assert model.predict(X).shape == (80, 2)
     assert set(np.unique(model.predict(X))) <= {0.0, 1.0}
     assert ((model.predict(X) == np.column_stack([y == 0, y > 0])).mean()) > 0.8
@@ -294,7 +294,7 @@ def test_one_class_is_said_and_predicted(family):
     X, _ = load("iris")
     y = np.where(np.arange(150) < 60, 4, -1)
     with pytest.warns(UserWarning, match="single class 4"):
-        model = SDRGLM(y_family=family).fit(X, y)
+        model = SDRGLM(families=family).fit(X, y)
     assert_array_equal(model.predict(X), np.full(150, 4))
     assert_array_equal(model.predict_proba(X), np.ones((150, 1)))
 
@@ -303,7 +303,7 @@ def test_bad_parameters_and_rows(rng):
     X, y = load("iris")
     for params, match in [
         ({"x_family": "normal"}, "x_family='normal' must be one of"),
-        ({"y_family": "beta"}, "y_family='beta' must be one of"),
+        ({"families": "beta"}, "families='beta' must be one of"),
         ({"alpha": 0}, "alpha=0 must be finite and above 0"),
         ({"penalty": -1.0}, "penalty=-1.0 must be finite and above 0"),
         ({"projection_ridge": "best"}, "projection_ridge='best' must be one of"),
@@ -381,7 +381,7 @@ def test_bad_targets():
     for family, targets, match in [
         ("poisson", real - 6, "y is -0.9 in row 0; target='counts' wants"),
         ("poisson", np.where(y == 2, -3, y), "y is -3 in row 100"),
-        ("bernoulli", y, "y holds 3 classes; y_family='bernoulli'.* two classes"),
+        ("bernoulli", y, "y holds 3 classes; families='bernoulli'.* two classes"),
         ("auto", np.column_stack([y, y]), "column 0 of y holds 3 classes"),
         ("multinomial", np.column_stack([y > 0, y > 1]), "y holds 2 classes; .* one column"),
         ("auto", [y > 0, real], "columns of several kinds"),
@@ -392,11 +392,11 @@ def test_bad_targets():
         ("auto", np.where(y == 0, -1, 1), "ambiguous"),
     ]:
         with pytest.raises(ValueError, match=match):
-            SDRGLM(y_family=family).fit(X, targets)
-    with pytest.raises(ValueError, match="y_family='gaussian' is not for targets that are classes"):
-        SDRGLM(y_family="gaussian", target="classes").fit(X, y)
+            SDRGLM(families=family).fit(X, targets)
+    with pytest.raises(ValueError, match="families='gaussian' is not for targets that are classes"):
+        SDRGLM(families="gaussian", target="classes").fit(X, y)
     with pytest.raises(TypeError, match="y holds 'a', which is not a number"):
-        SDRGLM(y_family="poisson").fit(X, np.array(["a", "b", "c"])[y])
+        SDRGLM(families="poisson").fit(X, np.array(["a", "b", "c"])[y])
     with pytest.raises(AttributeError, match="predict_proba"):
         SDRGLM().fit(X, real).predict_proba(X)
 

@@ -1,6 +1,5 @@
 """A latent space as large as the data is refused."""
 
-import numpy as np
 import pytest
 
 from gnomon.solvers.rank import refuse_full_rank_of_rows

@@ -26,7 +26,7 @@ class GlmTable(NamedTuple):
 
 
 def glm_table(targets, family):
-    """The table of `Targets`; `family` is that of `gnomon.SDRGLM.y_family`."""
+    """The table of `Targets`; `family` is that of `gnomon.SDRGLM.families`."""
     if targets.kind == "none":
         return _plain(None, np.zeros((targets.n_samples, 0)))
     family = _family(targets, family)
@@ -46,7 +46,7 @@ def _family(targets, family):
         )
     wanted = {"real": ("gaussian",), "counts": ("poisson",), "classes": ("multinomial", "bernoulli")}[targets.kind]
     if family not in ("auto", *wanted):
-        raise ValueError(f"y_family={family!r} is not for targets that are {targets.kind} (target={targets.kind!r}).")
+        raise ValueError(f"families={family!r} is not for targets that are {targets.kind} (target={targets.kind!r}).")
     if targets.kind != "classes":
         return wanted[0]
     sizes = [len(column.classes) for column in targets.columns]
@@ -55,8 +55,8 @@ def _family(targets, family):
     most = int(np.argmax(sizes))
     if sizes[most] > 2 or family == "multinomial":
         raise ValueError(
-            f"{targets.columns[most].name} holds {sizes[most]} classes; y_family='bernoulli', and a table of several "
-            "columns, want two classes in each. Give one column, with y_family='multinomial', or use CPPCA."
+            f"{targets.columns[most].name} holds {sizes[most]} classes; families='bernoulli', and a table of several "
+            "columns, want two classes in each. Give one column, with families='multinomial', or use CPPCA."
         )
     return "bernoulli"
 

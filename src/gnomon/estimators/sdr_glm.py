@@ -46,7 +46,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     x_family : {"gaussian", "bernoulli", "multinomial", "poisson"}, default="gaussian"
         Family of X: real numbers (variance one in units of the mean variance of the columns), 0 and 1, counts that
         share out the total of their row, or counts with rates of their own.
-    y_family : {"auto", "gaussian", "bernoulli", "multinomial", "poisson"}, default="auto"
+    families : {"auto", "gaussian", "bernoulli", "multinomial", "poisson"}, default="auto"
         Family of y: real outputs (each in units of its standard deviation), two classes or a table of 0 and 1, classes,
         or counts. "auto" takes "multinomial" for class labels, "bernoulli" for a table of them, "gaussian" for real
         numbers, and "poisson" for ``target="counts"``.
@@ -62,7 +62,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     max_iter : int, default=2000
         Most sweeps.
     target : {"auto", "classes", "real", "counts"} or list of these, default="auto"
-        What y means: "auto" follows `y_family`, else the rules of `gnomon.targets.read`, and the others override them.
+        What y means: "auto" follows `families`, else the rules of `gnomon.targets.read`, and the others override them.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
@@ -88,7 +88,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         is 1 for scores of unit variance. Not there without targets.
     x_scale_ : float
         Standard deviation that Gaussian x is divided by; 1 for other families.
-    y_family_ : str or None
+    families_ : str or None
         As used; None without targets.
     target_kind_ : {"none", "classes", "real", "counts"}
         What y was taken for; "real" for any table of numbers.
@@ -158,7 +158,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         n_components: Any = None,
         *,
         x_family: Any = "gaussian",
-        y_family: Any = "auto",
+        families: Any = "auto",
         alpha: Any = 0.01,
         penalty: Any = 0.1,
         projection_ridge: Any = "auto",
@@ -170,7 +170,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     ) -> None:
         self.n_components = n_components
         self.x_family = x_family
-        self.y_family = y_family
+        self.families = families
         self.alpha = alpha
         self.penalty = penalty
         self.projection_ridge = projection_ridge
@@ -210,12 +210,12 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """
         self._check_parameters()
         X = self._validated(X, reset=True)
-        asked = TARGET.get(self.y_family) if isinstance(self.target, str) and self.target == "auto" else None
+        asked = TARGET.get(self.families) if isinstance(self.target, str) and self.target == "auto" else None
         targets = self._read_y(y, X.shape[0], target=asked)
-        outputs = glm_table(targets, self.y_family)
+        outputs = glm_table(targets, self.families)
         self._record_y(targets)
         labelled = np.flatnonzero(targets.labeled)
-        self.y_family_ = outputs.family
+        self.families_ = outputs.family
         most = min(X.shape)
         self.n_components_ = min(2, most) if self.n_components is None else int(self.n_components)
         if self.n_components_ > most:
@@ -230,7 +230,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         table = outputs.values if guided else np.zeros((X.shape[0], 0))
         views = (
             model.make_view(self.x_family, self._in_units(X), _observed(X), alpha),
-            model.make_view(self.y_family_ or "gaussian", table, observed, 1.0),
+            model.make_view(self.families_ or "gaussian", table, observed, 1.0),
         )
         options = model.Options(self.n_components_, alpha, float(self.penalty), self.tol, self.max_iter)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
@@ -371,7 +371,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
         check_choice("x_family", self.x_family, NAMES)
-        check_choice("y_family", self.y_family, ("auto", *NAMES))
+        check_choice("families", self.families, ("auto", *NAMES))
         check_real("alpha", self.alpha, 0)
         check_real("penalty", self.penalty, 0)
         if isinstance(self.projection_ridge, str):
@@ -459,14 +459,14 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         X = self._validated(X, reset=False)
         self._require_targets(method)
         theta = self._project(X, self.projection_ridge_) @ self.coef_.T.astype(np.float64) + self.intercept_
-        return FAMILIES[self.y_family_].mean(theta).astype(X.dtype)
+        return FAMILIES[self.families_].mean(theta).astype(X.dtype)
 
     def _class_lists(self):
         return [self.classes_] if self._vector else self.classes_
 
     def _shares(self, mean):
         """Probabilities of the classes of every output; a Bernoulli mean is that of the second one."""
-        if self.y_family_ == "multinomial":
+        if self.families_ == "multinomial":
             return [mean]
         pairs = [np.column_stack([1.0 - one, one]) for one in mean.T]
         return [
