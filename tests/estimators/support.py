@@ -31,11 +31,11 @@ def entries_missing(seed=0, share=0.35):
 
 def oracle(model):
     """The fitted model in the form of the oracles; only for outputs that are linearly independent."""
-    q = len(model.y_mean_)
+    q = len(model.y_intercept_)
     noise = np.full(q, model.y_noise_variance_ if q else 0.0)
     return gaussian.Model(
         model.components_.T.astype(float), model.mean_.astype(float), model.noise_variance_,
-        model.y_loadings_.astype(float), model.y_mean_.astype(float), noise,
+        model.y_loadings_.astype(float), model.y_intercept_.astype(float), noise,
     )  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def assert_same_fit(a, b, tol=1e-6):
     spread = np.abs(b.components_).max()
     assert_allclose(a.mean_, b.mean_, rtol=tol, atol=tol * spread)
     if len(both) > 1:
-        assert_allclose(a.y_mean_, b.y_mean_, rtol=tol, atol=tol * np.abs(b.y_loadings_).max(initial=0.0))
+        assert_allclose(a.y_intercept_, b.y_intercept_, rtol=tol, atol=tol * np.abs(b.y_loadings_).max(initial=0.0))
     assert_allclose(a.noise_variance_, b.noise_variance_, rtol=tol)
     if len(both) > 1 and b.y_noise_variance_ is not None:
         assert_allclose(a.y_noise_variance_, b.y_noise_variance_, rtol=tol)

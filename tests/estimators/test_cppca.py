@@ -52,7 +52,7 @@ def test_the_objective_is_the_likelihood_and_never_falls(rng, acceleration):
     assert (np.diff(path) >= -1e-10 * np.abs(path[:-1])).all()
     assert path[-1] > path[0] + 1e-3
     assert_allclose(model.score_samples(X, y).sum(), model.log_likelihood_, rtol=1e-10)
-    assert_allclose(model.log_likelihood_ - model.objective_, 0.05 * (model.coef_**2).sum(), rtol=1e-8)
+    assert_allclose(model.log_likelihood_ - model.objective_, 0.05 * (model.y_loadings_**2).sum(), rtol=1e-8)
 
 
 def objective(model, X, y, **changes):
@@ -60,7 +60,7 @@ def objective(model, X, y, **changes):
     other = quietly(CPPCA(**model.get_params()), X, y)
     for name, value in changes.items():
         setattr(other, name, value)
-    return other.score_samples(X, y).sum() - 0.5 * model.ridge * (other.coef_**2).sum()
+    return other.score_samples(X, y).sum() - 0.5 * model.label_ridge * (other.y_loadings_**2).sum()
 
 
 def test_no_nearby_point_is_better(rng):
@@ -68,7 +68,7 @@ def test_no_nearby_point_is_better(rng):
     model = CPPCA(2, tol=1e-9).fit(X, y)
     best = objective(model, X, y)
     assert_allclose(best, model.objective_, rtol=1e-10)
-    for name in ("components_", "coef_", "intercept_", "mean_", "noise_variance_"):
+    for name in ("components_", "y_loadings_", "y_intercept_", "mean_", "noise_variance_"):
         value = np.asarray(getattr(model, name))
         direction = rng.normal(size=value.shape)
         h = 1e-3 * (np.abs(value).max() + 0.1)
@@ -97,7 +97,7 @@ def test_separable_labels_stay_finite(rng):
     X[:, 0] += 50.0 * (X[:, 0] > np.median(X[:, 0]))
     model = CPPCA(2).fit(X, y)
     assert model.converged_
-    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.y_loadings_).all()
     assert (model.predict(X)[y >= 0] == y[y >= 0]).all()
 
 
@@ -146,7 +146,7 @@ def test_no_nearby_point_is_better_where_entries_are_missing(rng):
     model = CPPCA(2, tol=1e-9).fit(H, y)
     best = objective(model, H, y)
     assert_allclose(best, model.objective_, rtol=1e-10)
-    for name in ("components_", "coef_", "intercept_", "mean_", "noise_variance_"):
+    for name in ("components_", "y_loadings_", "y_intercept_", "mean_", "noise_variance_"):
         value = np.asarray(getattr(model, name))
         direction = rng.normal(size=value.shape)
         h = 1e-3 * (np.abs(value).max() + 0.1)
@@ -250,7 +250,7 @@ def test_the_bound_never_falls_and_no_nearby_point_is_better(rng, monkeypatch):
     other = CPPCA(2, tol=1e-8, **options).fit(X, Y)
     best, penalty = value(), model.log_likelihood_ - model.objective_
     assert_allclose(best, model.log_likelihood_, rtol=1e-9)
-    for name in ("components_", "intercept_", "mean_", "noise_variance_"):  # coef_ has the ridge on it
+    for name in ("components_", "y_intercept_", "mean_", "noise_variance_"):  # y_loadings_ has the ridge on it
         old = np.asarray(getattr(model, name))
         direction = rng.normal(size=old.shape) * 1e-3 * (np.abs(old).max() + 0.1)
         up, down = value(**{name: old + direction}), value(**{name: old - direction})
@@ -274,7 +274,7 @@ def test_classes_end_at_the_integrated_likelihood_above_the_bound(rng, monkeypat
             bound = CPPCA(2, likelihoods=kinds).fit(X, outputs)
         assert_allclose(bound.objective_path_, path[:-1], rtol=1e-12)
         assert_allclose(bound.components_, model.components_, rtol=1e-12)  # x is explained as before
-        moved = np.abs(model.coef_ - bound.coef_).max(axis=1) > 1e-5
+        moved = np.abs(model.y_loadings_ - bound.y_loadings_).max(axis=1) > 1e-5
         assert moved.tolist() == ([False] + [True] * 3 + [False] * 2 if kinds else [True] * 3)
 
 
@@ -297,7 +297,7 @@ def test_real_outputs_alone_are_sppca(rng):
         other = SPPCA(2).fit(X, Y)
         assert_allclose(model.log_likelihood_, other.log_likelihood_, rtol=1e-8)
         assert_allclose(
-            np.abs(model.coef_ @ model.components_), np.abs(other.y_loadings_ @ other.components_), rtol=1e-3
+            np.abs(model.y_loadings_ @ model.components_), np.abs(other.y_loadings_ @ other.components_), rtol=1e-3
         )
         assert_allclose(model.y_noise_variance_, other.y_noise_variance_, rtol=1e-3)
         assert_allclose(model.predict(X), other.predict(X), rtol=1e-4)
@@ -316,7 +316,7 @@ def test_two_classes_are_one_label_however_they_are_given(rng):
         CPPCA(2, inference="ep").fit(X, y),
     ]
     for model in fits[1:]:
-        assert_allclose(model.coef_, fits[0].coef_, rtol=1e-4, atol=1e-5)
+        assert_allclose(model.y_loadings_, fits[0].y_loadings_, rtol=1e-4, atol=1e-5)
         assert_allclose(model.predict_proba(X), fits[0].predict_proba(X), atol=1e-5)
         assert_allclose(model.objective_, fits[0].objective_, rtol=1e-9)
     assert list(fits[4].classes_) == ["no", "yes"]
@@ -372,9 +372,9 @@ def test_label_weight_repeats_labelled_rows(rng):
     a, b = CPPCA(2, label_weight=3, tol=1e-8).fit(X, y), CPPCA(2, tol=1e-8).fit(X[repeated], y[repeated])
     assert_allclose(a.objective_, b.objective_, rtol=1e-10)
     assert_allclose(a.components_, b.components_, atol=1e-5)
-    assert_allclose(a.coef_, b.coef_, atol=1e-4)
+    assert_allclose(a.y_loadings_, b.y_loadings_, atol=1e-4)
     c = CPPCA(2, tol=1e-8).fit(X, y, sample_weight=np.where(y >= 0, 3.0, 1.0))
-    assert_allclose(a.coef_, c.coef_, atol=1e-6)
+    assert_allclose(a.y_loadings_, c.y_loadings_, atol=1e-6)
     d = CPPCA(2).fit(X, y, sample_weight=(np.arange(len(y)) < 60).astype(float))
     assert_allclose(d.components_, CPPCA(2).fit(X[:60], y[:60]).components_, atol=1e-8)
 
@@ -384,8 +384,8 @@ def test_private_dimensions_explain_x_alone(rng):
     X += 5.0 * rng.normal(size=(200, 1)) @ rng.normal(size=(1, 8))  # strong structure that the label does not share
     model = CPPCA(1, n_private=2, tol=1e-8).fit(X, y)
     assert model.transform(X).shape == (200, 3)
-    assert not model.coef_[:, 1:].any()
-    assert model.coef_[0, 0] != 0
+    assert not model.y_loadings_[:, 1:].any()
+    assert model.y_loadings_[0, 0] != 0
     other = CPPCA(3, tol=1e-8).fit(X, y)  # v has one direction in any case: the rest is a rotation
     assert_allclose(model.objective_, other.objective_, rtol=1e-8)
     assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-4)
@@ -413,7 +413,7 @@ def test_rows_repeat_and_their_order_does_not_matter(rng):
     order = rng.permutation(len(y))
     a, b = CPPCA(2, tol=1e-8).fit(X, y), CPPCA(2, tol=1e-8).fit(X[order], y[order])
     assert_allclose(a.components_, b.components_, atol=1e-5)
-    assert_allclose(a.coef_, b.coef_, atol=1e-4)
+    assert_allclose(a.y_loadings_, b.y_loadings_, atol=1e-4)
 
 
 def test_sample_looks_like_the_rows(rng):
@@ -456,4 +456,4 @@ def test_many_labelled_rows_start_from_a_few_and_end_at_the_same_maximum(rng, mo
     every = CPPCA(2, tol=1e-7).fit(X, y)
     assert sizes == [450, 1800]
     assert_allclose(few.objective_, every.objective_, rtol=1e-10)
-    assert_allclose(few.coef_, every.coef_, atol=1e-4)
+    assert_allclose(few.y_loadings_, every.y_loadings_, atol=1e-4)

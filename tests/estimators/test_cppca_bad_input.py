@@ -34,7 +34,7 @@ THREE = np.arange(60) % 3
         ({"inference": "quadrature"}, THREE, ValueError, "use inference='auto'"),
         ({"inference": "ep"}, THREE, ValueError, "use inference='auto'"),
         ({"likelihood": "cauchy"}, Y, ValueError, "likelihood='cauchy'"),
-        ({"ridge": -1.0}, Y, ValueError, "ridge=-1.0"),
+        ({"label_ridge": -1.0}, Y, ValueError, "label_ridge=-1.0"),
         ({"n_components": 5}, Y, ValueError, "must be less than the rank of X"),
         ({"label_weight": 0.0}, Y, ValueError, "label_weight=0.0"),
     ],
@@ -103,7 +103,7 @@ def test_classes_with_identical_rows_are_not_told_apart():
     twice = np.vstack([X[:10], X[:10], X])
     y = np.r_[np.zeros(10), np.ones(10), np.full(60, -1)].astype(int)
     model = CPPCA(2).fit(twice, y)
-    assert_allclose(model.coef_, 0.0, atol=1e-6)
+    assert_allclose(model.y_loadings_, 0.0, atol=1e-6)
     assert_allclose(model.predict_proba(twice), 0.5, atol=1e-6)
 
 
@@ -112,10 +112,10 @@ def test_labels_that_one_column_separates():
     model = CPPCA(2).fit(wide, Y)
     assert model.converged_
     assert (model.predict(wide) == Y).all()
-    assert np.abs(model.coef_).max() < 100
+    assert np.abs(model.y_loadings_).max() < 100
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert np.isfinite(CPPCA(2, ridge=0).fit(wide, Y).predict_proba(wide)).all()
+        assert np.isfinite(CPPCA(2, label_ridge=0).fit(wide, Y).predict_proba(wide)).all()
 
 
 def test_several_classes_that_two_columns_separate():
@@ -124,12 +124,12 @@ def test_several_classes_that_two_columns_separate():
     model = CPPCA(2).fit(wide, THREE)
     assert model.converged_
     assert (model.predict(wide) == THREE).all()
-    assert np.abs(model.coef_).max() < 100
+    assert np.abs(model.y_loadings_).max() < 100
     assert (np.diff(model.objective_path_) >= -1e-10 * np.abs(model.objective_)).all()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        free = CPPCA(2, ridge=0, max_iter=60).fit(wide, THREE)
-    assert np.isfinite(free.coef_).all()
+        free = CPPCA(2, label_ridge=0, max_iter=60).fit(wide, THREE)
+    assert np.isfinite(free.y_loadings_).all()
     assert_allclose(free.predict_proba(wide).sum(axis=1), 1.0)
 
 
@@ -143,7 +143,7 @@ def test_several_classes_with_identical_rows_are_not_told_apart():
 def test_scale_of_x_does_not_matter(scale):
     a, b = CPPCA(2, tol=1e-8).fit(X, Y), CPPCA(2, tol=1e-8).fit(X * scale, Y)
     assert_allclose(b.predict_proba(X * scale), a.predict_proba(X), atol=1e-6)
-    assert_allclose(b.coef_, a.coef_, rtol=1e-4, atol=1e-6)
+    assert_allclose(b.y_loadings_, a.y_loadings_, rtol=1e-4, atol=1e-6)
 
 
 def test_large_counts_and_real_outputs_in_any_units():

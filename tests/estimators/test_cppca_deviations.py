@@ -44,7 +44,7 @@ def test_they_are_those_of_draws_from_the_posterior(rng):
     center, cov = model.posterior(X[:2])
     for i in range(2):
         Z = rng.multivariate_normal(center[i], cov, size=400_000)
-        predictors = Z @ model.coef_.T + model.intercept_
+        predictors = Z @ model.y_loadings_.T + model.y_intercept_
         real = predictors[:, 0] + np.sqrt(model.y_noise_variance_[0]) * rng.normal(size=len(Z))
         count = rng.poisson(np.exp(predictors[:, 1]))
         assert_allclose(mean[i, :2].astype(float), [real.mean(), count.mean()], rtol=0.01, atol=0.01)

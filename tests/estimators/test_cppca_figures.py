@@ -48,7 +48,7 @@ def test_expected_calibration_error_in_simulation(n_classes, noise_var, largest,
 def test_predictions_at_the_mean_of_z_are_not_calibrated():
     X, y, known = simulated(2, 0, 4.0)
     model = CPPCA(2).fit(X, known)
-    second = 1.0 / (1.0 + np.exp(-(model.transform(X[800:]) @ model.coef_[0] + model.intercept_[0])))
+    second = 1.0 / (1.0 + np.exp(-(model.transform(X[800:]) @ model.y_loadings_[0] + model.y_intercept_[0])))
     assert calibration_error(np.column_stack([1.0 - second, second]), y[800:]) > 2 * 0.025
 
 

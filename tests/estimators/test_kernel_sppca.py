@@ -47,7 +47,7 @@ def assert_linear_is_primal(X, y, X_new, tol=1e-6):
         assert_allclose(mine, other, atol=tol)
     assert_allclose(kernel.log_likelihood_, primal.log_likelihood_, rtol=1e-10)
     assert_allclose(kernel.noise_variance_, primal.noise_variance_, rtol=tol)
-    for name in ("y_loadings_", "y_mean_", "y_noise_variance_"):
+    for name in ("y_loadings_", "y_intercept_", "y_noise_variance_"):
         mine, other = getattr(kernel, name), getattr(primal, name)
         if other is not None:
             assert_allclose(mine, other, atol=tol * np.abs(other).max(initial=1e-300), err_msg=name)
@@ -189,7 +189,7 @@ def test_posterior_is_conditioning_of_the_joint_gaussian(rng):
     W_x = (X - X.mean(axis=0)).T @ model.dual_coef_
     m_x = SPPCA(2).fit(X, y).mean_
     explicit = gaussian.Model(
-        W_x, m_x, model.noise_variance_, model.y_loadings_, model.y_mean_, np.full(2, model.y_noise_variance_)
+        W_x, m_x, model.noise_variance_, model.y_loadings_, model.y_intercept_, np.full(2, model.y_noise_variance_)
     )
     mean, cov = gaussian.posterior(explicit, X, closed_forms.code(y, [0, 1, 2]))
     found_mean, found_cov = model.posterior(X, y)

@@ -106,7 +106,7 @@ def test_the_mean_of_x_is_that_of_the_rows_unless_entries_of_x_are_missing(solve
     X, Y = entries_missing()
     model = SPPCA(2, solver=solver).fit(X, Y)
     assert_allclose(model.mean_, X.mean(axis=0), atol=1e-8 * X.std())
-    assert np.abs(model.y_mean_ - np.nanmean(Y, axis=0)).max() > 1e-4 * np.nanstd(Y)  # that of y does move
+    assert np.abs(model.y_intercept_ - np.nanmean(Y, axis=0)).max() > 1e-4 * np.nanstd(Y)  # that of y does move
     partial = holes(X, 0.2)
     moved = SPPCA(2).fit(partial, Y).mean_ - np.nanmean(partial, axis=0)
     assert np.abs(moved / X.std(axis=0)).max() > 1e-3

@@ -55,7 +55,7 @@ def test_predictive_spread_is_that_of_simulation():
     mean, cov = real().posterior(row)
     rng = np.random.default_rng(0)
     Z = rng.multivariate_normal(mean[0], cov, n)
-    y = real().y_mean_ + Z @ real().y_loadings_.T + np.sqrt(real().y_noise_variance_) * rng.normal(size=(n, 1))
+    y = real().y_intercept_ + Z @ real().y_loadings_.T + np.sqrt(real().y_noise_variance_) * rng.normal(size=(n, 1))
     predicted, std = real().predict(row, return_std=True)
     assert abs(y.mean() - predicted[0]) < 4 * std[0] / np.sqrt(n)
     assert abs(y.std() - std[0]) < 4 * std[0] / np.sqrt(2 * n)
@@ -140,7 +140,7 @@ def test_planted_loadings_are_recovered(targets):
         model = SPPCA(2).fit(X, Y)
         V = np.vstack([model.components_.T, model.y_loadings_])
         noise = [model.noise_variance_, model.y_noise_variance_]
-        found.append(np.concatenate([(V @ V.T)[np.triu_indices(8)], model.mean_, model.y_mean_, noise]))
+        found.append(np.concatenate([(V @ V.T)[np.triu_indices(8)], model.mean_, model.y_intercept_, noise]))
     found = np.array(found)
     expected = np.concatenate([(W @ W.T)[np.triu_indices(8)], truth.m_x, truth.m_y, [0.5, 0.3]])
     bias = 3.0 / 400 * np.abs(expected)  # maximum likelihood divides by n
@@ -159,4 +159,4 @@ def test_labels_missing_by_x_do_not_bias_the_outputs():
     model = SPPCA(2).fit(X, Y[:, 0])
     observed = np.nanmean(Y) - truth.m_y[0]
     assert observed > 0.5
-    assert abs(model.y_mean_[0] - truth.m_y[0]) < 0.05 * observed
+    assert abs(model.y_intercept_[0] - truth.m_y[0]) < 0.05 * observed

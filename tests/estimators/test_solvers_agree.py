@@ -191,7 +191,7 @@ def test_single_precision_is_kept_and_close(solver, form):
     assert_allclose(single.components_, double.components_, atol=1e-5 * np.abs(double.components_).max())
     assert_allclose(single.log_likelihood_, double.log_likelihood_, rtol=1e-5)
     results = [
-        single.components_, single.mean_, single.y_loadings_, single.y_mean_, single.transform(X32),
+        single.components_, single.mean_, single.y_loadings_, single.y_intercept_, single.transform(X32),
         *single.posterior(X32, y), single.predict_proba(X32),
     ]  # fmt: skip
     assert [r.dtype for r in results] == [np.float32] * len(results)

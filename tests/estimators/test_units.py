@@ -58,7 +58,7 @@ def test_per_output_is_cppca_with_real_outputs(rng):
     H = np.where(rng.random(X.shape) < 0.1, np.nan, X)
     for rows in (X, H):
         a = SPPCA(2, output_noise="per_output", tol=1e-9, max_iter=5000).fit(rows, Y)
-        b = CPPCA(2, likelihoods=["gaussian"] * 2, ridge=0.0, tol=1e-9, max_iter=5000).fit(rows, Y)
+        b = CPPCA(2, likelihoods=["gaussian"] * 2, label_ridge=0.0, tol=1e-9, max_iter=5000).fit(rows, Y)
         assert a.noise_floors_ == b.noise_floors_ == ()
         assert abs(a.log_likelihood_ - b.log_likelihood_) < 1e-8
         assert_allclose(a.get_covariance(), b.get_covariance(), rtol=1e-4)

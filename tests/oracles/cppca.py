@@ -55,14 +55,14 @@ def rows(model, X, Y=None):
 
 
 def of(estimator):
-    """A fitted estimator with two latent dimensions in the form of this file; `coef_` has a row a class for C > 2."""
+    """A fitted estimator with two latent dimensions in the form of this file; more than two classes have a row each."""
     outputs, start = [], 0
     noise = np.nan_to_num(np.atleast_1d(np.asarray(estimator.y_noise_variance_, dtype=float)), nan=1.0)
     for j, (kind, c) in enumerate(zip(estimator.likelihoods_, np.atleast_1d(_sizes(estimator)))):
         width = c if c > 2 else 1
         kind = estimator.likelihood if c == 2 else kind
         part = slice(start, start + width)
-        outputs.append((kind, estimator.coef_[part], estimator.intercept_[part], noise[min(j, len(noise) - 1)]))
+        outputs.append((kind, estimator.y_loadings_[part], estimator.y_intercept_[part], noise[min(j, len(noise) - 1)]))
         start += width
     return Model(estimator.components_.T, estimator.mean_, estimator.noise_variance_, outputs)
 

@@ -35,7 +35,7 @@ def test_eq_28_to_first_order_is_what_laplace_solves(seed):
     """The fitted model is where the corrected iteration stands still, and it gets there from PPCA."""
     X, y, W, s2 = few_labels(seed)
     model = CPPCA(2, inference="laplace", tol=1e-9).fit(X, y)
-    fitted = np.append(model.coef_[0], model.intercept_)
+    fitted = np.append(model.y_loadings_[0], model.y_intercept_)
     parts = model.components_.T, model.noise_variance_
     ((W_next, s2_next, v),) = oracle.printed_em(X, y, *parts, fitted, 1, correction=True, ridge=0.1)
     assert_allclose(v, fitted, rtol=1e-6)
@@ -51,7 +51,7 @@ def test_quadrature_is_above_laplace(seed):
     logs = []
     for inference in ("quadrature", "laplace"):
         model = CPPCA(2, inference=inference, tol=1e-8).fit(X, y)
-        v, b = model.coef_[0], model.intercept_[0]
+        v, b = model.y_loadings_[0], model.y_intercept_[0]
         logs.append(oracle.log_likelihood(X, y, model.components_.T, model.noise_variance_, v, b) - 0.05 * v @ v)
         if inference == "quadrature":
             assert_allclose(model.objective_, logs[0], rtol=1e-9)

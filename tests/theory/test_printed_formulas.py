@@ -79,7 +79,7 @@ def test_section_5_1_rotation_needs_the_noise_variances(rng):
     model = SPPCA(3).fit(scale(X), y)
     W_x, W_y, s2_x, s2_y = model.components_.T, model.y_loadings_, model.noise_variance_, model.y_noise_variance_
     gram = W_x.T @ W_x / s2_x + W_y.T @ W_y / s2_y
-    whitened = np.hstack([scale(X) / np.sqrt(s2_x), (coded(model, y) - model.y_mean_) / np.sqrt(s2_y)])
+    whitened = np.hstack([scale(X) / np.sqrt(s2_x), (coded(model, y) - model.y_intercept_) / np.sqrt(s2_y)])
     values = np.linalg.eigvalsh(whitened.T @ whitened / len(X))[::-1]
     assert_allclose(gram, np.diag(values[:3] - 1.0), atol=1e-6)
     turn = orthogonal(rng, 3)
@@ -117,7 +117,7 @@ def test_eq_7_is_not_maximum_likelihood_with_unlabelled_rows():
     for model in (free, fixed):
         brute = gaussian.log_density(oracle(model), X, coded(model, y)).sum()
         assert_allclose(model.log_likelihood_, brute, rtol=1e-9)
-    assert_allclose(fixed.y_mean_, np.nanmean(coded(fixed, y), axis=0), atol=1e-12)
+    assert_allclose(fixed.y_intercept_, np.nanmean(coded(fixed, y), axis=0), atol=1e-12)
     assert round(free.log_likelihood_ - fixed.log_likelihood_, 1) == 19.5
     labelled = load("wine")[1]
     both = [SPPCA(2, means=means).fit(X, labelled).log_likelihood_ for means in ("ml", "fixed")]

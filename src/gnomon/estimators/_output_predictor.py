@@ -28,7 +28,10 @@ class OutputPredictor(GuidedPredictor):
     def _label_params(self):
         """V (h, k), b (h,) and the noise variances (q,) of the outputs."""
         layout, row = self._layout, 0
-        coef, intercept = np.asarray(self.coef_, dtype=np.float64), np.asarray(self.intercept_, dtype=np.float64)
+        coef, intercept = (
+            np.asarray(self.y_loadings_, dtype=np.float64),
+            np.asarray(self.y_intercept_, dtype=np.float64),
+        )
         V, b = [coef[:0]], [intercept[:0]]
         for family in layout.families:
             back = np.linalg.pinv(family.contrasts)

@@ -29,7 +29,7 @@ class TargetReader(GuidedPredictor):
             y_mean = coded.origin + coded.basis @ y_mean
             y_loadings = coded.basis @ y_loadings
         self.y_basis_ = coded.basis
-        self.y_loadings_, self.y_mean_ = y_loadings.astype(dtype), y_mean.astype(dtype)
+        self.y_loadings_, self.y_intercept_ = y_loadings.astype(dtype), y_mean.astype(dtype)
         self.y_noise_variance_ = None
         if len(p.y_noise_var):
             check_variance("y", p.y_noise_var)
@@ -38,7 +38,7 @@ class TargetReader(GuidedPredictor):
 
     def _target_params(self):
         y_loadings = np.asarray(self.y_loadings_, dtype=np.float64)
-        y_mean = np.asarray(self.y_mean_, dtype=np.float64)
+        y_mean = np.asarray(self.y_intercept_, dtype=np.float64)
         if self.y_basis_ is not None:
             y_loadings, y_mean = self.y_basis_.T @ y_loadings, np.zeros(self.y_basis_.shape[1])
         y_noise = np.broadcast_to(np.asarray(self.y_noise_variance_, dtype=np.float64), y_mean.shape)
@@ -48,7 +48,7 @@ class TargetReader(GuidedPredictor):
         if y is None:
             return np.full((n_samples, len(self._target_params()[1])), np.nan)
         n_classes = len(self.classes_) if self.target_kind_ == "classes" else None
-        return code_like(self._values_of(y, n_samples), n_classes, self.y_basis_, self.y_mean_)
+        return code_like(self._values_of(y, n_samples), n_classes, self.y_basis_, self.y_intercept_)
 
     def predict(self, X: Any, return_std: Any = False) -> Any:
         """Predict the targets, integrating over the uncertainty of the projection.
@@ -116,7 +116,7 @@ class TargetReader(GuidedPredictor):
     def _expected_outputs(self, X):
         mean, cov = self._predictive(X)
         if self.y_basis_ is not None:
-            mean, cov = self.y_mean_ + mean @ self.y_basis_.T, self.y_basis_ @ cov @ self.y_basis_.T
+            mean, cov = self.y_intercept_ + mean @ self.y_basis_.T, self.y_basis_ @ cov @ self.y_basis_.T
         std = np.sqrt(np.diagonal(cov, axis1=-2, axis2=-1))
         return mean, np.broadcast_to(std, mean.shape)
 
@@ -164,5 +164,5 @@ class TargetPredictor(TargetReader):
             proba = self.predict_proba(X)
             return X, self.classes_[drawn_class(proba, rng.random_sample(n_samples)).astype(np.intp)]
         if self.y_basis_ is not None:
-            Y = self.y_mean_ + Y @ self.y_basis_.T
+            Y = self.y_intercept_ + Y @ self.y_basis_.T
         return X, Y[:, 0] if self._vector else Y

@@ -64,7 +64,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         likelihood. "laplace" takes mode and curvature, as the paper does; its objective is not monotone. "ep" is
         expectation propagation, for labels of two classes and real outputs; exact with one label. "auto" takes
         "quadrature" or "ep" where they are exact, "ep" for several probit labels, else "variational".
-    ridge : float, default=0.1
+    label_ridge : float, default=0.1
         Half this times the squared length of v is taken off the objective, for all outputs but real ones. Without it
         labels that x separates send v to infinity.
     n_private : int, default=0
@@ -105,11 +105,11 @@ class CPPCA(OutputPredictor, LatentTransformer):
         m, the mean of the rows as weighted; labels do not move it unless entries of X are missing.
     noise_variance_ : float
         Residual variance per feature, in squared units of X.
-    coef_ : ndarray of shape (n_predictors, n_components)
+    y_loadings_ : ndarray of shape (n_predictors, n_components)
         v of each output, below one another: one row for an output of two classes, a count or a real number, one row a
         class (summing to zero) for an output of C > 2 classes. Zero for private dimensions.
-    intercept_ : ndarray of shape (n_predictors,)
-        b of each row of `coef_`.
+    y_intercept_ : ndarray of shape (n_predictors,)
+        b of each row of `y_loadings_`.
     y_noise_variance_ : float, ndarray of shape (n_outputs,), list or None
         Residual variances of real outputs, in squared units of y. A list with None for every other output where outputs
         are of several kinds; None without real ones.
@@ -165,8 +165,8 @@ class CPPCA(OutputPredictor, LatentTransformer):
     alone, which is Gaussian given x. EM updates W in closed form and v and b by Newton steps of the likelihood itself.
 
     With several classes W and the noise maximise a lower bound, which is loose where x says little of z and would
-    leave `coef_` too short. `coef_` and `intercept_` of classes therefore maximise the likelihood itself, integrated at
-    fixed points with W held, so that `predict_proba` is calibrated there too, see the theory page.
+    leave `y_loadings_` too short. Those of classes and their `y_intercept_` therefore maximise the likelihood itself,
+    integrated at fixed points with W held, so that `predict_proba` is calibrated there too, see the theory page.
 
     Where entries of X are missing, every row is conditioned on what it observes, in `fit` and afterwards; posterior
     covariances then differ from row to row.
@@ -200,7 +200,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         likelihoods: Any = None,
         likelihood: Any = "logit",
         inference: Any = "auto",
-        ridge: Any = 0.1,
+        label_ridge: Any = 0.1,
         n_private: Any = 0,
         label_weight: Any = 1.0,
         solver: Any = "auto",
@@ -217,7 +217,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         self.likelihoods = likelihoods
         self.likelihood = likelihood
         self.inference = inference
-        self.ridge = ridge
+        self.label_ridge = label_ridge
         self.n_private = n_private
         self.label_weight = label_weight
         self.solver = solver
@@ -269,7 +269,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
             weights[labelled] *= self.label_weight
         Y = targets.table[np.ix_(labelled, usable(self._form))]
         options = model.Options(
-            self.n_components_, self.solver, self.inference, self.ridge, self.n_private, self.tol, self.max_iter,
+            self.n_components_, self.solver, self.inference, self.label_ridge, self.n_private, self.tol, self.max_iter,
             self.acceleration, self.prior_precision, self.means,
         )  # fmt: skip
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
@@ -299,7 +299,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
             check_choice("likelihoods", name, LIKELIHOODS)
         check_choice("likelihood", self.likelihood, tuple(LINKS))
         check_choice("inference", self.inference, ("auto", *INFERENCES))
-        check_real("ridge", self.ridge, 0, included=True)
+        check_real("label_ridge", self.label_ridge, 0, included=True)
         check_integer("n_private", self.n_private, 0)
         check_real("label_weight", self.label_weight, 0)
         check_choice("solver", self.solver, SOLVERS)
@@ -341,7 +341,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         for family, predictors in layout.parts:
             coef.append(family.contrasts @ p.V[predictors])
             intercept.append(family.contrasts @ p.b[predictors])
-        self.coef_, self.intercept_ = np.vstack(coef).astype(dtype), np.concatenate(intercept).astype(dtype)
+        self.y_loadings_, self.y_intercept_ = np.vstack(coef).astype(dtype), np.concatenate(intercept).astype(dtype)
         real = layout.noisy
         self.y_noise_variance_ = None
         if real.any():

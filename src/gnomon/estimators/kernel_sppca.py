@@ -109,7 +109,7 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         As used; None with a precomputed kernel.
     noise_variance_ : float
         Noise variance of phi(x) per dimension.
-    y_noise_variance_, y_loadings_, y_mean_, y_basis_, classes_, target_kind_
+    y_noise_variance_, y_loadings_, y_intercept_, y_basis_, classes_, target_kind_
         As in `SPPCA`.
     log_likelihood_ : float
         Log-likelihood of the training rows, weighted, in nats, phi(x) having `effective_dimension_` dimensions;
@@ -395,7 +395,8 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         self.objective_path_ = result.path
         self.objective_residual_ = float(stats["residual"])
         self.noise_floors_ = tuple(stats["floors"])
-        self.certificate_ = {"optima": stats["optima"], "residual": stats["residual"]} if stats["optima"] else None
+        optima, lower = stats["optima"], self.log_likelihood_
+        self.certificate_ = {"upper": None, "lower": lower, "gap": None, "optima": optima} if optima else None
         self.n_iter_, self.n_passes_ = max(1, int(stats["n_iter"])), 1.0
         self.solver_ = stats["solver"]
         self.converged_ = self.objective_residual_ <= self.tol

@@ -89,7 +89,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         targets.
     y_loadings_ : ndarray of shape (n_outputs, n_components)
         W_y, zero for private dimensions; for classes n_outputs = n_classes - 1 contrasts.
-    y_mean_ : ndarray of shape (n_outputs,)
+    y_intercept_ : ndarray of shape (n_outputs,)
         m_y. With unlabelled rows this is the maximum likelihood estimate, not the mean of the labelled rows.
     y_basis_ : ndarray of shape (n_outputs, rank) or None
         When real outputs obey an exact linear relation (one-of-C columns, say), y has a density only on the span of
@@ -109,8 +109,8 @@ class SPPCA(TargetPredictor, LatentTransformer):
     noise_floors_ : tuple of str
         Which noise variances rest on their floor ("x": 1e-6 of the variance of x, "y": 1e-5 of that of y).
     certificate_ : dict or None
-        For "ratio": log-likelihoods (nats) of all local maxima over the noise ratio, the first one taken, and the
-        relative residual in the full space.
+        For "ratio": "optima", the log-likelihoods (nats) of all local maxima over the noise ratio, the first one taken,
+        and "lower", what was reached; "upper" and "gap" are None, for the search over the ratio leaves no bound.
     solver_ : str
         The solver that ran.
     converged_ : bool
@@ -230,7 +230,8 @@ class SPPCA(TargetPredictor, LatentTransformer):
         self._check_parameters()
         result = fit_gaussian(self, X, y, sample_weight, self._options(), supervised=True)
         optima = result.stats["optima"]
-        self.certificate_ = {"optima": optima, "residual": result.stats["residual"]} if optima else None
+        lower = self.log_likelihood_
+        self.certificate_ = {"upper": None, "lower": lower, "gap": None, "optima": optima} if optima else None
         return self
 
     def describe(self) -> Description:
