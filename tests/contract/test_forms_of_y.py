@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris
 
 import gnomon
 from gnomon.selection import GuidedSearch, search
+from gnomon.tables import TableError, read_table, resolve_target
 from gnomon.targets import read
 
 X, Y = load_iris(return_X_y=True)
@@ -137,6 +138,22 @@ def test_one_column_is_the_same_to_all(model, form, monkeypatch):
             read_it()
     elif expected is not None:
         assert read_it() == [expected]
+
+
+@pytest.mark.parametrize("form", [form for form in VECTORS if form != "many ints"])
+def test_the_command_line_reads_a_table_alike(form, tmp_path):
+    """But for "many ints": a text file does not tell integers from floats, so that ages are numbers there."""
+    y, expected = VECTORS[form]
+    pd.DataFrame({"x": X[:, 0], "y": y}).to_csv(tmp_path / "t.csv", index=False)
+    table = read_table(str(tmp_path / "t.csv"), targets=["y"])
+    if expected == "ambiguous":
+        with pytest.raises(TableError, match="-1 can be a class or mean unlabeled"):
+            resolve_target(table)
+        return
+    found = resolve_target(table)
+    assert found.kind == expected[0]
+    if found.kind == "classes":
+        assert {str(label) for label in found.y[found.labeled].tolist()} == {str(label) for label in expected[1]}
 
 
 @pytest.mark.parametrize("form", TABLES)

@@ -335,10 +335,12 @@ def table_of(**targets):
         (["0.5", "2", None], {"kind": "classes"}, "classes", ["0.5", "2", None]),
         (["a", "?", "b"], {"unlabeled": "?"}, "classes", ["a", None, "b"]),
         (["0", "-1", "1"], {"unlabeled": "-1"}, "classes", [0, -1, 1]),
-        (["1", "-1", None], {}, "classes", ["1", "-1", None]),
+        (["0", "-1", None], {}, "classes", [0, -1, -1]),
+        (["2", "-1", "1"], {}, "classes", [2, -1, 1]),
         (["1", "-1", "1"], {"unlabeled": ""}, "classes", ["1", "-1", "1"]),
         (["1", "-1", "99"], {"unlabeled": "99", "kind": "real"}, "real", [1, -1, np.nan]),
-        ([str(i) for i in range(21)], {}, "real", list(range(21))),
+        ([str(3 * i) for i in range(21)], {}, "real", list(range(0, 63, 3))),
+        ([str(i) for i in range(21)], {}, "classes", list(range(21))),
         ([str(i) for i in range(20)], {}, "classes", list(range(20))),
         (["1_0", "2"], {}, "classes", ["1_0", "2"]),
     ],
@@ -347,7 +349,8 @@ def test_kinds_of_targets(cells, options, kind, y):
     target = resolve_target(table_of(y=cells), **options)
     assert target.kind == kind
     assert_array_equal(target.y, np.array(y, dtype=target.y.dtype))
-    given = [cell is not None and str(cell) != options.get("unlabeled") for cell in cells]
+    marks = {options.get("unlabeled", "-1")} if kind == "classes" else {options.get("unlabeled")}
+    given = [cell is not None and str(cell) not in marks for cell in cells]
     assert_array_equal(target.labeled, given)
 
 
@@ -370,7 +373,7 @@ def test_several_targets_are_real():
          "targets must all be numbers, or use --model cppca)."),
         ({"u": ["1"], "v": ["1"]}, {"kind": "classes"}, "t.csv: 2 targets, and only one can be classes; name one "
          "--target, or use --model cppca."),
-        ({"y": ["0", "-1"]}, {}, "t.csv, row 2 (line 3), column 'y': -1 can be a class or mean unlabeled; add "
+        ({"y": ["1", "-1"]}, {}, "t.csv, row 2 (line 3), column 'y': -1 can be a class or mean unlabeled; add "
          "--unlabeled=-1 if it means unlabeled, --unlabeled= if it is a class."),
     ],
 )  # fmt: skip

@@ -8,7 +8,6 @@ import numpy as np
 from scipy import sparse
 
 from gnomon.tables._table import (
-    MOST_INTEGER_CLASSES,
     Table,
     TableError,
     Wanted,
@@ -20,6 +19,7 @@ from gnomon.tables._table import (
     refuse_duplicates,
     usable,
 )
+from gnomon.targets.read import MOST_CLASSES
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
 
@@ -113,7 +113,7 @@ def _given(values: np.ndarray) -> np.ndarray:
     given = objects(values.tolist())
     missing = np.array([value == "" or value != value for value in given])
     distinct = np.unique(values).tolist() if values.dtype.kind == "i" else [0]
-    if distinct[0] == -1 and distinct != [-1, 1] and len(distinct) <= MOST_INTEGER_CLASSES + 1:
+    if distinct[0] == -1 and distinct != [-1, 1] and len(distinct) <= MOST_CLASSES + 1:
         missing = values == -1  # the marker of integer classes, as in SPPCA.fit
     given[missing] = None
     return given

@@ -15,7 +15,6 @@ from gnomon.rows.kind import is_sparse
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
 
 
-MOST_INTEGER_CLASSES = 20
 LARGEST = np.float64(1e150)  # squares of larger numbers, and sums of them, would overflow
 
 

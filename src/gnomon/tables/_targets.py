@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 
-from gnomon.tables._table import MOST_INTEGER_CLASSES, Table, TableError, in_range, number, objects, out_of_range
+from gnomon.tables._table import Table, TableError, in_range, number, objects, out_of_range
+from gnomon.targets.read import MOST_CLASSES, read
 
 
 class Target(NamedTuple):
@@ -51,8 +53,9 @@ class Target(NamedTuple):
 def resolve_target(table: Table, kind: str | None = None, unlabeled: str | None = None) -> Target:
     """Decide what the targets of a table mean.
 
-    Text and booleans are classes; whole numbers are classes when there are at most 20 different ones; all
-    other numbers are real. Several targets are real.
+    As `gnomon.targets.read` does with what the cells hold: text and booleans are classes, whole numbers are classes
+    when there are at most 20 different ones or they are exactly 0..C-1 or 1..C, and all other numbers are real. Among
+    other classes -1 means unlabeled. Several targets are real.
 
     Parameters
     ----------
@@ -82,8 +85,8 @@ def resolve_target(table: Table, kind: str | None = None, unlabeled: str | None 
     if chosen == "real":
         y = _real(table, name, given[name])
         return _checked(table, Target("real", y, names, ~np.isnan(y), reason))
-    labeled = np.array([value is not None for value in given[name]])
     y = _classes(table, name, given[name], unlabeled)
+    labeled = y != -1 if y.dtype.kind == "i" else np.array([value is not None for value in given[name]])
     return _checked(table, Target("classes", y, names, labeled, reason))
 
 
@@ -167,15 +170,21 @@ def _without(values: np.ndarray, unlabeled: str | None) -> np.ndarray:
 
 
 def _kind_of(values: np.ndarray) -> tuple[str, str]:
+    """Kind of cells by the rules of `gnomon.targets.read`, to which cells of text that are numbers are numbers."""
     present = [value for value in values if value is not None]
     if any(isinstance(value, bool) or number(value) is None for value in present):
         return "classes", "not all cells are numbers"
-    distinct = {number(value) for value in present}
-    if any(not value.is_integer() for value in distinct):
+    known = np.array([number(value) for value in present])
+    if any(not value.is_integer() for value in known.tolist()):
         return "real", "the cells are numbers with fractions"
-    if len(distinct) <= MOST_INTEGER_CLASSES:
-        return "classes", f"{len(distinct)} different whole numbers; else --target-kind real"
-    return "real", f"more than {MOST_INTEGER_CLASSES} different whole numbers; else --target-kind classes"
+    known = known[known != -1.0] if len(set(known.tolist())) > 1 else known  # a mark, or one class of several
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what was decided is printed
+        kind = read(known, len(known), unlabeled=None).kind
+    distinct = len(set(known.tolist()))
+    if kind == "real":
+        return kind, f"more than {MOST_CLASSES} different whole numbers; else --target-kind classes"
+    return "classes", f"{distinct} different whole numbers; else --target-kind real"
 
 
 def _real(table: Table, name: str, values: np.ndarray) -> np.ndarray:
@@ -200,9 +209,10 @@ def _classes(table: Table, name: str, values: np.ndarray, unlabeled: str | None)
     if any(value is None or not value.is_integer() for value in numbers):
         texts = {type(value) for value in present} != {bool}
         return objects([str(v) if texts and v is not None else v for v in values])
-    if -1.0 not in numbers:
+    others = set(numbers) - {-1.0}
+    if -1.0 not in numbers or (unlabeled is None and others != {1.0} and min(others, default=-1.0) >= 0.0):
         return np.array([-1 if value is None else int(number(value)) for value in values])
-    if unlabeled is None and len(present) == len(values):
+    if unlabeled is None:
         raise TableError(
             f"{table.where(list(numbers).index(-1.0), name)}: -1 can be a class or mean unlabeled; "
             "add --unlabeled=-1 if it means unlabeled, --unlabeled= if it is a class."
