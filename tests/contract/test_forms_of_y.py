@@ -68,6 +68,7 @@ MODELS = {
     "ColoredMVU": (OF_NUMBERS, True),
     "SDRGLM": (OF_COLUMNS | {"frame of both": "one family for all"}, True),
     "IFA": (OF_LABELS, False),
+    "DPPCA": (OF_LABELS, False),
     "KDA": (OF_ONE, False),
     "SEPCA": (OF_ONE, False),
     "DomainStack": (OF_ONE, False),
@@ -79,6 +80,7 @@ QUICK = {
     "SDRGLM": {"n_components": 1, "max_iter": 2, "projection_ridge": 1.0},
     "IFA": {"max_iter": 1, "init": "labels"},
     "SEPCA": {"max_iter": 2},
+    "DPPCA": {"n_factors": 1, "shrinkage": 0.1, "unlabeled_weight": 1.0, "max_iter": 2},
     "ColoredMVU": {"n_basis": 3, "n_components": 1},
     "DomainStack": {"C": 1.0, "scale": 1.0},
 }

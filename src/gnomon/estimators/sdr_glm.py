@@ -210,7 +210,8 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """
         self._check_parameters()
         X = self._validated(X, reset=True)
-        asked = TARGET.get(self.families) if isinstance(self.target, str) and self.target == "auto" else None
+        follows = ("auto", "real") if self.families == "poisson" else ("auto",)  # counts are numbers too
+        asked = TARGET.get(self.families) if self.target in follows else None
         targets = self._read_y(y, X.shape[0], target=asked)
         outputs = glm_table(targets, self.families)
         self._record_y(targets)
