@@ -62,7 +62,7 @@ def test_scores_are_those_of_the_definition():
 def test_the_table_shows_the_printed_figures_beside_ours(small):
     records = reproduce(dims=(5, 10), n_draws=2, methods=("FULL", "PLS", "DPPCA", "predictions"), **FAST)
     lines = format_table(records).splitlines()
-    assert [line.split()[:2] for line in lines[1:4]] == [["FULL", "5"], ["all features", "10"], ["PLS", "5"]]
+    assert [line.split()[:2] for line in lines[1:4]] == [["FULL", "5"], ["FULL", "10"], ["PLS", "5"]]
     assert "(0.3432)" in lines[3]
     assert "(" not in lines[-1]
     assert all(r["n_draws"] == 2 and 0 <= r["mean"] <= 1 for r in records)

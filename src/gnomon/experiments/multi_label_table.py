@@ -4,7 +4,7 @@ Protocol (Yu, Yu, Tresp, Kriegel and Wu, KDD 2006, section 6): five random posit
 all their labels; every method projects to K dimensions; one linear SVM with C = 100 for each label is trained on the
 projected labeled rows and tested on the others. Draws by the seeds 100, 101, ...; the paper has 50. FULL is the SVM on
 all features. PCA, S2PPCA and DPPCA see all rows, PLS and SPPCA the labeled ones. S2PPCA is `SPPCA` with NaN where rows
-are unlabeled, DPPCA is `DPPCA` with its own choices ("auto"), "predictions" are its own, without an SVM.
+are unlabeled, DPPCA makes its own choices ("auto"), "predictions" are its own, without an SVM.
 
 The paper does not say how features and projections were scaled; here neither is. Over ten draws F1 of FULL, of PLS and
 of PCA with K = 5 is within 0.03 of the print, that of PCA with K = 10 and 20 within 0.05. AUC is 0.02 to 0.04 above the
