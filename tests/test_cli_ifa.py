@@ -70,7 +70,7 @@ def test_every_target_is_the_class_variable_of_a_latent(scale):
     found = metrics()
     assert found["classes"] == [["female", "male"], [3, 5, 8]]
     assert found["n_labeled"] == int((KNOWN >= 0).any(axis=1).sum())
-    assert found["settings"]["target_kind"] == "classes"
+    assert found["settings"]["target_kind"] == "mixed"
 
 
 def test_one_target_is_compared_and_predicted_by_name():
@@ -105,9 +105,7 @@ def test_holes_of_new_tables_are_filled_before():
 def test_what_is_no_class_is_refused():
     write_table("r.csv", {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "sex": SEX[IDS[:, 0]], "size": X[:, 3]})
     said = refusal("fit", "r.csv", "--target", "sex", "size", "--model", "ifa", "--out", "out")
-    assert (
-        "r.csv, column 'size': classes are wanted here, and this is real (the cells are numbers with fractions)" in said
-    )
+    assert "r.csv: Unknown label type: column 'size' holds real numbers; IFA takes class labels" in said
     write_table("one.csv", {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "sex": SEX[IDS[:, 0]], "kind": [7] * 120})
     said = refusal("fit", "one.csv", "--target", "sex", "kind", "--model", "ifa", "--out", "out")
     assert "column 'kind': only the value 7 in 120 labeled rows" in said

@@ -11,7 +11,7 @@ import gnomon
 from gnomon._cli.commands import ManyValues, OneLineErrors, Refusal
 from gnomon.tables import TableError
 
-TARGET_KINDS = ("classes", "real")
+TARGET_KINDS = ("classes", "real", "counts")
 
 
 class ModelName(click.Choice):

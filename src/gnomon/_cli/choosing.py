@@ -68,15 +68,18 @@ def _value(text: str) -> Any:
         return text
 
 
-def fit_model(name: str, X: Any, y: Any, components: int | None, seed: int, more: dict[str, Any]) -> Fitted:
+def fit_model(name: str, X: Any, y: Any, kinds: Any, components: int | None, seed: int, more: dict[str, Any]) -> Fitted:
     """Fit the model of that name; "auto" chooses, and fits SPPCA with a note where the labels are too few for it."""
     if name != "auto":
-        return Fitted([("model", new_model(name, components, seed, more).fit(X, y))])
+        model = new_model(name, components, seed, more)
+        if kinds is not None and "target" in model.get_params():
+            model.set_params(target=kinds)
+        return Fitted([("model", model.fit(X, y))])
     try:
         stored = STORED["classes" if np.ndim(y) == 1 and np.asarray(y).dtype.kind != "f" else "real"]
-        search = GuidedSearch(stored, n_components=components, random_state=seed).fit(X, y)
+        search = GuidedSearch(stored, n_components=components, target=kinds, random_state=seed).fit(X, y)
     except ValueError as error:
-        model = SPPCA(components, random_state=seed).fit(X, y)
+        model = SPPCA(components, target=kinds, random_state=seed).fit(X, y)
         return Fitted([("model", model)], note=f"no choice, so SPPCA: {one_line(error)}")
     best = search.best_estimator_
     steps = best.steps if isinstance(best, Pipeline) else [("model", best)]

@@ -80,12 +80,15 @@ class Run:
 
 def read_target(table: Table, model: str, kind: str | None, unlabeled: str | None) -> Target:
     """Read the targets as the model takes them."""
-    several = len(table.targets) > 1
-    if model == "cppca" and several:
-        return resolve_outputs(table, kind, unlabeled)
-    if model != "ifa" and not (model == "dppca" and several):
-        return resolve_target(table, kind, unlabeled)
-    return resolve_class_variables(table, kind, unlabeled)
+    asked = "real" if kind == "counts" else kind
+    several = "real" if model == "auto" or len(table.targets) == 1 else known_models()[model].traits.several
+    if several == "columns":
+        target = resolve_outputs(table, asked, unlabeled)
+    elif several == "real":
+        target = resolve_target(table, asked, unlabeled)
+    else:
+        target = resolve_class_variables(table, asked, unlabeled)
+    return target._replace(asked=kind)
 
 
 def default_components(target: Target | None, X: Any, model: str = "auto") -> int | None:
@@ -132,12 +135,13 @@ def fit(request: Request, table: Table, target: Target | None) -> Run:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            fitted = fit_model(request.model, X, y, components, request.seed, more)
+            kinds = target.kinds if guided else None
+            fitted = fit_model(request.model, X, y, kinds, components, request.seed, more)
             gaps = gap_steps(fitted, X, request.seed)
         except ImportError as error:
             raise Refusal(one_line(error)) from error
         except (ValueError, TypeError) as error:
-            raise Refusal(f"{table.path}: {one_line(error)}") from error
+            raise Refusal(f"{table.path}: {_with_names(one_line(error), names)}") from error
     pipeline = Pipeline([*before.steps, *gaps, *fitted.steps])
     stored = StoredModel(pipeline, names, request.id, list(request.drop), target.classes if guided else None)
     notes = list(dict.fromkeys(one_line(warning.message) for warning in caught))
@@ -146,6 +150,13 @@ def fit(request: Request, table: Table, target: Target | None) -> Run:
     if request.scale == "none":
         notes += _scale_notes(table, target if guided else None)
     return Run(request, table, target, stored, X, y, fitted.choice, notes=notes)
+
+
+def _with_names(message: str, names: list[str]) -> str:
+    """A message about targets with their names in place of their numbers."""
+    for j, name in enumerate(names):
+        message = message.replace(f"column {j} of y", f"column {name!r}")
+    return message
 
 
 def _size_notes(request: Request, said: Description) -> list[str]:

@@ -323,7 +323,7 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
         facts = (
             ("ColoredMVU.projection_ridge_", self.projection_ridge_),
             ("objective", value),
-            ("root mean square change of a squared distance of neighbours, relative", f"{100 * rms:.1f} %"),
+            ("root mean square change of a squared distance of neighbors, relative", f"{100 * rms:.1f} %"),
         )
         return Description(
             **identity(self),

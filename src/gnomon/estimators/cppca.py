@@ -191,7 +191,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
     0.91
     """
 
-    traits = Traits("cppca")
+    traits = Traits("cppca", several="columns")
 
     def __init__(
         self,

@@ -174,7 +174,7 @@ class DPPCA(DPPCARows, BaseEstimator):
     True
     """
 
-    traits = Traits("dppca")
+    traits = Traits("dppca", several="labels")
 
     def __init__(
         self,

@@ -158,7 +158,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     True
     """
 
-    traits = Traits("ifa", size="pca_components", own_size=True)
+    traits = Traits("ifa", size="pca_components", own_size=True, several="columns")
 
     _kinds = ("classes",)
     _constant = "kept"

@@ -28,6 +28,8 @@ class Target(NamedTuple):
         Why this kind, in words for the user.
     classes : list of (list or None), or None
         The classes of each column in order, where every column is a target of its own kind; None in it for numbers.
+    asked : str or None
+        The kind that the user asked for.
     """
 
     kind: str
@@ -36,6 +38,16 @@ class Target(NamedTuple):
     labeled: np.ndarray
     reason: str
     classes: list[list | None] | None = None
+    asked: str | None = None
+
+    @property
+    def kinds(self) -> str | list[str]:
+        """What the parameter `target` of an estimator is to be."""
+        if self.asked is None:
+            return "auto"
+        if self.kind == "mixed":
+            return ["real" if known is None else "classes" for known in self.classes or ()]
+        return self.asked
 
     @property
     def n_classes(self) -> int:
