@@ -7,37 +7,8 @@ from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
 
 from gnomon.models.ifa import noisy as model
-from gnomon.models.ifa.noisy_em import NoisyEM, NoisyVector
-from gnomon.models.ifa.noisy_factors import Noisy
+from models.ifa.noisy_draws import SIZES, log_pl_of, planted, random_model
 from oracles import ifa as oracle
-from rows.copied import copied_rows
-
-SIZES = (2, 3)
-
-
-def log_pl_of(ids, sizes=SIZES):
-    out = np.full((len(sizes), max(sizes), len(ids)), -np.inf)
-    with np.errstate(divide="ignore"):
-        for s, size in enumerate(sizes):
-            out[s, :size] = np.log(oracle.one_of_k(ids[:, s], size).T)
-    return out
-
-
-def planted(rng, n=200, p=6, noise=0.3, gap=3.0, labelled=0.3):
-    ids = np.stack([rng.integers(0, size, n) for size in SIZES], axis=1)
-    Z = rng.normal(size=(n, 2)) + gap * ids
-    A = rng.normal(size=(p, 2))
-    X = Z @ A.T + noise * rng.normal(size=(n, p)) + rng.normal(size=p)
-    return X, ids, np.where(rng.random(ids.shape) < labelled, ids, -1), A
-
-
-def random_model(rng, p=4):
-    mixtures = [(rng.dirichlet(np.full(k, 5.0)), rng.normal(size=k), rng.uniform(0.3, 1.0, k)) for k in SIZES]
-    log_weights, means, variances = np.full((2, 3), -np.inf), np.zeros((2, 3)), np.ones((2, 3))
-    for s, (w, m, v) in enumerate(mixtures):
-        log_weights[s, : len(w)], means[s, : len(w)], variances[s, : len(w)] = np.log(w), m, v
-    params = Noisy(rng.normal(size=(p, 2)), 0.4, log_weights, means, variances)
-    return model.Fitted(params, SIZES, rng.normal(size=p)), mixtures
 
 
 def fit(X, known, k=2, seed=0, **options):
@@ -73,30 +44,6 @@ def test_latent_means_are_those_of_importance_sampling(rng):
     mean = weight @ Z / weight.sum()
     error = np.sqrt(weight**2 @ (Z - mean) ** 2) / weight.sum()
     assert (np.abs(model.posterior(fitted, x).z[0] - mean) < 5 * error).all()
-
-
-def test_plain_steps_never_lower_the_likelihood(rng):
-    X, _, known, _ = planted(rng, gap=2.0)
-    rows = copied_rows(X)
-    em = NoisyEM(rows.standard(rows.summarise()), log_pl_of(known), SIZES)
-    params = random_model(rng, 6)[0].params
-    path = []
-    for _ in range(30):
-        sums = em.e_step(params)
-        path.append(sums.latent.log_likelihood)
-        params = em.m_step(sums, params)
-    assert (np.diff(path) >= -1e-9 * np.abs(path[:-1])).all()
-    assert path[-1] > path[0] + 10
-    weights = np.exp(params.log_weights)
-    assert_allclose((weights * params.means).sum(axis=1), 0.0, atol=1e-12)
-    assert_allclose((weights * (params.variances + params.means**2)).sum(axis=1), 1.0)
-
-
-def test_packing_returns_what_it_was_given(rng):
-    params = random_model(rng)[0].params
-    packing = NoisyVector(np.isfinite(params.log_weights))
-    for found, given in zip(packing.unpack(packing.pack(params), params), params, strict=True):
-        assert_allclose(found, given, atol=1e-12)
 
 
 @pytest.mark.parametrize("k", [2, 4])

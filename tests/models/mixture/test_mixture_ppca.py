@@ -11,18 +11,9 @@ from gnomon.models.mixture import local_gaussians as local
 from gnomon.models.mixture import mixture_ppca as model
 from gnomon.models.mixture.em import CompleteRows, IncompleteRows
 from gnomon.rows import namespace
+from models.mixture.planted import SIZES, params_of, planted
 from oracles import mixture as oracle
 from rows.copied import copied_rows
-
-SIZES = (2, 1, 3)
-
-
-def params_of(truth):
-    """The oracle's parameters in the form of the model: loadings padded with zero columns."""
-    W = np.zeros((len(truth.W), len(truth.means[0]), max(w.shape[1] for w in truth.W)))
-    for c, w in enumerate(truth.W):
-        W[c, :, : w.shape[1]] = w
-    return local.Mixture(truth.weights, truth.means, W, truth.s2)
 
 
 def oracle_of(fitted):
@@ -34,11 +25,6 @@ def oracle_of(fitted):
 def hide(rng, X, share=0.25, repeated=False):
     lost = rng.random(X.shape) < share
     return np.where(lost[np.arange(len(X)) % 5] if repeated else lost, np.nan, X)
-
-
-def planted(rng, n=300, p=7, sizes=SIZES, spread=3.0):
-    truth = oracle.random_model(rng, p, sizes, spread)
-    return truth, *oracle.draw(rng, truth, n)
 
 
 def fit(X, sizes=SIZES, weights=None, seed=0, **options):
@@ -187,20 +173,6 @@ def test_fitted_likelihood_is_that_of_brute_force(rng, kind):
     assert_allclose(found.value.log_likelihood, oracle.log_density(oracle_of(found.value), X).sum(), rtol=1e-9)
     assert (np.diff(found.path) >= -1e-9 * np.abs(found.path[:-1])).all()
     assert found.path[-1] > found.path[0]
-
-
-def test_noise_level_is_the_best_of_a_grid(rng):
-    kept, weights = rng.uniform(0.1, 3.0, 6), rng.uniform(0.2, 1.0, 6)
-    rest, n_rest = 4.0, 5.0
-
-    def objective(v):
-        above = weights @ (np.log(np.maximum(kept, v)) + np.minimum(kept / v, 1.0))
-        return above + n_rest * np.log(v) + rest / v
-
-    found = local.noise_level(kept, weights, rest, n_rest, 1e-6)
-    grid = np.linspace(0.05, 3.0, 4000)
-    assert objective(found) <= min(objective(v) for v in grid) + 1e-12
-    assert local.noise_level(kept, weights, rest, n_rest, 2.5) == 2.5
 
 
 # -- two routes --------------------------------------------------------------------------------------------------

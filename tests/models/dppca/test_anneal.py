@@ -1,0 +1,108 @@
+"""EM in coordinates: its steps beside the definition, how it starts and ends."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import normalize
+
+from gnomon._types import Status
+from gnomon.datasets import fetch_yale
+from gnomon.experiments._draw import draw_labeled
+from gnomon.models.dppca import anneal
+from gnomon.models.dppca.anneal import Annealing, Level, Options, Problem, fit_coordinates, leading
+from gnomon.models.dppca.mixture import Params, Within
+from gnomon.models.dppca.reduction import reduce_rows
+from gnomon.rows.read import read
+from models.dppca.planted import planted, reduced
+from oracles import dppca as oracle
+
+
+def test_responsibilities_are_cooled_to_one(rng, monkeypatch):
+    X, index = planted(rng)
+    temperatures, e_step = [], Problem.e_step
+
+    def watched(self, params, level, temperature=1.0):
+        temperatures.append(temperature)
+        return e_step(self, params, level, temperature)
+
+    monkeypatch.setattr(Problem, "e_step", watched)
+    fit_coordinates(reduced(X, index), index, 3, Options(3, 0.0))
+    assert_allclose(temperatures[:8], 10 * 0.8 ** np.arange(8))
+    assert (np.diff(temperatures) <= 0).all()
+    assert temperatures[-1] == 1.0
+
+
+def test_starts_have_temperatures_far_from_one_another():
+    found = [Annealing().temperature(i) for i in range(6)]
+    assert_allclose(np.log10(found), [1.0, 0.0, 0.5, 0.25, 0.75, 0.125])
+
+
+@pytest.mark.parametrize("noise, shrinkage", [("half", 0.0), ("half", 0.3), ("ml", 0.3)])
+def test_a_level_that_did_not_settle_has_not_converged(rng, noise, shrinkage):
+    X, index = planted(rng, spread=1.0)
+    options = Options(3, shrinkage, noise=noise, max_iter=5000, annealing=Annealing(max_iter=2))
+    result = fit_coordinates(reduced(X, index), index, 3, options)
+    assert result.status is Status.MAX_ITER
+    assert result.stats["residual"] > options.annealing.tol
+    settled = fit_coordinates(reduced(X, index), index, 3, options._replace(annealing=Annealing()))
+    assert settled.status is Status.CONVERGED
+    assert settled.stats["residual"] <= options.tol
+
+
+def test_the_e_step_is_pure(rng):
+    X, index = planted(rng)
+    problem = Problem(reduced(X, index), index, 3, Options(3, 0.1))
+    stats, level = anneal.init(problem, 1.0)
+    params, level = problem.m_step(stats, None, None)
+    first, _, second = problem.e_step(params, level), problem.e_step(params, level, 5.0), problem.e_step(params, level)
+    assert_array_equal(first.resp, second.resp)
+    assert first.objective == second.objective
+
+
+@pytest.mark.realdata
+def test_cooling_finds_better_classes_than_a_cold_start():
+    data = fetch_yale()
+    X, y = normalize(data.data), data.target
+    errors = {}
+    for hot in (10.0, 1.0):
+        for seed in range(100, 104):
+            known = draw_labeled(y, 2, seed)
+            index = np.where(known, y, -1)
+            rows = reduce_rows(read(X), np.eye(15)[y] * known[:, None], np.random.default_rng(0))
+            options = Options(20, 1e-3, annealing=Annealing(hot=hot))
+            named = fit_coordinates(rows, index, 15, options).value.resp.argmax(axis=1)
+            errors.setdefault(hot, []).append((named != y)[~known].mean())
+    cooled, cold = (np.mean(values) for values in errors.values())
+    assert cooled < cold - 0.03
+
+
+def test_few_factors_are_found_in_a_growing_span(rng):
+    A = rng.normal(size=(60, 60))
+    S = A @ np.diag(np.linspace(0.1, 1, 60) ** 6) @ A.T
+    values, _ = leading(S, 4, None)
+    start = np.linalg.qr(rng.normal(size=(60, 4)))[0]
+    low, Q1 = leading(S, 4, start)
+    assert_allclose(Q1.T @ Q1, np.eye(4), atol=1e-10)
+    assert low.sum() > np.trace(start.T @ S @ start)
+    assert (low <= values + 1e-9).all()
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, 0.3])
+@pytest.mark.parametrize("weight", [1.0, 0.4])
+def test_one_step_is_that_of_the_definition(rng, weight, shrinkage):
+    """In all coordinates of the rows, at a level that is held."""
+    X, index = planted(rng)
+    rows = reduced(X, index)
+    V, means = 0.5 * rng.normal(size=(8, 3)), rng.normal(size=(3, 8))
+    model = oracle.Model(rng.dirichlet(np.full(3, 5.0)), means, V, 0.4)
+    U, sizes, _ = np.linalg.svd(V, full_matrices=False)
+    params = Params(model.prior, means, Within(U, sizes**2 + 0.4, 0.4))
+    problem = Problem(rows, index, 3, Options(3, shrinkage, weight))
+    stats = problem.e_step(params, Level(0.2, 0.7))
+    assert_allclose(stats.log_likelihood, oracle.log_likelihood(model, rows.T, index, weight), rtol=1e-9)
+    after, _ = problem.m_step(stats, Level(0.2, 0.7), None)
+    wanted = oracle.em_step(model, rows.T, index, weight, s2=0.2, n_factors=3, shrinkage=shrinkage, target=0.7)
+    assert_allclose(after.prior, wanted.prior, rtol=1e-9)
+    assert_allclose(after.means, wanted.means, rtol=1e-8, atol=1e-10)
+    Q, values, noise = after.within
+    assert_allclose((Q * (values - noise)) @ Q.T + noise * np.eye(8), oracle.covariance(wanted), atol=1e-9)
