@@ -14,7 +14,7 @@ from docstring_check import public_methods, public_names, resolve
 
 OBJECTS = {name: resolve(name) for name in public_names()}
 CLASSES = {name: obj for name, obj in OBJECTS.items() if inspect.isclass(obj)}
-ESTIMATORS = {name: cls for name, cls in CLASSES.items() if issubclass(cls, BaseEstimator)}
+ESTIMATORS = {name: cls for name, cls in CLASSES.items() if issubclass(cls, BaseEstimator) and hasattr(cls, "fit")}
 CLASSES_ONLY = ("KDA", "SEPCA", "DPPCA", "DomainStack")  # real targets are an error
 CALLABLES = {name: obj for name, obj in OBJECTS.items() if inspect.isclass(obj) or inspect.isfunction(obj)} | {
     f"{name}.{attribute}": function
@@ -39,7 +39,8 @@ def test_stated_defaults_are_those_of_the_signature(name):
             assert stated is None, f"{parameter.name} has no default, {stated} is stated"
         elif types.get(parameter.name, "Ignored") != "Ignored":
             assert stated, f"{parameter.name}: state default={parameter.default!r}"
-            assert ast.literal_eval(stated[1]) == parameter.default, parameter.name
+            made = repr(parameter.default) == "<factory>"  # of a dataclass: an empty one of what is stated
+            assert ast.literal_eval(stated[1]) == ({} if made else parameter.default), parameter.name
 
 
 def fitted_on_small_tables(cls):

@@ -64,7 +64,7 @@ class Columns(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ----------
         X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
             The table.
-        y : None
+        y : object, default=None
             Ignored.
 
         Returns
@@ -164,6 +164,8 @@ class GapFiller(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Column means of what is observed.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X was a frame.
 
     See Also
     --------
@@ -197,7 +199,7 @@ class GapFiller(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows, NaN where an entry is missing.
-        y : None
+        y : object, default=None
             Ignored.
 
         Returns

@@ -34,11 +34,11 @@ class Candidate:
         As the table shows it.
     estimator : estimator
         Unfitted; a pipeline, too. With a parameter `unlabeled` it is fitted to every row, else to the labeled rows.
-    settings : dict
-        Parameters of the first round, `{}` by default.
+    settings : dict, default={}
+        Parameters of the first round.
     finer : tuple of dict, default=()
         Settings to try in the second round, where the model leads.
-    preprocessing : tuple of str, default=ALL
+    preprocessing : tuple of str, default=("rows", "unit rows", "neighbors", "neighbors, cosine")
         Names of the preprocessing steps that may stand before it.
     baseline : bool, default=False
         Whether it is scored even where it may not be chosen.
@@ -46,12 +46,12 @@ class Candidate:
         Whether it may be chosen when no candidates are named.
     sized : bool, default=False
         Whether the search sets `n_components`.
-    most_entries : float, default=inf
-        Entries of the table from which it takes too long.
-    quick : dict
-        Settings of the fits to halves, for speed; `{}` by default.
-    poor : dict
-        The same where a half has one row per class, which says less than all labels do; `{}` by default.
+    most_entries : float or None, default=None
+        Entries of the table from which it takes too long; None if it never does.
+    quick : dict, default={}
+        Settings of the fits to halves, for speed.
+    poor : dict, default={}
+        The same where a half has one row per class, which says less than all labels do.
     narrow : callable or None, default=None
         Whether, with given settings, fits to halves may read 150 principal coordinates of wide rows.
 
@@ -70,7 +70,7 @@ class Candidate:
     baseline: bool = False
     usual: bool = True
     sized: bool = False
-    most_entries: float = float("inf")
+    most_entries: float | None = None
     quick: dict[str, Any] = field(default_factory=dict)
     poor: dict[str, Any] = field(default_factory=dict)
     narrow: Callable[[dict[str, Any]], bool] | None = None

@@ -480,8 +480,9 @@ class _Trials:
         if isinstance(made, str):
             return made
         entries = made.rows.nnz if is_sparse(made.rows) else made.rows.size
-        if entries > trial.candidate.most_entries:
-            return f"more than {trial.candidate.most_entries:.0e} entries take too long"
+        most = trial.candidate.most_entries
+        if most is not None and entries > most:
+            return f"more than {most:.0e} entries take too long"
         model = trial.candidate.estimator
         if takes_unlabeled(model):
             return None

@@ -59,7 +59,7 @@ class PartialLabelKFold(BaseEstimator):
 
         Parameters
         ----------
-        X, y, groups : object
+        X, y, groups : object, default=None
             Not used.
 
         Returns
@@ -78,7 +78,7 @@ class PartialLabelKFold(BaseEstimator):
             Rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets of which some are missing.
-        groups : object
+        groups : object, default=None
             Not used.
 
         Yields
