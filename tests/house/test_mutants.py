@@ -1,10 +1,15 @@
 """The mutant runner tells edits that a test catches from those that none does."""
 
+import ast
+from functools import cache
+from pathlib import Path
+
 import pytest
 
 import mutants
 
 TEST = "tests/test_it.py::test_add"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -62,3 +67,31 @@ def test_entries_without_meaning_are_refused(tmp_path, entry):
     (tmp_path / "mutants.toml").write_text(f"[[mutant]]\n{entry}\n")
     with pytest.raises(SystemExit, match="mutant 1: give file, old, a different new, and at least one test"):
         mutants.load(tmp_path / "mutants.toml")
+
+
+@cache
+def named_tests(path):
+    """Names of the classes and functions of a test file, as pytest spells them."""
+    names = {""}
+    for node in ast.parse(path.read_text(encoding="utf-8")).body if path.is_file() else []:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            names |= {f"{node.name}::{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+    return names
+
+
+def stale(mutant):
+    """Say what keeps an entry from being run, if anything does."""
+    source = ROOT / mutant.file
+    count = source.read_text(encoding="utf-8").count(mutant.old) if source.is_file() else 0
+    found = [] if count == 1 else [f"{mutant.file}: {mutant.old!r} occurs {count} times"]
+    for test in mutant.tests:
+        path, _, name = test.partition("::")
+        if not (ROOT / path).is_file() or name.partition("[")[0] not in named_tests(ROOT / path):
+            found.append(f"{mutant.file}: no test {test}")
+    return found
+
+
+def test_no_entry_is_stale():
+    assert [line for mutant in mutants.load(mutants.LIST) for line in stale(mutant)] == []
