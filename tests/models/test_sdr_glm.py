@@ -8,42 +8,8 @@ from numpy.testing import assert_allclose
 from gnomon._types import Status
 from gnomon.models.sdr_glm import factors, model
 from gnomon.models.sdr_glm.factors import Loadings, loadings_terms, project, score_terms
+from models.sdr_glm_tables import ALPHA, NAMES, RIDGE, K, dense_objective, pairs, problem, some_params, table
 from oracles import sdr_glm as oracle
-
-NAMES = ["gaussian", "bernoulli", "multinomial", "poisson"]
-PAIRS = [(x, y) for x in NAMES for y in NAMES]
-pairs = pytest.mark.parametrize("families", PAIRS, ids="-".join)
-ALPHA, RIDGE, K = 0.3, 0.2, 2
-
-
-def table(family, theta, rng):
-    """Draws from a family at natural parameters theta."""
-    if family == "gaussian":
-        return theta + rng.normal(size=theta.shape)
-    if family == "bernoulli":
-        return (rng.random(theta.shape) < 1 / (1 + np.exp(-theta))).astype(float)
-    if family == "poisson":
-        return rng.poisson(np.exp(theta)).astype(float)
-    proba = np.exp(theta) / np.exp(theta).sum(axis=1, keepdims=True)
-    return np.array([rng.multinomial(1 + i % 3, p) for i, p in enumerate(proba)]).astype(float)
-
-
-def problem(families, rng, n=30, p=6, q=3, k=K):
-    """Both tables and views of them, every third row without its y."""
-    U = rng.normal(size=(n, k))
-    U /= 1 + np.abs(U).max() / 4  # rates stay below a few hundred
-    X = table(families[0], 1.5 * U @ rng.normal(size=(k, p)), rng)
-    Y = table(families[1], 1.5 * U @ rng.normal(size=(k, q)), rng)
-    if families[1] == "multinomial":
-        Y = np.eye(q)[Y.argmax(axis=1)]
-    Y[::3] = np.nan
-    if families[1] != "multinomial":
-        Y[1, 0] = np.nan
-    seen = ~np.isnan(Y)
-    observed = seen[:, :1].astype(float) if families[1] == "multinomial" else seen.astype(float)
-    x = model.make_view(families[0], X, None, ALPHA)
-    y = model.make_view(families[1], np.nan_to_num(Y), observed, 1.0)
-    return X, Y, (x, y)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson"])
@@ -71,78 +37,11 @@ def test_entries_of_x_that_are_missing_are_left_out(family, rng):
     assert_allclose(dense_objective(X, Y, families, views, result.value), -result.path[-1], rtol=1e-8)
 
 
-def dense_objective(X, Y, families, views, params):
-    return oracle.objective(
-        X, Y, families, params.U, *params.x, *params.y, (views[0].prior, views[1].prior), ALPHA, RIDGE
-    )
-
-
-def some_params(views, rng, n=30):
-    shapes = [len(view.prior) for view in views]
-    parts = [Loadings(0.5 * rng.normal(size=(K, m)), 0.3 * rng.normal(size=m)) for m in shapes]
-    return model.Params(rng.normal(size=(n, K)), *parts)
-
-
 @pairs
 def test_the_objective_is_that_of_the_definition(families, rng):
     X, Y, views = problem(families, rng)
     params = some_params(views, rng)
     assert_allclose(model.objective(params, views, RIDGE), dense_objective(X, Y, families, views, params), rtol=1e-10)
-
-
-@pairs
-def test_gradients_are_those_of_differences(families):
-    rng = np.random.default_rng(3)
-    X, Y, views = problem(families, rng, n=6)
-    params = some_params(views, rng, n=6)
-
-    def J(**new):
-        return dense_objective(X, Y, families, views, params._replace(**new))
-
-    for newton in (False, True):
-        gradient, _ = score_terms(list(views), [params.x, params.y], params.U, RIDGE, newton=newton)
-        assert_allclose(gradient, oracle.numeric_gradient(lambda U: J(U=U), params.U), atol=1e-6)
-    for name, view, part in (("x", views[0], params.x), ("y", views[1], params.y)):
-        found = view.strength * loadings_terms(view, params.U, part, RIDGE)[0]
-        stacked = np.vstack([part.V, part.b])
-        expected = oracle.numeric_gradient(lambda C, name=name: J(**{name: Loadings(C[:-1], C[-1])}), stacked)
-        assert_allclose(found, expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("family", NAMES)
-def test_the_newton_curvature_is_that_of_differences(family, rng):
-    _, _, views = problem((family, "gaussian"), rng, n=4)
-    part = some_params(views, rng).x
-    U = rng.normal(size=(4, K))
-    _, H = score_terms([views[0]], [part], U, RIDGE, newton=True)
-    for a in range(K):
-        move = 1e-5 * np.eye(K)[a]
-        high, low = (score_terms([views[0]], [part], U + s * move, RIDGE)[0] for s in (1, -1))
-        assert_allclose(H[:, a], (high - low) / 2e-5, atol=1e-6)
-
-
-@pairs
-def test_every_step_and_every_sweep_lowers_the_objective(families):
-    rng = np.random.default_rng(1)
-    X, Y, views = problem(families, rng)
-    options = model.Options(K, ALPHA, RIDGE, tol=1e-7, max_iter=300)
-    params = some_params(views, rng)._replace(U=3 * rng.normal(size=(30, K)))
-    values = [dense_objective(X, Y, families, views, params)]
-    for _ in range(5):
-        for step in (
-            lambda p: p._replace(x=factors.loadings_step(views[0], p.U, p.x, RIDGE)),
-            lambda p: p._replace(y=factors.loadings_step(views[1], p.U, p.y, RIDGE)),
-            lambda p: p._replace(U=factors.scores_step(list(views), [p.x, p.y], p.U, RIDGE)),
-            lambda p: model.balanced(p, ALPHA, p.U),
-        ):
-            params = step(params)
-            values.append(dense_objective(X, Y, families, views, params))
-    assert (np.diff(values) <= 1e-9 * np.abs(values[:-1])).all()
-    assert values[-1] < values[0] - 10.0
-    result = model.fit(views, options, np.random.default_rng(0))
-    assert (np.diff(result.path) >= -1e-9 * np.abs(result.path[:-1])).all()
-    assert_allclose(-result.path[-1], dense_objective(X, Y, families, views, result.value), rtol=1e-9)
-    assert -result.path[-1] <= values[-1] + 0.5
 
 
 @pairs
@@ -198,18 +97,6 @@ def test_one_gaussian_table_is_soft_thresholded_pca(rng):
     assert_allclose(
         project(views[0], p.x, 0.7)[0], p.U, atol=1e-6
     )  # with the ridge of the fit, x alone gives the scores
-
-
-@pytest.mark.parametrize("family", NAMES)
-def test_projection_is_the_minimum_for_every_row(family, rng):
-    _, _, views = problem((family, "gaussian"), rng)
-    view, part = views[0]._replace(strength=1.0), some_params(views, rng).x
-    U, _ = project(view, part, 0.4)
-    if family == "gaussian":
-        assert_allclose(U, oracle.gaussian_projection(view.values, *part, 0.4), rtol=1e-9)
-    gradient, _ = score_terms([view], [part], U, 0.4)
-    assert_allclose(gradient, 0, atol=1e-7)
-    assert_allclose(project(view.rows(np.array([3, 7])), part, 0.4)[0], U[[3, 7]], atol=1e-9)
 
 
 def test_a_column_that_never_varies_has_a_finite_intercept(rng):
@@ -270,11 +157,3 @@ def test_the_regression_says_what_it_left_undone(family, rng):
 
     missing = (cost(cut) - cost(best)) / max(abs(cost(cut)), len(U))
     assert 1e-8 < missing <= cut.residual
-
-
-@pytest.mark.parametrize("family", ["bernoulli", "multinomial", "poisson"])
-def test_a_projection_that_runs_out_of_steps_says_so(family, rng):
-    _, _, views = problem((family, "gaussian"), rng)
-    part = some_params(views, rng).x
-    assert project(views[0], part, 0.4)[1] <= 1e-9
-    assert project(views[0], part, 0.4, max_iter=1)[1] > 1e-3

@@ -7,82 +7,13 @@ from scipy.optimize import approx_fprime
 
 from gnomon._types import Status
 from gnomon.models.sepca import data as of
-from gnomon.models.sepca import dual, k_support, model, primal, rank
+from gnomon.models.sepca import dual, model, rank
+from models.sepca_problem import at, full_labels, problem, squared_norm
 from oracles import sepca as oracle
 
 TIGHT_TOL = 1e-9
 ROOT = np.sqrt(3) / 2
 TRIANGLE = np.array([[0, 1], [-ROOT, -0.5], [ROOT, -0.5]])
-
-
-def problem(rng, n=9, r=3, q=3, k=2, beta=0.3, unlabelled=0):
-    """Random rows, classes that depend on them, the last rows unlabelled."""
-    rows = rng.normal(size=(n, r))
-    rows -= rows.mean(axis=0)
-    rows /= np.sqrt((rows**2).sum() / n)
-    index = np.concatenate([np.arange(q), (rows[q:, 0] > 0).astype(int)])
-    labelled = np.arange(n - unlabelled)
-    return of.Data(rows, rows, np.eye(q)[index[labelled]], labelled, k, beta)
-
-
-def full_labels(data):
-    Y = np.zeros((len(data.rows), data.Y.shape[1]))
-    Y[data.labelled] = data.Y
-    return Y
-
-
-def at(data, F):
-    """Value and bound of the library at F, its best bias, and the softmax there."""
-    multinomial = primal.Multinomial(data)
-    point = (F, F[:, : data.rows.shape[1]] @ data.base.T)
-    slope = multinomial.slope(point)
-    sums = multinomial._sums(*point)
-    return slope, sums
-
-
-def squared_norm(F, k):
-    return k_support.squared_norm(np.linalg.svd(F, compute_uv=False), k)
-
-
-def test_value_and_bound_are_the_papers_formulas(rng):
-    data = problem(rng)
-    F = rng.normal(size=(9, 6))
-    slope, sums = at(data, F)
-    Y, K = full_labels(data), data.rows @ data.rows.T
-    T_x, T_y = oracle.softmax(F[:, :3] @ data.rows.T), oracle.softmax(F[:, 3:] + sums.b)
-    assert_allclose(sums.T_x, T_x, rtol=1e-10)
-    assert_allclose(slope.upper, oracle.objective(T_x, T_y, K, Y, 2, data.penalty), rtol=1e-10)
-    value = oracle.dual_value(F, sums.b, data.rows, Y, 2, data.penalty, squared_norm)
-    assert_allclose(slope.value - data.penalty / 2 * squared_norm(F, 2), value, rtol=1e-10)
-
-
-def test_bound_without_labels_leaves_their_part_out(rng):
-    data = problem(rng, unlabelled=4)
-    F = rng.normal(size=(9, 6))
-    slope, sums = at(data, F)
-    T_x, T_y = oracle.softmax(F[:, :3] @ data.rows.T), oracle.softmax(F[:5, 3:] + sums.b)
-    R = np.hstack([data.rows - T_x @ data.rows, np.vstack([data.Y - T_y, np.zeros((4, 3))])])
-    largest = (np.linalg.svd(R, compute_uv=False)[:2] ** 2).sum()
-    total = ((data.Y - T_y).sum(axis=0) ** 2).sum()
-    expected = oracle.entropy(T_x) + oracle.entropy(T_y) + (largest + total) / (2 * data.penalty)
-    assert_allclose(slope.upper, expected, rtol=1e-10)
-
-
-@pytest.mark.parametrize("unlabelled", [0, 4])
-def test_gradient_is_that_of_finite_differences(rng, unlabelled):
-    data = problem(rng, unlabelled=unlabelled)
-    F = rng.normal(size=(9, 6))
-    found = at(data, F)[0].gradient[0]
-    expected = approx_fprime(F.ravel(), lambda v: at(data, v.reshape(9, 6))[0].value, 1e-6)
-    assert_allclose(found.ravel(), expected, atol=1e-5)
-
-
-def test_bias_maximises_the_likelihood_of_labels(rng):
-    scores, Y, beta = 5 * rng.normal(size=(20, 4)), np.eye(4)[rng.integers(4, size=20)], 0.2
-    w = np.ones((len(Y), 1))
-    b = of.best_bias(scores, Y, beta, w)
-    assert_allclose((Y - oracle.softmax(scores + b)).sum(axis=0), beta * b, atol=1e-10)
-    assert_allclose(of.best_bias(1e4 * scores, Y, beta, w).sum(), 0.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("unlabelled", [0, 4])
@@ -197,27 +128,6 @@ def test_landmarks_agree_with_a_conic_solver():
     assert_allclose([found.lower, found.upper], conic_optimum(data), rtol=1e-6)
 
 
-@pytest.mark.parametrize("unlabelled", [0, 3])
-def test_gradient_with_weights_is_that_of_finite_differences_and_bounds_hold(rng, unlabelled):
-    """At F times the roots of the weights; the bound is above every value."""
-    data = problem(rng, unlabelled=unlabelled)._replace(
-        weights=rng.uniform(0.3, 3, 9), base_weights=rng.uniform(1, 2, 9)
-    )
-
-    def value(G):
-        G = G.reshape(9, 6)
-        return primal.Multinomial(data).smooth((G, data.scores(G)))
-
-    best = model.solve(data, model.Options(tol=1e-8)).value
-    for scale in (0.1, 1.0):
-        G = scale * rng.normal(size=(9, 6))
-        slope = primal.Multinomial(data).slope((G, data.scores(G)))
-        expected = approx_fprime(G.ravel(), value, 1e-6).reshape(9, 6)
-        assert_allclose(slope.gradient[0], expected, atol=1e-4)
-        assert slope.upper > best.upper - 1e-6
-        assert slope.value - data.penalty / 2 * squared_norm(G, 2) < best.lower
-
-
 def test_weights_of_rows_and_of_the_base_are_repetitions(rng):
     data, w = problem(rng, unlabelled=3), rng.integers(1, 4, 9)
     weighted = data._replace(base=data.rows[::2], weights=w.astype(float), base_weights=w[::2].astype(float))
@@ -321,15 +231,3 @@ def test_the_residual_of_a_refit_bounds_what_is_missing(rng):
         missing = (best.value - cut.value) / abs(cut.value)
         assert 0 < missing <= cut.residual
     assert best.residual < 1e-10
-
-
-def test_bias_under_weights_of_any_size():
-    """Probabilities fix the bias up to a constant, which only the penalty holds."""
-    rng = np.random.default_rng(0)
-    scores, Y = rng.normal(size=(20, 3)), np.eye(3)[rng.integers(3, size=20)]
-    for size in (1e-12, 1.0, 1e12, 9e15):
-        w = np.full((20, 1), size)
-        b = of.best_bias(scores, Y, 0.1, w)
-        gap = (w * (Y - oracle.softmax(scores + b))).sum(axis=0) - 0.1 * b
-        assert np.abs(gap).max() <= 1e-12 * max(1.0, w.sum())
-        assert_allclose(b.sum(), 0.0, atol=1e-6)
