@@ -1,0 +1,80 @@
+"""SPPCA on rows: the likelihood of the fit by brute force, its solvers beside one another, parameters counted."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from gnomon.models.linear import sppca as model
+from gnomon.models.linear.sppca import Options, choose_solver, n_free_parameters
+from numerics import build
+from oracles import gaussian
+from rows.copied import copied_rows
+
+
+def fit(X, Y, **options):
+    return model.fit(copied_rows(X, masked=bool(np.isnan(X).any())), Y, Options(2, **options), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("solver", ["moments", "subspace", "em"])
+@pytest.mark.parametrize("targets", ["labelled", "semi", "entries"])
+def test_the_likelihood_of_the_fit_is_that_of_the_density(rng, solver, targets):
+    """In the units of the data; no nearby parameters are better."""
+    _, X, Y = build.draw(rng, n=40, p=5, targets=targets)
+    if solver == "moments" and targets == "entries":
+        Y[:, 1:] = np.where(np.isnan(Y[:, :1]), np.nan, Y[:, 1:])
+        Y = Y[:, :1]  # few patterns
+    X, Y = 30.0 * X + 7.0, 0.2 * Y - 3.0
+    found = fit(X, Y, solver=solver, output_noise="per_output", max_iter=3000)
+    fitted = found.value
+    assert found.stats["solver"] == solver
+    assert_allclose(fitted.log_likelihood, build.loglik(fitted.params, X, Y), rtol=1e-9)
+    assert_allclose(found.path[-1], fitted.log_likelihood, rtol=1e-9)
+    at = build.flat(fitted.params)
+    for _ in range(10):
+        other = build.unflat(at + 1e-2 * np.abs(at).clip(0.01) * rng.normal(size=at.shape), fitted.params)
+        assert build.loglik(other, X, Y) < fitted.log_likelihood
+
+
+def test_the_ratio_search_ends_where_em_does(rng):
+    _, X, Y = build.draw(rng, n=60, p=5, targets="labelled")
+    ratio, em = fit(X, Y), fit(X, Y, solver="em", tol=1e-12, max_iter=5000)
+    assert ratio.stats["solver"] == "ratio"
+    assert ratio.value.log_likelihood >= em.value.log_likelihood - 1e-6
+    assert_allclose(ratio.stats["optima"][0], ratio.value.log_likelihood, rtol=1e-9)
+
+
+def test_entries_that_are_missing_take_no_part(rng):
+    _, X, Y = build.draw(rng, n=40, p=5, targets="semi")
+    X[:, 1:][rng.random((40, 4)) < 0.2] = np.nan
+    found = fit(X, Y, max_iter=3000).value
+    expected = gaussian.log_density(build.model(found.params), X, Y).sum()
+    assert_allclose(found.log_likelihood, expected, rtol=1e-9)
+
+
+def test_free_parameters_are_the_rank_of_what_they_can_change(rng):
+    """The dimension of the models near one: rank of the derivative of mean and covariance of (x, y)."""
+    params = build.params(gaussian.random_model(rng, 5, 2, 3))
+    at = build.flat(params)
+
+    def image(v):
+        mean, cov = gaussian.joint(build.model(build.unflat(v, params)))
+        return np.concatenate([mean[2:], cov[2:, 2:][np.tril_indices(8)]])
+
+    step = 1e-5
+    J = np.array([(image(at + step * e) - image(at - step * e)) / (2 * step) for e in np.eye(len(at))])
+    assert n_free_parameters(params, "per_output") == np.linalg.matrix_rank(J, tol=1e-6)
+    assert n_free_parameters(params, "ml") == n_free_parameters(params, "per_output") - 2
+
+
+@pytest.mark.parametrize(
+    "n, p, complete, n_loose, solver",
+    [
+        (100, 5, True, 0, "ratio"),
+        (100, 5, False, 0, "moments"),
+        (100, 5, False, 3, "subspace"),
+        (50, 90, False, 3, "moments"),
+        (5000, 1600, False, 0, "subspace"),
+    ],
+)
+def test_the_choice_of_solver(n, p, complete, n_loose, solver):
+    assert choose_solver(n, p, complete=complete, plain=True, supervised=True, n_loose=n_loose) == solver
