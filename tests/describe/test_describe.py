@@ -95,6 +95,7 @@ def test_a_target_reads_its_column():
     assert target.labeled(table).tolist() == [True, False, False]
     assert target.shown == ["Katze", "dog"]
     assert Target("real").numbers([1.5, None, "x"]).tolist()[0] == 1.5
+    assert Target("real", column=1).numbers([[1.0, 2.0], [3.0, 4.0]]).tolist() == [2.0, 4.0]
 
 
 def test_missing_entries():

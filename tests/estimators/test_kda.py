@@ -155,6 +155,12 @@ def test_circles_are_separated_by_a_kernel_and_not_by_a_line():
     assert accuracy["linear"] < 0.7
 
 
+def test_gamma_is_one_over_the_number_of_features_by_default():
+    X, y = wine()
+    default, given = (KDA(kernel="rbf", gamma=gamma).fit(X, y) for gamma in (None, 1 / 13))
+    assert_array_equal(default.predict_proba(X), given.predict_proba(X))
+
+
 @pytest.mark.parametrize("size", [1e-100, 1e-5, 1e5, 1e100])
 def test_the_size_of_x_does_not_matter(size):
     X, y = wine()

@@ -52,6 +52,13 @@ def test_gaps_are_filled_as_the_model_expects():
     assert_array_equal(GapFiller(2).fit(X).transform(X), X)
 
 
+def test_gaps_of_a_table_without_spare_rank_get_the_mean():
+    X = np.array([[1.0, 5.0], [2.0, 5.0], [np.nan, 5.0], [6.0, 5.0]])
+    filler = GapFiller().fit(X)
+    assert filler.model_ is None
+    assert filler.transform(X)[2].tolist() == [3.0, 5.0]
+
+
 @pytest.mark.parametrize(
     "columns",
     [

@@ -409,6 +409,11 @@ def test_csv_is_written_exactly(write, tmp_path):
     assert (tmp_path / "t.tsv").read_text() == f"a\n{1 / 3!r}\n"
 
 
+def test_tsv_has_tabs(tmp_path):
+    write_table(tmp_path / "t.tsv", {"a": [1, 2], "b": ["x", None]})
+    assert (tmp_path / "t.tsv").read_text() == "a\tb\n1\tx\n2\t\n"
+
+
 def test_parquet_is_written_with_types(write):
     pl = pytest.importorskip("polars")
     write_table("t.parquet", COLUMNS)
