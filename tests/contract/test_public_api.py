@@ -11,6 +11,7 @@ import pytest
 import gnomon
 
 SNAPSHOT = Path(__file__).with_name("public_api.txt")
+MODELS = Path(gnomon.__file__).parent / "models"
 PACKAGES = (
     "gnomon",
     "gnomon.datasets",
@@ -70,6 +71,19 @@ def test_names_are_imported_when_they_are_asked_for():
     assert gnomon.selection is importlib.import_module("gnomon.selection")
     with pytest.raises(AttributeError, match="no attribute 'SPCA'"):
         _ = gnomon.SPCA
+
+
+def test_no_model_imports_the_estimators_or_scikit_learn():
+    walk = "for module in pkgutil.walk_packages(gnomon.models.__path__, 'gnomon.models.'):"
+    code = f"""import importlib, pkgutil, sys, gnomon.models
+{walk}
+    importlib.import_module(module.name)
+    print(module.name, sorted({{'sklearn', 'gnomon.estimators'}} & set(sys.modules)))"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    folders = sorted(path.parent.name for path in MODELS.glob("*/__init__.py"))
+    assert set(folders) <= {line.split(" ")[0].removeprefix("gnomon.models.") for line in lines}
+    assert [line for line in lines if not line.endswith(" []")] == []
 
 
 def test_version_is_that_of_the_installed_package():

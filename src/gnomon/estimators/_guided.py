@@ -160,7 +160,9 @@ def _column_score(classes, values, predicted, weights):
         raise ValueError("y labels no row; there is nothing to score.")
     weights = None if weights is None else weights[known]
     if classes is None:
-        return r2_score(values[known], predicted[known].astype(np.float64), sample_weight=weights)
+        power = -np.frexp(np.abs(values[known]).max())[1]  # R2 has no units; squares of these numbers are numbers
+        found = predicted[known].astype(np.float64)
+        return r2_score(np.ldexp(values[known], power), np.ldexp(found, power), sample_weight=weights)
     position = {label: i for i, label in enumerate(classes.tolist())}
     right = values[known] == [position[label] for label in predicted[known].tolist()]
     return np.average(right, weights=weights)

@@ -57,6 +57,19 @@ def test_units_do_not_matter(rng, scale):
     assert_allclose(np.abs(scaled.U), np.abs(plain.U), atol=1e-6)
 
 
+@pytest.mark.parametrize("spread", [10, 35, 70])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_units_of_each_column_do_not_matter(spread):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5)) @ rng.normal(size=(5, 5))
+    powers = np.linspace(-spread, spread, 5)
+    plain, scaled = (whiten_rows(copied_rows(A), None, rng) for A in (X, X * 10.0**powers))
+    covariance = np.cov(X.T, bias=True)
+    want = 0.5 * np.linalg.slogdet(covariance)[1]
+    assert_allclose(plain.log_volume, want, rtol=1e-10)
+    assert_allclose(scaled.log_volume, want + powers.sum() * np.log(10.0), rtol=1e-10)
+
+
 @pytest.mark.parametrize("n, p", [(60, 9), (20, 30)])
 @pytest.mark.parametrize("side", [1500, 0], ids=["whole", "few reads"])
 @pytest.mark.parametrize("sparse", [False, True])

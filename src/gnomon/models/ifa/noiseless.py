@@ -16,7 +16,7 @@ from .likelihood import FLOOR, LOG_2PI, Params, RowPosterior, Rows, complement, 
 from .order import component_order, latent_order
 from .profile import climb_all
 from .starts import draw_starts
-from .whitening import Whitened, whiten_rows
+from .whitening import Whitened, log_volume, whiten_rows
 
 SOLVERS = ("profile", "gem")
 FARTHEST = 1e150  # latents whose squares over the least variance are numbers still
@@ -191,7 +191,7 @@ def posterior(fitted: Fitted, X: Any, log_pl: Array | None = None) -> RowPosteri
 
 def log_jacobian(mixing: Array) -> float:
     """What to add to the log-density of z for that of x: minus the log-volume of a unit cube of z, in units of X."""
-    return -float(np.log(np.abs(np.diag(np.linalg.qr(mixing, mode="r")))).sum())
+    return -log_volume(mixing)
 
 
 def sample(fitted: Fitted, n: int, generator: np.random.Generator) -> tuple[Array, IntArray]:

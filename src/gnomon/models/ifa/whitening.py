@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import qr, solve_triangular
 
 from ..._types import Array
 from ...numerics.linalg import orthonormal_columns, symmetrise, top_eigh
@@ -107,9 +107,15 @@ def _white(standard: StandardRows, whiten: Array, unwhiten: Array, residual: flo
     whiten = solve_triangular(factor, whiten.T, lower=True).T
     mean = standard.mean + unwhiten @ shift * standard.scale
     unwhiten = unwhiten @ factor
-    volume = float(np.log(np.abs(np.diag(np.linalg.qr(unwhiten, mode="r")))).sum())
-    volume += len(U) * float(np.log(standard.scale))
+    volume = log_volume(unwhiten) + len(U) * float(np.log(standard.scale))
     return Whitened(standard, U, mean, whiten, unwhiten, standard.scale, volume, residual)
+
+
+def log_volume(A: Array) -> float:
+    """Log volume that the columns of A (p, r) span; largest rows first, so that small rows keep their digits."""
+    order = np.argsort(-np.abs(A).max(axis=1), kind="stable")
+    R = qr(A[order], mode="r", pivoting=True)[0]
+    return float(np.log(np.abs(np.diag(R))).sum())
 
 
 def _principal(standard: StandardRows, k: int, generator: np.random.Generator) -> tuple[Array, Array, float]:

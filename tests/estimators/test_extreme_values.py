@@ -1,0 +1,70 @@
+"""Units near the ends of the floats: no RuntimeWarning reaches the user, and numbers without units stay."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from gnomon import CPPCA, IFA, PPCA, SPPCA
+
+pytestmark = [
+    pytest.mark.filterwarnings("error::RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+MODELS = {
+    "PPCA": (PPCA(1), None),
+    "SPPCA": (SPPCA(1, max_iter=8), "numbers"),
+    "CPPCA": (CPPCA(1, max_iter=8), "classes"),
+    "IFA": (IFA([3, 2], n_init=1, max_iter=8), None),
+}
+
+
+def table(form):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 2)) @ rng.normal(size=(2, 4)) + 0.5 * rng.normal(size=(24, 4))
+    if form == "missing":
+        X[rng.random(X.shape) < 0.15] = np.nan
+    if form == "sparse":
+        X[rng.random(X.shape) < 0.4] = 0.0
+    return X, {None: None, "numbers": np.nan_to_num(X[:, 0]) + rng.normal(size=24), "classes": np.arange(24) % 2}
+
+
+def outputs(model, X, y):
+    """Whatever the model says of rows of X; all of it is to be finite."""
+    found = [model.transform(X), model.score_samples(X)]
+    if y is not None:
+        found += [model.predict(X), model.score(X, y)]
+    return [np.asarray(value) for value in found]
+
+
+@pytest.mark.parametrize("powers", [[-150] * 4, [-100] * 4, [100] * 4, [148] * 4, [-3, -1, 1, 3], [141, 143, 145, 147]])
+@pytest.mark.parametrize("form", ["complete", "missing", "sparse"])
+@pytest.mark.parametrize("name", MODELS)
+def test_no_warning_in_any_units(name, form, powers):
+    if name == "IFA" and form == "missing":
+        pytest.skip("IFA takes complete rows only")
+    model, kind = MODELS[name]
+    X, targets = table(form)
+    X = X * 10.0 ** np.array(powers)
+    X = sp.csr_array(X) if form == "sparse" else X
+    for value in outputs(model.fit(X, targets[kind]), X, targets[kind]):
+        assert np.isfinite(value).all()
+
+
+@pytest.mark.parametrize("size", [1e-170, 1e-150, 1e145, 1e150])
+def test_r2_does_not_know_the_units_of_y(size):
+    X, targets = table("complete")
+    y = targets["numbers"]
+    plain = SPPCA(1).fit(X, y)
+    want = plain.score(X[::2], y[::2])
+    plain.predict = lambda X, predict=plain.predict: size * predict(X)
+    assert_allclose(plain.score(X[::2], size * y[::2]), want, rtol=1e-9)
+
+
+@pytest.mark.parametrize("spread", [20, 70])
+def test_density_of_ifa_follows_the_units_of_each_column(spread):
+    X, _ = table("complete")
+    powers = np.linspace(-spread, spread, 4)
+    model = IFA([3, 2, 2, 2], n_init=1, max_iter=8)
+    want = model.fit(X).score_samples(X) - powers.sum() * np.log(10.0)
+    assert_allclose(model.fit(X * 10.0**powers).score_samples(X * 10.0**powers), want, atol=1e-5)
