@@ -159,7 +159,7 @@ def test_every_target_is_read_as_if_it_were_the_only_one():
 
 def test_counts_are_read_as_numbers():
     counts = np.random.default_rng(0).poisson(3.0, N).astype(float)
-    said = describe(CPPCA(2, likelihoods="poisson").fit(X, counts))
+    said = describe(CPPCA(2, families="poisson").fit(X, counts))
     (only,) = said.targets
     assert_allclose(only.numbers(counts), counts)
     assert said.predict(X)[0].values.shape == (N,)

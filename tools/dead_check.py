@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "gnomon"
 FACES = ("estimators", "selection", "plotting", "export", "datasets", "describe")  # their methods are for users
-CALLED_BY_SCIKIT_LEARN = {"_n_features_out", "_repr_html_"}
+CALLED_BY_A_FRAMEWORK = {"_n_features_out", "_repr_html_", "choices"}  # scikit-learn, IPython, click
 Definition = ast.FunctionDef | ast.ClassDef
 Node = tuple[str, str]  # module, name at its top; the name "" is what runs on import
 
@@ -91,8 +91,8 @@ def public(trees: dict[str, ast.Module]) -> Iterator[Node]:
 
 
 def is_special(name: str) -> bool:
-    """Whether Python or scikit-learn calls a name by itself."""
-    return (name.startswith("__") and name.endswith("__")) or name in CALLED_BY_SCIKIT_LEARN
+    """Whether Python or a framework calls a name by itself."""
+    return (name.startswith("__") and name.endswith("__")) or name in CALLED_BY_A_FRAMEWORK
 
 
 def unreachable(trees: dict[str, ast.Module]) -> list[str]:

@@ -21,10 +21,10 @@ def binary(rng, n=80, p=5, labelled=0.5, strength=2.0):
     return X, y
 
 
-@pytest.mark.parametrize("likelihood", ["logit", "probit"])
-def test_quadrature_is_the_integral_over_the_latent_plane(rng, likelihood):
+@pytest.mark.parametrize("family", ["logit", "probit"])
+def test_quadrature_is_the_integral_over_the_latent_plane(rng, family):
     X, y = binary(rng)
-    model = CPPCA(2, likelihood=likelihood).fit(X, y)
+    model = CPPCA(2, families=family).fit(X, y)
     assert model.inference_ == "quadrature"
     X, Y = X[:12], np.where(y[:12, None] >= 0, y[:12, None], np.nan)
     logs, mean, cov = oracle.rows(oracle.of(model), X, Y)
@@ -109,12 +109,12 @@ def holes(rng, X, share=0.2):
     return np.where(lost, np.nan, X)
 
 
-@pytest.mark.parametrize("likelihood", ["logit", "probit"])
-def test_missing_entries_against_the_latent_plane(rng, likelihood):
+@pytest.mark.parametrize("family", ["logit", "probit"])
+def test_missing_entries_against_the_latent_plane(rng, family):
     """Fit, density, posterior, projection, probabilities and imputation of rows that miss entries."""
     X, y = binary(rng)
     H = holes(rng, X)
-    model = CPPCA(2, likelihood=likelihood, tol=1e-8).fit(H, y)
+    model = CPPCA(2, families=family, tol=1e-8).fit(H, y)
     assert model.converged_
     assert model.inference_ == "quadrature"
     assert model.solver_ == "em"
@@ -171,7 +171,7 @@ def test_missing_entries_beside_a_number_are_sppca(rng, options):
 def test_several_outputs_with_missing_entries(rng):
     X, Y = several(rng)
     H = holes(rng, X)
-    model = CPPCA(2, likelihoods=KINDS).fit(H, Y)
+    model = CPPCA(2, families=KINDS).fit(H, Y)
     assert model.converged_
     logs, mean, _ = oracle.rows(oracle.of(model), H[:10], Y[:10])
     assert_allclose(model.score_samples(H[:10], Y[:10]), logs, atol=0.1)
@@ -198,13 +198,13 @@ def several(rng, n=90, p=6, labelled=0.6):
     return X, Y
 
 
-KINDS = ["bernoulli", "categorical", "poisson", "gaussian"]
+KINDS = ["logit", "categorical", "poisson", "gaussian"]
 
 
 @pytest.mark.parametrize("inference", ["variational", "laplace"])
 def test_several_outputs_against_the_latent_plane(rng, inference):
     X, Y = several(rng)
-    model = CPPCA(2, likelihoods=KINDS, inference=inference).fit(X, Y)
+    model = CPPCA(2, families=KINDS, inference=inference).fit(X, Y)
     assert model.converged_
     X, Y = X[:10], Y[:10]
     logs, mean, cov = oracle.rows(oracle.of(model), X, Y)
@@ -233,7 +233,7 @@ def bound_alone(monkeypatch):
 def test_the_bound_never_falls_and_no_nearby_point_is_better(rng, monkeypatch):
     bound_alone(monkeypatch)
     X, Y = several(rng)
-    options = {"likelihoods": KINDS, "inference": "variational"}
+    options = {"families": KINDS, "inference": "variational"}
     for acceleration in (None, "alternating"):
         path = CPPCA(2, acceleration=acceleration, **options).fit(X, Y).objective_path_
         assert (np.diff(path) >= -1e-9 * np.abs(path[:-1])).all()
@@ -263,7 +263,7 @@ def test_classes_end_at_the_integrated_likelihood_above_the_bound(rng, monkeypat
     X, Y = several(rng)
     y = np.where(np.isnan(Y[:, 1]), -1, Y[:, 1]).astype(int)
     for outputs, kinds in ((Y, KINDS), (y, None)):
-        model = CPPCA(2, likelihoods=kinds).fit(X, outputs)
+        model = CPPCA(2, families=kinds).fit(X, outputs)
         path, ridge = model.objective_path_, model.log_likelihood_ - model.objective_
         assert (np.diff(path) >= -1e-9 * np.abs(path[:-1])).all()
         assert path[-1] == model.objective_
@@ -271,7 +271,7 @@ def test_classes_end_at_the_integrated_likelihood_above_the_bound(rng, monkeypat
         assert ridge > 0
         with monkeypatch.context() as only:
             bound_alone(only)
-            bound = CPPCA(2, likelihoods=kinds).fit(X, outputs)
+            bound = CPPCA(2, families=kinds).fit(X, outputs)
         assert_allclose(bound.objective_path_, path[:-1], rtol=1e-12)
         assert_allclose(bound.components_, model.components_, rtol=1e-12)  # x is explained as before
         moved = np.abs(model.y_loadings_ - bound.y_loadings_).max(axis=1) > 1e-5
@@ -310,8 +310,8 @@ def test_two_classes_are_one_label_however_they_are_given(rng):
     fits = [
         CPPCA(2).fit(X, y),
         CPPCA(2).fit(X, table),
-        CPPCA(2, likelihoods="categorical").fit(X, y),
-        CPPCA(2, likelihoods=["bernoulli"]).fit(X, table[:, None]),
+        CPPCA(2, families="categorical").fit(X, y),
+        CPPCA(2, families=["logit"]).fit(X, table[:, None]),
         CPPCA(2).fit(X, np.where(y < 0, None, np.where(y == 1, "yes", "no"))),
         CPPCA(2, inference="ep").fit(X, y),
     ]
@@ -342,7 +342,7 @@ def test_several_probit_labels_take_ep(rng):
     X, Z = oracle.draw(rng, 150, 6)
     Y = (Z @ rng.normal(size=(2, 4)) * 2 + rng.normal(size=(150, 4)) > 0).astype(float)
     Y[rng.random(Y.shape) < 0.4] = np.nan
-    model = CPPCA(2, likelihood="probit").fit(X, Y)
+    model = CPPCA(2, families="probit").fit(X, Y)
     assert model.inference_ == "ep"
     assert model.converged_
     logs, mean, cov = oracle.rows(oracle.of(model), X[:8], Y[:8])
@@ -418,7 +418,7 @@ def test_rows_repeat_and_their_order_does_not_matter(rng):
 
 def test_sample_looks_like_the_rows(rng):
     X, Y = several(rng, 400)
-    model = CPPCA(2, likelihoods=KINDS).fit(X, Y)
+    model = CPPCA(2, families=KINDS).fit(X, Y)
     drawn, outputs = model.sample(4000, return_y=True, random_state=1)
     assert_allclose(drawn.mean(axis=0), X.mean(axis=0), atol=0.3)
     assert_allclose(outputs.mean(axis=0), np.nanmean(Y, axis=0), atol=0.5)
@@ -428,12 +428,22 @@ def test_sample_looks_like_the_rows(rng):
     assert set(labels) <= {0, 1, 2}
 
 
-def test_frames_choose_the_likelihoods(rng):
+def test_families_are_one_for_all_columns_or_one_for_each(rng):
+    X, y = binary(rng)
+    Y = np.column_stack([np.where(y < 0, np.nan, y), X[:, 0] > 0])
+    one, each = CPPCA(2, families="probit").fit(X, Y), CPPCA(2, families=("probit", "logit")).fit(X, Y)
+    assert (one.families_, each.families_) == (["probit"] * 2, ["probit", "logit"])
+    assert_allclose(CPPCA(2, families=["probit"] * 2).fit(X, Y).y_loadings_, one.y_loadings_)
+    assert np.abs(each.y_loadings_ - one.y_loadings_).max() > 0.01
+    assert CPPCA(2, families=["probit"]).fit(X).families_ == []
+
+
+def test_frames_choose_the_families(rng):
     X, Y = several(rng)
     frame = pd.DataFrame({"sold": Y[:, 0], "colour": pd.Series(Y[:, 1]).map({0: "red", 1: "green", 2: "blue"}),
                           "price": Y[:, 3]})  # fmt: skip
     model = CPPCA(2).fit(X, frame)
-    assert model.likelihoods_ == ["bernoulli", "categorical", "gaussian"]
+    assert model.families_ == ["logit", "categorical", "gaussian"]
     assert model.classes_[1].tolist() == ["blue", "green", "red"]
     assert model.classes_[2] is None
     assert model.target_kind_ == "mixed"

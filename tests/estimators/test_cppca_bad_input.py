@@ -25,15 +25,16 @@ THREE = np.arange(60) % 3
         ({}, np.full(60, 0.5), ValueError, "y has the single value 0.5"),
         ({}, np.column_stack([Y, 2 * Y - 1]), ValueError, "column 1 of y holds the numbers -1 and 1 only"),
         ({}, np.where(Y, np.inf, 0.3), ValueError, "y is infinite in row"),
-        ({"likelihoods": ["poisson"]}, X[:, 0], ValueError, "target='counts' wants"),
-        ({"likelihoods": ["poisson"]}, Y - 3.0, ValueError, "target='counts' wants"),
-        ({"likelihoods": ["gauss"]}, Y, ValueError, "must be one of 'gaussian'"),
-        ({"likelihoods": ["gaussian", "poisson"]}, Y, ValueError, "target has 2 entries, y has 1 columns"),
-        ({"likelihoods": "bernoulli"}, THREE, ValueError, "use 'categorical'"),
-        ({"likelihoods": "gaussian"}, np.array(["a", "b"] * 30), TypeError, "holds 'a', which is not a number"),
+        ({"families": ["poisson"]}, X[:, 0], ValueError, "target='counts' wants"),
+        ({"families": ["poisson"]}, Y - 3.0, ValueError, "target='counts' wants"),
+        ({"families": ["gauss"]}, Y, ValueError, "must be one of 'gaussian'"),
+        ({"families": ["gaussian", "poisson"]}, Y, ValueError, "target has 2 entries, y has 1 columns"),
+        ({"families": "logit"}, THREE, ValueError, "3 classes, but its family is 'logit'; use 'categorical'"),
+        ({"families": ["probit"]}, THREE, ValueError, "3 classes, but its family is 'probit'; use 'categorical'"),
+        ({"families": "gaussian"}, np.array(["a", "b"] * 30), TypeError, "holds 'a', which is not a number"),
         ({"inference": "quadrature"}, THREE, ValueError, "use inference='auto'"),
         ({"inference": "ep"}, THREE, ValueError, "use inference='auto'"),
-        ({"likelihood": "cauchy"}, Y, ValueError, "likelihood='cauchy'"),
+        ({"families": "cauchy"}, Y, ValueError, "families='cauchy'"),
         ({"label_ridge": -1.0}, Y, ValueError, "label_ridge=-1.0"),
         ({"n_components": 5}, Y, ValueError, "must be less than the rank of X"),
         ({"label_weight": 0.0}, Y, ValueError, "label_weight=0.0"),
@@ -148,7 +149,7 @@ def test_scale_of_x_does_not_matter(scale):
 
 def test_large_counts_and_real_outputs_in_any_units():
     counts = RNG.poisson(np.exp(2 * X[:, 0] + 5)).astype(float)
-    model = CPPCA(3, likelihoods="poisson").fit(X, counts)
+    model = CPPCA(3, families="poisson").fit(X, counts)
     assert np.corrcoef(np.log1p(model.predict(X)), np.log1p(counts))[0, 1] > 0.5
     y = X[:, 0] + 0.1 * X[:, 1]
     a, b = CPPCA(2, tol=1e-8).fit(X, y), CPPCA(2, tol=1e-8).fit(X, 1e8 * y - 5.0)

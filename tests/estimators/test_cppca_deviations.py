@@ -25,7 +25,7 @@ def test_intervals_cover_and_deviations_are_those_of_the_errors(rng):
     X, Y = planted(rng)
     seen = Y.copy()
     seen[300:] = None
-    model = CPPCA(2, likelihoods=KINDS).fit(X, seen)
+    model = CPPCA(2, families=KINDS).fit(X, seen)
     mean, std = model.predict(X[300:], return_std=True)
     assert std.shape == mean.shape == (2700, 3)
     assert np.isnan(std[:, 2]).all()
@@ -39,7 +39,7 @@ def test_intervals_cover_and_deviations_are_those_of_the_errors(rng):
 
 def test_they_are_those_of_draws_from_the_posterior(rng):
     X, Y = planted(rng, 200)
-    model = CPPCA(2, likelihoods=KINDS).fit(X, Y)
+    model = CPPCA(2, families=KINDS).fit(X, Y)
     mean, std = model.predict(X[:2], return_std=True)
     center, cov = model.posterior(X[:2])
     for i in range(2):

@@ -79,7 +79,7 @@ def test_classes_beside_counts_and_numbers_are_calibrated(seed):
     Y = np.column_stack([y, rng.poisson(np.exp(0.6 * Z[:, 1])), 3.0 + Z[:, 0] + rng.normal(size=8000)]).astype(float)
     Y[800:] = np.nan
     Y[rng.random(Y.shape) < 0.2] = np.nan
-    proba = CPPCA(2, likelihoods=["categorical", "poisson", "gaussian"]).fit(X, Y).predict_proba(X[800:])[0]
+    proba = CPPCA(2, families=["categorical", "poisson", "gaussian"]).fit(X, Y).predict_proba(X[800:])[0]
     assert calibration_error(proba, y[800:]) < 0.035
 
 
@@ -90,7 +90,7 @@ def test_two_outputs_of_classes_are_calibrated_and_near_the_density_of_the_laten
     pairs = [(3.0 * Z @ rng.normal(size=(2, c)) + rng.gumbel(size=(8000, c))).argmax(axis=1) for c in (4, 3)]
     Y = np.column_stack(pairs).astype(float)
     known = np.where(np.arange(8000)[:, None] < 800, Y, np.nan)
-    model = CPPCA(2, likelihoods=["categorical"] * 2).fit(X, known)
+    model = CPPCA(2, families=["categorical"] * 2).fit(X, known)
     for j, proba in enumerate(model.predict_proba(X[800:])):
         assert calibration_error(proba, Y[800:, j]) < 0.035
     logs = oracle.rows(oracle.of(model), X[:100], Y[:100])[0]

@@ -34,7 +34,7 @@ def planted(rng, n=150, hidden=0.8, **kwargs):
 @pytest.mark.parametrize("noise", ["half", "ml", 0.7])
 def test_densities_and_probabilities_are_those_of_the_definition(rng, noise):
     _, X, index, labels = planted(rng)
-    model = DPPCA(2, noise=noise, **FIXED).fit(100 + 7 * X, labels)
+    model = DPPCA(2, noise_variance=noise, **FIXED).fit(100 + 7 * X, labels)
     X = 100 + 7 * X
     dense = oracle.of(model)
     joint = oracle.log_joint(dense, X)
@@ -75,7 +75,9 @@ def test_single_precision_and_a_large_offset(rng):
 @pytest.mark.parametrize("weight", [1.0, 0.3])
 def test_the_fit_is_a_fixed_point_of_em(rng, noise, shrinkage, weight):
     _, X, _, labels = planted(rng)
-    model = DPPCA(1, n_factors=3, shrinkage=shrinkage, unlabeled_weight=weight, noise=noise, tol=1e-9, max_iter=5000)
+    model = DPPCA(
+        1, n_factors=3, shrinkage=shrinkage, unlabeled_weight=weight, noise_variance=noise, tol=1e-9, max_iter=5000
+    )
     fitted = oracle.of(model.fit(X, labels))
     _, _, S = oracle.within_scatter(X, oracle.responsibilities(fitted, X, labels), np.where(labels >= 0, 1.0, weight))
     target = np.trace(S) / len(S)
@@ -129,7 +131,9 @@ def test_projection_solves_the_generalised_eigenproblem(rng):
 @pytest.mark.parametrize("p", [8, 200])
 def test_em_never_lowers_the_objective(rng, noise, shrinkage, p):
     _, X, _, labels = planted(rng, p=p, n=120, spread=0.25)
-    model = DPPCA(1, n_factors=3, shrinkage=shrinkage, unlabeled_weight=1.0, noise=noise, max_iter=2000).fit(X, labels)
+    model = DPPCA(1, n_factors=3, shrinkage=shrinkage, unlabeled_weight=1.0, noise_variance=noise, max_iter=2000).fit(
+        X, labels
+    )
     path = model.objective_path_
     assert (np.diff(path) >= -1e-9 * np.abs(path[:-1])).all()
     assert model.converged_
@@ -154,8 +158,8 @@ def test_sparse_rows_give_the_fit_of_dense_ones(rng):
 def test_wide_and_tall_tables_take_the_same_way_in_coordinates(rng, monkeypatch):
     _, X, _, labels = planted(rng, p=40, n=60)
     wide = np.hstack([X, np.zeros((60, 60))])  # 60 x 100: by inner products of rows
-    tall = DPPCA(2, noise=0.5, **FIXED).fit(X, labels)
-    long = DPPCA(2, noise=0.5, **FIXED).fit(wide, labels)
+    tall = DPPCA(2, noise_variance=0.5, **FIXED).fit(X, labels)
+    long = DPPCA(2, noise_variance=0.5, **FIXED).fit(wide, labels)
     assert_allclose(long.components_[:, :40], tall.components_, atol=1e-6)
     assert_allclose(long.predict_proba(wide), tall.predict_proba(X), atol=1e-8)
 
@@ -163,8 +167,8 @@ def test_wide_and_tall_tables_take_the_same_way_in_coordinates(rng, monkeypatch)
 def test_weight_zero_learns_from_the_labeled_rows_only(rng):
     _, X, _, labels = planted(rng)
     known = labels >= 0
-    alone = DPPCA(2, **(FIXED | {"unlabeled_weight": 0.0}), noise="ml").fit(X[known], labels[known])
-    model = DPPCA(2, **(FIXED | {"unlabeled_weight": 0.0}), noise="ml").fit(X, labels)
+    alone = DPPCA(2, **(FIXED | {"unlabeled_weight": 0.0}), noise_variance="ml").fit(X[known], labels[known])
+    model = DPPCA(2, **(FIXED | {"unlabeled_weight": 0.0}), noise_variance="ml").fit(X, labels)
     assert_allclose(model.components_, alone.components_, atol=1e-7)
     assert_allclose(model.class_means_, alone.class_means_, atol=1e-9)
     assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=1e-7)
@@ -219,7 +223,7 @@ def test_uniform_and_given_priors_are_kept(rng):
 def test_probabilities_are_calibrated():
     rng = np.random.default_rng(3)
     true, X, index, labels = planted(rng, n=4000, hidden=0.9, spread=0.7)
-    model = DPPCA(2, n_factors=4, shrinkage=0.0, unlabeled_weight=1.0, noise="ml").fit(X, labels)
+    model = DPPCA(2, n_factors=4, shrinkage=0.0, unlabeled_weight=1.0, noise_variance="ml").fit(X, labels)
     fresh, truth = oracle.draw(rng, true, 4000)
     proba = model.predict_proba(fresh)
     top, right = proba.max(axis=1), proba.argmax(axis=1) == truth
@@ -305,7 +309,7 @@ def test_the_best_of_several_starts_is_kept():
         _, X, _, labels = planted(
             np.random.default_rng(seed), hidden=1.0, n=60, p=6, n_classes=2, spread=0.8, n_factors=1
         )
-        options = {"n_factors": 1, "shrinkage": 0.0, "unlabeled_weight": 1.0, "noise": "ml", "max_iter": 2000}
+        options = {"n_factors": 1, "shrinkage": 0.0, "unlabeled_weight": 1.0, "noise_variance": "ml", "max_iter": 2000}
         one, several = (DPPCA(1, n_init=n, **options).fit(X, labels) for n in (1, 5))
         assert len(several.optima_) == 5
         assert_allclose(several.optima_[0], one.objective_path_[-1], rtol=1e-12)
@@ -320,7 +324,7 @@ def test_the_best_of_several_starts_is_kept():
 @pytest.mark.parametrize("max_iter", [1, 2, 1000])
 def test_converged_is_what_the_residual_says(rng, noise, shrinkage, max_iter):
     _, X, _, labels = planted(rng, spread=0.4)
-    model = DPPCA(1, n_factors=3, shrinkage=shrinkage, unlabeled_weight=1.0, noise=noise, max_iter=max_iter)
+    model = DPPCA(1, n_factors=3, shrinkage=shrinkage, unlabeled_weight=1.0, noise_variance=noise, max_iter=max_iter)
     if max_iter < 1000:
         with pytest.warns(ConvergenceWarning, match="max_iter"):
             model.fit(X, labels)
@@ -424,7 +428,13 @@ def test_errors_say_what_to_do(rng):
         DPPCA().fit(hole, labels)
     with pytest.raises(ValueError, match="impute"):
         model.predict(hole)
-    for bad in ({"shrinkage": 1.0}, {"unlabeled_weight": 1.5}, {"n_factors": 0}, {"noise": "none"}, {"noise": -1.0}):
+    for bad in (
+        {"shrinkage": 1.0},
+        {"unlabeled_weight": 1.5},
+        {"n_factors": 0},
+        {"noise_variance": "none"},
+        {"noise_variance": -1.0},
+    ):
         with pytest.raises(ValueError, match=next(iter(bad))):
             DPPCA(**bad).fit(X, labels)
 

@@ -95,7 +95,7 @@ def test_precomputed_dual_rows_are_the_primal_model_at_fixed_means(rng):
     Z = found.transform((X[:7] + 0.3) @ X.T)
     signs = np.sign((Z * best.transform(X[:7] + 0.3)).sum(axis=0))
     assert_allclose(Z * signs, best.transform(X[:7] + 0.3), atol=1e-4)
-    assert_allclose(Z, sppca_dual.project(K, found.dual_coef_, found.noise_variance_, cross), atol=1e-9)
+    assert_allclose(Z, dual.project(K, found.dual_coef_, found.noise_variance_, cross), atol=1e-9)
 
 
 def test_polynomial_kernel_is_the_primal_model_of_its_features():

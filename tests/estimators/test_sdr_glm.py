@@ -382,14 +382,14 @@ def test_bad_targets():
         ("poisson", real - 6, "y is -0.9 in row 0; target='counts' wants"),
         ("poisson", np.where(y == 2, -3, y), "y is -3 in row 100"),
         ("bernoulli", y, "y holds 3 classes; families='bernoulli'.* two classes"),
-        ("auto", np.column_stack([y, y]), "column 0 of y holds 3 classes"),
+        (None, np.column_stack([y, y]), "column 0 of y holds 3 classes"),
         ("multinomial", np.column_stack([y > 0, y > 1]), "y holds 2 classes; .* one column"),
-        ("auto", [y > 0, real], "columns of several kinds"),
+        (None, [y > 0, real], "columns of several kinds"),
         ("gaussian", np.ones(150), "y has the single value 1"),
         ("gaussian", np.column_stack([real, np.full(150, np.nan)]), "column 1 of y is never observed"),
         ("gaussian", np.where(y == 1, np.inf, real), "y is infinite in row 50"),
-        ("auto", y[1:], "y has 149 rows, X has 150"),
-        ("auto", np.where(y == 0, -1, 1), "ambiguous"),
+        (None, y[1:], "y has 149 rows, X has 150"),
+        (None, np.where(y == 0, -1, 1), "ambiguous"),
     ]:
         with pytest.raises(ValueError, match=match):
             SDRGLM(families=family).fit(X, targets)

@@ -58,7 +58,7 @@ def test_per_output_is_cppca_with_real_outputs(rng):
     H = np.where(rng.random(X.shape) < 0.1, np.nan, X)
     for rows in (X, H):
         a = SPPCA(2, output_noise="per_output", tol=1e-9, max_iter=5000).fit(rows, Y)
-        b = CPPCA(2, likelihoods=["gaussian"] * 2, label_ridge=0.0, tol=1e-9, max_iter=5000).fit(rows, Y)
+        b = CPPCA(2, families=["gaussian"] * 2, label_ridge=0.0, tol=1e-9, max_iter=5000).fit(rows, Y)
         assert a.noise_floors_ == b.noise_floors_ == ()
         assert abs(a.log_likelihood_ - b.log_likelihood_) < 1e-8
         assert_allclose(a.get_covariance(), b.get_covariance(), rtol=1e-4)
@@ -109,7 +109,7 @@ def test_landmarks_count_the_energy_outside_their_span(rng):
 def test_noise_of_outputs_without_noise_is_none(rng):
     X, Y = two_outputs(rng)
     mixed = np.column_stack([Y[:, 1], Y[:, 0] > 3e5])
-    model = CPPCA(2, likelihoods=["gaussian", "bernoulli"]).fit(X, mixed)
+    model = CPPCA(2, families=["gaussian", "logit"]).fit(X, mixed)
     assert model.y_noise_variance_[1] is None
     assert model.y_noise_variance_[0] > 0
     assert CPPCA(2).fit(X, (Y[:, 0] > 3e5).astype(int)).y_noise_variance_ is None

@@ -58,9 +58,8 @@ def of(estimator):
     """A fitted estimator with two latent dimensions in the form of this file; more than two classes have a row each."""
     outputs, start = [], 0
     noise = np.nan_to_num(np.atleast_1d(np.asarray(estimator.y_noise_variance_, dtype=float)), nan=1.0)
-    for j, (kind, c) in enumerate(zip(estimator.likelihoods_, np.atleast_1d(_sizes(estimator)))):
+    for j, (kind, c) in enumerate(zip(estimator.families_, np.atleast_1d(_sizes(estimator)))):
         width = c if c > 2 else 1
-        kind = estimator.likelihood if c == 2 else kind
         part = slice(start, start + width)
         outputs.append((kind, estimator.y_loadings_[part], estimator.y_intercept_[part], noise[min(j, len(noise) - 1)]))
         start += width
@@ -69,7 +68,7 @@ def of(estimator):
 
 def _sizes(estimator):
     if not hasattr(estimator, "classes_"):
-        return [0] * len(estimator.likelihoods_)
+        return [0] * len(estimator.families_)
     lists = estimator.classes_ if isinstance(estimator.classes_, list) else [estimator.classes_]
     return [0 if c is None else len(c) for c in lists]
 

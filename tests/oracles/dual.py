@@ -86,6 +86,18 @@ def theorem_3(K, Y, k, s2_x, s2_y, cross):
     return Z, np.sqrt(n) * (np.linalg.inv(np.sqrt(D)) @ np.linalg.inv(left) @ V.T @ cross.T).T
 
 
+def theorem_3_loadings(K, Y, k, s2_x, s2_y):
+    """Combinations A of the rows, W_x = X'A and W_y = Y'A; directions below the noise are dropped."""
+    values, V = np.linalg.eigh(K / s2_x + Y @ Y.T / s2_y)
+    values, V = values[::-1][:k], V[:, ::-1][:, :k]
+    return V * np.sqrt(np.maximum(1.0 / len(K) - 1.0 / values, 0.0))
+
+
+def project(K, A, s2_x, cross):
+    """Projection of new rows given x alone, by the loadings W_x = X'A: (W_x'W_x + s2_x I)^-1 W_x'x."""
+    return cross @ A @ np.linalg.inv(A.T @ K @ A + s2_x * np.eye(A.shape[1]))
+
+
 def centred(phi, phi_new):
     """Inner products about the mean of the training rows, of explicit features: training, and new with training."""
     a, b = phi - phi.mean(axis=0), phi_new - phi.mean(axis=0)

@@ -54,15 +54,6 @@ def guided_by(estimator, noise=None, *, with_std=True):
     return {"n_labeled": int(estimator.n_labeled_), "targets": targets, "predict": predict}
 
 
-def class_target(estimator, noise=None):
-    """The only target, of classes, and how it is predicted."""
-
-    def predict(X):
-        return (Prediction(estimator.predict(X), estimator.predict_proba(X)),)
-
-    return {"targets": (Target("classes", estimator.classes_, noise_variance=noise),), "predict": predict}
-
-
 def columns_of(values, q):
     """The columns of what `predict` gave for one target or several."""
     values = np.asarray(values)

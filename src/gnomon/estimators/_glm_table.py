@@ -45,7 +45,7 @@ def _family(targets, family):
             "has one family for all of them; CPPCA takes them as they are."
         )
     wanted = {"real": ("gaussian",), "counts": ("poisson",), "classes": ("multinomial", "bernoulli")}[targets.kind]
-    if family not in ("auto", *wanted):
+    if family not in (None, *wanted):
         raise ValueError(f"families={family!r} is not for targets that are {targets.kind} (target={targets.kind!r}).")
     if targets.kind != "classes":
         return wanted[0]

@@ -2,28 +2,26 @@
 
 from ..likelihoods.layout import Layout
 
-LIKELIHOODS = ("gaussian", "bernoulli", "categorical", "poisson")
-TARGET = {"gaussian": "real", "bernoulli": "classes", "categorical": "classes", "poisson": "counts"}
+TARGET = {"gaussian": "real", "probit": "classes", "logit": "classes", "categorical": "classes", "poisson": "counts"}
 
 
-def likelihoods_of(targets):
-    """The distribution of each column of `Targets`."""
-    names = {"real": "gaussian", "counts": "poisson"}
-    return [
-        names.get(column.kind) or ("bernoulli" if len(column.classes) == 2 else "categorical")
-        for column in targets.columns
-        if column.kind != "none"
-    ]
+def families_of(targets, families):
+    """The family of each column of `Targets`, where the caller asks for `families`: None, one name, or a list."""
+    asked = families if isinstance(families, list) else [families] * len(targets.columns)
+    pairs = zip(targets.columns, asked, strict=False)  # no column where there is no y; else the reader has counted them
+    return [_family(column, name) for column, name in pairs if column.kind != "none"]
 
 
-def refuse_classes(targets, likelihoods):
-    """Raise for more than two classes where the caller says "bernoulli"."""
-    for column, asked in zip(targets.columns, likelihoods, strict=True):
-        if asked == "bernoulli" and column.classes is not None and len(column.classes) > 2:
-            raise ValueError(
-                f"{column.name} has {len(column.classes)} classes, but its likelihood is 'bernoulli'; use "
-                "'categorical'."
-            )
+def _family(column, asked):
+    if column.classes is None:
+        return {"real": "gaussian", "counts": "poisson"}[column.kind]
+    if asked in ("probit", "logit") and len(column.classes) > 2:
+        raise ValueError(
+            f"{column.name} has {len(column.classes)} classes, but its family is {asked!r}; use 'categorical'."
+        )
+    if len(column.classes) != 2:
+        return "categorical"
+    return "probit" if asked == "probit" else "logit"
 
 
 def usable(form):
@@ -31,11 +29,10 @@ def usable(form):
     return [j for j, (kind, classes, _) in enumerate(form) if kind != "none" and (classes is None or len(classes) > 1)]
 
 
-def layout_of(form, likelihoods, link):
-    """The outputs that guide the projection; two classes are one Bernoulli output."""
+def layout_of(form, families):
+    """The outputs that guide the projection."""
     kinds, sizes = [], []
     for j in usable(form):
-        c = 0 if form[j][1] is None else len(form[j][1])
-        kinds.append(link if c == 2 else likelihoods[j])
-        sizes.append(c)
+        kinds.append(families[j])
+        sizes.append(0 if form[j][1] is None else len(form[j][1]))
     return Layout(tuple(kinds), tuple(sizes))

@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ..describe import Description, Traits
-from ..likelihoods.bernoulli import LINKS
 from ..likelihoods.inference import INFERENCES, complaint
 from ..models.linear import cppca as model
 from ..rows.namespace import host_dtype, take_rows, to_host
@@ -18,7 +17,7 @@ from ._base import LatentTransformer
 from ._described import guided_by
 from ._gaussian import check_observed, check_table, check_values
 from ._output_predictor import OutputPredictor
-from ._outputs import LIKELIHOODS, TARGET, layout_of, likelihoods_of, refuse_classes, usable
+from ._outputs import TARGET, families_of, layout_of, usable
 from ._validation import (
     check_choice,
     check_integer,
@@ -51,12 +50,10 @@ class CPPCA(OutputPredictor, LatentTransformer):
     n_components : int or None, default=None
         Size k of the latent space; at least 1, less than the rank of X. None takes 2, or 1 where the shape of X allows
         no more.
-    likelihoods : list of {"gaussian", "bernoulli", "categorical", "poisson"}, str or None, default=None
-        One for each column of y. None follows `target`: two classes are "bernoulli", more of them "categorical", real
-        numbers "gaussian" and counts "poisson".
-    likelihood : {"logit", "probit"}, default="logit"
-        What makes a probability of the predictor of a label of two classes: the logistic sigmoid, or the Gaussian
-        distribution function.
+    families : {"gaussian", "probit", "logit", "categorical", "poisson"}, list of these or None, default=None
+        Family of every column of y, or a list with one for each. Two classes have a probability that is the logistic
+        sigmoid of the predictor ("logit") or its Gaussian distribution function ("probit"). None follows `target`: two
+        classes are "logit", more of them "categorical", real numbers "gaussian" and counts "poisson".
     inference : {"auto", "quadrature", "variational", "laplace", "ep"}, default="auto"
         How labels and latent variables are brought together. "quadrature" is exact, for one output of two classes.
         "variational" takes the best Gaussian posterior for each row; the objective is a lower bound of the
@@ -88,8 +85,8 @@ class CPPCA(OutputPredictor, LatentTransformer):
     means : {"ml", "fixed"}, default="ml"
         Estimate the means of x and of real outputs with all else, or hold them at those of the observed entries.
     target : {"auto", "classes", "real", "counts"} or list of these, default="auto"
-        What y means: "auto" follows `likelihoods`, else the rules of `gnomon.targets.read`, and the others override
-        them; a list has one entry per column of y.
+        What y means where `families` is None: "auto" follows the rules of `gnomon.targets.read`, and the others
+        override them; a list has one entry per column of y.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabeled row beside None, NaN and pd.NA: "auto" takes -1 in a column of numbers read as classes;
         None takes nothing, so that -1 is a class; any other value is itself the mark.
@@ -116,8 +113,8 @@ class CPPCA(OutputPredictor, LatentTransformer):
     classes_ : ndarray of shape (n_classes,) or list
         Sorted labels; with several outputs a list with one array for each, None where it holds numbers. Only set when
         an output has classes.
-    likelihoods_ : list of str
-        How each output was read.
+    families_ : list of str
+        Family of each output, as in `families`.
     target_kind_ : {"none", "classes", "real", "mixed"}
         How y was read: one output of classes, real outputs only, or anything else.
     objective_ : float
@@ -197,8 +194,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         self,
         n_components: Any = None,
         *,
-        likelihoods: Any = None,
-        likelihood: Any = "logit",
+        families: Any = None,
         inference: Any = "auto",
         label_ridge: Any = 0.1,
         n_private: Any = 0,
@@ -214,8 +210,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
-        self.likelihoods = likelihoods
-        self.likelihood = likelihood
+        self.families = families
         self.inference = inference
         self.label_ridge = label_ridge
         self.n_private = n_private
@@ -238,7 +233,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows; NaN marks missing entries of a dense X; float32 stays float32.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            One output or a table of them, see `likelihoods`. Missing: None, NaN or pd.NA, and -1 among integer classes.
+            One output or a table of them, see `families`. Missing: None, NaN or pd.NA, and -1 among integer classes.
             None fits the unsupervised model.
         sample_weight : array-like of shape (n_samples,), default=None
             How many rows each row counts for; rows of weight zero are left out.
@@ -295,9 +290,8 @@ class CPPCA(OutputPredictor, LatentTransformer):
     def _check_parameters(self):
         if self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
-        for name in [self.likelihoods] if isinstance(self.likelihoods, str) else self.likelihoods or []:
-            check_choice("likelihoods", name, LIKELIHOODS)
-        check_choice("likelihood", self.likelihood, tuple(LINKS))
+        for name in self.families if isinstance(self.families, list | tuple) else [self.families]:
+            check_choice("families", name, (*TARGET, None))
         check_choice("inference", self.inference, ("auto", *INFERENCES))
         check_real("label_ridge", self.label_ridge, 0, included=True)
         check_integer("n_private", self.n_private, 0)
@@ -315,18 +309,18 @@ class CPPCA(OutputPredictor, LatentTransformer):
             raise ValueError(f"inference={self.inference!r} is for {wanted}; use inference='auto'.")
 
     def _read_outputs(self, y, n_samples, kept):
-        if self.likelihoods is None:
+        families = self.families
+        if families is None:
             return self._read_y(y, n_samples, kept)
-        names = [self.likelihoods] if isinstance(self.likelihoods, str) else list(self.likelihoods)
-        targets = self._read_y(y, n_samples, kept, target=[TARGET[name] for name in names])
-        refuse_classes(targets, names)
-        return targets
+        target = TARGET[families] if isinstance(families, str) else [TARGET[name] for name in families]
+        return self._read_y(y, n_samples, kept, target=target)
 
     def _store_reading(self, targets):
         """Set what describes y; return the outputs that guide the projection."""
         self._record_y(targets)
-        self.n_samples_, self.likelihoods_ = targets.n_samples, likelihoods_of(targets)
-        layout = layout_of(self._form, self.likelihoods_, self.likelihood)
+        families = list(self.families) if isinstance(self.families, tuple) else self.families
+        self.n_samples_, self.families_ = targets.n_samples, families_of(targets, families)
+        layout = layout_of(self._form, self.families_)
         self._distributions, self._n_classes = layout.kinds, layout.n_classes
         return layout
 

@@ -44,7 +44,7 @@ class DPPCA(DPPCARows, BaseEstimator):
     class_prior : None, "uniform" or array-like of shape (n_classes,), default=None
         Probabilities of the classes. None estimates them, with the unlabeled rows. For several targets a list with one
         entry for each.
-    noise : {"half", "ml"} or float, default="half"
+    noise_variance : {"half", "ml"} or float, default="half"
         Noise variance. "half": the P-th eigenvalue of the within-class covariance, where the factors end. "ml": what is
         left beside the factors, by maximum likelihood, which is far too small when there are more features than rows.
         A number is in squared units of X.
@@ -184,7 +184,7 @@ class DPPCA(DPPCARows, BaseEstimator):
         shrinkage: Any = "auto",
         unlabeled_weight: Any = "auto",
         class_prior: Any = None,
-        noise: Any = "half",
+        noise_variance: Any = "half",
         tol: Any = 1e-6,
         max_iter: Any = 200,
         n_init: Any = 3,
@@ -197,7 +197,7 @@ class DPPCA(DPPCARows, BaseEstimator):
         self.shrinkage = shrinkage
         self.unlabeled_weight = unlabeled_weight
         self.class_prior = class_prior
-        self.noise = noise
+        self.noise_variance = noise_variance
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init
@@ -240,7 +240,7 @@ class DPPCA(DPPCARows, BaseEstimator):
             [model.Labels(c.numbers, len(c.classes), p) for c, p in zip(targets.columns, self._priors(targets))],
             self.n_components,
             model.Open(self.n_factors, self.shrinkage, self.unlabeled_weight),
-            model.Options(noise=self.noise, tol=self.tol, max_iter=self.max_iter, n_init=self.n_init),
+            model.Options(noise_variance=self.noise_variance, tol=self.tol, max_iter=self.max_iter, n_init=self.n_init),
             np.random.default_rng(seed),
         )
         self._record_y(targets)
@@ -266,10 +266,10 @@ class DPPCA(DPPCARows, BaseEstimator):
             check_real(name, value, 0, included=True)
             if value > 1 or (name == "shrinkage" and value == 1):
                 raise ValueError(f"{name}={value!r} must be {'below' if name == 'shrinkage' else 'at most'} 1.")
-        if isinstance(self.noise, str):
-            check_choice("noise", self.noise, ("half", "ml"))
+        if isinstance(self.noise_variance, str):
+            check_choice("noise_variance", self.noise_variance, ("half", "ml"))
         else:
-            check_real("noise", self.noise, 0)
+            check_real("noise_variance", self.noise_variance, 0)
         check_integer("n_init", self.n_init, 1)
         check_real("tol", self.tol, 0)
         check_integer("max_iter", self.max_iter, 1)

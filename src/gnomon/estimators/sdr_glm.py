@@ -46,10 +46,10 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     x_family : {"gaussian", "bernoulli", "multinomial", "poisson"}, default="gaussian"
         Family of X: real numbers (variance one in units of the mean variance of the columns), 0 and 1, counts that
         share out the total of their row, or counts with rates of their own.
-    families : {"auto", "gaussian", "bernoulli", "multinomial", "poisson"}, default="auto"
+    families : {"gaussian", "bernoulli", "multinomial", "poisson"} or None, default=None
         Family of y: real outputs (each in units of its standard deviation), two classes or a table of 0 and 1, classes,
-        or counts. "auto" takes "multinomial" for class labels, "bernoulli" for a table of them, "gaussian" for real
-        numbers, and "poisson" for ``target="counts"``.
+        or counts. None follows `target`: "multinomial" for class labels, "bernoulli" for a table of them, "gaussian"
+        for real numbers, and "poisson" for counts.
     alpha : float, default=0.01
         Weight of the features against the targets. The paper takes 1e-4. Without targets it is 1.
     penalty : float, default=0.1
@@ -158,7 +158,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         n_components: Any = None,
         *,
         x_family: Any = "gaussian",
-        families: Any = "auto",
+        families: Any = None,
         alpha: Any = 0.01,
         penalty: Any = 0.1,
         projection_ridge: Any = "auto",
@@ -372,7 +372,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
         check_choice("x_family", self.x_family, NAMES)
-        check_choice("families", self.families, ("auto", *NAMES))
+        check_choice("families", self.families, (*NAMES, None))
         check_real("alpha", self.alpha, 0)
         check_real("penalty", self.penalty, 0)
         if isinstance(self.projection_ridge, str):

@@ -40,7 +40,7 @@ def test_starts_have_temperatures_far_from_one_another():
 @pytest.mark.parametrize("noise, shrinkage", [("half", 0.0), ("half", 0.3), ("ml", 0.3)])
 def test_a_level_that_did_not_settle_has_not_converged(rng, noise, shrinkage):
     X, index = planted(rng, spread=1.0)
-    options = Options(3, shrinkage, noise=noise, max_iter=5000, annealing=Annealing(max_iter=2))
+    options = Options(3, shrinkage, noise_variance=noise, max_iter=5000, annealing=Annealing(max_iter=2))
     result = fit_coordinates(reduced(X, index), index, 3, options)
     assert result.status is Status.MAX_ITER
     assert result.stats["residual"] > options.annealing.tol

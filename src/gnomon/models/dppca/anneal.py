@@ -47,7 +47,7 @@ class Options(NamedTuple):
     shrinkage: float = START_SHRINKAGE
     unlabeled_weight: float = 1.0
     class_prior: Any = None  # None: estimated; or (c,)
-    noise: str | float = "half"  # a number is in standard units
+    noise_variance: str | float = "half"  # a number is in standard units
     tol: float = 1e-6
     max_iter: int = 200
     n_init: int = 1
@@ -151,14 +151,14 @@ class Problem:
         rest = self.p - len(values)
         if level is not None and level.noise_var is not None:
             noise = level.noise_var
-        elif o.noise == "half":
+        elif o.noise_variance == "half":
             noise = max(float(values[-1]) if len(values) == self.n_factors else o.shrinkage * target, FLOOR)
-        elif o.noise == "ml":
+        elif o.noise_variance == "ml":
             left = (1.0 - o.shrinkage) * trace + self.p * o.shrinkage * target - float(values.sum())
             noise = max(left / rest if rest else float(values[-1]), FLOOR)
         else:
-            noise = float(o.noise)
-        fixed = Level(None if o.noise == "ml" else noise, target)
+            noise = float(o.noise_variance)
+        fixed = Level(None if o.noise_variance == "ml" else noise, target)
         return Params(prior, means, Within(Q, np.maximum(values, noise), noise)), fixed
 
 
@@ -202,9 +202,10 @@ def fit_coordinates(rows: Reduced, index: IntArray, n_classes: int, options: Opt
     Returns
     -------
     Result(Fitted, status, objective path, stats) with stats "n_iter", "residual", "floor" (whether the noise rests on
-    its floor), "optima" (what every start came to; the best is returned). With ``noise="half"`` or shrinkage the level
-    is set by iterating, from a high temperature down; then EM climbs at that level: the path is that of the climb.
-    Where the level does not settle, the fit has not converged, and the residual is the length of the last step there.
+    its floor), "optima" (what every start came to; the best is returned). With
+    ``noise_variance="half"`` or shrinkage the level is set by iterating, from a high temperature down; then EM climbs
+    at that level: the path is that of the climb. Where the level does not settle, the fit has not
+    converged, and the residual is the length of the last step there.
     """
     with one_thread(when=rows.T.size <= SMALL):
         problem = Problem(rows, index, n_classes, options)
@@ -264,7 +265,7 @@ def _settle(problem: Problem, hot: float) -> tuple[Params, Level, int, float]:
     params, level = problem.m_step(stats, None, None)
     if problem.labeled.all():
         return params, level, 1, 0.0
-    fixed_level = o.noise != "half" and o.shrinkage == 0.0
+    fixed_level = o.noise_variance != "half" and o.shrinkage == 0.0
     n_steps, length = 1, np.inf
     while n_steps < o.annealing.max_iter:
         before, temperature = params, max(1.0, o.annealing.cooling * temperature)

@@ -87,7 +87,7 @@ def fit(
         Size of the projection; None takes 2, or as many as can separate classes where these are fewer; "auto" takes
         all that separate classes.
     given : Open           what is given, and what is to be chosen
-    options : Options      for all fits; its noise is in squared units of X
+    options : Options      for all fits; its noise_variance is in squared units of X
     generator : numpy.random.Generator
         For the reduction of large tables.
     """
@@ -99,8 +99,8 @@ def fit(
     separating = sum(one.n_classes - 1 for one in labels)
     k = _size(n_components, separating, rank)
     least = max(1, k - separating)  # factors that the projection needs beside the classes
-    if not isinstance(options.noise, str):
-        options = options._replace(noise=options.noise / reduced.standard.scale**2)
+    if not isinstance(options.noise_variance, str):
+        options = options._replace(noise_variance=options.noise_variance / reduced.standard.scale**2)
     found = [_fit_target(reduced, one, least, given, options) for one in labels]
     projection, n_class = directions([params for _, params in found], k)
     if n_components == "auto":

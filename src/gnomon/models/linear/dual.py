@@ -152,35 +152,6 @@ def dual_residual(sums: DualSums, state: DualState, after: DualState, data: Dual
     return float(worst)
 
 
-class DualSolution(NamedTuple):
-    """Loadings as combinations of the rows, and the projections of the training rows given x and y."""
-
-    loadings: Array  # (n, k)   W_x = X' loadings, W_y = Y' loadings
-    Z: Array  # (n, k)
-
-
-def closed_form(gram: Array, Y: Array, k: int, x_noise_var: float, y_noise_var: float) -> DualSolution:
-    """Maximum likelihood loadings of fully labelled rows at given noise variances.
-
-    With values and vectors V of K / x_noise_var + YY' / y_noise_var and D = max(I - n / values, 0), the loadings are
-    V sqrt(D / n). Source: Yu et al. 2006, theorem 3.
-    """
-    n = len(gram)
-    values, V = top_eigh(gram / x_noise_var + Y @ Y.T / y_noise_var, k)
-    D = np.maximum(1.0 - n / values, 0.0)
-    return DualSolution(V * np.sqrt(D / n), np.sqrt(n) * V * np.sqrt(D))
-
-
-def project(gram: Array, loadings: Array, x_noise_var: float, cross: Array) -> Array:
-    """Project new rows, given by their centred inner products (l, n) with the training rows, from x alone.
-
-    Equal to theorem 3 (ii) with V'KV + n x_noise_var D^-1 where the paper prints V'KV + D^-1, and to the output line of
-    algorithm 3; written so that D = 0 is allowed.
-    """
-    WW = loadings.T @ gram @ loadings + x_noise_var * np.eye(loadings.shape[1])
-    return np.asarray(np.linalg.solve(WW, loadings.T @ cross.T).T)
-
-
 def choose_solver(*, complete: bool, supervised: bool, plain: bool) -> str:
     """Name the solver that "auto" takes: "ratio" (a global search) when nothing is missing, else "moments".
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._types import Array, Result, Status
 from ...likelihoods.sites import ACCURACY, Sites
-from ...numerics.linalg import kronecker_sum, orthonormal_columns, symmetrise, top_eigh
+from ...numerics.linalg import kronecker_sum, orthonormal_columns, symmetrise
 from ...numerics.linear_gaussian import LOG_2PI, Limits, regress
 from ...numerics.masked import batch_inverse, bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
 from ...rows.contract import Kept, Step, View
@@ -456,11 +456,3 @@ def maximise(em: RowsEM, candidates: list[RowParams], tol: float, max_iter: int,
     found = em.climb(params, tol, left, acceleration, sums, max(sums.accuracy * 0.1, ACCURACY))
     path = np.concatenate([best.path, found.path[1:]])
     return found._replace(path=path, stats={**found.stats, "n_iter": len(path) - 1})
-
-
-def rank_of(rows: StandardRows, k: int, generator: np.random.Generator) -> int | None:
-    """The rank of complete rows, if it is at most k."""
-    block = rows.gram_product(generator.standard_normal((rows.shape[1], k + 1)))
-    B = orthonormal_columns(block)
-    inside = top_eigh(symmetrise(B.T @ rows.gram_product(B)), B.shape[1])[0]
-    return B.shape[1] if rows.energy - float(inside.sum()) <= 1e-12 * rows.energy else None
