@@ -40,12 +40,12 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
     n_components : int, default=None
         Size of the embedding, at most `n_basis`; None takes 2, or 1 where there are two rows.
     n_neighbors : int, default=5
-        Neighbours of each row whose distances are kept; fewer when there are not as many rows. The edges of a minimum
+        Neighbors of each row whose distances are kept; fewer when there are not as many rows. The edges of a minimum
         spanning tree are added, because parts of a graph without an edge between them could move apart for ever.
     n_basis : int, default=20
         Eigenvectors of the graph Laplacian that K is made of. The program has n_basis (n_basis + 1) / 2 unknowns.
     penalty : float, default=100.0
-        Weight of the distances, above 0. The larger, the better they are kept.
+        Penalty on changes of distances, above 0. The larger, the better they are kept.
     kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian"} or callable, default="rbf"
         Kernel of the map from rows to the embedding, as in `KernelSPPCA`.
     gamma : float, default=None

@@ -33,9 +33,9 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_components : int, default=None
         Size k of the projection, at most the rank of the predictors. None takes 50, or the rank where it is smaller.
     pivots : {"frequency", "mutual_information"}, default="frequency"
-        "frequency" takes the features whose smallest share of rows over the domains is largest (SCL).
-        "mutual_information" takes those that tell most about the labels (SCL-MI), among the features that occur in
-        every domain; it needs class labels. A feature occurs in a row where it is not zero: the word is there.
+        How pivots are found. "frequency" takes the features whose smallest share of rows over the domains is largest
+        (SCL). "mutual_information" takes those that tell most about the labels (SCL-MI), among the features that occur
+        in every domain; it needs class labels. A feature occurs in a row where it is not zero: the word is there.
     n_pivots : int or "auto", default="auto"
         Number of pivots, at most the number of features. "auto" takes 1000 frequent ones, or 100 by mutual information.
     ridge : float or "auto", default="auto"

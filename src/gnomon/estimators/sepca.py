@@ -48,7 +48,7 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
     n_components : int, default=None
         Number of codes d; at least 1, less than the number of rows. None takes 2, or 1 where no more can be had.
     penalty : float or "auto", default=0.1
-        Of the loadings, above 0, for a kernel scaled to unit mean squared distance from the mean, which `fit`
+        Penalty on the loadings, above 0, for a kernel scaled to unit mean squared distance from the mean, which `fit`
         sees to. As it grows, codes tend to principal components of (phi(x), one-of-C labels - 1/C).
         "auto" takes the one of 0.01, 0.03, 0.1, 0.3, 1, 3 with the smallest cross-validated log-loss of labels.
     kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="linear"
