@@ -15,6 +15,8 @@ check:            ## format, lint, types, import law, news, docstrings, sizes
 	$(SCRIPTS)/lint-imports --no-logo
 	$(PYTHON) tools/import_check.py
 	$(PYTHON) tools/size_check.py
+	$(PYTHON) tools/home_check.py
+	$(PYTHON) tools/dead_check.py
 	if git rev-parse --quiet --verify $(NEWS_BASE) > /dev/null 2>&1; then $(PYTHON) -m towncrier check --compare-with $(NEWS_BASE); fi
 	$(PYTHON) tools/docstring_check.py
 
