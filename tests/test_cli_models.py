@@ -160,7 +160,7 @@ def page():
         ("sepca", ["relative gap of these bounds", "relaxation tight", "Best lower bound after each iteration"]),
         ("sdr-glm", ["Objective after each iteration", "SDRGLM.projection_ridge_", "<h2>Loadings</h2>"]),
         ("kda", ["variance of class means along direction 2", "were left out"]),
-        ("colored-mvu", ["change of a squared distance of neighbors", "no matrix has less than"]),
+        ("colored-mvu", ["change of a squared distance of neighbors", "and no matrix has more than"]),
     ],
 )
 def test_the_report_says_what_the_model_knows(page, name, said):

@@ -78,6 +78,10 @@ def assert_same(first, second):
         assert list(first) == list(second)
         for key in first:
             assert_same(first[key], second[key])
+    elif isinstance(first, (list, tuple)):
+        assert len(first) == len(second)
+        for one, other in zip(first, second, strict=True):
+            assert_same(one, other)
     elif isinstance(first, np.random.RandomState):
         assert_array_equal(first.get_state()[1], second.get_state()[1])
     else:
