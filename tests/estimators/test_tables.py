@@ -84,7 +84,7 @@ def test_rows_of_zeros_as_landmarks_are_refused(estimator, method):
         estimator.fit(np.zeros((N, 3)), np.arange(N) % 2)
 
 
-@pytest.mark.parametrize("name, parameter", [("SEPCA", "penalty"), ("SPPCA", "tol"), ("KDA", "ridge")])
+@pytest.mark.parametrize("name, parameter", [("SEPCA", "penalty"), ("SPPCA", "tol"), ("KDA", "shrinkage")])
 def test_a_parameter_beyond_floats_is_refused(name, parameter):
     X, y = rows(np.random.default_rng(0))
     with pytest.raises(ValueError, match=f"{parameter}=1000.*must be finite"):
