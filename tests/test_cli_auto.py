@@ -141,7 +141,6 @@ def test_tables_of_less_than_full_rank_fit(kind):
     text = run("fit", "t.csv", "--target", "species", "--components", "9", "--no-compare", "--out", "out")
     found = metrics()["settings"]["components"]
     assert (found < 9) == (f"has {found} components, not the 9 of --components" in " ".join(text.split()))
-    assert kind != "constant" or found < 9
     X[::7, 0] = np.nan
     write_table("holes.csv", {f"x{j}": X[:, j] for j in range(5)})
     run("predict", "out", "holes.csv", "--out", "p.csv")

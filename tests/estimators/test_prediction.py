@@ -137,12 +137,12 @@ def test_planted_loadings_are_recovered(targets):
             Y[rng.permutation(400)[:200]] = np.nan
         elif targets == "entries":
             Y[rng.random(Y.shape) < 0.3] = np.nan
-        model = SPPCA(2).fit(X, Y)
+        model = SPPCA(2, output_noise="per_output").fit(X, Y)
         V = np.vstack([model.components_.T, model.y_loadings_])
-        noise = [model.noise_variance_, model.y_noise_variance_]
+        noise = [model.noise_variance_, *model.y_noise_variance_]
         found.append(np.concatenate([(V @ V.T)[np.triu_indices(8)], model.mean_, model.y_intercept_, noise]))
     found = np.array(found)
-    expected = np.concatenate([(W @ W.T)[np.triu_indices(8)], truth.m_x, truth.m_y, [0.5, 0.3]])
+    expected = np.concatenate([(W @ W.T)[np.triu_indices(8)], truth.m_x, truth.m_y, [0.5, 0.3, 0.3]])
     bias = 3.0 / 400 * np.abs(expected)  # maximum likelihood divides by n
     errors = found.std(axis=0, ddof=1) / np.sqrt(len(found))
     assert (np.abs(found.mean(axis=0) - expected) < 4 * errors + bias).all()

@@ -35,7 +35,7 @@ def planted(seed, share):
     Y = Z @ model.W_y.T + model.m_y + np.sqrt(model.s2_y) * rng.normal(size=(N, 2))
     holes = np.where(rng.random(X.shape) < share, np.nan, X)
     seen = np.where((np.arange(N) < N_FIT // 3)[:, None], Y, np.nan)
-    fitted = SPPCA(K, tol=1e-6).fit(holes[:N_FIT], seen[:N_FIT])
+    fitted = SPPCA(K, tol=1e-6, output_noise="per_output").fit(holes[:N_FIT], seen[:N_FIT])
     return Case(fitted, model, *(A[N_FIT:] for A in (Z, X, Y, holes)))
 
 

@@ -48,7 +48,8 @@ class SPPCA(TargetPredictor, LatentTransformer):
     label_weight : float, default=1.0
         Each labelled row counts as that many rows, so that few labels are heard among many features.
     output_noise : "ml", "per_output" or float, default="ml"
-        One noise variance for all outputs by maximum likelihood, one for each, or a fixed value in squared units of y.
+        One share of noise for all outputs by maximum likelihood, each in its own unit, the standard deviation; a noise
+        variance for each; or a fixed value in squared units of y.
         A small fixed value makes the projection follow the labels closely.
     prior_precision : float, default=0.0
         Precision of an isotropic Gaussian prior on every loading, with x and y scaled to unit mean variance. Above zero
@@ -85,7 +86,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
     noise_variance_ : float
         Residual variance per feature, in squared units of X.
     y_noise_variance_ : float, ndarray of shape (n_outputs,) or None
-        Residual variance per output, in squared units of y; an array with ``output_noise="per_output"``, None without
+        Residual variance per output, in squared units of y; an array for several outputs, None without
         targets.
     y_loadings_ : ndarray of shape (n_outputs, n_components)
         W_y, zero for private dimensions; for classes n_outputs = n_classes - 1 contrasts.

@@ -218,7 +218,7 @@ def test_integer_weights_are_repeated_rows(rng, kind):
     _, X, _ = planted(rng, n=150)
     X = hide(rng, X, 0.1) if kind == "masked" else X
     w = rng.integers(1, 4, len(X))
-    a, b = fit(X, weights=w.astype(float), solver=kind), fit(np.repeat(X, w, axis=0), solver=kind)
+    a, b = fit(X, weights=w.astype(float), solver=kind, n_init=1), fit(np.repeat(X, w, axis=0), solver=kind, n_init=1)
     assert_same(a, b, 1e-5)
 
 
@@ -372,7 +372,7 @@ def test_solvers_that_cannot_read_the_data_say_so(rng):
 
 def test_one_read_of_the_rows_per_iteration(rng):
     _, X, _ = planted(rng)
-    short, long = (fit(X, solver="latent", acceleration=None, tol=1e-14, max_iter=m) for m in (3, 13))
+    short, long = (fit(X, solver="latent", acceleration=None, tol=1e-14, max_iter=m, n_init=1) for m in (3, 13))
     assert long.stats["n_passes"] - short.stats["n_passes"] == pytest.approx(10)
 
 

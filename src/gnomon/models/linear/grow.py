@@ -117,7 +117,7 @@ def maximise_in_basis(
                 break
             Q, params, moments = _directions(basis, D, params, moments, tol / residual)
         if Q.shape[1] == 0:  # what is left is the accuracy inside the basis
-            if sharpened:
+            if sharpened and left > tol:
                 status = Status.STALLED
                 break
             sharpened, final = True, final or residual <= tol

@@ -112,7 +112,7 @@ def _limits(options: Options, y_scale: Array) -> Limits:
     return Limits(
         X_FLOOR,
         Y_FLOOR,
-        shared_y_noise=noise != "per_output",
+        shared_y_noise=noise == "ml",
         fixed_y_noise=None if isinstance(noise, str) else noise / y_scale**2,
         n_guided=options.n_components if options.n_private else None,
         prior_precision=options.prior_precision,
