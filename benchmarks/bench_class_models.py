@@ -58,9 +58,9 @@ def digits_ten():
 
 
 def digits_ten_all():
-    """Ten digits, every row labelled."""
+    """Ten digits, every row labeled."""
     X, y = load_digits(return_X_y=True)
-    return [cppca_row("ten digits (1,797 x 64), all labelled, K = 9", X, y, 9)]
+    return [cppca_row("ten digits (1,797 x 64), all labeled, K = 9", X, y, 9)]
 
 
 def papers_data():
@@ -76,13 +76,13 @@ def papers_data():
 
 
 def planted():
-    """Three classes in five directions, a tenth of 20,000 rows labelled."""
+    """Three classes in five directions, a tenth of 20,000 rows labeled."""
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(20_000, 5))
     X = Z @ rng.normal(size=(5, 300)) + 2.0 * rng.normal(size=(20_000, 300))
     y = (2.0 * Z @ rng.normal(size=(5, 3)) + rng.gumbel(size=(20_000, 3))).argmax(axis=1)
     seen = np.where(rng.random(20_000) < 0.1, y, -1)
-    return [cppca_row("planted (20,000 x 300), 3 classes, 10 % labelled, K = 5", X, seen, 5)]
+    return [cppca_row("planted (20,000 x 300), 3 classes, 10 % labeled, K = 5", X, seen, 5)]
 
 
 def news():

@@ -13,19 +13,19 @@ from gnomon import PPCA, SPPCA
 PAIRS = 15  # rounds of the ratios that have a limit, with nothing but the two and their floor in turn
 
 
-def planted(n, p, q, k, labelled, seed=0):
-    """Rows of a planted linear-Gaussian model; targets of all but `labelled` rows hidden."""
+def planted(n, p, q, k, labeled, seed=0):
+    """Rows of a planted linear-Gaussian model; targets of all but `labeled` rows hidden."""
     rng = np.random.default_rng(seed)
     strength = np.linspace(1.5, 0.4, k)[:, None]
     Z = rng.standard_normal((n, k))
     X = Z @ (strength * rng.standard_normal((k, p))) + rng.standard_normal((n, p))
     Y = Z @ rng.standard_normal((k, q)) + 0.5 * rng.standard_normal((n, q))
-    Y[rng.permutation(n)[labelled:]] = np.nan
+    Y[rng.permutation(n)[labeled:]] = np.nan
     return X, Y
 
 
 def tall(n, p, limit):
-    """K = 10, q = 5, one row in ten labelled, beside PCA."""
+    """K = 10, q = 5, one row in ten labeled, beside PCA."""
     X, Y = planted(n, p, 5, 10, n // 10)
     ours, peer = {"SPPCA": lambda: SPPCA(10).fit(X, Y)}, {"PCA": lambda: PCA(10).fit(X)}
     pair = paired({**ours, **peer, "X'X": lambda: X.T @ X}, repeats=PAIRS)
@@ -50,7 +50,7 @@ def tall(n, p, limit):
 
 
 def wide():
-    """300 x 12,000, 26 outputs, 52 rows labelled, K = 20, beside ikpls on all rows."""
+    """300 x 12,000, 26 outputs, 52 rows labeled, K = 20, beside ikpls on all rows."""
     X, Y = planted(300, 12_000, 26, 20, 52)
     whole = planted(300, 12_000, 26, 20, 300)[1]
     tasks = {"SPPCA": lambda: SPPCA(20).fit(X, Y)}

@@ -38,7 +38,7 @@ def beside_gem(name):
     found = compare_solvers(name)
     profile, gem = found["profile"], found["gem"]
     short = gem["log_likelihood"] - profile["log_likelihood"]
-    what = f"{name}, 10 % labelled"
+    what = f"{name}, 10 % labeled"
     return [
         {
             "what": f"{what}: CPU time of profile / of GEM with 20 starts",

@@ -26,8 +26,8 @@ def clusters(n=80, seed=0):
     """Four clusters and a uniform dimension."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 4
-    centres = np.array([[2, 2], [-2, 2], [-2, -2], [2, -2]])
-    return np.column_stack([centres[y] + 0.5 * rng.normal(size=(n, 2)), rng.uniform(-4, 4, n)]), y
+    centers = np.array([[2, 2], [-2, 2], [-2, -2], [2, -2]])
+    return np.column_stack([centers[y] + 0.5 * rng.normal(size=(n, 2)), rng.uniform(-4, 4, n)]), y
 
 
 def timed(X, y, **parameters):

@@ -1,6 +1,6 @@
 """Sparse semi-supervised PPCA: passes over the data, and the paper's own EM beside it.
 
-20,000 x 25,000 TF-IDF, about 1.7 million non-zeros, K = 20, 100 rows labelled.
+20,000 x 25,000 TF-IDF, about 1.7 million non-zeros, K = 20, 100 rows labeled.
 """
 
 import time

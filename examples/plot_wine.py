@@ -2,8 +2,8 @@
 Fifteen labels guide a projection
 =================================
 
-178 wines, 13 chemical measurements, five labelled wines of each of three cultivars. PCA does not know of the labels,
-SPPCA uses them and the unlabelled rows together. The figure is the one in the README.
+178 wines, 13 chemical measurements, five labeled wines of each of three cultivars. PCA does not know of the labels,
+SPPCA uses them and the unlabeled rows together. The figure is the one in the README.
 """
 
 from pathlib import Path
@@ -20,15 +20,15 @@ wine = load_wine()
 X = StandardScaler().fit_transform(wine.data)
 names = wine.target_names[wine.target].astype(object)
 rng = np.random.default_rng(0)
-labelled = np.concatenate([rng.choice(np.flatnonzero(wine.target == c), 5, replace=False) for c in range(3)])
+labeled = np.concatenate([rng.choice(np.flatnonzero(wine.target == c), 5, replace=False) for c in range(3)])
 y = np.full(len(X), None, dtype=object)
-y[labelled] = names[labelled]
+y[labeled] = names[labeled]
 
 figure, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
 ProjectionDisplay.from_estimator(PPCA(2).fit(X), X, y, ax=axes[0])
 ProjectionDisplay.from_estimator(SPPCA(2).fit(X, y), X, y, ax=axes[1])
 axes[0].set_title("PPCA: labels ignored")
-axes[1].set_title("SPPCA: 15 labelled rows, 163 unlabelled")
+axes[1].set_title("SPPCA: 15 labeled rows, 163 unlabeled")
 for legend in [axes[0].get_legend(), *figure.legends[:-1]]:  # one legend serves both
     if legend is not None:
         legend.remove()

@@ -1,4 +1,4 @@
-"""Models that gnomon fit takes by name alone: kernels, generalised linear models, colored unfolding."""
+"""Models that gnomon fit takes by name alone: kernels, generalized linear models, colored unfolding."""
 
 from pathlib import Path
 

@@ -44,7 +44,7 @@ def test_stated_defaults_are_those_of_the_signature(name):
 
 
 def fitted_on_small_tables(cls):
-    """Fit on class targets and on a real target, with named columns and some unlabelled rows."""
+    """Fit on class targets and on a real target, with named columns and some unlabeled rows."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.standard_normal((40, 6)), columns=list("abcdef"))
     classes = np.where(X["a"] + X["b"] > 0, "up", "down").astype(object)

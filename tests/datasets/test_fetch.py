@@ -63,7 +63,7 @@ def test_counts_and_extra_fields_are_those_of_the_source(data_dir):
     tdt2 = datasets.fetch_tdt2(data_home=data_dir)
     assert np.bincount(tdt2.target)[[0, -1]].tolist() == [1844, 52]
     amazon = datasets.fetch_amazon(data_home=data_dir)
-    assert np.bincount(amazon.domain[amazon.labelled]).tolist() == [2000] * 4
+    assert np.bincount(amazon.domain[amazon.labeled]).tolist() == [2000] * 4
     yeast = datasets.fetch_yeast(data_home=data_dir)
     assert yeast.is_test.sum() == 917
     assert_array_equal(yeast.data, np.round(yeast.data, 6))

@@ -46,13 +46,13 @@ def test_which_rows_are_kept_follows_the_seed():
 @pytest.mark.parametrize(
     "y, arguments, message",
     [
-        ([0, 1], {}, "n_labelled=None and n_per_class=None: give exactly one of the two"),
-        ([0, 1], {"n_labelled": 1, "n_per_class": 1}, "give exactly one of the two"),
-        ([0, 1], {"n_labelled": 3}, "n_labelled=3 must lie between 0 and 2"),
+        ([0, 1], {}, "n_labeled=None and n_per_class=None: give exactly one of the two"),
+        ([0, 1], {"n_labeled": 1, "n_per_class": 1}, "give exactly one of the two"),
+        ([0, 1], {"n_labeled": 3}, "n_labeled=3 must lie between 0 and 2"),
         ([0, 0, 1], {"n_per_class": 2}, "n_per_class=2 must lie between 0 and 1, the rows of class 1"),
         (np.array(["a", "b"], dtype=object), {"n_per_class": 2}, "n_per_class=2 .* the rows of class 'a'"),
         ([0.5, 1.0], {"n_per_class": 1}, "n_per_class=1 needs 1-D class targets"),
-        ([-1, 1], {"n_labelled": 1}, "y holds -1"),
+        ([-1, 1], {"n_labeled": 1}, "y holds -1"),
     ],
 )
 def test_make_partial_refuses(y, arguments, message):
@@ -98,8 +98,8 @@ def test_text_words_follow_a_power_law_and_topics_differ():
     bunch = make_text(4000, 2000, 5, random_state=2)
     frequency = np.diff(bunch.data.tocsc().indptr)
     assert frequency[0] > 5 * frequency[100:200].mean() > 20 * frequency[-1000:].mean()
-    centres = np.vstack([bunch.data[bunch.target == topic].mean(axis=0) for topic in range(5)]).A1.reshape(5, -1)
-    own = (bunch.data @ centres.T).argmax(axis=1)
+    centers = np.vstack([bunch.data[bunch.target == topic].mean(axis=0) for topic in range(5)]).A1.reshape(5, -1)
+    own = (bunch.data @ centers.T).argmax(axis=1)
     assert (own == bunch.target).mean() > 0.9
 
 

@@ -347,7 +347,7 @@ def test_a_class_with_one_row(model):
 
 @each(GUIDED)
 @pytest.mark.parametrize("y", [np.full(150, -1), np.full(150, None), np.full(150, np.nan), np.full((150, 2), np.nan)])
-def test_all_rows_unlabelled(model, y):
+def test_all_rows_unlabeled(model, y):
     with pytest.warns(UserWarning, match="every row as unlabeled"):
         fitted = clone(model).fit(X, y)
     assert_allclose(fitted.transform(X), clone(model).fit(X).transform(X), atol=1e-9)

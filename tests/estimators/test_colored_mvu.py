@@ -66,14 +66,14 @@ def test_the_embedding_is_that_of_the_definition(solver):
 
 def test_labels_pull_classes_apart(solver):
     X, y = wine()
-    plain, coloured = ColoredMVU().fit(X), ColoredMVU().fit(X, y)
-    assert between(coloured.embedding_, y) > between(plain.embedding_, y) + 0.05
+    plain, colored = ColoredMVU().fit(X), ColoredMVU().fit(X, y)
+    assert between(colored.embedding_, y) > between(plain.embedding_, y) + 0.05
     partly = ColoredMVU().fit(X, np.where(np.arange(178) % 2, y, -1))
     assert between(partly.embedding_, y) > between(plain.embedding_, y)
     assert partly.n_labeled_ == 89
 
 
-def test_all_rows_unlabelled_is_maximum_variance_unfolding(solver):
+def test_all_rows_unlabeled_is_maximum_variance_unfolding(solver):
     X, y = wine()
     X, y = X[::3], y[::3]
     plain = ColoredMVU().fit(X)

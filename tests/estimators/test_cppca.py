@@ -14,10 +14,10 @@ from gnomon.models.linear import cppca as model_file
 from oracles import cppca as oracle
 
 
-def binary(rng, n=80, p=5, labelled=0.5, strength=2.0):
+def binary(rng, n=80, p=5, labeled=0.5, strength=2.0):
     X, Z = oracle.draw(rng, n, p)
     y = (rng.random(n) < 1 / (1 + np.exp(-(strength * Z[:, 0] - Z[:, 1] + 0.5)))).astype(int)
-    y[rng.random(n) > labelled] = -1
+    y[rng.random(n) > labeled] = -1
     return X, y
 
 
@@ -80,7 +80,7 @@ def test_no_nearby_point_is_better(rng):
 
 def test_probabilities_are_calibrated():
     rng = np.random.default_rng(5)
-    X, y = binary(rng, 6000, labelled=1.0)
+    X, y = binary(rng, 6000, labeled=1.0)
     known = np.where(np.arange(6000) < 600, y, -1)
     proba = CPPCA(2).fit(X, known).predict_proba(X[600:])
     assert_allclose(proba.sum(axis=1), 1.0, atol=1e-12)
@@ -128,9 +128,9 @@ def test_missing_entries_against_the_latent_plane(rng, family):
     assert_allclose(found[0], mean, atol=1e-7)
     assert_allclose(found[1], cov, atol=1e-7)
     assert_allclose(model.score_samples(H[some], y[some]), logs, rtol=1e-8)
-    plain, centre, spread = oracle.rows(truth, H[some])
+    plain, center, spread = oracle.rows(truth, H[some])
     Z, wide = model.transform(H[some], return_cov=True)
-    assert_allclose(Z, centre, atol=1e-7)
+    assert_allclose(Z, center, atol=1e-7)
     assert_allclose(wide, spread, atol=1e-7)
     ones = oracle.rows(truth, H[some], np.ones((12, 1)))[0]
     assert_allclose(model.predict_proba(H[some])[:, 1], np.exp(ones - plain), rtol=1e-6)
@@ -185,7 +185,7 @@ def test_several_outputs_with_missing_entries(rng):
         CPPCA(2, solver="subspace").fit(H, Y)
 
 
-def several(rng, n=90, p=6, labelled=0.6):
+def several(rng, n=90, p=6, labeled=0.6):
     """A label, a class of three, a count and a number, entries missing."""
     X, Z = oracle.draw(rng, n, p, 0.3)
     Y = np.column_stack([
@@ -194,7 +194,7 @@ def several(rng, n=90, p=6, labelled=0.6):
         rng.poisson(np.exp(0.6 * Z[:, 1])),
         30.0 + 5.0 * Z[:, 0] + rng.normal(size=n),
     ]).astype(float)  # fmt: skip
-    Y[rng.random(Y.shape) > labelled] = np.nan
+    Y[rng.random(Y.shape) > labeled] = np.nan
     return X, Y
 
 
@@ -330,7 +330,7 @@ def test_two_classes_are_one_label_however_they_are_given(rng):
 
 def test_one_label_in_a_table_of_missing_others_is_the_binary_model(rng):
     """An output that almost never is observed leaves the others as they are."""
-    X, y = binary(rng, 120, labelled=0.7)
+    X, y = binary(rng, 120, labeled=0.7)
     Y = np.column_stack([np.where(y < 0, np.nan, y), np.full(120, np.nan)])
     Y[:2, 1] = [0.0, 1.0]
     alone = CPPCA(2, inference="variational").fit(X, y)
@@ -365,7 +365,7 @@ def test_softmax_is_calibrated_and_recovers_classes():
         assert abs((y[400:, None] == np.arange(4))[some].mean() - proba[some].mean()) < 0.05
 
 
-def test_label_weight_repeats_labelled_rows(rng):
+def test_label_weight_repeats_labeled_rows(rng):
     X, y = binary(rng)
     known = np.flatnonzero(y >= 0)
     repeated = np.concatenate([np.arange(len(y)), known, known])
@@ -440,7 +440,7 @@ def test_families_are_one_for_all_columns_or_one_for_each(rng):
 
 def test_frames_choose_the_families(rng):
     X, Y = several(rng)
-    frame = pd.DataFrame({"sold": Y[:, 0], "colour": pd.Series(Y[:, 1]).map({0: "red", 1: "green", 2: "blue"}),
+    frame = pd.DataFrame({"sold": Y[:, 0], "color": pd.Series(Y[:, 1]).map({0: "red", 1: "green", 2: "blue"}),
                           "price": Y[:, 3]})  # fmt: skip
     model = CPPCA(2).fit(X, frame)
     assert model.families_ == ["logit", "categorical", "gaussian"]
@@ -453,16 +453,16 @@ def test_frames_choose_the_families(rng):
     assert np.isfinite(model.score_samples(X, frame)).all()
 
 
-def test_many_labelled_rows_start_from_a_few_and_end_at_the_same_maximum(rng, monkeypatch):
+def test_many_labeled_rows_start_from_a_few_and_end_at_the_same_maximum(rng, monkeypatch):
     X, Z = oracle.draw(rng, 1800, 6, 0.5)
     y = (Z @ rng.normal(size=(2, 3)) * 2 + rng.gumbel(size=(1800, 3))).argmax(axis=1)
-    assert len(y) >= model_file.MANY_LABELLED
+    assert len(y) >= model_file.MANY_LABELED
     sizes = []
     first = model_file._first
     monkeypatch.setattr(model_file, "_first", lambda em, *rest: sizes.append(len(em.Y)) or first(em, *rest))
     few = CPPCA(2, tol=1e-7).fit(X, y)
     assert (np.diff(few.objective_path_) >= -1e-10 * abs(few.objective_)).all()
-    monkeypatch.setattr(model_file, "MANY_LABELLED", 10**9)
+    monkeypatch.setattr(model_file, "MANY_LABELED", 10**9)
     every = CPPCA(2, tol=1e-7).fit(X, y)
     assert sizes == [450, 1800]
     assert_allclose(few.objective_, every.objective_, rtol=1e-10)

@@ -87,7 +87,7 @@ def test_one_row_for_each_class_and_all_rows():
     assert_allclose(CPPCA(2).fit(X, y).predict_proba(X).sum(axis=1), 1.0)
 
 
-def test_one_labelled_row_in_all():
+def test_one_labeled_row_in_all():
     y = np.full(60, -1)
     y[7] = 3
     with pytest.warns(UserWarning, match="single class 3"):

@@ -42,7 +42,7 @@ def test_it_is_logistic_regression_on_features_and_projections_of_all_rows(words
     assert is_classifier(model)
 
 
-def test_projections_centred_by_domain(words):
+def test_projections_centered_by_domain(words):
     X, y, domain, seen = words
     Z = PCA(3).fit_transform(X)
     Z -= np.array([Z[domain == d].mean(axis=0) for d in (0, 1)])[domain]
@@ -50,7 +50,7 @@ def test_projections_centred_by_domain(words):
     F = stacked(X, Z, 1.0)
     plain = LogisticRegression(C=3.0, max_iter=1000).fit(F[domain == 0], y[domain == 0])
     assert_allclose(model.predict_proba(X, domain=domain == 0), plain.predict_proba(F), rtol=1e-6)
-    assert_allclose(model.predict_proba(X[100:]), plain.predict_proba(F[100:]), rtol=1e-6)  # the unlabelled domain
+    assert_allclose(model.predict_proba(X[100:]), plain.predict_proba(F[100:]), rtol=1e-6)  # the unlabeled domain
     assert not np.allclose(model.predict_proba(X[:100]), plain.predict_proba(F[:100]))
     assert_array_equal(model.domains_, [False, True])
     assert model.target_ == 0
@@ -169,10 +169,10 @@ def test_bad_rows_labels_and_domains(words):
     once = seen.copy()
     once[:100] = 0
     once[0] = 1
-    with pytest.raises(ValueError, match="class 1 has one labelled row, so that none can be held out"):
+    with pytest.raises(ValueError, match="class 1 has one labeled row, so that none can be held out"):
         DomainStack(PCA(2)).fit(X, once)
     lost = [(np.flatnonzero(y[:100] == 0), np.flatnonzero(y[:100] == 1))]
-    with pytest.raises(ValueError, match="cv leaves no labelled row of some class"):
+    with pytest.raises(ValueError, match="cv leaves no labeled row of some class"):
         DomainStack(PCA(2), cv=lost).fit(X, seen)
     three = model.fit(X, seen, domain=np.array(["a", "b", "c"])[domain + (np.arange(200) > 150)])
     with pytest.raises(ValueError, match="of the 3 domains in fit not exactly one is without labels"):

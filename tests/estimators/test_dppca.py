@@ -106,7 +106,7 @@ def test_posterior_is_that_of_the_row_without_noise(rng):
     assert_allclose(model.transform(X[4:8], return_cov=True)[1], cov[4:], atol=1e-12)
 
 
-def test_projection_solves_the_generalised_eigenproblem(rng):
+def test_projection_solves_the_generalized_eigenproblem(rng):
     _, X, _, labels = planted(rng, n_classes=4)
     model = DPPCA(6, **FIXED).fit(X, labels)
     dense, D = oracle.of(model), model.components_.T

@@ -156,7 +156,7 @@ def test_a_latent_without_any_label_is_found_by_its_shape(planted):
     assert (found[:, 1] == ids[:, 1]).mean() > 0.95
 
 
-def test_tied_uses_unlabelled_rows_and_has_one_class_variable():
+def test_tied_uses_unlabeled_rows_and_has_one_class_variable():
     X, y = load_iris(return_X_y=True)
     few = np.where(np.arange(150) % 10 == 0, y, -1)
     model = IFA(tied=True).fit(X, few)
@@ -303,7 +303,7 @@ def test_what_is_wrong_with_rows_is_named(X, options, words):
 
 
 @pytest.mark.parametrize("noise", ["none", "isotropic"])
-def test_a_latent_that_nobody_labelled_is_fitted(noise):
+def test_a_latent_that_nobody_labeled_is_fitted(noise):
     model = IFA(noise=noise, tol=1e-3).fit(X40, np.column_stack([Y40, np.full(40, -1)]))
     assert np.isfinite(model.log_likelihood_)
     assert model.predict(X40).shape == (40, 2)
@@ -364,7 +364,7 @@ def test_labels_of_new_rows_are_checked(fitted, planted):
         fitted.score_samples(X, np.full((4, 2), 2))
 
 
-def test_all_rows_of_one_class_or_all_labelled_are_fitted(planted):
+def test_all_rows_of_one_class_or_all_labeled_are_fitted(planted):
     X, ids, _ = planted
     assert (IFA().fit(X, ids).predict(X) == ids).mean() > 0.97
     one = IFA().fit(X, np.zeros(240, int))

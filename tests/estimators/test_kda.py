@@ -116,7 +116,7 @@ def test_every_named_kernel_is_its_precomputed_matrix(kernel):
 
 
 @pytest.mark.parametrize("marker", [-1, None, np.nan, pd.NA])
-def test_unlabelled_rows_change_nothing(marker):
+def test_unlabeled_rows_change_nothing(marker):
     X, y = wine()
     hidden = np.arange(len(y)) % 3 > 0
     marked = y.astype(int if isinstance(marker, int) else object)
@@ -186,7 +186,7 @@ def test_a_model_file_gives_the_same_answers(tmp_path):
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_all_labelled_rows_as_landmarks_are_the_exact_model(kernel):
+def test_all_labeled_rows_as_landmarks_are_the_exact_model(kernel):
     X, y = wine()
     y = np.where(np.arange(len(y)) % 3 == 0, -1, y)
     exact, ours = (
@@ -254,7 +254,7 @@ def test_bad_input():
         KDA().fit(np.where(X > 2, np.nan, X), y)
     with pytest.raises(ValueError, match="labeled rows of X are all the same"):
         KDA().fit(np.ones((6, 3)), [0, 1, 0, 1, -1, -1])
-    with pytest.raises(ValueError, match="at most 1: the labelled rows span 1"):
+    with pytest.raises(ValueError, match="at most 1: the labeled rows span 1"):
         KDA(2).fit(X[:, :1], y)
     K = polynomial_kernel(X)
     K[3, 90] += 9 * K.max()

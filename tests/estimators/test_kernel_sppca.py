@@ -86,8 +86,8 @@ def test_linear_kernel_with_single_outputs_missing():
 
 def test_precomputed_dual_rows_are_the_primal_model_at_fixed_means(rng):
     X, y = wide(rng)
-    y = np.where(rng.random(len(y)) < 0.4, rng.permutation(y), y)  # algorithm 3 creeps towards a floor
-    K, cross = dual.centred(X, X[:7] + 0.3)
+    y = np.where(rng.random(len(y)) < 0.4, rng.permutation(y), y)  # algorithm 3 creeps toward a floor
+    K, cross = dual.centered(X, X[:7] + 0.3)
     found = KernelSPPCA(2, kernel="precomputed", effective_dimension=90, solver="dual", tol=1e-7, max_iter=20000)
     found.fit(X @ X.T, y)
     best = SPPCA(2).fit(X, y)
@@ -345,7 +345,7 @@ def test_kernel_that_overflows():
 def test_as_many_components_as_the_rank(k):
     X, y = load("iris")
     with pytest.raises(
-        ValueError, match=f"n_components={k} must be less than the rank of the centred kernel matrix, 4"
+        ValueError, match=f"n_components={k} must be less than the rank of the centered kernel matrix, 4"
     ):
         KernelSPPCA(k).fit(X, y)
 

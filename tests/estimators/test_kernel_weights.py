@@ -53,12 +53,12 @@ def test_linear_kernel_is_the_primal_model(options, weighted):
     assert_allclose(kernel.log_likelihood_, primal.log_likelihood_, rtol=1e-10)
 
 
-@pytest.mark.parametrize("labelled", [30, 60], ids=["semi", "labelled"])
-def test_weighted_linear_kernel_with_more_features_than_rows(rng, labelled):
+@pytest.mark.parametrize("labeled", [30, 60], ids=["semi", "labeled"])
+def test_weighted_linear_kernel_with_more_features_than_rows(rng, labeled):
     y = np.arange(60) % 3
     X = rng.normal(size=(60, 90)) + 2.0
     X[:, :3] += 4 * np.eye(3)[y]
-    y[labelled:] = -1
+    y[labeled:] = -1
     w = rng.uniform(0.5, 3.0, 60)
     primal, kernel = SPPCA(2).fit(X, y, sample_weight=w), fitted(X, y, w)
     assert kernel.solver_ == primal.solver_
@@ -93,7 +93,7 @@ def test_integer_weights_are_repeated_rows(hidden):
     assert_same(weighted, repeated, X)
 
 
-def test_label_weight_repeats_labelled_rows():
+def test_label_weight_repeats_labeled_rows():
     X, y = wine()
     times = np.where(y >= 0, 5, 1)
     weighted = fitted(X, y, label_weight=5.0, **RBF)

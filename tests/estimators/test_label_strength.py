@@ -13,9 +13,9 @@ MODEL = gaussian.random_model(np.random.default_rng(8), 12, 4, 3)
 SOLVERS = ["moments", "subspace", "em"]
 
 
-def rows(n=120, labelled=50, seed=0):
+def rows(n=120, labeled=50, seed=0):
     X, Y = gaussian.draw(np.random.default_rng(seed), MODEL, n)
-    Y[labelled:] = np.nan
+    Y[labeled:] = np.nan
     return X, Y
 
 
@@ -25,9 +25,9 @@ def rows(n=120, labelled=50, seed=0):
     [{"label_weight": 3.0}, {"output_noise": "per_output"}, {"means": "fixed"}, {"sample_weight": 2.0}],
     ids=lambda d: next(iter(d)),
 )
-def test_options_that_change_nothing_on_labelled_rows_with_one_output(neutral, solver):
+def test_options_that_change_nothing_on_labeled_rows_with_one_output(neutral, solver):
     """All rows weigh the same, one output has one noise, and the sample means are those of maximum likelihood."""
-    X, Y = rows(labelled=120)
+    X, Y = rows(labeled=120)
     options = dict(neutral)
     weight = options.pop("sample_weight", None)
     times = weight or options.get("label_weight", 1.0)
@@ -56,7 +56,7 @@ def test_a_tiny_prior_is_almost_none():
     assert_same_fit(SPPCA(2, prior_precision=1e-9).fit(X, Y), SPPCA(2).fit(X, Y), tol=1e-5)
 
 
-def test_label_weight_repeats_labelled_rows():
+def test_label_weight_repeats_labeled_rows():
     X, Y = rows()
     times = np.where(np.isnan(Y[:, 0]), 1, 5)
     weighted = SPPCA(2, label_weight=5.0).fit(X, Y)
@@ -66,7 +66,7 @@ def test_label_weight_repeats_labelled_rows():
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_one_noise_variance_per_output(solver):
-    X, Y = rows(n=300, labelled=300)
+    X, Y = rows(n=300, labeled=300)
     model = SPPCA(4, output_noise="per_output", solver=solver).fit(X, Y)
     assert model.y_noise_variance_.shape == (3,)
     truth = gaussian.Model(
@@ -95,7 +95,7 @@ def test_output_noise_is_held(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_private_dimensions_load_on_x_alone(solver):
-    X, Y = rows(n=400, labelled=200)
+    X, Y = rows(n=400, labeled=200)
     model = SPPCA(2, n_private=2, solver=solver).fit(X, Y)
     assert model.transform(X).shape == (400, 4)
     assert_allclose(model.y_loadings_[:, 2:], 0.0, atol=1e-12)
@@ -116,7 +116,7 @@ def test_private_dimensions_load_on_x_alone(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_prior_reaches_the_maximum_a_posteriori(solver):
-    X, Y = rows(n=60, labelled=30)
+    X, Y = rows(n=60, labeled=30)
     precision = 40.0
     model = SPPCA(2, prior_precision=precision, solver=solver).fit(X, Y)
     assert (np.diff(model.objective_path_) >= -1e-9 * np.abs(model.objective_path_[:-1])).all()

@@ -102,7 +102,7 @@ def test_one_of_c_columns_are_the_contrasts_of_the_classes():
     assert_allclose(mean, labels.posterior(X, y)[0], atol=1e-8)
 
 
-def test_one_of_c_columns_with_unlabelled_rows():
+def test_one_of_c_columns_with_unlabeled_rows():
     X, y = load("iris", 0.6)
     Y = np.where((y >= 0)[:, None], np.eye(3)[y], np.nan)
     table, labels = SPPCA(2).fit(X, Y), SPPCA(2).fit(X, y)

@@ -37,7 +37,7 @@ def rows(n=60, targets="semi", share=0.25, seed=0):
     return holes(X, share, seed), Y
 
 
-@pytest.mark.parametrize("targets", ["labelled", "semi", "entries", "repeated"])
+@pytest.mark.parametrize("targets", ["labeled", "semi", "entries", "repeated"])
 def test_likelihood_posterior_and_prediction_are_brute_force(targets):
     X, Y = rows(targets=targets)
     model = SPPCA(2).fit(X, Y)
@@ -90,7 +90,7 @@ def test_complete_rows_give_the_complete_model():
     assert_allclose(np.abs(almost.components_ - whole.components_).max(), 0.0, atol=0.1)
     from gnomon.rows.read import read
 
-    assert read(X, masked=True).summarise().counts.sum() == X.size - 1
+    assert read(X, masked=True).summarize().counts.sum() == X.size - 1
     from gnomon.models.linear import sppca
 
     X[0, 6] = 0.3

@@ -99,7 +99,7 @@ def test_rows_of_zeros_have_no_direction_but_a_place(rng):
         assert_array_equal(F[3], F[8])
 
 
-def test_few_rows_give_few_neighbours():
+def test_few_rows_give_few_neighbors():
     X = np.arange(8.0)[:, None]
     front = NeighborFeatures().fit(X)
     assert front.n_neighbors_ == 4
@@ -155,7 +155,7 @@ def test_the_approximate_search_is_refused_where_it_is_missing(rng, monkeypatch)
 
 
 class Exact:
-    """A stand-in for pynndescent.NNDescent: right neighbours, in single precision, of which some got lost."""
+    """A stand-in for pynndescent.NNDescent: right neighbors, in single precision, of which some got lost."""
 
     def __init__(self, points, metric, n_neighbors, random_state):
         found = module.nearest(points, points, n_neighbors)

@@ -123,7 +123,7 @@ def test_samples_need_a_count_and_targets():
         SPPCA(2).fit(X_CLASS).sample(3, return_y=True)
 
 
-@pytest.mark.parametrize("targets", ["labelled", "semi", "entries"])
+@pytest.mark.parametrize("targets", ["labeled", "semi", "entries"])
 def test_planted_loadings_are_recovered(targets):
     """Errors of W W' over 40 data sets: the average lies within four standard errors of the truth."""
     rng = np.random.default_rng(0)
@@ -150,7 +150,7 @@ def test_planted_loadings_are_recovered(targets):
 
 
 def test_labels_missing_by_x_do_not_bias_the_outputs():
-    """The means of labelled rows differ from those of all rows; estimating them jointly corrects for it."""
+    """The means of labeled rows differ from those of all rows; estimating them jointly corrects for it."""
     rng = np.random.default_rng(1)
     truth = gaussian.random_model(rng, 6, 2, 1, s2_x=0.1, s2_y=0.05)._replace(W_y=np.array([[1.0, -0.5]]))
     X, Y = gaussian.draw(rng, truth, 2000)

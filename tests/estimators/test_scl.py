@@ -50,7 +50,7 @@ def test_a_word_of_every_row_is_a_pivot_however_often_it_occurs(form):
     assert_allclose(model.pivot_scores_, [1.0])
 
 
-def test_pivots_by_mutual_information_read_labelled_rows_only(words):
+def test_pivots_by_mutual_information_read_labeled_rows_only(words):
     X, y, domain = words
     seen = np.where(domain == 0, y, -1)
     model = SCL(2, pivots="mutual_information", n_pivots=4).fit(X, seen)

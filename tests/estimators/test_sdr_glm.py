@@ -60,7 +60,7 @@ def test_every_pair_of_families_learns(x_family, families):
 
 
 def test_the_fit_is_the_model_in_units_of_x():
-    """Natural parameters in the units of the data minimise the objective of the standardised tables."""
+    """Natural parameters in the units of the data minimize the objective of the standardized tables."""
     X, y = load("diabetes", 0.5)
     X = X * 37 + 5
     model = SDRGLM(2, tol=1e-9).fit(X, y)
@@ -106,7 +106,7 @@ def test_without_labels_transform_gives_the_scores_of_the_fit():
             model.predict(X)
 
 
-def test_unlabelled_rows_are_left_out_of_the_labels():
+def test_unlabeled_rows_are_left_out_of_the_labels():
     """A row without a label is not a class of its own, whatever marks it; its scores come from x alone."""
     X, y = load("wine", 0.6)
     first = SDRGLM(2).fit(X, y)
@@ -193,7 +193,7 @@ def test_the_embedding_of_the_fit_follows_labels_and_transform_does_not():
 
 
 def digits(seed):
-    """Five labelled digits a class, and all others."""
+    """Five labeled digits a class, and all others."""
     X, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(seed)
     train = np.concatenate([rng.permutation(np.flatnonzero(y == c))[:5] for c in range(10)])

@@ -26,8 +26,8 @@ def circles(rng, n=95):
 def clusters(rng, n=80):
     """Four normal clusters and a uniform third dimension."""
     y = np.arange(n) % 4
-    centres = np.array([[2, 2], [-2, 2], [-2, -2], [2, -2]])
-    return np.column_stack([centres[y] + 0.5 * rng.normal(size=(n, 2)), rng.uniform(-4, 4, n)]), y
+    centers = np.array([[2, 2], [-2, 2], [-2, -2], [2, -2]])
+    return np.column_stack([centers[y] + 0.5 * rng.normal(size=(n, 2)), rng.uniform(-4, 4, n)]), y
 
 
 def same_span(a, b, tol=1e-4):
@@ -110,9 +110,9 @@ def test_kernel_scale_origin_and_units_change_nothing(rng):
 def test_codes_tend_to_principal_components(rng):
     X, y = clusters(rng)
     Z = SEPCA(2, penalty=1e6).fit(X, y).embedding_
-    centred = X - X.mean(axis=0)
-    centred /= np.sqrt((centred**2).sum() / len(X))
-    U = np.linalg.svd(np.hstack([centred, np.eye(4)[y] - 0.25]), full_matrices=False)[0][:, :2]
+    centered = X - X.mean(axis=0)
+    centered /= np.sqrt((centered**2).sum() / len(X))
+    U = np.linalg.svd(np.hstack([centered, np.eye(4)[y] - 0.25]), full_matrices=False)[0][:, :2]
     same_span(Z, U, 1e-3)
 
 
@@ -132,12 +132,12 @@ def test_training_rows_go_through_the_same_map(rng):
 def test_pseudo_inverse_interpolates_what_the_ridge_smooths(rng):
     X, y = circles(rng)
     model = SEPCA(2, kernel="rbf", gamma=0.5, projection_ridge="pinv").fit(X, y)
-    centred = model.embedding_ - model.embedding_.mean(axis=0)
-    assert_allclose(model.transform(X), centred, atol=1e-5)  # constants are outside the span of a centred kernel
+    centered = model.embedding_ - model.embedding_.mean(axis=0)
+    assert_allclose(model.transform(X), centered, atol=1e-5)  # constants are outside the span of a centered kernel
     assert SEPCA(2, kernel="rbf", gamma=0.5, projection_ridge=0.3).fit(X, y).projection_ridge_ == 0.3
 
 
-def test_unlabelled_rows_inform_codes_through_x_alone(rng):
+def test_unlabeled_rows_inform_codes_through_x_alone(rng):
     X, y = clusters(rng)
     hidden = np.where(np.arange(80) < 16, y, -1)
     model = SEPCA(2).fit(X, hidden)

@@ -22,7 +22,7 @@ def em_fit(X, y, k=2):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("k", [1, 2])
-def test_all_solvers_agree_on_labelled_rows(name, k):
+def test_all_solvers_agree_on_labeled_rows(name, k):
     X, y = load(name)
     ratio = SPPCA(k, solver="ratio", tol=1e-9).fit(X, y)
     assert SPPCA(k).fit(X, y).solver_ == "ratio"
@@ -36,7 +36,7 @@ def test_all_solvers_agree_on_labelled_rows(name, k):
 
 @pytest.mark.parametrize("hidden", [0.3, 0.8])
 @pytest.mark.parametrize("name", NAMES)
-def test_all_solvers_agree_on_partly_labelled_rows(name, hidden):
+def test_all_solvers_agree_on_partly_labeled_rows(name, hidden):
     X, y = load(name, hidden)
     moments = SPPCA(2, solver="moments", tol=1e-9).fit(X, y)
     assert SPPCA(2).fit(X, y).solver_ == "moments"
@@ -70,7 +70,7 @@ def test_many_patterns_of_missing_outputs(rng):
         SPPCA(2, solver="moments").fit(X, Y)
 
 
-@pytest.mark.parametrize("targets", ["labelled", "semi", "entries"])
+@pytest.mark.parametrize("targets", ["labeled", "semi", "entries"])
 def test_more_features_than_rows(rng, targets):
     X = rng.normal(size=(30, 3)) @ rng.normal(size=(3, 80)) + 0.5 * rng.normal(size=(30, 80))
     Y = X[:, :5] @ rng.normal(size=(5, 2)) + rng.normal(size=(30, 2))
@@ -79,7 +79,7 @@ def test_more_features_than_rows(rng, targets):
     elif targets == "entries":
         Y[rng.random(Y.shape) < 0.4] = np.nan
     best = SPPCA(2, tol=1e-9).fit(X, Y)
-    assert best.solver_ == ("ratio" if targets == "labelled" else "moments")
+    assert best.solver_ == ("ratio" if targets == "labeled" else "moments")
     assert_allclose(best.log_likelihood_, gaussian.log_density(oracle(best), X, Y).sum(), rtol=1e-9)
     assert_same_fit(SPPCA(2, solver="subspace", tol=1e-9).fit(X, Y), best)
     assert_same_fit(em_fit(X, Y), best, tol=1e-5)

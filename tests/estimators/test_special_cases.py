@@ -56,7 +56,7 @@ def test_without_labels_it_is_ppca():
     "y", [np.full(150, -1), np.full(150, np.nan), np.full(150, None), np.full((150, 2), np.nan)],
     ids=["-1", "nan", "None", "table"],
 )  # fmt: skip
-def test_all_rows_unlabelled_is_ppca_with_a_warning(y):
+def test_all_rows_unlabeled_is_ppca_with_a_warning(y):
     with pytest.warns(UserWarning, match="every row as unlabeled"):
         model = SPPCA(2).fit(IRIS, y)
     assert_same_fit(model, PPCA(2).fit(IRIS))
@@ -87,7 +87,7 @@ def test_a_class_with_one_row(hidden):
     assert model.predict_proba(X).shape == (150, 4)
 
 
-def test_one_labelled_row_of_each_class():
+def test_one_labeled_row_of_each_class():
     X, y = load("iris")
     few = np.full(150, -1)
     few[[0, 60, 120]] = y[[0, 60, 120]]

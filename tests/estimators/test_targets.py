@@ -1,4 +1,4 @@
-"""How targets are read: labels of every kind, marks of unlabelled rows, real outputs, and what is refused."""
+"""How targets are read: labels of every kind, marks of unlabeled rows, real outputs, and what is refused."""
 
 from functools import cache
 
@@ -13,7 +13,7 @@ from gnomon import SPPCA
 
 X, Y_INT = load("iris", 0.6)
 WORDS = np.array(["ant", "bee", "cow"], dtype=object)
-LABELLED = Y_INT >= 0
+LABELED = Y_INT >= 0
 
 
 @cache
@@ -23,13 +23,13 @@ def reference():
 
 def words(missing):
     out = np.full(150, missing, dtype=object)
-    out[LABELLED] = WORDS[Y_INT[LABELLED]]
+    out[LABELED] = WORDS[Y_INT[LABELED]]
     return out
 
 
 def numbers(missing):
     out = np.full(150, missing, dtype=object)
-    out[LABELLED] = Y_INT[LABELLED].tolist()
+    out[LABELED] = Y_INT[LABELED].tolist()
     return out
 
 
@@ -67,7 +67,7 @@ def test_words_with_any_mark(kind):
     model = SPPCA(2).fit(X, WORD_TARGETS[kind])
     assert model.target_kind_ == "classes"
     assert list(model.classes_) == ["ant", "bee", "cow"]
-    assert model.n_labeled_ == LABELLED.sum()
+    assert model.n_labeled_ == LABELED.sum()
     assert_same_fit(model, reference(), tol=1e-12)
     assert_array_equal(model.predict(X), WORDS[reference().predict(X)])
     assert_allclose(model.score_samples(X, WORD_TARGETS[kind]), reference().score_samples(X, Y_INT), rtol=1e-10)
@@ -99,11 +99,11 @@ def test_booleans_are_classes(y):
     assert model.predict(X).dtype == bool
 
 
-def test_booleans_with_unlabelled_rows():
-    y = np.where(LABELLED, Y_INT == 1, None)
+def test_booleans_with_unlabeled_rows():
+    y = np.where(LABELED, Y_INT == 1, None)
     model = SPPCA(2).fit(X, y)
     assert_array_equal(model.classes_, [False, True])
-    assert model.n_labeled_ == LABELLED.sum()
+    assert model.n_labeled_ == LABELED.sum()
 
 
 class TestMinusOneAndOne:
@@ -141,7 +141,7 @@ def test_minus_one_can_be_a_class_among_others():
 
 
 class TestRealOutputs:
-    y = np.where(LABELLED, X @ [1.0, 0.5, -1.0, 2.0] + np.random.default_rng(0).normal(size=150), np.nan)
+    y = np.where(LABELED, X @ [1.0, 0.5, -1.0, 2.0] + np.random.default_rng(0).normal(size=150), np.nan)
 
     @pytest.fixture
     def real(self):

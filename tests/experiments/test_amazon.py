@@ -11,7 +11,7 @@ from gnomon.experiments.amazon import METHODS, accuracy, available, draw_pair, f
 
 
 class Reviews:
-    """Three domains of 80 labelled and 40 unlabelled rows."""
+    """Three domains of 80 labeled and 40 unlabeled rows."""
 
     domain_names = ("a", "b", "c")
 
@@ -21,7 +21,7 @@ class Reviews:
         self.data = sp.csr_matrix(np.vstack(rows)).astype(np.uint8)
         self.target = np.concatenate([y[120 * (seed > 0) :][:120] for seed, (_, y, _) in enumerate(parts)])
         self.domain = np.repeat([0, 1, 2], 120)
-        self.labelled = np.tile(np.arange(120) < 80, 3)
+        self.labeled = np.tile(np.arange(120) < 80, 3)
 
 
 @pytest.fixture
@@ -32,10 +32,10 @@ def reviews(monkeypatch):
 
 
 def test_a_pair_shows_labels_of_the_source_only(reviews, rng):
-    labelled, predicted, others = draw_pair(reviews, 0, 2, rng, 60)
-    assert len(set(labelled)) == 60
-    assert set(reviews.domain[labelled]) == {0}
-    assert reviews.labelled[labelled].all()
+    labeled, predicted, others = draw_pair(reviews, 0, 2, rng, 60)
+    assert len(set(labeled)) == 60
+    assert set(reviews.domain[labeled]) == {0}
+    assert reviews.labeled[labeled].all()
     assert set(predicted) == set(range(240, 320))
     assert set(others) == {*range(80, 120), *range(320, 360)}
 
@@ -53,7 +53,7 @@ def test_labels_of_the_target_change_nothing_but_the_score(reviews, rng, method,
 
 def test_the_table_has_means_and_gains_beside_the_printed_ones(reviews):
     told = []
-    records = reproduce(("LR", "SCL", "PPCA"), pairs=[(0, 1), (1, 2)], dims=(2,), n_labelled=60, tell=told.append)
+    records = reproduce(("LR", "SCL", "PPCA"), pairs=[(0, 1), (1, 2)], dims=(2,), n_labeled=60, tell=told.append)
     assert told == records
     assert [(r["source"], r["target"]) for r in records[:2]] == [("a", "b"), ("b", "c")]
     lines = format_table(records).splitlines()
@@ -73,9 +73,9 @@ def test_projections_help_from_books_to_electronics(monkeypatch):
     data = amazon.datasets.fetch_amazon()
     often = np.argsort(-np.asarray((data.data > 0).sum(axis=0)).ravel())[:800]
     data.data = data.data[:, np.sort(often)]
-    data.labelled = data.labelled.copy()
+    data.labeled = data.labeled.copy()
     monkeypatch.setattr(amazon.datasets, "fetch_amazon", lambda: data)
-    records = reproduce(("LR", "SCL", "PPCA"), pairs=[(0, 2)], dims=(10,), n_labelled=800)
+    records = reproduce(("LR", "SCL", "PPCA"), pairs=[(0, 2)], dims=(10,), n_labeled=800)
     score = {r["method"]: r["accuracy"] for r in records}
     assert score["LR"] > 0.6
     assert score["SCL"] > score["LR"] + 0.01

@@ -32,9 +32,9 @@ def test_sepca_and_discriminants_separate_best():
     pytest.importorskip("clarabel", reason="the extra gnomon[convex] is not installed")
     first, second = (figures.accuracies(name, n_draws=4) for name in ("figure1", "figure2"))
     assert min(first["SEPCA"].mean(), first["LDA"].mean()) > 0.98
-    assert max(first["SPPCA"].mean(), first["Coloured MVU"].mean()) < first["SEPCA"].mean() - 0.005
+    assert max(first["SPPCA"].mean(), first["Colored MVU"].mean()) < first["SEPCA"].mean() - 0.005
     assert min(second["SEPCA"].mean(), second["KDA"].mean()) > 0.95
-    assert max(second["SPPCA"].mean(), second["Coloured MVU"].mean()) < 0.85
+    assert max(second["SPPCA"].mean(), second["Colored MVU"].mean()) < 0.85
 
 
 def test_pictures_are_written_with_a_panel_a_method(tmp_path):

@@ -22,20 +22,20 @@ def digits():
 
 def test_draws_label_the_same_number_of_each_class(rng):
     y = rng.permutation(np.repeat([0, 1, 2], [5, 9, 20]))
-    labelled = draw_labeled(y, 2, rng)
-    assert_array_equal(np.bincount(y[labelled]), [2, 2, 2])
+    labeled = draw_labeled(y, 2, rng)
+    assert_array_equal(np.bincount(y[labeled]), [2, 2, 2])
 
 
-def test_full_and_pca_are_nearest_neighbours_on_unit_rows(digits):
+def test_full_and_pca_are_nearest_neighbors_on_unit_rows(digits):
     X, y = digits
     errors = one_nn_errors(X, y, methods=("FULL", "PCA"), dims=(3, 5), n_draws=2, random_state=4)
     rng, unit = np.random.default_rng(4), normalize(X)
     for draw in range(2):
-        labelled = draw_labeled(y, 2, rng)
+        labeled = draw_labeled(y, 2, rng)
         rng.integers(2**31)  # the seed of the models
         for method, k in errors:
             Z = PCA(k).fit_transform(unit) if method == "PCA" else unit
-            score = KNeighborsClassifier(1).fit(Z[labelled], y[labelled]).score(Z[~labelled], y[~labelled])
+            score = KNeighborsClassifier(1).fit(Z[labeled], y[labeled]).score(Z[~labeled], y[~labeled])
             assert_allclose(errors[method, k][draw], 1 - score)
 
 
@@ -45,7 +45,7 @@ def test_every_method_runs_and_beats_guessing(digits):
     assert max(values.mean() for values in errors.values()) < 0.6  # guessing: 0.75
 
 
-def test_the_semi_supervised_model_sees_the_unlabelled_rows(digits):
+def test_the_semi_supervised_model_sees_the_unlabeled_rows(digits):
     errors = one_nn_errors(*digits, methods=("SPPCA", "S2PPCA"), dims=(3,), n_draws=2)
     assert (errors["SPPCA", 3] != errors["S2PPCA", 3]).any()
 

@@ -13,11 +13,11 @@ QUICK = {"shares": (0, 50), "n_draws": 3, "n_gem": 1}
 
 def test_panels_show_every_row_once_and_the_latents_of_the_fit():
     X, Y, classes = table.load("iris")
-    found, drawn_classes, labelled = figures.projections("iris", 10, random_state=3)
+    found, drawn_classes, labeled = figures.projections("iris", 10, random_state=3)
     assert_array_equal(drawn_classes, classes)
-    assert labelled.sum() == 15
-    model = IFA(3, init="labels", random_state=3).fit(X, np.where(labelled[:, None], Y, -1))
-    assert_allclose(found["IFA, 10 % labelled"], model.transform(X)[:, :2])
+    assert labeled.sum() == 15
+    model = IFA(3, init="labels", random_state=3).fit(X, np.where(labeled[:, None], Y, -1))
+    assert_allclose(found["IFA, 10 % labeled"], model.transform(X)[:, :2])
     axes = figures.draw_projections("iris", 10, random_state=3).axes
     assert [ax.get_title() for ax in axes] == list(found)
     for ax, Z in zip(axes, found.values(), strict=True):

@@ -11,20 +11,20 @@ from gnomon.experiments._draw import draw_share
 
 def test_draws_label_the_same_share_of_each_class(rng):
     y = rng.permutation(np.repeat([0, 1, 2], [10, 20, 40]))
-    labelled = draw_share(y, 30, rng)
-    assert_array_equal(np.bincount(y[labelled]), [3, 6, 12])
+    labeled = draw_share(y, 30, rng)
+    assert_array_equal(np.bincount(y[labeled]), [3, 6, 12])
     assert not draw_share(y, 0, rng).any()
     assert_array_equal(np.bincount(y[draw_share(y, 1, rng)]), [1, 1, 1])
 
 
-def test_rates_are_those_of_the_unlabelled_rows():
+def test_rates_are_those_of_the_unlabeled_rows():
     X, Y, classes = table.load("iris")
     rates = table.detection_rates("iris", 10, methods=("IFA",), n_draws=2, random_state=3)["IFA"]
     rng = np.random.default_rng([3, 10])
     for draw in range(2):
-        labelled = draw_share(classes, 10, rng)
-        model = IFA(3, init="labels", random_state=int(rng.integers(2**31))).fit(X, np.where(labelled[:, None], Y, -1))
-        assert_allclose(rates[draw], [(model.predict(X)[:, None] == Y)[~labelled].mean()])
+        labeled = draw_share(classes, 10, rng)
+        model = IFA(3, init="labels", random_state=int(rng.integers(2**31))).fit(X, np.where(labeled[:, None], Y, -1))
+        assert_allclose(rates[draw], [(model.predict(X)[:, None] == Y)[~labeled].mean()])
 
 
 def test_methods_of_one_draw_read_one_model(monkeypatch):

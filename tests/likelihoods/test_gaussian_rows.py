@@ -35,8 +35,8 @@ def on_grid(layout, mean, cov, y, noise=NOISE):
             logs = logs + log_output(family.name, a[..., at] @ family.contrasts.T, y[j], noise[j])
     total = np.exp(logs).sum()
     weights = np.exp(logs) / total
-    centre = np.einsum("ij,ija->a", weights, a)
-    return np.log(total), centre, np.einsum("ij,ija,ijb->ab", weights, a - centre, a - centre)
+    center = np.einsum("ij,ija->a", weights, a)
+    return np.log(total), center, np.einsum("ij,ija,ijb->ab", weights, a - center, a - center)
 
 
 def rows_on_grid(layout, mean, cov, Y, noise=NOISE):
@@ -68,11 +68,11 @@ def test_ep_with_one_label_is_exact(rng, link):
     layout, noise = Layout(("gaussian", link), (0, 2)), np.array([0.5, 1.0])
     mean, cov, Y = problem(rng, layout, 12, 4.0)
     Y[:3, 0], Y[3:5, 1] = np.nan, np.nan
-    log_z, centre, spread = rows_on_grid(layout, mean, cov, Y, noise)
+    log_z, center, spread = rows_on_grid(layout, mean, cov, Y, noise)
     fit = sites_of(layout, "ep")(Y, mean, cov, noise)
     assert_allclose(fit.log_z, log_z, atol=1e-7)
     found = moments(fit, mean, cov)
-    assert_allclose(found[0], centre, atol=1e-7)
+    assert_allclose(found[0], center, atol=1e-7)
     assert_allclose(found[1], spread, atol=1e-6)
     alone = Layout((link,), (2,))
     ep, exact = (sites_of(alone, way)(Y[:, 1:], mean[:, 1:], cov[1:, 1:], noise[1:]) for way in ("ep", "quadrature"))
@@ -84,11 +84,11 @@ def test_ep_with_one_label_is_exact(rng, link):
 def test_ep_with_two_labels_is_close_to_the_integral_and_closer_than_laplace(rng, link):
     layout = Layout((link, link), (2, 2))
     mean, cov, Y = problem(rng, layout, 12, 2.0)
-    log_z, centre, spread = rows_on_grid(layout, mean, cov, Y)
+    log_z, center, spread = rows_on_grid(layout, mean, cov, Y)
     ep, laplace, bound = (sites_of(layout, way)(Y, mean, cov, NOISE) for way in ("ep", "laplace", "variational"))
     assert_allclose(ep.log_z, log_z, atol=0.02)
     found = moments(ep, mean, cov)
-    assert_allclose(found[0], centre, atol=0.03)
+    assert_allclose(found[0], center, atol=0.03)
     assert_allclose(found[1], spread, atol=0.05, rtol=0.05)
     assert np.abs(ep.log_z - log_z).max() < 0.3 * np.abs(laplace.log_z - log_z).max()
     assert (bound.log_z <= log_z + 1e-9).all()
@@ -99,11 +99,11 @@ def test_ep_with_two_labels_is_close_to_the_integral_and_closer_than_laplace(rng
 def test_variational_is_a_lower_bound_near_the_integral(rng, kinds):
     layout = Layout(kinds, tuple({"categorical": 3, "logit": 2}.get(kind, 0) for kind in kinds))
     mean, cov, Y = problem(rng, layout, 12)
-    log_z, centre, _ = rows_on_grid(layout, mean, cov, Y, np.full(2, 0.4))
+    log_z, center, _ = rows_on_grid(layout, mean, cov, Y, np.full(2, 0.4))
     fit = sites_of(layout, "variational")(Y, mean, cov, np.full(2, 0.4))
     assert (fit.log_z <= log_z + 1e-9).all()
     assert_allclose(fit.log_z, log_z, atol=0.06)
-    assert_allclose(moments(fit, mean, cov)[0], centre, atol=0.1)
+    assert_allclose(moments(fit, mean, cov)[0], center, atol=0.1)
 
 
 @pytest.mark.parametrize(
@@ -181,9 +181,9 @@ def test_ep_against_a_long_sequential_run(rng, kinds):
     fit = sites_of(layout, "ep")(Y, mean, cov, noise)
     found = moments(fit, mean, cov)
     for i, y in enumerate(Y):
-        log_z, centre, spread = sequential_ep(kinds, mean[i], cov, y, noise, 60)
+        log_z, center, spread = sequential_ep(kinds, mean[i], cov, y, noise, 60)
         assert_allclose(fit.log_z[i], log_z, atol=1e-6)
-        assert_allclose(found[0][i], centre, atol=1e-6)
+        assert_allclose(found[0][i], center, atol=1e-6)
         assert_allclose(found[1][i], spread, atol=1e-6)
 
 

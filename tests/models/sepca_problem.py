@@ -6,19 +6,19 @@ from gnomon.models.sepca import data as of
 from gnomon.models.sepca import k_support, primal
 
 
-def problem(rng, n=9, r=3, q=3, k=2, beta=0.3, unlabelled=0):
-    """Random rows, classes that depend on them, the last rows unlabelled."""
+def problem(rng, n=9, r=3, q=3, k=2, beta=0.3, unlabeled=0):
+    """Random rows, classes that depend on them, the last rows unlabeled."""
     rows = rng.normal(size=(n, r))
     rows -= rows.mean(axis=0)
     rows /= np.sqrt((rows**2).sum() / n)
     index = np.concatenate([np.arange(q), (rows[q:, 0] > 0).astype(int)])
-    labelled = np.arange(n - unlabelled)
-    return of.Data(rows, rows, np.eye(q)[index[labelled]], labelled, k, beta)
+    labeled = np.arange(n - unlabeled)
+    return of.Data(rows, rows, np.eye(q)[index[labeled]], labeled, k, beta)
 
 
 def full_labels(data):
     Y = np.zeros((len(data.rows), data.Y.shape[1]))
-    Y[data.labelled] = data.Y
+    Y[data.labeled] = data.Y
     return Y
 
 

@@ -33,7 +33,7 @@ def test_the_kernel_is_that_of_the_program_as_written(rng, n_basis, penalty):
     Z, edges = result.value.Z, result.value.edges
     K = Z @ Z.T
     Q = model.smooth_basis(edges, 12, n_basis)
-    expected, value = oracle.maximise(X, L, edges, penalty, Q)
+    expected, value = oracle.maximize(X, L, edges, penalty, Q)
     assert_allclose(oracle.objective(K, X, L, edges, penalty), value, rtol=1e-5, atol=1e-6)
     assert_allclose(K, expected, atol=2e-3 * np.abs(expected).max())
     assert_allclose(result.value.squared, squared[edges[:, 0], edges[:, 1]])
@@ -56,7 +56,7 @@ def test_no_nearby_kernel_is_better_and_the_bound_holds(rng):
 
 
 def test_a_large_penalty_keeps_distances_in_a_full_basis(rng):
-    """All of the space of centred kernels: the rows themselves are feasible, so the distances can be kept."""
+    """All of the space of centered kernels: the rows themselves are feasible, so the distances can be kept."""
     solver()
     _, squared, L = problem(rng)
     result = model.fit(squared, L, model.Options(3, 11, 1e4))
@@ -79,9 +79,9 @@ def test_label_kernels_are_those_of_the_definition(rng):
     labels = [None if i < 0 else int(i) for i in index]
     assert_allclose(model.class_kernel(index), oracle.label_kernel(labels))
     Y = rng.normal(size=(6, 2)) * [1.0, 50.0]
-    labelled = np.array([True, True, False, True, True, True])
-    L = model.real_kernel(Y, labelled)
-    std = Y[labelled].std(axis=0)
+    labeled = np.array([True, True, False, True, True, True])
+    L = model.real_kernel(Y, labeled)
+    std = Y[labeled].std(axis=0)
     assert_allclose(L[0, 3], np.exp(-(((Y[0] - Y[3]) / std) ** 2).sum() / 4))
     assert_allclose(L[2], np.eye(6)[2])
     assert np.linalg.eigvalsh(L)[0] > -1e-12
@@ -99,7 +99,7 @@ def test_a_quadratic_with_its_minimum_off_the_cone(rng):
     solver()
     S = rng.normal(size=(4, 4))
     S += S.T
-    found = sdp.minimise_quadratic(np.eye(10), -sdp.triangle(S), 4, tol=1e-10, max_iter=100)
+    found = sdp.minimize_quadratic(np.eye(10), -sdp.triangle(S), 4, tol=1e-10, max_iter=100)
     values, vectors = np.linalg.eigh(S)
     assert_allclose(found.value.Y, (vectors * np.maximum(values, 0)) @ vectors.T, atol=1e-6)
     assert_allclose(found.value.value, found.value.bound, atol=1e-7)

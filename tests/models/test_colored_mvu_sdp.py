@@ -33,7 +33,7 @@ def test_triangles_keep_inner_products_and_are_undone(rng):
 def test_the_nearest_matrix_of_the_cone_has_the_positive_eigenvalues(rng, solver):
     S = symmetric(rng)
     values, vectors = np.linalg.eigh(S)
-    found = sdp.minimise_quadratic(np.eye(M * (M + 1) // 2), -sdp.triangle(S), M, **EXACT)
+    found = sdp.minimize_quadratic(np.eye(M * (M + 1) // 2), -sdp.triangle(S), M, **EXACT)
     assert found.status is Status.CONVERGED
     assert_allclose(found.value.Y, (vectors * np.maximum(values, 0.0)) @ vectors.T, atol=1e-6)
     assert_allclose(found.value.value, -0.5 * (np.maximum(values, 0.0) ** 2).sum(), rtol=1e-7)
@@ -43,7 +43,7 @@ def test_a_minimum_has_a_gradient_in_the_cone_that_is_orthogonal_to_it(rng, solv
     t = M * (M + 1) // 2
     A, q = rng.normal(size=(t, t)), rng.normal(size=t)
     P = A @ A.T + 0.1 * np.eye(t)
-    found = sdp.minimise_quadratic(P, q, M, **EXACT).value
+    found = sdp.minimize_quadratic(P, q, M, **EXACT).value
     y = sdp.triangle(found.Y)
     gradient = sdp.from_triangle(P @ y + q, M)
     assert np.linalg.eigvalsh(found.Y).min() >= -1e-12
@@ -53,7 +53,7 @@ def test_a_minimum_has_a_gradient_in_the_cone_that_is_orthogonal_to_it(rng, solv
 
 
 def test_a_search_that_was_cut_short_says_so(rng, solver):
-    found = sdp.minimise_quadratic(np.eye(15), -sdp.triangle(symmetric(rng)), M, tol=1e-9, max_iter=2)
+    found = sdp.minimize_quadratic(np.eye(15), -sdp.triangle(symmetric(rng)), M, tol=1e-9, max_iter=2)
     assert found.status is Status.MAX_ITER
     assert found.stats["residual"] > 1e-9
 

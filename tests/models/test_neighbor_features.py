@@ -10,7 +10,7 @@ from oracles import neighbor_graph as oracle
 
 
 def clouds(rng, sizes, gap=0.0):
-    """Points in clouds whose centres lie `gap` apart along one axis."""
+    """Points in clouds whose centers lie `gap` apart along one axis."""
     return np.vstack([rng.normal(size=(n, 3)) + [gap * i, 0, 0] for i, n in enumerate(sizes)])
 
 

@@ -1,4 +1,4 @@
-"""Pivot predictors from one factorisation, against one ridge regression per pivot."""
+"""Pivot predictors from one factorization, against one ridge regression per pivot."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def counts(rng):
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_array])
 def test_predictors_are_masked_ridge_regressions(counts, solver, ridge, form):
     rows = copied_rows(form(counts))
-    summary = rows.summarise(second=True)
+    summary = rows.summarize(second=True)
     second = summary.standard_groups()[0].xx if solver == "covariance" else None
     weights = scl.predictor_weights(rows.standard(summary), second, PIVOTS, ridge / summary.scale**2)
     assert_allclose(weights, oracle.pivot_predictors(counts, PIVOTS, ridge), rtol=1e-6, atol=1e-8)

@@ -86,7 +86,7 @@ def test_blocks_of_rows_change_nothing(rng, monkeypatch):
 
 
 def test_one_gaussian_table_is_soft_thresholded_pca(rng):
-    """Without labels and with alpha = 1 the minimiser is known: singular values less the ridge."""
+    """Without labels and with alpha = 1 the minimizer is known: singular values less the ridge."""
     X = rng.normal(size=(40, 5)) @ rng.normal(size=(5, 8))
     X -= X.mean(axis=0)
     views = model.make_view("gaussian", X, None, 1.0), model.make_view("gaussian", np.zeros((40, 0)), None, 1.0)

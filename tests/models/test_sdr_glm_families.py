@@ -33,7 +33,7 @@ def test_mean_and_variance_are_derivatives_of_the_partition(name, rng):
 @pytest.mark.parametrize("name", ["gaussian", "bernoulli", "multinomial"])
 def test_the_quadratic_lies_above_the_partition_and_touches_it(name, rng):
     family = FAMILIES[name]
-    assert family.majorised
+    assert family.majorized
     for size in (0.0, 1e-6, 0.3, 3.0, 30.0):
         at, to = size * rng.normal(size=(50, 3)), 5 * rng.normal(size=(50, 3))
         move = to - at

@@ -16,10 +16,10 @@ ROOT = np.sqrt(3) / 2
 TRIANGLE = np.array([[0, 1], [-ROOT, -0.5], [ROOT, -0.5]])
 
 
-@pytest.mark.parametrize("unlabelled", [0, 4])
+@pytest.mark.parametrize("unlabeled", [0, 4])
 @pytest.mark.parametrize("beta", [0.02, 0.3, 5.0])
-def test_every_bound_is_above_every_value(rng, beta, unlabelled):
-    data = problem(rng, beta=beta, unlabelled=unlabelled)
+def test_every_bound_is_above_every_value(rng, beta, unlabeled):
+    data = problem(rng, beta=beta, unlabeled=unlabeled)
     solved = model.solve(data, model.Options(tol=TIGHT_TOL))
     assert solved.status is Status.CONVERGED
     assert solved.value.upper - solved.value.lower <= 1e-8 * abs(solved.value.lower)
@@ -100,7 +100,7 @@ def conic_optimum(data):
     cvxpy = pytest.importorskip("cvxpy")
     n, (m, r), q = len(data.rows), data.base.shape, data.Y.shape[1]
     T_x, T_y = cvxpy.Variable((n, m), nonneg=True), cvxpy.Variable(data.Y.shape, nonneg=True)
-    labels = np.eye(n)[:, data.labelled]
+    labels = np.eye(n)[:, data.labeled]
     R = cvxpy.hstack([data.rows - T_x @ data.base, labels @ (data.Y - T_y)])
     # sum of the k largest eigenvalues of RR': min k s + tr P with RR' <= s I + P, P >= 0 (Schur complement)
     s, P = cvxpy.Variable(), cvxpy.Variable((n, n), symmetric=True)
@@ -113,9 +113,9 @@ def conic_optimum(data):
     return cvxpy.Problem(cvxpy.Minimize(cost), constraints).solve(solver="CLARABEL", **tight)
 
 
-@pytest.mark.parametrize("unlabelled, k, beta", [(0, 1, 0.3), (0, 2, 0.1), (3, 2, 0.1), (3, 1, 2.0)])
-def test_bounds_agree_with_a_conic_solver(unlabelled, k, beta):
-    data = problem(np.random.default_rng(0), k=k, beta=beta, unlabelled=unlabelled)
+@pytest.mark.parametrize("unlabeled, k, beta", [(0, 1, 0.3), (0, 2, 0.1), (3, 2, 0.1), (3, 1, 2.0)])
+def test_bounds_agree_with_a_conic_solver(unlabeled, k, beta):
+    data = problem(np.random.default_rng(0), k=k, beta=beta, unlabeled=unlabeled)
     expected = conic_optimum(data)
     found = model.solve(data, model.Options(tol=1e-8)).value
     assert_allclose([found.lower, found.upper], expected, rtol=1e-6)
@@ -129,7 +129,7 @@ def test_landmarks_agree_with_a_conic_solver():
 
 
 def test_weights_of_rows_and_of_the_base_are_repetitions(rng):
-    data, w = problem(rng, unlabelled=3), rng.integers(1, 4, 9)
+    data, w = problem(rng, unlabeled=3), rng.integers(1, 4, 9)
     weighted = data._replace(base=data.rows[::2], weights=w.astype(float), base_weights=w[::2].astype(float))
     rows = np.repeat(np.arange(9), w)
     seen = np.flatnonzero(rows < 6)
@@ -153,10 +153,10 @@ def test_bound_at_any_T_is_the_papers_objective(rng):
     assert_allclose(dual.Bound(data).value(T), expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("unlabelled", [0, 3])
-def test_subgradient_is_that_of_finite_differences(rng, unlabelled):
+@pytest.mark.parametrize("unlabeled", [0, 3])
+def test_subgradient_is_that_of_finite_differences(rng, unlabeled):
     """Generic points have no ties, so that there is a gradient; E belongs into the part of T_y."""
-    data = problem(rng, unlabelled=unlabelled)
+    data = problem(rng, unlabeled=unlabeled)
     bound, T = dual.Bound(data), interior(rng, data)
     slope = bound.cut(T).slope
     expected = [
@@ -165,7 +165,7 @@ def test_subgradient_is_that_of_finite_differences(rng, unlabelled):
     ]
     for found, numeric in zip(slope, expected):
         assert_allclose(found.ravel(), numeric, atol=1e-4)
-    if not unlabelled:
+    if not unlabeled:
         K = data.rows @ data.rows.T
         for found, typed in zip(slope, oracle.subgradient(*T, K, data.Y, data.k, data.penalty)):
             assert_allclose(found, typed, atol=1e-9)

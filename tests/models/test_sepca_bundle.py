@@ -19,7 +19,7 @@ def test_simplex_projection_is_nearest(rng):
         assert (V[i][P[i] == 0] <= shift + 1e-12).all()
 
 
-def test_largest_of_planes_is_minimised_within_few_steps(rng):
+def test_largest_of_planes_is_minimized_within_few_steps(rng):
     """max over j of (slopes T)_j: a linear program, whose kinks plain descent cannot pass."""
     slopes = rng.normal(size=(6, 5))
 

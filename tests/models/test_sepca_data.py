@@ -9,7 +9,7 @@ from models.sepca_problem import problem
 from oracles import sepca as oracle
 
 
-def test_bias_maximises_the_likelihood_of_labels(rng):
+def test_bias_maximizes_the_likelihood_of_labels(rng):
     scores, Y, beta = 5 * rng.normal(size=(20, 4)), np.eye(4)[rng.integers(4, size=20)], 0.2
     w = np.ones((len(Y), 1))
     b = of.best_bias(scores, Y, beta, w)
@@ -53,9 +53,9 @@ def test_weights_of_rows_and_base_are_repetitions_of_them(rng):
 
 
 def test_rows_whose_label_is_hidden_stay(rng):
-    data = problem(rng, unlabelled=2)
+    data = problem(rng, unlabeled=2)
     seen = np.arange(7) % 2 == 0
     some = data.only(seen)
     assert some.rows is data.rows
-    assert some.labelled.tolist() == [0, 2, 4, 6]
+    assert some.labeled.tolist() == [0, 2, 4, 6]
     assert_allclose(some.Y, data.Y[::2])

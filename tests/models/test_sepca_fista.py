@@ -9,7 +9,7 @@ from gnomon.models.sepca.fista import Slope, fista, relative_gap
 
 
 class Box:
-    """Maximise c'x - x'A x / 2 for x in [0, 1]^d; the upper bound is that of the linear model over the box."""
+    """Maximize c'x - x'A x / 2 for x in [0, 1]^d; the upper bound is that of the linear model over the box."""
 
     def __init__(self, A, c):
         self.A, self.c = A, c

@@ -23,7 +23,7 @@ def test_value_and_bound_are_the_papers_formulas(rng):
 
 
 def test_bound_without_labels_leaves_their_part_out(rng):
-    data = problem(rng, unlabelled=4)
+    data = problem(rng, unlabeled=4)
     F = rng.normal(size=(9, 6))
     slope, sums = at(data, F)
     T_x, T_y = oracle.softmax(F[:, :3] @ data.rows.T), oracle.softmax(F[:5, 3:] + sums.b)
@@ -34,21 +34,19 @@ def test_bound_without_labels_leaves_their_part_out(rng):
     assert_allclose(slope.upper, expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("unlabelled", [0, 4])
-def test_gradient_is_that_of_finite_differences(rng, unlabelled):
-    data = problem(rng, unlabelled=unlabelled)
+@pytest.mark.parametrize("unlabeled", [0, 4])
+def test_gradient_is_that_of_finite_differences(rng, unlabeled):
+    data = problem(rng, unlabeled=unlabeled)
     F = rng.normal(size=(9, 6))
     found = at(data, F)[0].gradient[0]
     expected = approx_fprime(F.ravel(), lambda v: at(data, v.reshape(9, 6))[0].value, 1e-6)
     assert_allclose(found.ravel(), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("unlabelled", [0, 3])
-def test_gradient_with_weights_is_that_of_finite_differences_and_bounds_hold(rng, unlabelled):
+@pytest.mark.parametrize("unlabeled", [0, 3])
+def test_gradient_with_weights_is_that_of_finite_differences_and_bounds_hold(rng, unlabeled):
     """At F times the roots of the weights; the bound is above every value."""
-    data = problem(rng, unlabelled=unlabelled)._replace(
-        weights=rng.uniform(0.3, 3, 9), base_weights=rng.uniform(1, 2, 9)
-    )
+    data = problem(rng, unlabeled=unlabeled)._replace(weights=rng.uniform(0.3, 3, 9), base_weights=rng.uniform(1, 2, 9))
 
     def value(G):
         G = G.reshape(9, 6)

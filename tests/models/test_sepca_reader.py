@@ -17,7 +17,7 @@ def orthogonal(data):
 
 
 def test_the_classifier_is_ridge_regression_on_standardized_codes(rng):
-    data = orthogonal(problem(rng, n=20, unlabelled=6))
+    data = orthogonal(problem(rng, n=20, unlabeled=6))
     Z = rng.normal(size=(20, 2))
     found = learn(data, Z, Map(0.5))
     codes = found.codes(data.rows)
@@ -42,13 +42,13 @@ def test_codes_of_new_rows_are_those_of_kernel_ridge_regression(rng):
 
 
 def test_whole_weights_are_repeated_rows(rng):
-    data, Z, w = problem(rng, n=12, unlabelled=3), rng.normal(size=(12, 2)), rng.integers(1, 4, 12)
+    data, Z, w = problem(rng, n=12, unlabeled=3), rng.normal(size=(12, 2)), rng.integers(1, 4, 12)
     U, s, _ = np.linalg.svd(np.sqrt(w)[:, None] * (data.rows - w @ data.rows / w.sum()), full_matrices=False)
     rows = U * s / np.sqrt(w)[:, None]
     weighted = data._replace(rows=rows, base=rows, weights=w.astype(float), base_weights=w.astype(float))
     owner = np.repeat(np.arange(12), w)
     seen = np.flatnonzero(owner < 9)
-    twice = data._replace(rows=rows[owner], base=rows[owner], Y=data.Y[owner[seen]], labelled=seen)
+    twice = data._replace(rows=rows[owner], base=rows[owner], Y=data.Y[owner[seen]], labeled=seen)
     a, b = learn(weighted, Z, Map(0.3)), learn(twice, Z[owner], Map(0.3))
     assert_allclose(a.codes(rows), b.codes(rows), atol=1e-10)
     assert_allclose(a.log_proba(Z), b.log_proba(Z), atol=1e-5)
@@ -63,12 +63,12 @@ def test_folds_split_every_class_evenly_and_never_hide_the_only_row_of_one(rng):
 
 
 def test_the_held_out_loss_is_that_of_models_that_never_saw_the_labels(rng):
-    data = orthogonal(problem(rng, n=14, unlabelled=4))
+    data = orthogonal(problem(rng, n=14, unlabeled=4))
     folds = np.r_[-1, np.arange(9) % 2]
     options, wanted, losses = model.Options(tol=1e-6), Map(0.5), []
     for fold in range(2):
         keep = np.flatnonzero(folds != fold)
-        known = data._replace(Y=data.Y[keep], labelled=keep)
+        known = data._replace(Y=data.Y[keep], labeled=keep)
         found = reader.learn(known, model.fit(known, options).value.ranked.Z, wanted)
         for i in np.flatnonzero(folds == fold):
             scores = found.codes(data.rows[[i]]) @ found.slopes + found.intercept

@@ -6,7 +6,7 @@ from gnomon.numerics.linear_gaussian import Params
 from gnomon.numerics.moments import LooseRows, Moments, output_sets, pattern_from_rows
 from oracles import gaussian
 
-TARGETS = ("labelled", "semi", "entries", "unlabelled", "none")
+TARGETS = ("labeled", "semi", "entries", "unlabeled", "none")
 
 
 def draw(rng, n=40, p=5, k=2, q=3, targets="semi", s2_x=0.3):
@@ -18,7 +18,7 @@ def draw(rng, n=40, p=5, k=2, q=3, targets="semi", s2_x=0.3):
         Y[rng.permutation(n)[: n // 2]] = np.nan
     elif targets == "entries":
         Y[rng.random(Y.shape) < 0.4] = np.nan
-    elif targets == "unlabelled":
+    elif targets == "unlabeled":
         Y[:] = np.nan
     return model, X, Y
 

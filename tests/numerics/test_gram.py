@@ -1,4 +1,4 @@
-"""Centring, spectra and feature maps of kernel matrices, against explicit features."""
+"""Centering, spectra and feature maps of kernel matrices, against explicit features."""
 
 import numpy as np
 import pytest
@@ -12,10 +12,10 @@ def features(rng, n=25, p=6):
     return rng.normal(size=(n, p)) @ rng.normal(size=(p, p)) + 3.0, rng.normal(size=(9, p)) + 3.0
 
 
-def test_centring_is_that_of_explicit_features(rng):
+def test_centering_is_that_of_explicit_features(rng):
     phi, new = features(rng)
-    K, cross = dual.centred(phi, new)
-    found, columns = gram.centre_gram(phi @ phi.T)
+    K, cross = dual.centered(phi, new)
+    found, columns = gram.center_gram(phi @ phi.T)
     assert_allclose(found, K, atol=1e-10)
     values = new @ phi.T
     assert_allclose(values - values.mean(axis=1, keepdims=True) - columns + columns.mean(), cross, atol=1e-10)
@@ -24,7 +24,7 @@ def test_centring_is_that_of_explicit_features(rng):
 @pytest.mark.parametrize("n", [25, 4], ids=["more rows", "fewer rows"])
 def test_coordinates_keep_inner_products(rng, n):
     phi, new = features(rng, n)
-    K, cross = dual.centred(phi, new)
+    K, cross = dual.centered(phi, new)
     feature_map, T = gram.exact_map(phi @ phi.T)
     assert T.shape == (n, min(n - 1, 6))
     assert_allclose(T @ T.T, K, atol=1e-9)
@@ -35,11 +35,11 @@ def test_coordinates_keep_inner_products(rng, n):
     assert (np.diff(np.diag(moments)) <= 0).all()
 
 
-def test_coordinates_are_those_of_centred_kernel_values(rng):
+def test_coordinates_are_those_of_centered_kernel_values(rng):
     phi, new = features(rng, 4)
     feature_map, _ = gram.exact_map(phi @ phi.T)
-    _, centred = dual.centred(phi, new)
-    assert_allclose(feature_map.coordinates(new @ phi.T), centred @ feature_map.basis, atol=1e-9)
+    _, centered = dual.centered(phi, new)
+    assert_allclose(feature_map.coordinates(new @ phi.T), centered @ feature_map.basis, atol=1e-9)
 
 
 def test_every_row_a_landmark_is_the_exact_map(rng):
@@ -55,7 +55,7 @@ def test_landmarks_project_on_their_span(rng):
     phi, new = features(rng, p=6)
     chosen = phi[:3]
     P = chosen.T @ np.linalg.solve(chosen @ chosen.T, chosen)
-    K, cross = dual.centred(phi @ P, new @ P)
+    K, cross = dual.centered(phi @ P, new @ P)
     feature_map, T = gram.nystrom_map(phi @ chosen.T, chosen @ chosen.T)
     assert T.shape == (25, 3)
     assert_allclose(T @ T.T, K, atol=1e-8)

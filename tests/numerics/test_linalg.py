@@ -12,7 +12,7 @@ from gnomon.numerics.linalg import (
     orthonormal_columns,
     sign_of_columns,
     solve_positive,
-    symmetrise,
+    symmetrize,
     top_eigh,
 )
 
@@ -27,9 +27,9 @@ def assert_orthonormal(Q, B=None):
         assert_allclose(B.T @ Q, 0.0, atol=1e-13)
 
 
-def test_symmetrise(rng):
+def test_symmetrize(rng):
     S = rng.normal(size=(4, 4))
-    out = symmetrise(S)
+    out = symmetrize(S)
     assert_array_equal(out, out.T)
     assert_allclose(out, (S + S.T) / 2)
 

@@ -26,11 +26,11 @@ def case(rng, targets, **kwargs):
 
 
 def test_latent_map_is_conditioning_of_the_joint_gaussian(rng):
-    model, X, Y = build.draw(rng, targets="labelled")
+    model, X, Y = build.draw(rng, targets="labeled")
     found = lg.latent_map(build.params(model), np.arange(3))
     mean, cov = gaussian.posterior(model, X, Y)
-    centred = np.hstack([X - model.m_x, Y - model.m_y])
-    assert_allclose(centred @ found.gain.T, mean, rtol=1e-9, atol=1e-11)
+    centered = np.hstack([X - model.m_x, Y - model.m_y])
+    assert_allclose(centered @ found.gain.T, mean, rtol=1e-9, atol=1e-11)
     assert_allclose(found.cov, cov[0], rtol=1e-9, atol=1e-11)
     assert_allclose(found.precision @ found.cov, np.eye(2), atol=1e-11)
     assert_allclose(found.log_det_precision, -np.linalg.slogdet(cov[0])[1], rtol=1e-9)
@@ -102,7 +102,7 @@ def test_e_step_is_the_sum_of_brute_force_rows(rng, targets, loose_below):
     assert_allclose(sums.y_count, w @ seen)
 
 
-@pytest.mark.parametrize("targets", ["labelled", "semi", "entries"])
+@pytest.mark.parametrize("targets", ["labeled", "semi", "entries"])
 def test_e_step_in_a_basis_counts_what_lies_outside(rng, targets):
     model, X, Y = build.draw(rng, p=7, targets=targets)
     B = np.linalg.qr(rng.normal(size=(7, 3)))[0]
@@ -129,7 +129,7 @@ def gradient(p, sums, n_features):
     return np.concatenate([W_x.ravel(), m_x, [log_x], d_beta[:, :k].ravel(), d_beta[:, k], log_y])
 
 
-@pytest.mark.parametrize("targets", ["labelled", "semi", "entries", "none"])
+@pytest.mark.parametrize("targets", ["labeled", "semi", "entries", "none"])
 def test_gradient_of_the_log_likelihood_is_fishers_identity(targets):
     rng = np.random.default_rng(0)
     p, X, Y, w = case(rng, targets, n=15, p=3)
@@ -142,7 +142,7 @@ def test_gradient_of_the_log_likelihood_is_fishers_identity(targets):
     assert_allclose(found, numeric, rtol=1e-6, atol=1e-5)
 
 
-@pytest.mark.parametrize("targets", ["labelled", "semi"])
+@pytest.mark.parametrize("targets", ["labeled", "semi"])
 def test_plain_m_step_is_the_papers(rng, targets):
     model, X, Y = build.draw(rng, targets=targets)
     start = other_model(rng, model)
@@ -155,7 +155,7 @@ def test_plain_m_step_is_the_papers(rng, targets):
 
 @pytest.mark.parametrize("expand", [False, True], ids=["plain", "px"])
 @pytest.mark.parametrize("limits", [LIMITS, FREE], ids=["shared", "free"])
-@pytest.mark.parametrize("targets", ["labelled", "semi", "entries", "none"])
+@pytest.mark.parametrize("targets", ["labeled", "semi", "entries", "none"])
 def test_no_step_lowers_the_likelihood(rng, targets, limits, expand):
     p, X, Y, w = case(rng, targets)
     p = p._replace(y_noise_var=np.full(Y.shape[1], 0.5))  # inside the model with one shared variance
@@ -171,8 +171,8 @@ def test_no_step_lowers_the_likelihood(rng, targets, limits, expand):
 
 
 @pytest.mark.parametrize("limits", [LIMITS, FREE], ids=["shared", "free"])
-def test_plain_m_step_maximises_the_expected_log_likelihood(rng, limits):
-    """At the maximiser of the expected log-likelihood its gradient vanishes, also with single outputs missing."""
+def test_plain_m_step_maximizes_the_expected_log_likelihood(rng, limits):
+    """At the maximizer of the expected log-likelihood its gradient vanishes, also with single outputs missing."""
     p, X, Y, w = case(rng, "entries")
     sums = lg.e_step(p, build.moments(X, Y, w))
     after = lg.m_step(sums, p, X.shape[1], limits, expand=False)

@@ -45,7 +45,7 @@ def test_second_moment_and_sizes(rng, targets):
     assert moments.same_outputs == (targets != "entries")
 
 
-@pytest.mark.parametrize("targets", ["labelled", "semi", "entries", "none"])
+@pytest.mark.parametrize("targets", ["labeled", "semi", "entries", "none"])
 @pytest.mark.parametrize("loose_below", [0, 6])
 def test_completed_averages_over_the_rows_that_observe(rng, targets, loose_below):
     _, X, Y = build.draw(rng, targets=targets)

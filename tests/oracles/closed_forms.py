@@ -19,7 +19,7 @@ def ppca(X, k, weights=None):
 
 
 def theorem_2(X, Y, k, s2_x, s2_y):
-    """Loadings of fully labelled supervised PPCA at given noise variances, which are not estimated."""
+    """Loadings of fully labeled supervised PPCA at given noise variances, which are not estimated."""
     V = np.hstack([(X - X.mean(axis=0)) / np.sqrt(s2_x), (Y - Y.mean(axis=0)) / np.sqrt(s2_y)])
     values, vectors = np.linalg.eigh(V.T @ V / len(V))
     values, vectors = values[::-1][:k], vectors[:, ::-1][:, :k]

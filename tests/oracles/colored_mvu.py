@@ -1,4 +1,4 @@
-"""Coloured maximum variance unfolding, from the definition: objective, program, spanning tree by search."""
+"""Colored maximum variance unfolding, from the definition: objective, program, spanning tree by search."""
 
 import itertools
 
@@ -15,7 +15,7 @@ def objective(K, X, L, edges, penalty):
     return np.trace(H @ K @ H @ L) / unit - penalty * np.mean(((kept - squared) / squared.mean()) ** 2)
 
 
-def maximise(X, L, edges, penalty, Q):
+def maximize(X, L, edges, penalty, Q):
     """The program as written, by cvxpy over Y in K = Q Y Q'; returns K and the value."""
     import cvxpy
 
@@ -47,7 +47,7 @@ def spanning_tree_length(squared):
 
 
 def label_kernel(labels):
-    """1 for two labelled rows of one class and for a row with itself, else 0; None is unlabelled."""
+    """1 for two labeled rows of one class and for a row with itself, else 0; None is unlabeled."""
     n = len(labels)
     return np.array(
         [[float(i == j or (labels[i] is not None and labels[i] == labels[j])) for j in range(n)] for i in range(n)]

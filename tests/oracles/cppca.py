@@ -81,7 +81,7 @@ def draw(rng, n, p=5, s2=0.5):
 
 
 def log_likelihood(X, y, W, s2, v, b=0.0):
-    """Log p(x, y) of centred rows, y NaN where unlabelled: Gaussian x, and one integral a row over v'z + b given x."""
+    """Log p(x, y) of centered rows, y NaN where unlabeled: Gaussian x, and one integral a row over v'z + b given x."""
     p, k = W.shape
     cov = W @ W.T + s2 * np.eye(p)
     gain = np.linalg.solve(cov, W).T

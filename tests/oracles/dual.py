@@ -1,7 +1,7 @@
 """Dual form of supervised PPCA, typed from Yu et al. 2006: algorithms 2 and 3 with fixed sample means, theorem 3.
 
 Corrections: the factor s2_x in (12), N s2_x in theorem 3 (ii), and the divisor of (25), which is the dimension of
-feature space. The first n_lab rows are the labelled ones, as in the paper.
+feature space. The first n_lab rows are the labeled ones, as in the paper.
 """
 
 from typing import NamedTuple
@@ -31,7 +31,7 @@ def primal_start(start, X, Y):
 
 
 def algorithm_2(model, X, Y):
-    """One iteration on centred rows; Y holds the labelled ones, which come first."""
+    """One iteration on centered rows; Y holds the labeled ones, which come first."""
     (W_x, W_y, s2_x, s2_y), n_lab, k = model, len(Y), model.W_x.shape[1]
     Z, C, C1 = np.zeros((len(X), k)), np.zeros((k, k)), np.zeros((k, k))
     for i, x in enumerate(X):
@@ -53,7 +53,7 @@ def algorithm_2(model, X, Y):
 
 
 def algorithm_3(state, K, Y, dimension):
-    """One iteration on the centred kernel matrix K, eqs. 21-26."""
+    """One iteration on the centered kernel matrix K, eqs. 21-26."""
     n, (n1, q), k = len(K), Y.shape, state.Z.shape[1]
     K1, K2, Z, Z1 = K[:n1], K[n1:], state.Z, state.Z[:n1]
     Ci, C1i, YY = np.linalg.inv(state.C), np.linalg.inv(state.C1), Y @ Y.T
@@ -70,7 +70,7 @@ def algorithm_3(state, K, Y, dimension):
 
 
 def algorithm_3_projection(state, K, cross):
-    """Output line of algorithm 3, for centred kernel values (l, n) of new rows."""
+    """Output line of algorithm 3, for centered kernel values (l, n) of new rows."""
     left = state.Z.T @ K @ state.Z + state.s2_x * state.C @ state.C
     return cross @ state.Z @ np.linalg.inv(left) @ state.C
 
@@ -98,7 +98,7 @@ def project(K, A, s2_x, cross):
     return cross @ A @ np.linalg.inv(A.T @ K @ A + s2_x * np.eye(A.shape[1]))
 
 
-def centred(phi, phi_new):
+def centered(phi, phi_new):
     """Inner products about the mean of the training rows, of explicit features: training, and new with training."""
     a, b = phi - phi.mean(axis=0), phi_new - phi.mean(axis=0)
     return a @ a.T, b @ a.T

@@ -1,6 +1,6 @@
 """Algorithms 1 and 2 of Yu et al. 2006 with a loop over rows; formula (12) corrected, means estimated with W.
 
-Rows are (x, y); a row whose y is NaN throughout is unlabelled. One noise variance for all outputs, as in the paper.
+Rows are (x, y); a row whose y is NaN throughout is unlabeled. One noise variance for all outputs, as in the paper.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def expectations(model, X, Y):
 
 
 def _regress(V, Ez, Ezz):
-    """Maximise the expected log-density of v = W z + m + noise: W, m and the sum of squared residuals."""
+    """Maximize the expected log-density of v = W z + m + noise: W, m and the sum of squared residuals."""
     k = Ez.shape[1]
     left, right = np.zeros((k + 1, k + 1)), np.zeros((k + 1, V.shape[1]))
     for v, z, zz in zip(V, Ez, Ezz, strict=True):
@@ -45,12 +45,12 @@ def _regress(V, Ez, Ezz):
 
 
 def m_step(Ez, Ezz, X, Y):
-    """Eqs. 13-16 (8-10 when every row is labelled), the means estimated together with the loadings."""
-    labelled = ~np.isnan(Y).all(axis=1)
+    """Eqs. 13-16 (8-10 when every row is labeled), the means estimated together with the loadings."""
+    labeled = ~np.isnan(Y).all(axis=1)
     W_x, m_x, squares = _regress(X, Ez, Ezz)
     s2_x = squares / X.size
-    W_y, m_y, squares = _regress(Y[labelled], Ez[labelled], Ezz[labelled])
-    s2_y = np.full(Y.shape[1], squares / Y[labelled].size)
+    W_y, m_y, squares = _regress(Y[labeled], Ez[labeled], Ezz[labeled])
+    s2_y = np.full(Y.shape[1], squares / Y[labeled].size)
     return Model(W_x, m_x, s2_x, W_y, m_y, s2_y)
 
 

@@ -5,7 +5,7 @@ from scipy.linalg import eigh
 
 
 def discriminant(phi, labels, ridge, dimension):
-    """Generalised eigenvectors of between- against shrunk within-class covariance of explicit features phi (n, p).
+    """Generalized eigenvectors of between- against shrunk within-class covariance of explicit features phi (n, p).
 
     Returns the directions (p, c - 1), scaled to within-class variance one, and the variance ratios.
     """

@@ -5,7 +5,7 @@ import scipy.linalg
 
 
 def graph_features(X, n_neighbors, n_components, damping):
-    """Features of distinct rows X before centring, and the eigenvalues, by falling eigenvalue."""
+    """Features of distinct rows X before centering, and the eigenvalues, by falling eigenvalue."""
     n = len(X)
     distances = np.sqrt(((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2))
     W = np.zeros((n, n))

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def pivot_predictors(X, pivots, ridge):
-    """Weights (p, m) that minimise mean (x_c - w'x - b)^2 + ridge |w|^2 with w_c = 0, each pivot by itself."""
+    """Weights (p, m) that minimize mean (x_c - w'x - b)^2 + ridge |w|^2 with w_c = 0, each pivot by itself."""
     Xc = X - X.mean(axis=0)
     n, p = X.shape
     weights = np.zeros((p, len(pivots)))

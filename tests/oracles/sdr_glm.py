@@ -1,4 +1,4 @@
-"""Supervised dimension reduction with generalised linear models: the objective, entry by entry, and its gradient."""
+"""Supervised dimension reduction with generalized linear models: the objective, entry by entry, and its gradient."""
 
 import numpy as np
 
@@ -47,5 +47,5 @@ def numeric_gradient(function, point, size=1e-5):
 
 
 def gaussian_projection(X, V, b, ridge):
-    """Minimiser of |x - u V - b|^2 / 2 + ridge / 2 |u|^2, row by row."""
+    """Minimizer of |x - u V - b|^2 / 2 + ridge / 2 |u|^2, row by row."""
     return np.array([np.linalg.solve(V @ V.T + ridge * np.eye(len(V)), V @ (x - b)) for x in X])

@@ -48,7 +48,7 @@ def log_likelihood(S_x, S_y, Y):
 
 
 def rank_value(Z, W, Omega, b, rows, Y, beta):
-    """The paper's (1) on the sample: what is maximised before the relaxation."""
+    """The paper's (1) on the sample: what is maximized before the relaxation."""
     squares = (W**2).sum() + (Omega**2).sum() + (b**2).sum()
     return log_likelihood(Z @ W @ rows.T, Z @ Omega + b, Y) - beta / 2 * squares
 

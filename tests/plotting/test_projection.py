@@ -126,8 +126,8 @@ def test_dims_that_do_not_exist_are_refused(wine, dims):
 def test_regions_are_few_and_on_labeled_rows(wine):
     X, seen, labeled, model = wine
     shown = ellipses(ProjectionDisplay.from_estimator(model, X, seen, n_ellipses=5).ax_)
-    centres = np.array([ellipse.center for ellipse in shown])
-    gaps = np.abs(centres[:, None] - model.transform(X)[labeled][None, :, :2]).sum(axis=2)
+    centers = np.array([ellipse.center for ellipse in shown])
+    gaps = np.abs(centers[:, None] - model.transform(X)[labeled][None, :, :2]).sum(axis=2)
     assert len(shown) == 5
     assert_allclose(gaps.min(axis=1), 0, atol=1e-12)
     assert not ellipses(ProjectionDisplay.from_estimator(model, X, seen, ellipses=False).ax_)

@@ -132,7 +132,7 @@ def rows(request, stored, weights, monkeypatch):
 
 @pytest.fixture
 def standard(rows):
-    return rows.standard(rows.summarise())
+    return rows.standard(rows.summarize())
 
 
 class Dense:
@@ -154,7 +154,7 @@ def dense(weights):
 
 class TestEveryStorage:
     def test_summary(self, rows, dense):
-        found = rows.summarise(Y, GROUP, 3, second=True)
+        found = rows.summarize(Y, GROUP, 3, second=True)
         assert_allclose(found.mean, dense.mean, rtol=1e-12)
         assert_allclose(found.scale, dense.scale, rtol=1e-12)
         assert_allclose(found.squares * found.unit**2, dense.squares, rtol=1e-12)
@@ -215,7 +215,7 @@ class TestEveryStorage:
 
     def test_the_rows_are_not_changed(self, stored, weights):
         rows = read(stored[1], weights)
-        standard = rows.standard(rows.summarise(Y, second=True))
+        standard = rows.standard(rows.summarize(Y, second=True))
         standard.gram_product(V)
         standard.times(V, SOME)
         standard.gram()
@@ -244,14 +244,14 @@ def test_what_a_step_writes_beside_its_answer_is_lost():
     for make, arrives in ((read, True), (CopiedRows, False)):
         rows = make(table(), None)
         seen = np.full((N, 3), np.nan)
-        rows.standard(rows.summarise()).sweep(V, Smuggler(seen))
+        rows.standard(rows.summarize()).sweep(V, Smuggler(seen))
         assert np.isfinite(seen).all() == arrives
 
 
 def test_a_closure_does_not_travel():
     rows = CopiedRows(table(), None)
     with pytest.raises((pickle.PicklingError, AttributeError)):
-        rows.standard(rows.summarise()).sweep(V, lambda view: Step())
+        rows.standard(rows.summarize()).sweep(V, lambda view: Step())
 
 
 def exact(X):
@@ -277,7 +277,7 @@ def test_summaries_merge_to_the_whole(offset, size, cuts, sparse, seed):
     form = sp.csr_array if sparse else np.asarray
 
     def summary(a, b):
-        return read(form(X[a:b])).summarise(Y[a:b], np.arange(a, b) % 2, 2, second=True)
+        return read(form(X[a:b])).summarize(Y[a:b], np.arange(a, b) % 2, 2, second=True)
 
     whole, merged = summary(0, 40), None
     for a, b in pairwise(edges):
@@ -290,7 +290,7 @@ def test_summaries_merge_to_the_whole(offset, size, cuts, sparse, seed):
     for a, b in zip(whole.standard_groups(), merged.standard_groups(), strict=True):
         for left, right in ((a.x, b.x), (a.xy, b.xy)):
             assert_allclose(left, right, atol=40 * tolerance)
-        if not (sparse and offset > 1e4):  # X'X of sparse rows is centred afterwards
+        if not (sparse and offset > 1e4):  # X'X of sparse rows is centered afterwards
             assert_allclose(a.xx, b.xx, atol=40 * tolerance * (max(1.0, offset) if sparse else 1.0))
 
 
@@ -301,14 +301,14 @@ def test_what_is_not_finite_shows_in_the_first_read(bad, offset, second):
     X = table() + offset
     X[17, 3] = bad
     with pytest.raises(NotFinite, match="missing, infinite or too large"):
-        read(X).summarise(np.zeros((N, 1)), second=second)
+        read(X).summarize(np.zeros((N, 1)), second=second)
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e-30, 1e30, 1e150])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array])
 def test_standard_units_do_not_depend_on_the_magnitude(form, size):
     reference, scaled = read(table()), read(form(table() * size))
-    a, b = (rows.summarise(Y, second=True) for rows in (reference, scaled))
+    a, b = (rows.summarize(Y, second=True) for rows in (reference, scaled))
     assert_allclose(b.scale, a.scale * size, rtol=1e-12)
     for left, right in zip(a.standard_groups(), b.standard_groups(), strict=True):
         assert_allclose(right.xx, left.xx, rtol=1e-10, atol=1e-10)
@@ -321,7 +321,7 @@ def test_standard_units_do_not_depend_on_the_magnitude(form, size):
 def test_constant_rows_and_rows_of_zeros():
     for X, scale in ((np.full((20, 3), 4.0), 4.0), (np.zeros((5, 3)), 1.0), (sp.csr_array((5, 3)), 1.0)):
         rows = read(X)
-        standard = rows.standard(rows.summarise())
+        standard = rows.standard(rows.summarize())
         assert standard.scale == scale
         assert standard.energy == 0.0
         assert not standard.gram_product(V[:3]).any()
@@ -329,7 +329,7 @@ def test_constant_rows_and_rows_of_zeros():
 
 def test_rows_in_other_processes():
     here, there = (make(table(), None) for make in (read, ForkedRows))
-    a, b = (rows.standard(rows.summarise(Y)).with_columns(y=Y).sweep(V, Bend(), aligned=True) for rows in (here, there))
+    a, b = (rows.standard(rows.summarize(Y)).with_columns(y=Y).sweep(V, Bend(), aligned=True) for rows in (here, there))
     assert_allclose(b.product, a.product, rtol=1e-12)
     assert_allclose(b.kept.of_rows(), a.kept.of_rows(), rtol=1e-12)
     assert_allclose(b.rows.rows.gather("U"), a.rows.rows.gather("U"), rtol=1e-12)
@@ -337,7 +337,7 @@ def test_rows_in_other_processes():
 
 def test_derived_rows_count_their_reads_together():
     rows = read(table())
-    standard = rows.standard(rows.summarise())
+    standard = rows.standard(rows.summarize())
     standard.with_columns(y=Y).measured().times(V)
     assert rows.reads == 3
     assert_array_equal(standard.project(V).gather().shape, (N, 3))
@@ -349,7 +349,7 @@ def test_weights_are_repeated_rows(form):
     X, w = table(), WEIGHTS["weighted"]
     times = w.astype(int)
     weighted, repeated = read(form(X), w), read(form(np.repeat(X, times, axis=0)))
-    a, b = weighted.summarise(Y, second=True), repeated.summarise(np.repeat(Y, times, axis=0), second=True)
+    a, b = weighted.summarize(Y, second=True), repeated.summarize(np.repeat(Y, times, axis=0), second=True)
     assert a.weight == b.weight
     assert_allclose(a.scale, b.scale, rtol=1e-13)
     for left, right in zip(a.standard_groups(), b.standard_groups(), strict=True):
@@ -361,13 +361,13 @@ def test_weights_are_repeated_rows(form):
 @pytest.mark.parametrize("form, tolerance", [(np.asarray, 1e-8), (sp.csr_array, 1e-6), (sp.csc_array, 1e-6)])
 def test_large_offsets_cost_little_precision(form, tolerance):
     reference, moved = read(table()), read(form(table() + 1e4 * np.arange(1, P + 1)))
-    a, b = (rows.summarise(second=True) for rows in (reference, moved))
+    a, b = (rows.summarize(second=True) for rows in (reference, moved))
     assert_allclose(b.scale, a.scale, rtol=1e-9)
     one, other = reference.standard(a), moved.standard(b)
     assert_allclose(other.gram_product(V), one.gram_product(V), rtol=1e-8, atol=1e-8)
-    second, centred = b.standard_groups()[0].xx, a.standard_groups()[0].xx
-    assert_allclose(second, centred, atol=tolerance * np.abs(centred).max())
-    assert_allclose(other.gram(), one.gram(), atol=tolerance * np.abs(centred).max())
+    second, centered = b.standard_groups()[0].xx, a.standard_groups()[0].xx
+    assert_allclose(second, centered, atol=tolerance * np.abs(centered).max())
+    assert_allclose(other.gram(), one.gram(), atol=tolerance * np.abs(centered).max())
 
 
 def test_products_follow_the_summary_and_need_no_order():
@@ -375,7 +375,7 @@ def test_products_follow_the_summary_and_need_no_order():
     rows = read(X)
     assert not hasattr(rows, "gram_product")
     C = (X - X.mean(axis=0)) / X.std(axis=0).mean()
-    found = rows.standard(rows.summarise()).gram_product(V)
+    found = rows.standard(rows.summarize()).gram_product(V)
     assert_allclose(found, C.T @ C @ V, rtol=0.05)
 
 
@@ -396,7 +396,7 @@ def test_sparse_rows_are_never_made_dense(form):
 
     def work():
         rows = read(X, rng.uniform(1, 2, n))
-        standard = rows.standard(rows.summarise(rng.normal(size=(n, 1))))
+        standard = rows.standard(rows.summarize(rng.normal(size=(n, 1))))
         standard.gram_product(rng.normal(size=(p, 2)))
         standard.back(np.ones((43, 2)), np.arange(0, n, 7))
         standard.gram()
@@ -410,7 +410,7 @@ def test_dense_rows_are_never_copied(second):
 
     def work():
         rows = read(X)
-        rows.standard(rows.summarise(np.zeros((16_000, 1)), second=second)).gram_product(np.ones((500, 2)))
+        rows.standard(rows.summarize(np.zeros((16_000, 1)), second=second)).gram_product(np.ones((500, 2)))
 
     assert peak_memory(work) < 30e6
 
@@ -425,7 +425,7 @@ def test_only_small_products_leave_a_device(monkeypatch):
         return kept(self, *args, **kwargs)
 
     monkeypatch.setattr(array_api_strict._array_object.Array, "to_device", record)
-    rows.standard(rows.summarise(Y, second=True)).gram_product(V)
+    rows.standard(rows.summarize(Y, second=True)).gram_product(V)
     assert shapes == {(P,), (P, 2), (P, 3), (P, P)}
 
 
@@ -435,12 +435,12 @@ def test_without_float64_sums_over_blocks_are_still_double(monkeypatch):
     X = np.ones((40_000, 1), dtype=np.float32) * np.float32(0.1)
     stored = put(X, "strict", "no_float64")
     assert not namespace.has_double(stored)
-    assert abs(read(stored).summarise().mean[0] - X[0, 0]) < 2e-8  # 40,000 terms in float32 are off by 1e-6
+    assert abs(read(stored).summarize().mean[0] - X[0, 0]) < 2e-8  # 40,000 terms in float32 are off by 1e-6
 
 
-def test_large_offsets_of_float32_rows_are_centred_in_float64():
+def test_large_offsets_of_float32_rows_are_centered_in_float64():
     moved = (table() + 1e4).astype(np.float32)
-    a, b = (read(X).summarise(second=True).standard_groups()[0].xx for X in (moved, put(moved, "strict")))
+    a, b = (read(X).summarize(second=True).standard_groups()[0].xx for X in (moved, put(moved, "strict")))
     assert_allclose(b, a, rtol=1e-9, atol=1e-9)
 
 
@@ -457,7 +457,7 @@ def test_sparse_equals_dense(shape, density, weighted, seed):
     w = rng.uniform(0.1, 3.0, shape[0]) if weighted else None
     targets, block = rng.normal(size=(shape[0], 2)), rng.normal(size=(shape[1], 2))
     tables = [read(form(X), w) for form in (np.asarray, sp.csr_array, sp.csc_array)]
-    sums = [rows.summarise(targets) for rows in tables]
+    sums = [rows.summarize(targets) for rows in tables]
     products = [rows.standard(s).gram_product(block) for rows, s in zip(tables, sums, strict=True)]
     for found, product in zip(sums[1:], products[1:], strict=True):
         assert_allclose(found.standard_groups()[0].xy, sums[0].standard_groups()[0].xy, rtol=1e-9, atol=1e-9)
@@ -465,12 +465,12 @@ def test_sparse_equals_dense(shape, density, weighted, seed):
 
 
 @pytest.mark.parametrize("offset", [0.0, 3.0, 1e5])
-def test_inner_products_are_centred_before_or_after(offset):
+def test_inner_products_are_centered_before_or_after(offset):
     X = table() * 0.1 + offset
     rows = read(X)
-    standard = rows.standard(rows.summarise())
-    centred = (X - X.mean(axis=0)) / standard.scale
-    assert_allclose(standard.gram(), centred @ centred.T, atol=1e-9 * np.abs(centred @ centred.T).max())
+    standard = rows.standard(rows.summarize())
+    centered = (X - X.mean(axis=0)) / standard.scale
+    assert_allclose(standard.gram(), centered @ centered.T, atol=1e-9 * np.abs(centered @ centered.T).max())
     assert rows.reads == 2
 
 

@@ -69,7 +69,7 @@ def test_sweep_is_the_dense_formula(kind, library, weighted):
     X = table(kind)
     w = np.random.default_rng(2).integers(1, 4, N).astype(float) if weighted else np.ones(N)
     rows = rows_of(X, library, w if weighted else None)
-    standard = rows.standard(rows.summarise())
+    standard = rows.standard(rows.summarize())
     tol = 1e-5 if library == "no_float64" else 1e-11
     M = (~np.isnan(X)).astype(float)
     mean = w @ np.nan_to_num(X) / (w @ M)
@@ -104,7 +104,7 @@ class Names:
 def test_patterns_are_the_distinct_masks(library):
     X, labels = table("repeated"), np.arange(N) % 3
     rows = rows_of(X, library)
-    rows = rows.standard(rows.summarise()).with_columns(label=labels)
+    rows = rows.standard(rows.summarize()).with_columns(label=labels)
     names = rows.sweep(None, Names()).kept.of_rows()
     if library != "copied":  # these come in blocks, of which each has its own patterns
         assert len(np.unique(names)) == len(np.unique(np.isnan(X), axis=0)) < 12

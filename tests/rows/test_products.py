@@ -21,7 +21,7 @@ def case(request, monkeypatch):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-12), (np.float32, 1e-4)])
-def test_project_is_the_centred_product(case, form, dtype, rtol):
+def test_project_is_the_centered_product(case, form, dtype, rtol):
     X, mean, V = case
     out = project(FORMS[form](X.astype(dtype)), mean, V)
     assert isinstance(out, np.ndarray)

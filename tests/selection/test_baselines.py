@@ -17,8 +17,8 @@ from gnomon.selection.baselines import NotApplicable, lda_map, nearest_labels, p
 def wide():
     rng = np.random.default_rng(3)
     labels = np.repeat(["a", "b", "c", "d"], 5)
-    centres = rng.normal(size=(4, 60))
-    return rng.normal(size=(20, 60)) * 0.5 + np.repeat(centres, 5, axis=0), labels
+    centers = rng.normal(size=(4, 60))
+    return rng.normal(size=(20, 60)) * 0.5 + np.repeat(centers, 5, axis=0), labels
 
 
 def same_up_to_sign(A, B, **tol):
@@ -74,8 +74,8 @@ def test_lda_whitens_the_shrunk_within_class_covariance(wide):
     shrunk = (1 - ridge) * within + ridge * np.trace(within) / X.shape[1] * np.eye(X.shape[1])
     rotation = lda_map(X, labels, 3, shrinkage=ridge).rotation
     assert_allclose(rotation.T @ shrunk @ rotation, np.eye(3), atol=1e-8)
-    centres = np.stack([X[labels == c].mean(axis=0) for c in np.unique(labels)]) - X.mean(axis=0)
-    between = rotation.T @ centres.T @ centres @ rotation
+    centers = np.stack([X[labels == c].mean(axis=0) for c in np.unique(labels)]) - X.mean(axis=0)
+    between = rotation.T @ centers.T @ centers @ rotation
     assert_allclose(between, np.diag(np.diag(between)), atol=1e-8 * between.max())
     assert (np.diff(np.diag(between)) < 0).all()
 
@@ -89,7 +89,7 @@ def test_lda_of_wide_rows_does_not_depend_on_the_route(wide):
     same_up_to_sign(sparse.project(sp.csr_array(X)), by_gram.project(X), rtol=1e-6, atol=1e-6)
 
 
-def test_lda_with_one_row_per_class_separates_the_labelled_rows(wide):
+def test_lda_with_one_row_per_class_separates_the_labeled_rows(wide):
     X, labels = wide[0][::5], wide[1][::5]
     found = lda_map(X, labels, 3)
     assert_allclose(found.predict(found.project(X)) == labels, True)
@@ -114,6 +114,6 @@ def test_a_rival_says_why_it_does_not_apply(wide, call, words):
         call(*wide)
 
 
-def test_nearest_labels_takes_the_closest_labelled_row():
+def test_nearest_labels_takes_the_closest_labeled_row():
     found = nearest_labels(np.array([[0.0, 0.0], [4.0, 0.0]]), np.array(["near", "far"]), np.array([[1.0, 0], [3, 0]]))
     assert found.tolist() == ["near", "far"]

@@ -26,15 +26,15 @@ NAMES = np.array(["barolo", "grignolino", "barbera"], dtype=object)
 @pytest.fixture
 def wine():
     X, y = load_wine(return_X_y=True)
-    labelled = np.random.default_rng(1).random(len(y)) < 0.2
-    return scale(X), y, labelled
+    labeled = np.random.default_rng(1).random(len(y)) < 0.2
+    return scale(X), y, labeled
 
 
 @pytest.fixture
 def diabetes():
     X, y = load_diabetes(return_X_y=True)
-    labelled = np.random.default_rng(1).random(len(y)) < 0.3
-    return scale(X), y, labelled
+    labeled = np.random.default_rng(1).random(len(y)) < 0.3
+    return scale(X), y, labeled
 
 
 class Spy(SPPCA):
@@ -62,15 +62,15 @@ def by_method(comparison):
 
 
 def test_held_out_labels_reach_no_fit(wine):
-    X, y, labelled = wine
+    X, y, labeled = wine
     Spy.seen = ()
-    result = compare(X, np.where(labelled, y, -1), estimators={"spy": Spy(2)}, n_splits=10, random_state=0)
+    result = compare(X, np.where(labeled, y, -1), estimators={"spy": Spy(2)}, n_splits=10, random_state=0)
     fits = Spy.seen
     assert len(fits) == result.n_splits == 10
     assert {n for n, _ in fits} == {len(X)}
     visible = np.array([np.not_equal(targets, None) for _, targets in fits])
-    assert not visible[:, ~labelled].any()
-    assert_array_equal((~visible[:, labelled]).sum(axis=0), 2)  # five folds, twice
+    assert not visible[:, ~labeled].any()
+    assert_array_equal((~visible[:, labeled]).sum(axis=0), 2)  # five folds, twice
     for _, targets in fits:
         assert set(targets.tolist()) == {None, 0, 1, 2}
 
@@ -98,23 +98,23 @@ def test_a_few_rows_a_class_lose_one_a_split():
     assert result.n_scored == 5  # the only row of the third class stays
 
 
-def test_hidden_truth_scores_are_one_nearest_neighbour(wine):
-    X, y, labelled = wine
-    result = by_method(compare(X, np.where(labelled, y, -1), y_true=y, random_state=0))
+def test_hidden_truth_scores_are_one_nearest_neighbor(wine):
+    X, y, labeled = wine
+    result = by_method(compare(X, np.where(labeled, y, -1), y_true=y, random_state=0))
     for name, Z in [("all features", X), ("PCA", PCA(2).fit_transform(X))]:
-        error = 1 - KNeighborsClassifier(1).fit(Z[labelled], y[labelled]).score(Z[~labelled], y[~labelled])
+        error = 1 - KNeighborsClassifier(1).fit(Z[labeled], y[labeled]).score(Z[~labeled], y[~labeled])
         assert_allclose(result[name]["score"], error)
-        assert_allclose(result[name]["standard_error"] ** 2, error * (1 - error) / ((~labelled).sum() - 1))
-    model = SPPCA(2).fit(X, np.where(labelled, y, -1))
-    assert_allclose(result["SPPCA"]["prediction"], np.mean(model.predict(X[~labelled]) != y[~labelled]))
+        assert_allclose(result[name]["standard_error"] ** 2, error * (1 - error) / ((~labeled).sum() - 1))
+    model = SPPCA(2).fit(X, np.where(labeled, y, -1))
+    assert_allclose(result["SPPCA"]["prediction"], np.mean(model.predict(X[~labeled]) != y[~labeled]))
     assert result["LDA"]["dims"] == 2
     assert result["all features"]["prediction"] is None
 
 
 def test_baselines_see_column_means_where_entries_are_missing_and_it_is_said(wine):
-    X, y, labelled = wine
+    X, y, labeled = wine
     holes = np.random.default_rng(2).random(X.shape) < 0.15
-    X, seen = np.where(holes, np.nan, X), np.where(labelled, y, -1)
+    X, seen = np.where(holes, np.nan, X), np.where(labeled, y, -1)
     result = compare(X, seen, y_true=y, random_state=0)
     filled = compare(np.where(holes, np.nanmean(X, axis=0), X), seen, y_true=y, random_state=0)
     ours, theirs = by_method(result), by_method(filled)
@@ -122,9 +122,9 @@ def test_baselines_see_column_means_where_entries_are_missing_and_it_is_said(win
         assert ours[name]["score"] == theirs[name]["score"]
     model = SPPCA(2).fit(X, seen)  # the model itself sees what is missing
     Z = model.transform(X)
-    error = 1 - KNeighborsClassifier(1).fit(Z[labelled], y[labelled]).score(Z[~labelled], y[~labelled])
+    error = 1 - KNeighborsClassifier(1).fit(Z[labeled], y[labeled]).score(Z[~labeled], y[~labeled])
     assert_allclose(ours["SPPCA"]["score"], error)
-    assert_allclose(ours["SPPCA"]["prediction"], np.mean(model.predict(X[~labelled]) != y[~labelled]))
+    assert_allclose(ours["SPPCA"]["prediction"], np.mean(model.predict(X[~labeled]) != y[~labeled]))
     assert ours["SPPCA"]["prediction"] != theirs["SPPCA"]["prediction"]
     said = f"For the baselines {holes.sum()} missing entries of X had to be filled with column means."
     assert (result.n_filled, filled.n_filled) == (holes.sum(), 0)
@@ -134,17 +134,17 @@ def test_baselines_see_column_means_where_entries_are_missing_and_it_is_said(win
 
 
 def test_real_targets_and_folds_with_missing_entries(diabetes):
-    X, y, labelled = diabetes
+    X, y, labeled = diabetes
     X = np.where(np.random.default_rng(2).random(X.shape) < 0.1, np.nan, X)
-    result = compare(X, np.where(labelled, y, np.nan), n_splits=5, random_state=0)
+    result = compare(X, np.where(labeled, y, np.nan), n_splits=5, random_state=0)
     scores = {name: row["score"] for name, row in by_method(result).items() if row["score"] is not None}
     assert set(scores) == {"SPPCA", "PCA", "PLS", "all features"}
     assert all(0.1 < score < 0.6 for score in scores.values()), scores
 
 
 def test_what_is_refused_in_x(wine):
-    X, y, labelled = wine
-    seen = np.where(labelled, y, -1)
+    X, y, labeled = wine
+    seen = np.where(labeled, y, -1)
     with pytest.raises(ValueError, match="column 4 of X is never observed; drop it"):
         compare(np.where(np.arange(13) == 4, np.nan, X), seen)
     with pytest.raises(ValueError, match="Input X contains infinity"):
@@ -154,11 +154,11 @@ def test_what_is_refused_in_x(wine):
 
 
 def test_real_read_out_is_r2(diabetes):
-    X, y, labelled = diabetes
-    seen = np.where(labelled, y, np.nan)
+    X, y, labeled = diabetes
+    seen = np.where(labeled, y, np.nan)
     result = by_method(compare(X, seen, n_components=3, y_true=y, random_state=0))
     model = SPPCA(3).fit(X, seen)
-    assert_allclose(result["SPPCA"]["prediction"], r2_score(y[~labelled], model.predict(X[~labelled])), rtol=1e-6)
+    assert_allclose(result["SPPCA"]["prediction"], r2_score(y[~labeled], model.predict(X[~labeled])), rtol=1e-6)
     assert result["LDA"]["score"] is None
     assert "classes" in result["LDA"]["note"]
     assert 0.2 < result["PLS"]["score"] < 0.7
@@ -190,8 +190,8 @@ def test_no_split_hides_every_value_of_one_output(diabetes):
 
 
 def test_repeating_folds_does_not_shrink_the_standard_error(wine):
-    X, y, labelled = wine
-    seen = np.where(labelled, y % 2, -1)
+    X, y, labeled = wine
+    seen = np.where(labeled, y % 2, -1)
     few, many = (
         by_method(compare(X, seen, estimators={"cut": Cut()}, n_splits=n, random_state=0))["cut"] for n in (5, 50)
     )
@@ -200,36 +200,36 @@ def test_repeating_folds_does_not_shrink_the_standard_error(wine):
 
 @pytest.mark.parametrize("truth", [True, False])
 def test_sparse_rows_score_as_dense_rows(wine, truth):
-    X, y, labelled = wine
+    X, y, labeled = wine
     X = np.where(X > 0, X, 0.0)
-    arguments = {"y": np.where(labelled, y, -1), "y_true": y if truth else None, "n_splits": 5, "random_state": 0}
+    arguments = {"y": np.where(labeled, y, -1), "y_true": y if truth else None, "n_splits": 5, "random_state": 0}
     dense, sparse = compare(X, **arguments), compare(sp.csr_array(X), **arguments)
     for ours, theirs in zip(dense.rows, sparse.rows):
         assert ours["score"] == pytest.approx(theirs["score"], abs=0.011), ours["method"]
 
 
 def test_names_frames_and_pipelines(wine):
-    X, y, labelled = wine
-    named = pd.Series(np.where(labelled, NAMES[y], None))
+    X, y, labeled = wine
+    named = pd.Series(np.where(labeled, NAMES[y], None))
     estimators = {"scaled": make_pipeline(StandardScaler(), SPPCA(2)), "plain": SPPCA(2)}
     by_name = compare(pd.DataFrame(X), named, estimators=estimators, y_true=NAMES[y], random_state=0)
-    by_code = compare(X, np.where(labelled, y, -1), estimators=estimators, y_true=y, random_state=0)
+    by_code = compare(X, np.where(labeled, y, -1), estimators=estimators, y_true=y, random_state=0)
     assert [row["method"] for row in by_name.rows] == ["scaled", "plain", "PCA", "LDA", "PLS", "all features"]
     assert by_method(by_name)["all features"]["score"] == by_method(by_code)["all features"]["score"]
     assert by_method(by_name)["plain"]["score"] == pytest.approx(by_method(by_code)["plain"]["score"], abs=0.02)
 
 
-def test_another_unlabelled_mark_is_respected(wine):
-    X, y, labelled = wine
-    marked = np.where(labelled, y + 1, 0)
+def test_another_unlabeled_mark_is_respected(wine):
+    X, y, labeled = wine
+    marked = np.where(labeled, y + 1, 0)
     result = compare(X, marked, estimators={"SPPCA": SPPCA(2, unlabeled=0)}, y_true=y + 1, random_state=0)
-    assert result.n_labeled == labelled.sum()
+    assert result.n_labeled == labeled.sum()
     assert by_method(result)["SPPCA"]["score"] < 0.15
 
 
-def test_a_class_without_labelled_rows_is_always_wrong(wine):
-    X, y, labelled = wine
-    seen = np.where(labelled & (y < 2), y, -1)
+def test_a_class_without_labeled_rows_is_always_wrong(wine):
+    X, y, labeled = wine
+    seen = np.where(labeled & (y < 2), y, -1)
     result = compare(X, seen, n_components=1, y_true=y, random_state=0)
     never = (y[seen < 0] == 2).mean()
     assert all(row["score"] >= never for row in result.rows)
@@ -237,8 +237,8 @@ def test_a_class_without_labelled_rows_is_always_wrong(wine):
 
 
 def test_the_same_seed_gives_the_same_comparison(wine):
-    X, y, labelled = wine
-    first, second = (compare(X, np.where(labelled, y, -1), n_splits=2, random_state=3).to_dict() for _ in range(2))
+    X, y, labeled = wine
+    first, second = (compare(X, np.where(labeled, y, -1), n_splits=2, random_state=3).to_dict() for _ in range(2))
     for one, other in zip(first["rows"], second["rows"]):
         assert one | {"seconds": 0} == other | {"seconds": 0}
 
@@ -272,9 +272,9 @@ def test_errors_name_the_way_out(wine, y, y_true, words):
 
 
 def test_constant_hidden_targets_have_no_r2(diabetes):
-    X, y, labelled = diabetes
+    X, y, labeled = diabetes
     with pytest.raises(ValueError, match="vary"):
-        compare(X, np.where(labelled, y, np.nan), y_true=np.ones(len(y)))
+        compare(X, np.where(labeled, y, np.nan), y_true=np.ones(len(y)))
 
 
 class Task(NamedTuple):
@@ -319,9 +319,9 @@ def test_verdict_calls_a_small_difference_unclear():
 
 
 def test_comparison_survives_json_and_shows_names_as_text(wine):
-    X, y, labelled = wine
+    X, y, labeled = wine
     estimators = {"<b>mine</b>": SPPCA(2)}
-    result = compare(X, np.where(labelled, y, -1), estimators=estimators, y_true=y, random_state=0)
+    result = compare(X, np.where(labeled, y, -1), estimators=estimators, y_true=y, random_state=0)
     stored = Comparison.from_dict(json.loads(json.dumps(result.to_dict())))
     assert stored == result
     assert repr(stored) == repr(result)
@@ -331,56 +331,56 @@ def test_comparison_survives_json_and_shows_names_as_text(wine):
 
 
 def test_models_without_read_out_are_welcome(wine):
-    X, y, labelled = wine
+    X, y, labeled = wine
 
-    result = by_method(compare(X, np.where(labelled, y, -1), estimators={"cut": Cut()}, y_true=y))
+    result = by_method(compare(X, np.where(labeled, y, -1), estimators={"cut": Cut()}, y_true=y))
     assert result["cut"]["dims"] == 2
     assert result["cut"]["prediction"] is None
 
 
 def test_a_guided_search_is_repeated_in_every_split(wine):
-    X, y, labelled = wine
+    X, y, labeled = wine
     search = GuidedSearch(["ridge LDA"], preprocessing=["rows"], n_splits=1)
-    result = compare(X, np.where(labelled, y, -1), estimators={"search": search}, y_true=y, random_state=0)
+    result = compare(X, np.where(labeled, y, -1), estimators={"search": search}, y_true=y, random_state=0)
     row = by_method(result)["search"]
-    fitted = GuidedSearch(**search.get_params() | {"n_permutations": 0}).fit(X, np.where(labelled, y, -1))
-    assert_allclose(row["prediction"], np.mean(fitted.predict(X[~labelled]) != y[~labelled]))
+    fitted = GuidedSearch(**search.get_params() | {"n_permutations": 0}).fit(X, np.where(labeled, y, -1))
+    assert_allclose(row["prediction"], np.mean(fitted.predict(X[~labeled]) != y[~labeled]))
     assert row["dims"] == 2
 
 
 def test_an_estimator_without_a_projection_is_scored_by_its_predictions(wine):
-    X, y, labelled = wine
-    seen = np.where(labelled, NAMES[y], None)
+    X, y, labeled = wine
+    seen = np.where(labeled, NAMES[y], None)
     mine = {"nearest": make_pipeline(StandardScaler(), KNeighborsClassifier(1))}
     result = compare(X, seen, estimators=mine, y_true=NAMES[y], random_state=0)
     row = by_method(result)["nearest"]
-    error = 1 - mine["nearest"].fit(X[labelled], y[labelled]).score(X[~labelled], y[~labelled])
+    error = 1 - mine["nearest"].fit(X[labeled], y[labeled]).score(X[~labeled], y[~labeled])
     assert_allclose(row["prediction"], error)
     assert (row["dims"], row["score"]) == (None, None)
     assert result.verdict == f"The predictions of nearest err on {100 * error:.1f} % of the rows."
 
 
 def test_targets_of_several_kinds_are_scored_each_in_its_way(wine):
-    X, y, labelled = wine
+    X, y, labeled = wine
     price = X[:, 0] + 0.1 * np.random.default_rng(0).normal(size=len(y))
-    Y = pd.DataFrame({"wine": np.where(labelled, NAMES[y], None), "price": np.where(labelled, price, np.nan)})
+    Y = pd.DataFrame({"wine": np.where(labeled, NAMES[y], None), "price": np.where(labeled, price, np.nan)})
     truth = pd.DataFrame({"wine": NAMES[y], "price": price})
     model = CPPCA(2)
     result = compare(X[:, :6], Y, estimators={"CPPCA": model}, y_true=truth, random_state=0)
     rows = {(row["method"], row["target"]): row for row in result.rows}
     assert result.metric == "mixed"
     assert {row["metric"] for row in result.rows if "wine" in row["target"]} == {"error"}
-    hidden = ~labelled
+    hidden = ~labeled
     fitted = CPPCA(2).fit(X[:, :6], Y)
     predicted = np.asarray(fitted.predict(X[hidden, :6]), dtype=object)
     by_class, by_number = (rows["CPPCA", f"column {name!r} of y"] for name in ("wine", "price"))
     assert_allclose(by_class["prediction"], np.mean(predicted[:, 0] != NAMES[y][hidden]))
     assert_allclose(by_number["prediction"], r2_score(price[hidden], predicted[:, 1].astype(float)), rtol=1e-6)
-    nearest = KNeighborsClassifier(1).fit(X[labelled, :6], y[labelled])
+    nearest = KNeighborsClassifier(1).fit(X[labeled, :6], y[labeled])
     score = 1 - nearest.score(X[hidden, :6], y[hidden])
     assert_allclose(rows["all features", "column 'wine' of y"]["score"], score)
     assert rows["LDA", "column 'wine' of y"]["note"] == "it takes targets of one kind"
     assert "target" in result.cells()[0]
     assert result.verdict.count("best baseline") == 2
     held = compare(X[:, :6], Y, estimators={"CPPCA": model}, n_splits=2, random_state=0)
-    assert held.n_scored == labelled.sum()
+    assert held.n_scored == labeled.sum()

@@ -38,7 +38,7 @@ def climb(X, Y, *, expand=True, acceleration=None, tol=1e-9, max_iter=20_000):
 
 
 @pytest.mark.parametrize("acceleration", ACCELERATIONS)
-@pytest.mark.parametrize("targets", ["labelled", "semi", "entries"])
+@pytest.mark.parametrize("targets", ["labeled", "semi", "entries"])
 def test_climbs_monotonely_to_the_same_maximum(rng, targets, acceleration):
     _, X, Y = build.draw(rng, n=60, targets=targets)
     reference, found = climb(X, Y), climb(X, Y, acceleration=acceleration)

@@ -8,7 +8,7 @@ from rows.copied import copied_rows
 
 def standard_rows(X):
     rows = copied_rows(X)
-    return rows.standard(rows.summarise())
+    return rows.standard(rows.summarize())
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])

@@ -9,7 +9,7 @@ from oracles import cppca as oracle
 
 
 def few_labels(seed):
-    """120 rows of which 40 have a label, centred, and the loadings and noise of PPCA."""
+    """120 rows of which 40 have a label, centered, and the loadings and noise of PPCA."""
     rng = np.random.default_rng(seed)
     X, Z = oracle.draw(rng, 120, 5, 1.0)
     y = (rng.random(120) < 1 / (1 + np.exp(-2 * Z[:, 0]))).astype(float)

@@ -21,7 +21,7 @@ def orthogonal(rng, k):
 
 
 def wine_with_few_labels():
-    """Standardised wine, with 20, 3 and 3 labels of the three classes."""
+    """Standardized wine, with 20, 3 and 3 labels of the three classes."""
     X, y = load("wine")
     rng = np.random.default_rng(0)
     kept = np.concatenate([rng.choice(np.flatnonzero(y == c), m, replace=False) for c, m in enumerate((20, 3, 3))])
@@ -107,7 +107,7 @@ def test_eqs_17_and_18_fail_below_the_noise():
             assert gaussian.log_density(near, X, Y).sum() < value
 
 
-def test_eq_7_is_not_maximum_likelihood_with_unlabelled_rows():
+def test_eq_7_is_not_maximum_likelihood_with_unlabeled_rows():
     X, y = wine_with_few_labels()
     free, fixed = SPPCA(2).fit(X, y), SPPCA(2, means="fixed").fit(X, y)
     for model in (free, fixed):
@@ -115,9 +115,9 @@ def test_eq_7_is_not_maximum_likelihood_with_unlabelled_rows():
         assert_allclose(model.log_likelihood_, brute, rtol=1e-9)
     assert_allclose(fixed.y_intercept_, np.nanmean(coded(fixed, y), axis=0), atol=1e-12)
     assert round(free.log_likelihood_ - fixed.log_likelihood_, 1) == 19.5
-    labelled = load("wine")[1]
-    both = [SPPCA(2, means=means).fit(X, labelled).log_likelihood_ for means in ("ml", "fixed")]
-    assert_allclose(*both, rtol=1e-10)  # with every row labelled the sample means are right
+    labeled = load("wine")[1]
+    both = [SPPCA(2, means=means).fit(X, labeled).log_likelihood_ for means in ("ml", "fixed")]
+    assert_allclose(*both, rtol=1e-10)  # with every row labeled the sample means are right
 
 
 def test_eq_25_has_no_divisor_for_an_rbf_kernel():
@@ -130,8 +130,8 @@ def test_eq_25_has_no_divisor_for_an_rbf_kernel():
     Y = coded(models[0], y)[y >= 0]
     order = np.argsort(y < 0, kind="stable")
     K = rbf_kernel(X[order], gamma=0.05)
-    centre = np.eye(178) - 1.0 / 178
-    K, Y = centre @ K @ centre, Y - Y.mean(axis=0)
+    center = np.eye(178) - 1.0 / 178
+    K, Y = center @ K @ center, Y - Y.mean(axis=0)
     Z = np.random.default_rng(0).normal(size=(178, 2))
     start = dual.Dual(Z, 178 * np.eye(2), len(Y) * np.eye(2), 0.5, 0.5)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -149,7 +149,7 @@ def dual_step(state, K, Y, dimension):
         return np.nan
 
 
-def test_em_has_local_maxima_on_labelled_rows():
+def test_em_has_local_maxima_on_labeled_rows():
     """Algorithm 1 from random starts ends in two different maxima, at both of which the literal EM stands still."""
     X, y = load("iris")
     found = []

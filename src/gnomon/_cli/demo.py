@@ -36,7 +36,7 @@ SOURCES = {
     "wine": Source(datasets.load_wine, "cultivar", "standard", "chemical analyses of wines from three cultivars"),
     "digits": Source(datasets.load_digits, "digit", "none", "images of handwritten digits, 8 x 8 pixels"),
     "breast_cancer": Source(
-        datasets.load_breast_cancer, "diagnosis", "standard", "measurements of breast tumours, malignant or benign"
+        datasets.load_breast_cancer, "diagnosis", "standard", "measurements of breast tumors, malignant or benign"
     ),
 }
 

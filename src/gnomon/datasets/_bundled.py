@@ -81,7 +81,7 @@ def load_digits(*, return_X_y: bool = False) -> Any:
 
 
 def load_breast_cancer(*, return_X_y: bool = False) -> Any:
-    """Breast cancer Wisconsin: 569 tumours, 30 measurements, malignant or benign.
+    """Breast cancer Wisconsin: 569 tumors, 30 measurements, malignant or benign.
 
     Parameters
     ----------

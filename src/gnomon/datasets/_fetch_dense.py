@@ -177,7 +177,7 @@ def fetch_crabs(*, data_home: Any = None) -> Any:
 
 
 def fetch_11_tumors(*, data_home: Any = None) -> Any:
-    """11_Tumors gene expression: 166 rows, 12,533 genes, 11 kinds of tumour.
+    """11_Tumors gene expression: 166 rows, 12,533 genes, 11 kinds of tumor.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def fetch_11_tumors(*, data_home: Any = None) -> Any:
 
 
 def fetch_9_tumors(*, data_home: Any = None) -> Any:
-    """9_Tumors gene expression: 60 rows, 5,726 genes, 9 kinds of tumour.
+    """9_Tumors gene expression: 60 rows, 5,726 genes, 9 kinds of tumor.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def fetch_9_tumors(*, data_home: Any = None) -> Any:
 
 
 def fetch_gcm(*, data_home: Any = None) -> Any:
-    """Global cancer map: 190 tumours of 14 types, 243 selected genes.
+    """Global cancer map: 190 tumors of 14 types, 243 selected genes.
 
     Parameters
     ----------

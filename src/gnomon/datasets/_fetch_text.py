@@ -93,7 +93,7 @@ def fetch_news20(*, data_home: Any = None, download_if_missing: bool = True) -> 
 def fetch_amazon(*, data_home: Any = None) -> Any:
     """Amazon reviews of four domains: counts of 5,000 terms in 27,677 reviews.
 
-    Classes are 0, negative, and 1, positive. The extra field `domain` indexes `domain_names`; `labelled`
+    Classes are 0, negative, and 1, positive. The extra field `domain` indexes `domain_names`; `labeled`
     marks the 2,000 balanced reviews of each domain.
 
     Parameters
@@ -121,7 +121,7 @@ def fetch_amazon(*, data_home: Any = None) -> Any:
         target_names=["negative", "positive"],
         domain=arrays["domain"].astype(np.int64),
         domain_names=[str(name) for name in arrays["domain_names"]],
-        labelled=arrays["labelled"],
+        labeled=arrays["labeled"],
     )
 
 

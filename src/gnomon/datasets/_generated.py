@@ -13,15 +13,15 @@ __all__ = ["make_low_rank", "make_partial", "make_text"]
 
 
 def make_partial(
-    y: Any, n_labelled: int | None = None, *, n_per_class: int | None = None, random_state: Any = None
+    y: Any, n_labeled: int | None = None, *, n_per_class: int | None = None, random_state: Any = None
 ) -> Any:
-    """Hide labels: keep a random few and mark every other row as unlabelled.
+    """Hide labels: keep a random few and mark every other row as unlabeled.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Full targets: classes (integers, booleans or text) or real numbers (floats).
-    n_labelled : int or None, default=None
+    n_labeled : int or None, default=None
         Number of rows to keep, drawn from all rows. Give this or `n_per_class`.
     n_per_class : int or None, default=None
         Number of rows to keep of every class; class targets only.
@@ -41,13 +41,13 @@ def make_partial(
     15
     """
     full = np.asarray(y)
-    if (n_labelled is None) == (n_per_class is None):
-        raise ValueError(f"n_labelled={n_labelled!r} and n_per_class={n_per_class!r}: give exactly one of the two.")
+    if (n_labeled is None) == (n_per_class is None):
+        raise ValueError(f"n_labeled={n_labeled!r} and n_per_class={n_per_class!r}: give exactly one of the two.")
     rng = np.random.default_rng(random_state)
     if n_per_class is None:
-        if not 0 <= n_labelled <= len(full):  # type: ignore[operator]
-            raise ValueError(f"n_labelled={n_labelled} must lie between 0 and {len(full)}, the number of rows.")
-        keep = rng.permutation(len(full))[:n_labelled]
+        if not 0 <= n_labeled <= len(full):  # type: ignore[operator]
+            raise ValueError(f"n_labeled={n_labeled} must lie between 0 and {len(full)}, the number of rows.")
+        keep = rng.permutation(len(full))[:n_labeled]
     else:
         keep = _rows_per_class(full, n_per_class, rng)
     partial = _all_hidden(full)
@@ -59,7 +59,7 @@ def _rows_per_class(y: np.ndarray, n_per_class: int, rng: np.random.Generator) -
     if y.dtype.kind == "f" or y.ndim > 1:
         raise ValueError(
             f"n_per_class={n_per_class} needs 1-D class targets, and y has dtype {y.dtype} and shape "
-            f"{y.shape}. Use n_labelled for real targets."
+            f"{y.shape}. Use n_labeled for real targets."
         )
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if not 0 <= n_per_class <= counts.min():

@@ -16,11 +16,11 @@ def check_complete(estimator, X, *, reset, min_samples):
     return X.tocsr() if is_sparse(X) else X
 
 
-def read_domains(domain, labelled):
-    """Return the labels of the domains and the number of each row's (n,); None takes labelled and unlabelled rows."""
+def read_domains(domain, labeled):
+    """Return the labels of the domains and the number of each row's (n,); None takes labeled and unlabeled rows."""
     if domain is None:
-        return np.unique(labelled, return_inverse=True)
-    return np.unique(_domain_labels(domain, len(labelled)), return_inverse=True)
+        return np.unique(labeled, return_inverse=True)
+    return np.unique(_domain_labels(domain, len(labeled)), return_inverse=True)
 
 
 def match_domains(domain, known, n_samples):

@@ -20,7 +20,7 @@ def fit_dual(X, Y, weights, options, generator):
     if len(incomplete_rows(X)):
         raise ValueError("solver='dual' needs complete rows; X has missing entries, so use solver='auto'.")
     rows = read(X)
-    standard = rows.standard(rows.summarise())
+    standard = rows.standard(rows.summarize())
     coordinates = standard.coordinates()
     inner = dual.Options(
         options.n_components, X.shape[1], "dual", options.tol, options.max_iter, options.init, options.noise_init,

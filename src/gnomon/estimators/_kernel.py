@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from ..numerics import gram
-from ..numerics.linalg import symmetrise
+from ..numerics.linalg import symmetrize
 from ..rows.kind import is_sparse
 from ..rows.products import project
 from ._gaussian import check_table, check_values
@@ -147,12 +147,12 @@ class KernelCoordinates(KernelMixin):
         self._shift = column_means(X, weights)
         unit = float(abs(X).max()) or 1.0
         if is_sparse(X):
-            scaled, centre = X.astype(np.float64).multiply(np.sqrt(w)[:, None] / unit).tocsr(), self._shift / unit
-            scatter = (scaled.T @ scaled).toarray() - w.sum() * np.outer(centre, centre)
+            scaled, center = X.astype(np.float64).multiply(np.sqrt(w)[:, None] / unit).tocsr(), self._shift / unit
+            scatter = (scaled.T @ scaled).toarray() - w.sum() * np.outer(center, center)
         else:
             scaled = np.sqrt(w)[:, None] * ((X - self._shift) / unit)
             scatter = scaled.T @ scaled
-        self._basis = gram.spectrum(symmetrise(scatter)).vectors
+        self._basis = gram.spectrum(symmetrize(scatter)).vectors
         return np.asarray(project(X.astype(np.float64), self._shift, self._basis))
 
     def _by_kernel(self, X, weights):

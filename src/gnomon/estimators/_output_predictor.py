@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..likelihoods.inference import sites_of
 from ..likelihoods.layout import Layout
-from ..models.linear.class_likelihood import Labelled, LabelParams, applies, log_evidence
+from ..models.linear.class_likelihood import Labeled, LabelParams, applies, log_evidence
 from ..rows.namespace import beside, like, to_host
 from ._guided import GuidedPredictor, join, with_classes
 from ._outputs import usable
@@ -65,7 +65,7 @@ class OutputPredictor(GuidedPredictor):
         if not applies(self._layout, self.inference_):
             return self._labels(X, y, post).log_z
         V, b, noise = self._label_params()
-        rows = Labelled(self._values(X, y), post["mean"], post["cov"], np.ones(X.shape[0]))
+        rows = Labeled(self._values(X, y), post["mean"], post["cov"], np.ones(X.shape[0]))
         return log_evidence(self._layout, rows, LabelParams(V, b, noise))
 
     def _uses(self, y):

@@ -82,7 +82,7 @@ class TargetReader(GuidedPredictor):
 
     @available_if(with_classes)
     def predict_proba(self, X: Any) -> Any:
-        """Probability of each class: the predictive density of y at the code of the class, normalised over classes.
+        """Probability of each class: the predictive density of y at the code of the class, normalized over classes.
 
         Parameters
         ----------
@@ -129,8 +129,8 @@ class TargetReader(GuidedPredictor):
         for rows in self._batches(X):
             mean, cov = self._predictive(rows)
             root = np.linalg.cholesky(cov)
-            centre, code = np.linalg.solve(root, mean[:, :, None]), np.linalg.solve(root, codes.T)
-            out.append((centre * code).sum(axis=-2) - 0.5 * (code**2).sum(axis=-2))  # no square of a large mean
+            center, code = np.linalg.solve(root, mean[:, :, None]), np.linalg.solve(root, codes.T)
+            out.append((center * code).sum(axis=-2) - 0.5 * (code**2).sum(axis=-2))  # no square of a large mean
         return np.concatenate(out)
 
 

@@ -1,4 +1,4 @@
-"""Coloured maximum variance unfolding, as a scikit-learn transformer."""
+"""Colored maximum variance unfolding, as a scikit-learn transformer."""
 
 from typing import Any, Self
 
@@ -22,16 +22,16 @@ from ._validation import TINY, check_integer, check_real
 
 
 class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Coloured maximum variance unfolding: an embedding that varies with the labels and keeps short distances.
+    """Colored maximum variance unfolding: an embedding that varies with the labels and keeps short distances.
 
-    The embedding's kernel matrix K maximises its dependence on the labels, tr(H K H L), while distances d_ij between
-    neighbours are kept::
+    The embedding's kernel matrix K maximizes its dependence on the labels, tr(H K H L), while distances d_ij between
+    neighbors are kept::
 
-        tr(H K H L) / unit - penalty mean over neighbours of ((K_ii + K_jj - 2 K_ij - d_ij^2) / d^2)^2
+        tr(H K H L) / unit - penalty mean over neighbors of ((K_ii + K_jj - 2 K_ij - d_ij^2) / d^2)^2
 
-    H centres, L is 1 for two rows of one class (a Gaussian kernel for real outputs) and an unlabelled row is like
+    H centers, L is 1 for two rows of one class (a Gaussian kernel for real outputs) and an unlabeled row is like
     itself alone: without labels L = I, and this is maximum variance unfolding. K is confined to the smoothest
-    eigenvectors of the neighbour graph, which makes a small semi-definite program. It needs the package clarabel, of
+    eigenvectors of the neighbor graph, which makes a small semi-definite program. It needs the package clarabel, of
     ``pip install 'gnomon[convex]'``. The paper has no map for new rows; theirs comes from kernel ridge regression of
     the embedding on the rows, and training rows go through the same map.
 
@@ -57,7 +57,7 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
     kernel_params : dict, default=None
         Keyword arguments of a function as kernel.
     projection_ridge : "auto" or float, default="auto"
-        Ridge of the map, in units of the mean kernel value of a centred row with itself. "auto" takes the one with the
+        Ridge of the map, in units of the mean kernel value of a centered row with itself. "auto" takes the one with the
         least leave-one-out error; 0 is the pseudo-inverse, which is what comparisons in print use.
     tol : float, default=1e-8
         Accuracy of the conic solver: gap between primal and dual value, and infeasibility.
@@ -66,8 +66,8 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
     target : {"auto", "classes", "real"}, default="auto"
         What y means: "auto" follows the rules of `gnomon.targets.read`, the others override them.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`. With several real outputs, a row that
-        misses one counts as unlabelled.
+        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`. With several real outputs, a row that
+        misses one counts as unlabeled.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
     n_components_ : int
         Size of the embedding.
     n_labeled_ : int
-        Number of labelled rows.
+        Number of labeled rows.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -124,12 +124,12 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
 
     See Also
     --------
-    NeighborFeatures : Coordinates of a neighbour graph without a program to solve.
+    NeighborFeatures : Coordinates of a neighbor graph without a program to solve.
     KernelSPPCA : A probabilistic projection in the feature space of a kernel.
 
     Notes
     -----
-    Memory n_samples squared. With one class and no unlabelled row L says nothing, and L = I is taken.
+    Memory n_samples squared. With one class and no unlabeled row L says nothing, and L = I is taken.
 
     References
     ----------
@@ -141,7 +141,7 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
     >>> from sklearn.datasets import load_iris
     >>> from gnomon import ColoredMVU
     >>> X, y = load_iris(return_X_y=True)
-    >>> y[::2] = -1                                  # half of the rows are unlabelled
+    >>> y[::2] = -1                                  # half of the rows are unlabeled
     >>> ColoredMVU(n_components=2).fit(X, y).transform(X).shape  # doctest: +SKIP
     (150, 2)
     """
@@ -196,7 +196,7 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows without missing entries; at least two must differ.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Classes, unlabelled where -1, None, NaN or pd.NA; or real outputs, NaN where missing. None is maximum
+            Classes, unlabeled where -1, None, NaN or pd.NA; or real outputs, NaN where missing. None is maximum
             variance unfolding.
 
         Returns
@@ -347,9 +347,9 @@ def _squared_distances(X):
         rows = X.tocsr() * (1.0 / size)
         inner = (rows @ rows.T).toarray()
     else:
-        centred = X - X.mean(axis=0)
-        size = float(np.abs(centred).max()) or 1.0
-        rows = centred / size
+        centered = X - X.mean(axis=0)
+        size = float(np.abs(centered).max()) or 1.0
+        rows = centered / size
         inner = rows @ rows.T
     lengths = inner.diagonal().copy()
     squared = np.maximum(lengths[:, None] + lengths - 2.0 * inner, 0.0)

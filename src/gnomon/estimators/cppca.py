@@ -42,7 +42,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         count:                  Poisson with rate exp(v'z + b)
         real number:            N(v'z + b, y_noise_variance)
 
-    Outputs may be of several kinds at once, and each entry may be missing. Rows without any count as unlabelled: they
+    Outputs may be of several kinds at once, and each entry may be missing. Rows without any count as unlabeled: they
     inform W through x alone.
 
     Parameters
@@ -68,7 +68,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         Latent dimensions that explain x only, beside the `n_components` guided ones: v is zero there. The guided ones
         come first; `transform` returns all.
     label_weight : float, default=1.0
-        Each labelled row counts as that many rows, so that few labels are heard among many features.
+        Each labeled row counts as that many rows, so that few labels are heard among many features.
     solver : {"auto", "moments", "subspace", "em"}, default="auto"
         "moments" takes all second moments at once, on the shorter side of the table; "subspace" grows a small basis and
         reads the data for every block of it; "em" reads the rows once an iteration and takes missing entries. "auto"
@@ -161,8 +161,8 @@ class CPPCA(OutputPredictor, LatentTransformer):
     With one label of two classes the likelihood is exact to about nine digits: a label touches z through a = v'z + b
     alone, which is Gaussian given x. EM updates W in closed form and v and b by Newton steps of the likelihood itself.
 
-    With several classes W and the noise maximise a lower bound, which is loose where x says little of z and would
-    leave `y_loadings_` too short. Those of classes and their `y_intercept_` therefore maximise the likelihood itself,
+    With several classes W and the noise maximize a lower bound, which is loose where x says little of z and would
+    leave `y_loadings_` too short. Those of classes and their `y_intercept_` therefore maximize the likelihood itself,
     integrated at fixed points with W held, so that `predict_proba` is calibrated there too, see the theory page.
 
     Where entries of X are missing, every row is conditioned on what it observes, in `fit` and afterwards; posterior
@@ -255,14 +255,14 @@ class CPPCA(OutputPredictor, LatentTransformer):
         targets = self._read_outputs(y, X.shape[0], kept)
         if kept is not None:
             X, weights = take_rows(X, kept), weights[kept]
-        labelled = np.flatnonzero(targets.labeled)
+        labeled = np.flatnonzero(targets.labeled)
         layout = self._store_reading(targets)
         self._check_inference(layout)
         self.n_components_ = resolve_n_components(self.n_components, self.n_private, *X.shape)
-        if self.label_weight != 1.0 and len(labelled):
+        if self.label_weight != 1.0 and len(labeled):
             weights = np.ones(X.shape[0]) if weights is None else weights.copy()
-            weights[labelled] *= self.label_weight
-        Y = targets.table[np.ix_(labelled, usable(self._form))]
+            weights[labeled] *= self.label_weight
+        Y = targets.table[np.ix_(labeled, usable(self._form))]
         options = model.Options(
             self.n_components_, self.solver, self.inference, self.label_ridge, self.n_private, self.tol, self.max_iter,
             self.acceleration, self.prior_precision, self.means,
@@ -270,7 +270,7 @@ class CPPCA(OutputPredictor, LatentTransformer):
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         if missing:
             check_observed(X)
-        result = model.fit(read(X, weights, masked=missing), labelled, Y, layout, options, generator)
+        result = model.fit(read(X, weights, masked=missing), labeled, Y, layout, options, generator)
         self._store(result, host_dtype(X))
         return self
 

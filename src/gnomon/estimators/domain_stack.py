@@ -27,14 +27,14 @@ CENTERS = ("rows", "domains")
 class DomainStack(GuidedPredictor, BaseEstimator):
     """Domain adaptation by a projection of stacked rows: labels of one domain, predictions in another.
 
-    Rows of all domains, labelled or not, are stacked and a projection is fitted to them; logistic regression is trained
-    on the labelled rows, on their features x beside their projections z, ``[x, scale z]``, or on z alone. What the
-    domains share in z carries the labels over to features that occur in the unlabelled domain only.
+    Rows of all domains, labeled or not, are stacked and a projection is fitted to them; logistic regression is trained
+    on the labeled rows, on their features x beside their projections z, ``[x, scale z]``, or on z alone. What the
+    domains share in z carries the labels over to features that occur in the unlabeled domain only.
 
     Parameters
     ----------
     projection : transformer, default=None
-        Fitted to all rows, with unlabelled targets marked by -1 or None; any estimator of this library or of
+        Fitted to all rows, with unlabeled targets marked by -1 or None; any estimator of this library or of
         scikit-learn that has `transform`. An `SCL` is told the domains. None takes `SPPCA`.
     grid : dict or list of dicts, default=None
         Values of parameters of the projection to choose among, as in scikit-learn's `ParameterGrid`.
@@ -50,13 +50,13 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         Leave the projections as they are, or subtract from each the mean of its domain, so that what merely tells the
         domains apart carries no weight.
     cv : int or splitter, default=5
-        How labelled rows are held out to choose `grid`, `scale` and `C` by their log loss: folds, at most the rows of
+        How labeled rows are held out to choose `grid`, `scale` and `C` by their log loss: folds, at most the rows of
         the rarest class, or a scikit-learn splitter. The projection is fitted again with the labels of the held-out
         rows hidden.
     target : {"auto", "classes"}, default="auto"
         What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`.
+        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
         Of the folds.
 
@@ -69,7 +69,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
     projection_ : transformer
         Fitted to all rows and all labels.
     classifier_ : LogisticRegression
-        Trained on the scaled features of the labelled rows.
+        Trained on the scaled features of the labeled rows.
     best_params_ : dict
         What was taken from `grid`.
     scale_, C_ : float
@@ -77,11 +77,11 @@ class DomainStack(GuidedPredictor, BaseEstimator):
     results_ : list of dict
         Every combination tried: its "params", "scale", "C" and "log_loss" (mean over held-out rows, in nats).
     domains_ : ndarray of shape (n_domains,)
-        Labels of the domains; without `domain` in `fit`, False for unlabelled and True for labelled rows.
+        Labels of the domains; without `domain` in `fit`, False for unlabeled and True for labeled rows.
     target_ : int
-        Which of `domains_` has no labelled row: the one that `predict` assumes; -1 when there is none or several.
+        Which of `domains_` has no labeled row: the one that `predict` assumes; -1 when there is none or several.
     n_labeled_ : int
-        Number of labelled rows.
+        Number of labeled rows.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -93,7 +93,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
 
     Notes
     -----
-    Nothing is chosen by labels of the target domain. Labels that guide the projection make its labelled rows look
+    Nothing is chosen by labels of the target domain. Labels that guide the projection make its labeled rows look
     better than others, so that choices are made on rows whose labels it has not seen.
 
     References
@@ -149,17 +149,17 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any, domain: Any = None) -> Self:
-        """Fit the projection to all rows and the classifier to the labelled ones.
+        """Fit the projection to all rows and the classifier to the labeled ones.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows of all domains, without missing entries.
         y : array-like of shape (n_samples,)
-            Classes, unlabelled where -1, None, NaN or pd.NA; at least two classes. Floats must be whole numbers.
+            Classes, unlabeled where -1, None, NaN or pd.NA; at least two classes. Floats must be whole numbers.
         domain : array-like of shape (n_samples,), default=None
-            The domain of each row, any labels. None takes the labelled rows as one domain and the unlabelled ones as
-            the other; when all rows are labelled they are of one domain.
+            The domain of each row, any labels. None takes the labeled rows as one domain and the unlabeled ones as
+            the other; when all rows are labeled they are of one domain.
 
         Returns
         -------
@@ -170,14 +170,14 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         X = check_complete(self, X, reset=True, min_samples=2)
         targets = self._read_y(y, X.shape[0])
         self._record_y(targets)
-        index, labelled = targets.index, targets.labeled
-        self.domains_, group = read_domains(domain, labelled)
-        without = np.setdiff1d(np.arange(len(self.domains_)), group[labelled])
+        index, labeled = targets.index, targets.labeled
+        self.domains_, group = read_domains(domain, labeled)
+        without = np.setdiff1d(np.arange(len(self.domains_)), group[labeled])
         self.target_ = 0 if len(self.domains_) == 1 else int(without[0]) if len(without) == 1 else -1
         self._unit = float(np.sqrt(_total_variance(X)))
         self._choose(X, index, group)
         self.projection_, self._means, self._factor, Z = self._project_all(X, index, group, self.best_params_)
-        rows = np.flatnonzero(labelled)
+        rows = np.flatnonzero(labeled)
         self.classifier_ = _classifier(self.C_).fit(self._features(X[rows], Z[rows], self.scale_), index[rows])
         return self
 
@@ -229,7 +229,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
             raise TypeError(f"projection={self.projection!r} must have the methods fit and transform.")
 
     def _choose(self, X, index, group):
-        """Set `best_params_`, `scale_` and `C_` by the log loss of held-out labelled rows."""
+        """Set `best_params_`, `scale_` and `C_` by the log loss of held-out labeled rows."""
         scales = (SCALES if self.scale == "auto" else (float(self.scale),)) if self.augment else (1.0,)
         strengths = STRENGTHS if self.C == "auto" else (float(self.C),)
         candidates = list(ParameterGrid(self.grid or {}))
@@ -237,8 +237,8 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         if len(candidates) * len(scales) * len(strengths) == 1:
             self.best_params_, self.scale_, self.C_ = candidates[0], scales[0], strengths[0]
             return
-        labelled = np.flatnonzero(index >= 0)
-        splits = [(labelled[train], labelled[test]) for train, test in self._splits(index[labelled])]
+        labeled = np.flatnonzero(index >= 0)
+        splits = [(labeled[train], labeled[test]) for train, test in self._splits(index[labeled])]
         for params in candidates:
             losses = sum(self._held_out_losses(X, index, group, params, scales, strengths, *split) for split in splits)
             for (i, scale), (j, C) in product(enumerate(scales), enumerate(strengths)):
@@ -253,7 +253,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         fewest = int(np.bincount(index).min())
         if fewest < 2:
             raise ValueError(
-                f"class {self.classes_[np.bincount(index).argmin()]} has one labelled row, so that none can be held "
+                f"class {self.classes_[np.bincount(index).argmin()]} has one labeled row, so that none can be held "
                 "out to choose by: give scale and C as numbers, and no grid."
             )
         folds = StratifiedKFold(min(self.cv, fewest), shuffle=True, random_state=self.random_state)
@@ -262,7 +262,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
     def _held_out_losses(self, X, index, group, params, scales, strengths, train, test):
         """Summed log loss of the rows `test`, whose labels nothing has seen: (n_scales, n_strengths)."""
         if len(np.unique(index[train])) < len(self.classes_):
-            raise ValueError("cv leaves no labelled row of some class to train on; use folds that keep every class.")
+            raise ValueError("cv leaves no labeled row of some class to train on; use folds that keep every class.")
         hidden = np.full(len(index), -1)
         hidden[train] = index[train]
         Z = self._project_all(X, hidden, group, params)[-1]
@@ -319,7 +319,7 @@ def _dense(Z):
 
 
 def _total_variance(X):
-    summary = read(X).summarise()
+    summary = read(X).summarize()
     variance = float(summary.squares.sum()) * summary.unit**2 / X.shape[0]
     if not variance > 0:
         raise ValueError("X is constant: every row is the same; there is nothing to learn from.")

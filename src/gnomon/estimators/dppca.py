@@ -37,7 +37,7 @@ class DPPCA(DPPCARows, BaseEstimator):
         Number P of within-class factors; a number at or above the rank of X keeps them all. "usual" takes one factor
         for ten rows, between 20 and 40.
     shrinkage : {"auto"} or float, default="auto"
-        Share r in [0, 1) by which the within-class covariance S is drawn towards a multiple of the identity of the
+        Share r in [0, 1) by which the within-class covariance S is drawn toward a multiple of the identity of the
         same trace, as in ridge LDA: (1 - r) S + r tr(S)/p I.
     unlabeled_weight : {"auto"} or float, default="auto"
         How many rows an unlabeled row counts for, in [0, 1]; 0 learns from the labeled rows only.
@@ -110,7 +110,7 @@ class DPPCA(DPPCARows, BaseEstimator):
     n_passes_ : float
         Full reads of the data.
     solver_ : {"exact", "leading"}
-        "leading" where X is large on both sides and only leading directions are modelled one by one.
+        "leading" where X is large on both sides and only leading directions are modeled one by one.
     n_samples_, n_labeled_ : int
         Rows used, and rows with a label of any target.
     n_features_in_ : int

@@ -45,7 +45,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         them, the further ones Gaussian (Attias' model). Posteriors are exact sums over all products of components.
     tied : bool, default=False
         One class variable of C components for C - 1 latents, whose variances within classes are the same for every
-        class. With every row labelled it equals linear discriminant analysis.
+        class. With every row labeled it equals linear discriminant analysis.
     pca_components : int or None, default=None
         Principal components that X is reduced to first. None keeps every direction, which needs more rows than columns.
         With `noise="isotropic"` nothing is left out: it is the number of latents.
@@ -53,7 +53,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         "profile" leaves the Gaussian latents out of the search, makes a few closed-form sweeps and then climbs by
         L-BFGS. "gem" is the paper's alternation of EM and gradient steps: the same maxima, many times slower.
     init : {"both", "labels", "random"}, default="both"
-        Starts: discriminant directions of the labelled rows, random directions, or the one and then the others.
+        Starts: discriminant directions of the labeled rows, random directions, or the one and then the others.
     n_init : int, default=5
         Number of starts; the best likelihood wins. `init="labels"` has a single one. Where some latent has no labels,
         each random start is the best of ten after a few sweeps; fewer where the table is large.
@@ -455,7 +455,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,) or (n_samples, n_latents), default=None
-            Component numbers, -1 where unlabelled. None: log p(x).
+            Component numbers, -1 where unlabeled. None: log p(x).
 
         Returns
         -------

@@ -19,7 +19,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     """Kernel discriminant analysis with shrinkage: the directions of feature space that separate classes most.
 
     With phi(x) the features of a kernel, S the covariance of phi within classes (divisor n) and B that of the class
-    means, the directions maximise::
+    means, the directions maximize::
 
         a' B a / a' S_shrunk a,     S_shrunk = (1 - shrinkage) S + shrinkage tr(S) / effective_dimension I
 
@@ -32,10 +32,10 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     n_components : int, default=None
         Number of directions `transform` returns, at most n_classes - 1, which None takes. Prediction uses them all.
     shrinkage : float, default=1e-3
-        Share of the identity in the covariance, from 0 to 1. With fewer labelled rows than dimensions, as in most
+        Share of the identity in the covariance, from 0 to 1. With fewer labeled rows than dimensions, as in most
         kernels, 0 is refused because nothing varies within classes along some directions.
     kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="linear"
-        As in `KernelSPPCA`. With "precomputed", `fit` takes the kernel matrix of all its rows, unlabelled ones
+        As in `KernelSPPCA`. With "precomputed", `fit` takes the kernel matrix of all its rows, unlabeled ones
         included, and every other method the kernel values (n_samples, n_training_rows) of new rows with them.
     gamma : float, default=None
         Of "rbf", "poly", "sigmoid" and "laplacian"; None takes 1 / n_features.
@@ -48,25 +48,25 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     target : {"auto", "classes"}, default="auto"
         What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`. Unlabelled rows are left out: they
+        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`. Unlabeled rows are left out: they
         change nothing, neither the mean nor the directions.
     n_landmarks : int, default=None
-        For many labelled rows: work in the span of this many of them, drawn at random (Nystrom). Memory n_labelled x
-        n_landmarks instead of n_labelled squared. None uses all labelled rows.
+        For many labeled rows: work in the span of this many of them, drawn at random (Nystrom). Memory n_labeled x
+        n_landmarks instead of n_labeled squared. None uses all labeled rows.
     random_state : int, RandomState instance or None, default=0
         Draws the landmarks; nothing else is random.
 
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n_references, n_directions)
-        Directions as combinations of the reference rows, by falling between-class variance. The labelled row farthest
+        Directions as combinations of the reference rows, by falling between-class variance. The labeled row farthest
         along a direction lies on its positive side. There are n_classes - 1, or `rank_` if that is less.
     kernel_mean_ : ndarray of shape (n_references,)
-        Mean kernel value of the labelled rows with each reference.
+        Mean kernel value of the labeled rows with each reference.
     class_centers_ : ndarray of shape (n_classes, n_directions)
         Projected class means; the variance within classes is 1 in every direction.
     class_log_prior_ : ndarray of shape (n_classes,)
-        Log share of each class among the labelled rows.
+        Log share of each class among the labeled rows.
     between_variance_ : ndarray of shape (n_directions,)
         Variance of the class means along each direction, in units of the variance within classes.
     target_kind_ : {"classes"}
@@ -74,11 +74,11 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     references_ : ndarray of shape (n_references,)
-        Which rows of the fit the directions are made of: all labelled ones, or the landmarks.
+        Which rows of the fit the directions are made of: all labeled ones, or the landmarks.
     X_fit_ : {ndarray, sparse matrix} of shape (n_references, n_features) or None
         These rows; None with a precomputed kernel.
     rank_ : int
-        Rank of the centred kernel matrix of the labelled rows, or of its approximation by landmarks.
+        Rank of the centered kernel matrix of the labeled rows, or of its approximation by landmarks.
     effective_dimension_ : float
         n_features for the linear kernel, else `rank_`.
     gamma_ : float or None
@@ -86,7 +86,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     n_components_ : int
         Number of directions that `transform` returns.
     n_labeled_ : int
-        Number of labelled rows.
+        Number of labeled rows.
     n_features_in_ : int
         Number of features, or of training rows with a precomputed kernel.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -96,17 +96,17 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     ------
     ValueError
         When y holds fewer than two classes or real numbers, n_components exceeds n_classes - 1, n_landmarks exceeds
-        the labelled rows, the kernel matrix is not symmetric and positive semi-definite (the error names the
+        the labeled rows, the kernel matrix is not symmetric and positive semi-definite (the error names the
         eigenvalue), or shrinkage is too small.
 
     See Also
     --------
-    DPPCA : Class directions that unlabelled rows help to find.
+    DPPCA : Class directions that unlabeled rows help to find.
     KernelSPPCA : A latent variable model in the feature space of a kernel.
 
     Notes
     -----
-    Time n^3 and memory n^2 for n labelled rows, whatever the kernel; n m^2 and n m with m landmarks. Where a class
+    Time n^3 and memory n^2 for n labeled rows, whatever the kernel; n m^2 and n m with m landmarks. Where a class
     has one row and all others too, nothing varies within classes; the total variance then takes the place of the
     variance within, so that directions are those of PCA of the rows, and probabilities rest on that assumption.
 
@@ -120,7 +120,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     >>> from sklearn.datasets import make_circles
     >>> from gnomon import KDA
     >>> X, y = make_circles(200, factor=0.4, noise=0.05, random_state=0)
-    >>> y[50:] = -1                                  # 150 rows are unlabelled
+    >>> y[50:] = -1                                  # 150 rows are unlabeled
     >>> model = KDA(kernel="rbf", gamma=1.0).fit(X, y)
     >>> model.transform(X).shape
     (200, 1)
@@ -167,14 +167,14 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         return self.n_components_
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Find the discriminant directions of the labelled rows.
+        """Find the discriminant directions of the labeled rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows, or their kernel matrix (n_samples, n_samples) with ``kernel="precomputed"``.
         y : array-like of shape (n_samples,)
-            Classes (str, int, bool, categorical, whole floats), unlabelled where -1, None, NaN or pd.NA.
+            Classes (str, int, bool, categorical, whole floats), unlabeled where -1, None, NaN or pd.NA.
 
         Returns
         -------
@@ -201,7 +201,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         return self
 
     def transform(self, X: Any) -> Any:
-        """Project rows on the discriminant directions; the mean of the labelled rows is at zero.
+        """Project rows on the discriminant directions; the mean of the labeled rows is at zero.
 
         Parameters
         ----------
@@ -283,13 +283,13 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     def _store(self, fitted, feature_map, size):
         self.dual_coef_ = feature_map.basis @ fitted.directions / size
         self.kernel_mean_ = feature_map.shift
-        self.class_centers_ = fitted.centres
+        self.class_centers_ = fitted.centers
         self.class_log_prior_ = fitted.log_prior
         self.between_variance_ = fitted.between
         found = fitted.directions.shape[1]
         if self.n_components is not None and self.n_components > found:
             raise ValueError(
-                f"n_components={self.n_components} must be at most {found}: the labelled rows span {found} dimensions."
+                f"n_components={self.n_components} must be at most {found}: the labeled rows span {found} dimensions."
             )
         self.n_components_ = found if self.n_components is None else int(self.n_components)
 

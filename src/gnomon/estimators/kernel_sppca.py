@@ -33,12 +33,12 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         y      = W_y z + m_y + e_y,   e_y ~ N(0, y_noise_var I)
 
     Only kernel values are computed; W_x is a combination of the training rows, and m_x is their mean, about which
-    kernel matrices are centred. With a linear kernel the projection is that of `SPPCA`.
+    kernel matrices are centered. With a linear kernel the projection is that of `SPPCA`.
 
     Parameters
     ----------
     n_components : int, default=None
-        Size k of the latent space; at least 1, less than the rank of the centred kernel matrix. None takes 2, or 1
+        Size k of the latent space; at least 1, less than the rank of the centered kernel matrix. None takes 2, or 1
         where the rank allows no more.
     kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="linear"
         A kernel of `sklearn.metrics.pairwise`. A function takes two tables and returns the matrix of their kernel
@@ -54,17 +54,17 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         Keyword arguments of a function as kernel.
     effective_dimension : {"auto", "rank"} or float, default="auto"
         In how many dimensions the noise of phi(x) lives: the paper's M, which a kernel does not give. "rank" takes the
-        rank of the centred kernel matrix; "auto" takes n_features for the linear kernel, where it is known, else
+        rank of the centered kernel matrix; "auto" takes n_features for the linear kernel, where it is known, else
         "rank". More dimensions mean less noise in each, so that projections shrink less.
     n_landmarks : int, default=None
         For many rows: work in the span of this many of them, drawn at random (Nystrom). Memory n_samples x n_landmarks
         instead of n_samples squared. None uses all rows.
     solver : {"auto", "ratio", "moments", "dual"}, default="auto"
-        "ratio" (all rows labelled) searches the ratio of the two noise variances for the global maximum; "moments" is
+        "ratio" (all rows labeled) searches the ratio of the two noise variances for the global maximum; "moments" is
         accelerated EM from several starts in the coordinates of the kernel matrix. "auto" takes "ratio" when nothing
         is missing, no dimension is private and the effective dimension is at least the rank, else "moments". "dual" is
         algorithm 3 of the paper, plain EM on the kernel matrix with the means fixed at those of the sample; it may need
-        many thousand iterations, and it takes rows that are labelled fully or not at all, without weights or private
+        many thousand iterations, and it takes rows that are labeled fully or not at all, without weights or private
         dimensions. The choice is in `solver_`.
     tol : float, default=1e-6
         Stop when the relative residual of the likelihood equations is at most this.
@@ -74,7 +74,7 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         Latent dimensions that explain phi(x) only, beside the `n_components` guided ones, as in `SPPCA`; `transform`
         returns all, guided first.
     label_weight : float, default=1.0
-        Each labelled row counts as that many rows, so that few labels are heard among many features.
+        Each labeled row counts as that many rows, so that few labels are heard among many features.
     init : {"pca", "random"}, default="pca"
         Start of ``solver="dual"``.
     noise_init : float, default=None
@@ -83,7 +83,7 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
     target : {"auto", "classes", "real"}, default="auto"
         What y means: "auto" follows the rules of `gnomon.targets.read`, the others override them.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`.
+        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
         Landmarks, starting block of the basis and random starts. Without landmarks the maximum does not depend on it.
 
@@ -102,7 +102,7 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
     kernel_mean_ : ndarray of shape (n_references,)
         Mean kernel value of the training rows, weighted, with each reference.
     rank_ : int
-        Rank of the centred kernel matrix, or of its approximation by landmarks.
+        Rank of the centered kernel matrix, or of its approximation by landmarks.
     effective_dimension_ : float
         As used.
     gamma_ : float or None
@@ -153,7 +153,7 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
     >>> from sklearn.preprocessing import scale
     >>> from gnomon import KernelSPPCA
     >>> X, y = load_wine(return_X_y=True)
-    >>> y[5:] = -1                                   # 173 of 178 rows are unlabelled, one class is left
+    >>> y[5:] = -1                                   # 173 of 178 rows are unlabeled, one class is left
     >>> y[[60, 61, 150, 151]] = [1, 1, 2, 2]         # a few more labels
     >>> model = KernelSPPCA(n_components=2, kernel="rbf", gamma=0.02).fit(scale(X), y)
     >>> model.transform(scale(X)).shape
@@ -215,7 +215,7 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows, or their kernel matrix (n_samples, n_samples) with ``kernel="precomputed"``.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Classes (str, int, bool, categorical), unlabelled where -1, None, NaN or pd.NA; or real outputs (float), NaN
+            Classes (str, int, bool, categorical), unlabeled where -1, None, NaN or pd.NA; or real outputs (float), NaN
             where missing. None fits the unsupervised model: probabilistic kernel PCA.
         sample_weight : array-like of shape (n_samples,), default=None
             How many rows each row counts for; rows of weight zero are left out.
@@ -369,7 +369,7 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         rank, beyond = (self.rank_, 0.0) if outside is None else outside
         if self.rank_ < 2:
             raise ValueError(
-                f"the centred kernel matrix has rank {self.rank_} (n_samples={len(T)}, n_features="
+                f"the centered kernel matrix has rank {self.rank_} (n_samples={len(T)}, n_features="
                 f"{self.n_features_in_}); a latent space and noise need a rank of at least 2."
             )
         most = max(self.rank_ - 1 - self.n_private, 1)

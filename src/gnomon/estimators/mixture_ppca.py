@@ -40,7 +40,7 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         component needs one. A fit takes as many times longer; of 24 planted mixtures and 4 real tables one start falls
         short of the best of 20 in 7, five in one.
     init : {"kmeans", "random"}, default="kmeans"
-        Starting centres. "kmeans" splits the rows along principal directions and refines by k-means: the first start
+        Starting centers. "kmeans" splits the rows along principal directions and refines by k-means: the first start
         needs no seed, further ones are k-means++. "random" takes random rows.
     solver : {"auto", "moments", "latent", "masked"}, default="auto"
         M-step of EM. "moments": closed form from the covariance of every component. "latent": one EM step over the

@@ -49,7 +49,7 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components_,)
-        Of the normalised adjacency, falling; the trivial one is left out. Values near 1 tell of clusters.
+        Of the normalized adjacency, falling; the trivial one is left out. Values near 1 tell of clusters.
     n_components_ : int
         Number of features.
     n_neighbors_ : int
@@ -63,7 +63,7 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     points_ : {ndarray, csr_matrix} of shape (n_points, n_features)
         The distinct rows, scaled as the metric wants them.
     features_ : ndarray of shape (n_points, n_components_)
-        Their features before centring.
+        Their features before centering.
     mean_ : ndarray of shape (n_components_,)
         Mean of the features over the rows of the fit.
     n_features_in_ : int

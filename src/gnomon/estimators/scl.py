@@ -24,9 +24,9 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Structural correspondence learning: directions in which features of several domains play the same part.
 
     Pivots are features that occur in every domain. Each is predicted from all other features by ridge regression over
-    the rows of all domains, labelled or not; features of different domains that predict the same pivots get similar
+    the rows of all domains, labeled or not; features of different domains that predict the same pivots get similar
     weights. The leading left singular vectors theta (p, k) of the weights are the projection, z = theta'(x - mean).
-    Train a classifier on the labelled rows of one domain and on ``[x, scale z]``, and use it in the other.
+    Train a classifier on the labeled rows of one domain and on ``[x, scale z]``, and use it in the other.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     scale : float, default=1.0
         With `augment`, the root of the total variance of the projection over that of the features.
     solver : {"auto", "covariance", "gram"}, default="auto"
-        Which matrix is factorised: the covariance of the features, or the inner products of the rows. The weights are
+        Which matrix is factorized: the covariance of the features, or the inner products of the rows. The weights are
         the same; "auto" takes the smaller matrix. The choice is in `solver_`.
     target : {"auto", "classes"}, default="auto"
         What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`.
+        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     block_scale_ : float
         What z is multiplied by with ``augment=True``.
     solver_ : {"covariance", "gram"}
-        The matrix that was factorised.
+        The matrix that was factorized.
     n_components_ : int
         Size of the projection.
     n_pivots_ : int
@@ -94,7 +94,7 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    All pivot predictors come from one Cholesky factorisation: with Theta = (Cov + ridge I)^-1 the weights that predict
+    All pivot predictors come from one Cholesky factorization: with Theta = (Cov + ridge I)^-1 the weights that predict
     feature c from the others are w_c = -Theta_c / Theta_cc. Memory: about three matrices of the smaller side of X
     squared (at most 10,000 squared), and two of n_features x n_pivots; a sparse X is never made dense.
 
@@ -154,10 +154,10 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows of all domains, without missing entries.
         y : array-like of shape (n_samples,), default=None
-            Classes, unlabelled where -1, None, NaN or pd.NA. Only ``pivots="mutual_information"`` reads the classes.
+            Classes, unlabeled where -1, None, NaN or pd.NA. Only ``pivots="mutual_information"`` reads the classes.
         domain : array-like of shape (n_samples,), default=None
-            The domain of each row: any labels, usually two. None takes the labelled rows as one domain and the
-            unlabelled ones as the other; when all rows are labelled, or none, they are of one domain.
+            The domain of each row: any labels, usually two. None takes the labeled rows as one domain and the
+            unlabeled ones as the other; when all rows are labeled, or none, they are of one domain.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Supervised dimension reduction with generalised linear models, as a scikit-learn estimator."""
+"""Supervised dimension reduction with generalized linear models, as a scikit-learn estimator."""
 
 from typing import Any, Self
 
@@ -26,14 +26,14 @@ NEAR = 1e-6  # of a projection: a longer last step is said
 
 
 class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Supervised dimension reduction with generalised linear models: one score vector explains features and targets.
+    """Supervised dimension reduction with generalized linear models: one score vector explains features and targets.
 
     Row i has scores u_i. Features and targets are of exponential families with natural parameters linear in them::
 
         theta_x = u V_x + b_x,   theta_y = u V_y + b_y
         J = alpha NLL_x + NLL_y + penalty / 2 (|U|^2 + alpha |V_x|^2 + |V_y|^2)
 
-    J is minimised over scores and loadings together. Rows without y are left out of NLL_y and entries of x that are NaN
+    J is minimized over scores and loadings together. Rows without y are left out of NLL_y and entries of x that are NaN
     out of NLL_x, except under "multinomial", where the columns of a row are one variable. New rows are projected from
     x alone, and so are training rows: with a small alpha their scores in the fit follow their labels, which no new row
     has, so a classifier trained on those scores would be trained on what it is to predict. `predict` is a regression of
@@ -55,7 +55,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     penalty : float, default=0.1
         Of scores and loadings, above 0. Directions whose singular value is less come out as zero.
     projection_ridge : "auto" or float, default="auto"
-        Ridge of the projection of rows, the scores that minimise NLL_x + projection_ridge / 2 |u|^2. "auto" takes
+        Ridge of the projection of rows, the scores that minimize NLL_x + projection_ridge / 2 |u|^2. "auto" takes
         penalty / alpha, under which these are the scores of the model given x alone.
     tol : float, default=1e-6
         Stop when a sweep changes the natural parameters by less than this share of their size.
@@ -125,7 +125,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     Notes
     -----
-    Sweeps alternate between loadings and scores. Each minimises a quadratic above J: J itself (Gaussian), the bounds of
+    Sweeps alternate between loadings and scores. Each minimizes a quadratic above J: J itself (Gaussian), the bounds of
     Jaakkola and Jordan (Bernoulli) and Boehning (multinomial); for counts Newton steps are halved until J falls. J is
     not convex, so the minimum may be local. Sparse X stays sparse for every family: its natural parameters are formed
     in blocks of rows. A sweep costs about n p k operations, n p k^2 for Bernoulli and Poisson tables and where entries
@@ -141,7 +141,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     >>> from sklearn.datasets import load_digits
     >>> from gnomon import SDRGLM
     >>> X, y = load_digits(return_X_y=True)
-    >>> y[100:] = -1                                     # the other rows are unlabelled
+    >>> y[100:] = -1                                     # the other rows are unlabeled
     >>> model = SDRGLM(n_components=10).fit(X[:300], y[:300])
     >>> model.transform(X).shape
     (1797, 10)
@@ -193,14 +193,14 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return self.components_.shape[0]
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Minimise J.
+        """Minimize J.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows of values that `x_family` allows; NaN marks missing entries of a dense X.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Classes, unlabelled where -1, None, NaN or pd.NA; or numbers, NaN where missing, for "poisson" and
+            Classes, unlabeled where -1, None, NaN or pd.NA; or numbers, NaN where missing, for "poisson" and
             "bernoulli" as their families allow. None reduces X alone.
 
         Returns
@@ -215,7 +215,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         targets = self._read_y(y, X.shape[0], target=asked)
         outputs = glm_table(targets, self.families)
         self._record_y(targets)
-        labelled = np.flatnonzero(targets.labeled)
+        labeled = np.flatnonzero(targets.labeled)
         self.families_ = outputs.family
         most = min(X.shape)
         self.n_components_ = min(2, most) if self.n_components is None else int(self.n_components)
@@ -225,7 +225,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 f"n_features={X.shape[1]}): scores are read off x."
             )
         self._set_units(X)
-        guided = len(labelled) > 0 and outputs.values.shape[1] > 0
+        guided = len(labeled) > 0 and outputs.values.shape[1] > 0
         alpha = float(self.alpha) if guided else 1.0
         observed = outputs.observed if guided else np.zeros((X.shape[0], 0))
         table = outputs.values if guided else np.zeros((X.shape[0], 0))
@@ -243,7 +243,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         residuals = [float(result.stats["residual"]), left]
         found = None
         if guided:
-            found = model.regress(views[1].rows(labelled), U[labelled])
+            found = model.regress(views[1].rows(labeled), U[labeled])
             residuals.append(found.residual)
         self._store(result, found, max(residuals), outputs, X.dtype)
         return self

@@ -1,4 +1,4 @@
-"""Supervised exponential family PCA by convex optimisation, as a scikit-learn estimator."""
+"""Supervised exponential family PCA by convex optimization, as a scikit-learn estimator."""
 
 from typing import Any, Self
 
@@ -34,10 +34,10 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
         p(x_j | z)   proportional to exp(z' W phi(x_j))   over the training rows x_j (or the landmarks)
         p(class | z) = softmax(Omega' z + b)
 
-    No Gaussian is assumed, and the kernel makes the map nonlinear. What is maximised, in nats, is::
+    No Gaussian is assumed, and the kernel makes the map nonlinear. What is maximized, in nats, is::
 
         sum over all rows i        of log p(x_i | z_i)
-      + sum over labelled rows i   of log p(class_i | z_i)   - penalty / 2 (|W|^2 + |Omega|^2 + |b|^2)
+      + sum over labeled rows i   of log p(class_i | z_i)   - penalty / 2 (|W|^2 + |Omega|^2 + |b|^2)
 
     A row without a label contributes its first term only; one of weight w counts as w rows. The problem is not concave
     in Z, W and Omega together; its tightest relaxation by a norm is, and is solved to the global optimum with a bound
@@ -82,7 +82,7 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
     target : {"auto", "classes"}, default="auto"
         What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabelled row beside None, NaN and pd.NA, as in `SPPCA`.
+        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
         Draws the landmarks, and the folds of ``penalty="auto"``; nothing else is random.
 
@@ -110,7 +110,7 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
         As used.
     penalty_losses_ : dict of ndarray of shape (6,), or None
         With ``penalty="auto"``: the candidates as "penalty", and as "log_loss" for each the mean of -log P(class) in
-        nats over labelled rows whose label was hidden, in five folds.
+        nats over labeled rows whose label was hidden, in five folds.
     projection_ridge_ : float
         As used, relative to the scaled kernel.
     kernel_scale_ : float
@@ -140,7 +140,7 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
     converged_ : bool
         Whether that is at most `tol`.
     n_iter_, n_samples_, n_labeled_, n_components_ : int
-        Iterations, rows used, labelled rows, size of the codes.
+        Iterations, rows used, labeled rows, size of the codes.
     n_features_in_ : int
         Number of features, or of training rows with a precomputed kernel.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -237,7 +237,7 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows, or their kernel matrix (n_samples, n_samples) with ``kernel="precomputed"``.
         y : array-like of shape (n_samples,), default=None
-            Classes (str, int, bool, categorical), unlabelled where -1, None, NaN or pd.NA. None fits the unsupervised
+            Classes (str, int, bool, categorical), unlabeled where -1, None, NaN or pd.NA. None fits the unsupervised
             model: exponential family PCA.
         sample_weight : array-like of shape (n_samples,), default=None
             How many rows each row counts as, in likelihood and base; zero leaves it out. For ``solver="fista"``.
@@ -275,11 +275,11 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
         T, base = self._fit_coordinates(X, rng, weights)
         self.n_samples_ = X.shape[0]
         self._record_y(targets)
-        labelled = np.flatnonzero(targets.labeled)
-        Y = np.eye(len(targets.classes))[targets.index[labelled]] if len(labelled) else np.zeros((0, 0))
+        labeled = np.flatnonzero(targets.labeled)
+        Y = np.eye(len(targets.classes))[targets.index[labeled]] if len(labeled) else np.zeros((0, 0))
         self.n_components_ = self._size(T, Y)
         among = weights if weights is None or self.landmarks_ is None else weights[self.landmarks_]
-        data = model.Data(T, base, Y, labelled, self.n_components_, 0.1, weights, among)
+        data = model.Data(T, base, Y, labeled, self.n_components_, 0.1, weights, among)
         options = model.Options(self.solver, self.tol, self.max_iter, self.rank_exact)
         auto = isinstance(self.penalty, str)
         self.penalty_losses_ = None if not auto else self._compare_penalties(data, options, rng)
@@ -325,7 +325,7 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class, by multinomial regression on the projected rows.
 
-        The regression is fitted to the projections of the labelled training rows, in units of their standard
+        The regression is fitted to the projections of the labeled training rows, in units of their standard
         deviation over all rows, with ridge 1.
 
         Parameters
@@ -392,7 +392,7 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
         if self.projection_ridge == "auto":
             return model.Map(None)
         return (
-            model.Map(0.0, centred=False)
+            model.Map(0.0, centered=False)
             if self.projection_ridge == "pinv"
             else model.Map(float(self.projection_ridge))
         )

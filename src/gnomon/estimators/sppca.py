@@ -22,7 +22,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         x = W_x z + m_x + e_x,   e_x ~ N(0, x_noise_var I)
         y = W_y z + m_y + e_y,   e_y ~ N(0, y_noise_var I)
 
-    Rows without a target count as unlabelled: they inform W_x through x alone (semi-supervised PPCA). Single outputs of
+    Rows without a target count as unlabeled: they inform W_x through x alone (semi-supervised PPCA). Single outputs of
     a row may be missing too. Class targets are coded on n_classes - 1 orthonormal contrasts.
 
     Parameters
@@ -31,7 +31,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         Size k of the latent space; at least 1, less than the rank of X. None takes 2, or 1 where the shape of X allows
         no more. "auto" takes the smallest BIC of the training rows, from k = 1 upwards until it has risen three times.
     solver : {"auto", "ratio", "subspace", "moments", "em", "dual", "paper"}, default="auto"
-        "ratio" (all rows labelled) searches the ratio of the two noise variances for the global maximum. "moments"
+        "ratio" (all rows labeled) searches the ratio of the two noise variances for the global maximum. "moments"
         takes all second moments at once, on the shorter side of the table. "subspace" grows a small basis and reads
         the data about ten times. "em" reads the data once an iteration; it is the one that takes missing entries in X.
         "dual" is the paper's algorithm 3, EM on the inner products of rows, with sample means and no acceleration.
@@ -46,7 +46,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
         Latent dimensions that explain x only, beside the `n_components` guided ones: their loadings on y are zero. The
         guided ones come first, ordered by how much of y they explain; `transform` returns all, guided first.
     label_weight : float, default=1.0
-        Each labelled row counts as that many rows, so that few labels are heard among many features.
+        Each labeled row counts as that many rows, so that few labels are heard among many features.
     output_noise : "ml", "per_output" or float, default="ml"
         One share of noise for all outputs by maximum likelihood, each in its own unit, the standard deviation; a noise
         variance for each; or a fixed value in squared units of y.
@@ -91,7 +91,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
     y_loadings_ : ndarray of shape (n_outputs, n_components)
         W_y, zero for private dimensions; for classes n_outputs = n_classes - 1 contrasts.
     y_intercept_ : ndarray of shape (n_outputs,)
-        m_y. With unlabelled rows this is the maximum likelihood estimate, not the mean of the labelled rows.
+        m_y. With unlabeled rows this is the maximum likelihood estimate, not the mean of the labeled rows.
     y_basis_ : ndarray of shape (n_outputs, rank) or None
         When real outputs obey an exact linear relation (one-of-C columns, say), y has a density only on the span of
         this orthonormal basis, and the model lives there.
@@ -102,7 +102,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
     log_likelihood_ : float
         Log-likelihood of the training rows, weighted, in nats.
     objective_path_ : ndarray
-        Log-likelihood (log-posterior with a prior) after each maximisation, in nats; it never falls.
+        Log-likelihood (log-posterior with a prior) after each maximization, in nats; it never falls.
     bic_path_ : ndarray or None
         BIC for k = 1, 2, ... with ``n_components="auto"``.
     objective_residual_ : float
@@ -117,7 +117,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
     converged_ : bool
         Whether the residual reached `tol`, or is below 1e-6 and rounding allows no further step.
     n_iter_ : int
-        Iterations of EM, or maximisations inside the basis.
+        Iterations of EM, or maximizations inside the basis.
     n_passes_ : float
         Full reads of the data; reading some of the rows counts for their share.
     n_components_ : int
@@ -161,7 +161,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
     >>> from sklearn.datasets import load_wine
     >>> from gnomon import SPPCA
     >>> X, y = load_wine(return_X_y=True)
-    >>> y[5:] = -1                                   # 173 of 178 rows are unlabelled, one class is left
+    >>> y[5:] = -1                                   # 173 of 178 rows are unlabeled, one class is left
     >>> y[[60, 61, 150, 151]] = [1, 1, 2, 2]         # a few more labels
     >>> model = SPPCA(n_components=2).fit(X, y)
     >>> model.transform(X).shape
@@ -218,7 +218,7 @@ class SPPCA(TargetPredictor, LatentTransformer):
             Rows; NaN marks missing entries of a dense X; float32 stays float32. PyTorch tensors and other array API
             arrays are read where they are.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Classes (str, int, bool, categorical), unlabelled where -1, None, NaN or pd.NA; or real outputs (float), NaN
+            Classes (str, int, bool, categorical), unlabeled where -1, None, NaN or pd.NA; or real outputs (float), NaN
             where missing. None fits the unsupervised model.
         sample_weight : array-like of shape (n_samples,), default=None
             How many rows each row counts for; rows of weight zero are left out.

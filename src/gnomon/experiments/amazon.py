@@ -1,9 +1,9 @@
 """Domain adaptation of Amazon reviews: classifiers trained on one kind of product, used on another; 12 pairs.
 
 Protocol, after Cheng and Li ("Classification probabilistic PCA with application in domain adaptation", PAKDD 2011,
-section 3.1) and Blitzer, Dredze and Pereira (ACL 2007): 1,600 labelled reviews of the source domain; the unlabelled
+section 3.1) and Blitzer, Dredze and Pereira (ACL 2007): 1,600 labeled reviews of the source domain; the unlabeled
 reviews of both domains are stacked with them, and so are the target reviews to be predicted, without their labels. A
-feature is 1 where the word or pair of words occurs. Differences: 5,000 features instead of 5,834; all 2,000 labelled
+feature is 1 where the word or pair of words occurs. Differences: 5,000 features instead of 5,834; all 2,000 labeled
 reviews of the target are predicted, the paper has about 400 of them and no other row of the target.
 
 - LR: logistic regression on the features, the baseline. "LR tf-idf": the same on tf-idf rows of unit length.
@@ -13,7 +13,7 @@ reviews of the target are predicted, the paper has about 400 of them and no othe
   ("augmented" in the paper). "CPPCA alone" is without the features. DPPCA's directions are brought to one spread.
 
 The mean of each domain is subtracted from its projections. The strength of the penalty, the scale of the projections
-and K are chosen by the log loss of a quarter of the labelled source rows, whose labels nothing has seen by then; no
+and K are chosen by the log loss of a quarter of the labeled source rows, whose labels nothing has seen by then; no
 label of the target is used for anything but the accuracies.
 
 The paper prints average gains over its baseline (`PRINTED`); the accuracies of the pairs are in figures only.
@@ -33,7 +33,7 @@ import gnomon
 from gnomon import datasets
 from gnomon.experiments._record import provenance
 
-N_LABELLED = 1600
+N_LABELED = 1600
 DIMS = (10, 20)
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # of the baseline
 BASELINES = ("LR", "LR tf-idf")
@@ -52,15 +52,15 @@ def available(methods=METHODS):
     return tuple(m for m in methods if m.split()[0] not in OPTIONS or hasattr(gnomon, m.split()[0]))
 
 
-def draw_pair(data, source, target, rng, n_labelled=N_LABELLED):
-    """Return the rows of a pair: those labelled, those to predict, and the other unlabelled ones of both domains."""
-    labelled = rng.choice(np.flatnonzero((data.domain == source) & data.labelled), n_labelled, replace=False)
-    predicted = np.flatnonzero((data.domain == target) & data.labelled)
-    others = np.flatnonzero(np.isin(data.domain, (source, target)) & ~data.labelled)
-    return labelled, predicted, others
+def draw_pair(data, source, target, rng, n_labeled=N_LABELED):
+    """Return the rows of a pair: those labeled, those to predict, and the other unlabeled ones of both domains."""
+    labeled = rng.choice(np.flatnonzero((data.domain == source) & data.labeled), n_labeled, replace=False)
+    predicted = np.flatnonzero((data.domain == target) & data.labeled)
+    others = np.flatnonzero(np.isin(data.domain, (source, target)) & ~data.labeled)
+    return labeled, predicted, others
 
 
-def accuracy(method, X, y, domain, n_labelled, n_predicted, *, dims=DIMS, seed=0):
+def accuracy(method, X, y, domain, n_labeled, n_predicted, *, dims=DIMS, seed=0):
     """Accuracy of one method on one pair.
 
     Parameters
@@ -68,9 +68,9 @@ def accuracy(method, X, y, domain, n_labelled, n_predicted, *, dims=DIMS, seed=0
     method : str
         Of `METHODS`.
     X : sparse matrix of shape (n, p)
-        Stacked rows: first the labelled ones of the source, then those to predict.
+        Stacked rows: first the labeled ones of the source, then those to predict.
     y : array of shape (n,)
-        True classes; only those of the first `n_labelled` rows are shown to the method.
+        True classes; only those of the first `n_labeled` rows are shown to the method.
     domain : array of shape (n,)
         Domains of the rows.
 
@@ -78,16 +78,16 @@ def accuracy(method, X, y, domain, n_labelled, n_predicted, *, dims=DIMS, seed=0
     -------
     float, and a dict of what was chosen
     """
-    predicted = slice(n_labelled, n_labelled + n_predicted)
+    predicted = slice(n_labeled, n_labeled + n_predicted)
     splitter = StratifiedShuffleSplit(1, test_size=0.25, random_state=seed)
     if method in BASELINES:
         rows = TfidfTransformer().fit_transform(X) if method == "LR tf-idf" else X
         model = GridSearchCV(
             LogisticRegression(max_iter=1000), {"C": STRENGTHS}, scoring="neg_log_loss", cv=splitter
-        ).fit(rows[:n_labelled], y[:n_labelled])
+        ).fit(rows[:n_labeled], y[:n_labeled])
         found, chosen = model.predict(rows[predicted]), model.best_params_
     else:
-        seen = np.where(np.arange(len(y)) < n_labelled, y, -1)
+        seen = np.where(np.arange(len(y)) < n_labeled, y, -1)
         model = classifier(method, dims, splitter).fit(X, seen, domain=domain)
         found, chosen = model.predict(X[predicted]), {**model.best_params_, "scale": model.scale_, "C": model.C_}
     return float(np.mean(found == y[predicted])), chosen
@@ -99,14 +99,14 @@ def classifier(method, dims=DIMS, cv=5):
         pivots = "mutual_information" if method == "SCL-MI" else "frequency"
         return gnomon.DomainStack(gnomon.SCL(pivots=pivots), center="domains", cv=cv)
     name = method.split()[0]
-    # DPPCA shortens directions that separate no classes, and what follows is penalised
+    # DPPCA shortens directions that separate no classes, and what follows is penalized
     same_spread = [StandardScaler()] if name == "DPPCA" else []
     projection = make_pipeline(TfidfTransformer(), getattr(gnomon, name)(**OPTIONS[name]), *same_spread)
     grid = {f"{name.lower()}__n_components": list(dims)}
     return gnomon.DomainStack(projection, grid=grid, augment=name == method, center="domains", cv=cv)
 
 
-def reproduce(methods=None, *, pairs=None, dims=DIMS, n_labelled=N_LABELLED, random_state=0, tell=None):
+def reproduce(methods=None, *, pairs=None, dims=DIMS, n_labeled=N_LABELED, random_state=0, tell=None):
     """Run the table; return one record a method and pair, with what was chosen.
 
     Parameters
@@ -117,8 +117,8 @@ def reproduce(methods=None, *, pairs=None, dims=DIMS, n_labelled=N_LABELLED, ran
         Source and target, as numbers of domains; None takes all twelve.
     dims : sequence of int
         Numbers of components to choose among.
-    n_labelled : int
-        Labelled rows of the source.
+    n_labeled : int
+        Labeled rows of the source.
     tell : callable, default=None
         Called with each record as soon as it is there.
     """
@@ -130,11 +130,11 @@ def reproduce(methods=None, *, pairs=None, dims=DIMS, n_labelled=N_LABELLED, ran
     for method in available() if methods is None else methods:
         for source, target in pairs:
             rng = np.random.default_rng([random_state, source])
-            labelled, predicted, others = draw_pair(data, source, target, rng, n_labelled)
-            rows = np.concatenate([labelled, predicted, others])
+            labeled, predicted, others = draw_pair(data, source, target, rng, n_labeled)
+            rows = np.concatenate([labeled, predicted, others])
             start = perf_counter()
             score, chosen = accuracy(
-                method, X[rows], data.target[rows], data.domain[rows], n_labelled, len(predicted), dims=dims
+                method, X[rows], data.target[rows], data.domain[rows], n_labeled, len(predicted), dims=dims
             )
             record = {"method": method, "source": names[source], "target": names[target], "accuracy": score}
             records.append({**record, "chosen": chosen, "seconds": perf_counter() - start})

@@ -3,13 +3,13 @@
 Protocol (Guo, NIPS 2008, section 5.1). Experiment 1: four normal clusters in the plane, one a class, and a third column
 drawn uniformly; 80 rows to learn from, 120 to project. Experiment 2: two circles, one inside the other, one a class,
 and a uniform third column; 95 rows to learn from, 120 to project, Gaussian kernel of width 1. Not said: the sizes. Here
-centres are at (+-2, +-2), the spread of a cluster is 0.5 and the third column runs from -4 to 4; the circles have radii
-1 and 2 with noise 0.1, the third column runs from -2 to 2. SDR-GLM has the paper's alpha = 1e-4; coloured MVU projects
+centers are at (+-2, +-2), the spread of a cluster is 0.5 and the third column runs from -4 to 4; the circles have radii
+1 and 2 with noise 0.1, the third column runs from -2 to 2. SDR-GLM has the paper's alpha = 1e-4; colored MVU projects
 by the pseudo-inverse, as there, and so does "SEPCA, pinv". Our SEPCA projects by kernel ridge regression.
 
 Beside the pictures, the percentage of test rows whose nearest training row in the projection is of their class, over 20
-draws. Experiment 1: SEPCA 99.9, SDR-GLM 99.7, SPPCA 97.2, LDA 99.9, coloured MVU 82.2. Experiment 2: SEPCA 99.5, SPPCA
-71.5, KDA 98.9, coloured MVU 68.5. So SEPCA and LDA (KDA) separate the classes best, as printed; SDR-GLM, which mixes
+draws. Experiment 1: SEPCA 99.9, SDR-GLM 99.7, SPPCA 97.2, LDA 99.9, colored MVU 82.2. Experiment 2: SEPCA 99.5, SPPCA
+71.5, KDA 98.9, colored MVU 68.5. So SEPCA and LDA (KDA) separate the classes best, as printed; SDR-GLM, which mixes
 two classes in the printed figure 1, does as well here.
 """
 
@@ -32,8 +32,8 @@ RBF = {"kernel": "rbf", "gamma": 0.5}  # width 1
 def clusters(n, rng):
     """Four normal clusters and a uniform third column: rows (n, 3), classes (n,)."""
     y = np.arange(n) % 4
-    centres = np.array([[2, 2], [-2, 2], [-2, -2], [2, -2]])
-    return np.column_stack([centres[y] + 0.5 * rng.normal(size=(n, 2)), rng.uniform(-4, 4, n)]), y
+    centers = np.array([[2, 2], [-2, 2], [-2, -2], [2, -2]])
+    return np.column_stack([centers[y] + 0.5 * rng.normal(size=(n, 2)), rng.uniform(-4, 4, n)]), y
 
 
 def circles(n, rng):
@@ -53,7 +53,7 @@ EXPERIMENTS = {
             "SDR-GLM": SDRGLM(2, alpha=1e-4),
             "SPPCA": SPPCA(2),
             "LDA": KDA(2),
-            "Coloured MVU": ColoredMVU(2, kernel="linear", projection_ridge=0),
+            "Colored MVU": ColoredMVU(2, kernel="linear", projection_ridge=0),
         },
     ),
     "figure2": (
@@ -64,7 +64,7 @@ EXPERIMENTS = {
             "SEPCA, pinv": SEPCA(2, projection_ridge="pinv", **RBF),
             "SPPCA": KernelSPPCA(2, **RBF),
             "KDA": KDA(1, **RBF),
-            "Coloured MVU": ColoredMVU(2, projection_ridge=0, **RBF),
+            "Colored MVU": ColoredMVU(2, projection_ridge=0, **RBF),
         },
     ),
 }
@@ -110,9 +110,9 @@ def draw_figure(name, random_state=0):
     for ax, (method, (_, Z)) in zip(np.atleast_1d(axes), found.items()):
         height = Z[:, 1] if Z.shape[1] > 1 else np.arange(len(Z))
         for label in np.unique(y_test):
-            colour, marker = class_style(label)
+            color, marker = class_style(label)
             rows = y_test == label
-            ax.scatter(Z[rows, 0], height[rows], color=colour, marker=marker, s=12)
+            ax.scatter(Z[rows, 0], height[rows], color=color, marker=marker, s=12)
         ax.set_title(method)
         if Z.shape[1] == 1:
             ax.set_ylabel("row", fontsize="small")

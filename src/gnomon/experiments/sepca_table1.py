@@ -33,7 +33,7 @@ from gnomon.selection.baselines import lda_map
 N_COMPONENTS = 10
 N_PER_CLASS = 5
 PAPER_DRAWS = 20
-FULL_C = 100.0  # nearly unpenalised; with 1 the accuracy on YaleB is a third of this one, elsewhere about the same
+FULL_C = 100.0  # nearly unpenalized; with 1 the accuracy on YaleB is a third of this one, elsewhere about the same
 METHODS = ("FULL", "SEPCA", "SEPCA-LR", "SEPCA-pinv", "LDA")
 
 # accuracies in percent; the paper gives no spread
@@ -104,9 +104,9 @@ def draw_rows(y, per_class, pool, rng):
 
 def _predict(method, X, y, X_new):
     if method == "FULL":
-        centre = np.asarray(X.mean(axis=0)).ravel()
+        center = np.asarray(X.mean(axis=0)).ravel()
         squares = X.multiply(X).sum() if is_sparse(X) else (X**2).sum()
-        scale = np.sqrt(max(squares / X.shape[0] - centre @ centre, np.finfo(float).tiny))
+        scale = np.sqrt(max(squares / X.shape[0] - center @ center, np.finfo(float).tiny))
         return LogisticRegression(C=FULL_C, max_iter=5000).fit(X / scale, y).predict(X_new / scale)
     if method == "LDA":
         lda = lda_map(X, y, N_COMPONENTS)

@@ -1,26 +1,26 @@
-"""Table 2 of the SPPCA paper on Yale and ORL faces: 1-NN error of the unlabelled rows, two labelled a person.
+"""Table 2 of the SPPCA paper on Yale and ORL faces: 1-NN error of the unlabeled rows, two labeled a person.
 
 Protocol (Yu, Yu, Tresp, Kriegel and Wu, KDD 2006, section 6): rows of unit length, two random rows of each
-class labelled, every method projects to K = 5, 10 or 20 dimensions, the other rows get the class of their
-nearest labelled row in Euclidean distance; mean and standard deviation over 50 draws. FULL is 1-NN on all
+class labeled, every method projects to K = 5, 10 or 20 dimensions, the other rows get the class of their
+nearest labeled row in Euclidean distance; mean and standard deviation over 50 draws. FULL is 1-NN on all
 features. The paper used the splits of the data's web site; ours are drawn afresh, so the two means differ by
 chance, which `z` accounts for.
 
 The paper names its baselines without saying how they were run. What reproduces the printed columns, found by
 trying the variants on 50 draws of both sets (z in standard errors of the difference, for K = 5, 10, 20):
 
-- PCA: centred on all rows, neither scaled nor whitened: |z| < 1 in all six cells. Without centring the ORL
+- PCA: centered on all rows, neither scaled nor whitened: |z| < 1 in all six cells. Without centering the ORL
   cells are off by +14.1, +4.0 and +1.2; whitened scores (unit variance) by -3.1, -8.4, -8.0; with columns
   scaled to unit variance the Yale cells by -6.9, -3.1, -2.3.
-- PLS: NIPALS "PLS2" of the labelled rows, X and Y centred, columns not scaled, X and Y deflated by the x
+- PLS: NIPALS "PLS2" of the labeled rows, X and Y centered, columns not scaled, X and Y deflated by the x
   scores, projection by x_rotations (unit-norm weights), that is `PLSRegression(scale=False).transform`: |z| <
-  1 in all six cells. Centring Y makes no difference. Centring X by the mean of all rows, "canonical"
+  1 in all six cells. Centering Y makes no difference. Centering X by the mean of all rows, "canonical"
   deflation, or SIMPLS with unit-norm directions cannot be told from it. Ruled out: scores of unit variance,
   as SIMPLS gives (ORL -2.3, -4.9, -4.6); x_weights without the correction for deflation (Yale K = 20 +3.9,
   ORL K = 20 +2.5); one SVD of X'Y (ORL K = 20 +2.2); columns scaled to unit variance (Yale -4.2, -3.5, -3.4);
-  X not centred (ORL K = 5 +10.7).
+  X not centered (ORL K = 5 +10.7).
   Over 1000 draws of ours every |z| is at most 0.3 for FULL, 0.8 for PCA and 1.7 for PLS (Yale, K = 5).
-- LDA: not reproduced. Unregularised LDA is undefined with two rows a class; every small ridge on the
+- LDA: not reproduced. Unregularized LDA is undefined with two rows a class; every small ridge on the
   within-class covariance beats the printed column (see `reproduce`), a pseudo-inverse is far behind it. Ours
   has the ridge 1e-3.
 - SPPCA and S2PPCA: ours are the maximum-likelihood models, on C - 1 class contrasts. Over 50 draws ORL agrees in
@@ -91,15 +91,15 @@ def one_nn_errors(X, y, *, methods=METHODS, dims=DIMS, n_draws=PAPER_DRAWS, n_pe
     pca = pca_map(X, max(dims)).project(X)
     errors = {(method, k): np.empty(n_draws) for method in methods for k in dims}
     for draw in range(n_draws):
-        labelled = draw_labeled(y, n_per_class, rng)
+        labeled = draw_labeled(y, n_per_class, rng)
         seed = int(rng.integers(2**31))
         for method, k in errors:
             if method == "FULL" and k != dims[0]:
                 errors[method, k][draw] = errors[method, dims[0]][draw]
                 continue
-            Z = pca[:, :k] if method == "PCA" else _project(method, X, y, labelled, k, seed)
-            found = nearest_labels(Z[labelled], y[labelled], Z[~labelled])
-            errors[method, k][draw] = np.mean(found != y[~labelled])
+            Z = pca[:, :k] if method == "PCA" else _project(method, X, y, labeled, k, seed)
+            found = nearest_labels(Z[labeled], y[labeled], Z[~labeled])
+            errors[method, k][draw] = np.mean(found != y[~labeled])
     return errors
 
 
@@ -129,19 +129,19 @@ def format_table(records):
     return "\n".join(lines)
 
 
-def _project(method, X, y, labelled, k, seed):
+def _project(method, X, y, labeled, k, seed):
     if method == "FULL":
         return X
     if method == "LDA":
-        return lda_map(X[labelled], y[labelled], k).project(X)
+        return lda_map(X[labeled], y[labeled], k).project(X)
     if method == "PLS":
-        one_of_c = (y[labelled][:, None] == np.unique(y)).astype(float)
-        return pls_map(X[labelled], one_of_c, k).project(X)
+        one_of_c = (y[labeled][:, None] == np.unique(y)).astype(float)
+        return pls_map(X[labeled], one_of_c, k).project(X)
     name, _, preset = method.partition("-")
     model = SPPCA(k, random_state=seed, **(PAPER_EM if preset else {}))
     if name == "SPPCA":
-        return model.fit(X[labelled], y[labelled]).transform(X)
-    return model.fit(X, np.where(labelled, y, -1)).transform(X)
+        return model.fit(X[labeled], y[labeled]).transform(X)
+    return model.fit(X, np.where(labeled, y, -1)).transform(X)
 
 
 def _record(name, method, k, values):

@@ -3,10 +3,10 @@
 Protocol (Oukhellou, Come, Aknin and Denoeux, 2010, section 4); data, draws and rates are those of `ssifa_table2`.
 
 - 2, 5 and 7: two principal components beside the first two latents; crabs with 20 % of labels, iris with 10 %, the
-  first two of five faces with 40 %. Solid points with an edge are labelled.
-- 3, 6a and 8a: box plots over 30 draws of the rate of right components among the unlabelled rows, for each class
-  variable, by share of labelled rows. Without labels components have no names: the best ones are given.
-- 4, 6b and 8b: CPU seconds by share of labelled rows, for one draw: the paper's GEM with 20 random starts beside the
+  first two of five faces with 40 %. Solid points with an edge are labeled.
+- 3, 6a and 8a: box plots over 30 draws of the rate of right components among the unlabeled rows, for each class
+  variable, by share of labeled rows. Without labels components have no names: the best ones are given.
+- 4, 6b and 8b: CPU seconds by share of labeled rows, for one draw: the paper's GEM with 20 random starts beside the
   default solver. Here every start of GEM runs to the tolerance, or to 5,000 steps.
 """
 
@@ -35,36 +35,36 @@ CLASS_VARIABLES = {
 
 
 def projections(name, share, random_state=0):
-    """One draw: {panel: projected rows (n, 2)}, plain classes (n,), labelled rows (n,).
+    """One draw: {panel: projected rows (n, 2)}, plain classes (n,), labeled rows (n,).
 
     Examples
     --------
-    >>> found, classes, labelled = projections("iris", 10)
-    >>> {panel: Z.shape for panel, Z in found.items()}, int(labelled.sum())
-    ({'PCA': (150, 2), 'IFA, 10 % labelled': (150, 2)}, 15)
+    >>> found, classes, labeled = projections("iris", 10)
+    >>> {panel: Z.shape for panel, Z in found.items()}, int(labeled.sum())
+    ({'PCA': (150, 2), 'IFA, 10 % labeled': (150, 2)}, 15)
     """
     X, Y, classes = table.load(name)
-    labelled = draw_share(classes, share, np.random.default_rng([random_state, share]))
-    model = IFA(Y.max(axis=0) + 1, init="labels", random_state=random_state).fit(X, np.where(labelled[:, None], Y, -1))
-    found = {"PCA": pca_map(X, 2).project(X), f"IFA, {share} % labelled": model.transform(X)[:, :2]}
-    return found, classes, labelled
+    labeled = draw_share(classes, share, np.random.default_rng([random_state, share]))
+    model = IFA(Y.max(axis=0) + 1, init="labels", random_state=random_state).fit(X, np.where(labeled[:, None], Y, -1))
+    found = {"PCA": pca_map(X, 2).project(X), f"IFA, {share} % labeled": model.transform(X)[:, :2]}
+    return found, classes, labeled
 
 
 def draw_projections(name, share, random_state=0):
     """Picture of two principal components beside the first two latents of IFA."""
-    found, classes, labelled = projections(name, share, random_state)
+    found, classes, labeled = projections(name, share, random_state)
     figure, axes = pyplot().subplots(1, 2, figsize=(9, 4), layout="constrained")
     for ax, (panel, Z) in zip(axes, found.items(), strict=True):
         for label in np.unique(classes):
-            colour, marker = class_style(label)[0], "osD^v"[label]
+            color, marker = class_style(label)[0], "osD^v"[label]
             rows = classes == label
-            hidden, shown = Z[rows & ~labelled], Z[rows & labelled]
-            ax.scatter(*hidden.T, s=14, marker=marker, color=colour, alpha=0.5, linewidth=0)
+            hidden, shown = Z[rows & ~labeled], Z[rows & labeled]
+            ax.scatter(*hidden.T, s=14, marker=marker, color=color, alpha=0.5, linewidth=0)
             ax.scatter(
                 *shown.T,
                 s=24,
                 marker=marker,
-                color=colour,
+                color=color,
                 edgecolor="black",
                 linewidth=0.8,
                 label=CLASS_NAMES[name][label],
@@ -77,7 +77,7 @@ def draw_projections(name, share, random_state=0):
 
 
 def draw_rates(name, *, shares=table.SHARES, n_draws=table.N_DRAWS, random_state=0):
-    """Picture of box plots of the detection rate by share of labelled rows, a panel for each class variable."""
+    """Picture of box plots of the detection rate by share of labeled rows, a panel for each class variable."""
     rates = []
     for share in shares:
         method = "IFA" if share else "IFA matched"
@@ -90,18 +90,18 @@ def draw_rates(name, *, shares=table.SHARES, n_draws=table.N_DRAWS, random_state
     )
     for s, ax in enumerate(axes[0]):
         ax.boxplot([values[:, s] for values in rates], tick_labels=list(map(str, shares)))
-        ax.set(title=titles[s], xlabel="labelled rows, %")
+        ax.set(title=titles[s], xlabel="labeled rows, %")
     axes[0, 0].set(ylabel="right components, %")
     return figure
 
 
 def draw_seconds(name, *, shares=table.SHARES, n_gem=table.GEM_STARTS, random_state=0):
-    """Picture of CPU seconds of both solvers by share of labelled rows, on a log scale."""
+    """Picture of CPU seconds of both solvers by share of labeled rows, on a log scale."""
     found = [table.compare_solvers(name, share, n_gem=n_gem, random_state=random_state) for share in shares]
     figure, ax = pyplot().subplots(figsize=(5, 3.5), layout="constrained")
     for solver, words in (("gem", f"GEM, {n_gem} starts"), ("profile", "default solver")):
         ax.semilogy(shares, [one[solver]["seconds"] for one in found], marker="o", label=words)
-    ax.set(xlabel="labelled rows, %", ylabel="CPU seconds", title=name)
+    ax.set(xlabel="labeled rows, %", ylabel="CPU seconds", title=name)
     ax.legend()
     return figure
 

@@ -1,6 +1,6 @@
-"""Table 2 of the semi-supervised IFA paper: detection rates on crabs, iris and five faces by share of labelled rows.
+"""Table 2 of the semi-supervised IFA paper: detection rates on crabs, iris and five faces by share of labeled rows.
 
-Protocol (Oukhellou, Come, Aknin and Denoeux, 2010, section 4): a share of the rows is labelled, IFA is fitted to all
+Protocol (Oukhellou, Come, Aknin and Denoeux, 2010, section 4): a share of the rows is labeled, IFA is fitted to all
 rows, and the rate of right components among the other rows is averaged over the latents with classes; mean over 30
 draws. Models:
 
@@ -11,7 +11,7 @@ draws. Models:
   Here "IFA one-vs-rest" names one of five people from these latents by `gnomon.combine_one_vs_rest`, and "IFA tied" has
   one class variable for four latents.
 
-"PCA-1NN" gives each row the class of the nearest labelled row in the first two principal components (40 for faces);
+"PCA-1NN" gives each row the class of the nearest labeled row in the first two principal components (40 for faces);
 where the paper's single column comes from is not said. Without labels components have no names, so that "IFA matched"
 gives them the best ones before rows are counted.
 
@@ -45,7 +45,7 @@ FACE_COMPONENTS = 40
 METHODS = ("IFA", "IFA matched", "IFA one-vs-rest", "IFA tied", "PCA-1NN")
 
 _FACES_PRINTED = {"IFA": dict(zip(SHARES, (49.7, 71.0, 75.7, 80.1, 84.1, 86.9, 87.5, 89.0))), "PCA-1NN": {0: 25.8}}
-# share of labelled rows in per cent -> detection rate in per cent
+# share of labeled rows in per cent -> detection rate in per cent
 PRINTED = {
     "crabs": {"IFA": dict(zip(SHARES, (49.5, 94.7, 95.7, 95.4, 95.8, 96.0, 95.8, 96.2))), "PCA-1NN": {0: 55.8}},
     "iris": {"IFA": dict(zip(SHARES, (33.1, 97.4, 97.1, 97.5, 97.3, 97.1, 97.1, 97.1))), "PCA-1NN": {0: 86.1}},
@@ -74,7 +74,7 @@ def load(name):
 
 
 def detection_rates(name, share, *, methods=None, n_draws=N_DRAWS, random_state=0):
-    """Return {method: rates (n_draws, S)} of the unlabelled rows, between 0 and 1; every method sees the same draws.
+    """Return {method: rates (n_draws, S)} of the unlabeled rows, between 0 and 1; every method sees the same draws.
 
     Examples
     --------
@@ -103,19 +103,19 @@ def applicable(name, share):
 class _Draw:
     """Labels of one draw, and what every method makes of them; several methods read the same model."""
 
-    def __init__(self, name, labelled, seed):
+    def __init__(self, name, labeled, seed):
         self.X, self.Y, self.classes = load(name)
         self.k = FACE_COMPONENTS if name in FACES else 2
-        self.labelled, self.rest, self.seed = labelled, ~labelled, seed
-        self.init = "labels" if labelled.any() else "both"
+        self.labeled, self.rest, self.seed = labeled, ~labeled, seed
+        self.init = "labels" if labeled.any() else "both"
 
     def rates(self, method):
-        """Share of the unlabelled rows that are right: one number for each class variable, or one for plain classes."""
+        """Share of the unlabeled rows that are right: one number for each class variable, or one for plain classes."""
         if method == "PCA-1NN":
             return self._nearest()
         if method == "IFA tied":
             model = IFA(int(self.classes.max()) + 1, tied=True, init=self.init, random_state=self.seed)
-            return self._plain(model.fit(self.X, np.where(self.labelled, self.classes, -1)).predict(self.X))
+            return self._plain(model.fit(self.X, np.where(self.labeled, self.classes, -1)).predict(self.X))
         if method == "IFA one-vs-rest":
             return self._plain(combine_one_vs_rest(self.model.predict_proba(self.X)).argmax(axis=1))
         found, Y = self.model.predict(self.X).reshape(self.Y.shape)[self.rest], self.Y[self.rest]
@@ -124,7 +124,7 @@ class _Draw:
     @cached_property
     def model(self):
         """IFA with a latent for each class variable."""
-        known = np.where(self.labelled[:, None], self.Y, -1) if self.labelled.any() else None
+        known = np.where(self.labeled[:, None], self.Y, -1) if self.labeled.any() else None
         return IFA(self.Y.max(axis=0) + 1, init=self.init, random_state=self.seed).fit(self.X, known)
 
     def _plain(self, found):
@@ -132,7 +132,7 @@ class _Draw:
 
     def _nearest(self):
         Z = pca_map(self.X, self.k).project(self.X)
-        found = nearest_labels(Z[self.labelled], np.flatnonzero(self.labelled), Z)
+        found = nearest_labels(Z[self.labeled], np.flatnonzero(self.labeled), Z)
         return (
             (self.Y[found] == self.Y)[self.rest].mean(axis=0)
             if self.Y.shape[1] == 2
@@ -160,7 +160,7 @@ def matched(found, Y):
 def reproduce(sets=SETS, *, shares=SHARES, n_draws=N_DRAWS, random_state=0, tell=None):
     """Run the table; return one record a cell, with the printed number beside ours where there is one.
 
-    A record holds data, method, share (labelled rows, per cent), mean, sd (over draws), by_variable, n_draws, printed.
+    A record holds data, method, share (labeled rows, per cent), mean, sd (over draws), by_variable, n_draws, printed.
     `tell` is called with each record as soon as it is there.
     """
     records = []
@@ -195,8 +195,8 @@ def compare_solvers(name, share=10, *, n_gem=GEM_STARTS, random_state=0):
     (['gem', 'profile'], True)
     """
     X, Y, classes = load(name)
-    labelled = draw_share(classes, share, np.random.default_rng([random_state, share]))
-    known, sizes, out = np.where(labelled[:, None], Y, -1), Y.max(axis=0) + 1, {}
+    labeled = draw_share(classes, share, np.random.default_rng([random_state, share]))
+    known, sizes, out = np.where(labeled[:, None], Y, -1), Y.max(axis=0) + 1, {}
     IFA(sizes).fit(X, known)  # what the first call of a process costs is no part of either
     settings = {"profile": {}, "gem": {"init": "random", "n_init": n_gem, "max_iter": 5000}}
     for solver, extra in settings.items():

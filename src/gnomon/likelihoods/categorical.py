@@ -88,10 +88,10 @@ def softmax_terms(y: IntArray, mean: Array, cov: Array | None, tilt: Array, n_cl
     total = weights.sum(axis=1, keepdims=True)
     weights /= total
     value = own - middle - (top + np.log(total))[:, 0]
-    centre = weights @ H
+    center = weights @ H
     products = (H[:, :, None] * H[:, None, :]).reshape(n_classes, -1)
-    curvature = (weights @ products).reshape(len(y), *[n_classes - 1] * 2) - centre[:, :, None] * centre[:, None, :]
-    slope, left = H[y] - centre, centre - tilt
+    curvature = (weights @ products).reshape(len(y), *[n_classes - 1] * 2) - center[:, :, None] * center[:, None, :]
+    slope, left = H[y] - center, center - tilt
     if cov is None:
         return Terms(value, slope, curvature, tilt)
     better = np.linalg.solve(np.eye(n_classes - 1) + np.matmul(curvature, cov), left[:, :, None])[:, :, 0]

@@ -71,16 +71,16 @@ def _block_evidence(rows: ClassRows, V: Array, b: Array) -> tuple[Array, Array]:
     exp(logit) is a product of a part of the row and one of the point, so that the sum over classes is a matrix product.
     """
     groups = np.arange(len(rows.latent))[:, None]
-    centre = rows.latent @ V.T + b  # (g, m, C)
-    centre -= centre.max(axis=2, keepdims=True)
+    center = rows.latent @ V.T + b  # (g, m, C)
+    center -= center.max(axis=2, keepdims=True)
     moved = rows.spread @ V.T  # (g, s, C)
     moved -= moved.max(axis=2, keepdims=True)
-    of_row, of_point = np.exp(centre), np.exp(moved)
+    of_row, of_point = np.exp(center), np.exp(moved)
     total = of_row @ np.swapaxes(of_point, 1, 2)  # (g, m, s)
     total += SMALLEST  # where both are hundreds of logits apart
     share = np.swapaxes(of_point, 1, 2)[groups, rows.classes] / total
     mean = share.mean(axis=2) + SMALLEST
-    log_z = np.take_along_axis(centre, rows.classes[:, :, None], axis=2)[:, :, 0] + np.log(mean)
+    log_z = np.take_along_axis(center, rows.classes[:, :, None], axis=2)[:, :, 0] + np.log(mean)
     share *= (rows.weights / (mean * share.shape[2]))[:, :, None]  # weights of the points, given the class
     own = np.eye(len(b))[rows.classes]
     by_point = np.swapaxes(share, 1, 2) @ own  # (g, s, C)

@@ -48,7 +48,7 @@ class _Point(NamedTuple):
 class GaussianRows:
     """A Gaussian posterior for every row: variational, or around the mode (Laplace).
 
-    Variational: the Gaussian that maximises E[log p(y | a)] - KL(q | prior); that maximum is the lower bound of the
+    Variational: the Gaussian that maximizes E[log p(y | a)] - KL(q | prior); that maximum is the lower bound of the
     log-evidence that `log_z` holds. Laplace: mode and Hessian there. Both are found by Newton steps on natural
     parameters (a step replaces the outputs by their quadratic expansion); a row whose objective would fall takes a
     shorter step.

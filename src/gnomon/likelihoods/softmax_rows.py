@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Array
-from ..numerics.linalg import symmetrise
+from ..numerics.linalg import symmetrize
 from .gaussian_rows import GaussianRows
 from .layout import Layout
 from .sites import ACCURACY, Near, SiteFit, secant
@@ -57,7 +57,7 @@ class SoftmaxRows:
         n, h = mean.shape
         seen = np.flatnonzero(~np.isnan(Y[:, 0]))
         one_of_c = np.eye(len(self.H))[Y[seen, 0].astype(np.intp)]
-        values, vectors = np.linalg.eigh(symmetrise(cov))
+        values, vectors = np.linalg.eigh(symmetrize(cov))
         kept = values > NOTHING * max(float(values[-1]), 0.0)
         kept[-1] = True
         G = self.H @ (vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0.0)))  # (C, d)
@@ -106,11 +106,11 @@ class SoftmaxRows:
         """H'(D - D G P G'D)H with D = diag(w) - w w', row by row (n, h, h)."""
         H, w = self.H, point.weights
         (c, h), d = H.shape, G.shape[1]
-        centre_a, centre_u = w @ H, w @ G
+        center_a, center_u = w @ H, w @ G
         across = (w @ (H[:, :, None] * G[:, None, :]).reshape(c, h * d)).reshape(-1, h, d)
-        across -= centre_a[:, :, None] * centre_u[:, None, :]
+        across -= center_a[:, :, None] * center_u[:, None, :]
         own = (w @ (H[:, :, None] * H[:, None, :]).reshape(c, h * h)).reshape(-1, h, h)
-        own -= centre_a[:, :, None] * centre_a[:, None, :]
+        own -= center_a[:, :, None] * center_a[:, None, :]
         return np.asarray(own - np.matmul(np.matmul(across, point.P), np.swapaxes(across, 1, 2)))
 
 
@@ -121,8 +121,8 @@ def _at(old: _Point, logits: Array, one_of_c: Array, G: Array, products: Array, 
     if step is not None:
         spread = spread + step * (old.weights - spread)
         tilt = tilt + step * _tilt_step(old, G)
-    centre = spread @ G
-    M = (spread @ products).reshape(-1, d, d) - centre[:, :, None] * centre[:, None, :] + np.eye(d)
+    center = spread @ G
+    M = (spread @ products).reshape(-1, d, d) - center[:, :, None] * center[:, None, :] + np.eye(d)
     P = np.asarray(np.linalg.inv(M), dtype=np.float64)
     if step is not None:
         u = u + step * _times(P, old.slope)

@@ -1,6 +1,6 @@
 """Kernel discriminant analysis: the directions of feature space that separate classes most, with shrinkage.
 
-Everything is done in the coordinates T of the labelled rows on an orthonormal basis of their centred span in feature
+Everything is done in the coordinates T of the labeled rows on an orthonormal basis of their centered span in feature
 space, where the kernel is a plain inner product. With S the within-class covariance (divisor n) and d the number of
 dimensions it is spread over, S is replaced by (1 - shrinkage) S + shrinkage tr(S) / d I. With a linear kernel this is
 linear discriminant analysis with that shrinkage.
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from .._types import Array, IntArray
-from ..numerics.linalg import sign_of_columns, symmetrise
+from ..numerics.linalg import sign_of_columns, symmetrize
 
 SINGULAR = 1e-12  # of the largest eigenvalue: a within-class covariance that is smaller somewhere cannot be inverted
 
@@ -23,17 +23,17 @@ class Fitted(NamedTuple):
     """Discriminant directions in the coordinates T, in which the (shrunk) within-class covariance is the identity."""
 
     directions: Array  # (r, m)  columns by falling share of the between-class variance; m at most c - 1
-    centres: Array  # (c, m)     projected class means
+    centers: Array  # (c, m)     projected class means
     log_prior: Array  # (c,)
     between: Array  # (m,)       between-class variance along each direction, in units of the within-class variance
 
 
 def closed_form(T: Array, index: IntArray, n_classes: int, shrinkage: float, dimension: float) -> Fitted:
-    """All discriminant directions of labelled rows.
+    """All discriminant directions of labeled rows.
 
     Parameters
     ----------
-    T : (n, r)          coordinates of the labelled rows, mean zero
+    T : (n, r)          coordinates of the labeled rows, mean zero
     index : (n,)        class of each row, 0 to n_classes - 1, each at least once
     shrinkage : float       0 to 1
     dimension : float   over how many dimensions the trace of the within-class covariance is spread
@@ -53,7 +53,7 @@ def closed_form(T: Array, index: IntArray, n_classes: int, shrinkage: float, dim
     deviations = T - means[index]
     within = deviations.T @ deviations / n
     spread = float(np.trace(within)) or float((T**2).sum()) / n  # one row a class: nothing varies within
-    shrunk = symmetrise((1.0 - shrinkage) * within + shrinkage * spread / dimension * np.eye(r))
+    shrunk = symmetrize((1.0 - shrinkage) * within + shrinkage * spread / dimension * np.eye(r))
     values, vectors = eigh(shrunk)
     if values[0] <= SINGULAR * values[-1]:
         raise ValueError(
@@ -70,7 +70,7 @@ def closed_form(T: Array, index: IntArray, n_classes: int, shrinkage: float, dim
 
 
 def log_posterior(Z: Array, fitted: Fitted) -> Array:
-    """Log-probability (l, c) of the classes of projected rows Z (l, m), normal with covariance I around the centres."""
-    scores = Z @ fitted.centres.T - 0.5 * (fitted.centres**2).sum(axis=1) + fitted.log_prior
+    """Log-probability (l, c) of the classes of projected rows Z (l, m), normal with covariance I around the centers."""
+    scores = Z @ fitted.centers.T - 0.5 * (fitted.centers**2).sum(axis=1) + fitted.log_prior
     scores -= scores.max(axis=1, keepdims=True)
     return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))

@@ -24,7 +24,7 @@ class GraphFeatures(NamedTuple):
     """Features of the points of a graph."""
 
     features: Array  # (m, k)
-    eigenvalues: Array  # (k,) of the normalised adjacency, falling; the constant eigenvector is left out
+    eigenvalues: Array  # (k,) of the normalized adjacency, falling; the constant eigenvector is left out
     n_parts: int  # connected components
 
 

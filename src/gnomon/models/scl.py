@@ -13,7 +13,7 @@ from ..rows.contract import Rows
 from ..rows.counts import Presence
 from ..rows.standard import StandardRows
 
-LARGEST_SIDE = 10_000  # rows or columns, whichever is fewer, of the one matrix that is factorised
+LARGEST_SIDE = 10_000  # rows or columns, whichever is fewer, of the one matrix that is factorized
 DEFAULT_COMPONENTS = 50
 DEFAULT_RIDGE = 10.0  # mean variances of a feature; on counts of words smaller ones did worse
 RANK_TOL = 1e-10  # singular values below this times the largest are rounding
@@ -70,15 +70,15 @@ def choose_pivots(score: Array, n_pivots: int) -> IntArray:
 
 
 def predictor_weights(source: StandardRows, second: Array | None, pivots: IntArray, ridge: float) -> Array:
-    """Ridge regression of each pivot on all other features, from one Cholesky factorisation.
+    """Ridge regression of each pivot on all other features, from one Cholesky factorization.
 
     With Theta = (Cov + ridge I)^-1 the weights that predict feature c from the others are
-    w_c = -Theta_c / Theta_cc, zero at c: the block inverse, so no pivot needs a factorisation of its own.
+    w_c = -Theta_c / Theta_cc, zero at c: the block inverse, so no pivot needs a factorization of its own.
 
     Parameters
     ----------
     source : StandardRows   its units are used throughout
-    second : (p, p)         their second moments, whose covariance is factorised; None: their inner products are
+    second : (p, p)         their second moments, whose covariance is factorized; None: their inner products are
     pivots : (m,)
     ridge : float
 
@@ -108,14 +108,14 @@ def shared_directions(weights: Array) -> tuple[Array, Array]:
 def fit(rows: Rows, pivots: IntArray, n_components: int | None, ridge: float | None, solver: str) -> Fitted:
     """Fit pivot predictors and keep the leading directions of their weights.
 
-    "auto" factorises the smaller matrix. Raises ValueError when that is larger than
+    "auto" factorizes the smaller matrix. Raises ValueError when that is larger than
     `LARGEST_SIDE`, when nothing predicts the pivots, or when `n_components` exceeds the rank.
     """
     n, p = rows.shape
     if solver == "auto":
         solver = "covariance" if p <= n else "gram"
     _refuse_large(n, p, solver)
-    summary = rows.summarise(second=solver == "covariance")
+    summary = rows.summarize(second=solver == "covariance")
     source = rows.standard(summary)
     groups = summary.standard_groups()
     unit = source.scale
@@ -161,8 +161,8 @@ def _refuse_large(n: int, p: int, solver: str) -> None:
     side = p if solver == "covariance" else n
     if side > LARGEST_SIDE:
         raise ValueError(
-            f"solver={solver!r} factorises a matrix of {side} rows and columns for X of shape ({n}, {p}); at most "
-            f"{LARGEST_SIDE} are possible: keep the most frequent features, X[:, columns], or fewer unlabelled rows."
+            f"solver={solver!r} factorizes a matrix of {side} rows and columns for X of shape ({n}, {p}); at most "
+            f"{LARGEST_SIDE} are possible: keep the most frequent features, X[:, columns], or fewer unlabeled rows."
         )
 
 

@@ -1,4 +1,4 @@
-"""Kernel matrices: centring, rank, and the map from kernel values to coordinates of the feature space.
+"""Kernel matrices: centering, rank, and the map from kernel values to coordinates of the feature space.
 
 A kernel is an inner product k(a, b) = <phi(a), phi(b)>. The rows of a kernel matrix are never features themselves: what
 a linear model needs of phi are its coordinates on an orthonormal basis of the span of some reference rows.
@@ -12,14 +12,14 @@ import numpy as np
 from scipy.linalg import eigh
 
 from .._types import Array
-from .linalg import symmetrise
+from .linalg import symmetrize
 
 ROUNDING = 1e-6  # of the largest eigenvalue or entry: what a kernel once held in single precision may be off
 NULL = 1e-13  # of the largest eigenvalue, times n: an eigenvalue no larger than this is zero
 
 
 class FeatureMap(NamedTuple):
-    """Coordinates of rows on an orthonormal basis of centred feature space: (k(row, references) - shift) basis."""
+    """Coordinates of rows on an orthonormal basis of centered feature space: (k(row, references) - shift) basis."""
 
     shift: Array  # (m,)    mean kernel value of the training rows with each reference
     basis: Array  # (m, r)
@@ -43,7 +43,7 @@ def checked_gram(gram: Any, name: str) -> Array:
             f"{name} is not symmetric: entry ({i}, {j}) is {K[i, j]:.6g}, entry ({j}, {i}) is {K[j, i]:.6g}. "
             "Give a symmetric kernel matrix, for example (K + K.T) / 2."
         )
-    return symmetrise(K.astype(np.float64))
+    return symmetrize(K.astype(np.float64))
 
 
 def entry_error(K: Any) -> float:
@@ -51,7 +51,7 @@ def entry_error(K: Any) -> float:
     return float(np.finfo(K.dtype).eps) if K.dtype.kind == "f" else float(np.finfo(np.float64).eps)
 
 
-def centre_gram(K: Array, weights: Array | None = None) -> tuple[Array, Array]:
+def center_gram(K: Array, weights: Array | None = None) -> tuple[Array, Array]:
     """Kernel matrix of training rows about their mean in feature space, and its means over rows (n,), for new rows.
 
     Means are weighted by `weights` (n,), if any. Source: Yu et al. 2006, eq. 27.
@@ -95,22 +95,22 @@ def spectrum(K: Array, error: float = 0.0) -> Spectrum:
 
 
 def exact_map(K: Array, error: float = 0.0, weights: Array | None = None) -> tuple[FeatureMap, Array]:
-    """Map by all training rows, and their coordinates T (n, r): T T' is the kernel matrix K (n, n), centred.
+    """Map by all training rows, and their coordinates T (n, r): T T' is the kernel matrix K (n, n), centered.
 
     The coordinates are principal components: T' diag(weights) T is diagonal, falling. The basis sums to zero over the
     rows, so the shift alone does what eq. 28 does. `weights` (n,) are positive: how often each row counts.
     """
-    centred, columns = centre_gram(K, weights)
+    centered, columns = center_gram(K, weights)
     rows: Array = np.ones(1)
     error = _at_least_rounding(error, K)
     if weights is not None:
         rows = np.sqrt(weights)[:, None]
-        centred *= rows * rows.T
+        centered *= rows * rows.T
         error *= float(weights.mean())  # bounds the error of an eigenvalue by error times the sum of the weights
-    values, vectors = spectrum(centred, error)
+    values, vectors = spectrum(centered, error)
     root = np.sqrt(values)
     basis = rows * vectors / root
-    w = rows**2  # (n, 1) or (1,): the null vector of the centred matrix, which leaks in by rounding
+    w = rows**2  # (n, 1) or (1,): the null vector of the centered matrix, which leaks in by rounding
     basis -= w * weighted_mean(basis / w, weights)
     return FeatureMap(columns, basis), vectors * root / rows
 
@@ -118,7 +118,7 @@ def exact_map(K: Array, error: float = 0.0, weights: Array | None = None) -> tup
 def nystrom_map(
     cross: Array, among: Array, error: float = 0.0, weights: Array | None = None
 ) -> tuple[FeatureMap, Array]:
-    """Map by m landmarks, and the coordinates T (n, r) of all rows in the span of the landmarks, centred.
+    """Map by m landmarks, and the coordinates T (n, r) of all rows in the span of the landmarks, centered.
 
     Memory n m. With every row a landmark it is the exact map.
 
@@ -133,7 +133,7 @@ def nystrom_map(
     shift = weighted_mean(cross, weights)
     half = vectors / np.sqrt(values)
     T = (cross - shift) @ half
-    inner = spectrum(symmetrise(T.T @ (T if weights is None else T * weights[:, None])))
+    inner = spectrum(symmetrize(T.T @ (T if weights is None else T * weights[:, None])))
     return FeatureMap(shift, half @ inner.vectors), T @ inner.vectors
 
 

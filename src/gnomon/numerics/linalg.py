@@ -11,7 +11,7 @@ from .._types import Array
 SMALL = 64  # rows of a matrix up to which all eigenvalues take no longer than some
 
 
-def symmetrise(S: Array) -> Array:
+def symmetrize(S: Array) -> Array:
     """Average a square matrix with its transpose."""
     return np.asarray((S + S.T) / 2.0)
 
@@ -72,7 +72,7 @@ def orthonormal_columns(D: Array, B: Array | None = None, *, drop: float = 1e-7,
         return D[:, :0]
     Q = D / largest if outside else _outside(D / largest, B)
     for threshold in (max(drop, 1e-7), 0.5, 0.5):  # a unit column that halves when projected again was inside B
-        values, V = top_eigh(symmetrise(Q.T @ Q), Q.shape[1])
+        values, V = top_eigh(symmetrize(Q.T @ Q), Q.shape[1])
         reference = values[0] if threshold < 0.5 else 1.0
         kept = values > max(threshold**2 * reference, np.finfo(float).tiny)
         Q = Q @ (V[:, kept] / np.sqrt(values[kept]))
@@ -101,7 +101,7 @@ def canonical_rotation(W_scaled: Array, W_sign: Array | None = None) -> Array:
     `W_scaled` (m, k) holds loadings divided by their noise standard deviations, so that W'W is diagonal afterwards with
     falling entries; the largest entry in each column of `W_sign` R (default `W_scaled` R) is positive.
     """
-    _, rotation = top_eigh(symmetrise(W_scaled.T @ W_scaled), W_scaled.shape[1])
+    _, rotation = top_eigh(symmetrize(W_scaled.T @ W_scaled), W_scaled.shape[1])
     signs = sign_of_columns((W_scaled if W_sign is None else W_sign) @ rotation)
     return np.asarray(rotation * signs)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from .._types import Array, BoolArray, IntArray
-from .linalg import inverse_logdet, solve_positive, symmetrise
+from .linalg import inverse_logdet, solve_positive, symmetrize
 from .moments import LooseRows, Moments, OutputSets, Pattern
 
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -231,7 +231,7 @@ class _Accumulator:
         noise = self.params.x_noise_var
         x_part = count * n_features * (LOG_2PI + float(np.log(noise))) + self.x_energy / noise
         return LatentSums(
-            self.log_likelihood - 0.5 * x_part, count, symmetrise(self.zz), self.z, self.xz, self.x, self.x_energy,
+            self.log_likelihood - 0.5 * x_part, count, symmetrize(self.zz), self.z, self.xz, self.x, self.x_energy,
             self.y_zz, self.y_zy, self.y_energy, self.y_count,
         )  # fmt: skip
 
@@ -268,11 +268,11 @@ def e_step(params: Params, moments: Moments) -> LatentSums:
 
 
 def m_step(sums: LatentSums, params: Params, n_features: float, limits: Limits, *, expand: bool = True) -> Params:
-    """Maximise the expected log-likelihood, or log-posterior: regress x and y on (z, 1), then both noise variances.
+    """Maximize the expected log-likelihood, or log-posterior: regress x and y on (z, 1), then both noise variances.
 
     With `expand` the latent mean and covariance are estimated too and folded back into W and the means (PX-EM), which
     removes EM's slowest direction and never lowers the likelihood. Source: Yu et al. 2006, eqs. 8-10 and 13-16; the
-    means are estimated together with W because those of the labelled rows differ from the sample means.
+    means are estimated together with W because those of the labeled rows differ from the sample means.
     """
     k = len(sums.z)
     zz1 = _augmented(sums.zz, sums.z, sums.weight)
@@ -328,7 +328,7 @@ def outputs_m_step(sums: OutputSums, params: Params, limits: Limits) -> tuple[Ar
 def fold_latent(params: Params, sums: OutputSums, free_means: bool) -> Params:
     """Fold the estimated mean and covariance of z into the loadings; zero columns at the end of W_y stay zero."""
     z_mean = sums.z / sums.weight if free_means else np.zeros(len(sums.z))
-    factor = np.asarray(np.linalg.cholesky(symmetrise(sums.zz / sums.weight - z_mean[:, None] * z_mean)))
+    factor = np.asarray(np.linalg.cholesky(symmetrize(sums.zz / sums.weight - z_mean[:, None] * z_mean)))
     return params._replace(
         m_x=params.m_x + params.W_x @ z_mean,
         m_y=params.m_y + params.W_y @ z_mean,

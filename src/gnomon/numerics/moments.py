@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Array, BoolArray, IntArray
-from .linalg import symmetrise
+from .linalg import symmetrize
 
 
 class Pattern(NamedTuple):
@@ -85,7 +85,7 @@ def pattern_from_sums(outputs: IntArray, count: float, t: Array, y: Array, tt: A
     total = np.concatenate([t, y])
     second = joined(tt, ty, yy)
     mean = total / count
-    return Pattern(outputs, count, mean, symmetrise(second - count * np.outer(mean, mean)))
+    return Pattern(outputs, count, mean, symmetrize(second - count * np.outer(mean, mean)))
 
 
 def pattern_from_rows(outputs: IntArray, T: Array, Y: Array, weights: Array) -> Pattern:
@@ -105,11 +105,11 @@ def second_moment(moments: Moments) -> Array:
         out += g.scatter[:r, :r] + g.weight * np.outer(g.mean[:r], g.mean[:r])
     if moments.loose is not None:
         out += (moments.loose.T * moments.loose.weights[:, None]).T @ moments.loose.T
-    return symmetrise(out)
+    return symmetrize(out)
 
 
 class Completed(NamedTuple):
-    """Averages of x and y as if every row were labelled: outputs use the rows that observe them."""
+    """Averages of x and y as if every row were labeled: outputs use the rows that observe them."""
 
     xx: Array  # (r, r)
     xy: Array  # (r, q)
@@ -118,7 +118,7 @@ class Completed(NamedTuple):
 
 
 def completed(moments: Moments) -> Completed:
-    """Pool the moments over patterns; exact when all rows are labelled, otherwise a good start for EM."""
+    """Pool the moments over patterns; exact when all rows are labeled, otherwise a good start for EM."""
     r, q = moments.size, moments.n_outputs
     xy, yy = np.zeros((r, q)), np.zeros((q, q))
     pairs, y_sum, y_count = np.zeros((q, q)), np.zeros(q), np.zeros(q)
@@ -131,7 +131,7 @@ def completed(moments: Moments) -> Completed:
         y_count[o] += g.weight
     some = np.maximum(y_count, 1e-300)
     yy = np.divide(yy, pairs, out=np.zeros_like(yy), where=pairs > 0)
-    return Completed(second_moment(moments) / moments.weight, xy / some, symmetrise(yy), y_sum / some)
+    return Completed(second_moment(moments) / moments.weight, xy / some, symmetrize(yy), y_sum / some)
 
 
 def _loose_patterns(moments: Moments) -> list[Pattern]:

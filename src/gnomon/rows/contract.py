@@ -119,7 +119,7 @@ class Rows(ABC):
         """Total weight of the rows."""
         return float(self.shape[0] if self.weights is None else self.weights.sum())
 
-    def summarise(self, Y: Any = None, group: Any = None, n_groups: int = 1, *, second: bool = False) -> Summary:
+    def summarize(self, Y: Any = None, group: Any = None, n_groups: int = 1, *, second: bool = False) -> Summary:
         """Means and squares, by group sums and products with Y (n, q), and with `second` X'X; one read.
 
         Parameters
@@ -132,16 +132,16 @@ class Rows(ABC):
         NotFinite
             For complete rows, when an entry is missing, infinite or too large to be squared.
         """
-        from .summary import Summarise
+        from .summary import Summarize
 
-        task = Summarise(self.masked, n_groups if Y is not None or second else 0, second)
+        task = Summarize(self.masked, n_groups if Y is not None or second else 0, second)
         columns = {} if Y is None else {"summary_y": Y}
         if group is not None:
             columns["summary_group"] = group
         return self.fold(task, columns=columns).checked()
 
     def standard(self, summary: Summary) -> StandardRows:
-        """The rows centred and scaled, implicitly; masked rows are read once for their patterns of missing entries."""
+        """The rows centered and scaled, implicitly; masked rows are read once for their patterns of missing entries."""
         from .standard import StandardRows
 
         found = StandardRows(self, summary.mean, summary.scale, summary)
@@ -158,7 +158,7 @@ class Rows(ABC):
 class View(NamedTuple):
     """What a step sees of a block; it never sees X."""
 
-    T: Array  # (m, r)  X V, centred, in standard units, missing entries zero
+    T: Array  # (m, r)  X V, centered, in standard units, missing entries zero
     mask: MaskView | None  # None: every entry is observed
     at: IntArray  # (m,)
     weights: Array  # (m,)

@@ -1,4 +1,4 @@
-"""What is done with the entries of a block, whatever holds them: centred products there and back, and squares."""
+"""What is done with the entries of a block, whatever holds them: centered products there and back, and squares."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class DenseEntries:
 
 
 class SparseEntries:
-    """Rows of a scipy sparse matrix; the centring is algebra, never a dense copy."""
+    """Rows of a scipy sparse matrix; the centering is algebra, never a dense copy."""
 
     def __init__(self, X: Any, mean: Array, scale: float) -> None:
         self.X, self.mean, self.scale = X, mean, scale

@@ -102,7 +102,7 @@ class LocalRows(Rows):
         out.aligned = {**self.aligned, **columns}
         return out
 
-    def summarise(self, Y: Any = None, group: Any = None, n_groups: int = 1, *, second: bool = False) -> Summary:
+    def summarize(self, Y: Any = None, group: Any = None, n_groups: int = 1, *, second: bool = False) -> Summary:
         plain = second and isinstance(self.X, np.ndarray) and not self.masked
         shift = shift_of(self.X) if plain and (group is None or group.min() == 0) else None
         if shift is not None:
@@ -111,7 +111,7 @@ class LocalRows(Rows):
             found = raw_summary(self.X, self.weights, Y_or_none, group, n_groups, self._block_rows(), shift)
             if found is not None:
                 return found
-        return super().summarise(Y, group, n_groups, second=second)
+        return super().summarize(Y, group, n_groups, second=second)
 
     def inner_products(self, mean: Array, scale: float) -> Array:
         self.counter.total += 1.0

@@ -27,7 +27,7 @@ def row_counts(mask: BoolArray) -> Array:
 
 
 def project(X: Any, mean: Array, V: Array) -> Any:
-    """(X - mean) V (n, r) without a centred copy of X: float32 rows give float32, all others float64.
+    """(X - mean) V (n, r) without a centered copy of X: float32 rows give float32, all others float64.
 
     The result of a foreign X is foreign too.
     """
@@ -49,9 +49,9 @@ def _project_foreign(X: Any, mean: Array, V: Array) -> Any:
     xp = namespace(X)
     if X.dtype == xp.float64:
         return X @ from_host(V, X) - from_host(mean @ V, X)
-    centre, V32, parts = from_host(mean, X, widest(X)), from_host(V, X), []
+    center, V32, parts = from_host(mean, X, widest(X)), from_host(V, X), []
     for rows in row_slices(X):
-        block = xp.astype(X[rows, :], widest(X), copy=False) - centre
+        block = xp.astype(X[rows, :], widest(X), copy=False) - center
         parts.append(xp.astype(block, X.dtype, copy=False) @ V32)
     return xp.concat(parts, axis=0)
 

@@ -1,4 +1,4 @@
-"""Second moments of a NumPy table by one product of the rows as they lie, where centring may come after the sums."""
+"""Second moments of a NumPy table by one product of the rows as they lie, where centering may come after the sums."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .summary import Group, Summary, two_sum
 
 FOLD = 40  # rows read as one by a sum over columns
 OFFSET_LIMIT = 30.0  # largest squared mean, in variances, that may be subtracted after the sums: one digit and a half
-SAMPLE = 64  # rows that say beforehand whether centring may wait
+SAMPLE = 64  # rows that say beforehand whether centering may wait
 
 
 class Sums:
-    """Uncentred weighted sums over the rows of a group."""
+    """Uncentered weighted sums over the rows of a group."""
 
     def __init__(self, p: int, q: int) -> None:
         self.weight = 0.0
@@ -44,13 +44,13 @@ class Sums:
 
     def about(self, mean: Array) -> Group:
         """The sums about a mean; they are used up."""
-        centred = self.x - self.weight * mean
-        self.xx -= np.column_stack([self.x, mean]) @ np.stack([mean, centred])
-        return Group(self.weight, centred, self.y, self.xy - np.outer(mean, self.y), self.yy, self.xx)
+        centered = self.x - self.weight * mean
+        self.xx -= np.column_stack([self.x, mean]) @ np.stack([mean, centered])
+        return Group(self.weight, centered, self.y, self.xy - np.outer(mean, self.y), self.yy, self.xx)
 
 
-def centring_may_wait(mean: Array, variance: float) -> bool:
-    """Whether sums of squares may be centred afterwards: no overflow, and means not large beside deviations."""
+def centering_may_wait(mean: Array, variance: float) -> bool:
+    """Whether sums of squares may be centered afterwards: no overflow, and means not large beside deviations."""
     return 1e-200 < variance < 1e200 and float(np.abs(mean).max()) < np.sqrt(OFFSET_LIMIT * variance)
 
 
@@ -64,7 +64,7 @@ def shift_of(X: Array) -> Array | None:
         mean, variance = some.mean(axis=0), float(some.var(axis=0).mean())
     if not np.isfinite(variance):
         return None
-    return np.asarray(0.0 * mean if centring_may_wait(mean, variance) else mean)
+    return np.asarray(0.0 * mean if centering_may_wait(mean, variance) else mean)
 
 
 def raw_summary(
@@ -93,7 +93,7 @@ def raw_summary(
         mean = sums[0].x / weight
         largest = float(np.sqrt(sums[0].xx.diagonal().max()) + np.abs(shift).max())
         variance = (float(np.trace(sums[0].xx)) / weight - float(mean @ mean)) / p
-        if not centring_may_wait(mean, variance):
+        if not centering_may_wait(mean, variance):
             return None
     for other in sums[1:]:
         sums[0].subtract_rows(other)
@@ -148,7 +148,7 @@ def raw_inner_products(X: Array, mean: Array, scale: float) -> Array | None:
         return None
     out = np.asarray(X @ X.T)
     squares = float(np.mean(mean**2))
-    if not centring_may_wait(np.sqrt([squares]), float(np.trace(out)) / X.size - squares):
+    if not centering_may_wait(np.sqrt([squares]), float(np.trace(out)) / X.size - squares):
         return None
     along = X @ mean
     out -= along

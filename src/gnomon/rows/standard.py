@@ -1,4 +1,4 @@
-"""Rows in frozen units: centred by a mean and divided by one scale, never copied."""
+"""Rows in frozen units: centered by a mean and divided by one scale, never copied."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class Summarise:
+class Summarize:
     """The summary of a block."""
 
     masked: bool
@@ -134,7 +134,7 @@ def power_of_two(size: float) -> float:
     return float(2.0 ** np.floor(np.log2(size))) if 0.0 < size < 1e-75 or 1e75 < size < np.inf else 1.0
 
 
-def _of_dense(block: Block, task: Summarise) -> Summary:
+def _of_dense(block: Block, task: Summarize) -> Summary:
     place = Place(block.X)
     X, w, xp = place.floats(block.X), block.weights, place.xp
     weights = place.put(w)
@@ -163,7 +163,7 @@ def _of_dense(block: Block, task: Summarise) -> Summary:
 
 
 class _Dense:
-    """Centred entries of a block, in its unit."""
+    """Centered entries of a block, in its unit."""
 
     def __init__(self, C: Any, place: Place) -> None:
         self.C, self.place = C, place
@@ -205,7 +205,7 @@ class _Sparse:
         return np.asarray(out)
 
 
-def _groups(block: Block, task: Summarise, entries: _Dense | _Sparse) -> tuple[Group, ...]:
+def _groups(block: Block, task: Summarize, entries: _Dense | _Sparse) -> tuple[Group, ...]:
     """Sums over the rows of each group."""
     if not task.n_groups:
         return ()
@@ -227,7 +227,7 @@ def _groups(block: Block, task: Summarise, entries: _Dense | _Sparse) -> tuple[G
     return tuple(found)
 
 
-def _of_sparse(block: Block, task: Summarise) -> Summary:
+def _of_sparse(block: Block, task: Summarize) -> Summary:
     X, w = block.X, block.weights
     largest = float(np.abs(X.data).max(initial=0.0)) if X.nnz else 0.0
     counts = np.full(X.shape[1], w.sum())

@@ -1,4 +1,4 @@
-"""The one EM loop, for EM, PX-EM and generalised EM, with or without acceleration."""
+"""The one EM loop, for EM, PX-EM and generalized EM, with or without acceleration."""
 
 from __future__ import annotations
 

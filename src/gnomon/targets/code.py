@@ -22,7 +22,7 @@ def class_contrasts(n_classes: int) -> Array:
 
 
 def code_classes(index: IntArray, n_classes: int) -> Array:
-    """Rows of contrast codes; NaN where `index` is -1 (unlabelled)."""
+    """Rows of contrast codes; NaN where `index` is -1 (unlabeled)."""
     codes = class_contrasts(n_classes)
     out = np.full((len(index), codes.shape[1]), np.nan)
     out[index >= 0] = codes[index[index >= 0]]

@@ -17,12 +17,12 @@ def log_pl_of(ids, sizes=SIZES):
     return out
 
 
-def planted(rng, n=200, p=6, noise=0.3, gap=3.0, labelled=0.3):
+def planted(rng, n=200, p=6, noise=0.3, gap=3.0, labeled=0.3):
     ids = np.stack([rng.integers(0, size, n) for size in SIZES], axis=1)
     Z = rng.normal(size=(n, 2)) + gap * ids
     A = rng.normal(size=(p, 2))
     X = Z @ A.T + noise * rng.normal(size=(n, p)) + rng.normal(size=p)
-    return X, ids, np.where(rng.random(ids.shape) < labelled, ids, -1), A
+    return X, ids, np.where(rng.random(ids.shape) < labeled, ids, -1), A
 
 
 def random_model(rng, p=4):

@@ -80,7 +80,7 @@ def test_steps_are_those_along_the_gradient_in_the_coordinates_of_the_rows(probl
     assert_allclose(moved.W @ np.linalg.inv(C), in_rows.W + moved.step * G, atol=1e-10)
 
 
-def test_each_part_raises_the_likelihood_and_normalising_keeps_it(problem):
+def test_each_part_raises_the_likelihood_and_normalizing_keeps_it(problem):
     rows, point, _ = problem
     present = np.ones((2, 2), bool)
     for _ in range(5):
@@ -91,7 +91,7 @@ def test_each_part_raises_the_likelihood_and_normalising_keeps_it(problem):
         middle = gem.evaluate(after_em, Z, rows.log_pl)[1]
         moved = gem.gradient_part(after_em, state, rows, np.eye(4))
         assert value <= middle <= moved.value
-        point = gem.normalise(moved)
+        point = gem.normalize(moved)
         assert_allclose(gem.evaluate(point, point.W @ rows.U, rows.log_pl)[1], moved.value, rtol=1e-10)
         variance = np.exp(point.log_weights) * (point.variances + point.means**2)
         mean = (np.exp(point.log_weights) * point.means).sum(axis=1)

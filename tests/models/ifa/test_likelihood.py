@@ -11,13 +11,13 @@ from oracles import ifa as oracle
 SIZES = (2, 3)
 
 
-def problem(rng, n=90, d=4, sizes=SIZES, tied=False, labelled=0.4):
+def problem(rng, n=90, d=4, sizes=SIZES, tied=False, labeled=0.4):
     """White rows with some labels, and a point with rows of V that are not orthogonal."""
     Z = rng.laplace(size=(d, n))
     b, c = (1 if tied else len(sizes)), max(sizes)
     ids = np.stack([rng.integers(0, size, n) for size in sizes[:b]])
     Z[: len(sizes)] += 2.0 * (ids if not tied else np.stack([ids[0] == s for s in range(len(sizes))]))
-    ids[rng.random((b, n)) > labelled] = -1
+    ids[rng.random((b, n)) > labeled] = -1
     U = rng.normal(size=(d, d)) @ Z
     U = np.linalg.solve(np.linalg.cholesky(np.cov(U, bias=True)), U - U.mean(axis=1, keepdims=True))
     pl = [oracle.one_of_k(ids[s], sizes[s]) for s in range(b)]

@@ -13,7 +13,7 @@ from oracles import ifa as oracle
 
 
 def labels_of(ids, sizes, tied=False):
-    """Labels of component numbers (n, b), -1 where unlabelled."""
+    """Labels of component numbers (n, b), -1 where unlabeled."""
     c = max(sizes)
     log_pl = np.full((ids.shape[1], c, len(ids)), -np.inf)
     with np.errstate(divide="ignore"):
@@ -22,13 +22,13 @@ def labels_of(ids, sizes, tied=False):
     return model.Labels(log_pl, tuple(sizes), tied)
 
 
-def planted(rng, n=300, p=5, sizes=(2, 3), gap=3.0, labelled=0.3):
+def planted(rng, n=300, p=5, sizes=(2, 3), gap=3.0, labeled=0.3):
     """Rows, all component numbers, the known ones, and the mixing."""
     ids = np.stack([rng.integers(0, size, n) for size in sizes], axis=1)
     Z = rng.normal(size=(n, p))
     Z[:, : len(sizes)] += gap * ids
     mixing = rng.normal(size=(p, p))
-    known = np.where(rng.random(ids.shape) < labelled, ids, -1)
+    known = np.where(rng.random(ids.shape) < labeled, ids, -1)
     return Z @ mixing.T + rng.normal(size=p), ids, known, mixing
 
 
@@ -108,7 +108,7 @@ def test_gem_reaches_the_maximum_of_the_profile(rng):
     assert_allclose(gem.value.unmixing[:2], profile.value.unmixing[:2], atol=5e-3)
 
 
-def test_tied_and_fully_labelled_is_linear_discriminant_analysis(rng):
+def test_tied_and_fully_labeled_is_linear_discriminant_analysis(rng):
     X, ids, _, _ = planted(rng, sizes=(4,), gap=1.5)
     result = fit(X, labels_of(ids, (4, 4, 4), tied=True), init="labels")
     found = result.value
@@ -166,7 +166,7 @@ def test_predictions_do_not_depend_on_the_coordinates(rng):
         assert_allclose(one, other, atol=1e-5)
 
 
-def test_unlabelled_latents_have_one_order_and_sign(rng):
+def test_unlabeled_latents_have_one_order_and_sign(rng):
     X, _, known, _ = planted(rng, n=500, sizes=(2, 2, 2), gap=5.0)
     known[:, [0, 2]] = -1
     results = [fit(X, labels_of(known, (2, 2, 2)), seed=seed, n_init=12) for seed in (1, 2)]
@@ -179,7 +179,7 @@ def test_unlabelled_latents_have_one_order_and_sign(rng):
     assert (np.diff(params.means[[0, 2]], axis=1) > 0).all()
 
 
-def test_labelled_components_keep_their_numbers(rng):
+def test_labeled_components_keep_their_numbers(rng):
     X, ids, known, _ = planted(rng, gap=5.0)
     swapped = np.where(known[:, :1] < 0, -1, 1 - known[:, :1])
     found = fit(X, labels_of(np.hstack([swapped, known[:, 1:]]), (2, 3))).value

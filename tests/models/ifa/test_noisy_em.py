@@ -14,7 +14,7 @@ from rows.copied import copied_rows
 def test_plain_steps_never_lower_the_likelihood(rng):
     X, _, known, _ = planted(rng, gap=2.0)
     rows = copied_rows(X)
-    em = NoisyEM(rows.standard(rows.summarise()), log_pl_of(known), SIZES)
+    em = NoisyEM(rows.standard(rows.summarize()), log_pl_of(known), SIZES)
     params = random_model(rng, 6)[0].params
     path = []
     for _ in range(30):
@@ -43,7 +43,7 @@ def test_the_sums_are_those_of_the_posterior_of_every_row(rng, monkeypatch):
     ids[::2, 0] = -1
     X = X - X.mean(axis=0)
     rows = copied_rows(X)
-    standard = rows.standard(rows.summarise())
+    standard = rows.standard(rows.summarize())
     sums = NoisyEM(standard, log_pl_of(ids), SIZES).e_step(fitted.params)
     T, p = X / standard.scale, fitted.params
     pl = [oracle.one_of_k(ids[:, s], size) for s, size in enumerate(SIZES)]
@@ -63,7 +63,7 @@ def test_plausibility_of_a_product_is_that_of_its_parts(rng):
 def test_climbing_ends_where_a_step_is_short(rng):
     X, _, known, _ = planted(rng)
     rows = copied_rows(X)
-    em = NoisyEM(rows.standard(rows.summarise()), log_pl_of(known), SIZES)
+    em = NoisyEM(rows.standard(rows.summarize()), log_pl_of(known), SIZES)
     found = climb_noisy(em, random_model(rng, 6)[0].params, tol=1e-4, max_iter=3000)
     at, sums = found.value
     assert em.residual(sums, at, em.m_step(sums, at)) <= 1e-4

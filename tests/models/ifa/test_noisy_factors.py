@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from gnomon.models.ifa.noisy_factors import LatentMoments, Noisy, maximise
+from gnomon.models.ifa.noisy_factors import LatentMoments, Noisy, maximize
 
 
 def test_maximum_for_known_latents_is_regression_with_an_intercept(rng):
@@ -18,7 +18,7 @@ def test_maximum_for_known_latents_is_regression_with_an_intercept(rng):
     before = Noisy(np.zeros((p, 2)), 1.0, log_weights, np.zeros((2, 3)), np.ones((2, 3)))
 
     sums = LatentMoments(0.0, Z.T @ Z, counts, first, second)
-    found = maximise(sums, X.T @ Z, float(np.sum(X**2)), n, before, (0.0, 0.0))
+    found = maximize(sums, X.T @ Z, float(np.sum(X**2)), n, before, (0.0, 0.0))
 
     design = np.column_stack([Z, np.ones(n)])
     slopes, squares = np.linalg.lstsq(design, X, rcond=None)[:2]

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from gnomon._types import Status
 from gnomon.models.ifa import profile
 from gnomon.models.ifa.likelihood import Packing, Rows, log_likelihood
-from gnomon.models.ifa.starts import labelled_start, random_start
+from gnomon.models.ifa.starts import labeled_start, random_start
 
 
 def problem(rng):
@@ -49,7 +49,7 @@ def test_in_its_units_every_entry_has_a_curvature_of_one(rng):
     with np.errstate(divide="ignore"):
         rows = Rows(U, np.log((ids[:, None, :] == np.arange(2)[:, None]).astype(float)))
     present = np.ones((2, 2), bool)
-    start = labelled_start(rows, rng)
+    start = labeled_start(rows, rng)
     best = profile.climb(start, rows, tol=1e-9, max_iter=500).value
     packing = Packing(present, 2, tied=False)
     vector, units = packing.pack(best), packing.units(best)

@@ -11,7 +11,7 @@ from gnomon.models.ifa.starts import (
     discriminant_directions,
     draw_starts,
     label_weights,
-    labelled_start,
+    labeled_start,
     random_directions,
     random_start,
 )
@@ -40,7 +40,7 @@ def test_label_weights_are_zero_in_rows_without_information():
     assert_allclose(label_weights(padded), 0.0)
 
 
-def test_labelled_start_looks_along_the_shrunken_discriminant(rng):
+def test_labeled_start_looks_along_the_shrunken_discriminant(rng):
     U, log_pl = white(rng), labels(rng, size=2)
     first, second = U[:, np.isneginf(log_pl[1])], U[:, np.isneginf(log_pl[0])]
     m, d = first.shape[1] + second.shape[1], len(U)
@@ -49,7 +49,7 @@ def test_labelled_start_looks_along_the_shrunken_discriminant(rng):
     found = discriminant_directions(U, label_weights(log_pl), 1)[0]
     cosine = found @ want / np.linalg.norm(found) / np.linalg.norm(want)
     assert abs(cosine) > 1 - 1e-10
-    start = labelled_start(Rows(U, log_pl[None]), rng)
+    start = labeled_start(Rows(U, log_pl[None]), rng)
     assert_allclose(abs(start.V[0] @ found), np.linalg.norm(found), rtol=1e-10)
 
 
@@ -57,7 +57,7 @@ def test_labelled_start_looks_along_the_shrunken_discriminant(rng):
 def test_starts_are_proper_points(rng, n_tied):
     log_pl = labels(rng)[None]
     rows = Rows(white(rng), log_pl if n_tied else np.concatenate([log_pl, log_pl]), n_tied)
-    for make in (labelled_start, random_start):
+    for make in (labeled_start, random_start):
         start = make(rows, rng)
         assert_allclose(np.linalg.norm(start.V, axis=1), 1.0)
         assert_allclose(np.exp(start.log_weights).sum(axis=1), 1.0)
@@ -83,7 +83,7 @@ def test_renamed_labels_give_the_same_start(rng):
     log_pl[2, np.isneginf(log_pl).any(axis=0)] = -np.inf  # the third component has no label of its own
     log_pl[:, np.isneginf(log_pl).all(axis=0)] = 0.0
     names = [2, 0, 1]
-    one, other = (labelled_start(Rows(U, A[None]), np.random.default_rng(0)) for A in (log_pl, log_pl[names]))
+    one, other = (labeled_start(Rows(U, A[None]), np.random.default_rng(0)) for A in (log_pl, log_pl[names]))
     for A, B in zip(one, other, strict=True):
         assert_allclose(B, A[:, names] if A.shape[1] == 3 else A)
 

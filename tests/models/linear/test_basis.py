@@ -14,7 +14,7 @@ from numerics import build
 from oracles import gaussian
 from rows.copied import copied_rows
 
-TARGETS = ("labelled", "semi", "entries", "unlabelled", "none")
+TARGETS = ("labeled", "semi", "entries", "unlabeled", "none")
 N, P, R = 30, 8, 4
 
 
@@ -27,8 +27,8 @@ class Case:
         self.Y = Y
         self.outputs = group_outputs(Y, self.w)
         self.form, self.raw = form, 3.0 * X + 100.0
-        centred = self.raw - self.w @ self.raw / self.w.sum()
-        self.X = centred / np.sqrt(self.w @ (centred**2).sum(axis=1) / (self.w.sum() * p))
+        centered = self.raw - self.w @ self.raw / self.w.sum()
+        self.X = centered / np.sqrt(self.w @ (centered**2).sum(axis=1) / (self.w.sum() * p))
         self.Q = orthonormal_columns(self.X[:R].T)  # inside the row space, so that few rows can hold it
 
     def source(self):
@@ -152,7 +152,7 @@ def test_passes_are_counted(rng):
 
 
 def test_no_pass_for_the_gradient_when_all_rows_are_alike(rng):
-    case = Case(rng, "labelled")
+    case = Case(rng, "labeled")
     basis = case.swept()
     before = basis.rows.reads
     basis.latent_cross(build.params(gaussian.random_model(rng, R, 2, 3)))

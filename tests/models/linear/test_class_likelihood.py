@@ -8,7 +8,7 @@ from gnomon.likelihoods.categorical import logit_contrasts
 from gnomon.likelihoods.inference import sites_of
 from gnomon.likelihoods.layout import Layout
 from gnomon.models.linear import class_likelihood as file
-from gnomon.models.linear.class_likelihood import Labelled, LabelParams, log_evidence, raise_classes
+from gnomon.models.linear.class_likelihood import Labeled, LabelParams, log_evidence, raise_classes
 
 LAYOUTS = [
     Layout(("categorical",), (4,)),
@@ -25,7 +25,7 @@ def problem(rng, layout, n=60, k=3):
     Y[rng.random(Y.shape) < 0.2] = np.nan
     V, b = 0.3 * rng.normal(size=(layout.size, k)), np.zeros(layout.size)
     params = LabelParams(V, b, np.full(len(layout.kinds), 0.7))
-    return Labelled(Y, rng.normal(size=(n, k)), 0.2 * B @ B.T + 0.1 * np.eye(k), rng.uniform(0.5, 2.0, n)), params
+    return Labeled(Y, rng.normal(size=(n, k)), 0.2 * B @ B.T + 0.1 * np.eye(k), rng.uniform(0.5, 2.0, n)), params
 
 
 @pytest.mark.parametrize("layout", LAYOUTS[:2], ids=IDS[:2])

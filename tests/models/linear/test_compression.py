@@ -16,12 +16,12 @@ def case(rng, n, p, targets="semi"):
     """Rows in standard units, their source, outputs and weights."""
     _, X, Y = build.draw(rng, n=n, p=p, targets=targets)
     w = rng.uniform(0.5, 2.0, n)
-    centred = X - w @ X / w.sum()
-    scale = np.sqrt(w @ (centred**2).sum(axis=1) / (w.sum() * p))
-    return centred / scale, copied_rows(X, w), Y, w
+    centered = X - w @ X / w.sum()
+    scale = np.sqrt(w @ (centered**2).sum(axis=1) / (w.sum() * p))
+    return centered / scale, copied_rows(X, w), Y, w
 
 
-@pytest.mark.parametrize("targets", ["labelled", "semi", "none"])
+@pytest.mark.parametrize("targets", ["labeled", "semi", "none"])
 @pytest.mark.parametrize("shape", [(30, 6), (10, 25)], ids=["tall", "wide"])
 def test_the_likelihood_through_all_coordinates_is_that_of_the_rows(rng, shape, targets):
     X, source, Y, w = case(rng, *shape, targets)

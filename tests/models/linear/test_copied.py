@@ -44,11 +44,11 @@ def test_sppca(rng, solver, form):
 @pytest.mark.parametrize("solver", ["moments", "subspace"])
 def test_cppca(rng, solver):
     X, Y = planted(rng)
-    labelled = np.flatnonzero(~np.isnan(Y[:, 1]))
-    labels = (Y[labelled, 1:] > 0).astype(float)
+    labeled = np.flatnonzero(~np.isnan(Y[:, 1]))
+    labels = (Y[labeled, 1:] > 0).astype(float)
     options = cppca.Options(2, solver=solver, tol=1e-8)
     here, there = (
-        cppca.fit(rows, labelled, labels, Layout(("logit",), (2,)), options, np.random.default_rng(0))
+        cppca.fit(rows, labeled, labels, Layout(("logit",), (2,)), options, np.random.default_rng(0))
         for rows in (read(X), copied_rows(X))
     )
     assert there.status is here.status

@@ -12,7 +12,7 @@ NO_FLOORS = Limits(1e-12, 1e-12)
 
 
 def problem(rng, n=40, p=60, q=2, n_lab=15, k=3):
-    """Centred rows and centred outputs of the first n_lab ones."""
+    """Centered rows and centered outputs of the first n_lab ones."""
     X, Y = gaussian.draw(rng, gaussian.random_model(rng, p, k, q), n)
     X = X - X.mean(axis=0)
     return X, Y[:n_lab] - Y[:n_lab].mean(axis=0)
@@ -37,11 +37,11 @@ def random_start(rng, X, Y, k):
     return dual.Dual(Z, len(X) * np.eye(k) + A @ A.T, len(Y) * np.eye(k) + B @ B.T, 0.7, 0.4)
 
 
-@pytest.mark.parametrize("n_lab", [15, 40], ids=["semi", "labelled"])
+@pytest.mark.parametrize("n_lab", [15, 40], ids=["semi", "labeled"])
 @pytest.mark.parametrize("p", [6, 60], ids=["narrow", "wide"])
 def test_algorithm_3_is_algorithm_2_iterate_by_iterate(rng, p, n_lab):
     X, Y = problem(rng, p=p, n_lab=n_lab)
-    order = rng.permutation(len(X))  # labelled rows anywhere
+    order = rng.permutation(len(X))  # labeled rows anywhere
     data = data_of(X, Y, p, order)
     start = random_start(rng, X, Y, 3)
     primal = dual.primal_start(start, X, Y)
@@ -111,7 +111,7 @@ def test_theorem_3_is_theorem_2(rng):
     assert_allclose(Z_new @ W_x.T, gaussian.posterior(primal, X_new)[0] @ primal.W_x.T, atol=1e-9)
 
 
-def test_algorithm_3_and_the_fast_route_agree_on_labelled_rows(rng):
+def test_algorithm_3_and_the_fast_route_agree_on_labeled_rows(rng):
     X, Y = problem(rng, n_lab=40, q=3)
     T = coordinates(X)
     slow = model.fit(T, Y, model.Options(2, 60.0, "dual", tol=1e-10, max_iter=20000), rng).value
@@ -120,7 +120,7 @@ def test_algorithm_3_and_the_fast_route_agree_on_labelled_rows(rng):
     assert_allclose(slow.params.W_x, fast.params.W_x, atol=1e-5 * np.abs(fast.params.W_x).max())
 
 
-def test_estimated_means_beat_fixed_ones_with_unlabelled_rows(rng):
+def test_estimated_means_beat_fixed_ones_with_unlabeled_rows(rng):
     X, Y = problem(rng, n_lab=15)
     Y_all = np.vstack([Y, np.full((len(X) - len(Y), 2), np.nan)])
     fixed = model.fit(coordinates(X), Y_all, model.Options(2, 60.0, "dual", tol=1e-8, max_iter=5000), rng)
@@ -135,7 +135,7 @@ def test_the_mean_of_x_stays_that_of_the_sample(rng, max_iter):
     Y_all = np.vstack([Y + [1.0, 2.0], np.full((len(X) - len(Y), 2), np.nan)])
     fitted = model.fit(coordinates(X), Y_all, model.Options(2, 60.0, max_iter=max_iter), rng).value.params
     assert np.abs(fitted.m_x).max() < 1e-9 * np.abs(fitted.W_x).max()
-    assert np.abs(fitted.m_y - [1.0, 2.0]).max() > 1e-3  # that of the labelled rows is not kept
+    assert np.abs(fitted.m_y - [1.0, 2.0]).max() > 1e-3  # that of the labeled rows is not kept
 
 
 def test_no_outputs_is_kernel_pca(rng):
@@ -171,7 +171,9 @@ def test_which_solver_runs():
 def test_errors_name_what_to_change(rng):
     X, Y = problem(rng, n_lab=40)
     T = coordinates(X)
-    with pytest.raises(ValueError, match="n_components=39 must be less than the rank of the centred kernel matrix, 39"):
+    with pytest.raises(
+        ValueError, match="n_components=39 must be less than the rank of the centered kernel matrix, 39"
+    ):
         model.fit(T, Y, model.Options(39, 60.0), rng)
     Y[0, 0] = np.nan
     with pytest.raises(ValueError, match="solver='ratio' needs every output"):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from gnomon._types import Status
 from gnomon.models.linear.basis import SweptBasis, group_outputs
-from gnomon.models.linear.grow import maximise_in_basis, start_block
+from gnomon.models.linear.grow import maximize_in_basis, start_block
 from gnomon.models.linear.in_basis import ModelLimits, RatioInner, RestrictedEM, closed_form
 from gnomon.numerics.linear_gaussian import Limits
 from numerics import build
@@ -17,7 +17,7 @@ FLOORS = Limits(1e-6, 1e-3)
 
 
 def solve(X, Y, k, capacity=None, tol=1e-8, max_expansions=500, seed=0):
-    """Maximise in a growing basis, or in a full one without `capacity`.
+    """Maximize in a growing basis, or in a full one without `capacity`.
 
     Returns the result, the model in the units of X, and its log-likelihood by brute force.
     """
@@ -36,7 +36,7 @@ def solve(X, Y, k, capacity=None, tol=1e-8, max_expansions=500, seed=0):
         inner = RatioInner(k, limits)
     else:
         inner = RestrictedEM(k, limits)
-    result = maximise_in_basis(basis, inner, k, tol=tol, max_expansions=max_expansions)
+    result = maximize_in_basis(basis, inner, k, tol=tol, max_expansions=max_expansions)
     B = basis.vectors
     assert_allclose(B.T @ B, np.eye(B.shape[1]), atol=1e-9)
     assert basis.size <= basis.capacity
@@ -62,7 +62,7 @@ def monotone(path):
     return (np.diff(path) >= -1e-9 * np.abs(path[:-1])).all()
 
 
-@pytest.mark.parametrize("targets", ["labelled", "semi", "entries", "none"])
+@pytest.mark.parametrize("targets", ["labeled", "semi", "entries", "none"])
 def test_reaches_the_optimum_of_the_full_basis(rng, targets):
     X, Y = rows(rng, targets=targets)
     full, best, value = solve(X, Y, 3)
@@ -76,7 +76,7 @@ def test_reaches_the_optimum_of_the_full_basis(rng, targets):
     assert_same_model(model, best)
 
 
-@pytest.mark.parametrize("targets", ["labelled", "semi", "none"])
+@pytest.mark.parametrize("targets", ["labeled", "semi", "none"])
 @pytest.mark.parametrize("capacity", [18, 24])
 def test_a_small_capacity_restarts_and_still_arrives(rng, targets, capacity):
     X, Y = rows(rng, targets=targets, s2_x=2.0)
@@ -95,7 +95,7 @@ def test_no_outputs_is_ppca(rng):
     assert_same_model(model, closed_forms.ppca(X, 3))
 
 
-@pytest.mark.parametrize("targets", ["labelled", "semi"])
+@pytest.mark.parametrize("targets", ["labeled", "semi"])
 def test_duplicate_and_constant_columns(rng, targets):
     X, Y = rows(rng, p=20, targets=targets)
     X = np.hstack([X, X, X + 1e-12 * rng.normal(size=X.shape), np.full((len(X), 3), 7.0)])
@@ -107,7 +107,7 @@ def test_duplicate_and_constant_columns(rng, targets):
     assert_allclose(model.W_x[-3:], 0.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("targets", ["labelled", "semi"])
+@pytest.mark.parametrize("targets", ["labeled", "semi"])
 def test_more_features_than_rows(rng, targets):
     X, Y = rows(rng, n=25, p=90, targets=targets)
     _, best, value = solve(X, Y, 3)
@@ -119,14 +119,14 @@ def test_more_features_than_rows(rng, targets):
 
 @pytest.mark.parametrize("k", [10, 14])
 def test_many_dimensions_beside_the_basis(rng, k):
-    X, Y = rows(rng, n=60, p=40, k=4, targets="labelled")
+    X, Y = rows(rng, n=60, p=40, k=4, targets="labeled")
     _, _, value = solve(X, Y, k)
     grown, _, grown_value = solve(X, Y, k, capacity=2 * k + 12)
     assert grown.status is Status.CONVERGED
     assert_allclose(grown_value, value, atol=1e-5)
 
 
-@pytest.mark.parametrize("targets", ["labelled", "none"])
+@pytest.mark.parametrize("targets", ["labeled", "none"])
 def test_a_flat_spectrum_converges_to_a_stationary_point(rng, targets):
     X = rng.normal(size=(100, 50))
     Y = rng.normal(size=(100, 0 if targets == "none" else 1))

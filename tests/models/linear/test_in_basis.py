@@ -11,15 +11,15 @@ from gnomon.numerics.moments import Moments, pattern_from_rows
 FLOORS = Limits(1e-6, 1e-3)
 
 
-def moments(rng, n=2000, labelled=1500, r=5, q=2):
+def moments(rng, n=2000, labeled=1500, r=5, q=2):
     Z = rng.standard_normal((n, 2))
     X = Z @ rng.standard_normal((2, r)) + rng.standard_normal((n, r))
     Y = Z @ rng.standard_normal((2, q)) + 0.3 * rng.standard_normal((n, q))
-    X, Y, w = X - X.mean(axis=0), Y - Y[:labelled].mean(axis=0), np.ones(n)
-    known, rest = slice(0, labelled), slice(labelled, n)
+    X, Y, w = X - X.mean(axis=0), Y - Y[:labeled].mean(axis=0), np.ones(n)
+    known, rest = slice(0, labeled), slice(labeled, n)
     patterns = [pattern_from_rows(np.arange(q), X[known], Y[known], w[known])]
-    if labelled < n:
-        patterns.append(pattern_from_rows(np.arange(0), X[rest], np.zeros((n - labelled, 0)), w[rest]))
+    if labeled < n:
+        patterns.append(pattern_from_rows(np.arange(0), X[rest], np.zeros((n - labeled, 0)), w[rest]))
     return Moments(tuple(patterns), None, float(r), q, 0.0)
 
 
@@ -29,7 +29,7 @@ def starts(inner, m):
 
 
 def test_many_rows_start_from_the_first_and_from_every_peak(rng):
-    m = moments(rng, labelled=2000)
+    m = moments(rng, labeled=2000)
     joint = joint_moments(m)
     grid = [obey(params_at(joint, 2, ratio, FLOORS), FLOORS) for ratio in START_LOG_RATIOS]
     values = [e_step(s, m).log_likelihood for s in grid]
@@ -49,7 +49,7 @@ def test_few_rows_start_from_every_second_one(rng, monkeypatch):
 
 
 def test_the_climb_from_fewer_starts_ends_as_high(rng, monkeypatch):
-    inner, m = RestrictedEM(2, ModelLimits(FLOORS, 500)), moments(rng, labelled=100)
+    inner, m = RestrictedEM(2, ModelLimits(FLOORS, 500)), moments(rng, labeled=100)
     from_peaks = e_step(inner(m, None, False, 1e-6), m).log_likelihood
     monkeypatch.setattr(restricted, "FEW_ROWS", 2000)
     assert from_peaks == pytest.approx(e_step(inner(m, None, False, 1e-6), m).log_likelihood, abs=1e-4)

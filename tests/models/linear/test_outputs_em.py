@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from gnomon.likelihoods.gaussian_rows import GaussianRows
 from gnomon.likelihoods.inference import sites_of
 from gnomon.likelihoods.layout import Layout
-from gnomon.models.linear.labelled_basis import LabelledBasis, products_of
+from gnomon.models.linear.labeled_basis import LabeledBasis, products_of
 from gnomon.models.linear.outputs_em import OutputsEM, Params, Rules, conjugate_gradients, expansion, given_x
 from rows.copied import copied_rows
 
@@ -17,7 +17,7 @@ LAYOUT = Layout(("logit", "categorical", "gaussian"), (2, 3, 0))
 
 
 def test_expansion_is_the_best_law_of_z(rng):
-    """Against a general maximiser over lower triangular maps."""
+    """Against a general maximizer over lower triangular maps."""
     k, h = 3, 2
     B = rng.normal(size=(k, k))
     zz, V, ridge = B @ B.T + np.eye(k), rng.normal(size=(h, k)), np.array([0.3, 2.0])
@@ -38,10 +38,10 @@ def test_expansion_is_the_best_law_of_z(rng):
 
 def problem(rng, n=40, p=6, k=2, ridge=0.2):
     X = rng.normal(size=(n, k)) @ rng.normal(size=(k, p)) + rng.normal(size=(n, p))
-    labelled = np.sort(rng.permutation(n)[:25])
+    labeled = np.sort(rng.permutation(n)[:25])
     Y = np.column_stack([rng.integers(0, 2, 25), rng.integers(0, 3, 25), rng.normal(size=25)]).astype(float)
     Y[rng.random(Y.shape) < 0.2] = np.nan
-    basis = LabelledBasis(products_of(copied_rows(X), labelled, np.zeros((25, 0)), "moments"), p)
+    basis = LabeledBasis(products_of(copied_rows(X), labeled, np.zeros((25, 0)), "moments"), p)
     basis.start(k, rng)
     em = OutputsEM(basis.view(), Y, Rules(LAYOUT, ridge, k), sites_of(LAYOUT, "variational"))
     params = Params(rng.normal(size=(p, k)), 0.7, rng.normal(size=(4, k)), rng.normal(size=4), np.array([1, 1, 0.5]))
@@ -136,20 +136,20 @@ def test_a_prior_and_held_means_are_in_the_equations(rng):
 def test_what_is_outside_a_basis(rng, solver, shape):
     X = rng.normal(size=shape) * (rng.random(shape) < 0.3)
     weights = rng.uniform(0.5, 2.0, shape[0])
-    labelled = np.arange(0, shape[0], 3)
+    labeled = np.arange(0, shape[0], 3)
     rows = copied_rows(sp.csr_array(X), weights)
-    codes = rng.normal(size=(len(labelled), 2))
-    basis = LabelledBasis(products_of(rows, labelled, codes, solver), 60)
+    codes = rng.normal(size=(len(labeled), 2))
+    basis = LabeledBasis(products_of(rows, labeled, codes, solver), 60)
     basis.start(3, rng)
-    centred = (X - weights @ X / weights.sum()) / basis.products.rows.scale
-    view, w = basis.view(), weights[labelled]
-    assert_allclose(view.energy, weights @ (centred**2).sum(axis=1), rtol=1e-9)
+    centered = (X - weights @ X / weights.sum()) / basis.products.rows.scale
+    view, w = basis.view(), weights[labeled]
+    assert_allclose(view.energy, weights @ (centered**2).sum(axis=1), rtol=1e-9)
     params = Params(rng.normal(size=(len(view.xx), 3)), 0.5, np.zeros((0, 3)), np.zeros(0), np.zeros(0))
-    gain, shift = given_x(params).gain, rng.normal(size=(len(labelled), 3))
+    gain, shift = given_x(params).gain, rng.normal(size=(len(labeled), 3))
     D, size = basis.outside(gain, shift)
     B = basis.products.features(basis.vectors)
-    cross = centred.T @ (weights[:, None] * (centred @ B @ gain.T)) + centred[labelled].T @ (w[:, None] * shift)
-    assert_allclose(view.T, centred[labelled] @ B, atol=1e-8)
+    cross = centered.T @ (weights[:, None] * (centered @ B @ gain.T)) + centered[labeled].T @ (w[:, None] * shift)
+    assert_allclose(view.T, centered[labeled] @ B, atol=1e-8)
     assert_allclose(basis.products.features(D), cross - B @ (B.T @ cross), atol=1e-6 * size)
     assert_allclose(size, np.linalg.norm(cross), rtol=1e-8)
     before = view.xx
@@ -175,7 +175,7 @@ def test_conjugate_gradients_solve_the_newton_equations(rng):
 def test_without_labels_a_step_lands_on_the_principal_directions(rng):
     """A step is as long as PCA wants it: what is left of the loadings falls as the square, not by a share."""
     X = rng.normal(size=(200, 8)) * np.array([4.0, 3.0, 2.0, 1.8, 1.6, 1.0, 0.8, 0.6])
-    basis = LabelledBasis(products_of(copied_rows(X), np.arange(0), np.zeros((0, 0)), "moments"), 8)
+    basis = LabeledBasis(products_of(copied_rows(X), np.arange(0), np.zeros((0, 0)), "moments"), 8)
     basis.start(2, rng)
     nothing, none = Layout((), ()), np.zeros((0, 0))
     em = OutputsEM(basis.view(), none, Rules(nothing, 0.1, 2), sites_of(nothing, "variational"))

@@ -42,7 +42,7 @@ def problem(rng, layout, *, missing=0.25, n=45, p=6, storage=read, inference=Non
     X[::9] = X[0]  # a pattern that repeats
     Y = draw_outputs(rng, layout, Z)
     rows = storage(X, rng.uniform(0.5, 2.0, n), masked=missing > 0)
-    standard = rows.standard(rows.summarise()).with_columns(y=Y)
+    standard = rows.standard(rows.summarize()).with_columns(y=Y)
     h = layout.size
     em = RowsEM(standard, Rules(layout, 0.2, 2, **rules), sites_of(layout, inference or way_of(layout)))
     params = RowParams(
@@ -152,10 +152,10 @@ def test_copied_rows_give_the_same_and_steps_are_pure(inference, layout):
 def test_complete_rows_have_one_maximum_whichever_loop_finds_it(rng, layout):
     X, Z = oracle.draw(rng, 80, 7)
     Y = draw_outputs(rng, layout, Z)
-    labelled = np.flatnonzero(~np.isnan(Y).all(axis=1))
+    labeled = np.flatnonzero(~np.isnan(Y).all(axis=1))
     options = cppca.Options(2, tol=1e-8, prior_precision=0.5)
-    grown = cppca.fit(read(X), labelled, Y[labelled], layout, options, np.random.default_rng(0))
-    over = cppca.fit(read(X), labelled, Y[labelled], layout, options._replace(solver="em"), np.random.default_rng(0))
+    grown = cppca.fit(read(X), labeled, Y[labeled], layout, options, np.random.default_rng(0))
+    over = cppca.fit(read(X), labeled, Y[labeled], layout, options._replace(solver="em"), np.random.default_rng(0))
     assert_allclose(over.value.objective, grown.value.objective, rtol=1e-9)
     assert_allclose(over.value.params.W, grown.value.params.W, atol=1e-4)
     assert_allclose(over.value.mean, X.mean(axis=0), atol=1e-6)
@@ -165,9 +165,9 @@ def test_a_limit_of_one_iteration_is_told(rng):
     X, Z = oracle.draw(rng, 60, 6)
     X[rng.random(X.shape) < 0.2] = np.nan
     Y = draw_outputs(rng, MIXED, Z)
-    labelled = np.flatnonzero(~np.isnan(Y).all(axis=1))
+    labeled = np.flatnonzero(~np.isnan(Y).all(axis=1))
     options = cppca.Options(2, max_iter=1)
     rows = read(X, masked=True)
-    found = cppca.fit(rows, labelled, Y[labelled], MIXED, options, rng)
+    found = cppca.fit(rows, labeled, Y[labeled], MIXED, options, rng)
     assert found.status.name != "CONVERGED"
     assert found.stats["residual"] > options.tol

@@ -1,4 +1,4 @@
-"""The global search over the ratio of noise variances, for fully labelled rows."""
+"""The global search over the ratio of noise variances, for fully labeled rows."""
 
 import numpy as np
 import pytest
@@ -25,8 +25,8 @@ def joint(X, Y, B=None):
     return JointMoments(T.T @ T / n, T.T @ Yc / n, Yc.T @ Yc / n, outside, float(n), X.shape[1])
 
 
-def centred(rng, **kwargs):
-    _, X, Y = build.draw(rng, targets="labelled", **kwargs)
+def centered(rng, **kwargs):
+    _, X, Y = build.draw(rng, targets="labeled", **kwargs)
     return X - X.mean(axis=0), Y - Y.mean(axis=0)
 
 
@@ -37,7 +37,7 @@ def iris():
 
 @pytest.mark.parametrize("log_ratio", [-3.0, 0.0, 2.5])
 def test_profile_is_the_likelihood_of_its_parameters(rng, log_ratio):
-    X, Y = centred(rng, n=50)
+    X, Y = centered(rng, n=50)
     moments = joint(X, Y)
     params = params_at(moments, 2, log_ratio, FLOORS)
     value = profile(moments, 2, log_ratio, FLOORS)
@@ -47,7 +47,7 @@ def test_profile_is_the_likelihood_of_its_parameters(rng, log_ratio):
 
 @pytest.mark.parametrize("log_ratio", [-2.0, 1.0])
 def test_loadings_are_those_of_theorem_2_at_the_same_noise(rng, log_ratio):
-    X, Y = centred(rng, n=50)
+    X, Y = centered(rng, n=50)
     params = params_at(joint(X, Y), 2, log_ratio, FLOORS)
     expected = closed_forms.theorem_2(X, Y, 2, params.x_noise_var, params.y_noise_var[0])
     assert_allclose(params.W_x @ params.W_x.T, expected.W_x @ expected.W_x.T, rtol=1e-8, atol=1e-9)
@@ -56,7 +56,7 @@ def test_loadings_are_those_of_theorem_2_at_the_same_noise(rng, log_ratio):
 
 def test_profile_is_the_maximum_at_its_ratio(rng):
     """No other common noise level does better, with the loadings of theorem 2 at that level."""
-    X, Y = centred(rng, n=50)
+    X, Y = centered(rng, n=50)
     best = profile(joint(X, Y), 2, 0.7, FLOORS)
     noise = params_at(joint(X, Y), 2, 0.7, FLOORS).x_noise_var
     for factor in (0.8, 0.97, 1.03, 1.25):
@@ -66,7 +66,7 @@ def test_profile_is_the_maximum_at_its_ratio(rng):
 
 
 def test_part_of_x_outside_the_basis_counts_as_noise(rng):
-    X, Y = centred(rng, p=7)
+    X, Y = centered(rng, p=7)
     B = np.linalg.qr(rng.normal(size=(7, 4)))[0]
     moments = joint(X, Y, B)
     params = params_at(moments, 2, 0.3, FLOORS)
@@ -76,7 +76,7 @@ def test_part_of_x_outside_the_basis_counts_as_noise(rng):
 
 @pytest.mark.parametrize("floors", [FLOORS, Limits(1e-6, 0.5), Limits(1.5, 1e-6)], ids=["free", "y_floor", "x_floor"])
 def test_slope_is_the_derivative_of_the_profile(rng, floors):
-    X, Y = centred(rng, n=50)
+    X, Y = centered(rng, n=50)
     moments, h = joint(X, Y), 1e-5
     for log_ratio in (-4.0, -1.0, 0.5, 3.0):
         up, down = (profile(moments, 2, log_ratio + s, floors) for s in (h, -h))
@@ -93,7 +93,7 @@ def test_iris_has_two_maxima_and_the_better_one_comes_first():
     assert values == sorted(values, reverse=True)
 
 
-def test_iris_agrees_with_minimisation_of_the_brute_force_likelihood():
+def test_iris_agrees_with_minimization_of_the_brute_force_likelihood():
     X, Y = iris()
     for best in search_ratio(joint(X, Y), 2, FLOORS)[:2]:
         params = params_at(joint(X, Y), 2, best.log_ratio, FLOORS)
@@ -105,7 +105,7 @@ def test_iris_agrees_with_minimisation_of_the_brute_force_likelihood():
 
 
 def test_two_maxima_in_one_interval_of_the_grid_are_told_apart():
-    X, Y = centred(np.random.default_rng(2), n=60, p=6)  # eigenvalues cross near the maximum at K = 3
+    X, Y = centered(np.random.default_rng(2), n=60, p=6)  # eigenvalues cross near the maximum at K = 3
     moments = joint(X, Y)
     fine = max(profile(moments, 3, u, FLOORS) for u in np.linspace(-0.7, -0.3, 400))
     assert search_ratio(moments, 3, FLOORS)[0].log_likelihood > fine - 1e-9
@@ -113,7 +113,7 @@ def test_two_maxima_in_one_interval_of_the_grid_are_told_apart():
 
 @pytest.mark.parametrize("k", [1, 3])
 def test_a_maximum_is_stationary(rng, k):
-    X, Y = centred(rng, n=60, p=6)
+    X, Y = centered(rng, n=60, p=6)
     moments = build.moments(X, Y)
     best = search_ratio(joint_moments(moments), k, FLOORS)[0]
     params = params_at(joint_moments(moments), k, best.log_ratio, FLOORS)
@@ -137,7 +137,7 @@ def brute_loss(X, Y, k, floors):
 
 @pytest.mark.parametrize("floors", [Limits(1e-6, 0.8), Limits(0.9, 1e-6), Limits(0.9, 0.8)], ids=["y", "x", "both"])
 def test_active_floors_give_the_constrained_maximum(floors):
-    X, Y = centred(np.random.default_rng(0), n=60, q=2)
+    X, Y = centered(np.random.default_rng(0), n=60, q=2)
     moments = joint(X, Y)
     best = search_ratio(moments, 2, floors)[0]
     params = params_at(moments, 2, best.log_ratio, floors)
@@ -151,7 +151,7 @@ def test_active_floors_give_the_constrained_maximum(floors):
 
 
 def test_outputs_that_x_explains_exactly_rest_on_the_floor(rng):
-    X, _ = centred(rng, n=40, p=6, s2_x=1e-4)
+    X, _ = centered(rng, n=40, p=6, s2_x=1e-4)
     Y = X[:, :2] @ rng.normal(size=(2, 1))
     best = search_ratio(joint(X, Y), 3, Limits(1e-9, 1e-3))[0]
     params = params_at(joint(X, Y), 3, best.log_ratio, Limits(1e-9, 1e-3))
@@ -159,7 +159,7 @@ def test_outputs_that_x_explains_exactly_rest_on_the_floor(rng):
 
 
 def test_refining_a_bracket_without_a_maximum_takes_its_better_end(rng):
-    X, Y = centred(rng, n=50)
+    X, Y = centered(rng, n=50)
     moments = joint(X, Y)
     top = search_ratio(moments, 2, FLOORS)[0].log_ratio
     beyond = refine_ratio(moments, 2, FLOORS, (top + 1.0, top + 1.5))
@@ -194,7 +194,7 @@ def test_closed_form_without_outputs_is_ppca(rng, weighted):
 @pytest.mark.parametrize("small", [0, 64])
 def test_profiles_are_those_of_single_ratios(rng, monkeypatch, small):
     monkeypatch.setattr(ratio_search, "SMALL", small)
-    _, X, Y = build.draw(rng, targets="labelled")
+    _, X, Y = build.draw(rng, targets="labeled")
     moments, ratios = joint(X, Y), np.linspace(-9.0, 4.0, 7)
     expected = [profile(moments, 2, u, FLOORS) for u in ratios]
     assert_allclose(ratio_search.profiles(moments, 2, ratios, FLOORS), expected, rtol=1e-12)

@@ -19,7 +19,7 @@ def test_e_step_over_rows_is_that_of_the_moments(rng, targets, form):
     _, X, Y = build.draw(rng, targets=targets)
     w = rng.uniform(0.5, 2, len(X))
     rows = copied_rows(form(X), w)
-    source = rows.standard(rows.summarise())
+    source = rows.standard(rows.summarize())
     params = build.params(gaussian.random_model(rng, 5, 2, Y.shape[1]))
     found = RowEM(source, group_outputs(Y, w)).e_step(params)
     expected = e_step(params, build.moments((X - source.mean) / source.scale, Y, w))
@@ -32,7 +32,7 @@ def test_e_step_over_rows_is_that_of_the_moments(rng, targets, form):
 def test_one_pass_an_e_step(rng):
     _, X, Y = build.draw(rng)
     rows = copied_rows(X)
-    source = rows.standard(rows.summarise())
+    source = rows.standard(rows.summarize())
     before = source.reads
     RowEM(source, group_outputs(Y, np.ones(len(X)))).e_step(build.params(gaussian.random_model(rng, 5, 2, 3)))
     assert source.reads == before + 1

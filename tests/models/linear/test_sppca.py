@@ -16,7 +16,7 @@ def fit(X, Y, **options):
 
 
 @pytest.mark.parametrize("solver", ["moments", "subspace", "em"])
-@pytest.mark.parametrize("targets", ["labelled", "semi", "entries"])
+@pytest.mark.parametrize("targets", ["labeled", "semi", "entries"])
 def test_the_likelihood_of_the_fit_is_that_of_the_density(rng, solver, targets):
     """In the units of the data; no nearby parameters are better."""
     _, X, Y = build.draw(rng, n=40, p=5, targets=targets)
@@ -36,7 +36,7 @@ def test_the_likelihood_of_the_fit_is_that_of_the_density(rng, solver, targets):
 
 
 def test_the_ratio_search_ends_where_em_does(rng):
-    _, X, Y = build.draw(rng, n=60, p=5, targets="labelled")
+    _, X, Y = build.draw(rng, n=60, p=5, targets="labeled")
     ratio, em = fit(X, Y), fit(X, Y, solver="em", tol=1e-12, max_iter=5000)
     assert ratio.stats["solver"] == "ratio"
     assert ratio.value.log_likelihood >= em.value.log_likelihood - 1e-6

@@ -1,4 +1,4 @@
-"""Conditioning on components beside their Gaussian densities, and one maximisation beside the closed form."""
+"""Conditioning on components beside their Gaussian densities, and one maximization beside the closed form."""
 
 import numpy as np
 from numpy.testing import assert_allclose

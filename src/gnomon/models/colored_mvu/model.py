@@ -1,12 +1,12 @@
-"""Coloured maximum variance unfolding (Song et al. 2007): a kernel that follows the labels and keeps short distances.
+"""Colored maximum variance unfolding (Song et al. 2007): a kernel that follows the labels and keeps short distances.
 
-With H the centring matrix, L the kernel of the labels and d_ij the distances along the edges of a neighbour graph, the
-kernel K maximises
+With H the centering matrix, L the kernel of the labels and d_ij the distances along the edges of a neighbor graph, the
+kernel K maximizes
 
     tr(H K H L) / unit - penalty mean over edges of ((K_ii + K_jj - 2 K_ij - d_ij^2) / d^2)^2,     d^2 the mean d_ij^2
 
 over positive semi-definite K = Q Y Q', Q the smoothest eigenvectors of the graph Laplacian but the constant one. `unit`
-is tr(H L H) tr(G) / n with G the centred inner products of the rows, so that the penalty has no units. The graph holds
+is tr(H L H) tr(G) / n with G the centered inner products of the rows, so that the penalty has no units. The graph holds
 a spanning tree: were it in parts, these could move apart for ever.
 """
 
@@ -20,9 +20,9 @@ from scipy.linalg import eigh
 from ..._types import Array, BoolArray, IntArray, Result
 from ...graphs.spanning_tree import connected_edges, laplacian
 from ...numerics.linalg import sign_of_columns
-from .sdp import Optimum, minimise_quadratic, triangle
+from .sdp import Optimum, minimize_quadratic, triangle
 
-RIDGES = np.logspace(-10, 2, 49)  # of the map to new rows, in units of the mean kernel value of a centred row
+RIDGES = np.logspace(-10, 2, 49)  # of the map to new rows, in units of the mean kernel value of a centered row
 
 
 class Options(NamedTuple):
@@ -45,18 +45,18 @@ class Fitted(NamedTuple):
 
 
 def class_kernel(index: IntArray) -> Array:
-    """Label kernel (n, n): 1 for two rows of one class, and for a row with itself; unlabelled rows (-1) share none."""
+    """Label kernel (n, n): 1 for two rows of one class, and for a row with itself; unlabeled rows (-1) share none."""
     same = (index[:, None] == index) & (index >= 0)[:, None]
     return np.asarray(same | np.eye(len(index), dtype=bool), dtype=np.float64)
 
 
-def real_kernel(Y: Array, labelled: BoolArray) -> Array:
+def real_kernel(Y: Array, labeled: BoolArray) -> Array:
     """Label kernel (n, n) of real outputs, each in units of its standard deviation: Gaussian, as wide as they spread.
 
-    exp(-|y_i - y_j|^2 / (2 q)) with q outputs; rows that are not labelled are like themselves alone.
+    exp(-|y_i - y_j|^2 / (2 q)) with q outputs; rows that are not labeled are like themselves alone.
     """
     out = np.eye(len(Y))
-    rows = np.flatnonzero(labelled)
+    rows = np.flatnonzero(labeled)
     scaled = (Y[rows] - Y[rows].mean(axis=0)) / Y[rows].std(axis=0)
     lengths = (scaled**2).sum(axis=1)
     squared = np.maximum(lengths[:, None] + lengths - 2 * scaled @ scaled.T, 0.0)
@@ -96,13 +96,13 @@ def fit(squared: Array, L: Array, options: Options) -> Result[Fitted]:
     n = len(squared)
     edges = connected_edges(squared, options.n_neighbors)
     along = squared[edges[:, 0], edges[:, 1]]
-    total = float(squared.sum()) / (2.0 * n)  # tr of the centred inner products
+    total = float(squared.sum()) / (2.0 * n)  # tr of the centered inner products
     unit = total * float(np.trace(L) - L.mean() * n) / n
     m = min(options.n_basis, n - 1)
     Q = smooth_basis(edges, n, m)
     shrink = total / n  # the solver works at the size of one
     P, q = quadratic(Q, edges, along / shrink, L, unit / shrink, options.penalty)
-    result = minimise_quadratic(P, q, m, tol=options.tol, max_iter=options.max_iter)
+    result = minimize_quadratic(P, q, m, tol=options.tol, max_iter=options.max_iter)
     values, turn = np.linalg.eigh(result.value.Y)
     Z = Q @ (turn[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0) * shrink))
     return result._replace(value=Fitted(Z * sign_of_columns(Z), edges, along, result.value))  # type: ignore[arg-type,return-value]
@@ -122,7 +122,7 @@ def ridge_map(T: Array, Z: Array, ridge: float | None) -> RidgeMap:
     kernel has full rank. None takes the one with the least squared leave-one-out error. Source of the pseudo-inverse:
     Guo 2008, eq. 11.
     """
-    sizes = (T**2).sum(axis=0)  # eigenvalues of the centred kernel matrix
+    sizes = (T**2).sum(axis=0)  # eigenvalues of the centered kernel matrix
     unit = float(sizes.sum()) / len(T)
     if ridge is None:
         errors = [_left_out(T / np.sqrt(sizes), sizes, Z, value * unit) for value in RIDGES]

@@ -16,7 +16,7 @@ MISSING = (
 
 
 class Optimum(NamedTuple):
-    """A minimiser, and what is known of the minimum."""
+    """A minimizer, and what is known of the minimum."""
 
     Y: Array  # (m, m) positive semi-definite
     value: float
@@ -46,8 +46,8 @@ def from_triangle(y: Array, m: int) -> Array:
     return out + np.triu(out, 1).T
 
 
-def minimise_quadratic(P: Array, q: Array, m: int, *, tol: float, max_iter: int) -> Result[Optimum]:
-    """Minimise y'Py / 2 + q'y over the triangles y of positive semi-definite matrices (m, m).
+def minimize_quadratic(P: Array, q: Array, m: int, *, tol: float, max_iter: int) -> Result[Optimum]:
+    """Minimize y'Py / 2 + q'y over the triangles y of positive semi-definite matrices (m, m).
 
     Parameters
     ----------

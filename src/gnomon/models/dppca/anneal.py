@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray, Result, Status
-from ...numerics.linalg import orthonormal_columns, symmetrise, top_eigh
+from ...numerics.linalg import orthonormal_columns, symmetrize, top_eigh
 from ...rows.threads import one_thread
 from ...solvers.em import run_em
 from .mixture import Params, Within, log_joint, posterior
@@ -93,7 +93,7 @@ class Problem:
         self.count = float(self.weights.sum())
         self.one_hot = np.zeros((len(self.index), n_classes))
         self.one_hot[self.labeled, self.index[self.labeled]] = 1.0
-        self.scatter = symmetrise((self.T * self.weights[:, None]).T @ self.T)  # (r, r)
+        self.scatter = symmetrize((self.T * self.weights[:, None]).T @ self.T)  # (r, r)
         self.beyond = float(self.weights @ self.outside)
         self.n_factors = min(options.n_factors, self.T.shape[1], self.p)
 
@@ -124,7 +124,7 @@ class Problem:
         counts = resp.sum(axis=0)
         means = (resp.T @ self.T) / counts[:, None]
         between = (means * counts[:, None]).T @ means
-        S = symmetrise(self.scatter - between) / self.count
+        S = symmetrize(self.scatter - between) / self.count
         return counts, means, S, max(float(np.trace(S)), 0.0) + self.beyond / self.count
 
     def factors(self, S: Array, means: Array, before: Array | None) -> tuple[Array, Array]:
@@ -137,7 +137,7 @@ class Problem:
         return sizes[:kept] ** 2 / self.count, U[:, :kept]
 
     def m_step(self, stats: Stats, level: Level | None, before: Within | None) -> tuple[Params, Level]:
-        """Maximise over all parameters at the given level; None sets the level anew.
+        """Maximize over all parameters at the given level; None sets the level anew.
 
         With `before` the factors are sought in the span of the old ones and of the scatter applied to them, which holds
         the old ones, so that the objective cannot fall.
@@ -168,7 +168,7 @@ def leading(S: Array, m: int, Q: Array | None) -> tuple[Array, Array]:
         return top_eigh(S, m)
     SQ = S @ Q
     basis = np.hstack([Q, orthonormal_columns(SQ, Q, drop=1e-6)])
-    values, vectors = top_eigh(symmetrise(basis.T @ (S @ basis)), m)
+    values, vectors = top_eigh(symmetrize(basis.T @ (S @ basis)), m)
     return values, basis @ vectors
 
 

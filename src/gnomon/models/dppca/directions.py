@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..._types import Array
-from ...numerics.linalg import sign_of_columns, symmetrise, top_eigh
+from ...numerics.linalg import sign_of_columns, symmetrize, top_eigh
 from .mixture import Params, Within
 
 FILLED_STD = 0.1  # within-class standard deviation of projections that separate no classes; of the others it is one
@@ -58,5 +58,5 @@ def mean_within(parts: Sequence[Within]) -> Within:
     for Q, values, own_noise in parts:
         inside = basis.T @ Q
         above += (inside * (values - own_noise)) @ inside.T / len(parts)
-    excess, vectors = top_eigh(symmetrise(above), basis.shape[1])
+    excess, vectors = top_eigh(symmetrize(above), basis.shape[1])
     return Within(basis @ vectors, noise + np.maximum(excess, 0.0), noise)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array
-from ...numerics.linalg import symmetrise
+from ...numerics.linalg import symmetrize
 from ...numerics.linear_gaussian import LOG_2PI
 
 
@@ -82,4 +82,4 @@ def noise_free(params: Params, D: Array) -> NoiseFree:
     """
     Q, values, noise = params.within
     lost = D - Q @ ((1.0 - noise / values)[:, None] * (Q.T @ D))  # s2 Sigma^-1 D
-    return NoiseFree(D - lost, params.means @ lost, noise * symmetrise(D.T @ (D - lost)))
+    return NoiseFree(D - lost, params.means @ lost, noise * symmetrize(D.T @ (D - lost)))

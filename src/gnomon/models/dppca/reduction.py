@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array
-from ...numerics.linalg import orthonormal_columns, symmetrise, top_eigh
+from ...numerics.linalg import orthonormal_columns, symmetrize, top_eigh
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
@@ -51,10 +51,10 @@ def reduce_rows(rows: Rows, extra: Array, generator: np.random.Generator, limits
     """
     n, p = rows.shape
     if n <= p and n <= limits.exact_side:
-        standard = rows.standard(rows.summarise())
+        standard = rows.standard(rows.summarize())
         found = standard.coordinates()
         return Reduced(found.T, np.zeros(n), p, found.expand, True, standard)
-    summary = rows.summarise(extra, second=p <= limits.exact_side)
+    summary = rows.summarize(extra, second=p <= limits.exact_side)
     (sums,) = summary.standard_groups()
     standard = rows.standard(summary)
     if sums.xx is not None:
@@ -77,6 +77,6 @@ def _leading_directions(rows: StandardRows, sums: Array, generator: np.random.Ge
         for _ in range(limits.reads - 1):
             Q = orthonormal_columns(rows.gram_product(Q))
         product = rows.gram_product(Q)
-        vectors = top_eigh(symmetrise(Q.T @ product), min(limits.n_leading, Q.shape[1]))[1]
+        vectors = top_eigh(symmetrize(Q.T @ product), min(limits.n_leading, Q.shape[1]))[1]
         leading = orthonormal_columns(product @ vectors)
         return np.hstack([leading, orthonormal_columns(sums, leading)])

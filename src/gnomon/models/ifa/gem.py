@@ -2,7 +2,7 @@
 
 Kept beside the profile solver as the paper has it, with two corrections: z = W x in (5), where the inverse is printed,
 and scores (10) from responsibilities at the updated mixtures. Gradient steps depend on the coordinates, and the paper's
-are those of centred rows x = C u: a step along the gradient there is G C'C in whitened ones, in which it is computed.
+are those of centered rows x = C u: a step along the gradient there is G C'C in whitened ones, in which it is computed.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def gradient_part(params: Square, state: State, rows: Rows, metric: Array) -> Sq
     return params._replace(value=value)
 
 
-def normalise(params: Square) -> Square:
+def normalize(params: Square) -> Square:
     """Give every mixture variance one; the likelihood does not change."""
     weights = np.exp(params.log_weights)
     mean = (weights * params.means).sum(axis=1)
@@ -133,7 +133,7 @@ def climb_gem(start: Params, rows: Rows, unwhiten: Array, tol: float, max_iter: 
         return State(Z, *evaluate(params, Z, rows.log_pl))
 
     def m_step(state: State, params: Square) -> Square:
-        return normalise(gradient_part(em_part(params, state, present), state, rows, metric))
+        return normalize(gradient_part(em_part(params, state, present), state, rows, metric))
 
     def residual(state: State, params: Square, after: Square) -> float:
         return max(after.value - state.value, 0.0) / GAIN

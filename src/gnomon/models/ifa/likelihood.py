@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, BoolArray
-from ...numerics.linalg import inverse_logdet, symmetrise, top_eigh
+from ...numerics.linalg import inverse_logdet, symmetrize, top_eigh
 
 FLOOR = 1e-4  # smallest variance of a component; the latent has variance 1
 CEILING = 1e6  # no likely component comes near: share times variance is at most the variance of the latent
@@ -111,7 +111,7 @@ def complement(V: Array, unwhiten: Array) -> Array:
     """Orthonormal rows (d - S, d) orthogonal to those of V (S, d), by the variance of X that they explain, falling."""
     outside = np.linalg.qr(V.T, mode="complete")[0][:, len(V) :]
     return np.asarray(
-        (outside @ top_eigh(symmetrise(outside.T @ (unwhiten.T @ unwhiten) @ outside), len(outside.T))[1]).T
+        (outside @ top_eigh(symmetrize(outside.T @ (unwhiten.T @ unwhiten) @ outside), len(outside.T))[1]).T
     )
 
 
@@ -286,7 +286,7 @@ def cluster_moments(params: Params, rows: Rows, s: int) -> Clusters:
 def move_latent(params: Params, moments: Clusters, s: int, present: BoolArray) -> Params:
     """Best row s of V for given responsibilities and variances, then the best mixture for that row.
 
-    The row maximises v' P v / v' A v, with P projecting off the other rows and A = sum_k p_k S_k / nu_k: for P = N N'
+    The row maximizes v' P v / v' A v, with P projecting off the other rows and A = sum_k p_k S_k / nu_k: for P = N N'
     it is A^-1 N w with w the leading eigenvector of N' A^-1 N.
     """
     S, d = params.V.shape
@@ -294,8 +294,8 @@ def move_latent(params: Params, moments: Clusters, s: int, present: BoolArray) -
     outside = np.linalg.qr(others.T, mode="complete")[0][:, S - 1 :] if S > 1 else np.eye(d)  # P = outside outside'
     A = np.tensordot(moments.shares / params.variances[s], moments.covariances, axes=1)
     A.flat[:: d + 1] += 1e-12 * np.trace(A) / d  # components of a few rows have flat covariances
-    half = inverse_logdet(symmetrise(A))[0] @ outside
-    v = half @ np.linalg.eigh(symmetrise(outside.T @ half))[1][:, -1]
+    half = inverse_logdet(symmetrize(A))[0] @ outside
+    v = half @ np.linalg.eigh(symmetrize(outside.T @ half))[1][:, -1]
     v /= np.linalg.norm(v)
     v *= 1.0 if v @ params.V[s] >= 0 else -1.0
     V, log_weights = params.V.copy(), params.log_weights.copy()

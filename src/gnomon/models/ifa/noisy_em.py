@@ -18,7 +18,7 @@ from .noisy_factors import (
     all_states,
     condition_states,
     latent_moments,
-    maximise,
+    maximize,
     state_maps,
 )
 
@@ -74,9 +74,9 @@ class NoisyEM:
         return Sums(swept.sums, swept.product)
 
     def m_step(self, sums: Sums, params: Noisy) -> Noisy:
-        """Maximise, with variances above their floors."""
+        """Maximize, with variances above their floors."""
         (n, p), energy = self.rows.shape, self.rows.energy
-        return maximise(sums.latent, sums.xz, energy, n, params, (NOISE_FLOOR * energy / (n * p), FLOOR))
+        return maximize(sums.latent, sums.xz, energy, n, params, (NOISE_FLOOR * energy / (n * p), FLOOR))
 
     def residual(self, sums: Sums, params: Noisy, after: Noisy) -> float:
         """Length of the step in units that do not depend on the scale of x: per row about its gain in nats."""

@@ -1,7 +1,7 @@
 """Independent factors seen through isotropic noise (Attias 1999): x = A z + e, each z_s a mixture of Gaussians.
 
 Given one component of every latent (a state), z and x are Gaussian, so all posteriors are exact sums over the product
-of the components. Rows are centred; latents have mean zero and variance one.
+of the components. Rows are centered; latents have mean zero and variance one.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def latent_moments(maps: StateMaps, resp: Array, z: Array, log_density: Array, c
     return LatentMoments(float(log_density.sum()), zz, *sums)
 
 
-def maximise(
+def maximize(
     sums: LatentMoments, xz: Array, energy: float, n: int, params: Noisy, floors: tuple[float, float]
 ) -> Noisy:
     """M-step: regress x on (z, 1), the residual is noise; mixtures from their own moments; then unit latents.
@@ -123,9 +123,9 @@ def maximise(
     with np.errstate(divide="ignore"):
         log_weights = np.log(sums.counts / n)
     weights = sums.counts / n
-    centre = (weights * means).sum(axis=1)
-    spread = np.sqrt((weights * (variances + (means - centre[:, None]) ** 2)).sum(axis=1))
+    center = (weights * means).sum(axis=1)
+    spread = np.sqrt((weights * (variances + (means - center[:, None]) ** 2)).sum(axis=1))
     present = np.isfinite(params.log_weights)
-    means = np.where(present, (means - centre[:, None]) / spread[:, None], 0.0)
+    means = np.where(present, (means - center[:, None]) / spread[:, None], 0.0)
     variances = np.where(present, np.maximum(variances / spread[:, None] ** 2, floors[1]), 1.0)
     return Noisy(A * spread, noise, log_weights, means, variances)

@@ -95,6 +95,6 @@ def climb_all(starts: list[Params], rows: Rows, *, tol: float, max_iter: int) ->
 
 
 def projected_size(vector: Array, gradient: Array, lower: Array) -> float:
-    """Largest entry of a gradient (of what is minimised), entries that push against a bound left out."""
+    """Largest entry of a gradient (of what is minimized), entries that push against a bound left out."""
     free = (vector > lower) | (gradient < 0)
     return float(np.abs(gradient[free]).max(initial=0.0))

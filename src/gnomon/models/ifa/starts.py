@@ -1,4 +1,4 @@
-"""Starts for independent latents: discriminant directions of the labelled rows, or random directions.
+"""Starts for independent latents: discriminant directions of the labeled rows, or random directions.
 
 A start depends on the rows and their labels only: not on the axes in which the whitened rows are held, which rounding
 may choose where directions tie, nor on the order of rows, columns or labels.
@@ -10,12 +10,12 @@ import numpy as np
 from scipy.linalg import eigh
 
 from ..._types import Array
-from ...numerics.linalg import symmetrise, top_eigh
+from ...numerics.linalg import symmetrize, top_eigh
 from ...numerics.scramble import random_signs
 from .likelihood import Params, Rows
 from .profile import sweeps
 
-SMALLEST_START = 0.05  # variances within components at the start: labelled rows look tighter along their own direction
+SMALLEST_START = 0.05  # variances within components at the start: labeled rows look tighter along their own direction
 N_SCREENED = 10  # sweeps after which random starts are compared
 MOST_SCREENED = 10  # random starts from which one is taken
 SCREENED = 4e6  # fewer of them where rows times squared directions exceed this, so that they take a second at most
@@ -31,9 +31,9 @@ def label_weights(log_pl: Array) -> Array:
 
 
 def discriminant_directions(U: Array, weights: Array, count: int) -> Array:
-    """Leading discriminant directions (count, d) of rows (d, n) with class weights (c, n), shrunk towards white.
+    """Leading discriminant directions (count, d) of rows (d, n) with class weights (c, n), shrunk toward white.
 
-    The covariance within classes of m labelled rows counts m / (m + d), that of all rows, which is I, the rest.
+    The covariance within classes of m labeled rows counts m / (m + d), that of all rows, which is I, the rest.
     """
     d = len(U)
     some = np.flatnonzero(weights.any(axis=0))
@@ -43,7 +43,7 @@ def discriminant_directions(U: Array, weights: Array, count: int) -> Array:
     shares, means = shares[kept], (weights[kept] @ U.T) / shares[kept, None]
     m = float(shares.sum())
     total = (U * weights[kept].sum(axis=0)) @ U.T
-    within = symmetrise(total - (means.T * shares) @ means) / m
+    within = symmetrize(total - (means.T * shares) @ means) / m
     within = (m * within + d * np.eye(d)) / (m + d)
     centered = means - shares @ means / m
     between = (centered.T * shares) @ centered / m
@@ -56,7 +56,7 @@ def draw_starts(rows: Rows, init: str, n_init: int, generator: np.random.Generat
     Where some latent has no labels the random ones are the best of many, after a few sweeps: most random directions
     end in a lesser maximum.
     """
-    starts = [] if init == "random" else [labelled_start(rows, generator)]
+    starts = [] if init == "random" else [labeled_start(rows, generator)]
     n_random = 0 if init == "labels" else n_init - len(starts)
     if all(label_weights(log_pl).any() for log_pl in rows.log_pl):
         return starts + [random_start(rows, generator) for _ in range(n_random)]
@@ -66,7 +66,7 @@ def draw_starts(rows: Rows, init: str, n_init: int, generator: np.random.Generat
     return starts + [params for params, path in sorted(drawn, key=lambda found: -found[1][-1])[:n_random]]
 
 
-def labelled_start(rows: Rows, generator: np.random.Generator) -> Params:
+def labeled_start(rows: Rows, generator: np.random.Generator) -> Params:
     """Rows of V from the labels of each latent; a random one where a latent has labels of fewer than two components."""
     size = rows.n_tied or 1
     found = [_directions(rows.U, label_weights(log_pl), size, generator) for log_pl in rows.log_pl]
@@ -83,7 +83,7 @@ def random_directions(U: Array, count: int, generator: np.random.Generator) -> A
     """Orthonormal directions (count, d) up to their signs: eigenvectors of randomly weighted moments of rows (d, n)."""
     squares = np.maximum(_mean_squares(U), np.finfo(float).tiny)
     weights = random_signs(squares, generator) / squares
-    return np.asarray(top_eigh(symmetrise((U * weights) @ U.T), count)[1].T)
+    return np.asarray(top_eigh(symmetrize((U * weights) @ U.T), count)[1].T)
 
 
 def _mean_squares(U: Array) -> Array:
@@ -92,8 +92,8 @@ def _mean_squares(U: Array) -> Array:
 
 def _signed(V: Array, U: Array, generator: np.random.Generator) -> Array:
     """Rows of V with signs that the rows of X choose."""
-    towards = V @ (U @ random_signs(_mean_squares(U), generator))
-    return np.where(towards < 0, -1.0, 1.0)[:, None] * V
+    toward = V @ (U @ random_signs(_mean_squares(U), generator))
+    return np.where(toward < 0, -1.0, 1.0)[:, None] * V
 
 
 def _directions(U: Array, weights: Array, count: int, generator: np.random.Generator) -> Array:
@@ -115,7 +115,7 @@ def _apart(V: Array, U: Array, generator: np.random.Generator) -> Array:
 
 
 def mixtures_along(V: Array, rows: Rows) -> Params:
-    """Start the mixtures of given rows of V: means of the labelled rows, quantiles for components without any."""
+    """Start the mixtures of given rows of V: means of the labeled rows, quantiles for components without any."""
     Z, present = V @ rows.U, rows.present
     means, variances = np.zeros(present.shape), np.ones(present.shape)
     log_weights = np.full((len(rows.log_pl), present.shape[1]), -np.inf)

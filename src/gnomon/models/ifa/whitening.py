@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from ..._types import Array
-from ...numerics.linalg import orthonormal_columns, symmetrise, top_eigh
+from ...numerics.linalg import orthonormal_columns, symmetrize, top_eigh
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 
@@ -62,7 +62,7 @@ def whiten_rows(rows: Rows, n_kept: int | None, generator: np.random.Generator) 
         )
     if n_kept is None and p > SIDE:
         raise ValueError(f"X has {p} columns, and more than {SIDE} cannot all be kept; pass pca_components.")
-    standard = rows.standard(rows.summarise(second=p <= SIDE and (n_kept is None or n >= p or n > SIDE)))
+    standard = rows.standard(rows.summarize(second=p <= SIDE and (n_kept is None or n >= p or n > SIDE)))
     if n_kept is None:
         return _white(standard, *_of_columns(standard))
     values, B, residual = _principal(standard, n_kept, generator)
@@ -87,7 +87,7 @@ def _of_columns(standard: StandardRows) -> tuple[Array, Array]:
     std = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     varies = std > 1e-13 * np.hypot(np.abs(standard.mean) / standard.scale, std)
     safe = np.where(varies, std, 1.0)
-    correlations = symmetrise(covariance / safe / safe[:, None]) * np.outer(varies, varies)
+    correlations = symmetrize(covariance / safe / safe[:, None]) * np.outer(varies, varies)
     values, vectors = top_eigh(correlations, len(correlations))
     rank = int((values > RANK * len(values) * max(float(values[0]), 0.0)).sum())
     if rank == 0:
@@ -142,7 +142,7 @@ def _few_reads(standard: StandardRows, k: int, generator: np.random.Generator) -
     B = orthonormal_columns(standard.gram_product(generator.standard_normal((p, k + N_SPARE))))
     G = standard.gram_product(B)
     for step in range(MAX_BLOCKS):
-        values, C = top_eigh(symmetrise(B.T @ G), min(k + N_SPARE, B.shape[1]))
+        values, C = top_eigh(symmetrize(B.T @ G), min(k + N_SPARE, B.shape[1]))
         leading, kept = C[:, :k], values[:k]
         missed = G @ leading - (B @ leading) * kept
         residual = float(np.linalg.norm(missed) / max(np.linalg.norm(kept), np.finfo(float).tiny))

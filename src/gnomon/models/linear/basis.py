@@ -80,8 +80,8 @@ def output_units(Y: Array, weights: Array, *, together: bool) -> tuple[Array, Ar
     The scale is the root of the variance, or with `together` that of the mean variance of all, one for all: the
     columns that code a class are one target.
     """
-    labelled = np.flatnonzero(row_counts(~np.isnan(Y)))
-    Y, weights = Y[labelled], weights[labelled]
+    labeled = np.flatnonzero(row_counts(~np.isnan(Y)))
+    Y, weights = Y[labeled], weights[labeled]
     observed = ~np.isnan(Y)
     filled = np.where(observed, Y, 0.0)
     largest = np.abs(filled).max(axis=0, initial=0.0)
@@ -142,7 +142,7 @@ class Basis(Protocol):
         """Sufficient statistics of the rows seen through the basis."""
 
     def latent_cross(self, params: Params) -> Array:
-        """X'Z (p, k), the sum of x E[z]' in the full space, x centred by the sample mean."""
+        """X'Z (p, k), the sum of x E[z]' in the full space, x centered by the sample mean."""
 
 
 class SweptBasis:
@@ -165,7 +165,7 @@ class SweptBasis:
         self._T = np.empty((len(self._others), capacity))
         other = np.ones(n, dtype=bool)
         other[outputs.bulk] = False
-        summary = rows.summarise(outputs.Y, other.astype(np.intp), 2)
+        summary = rows.summarize(outputs.Y, other.astype(np.intp), 2)
         self._bulk, self._other = summary.standard_groups()
         self.rows = rows.standard(summary).with_columns(other=other)
 
@@ -205,7 +205,7 @@ class SweptBasis:
         w = o.weights[self._others]
         tt = self._BG[:r, :r] - (T * w[:, None]).T @ T
         q_bulk = o.bulk_outputs
-        t = -(B.T @ self._other.x)  # centred rows sum to zero, so the bulk is minus the others
+        t = -(B.T @ self._other.x)  # centered rows sum to zero, so the bulk is minus the others
         ty, yy = B.T @ self._bulk.xy[:, q_bulk], self._bulk.yy[np.ix_(q_bulk, q_bulk)]
         patterns = [pattern_from_sums(q_bulk, self._bulk.weight, t, self._bulk.y[q_bulk], tt, ty, yy)]
         start = 0
@@ -234,8 +234,8 @@ class SweptBasis:
         start = 0
         for outputs, rows in o.patterns:
             span = slice(start, start + len(rows))
-            centred = np.hstack([self._T[span, :r] - params.m_x, o.Y[np.ix_(rows, outputs)] - params.m_y[outputs]])
-            Z[span] = centred @ latent_map(params, outputs).gain.T
+            centered = np.hstack([self._T[span, :r] - params.m_x, o.Y[np.ix_(rows, outputs)] - params.m_y[outputs]])
+            Z[span] = centered @ latent_map(params, outputs).gain.T
             start += len(rows)
         if len(o.loose):
             Z[start:] = loose_posterior(params, o.loose_rows(self._T[start:, :r])).mean
@@ -243,7 +243,7 @@ class SweptBasis:
 
 
 class GroupMoments(NamedTuple):
-    """Second moments of one pattern of rows in the full space, standard units, x centred by the overall mean."""
+    """Second moments of one pattern of rows in the full space, standard units, x centered by the overall mean."""
 
     outputs: IntArray
     weight: float

@@ -22,7 +22,7 @@ from ...numerics.linalg import kronecker_sum
 POINTS, FEWEST, MOST = 1 << 17, 32, 256  # rows times points, and points for each row, while V and b move
 FINAL_POINTS = 512  # of the log-likelihood that is reported
 MAX_ITER = 200
-MOST_UNKNOWNS = 200  # label parameters up to which their curvature is factorised
+MOST_UNKNOWNS = 200  # label parameters up to which their curvature is factorized
 
 
 class LabelParams(NamedTuple):
@@ -33,7 +33,7 @@ class LabelParams(NamedTuple):
     noise: Array  # (q,)   read for Gaussian outputs
 
 
-class Labelled(NamedTuple):
+class Labeled(NamedTuple):
     """Rows with outputs, and what x says of their latent variables."""
 
     Y: Array  # (n, q)   NaN where missing
@@ -53,10 +53,10 @@ def _several(layout: Layout) -> list[bool]:
 
 
 def raise_classes(
-    layout: Layout, rows: Labelled, params: LabelParams, ridge: float, n_guided: int, tol: float,
+    layout: Layout, rows: Labeled, params: LabelParams, ridge: float, n_guided: int, tol: float,
     max_iter: int = MAX_ITER,
 ) -> tuple[LabelParams, float]:  # fmt: skip
-    """Maximise the evidence of classes, less the ridge, over their rows of V and b; all else is held.
+    """Maximize the evidence of classes, less the ridge, over their rows of V and b; all else is held.
 
     Returns the parameters and the largest mean gradient of a row that is left, at most `tol` unless `max_iter` is up.
     """
@@ -70,7 +70,7 @@ def raise_classes(
     return out, left
 
 
-def log_evidence(layout: Layout, rows: Labelled, params: LabelParams) -> Array:
+def log_evidence(layout: Layout, rows: Labeled, params: LabelParams) -> Array:
     """Log-evidence (n,) of all outputs given x, in nats: of classes integrated, of the others the bound."""
     classes = np.array(_several(layout))
     out = _without(layout, rows, params, classes)[2].copy()
@@ -82,7 +82,7 @@ def log_evidence(layout: Layout, rows: Labelled, params: LabelParams) -> Array:
     return out
 
 
-def _given_others(layout: Layout, rows: Labelled, params: LabelParams, j: int, n_points: int) -> list[ClassRows]:
+def _given_others(layout: Layout, rows: Labeled, params: LabelParams, j: int, n_points: int) -> list[ClassRows]:
     """Points for the rows that have output j, given their outputs without classes and those of classes before j."""
     later = np.array(_several(layout)) & (np.arange(len(layout.kinds)) >= j)
     latent, cov, _ = _without(layout, rows, params, later)
@@ -92,7 +92,7 @@ def _given_others(layout: Layout, rows: Labelled, params: LabelParams, j: int, n
     return class_rows(latent[seen], cov, classes, rows.weights[seen], params.V[at], n_points)
 
 
-def _without(layout: Layout, rows: Labelled, params: LabelParams, masked: BoolArray) -> tuple[Array, Array, Array]:
+def _without(layout: Layout, rows: Labeled, params: LabelParams, masked: BoolArray) -> tuple[Array, Array, Array]:
     """Mean (n, k) and covariance (k, k) or (n, k, k) of z, and log-evidence (n,), given x and outputs not `masked`."""
     Y = np.where(masked, np.nan, rows.Y)
     if np.isnan(Y).all():
@@ -146,10 +146,10 @@ def _units(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: 
     if len(b) * z1.shape[1] > MOST_UNKNOWNS:
         return np.eye(len(b) * z1.shape[1])
     shares = softmax((latent @ V.T + b) @ H.T, axis=1)
-    centre = shares @ H
-    curvature = np.einsum("nc,ca,cb->nab", shares, H, H, optimize=True) - centre[:, :, None] * centre[:, None, :]
+    center = shares @ H
+    curvature = np.einsum("nc,ca,cb->nab", shares, H, H, optimize=True) - center[:, :, None] * center[:, None, :]
     total = float(weights.sum())
     matrix = kronecker_sum(curvature * (weights / total)[:, None, None], z1)
-    penalised = np.tile(np.append(np.full(n_guided, ridge / total), 0.0), len(b))
-    matrix.flat[:: len(matrix) + 1] += penalised + 1e-9 * float(np.trace(matrix))
+    penalized = np.tile(np.append(np.full(n_guided, ridge / total), 0.0), len(b))
+    matrix.flat[:: len(matrix) + 1] += penalized + 1e-9 * float(np.trace(matrix))
     return np.asarray(np.linalg.inv(np.linalg.cholesky(matrix)).T)

@@ -34,7 +34,7 @@ def _columns(rows: Rows, outputs: Outputs, capacity: int) -> Compressed:
     number = np.zeros(n, dtype=np.intp)
     for g, (_, inside) in enumerate(o.patterns, start=1):
         number[inside] = g
-    summary = rows.summarise(o.Y, number, len(o.patterns) + 1, second=True)
+    summary = rows.summarize(o.Y, number, len(o.patterns) + 1, second=True)
     groups = []
     seen = [o.bulk_outputs, *(observed for observed, _ in o.patterns)]
     for observed, m in zip(seen, summary.standard_groups(), strict=True):
@@ -47,7 +47,7 @@ def _columns(rows: Rows, outputs: Outputs, capacity: int) -> Compressed:
 
 
 def _rows(rows: Rows, outputs: Outputs, capacity: int) -> Compressed:
-    standard = rows.standard(rows.summarise())
+    standard = rows.standard(rows.summarize())
     found = standard.coordinates()
     basis = coordinate_basis(found.T, outputs, rows.shape[1], standard.energy, capacity)
     return Compressed(basis, standard, found.expand)
@@ -56,7 +56,7 @@ def _rows(rows: Rows, outputs: Outputs, capacity: int) -> Compressed:
 def coordinate_basis(
     T: Array, outputs: Outputs, n_features: float, energy: float, capacity: int, beyond: float = 0.0
 ) -> MomentBasis:
-    """Moments of rows given by coordinates T (n, r) in a space of n_features dimensions, centred, in standard units.
+    """Moments of rows given by coordinates T (n, r) in a space of n_features dimensions, centered, in standard units.
 
     Any inner product serves: T = U sqrt(values) of a kernel matrix makes the linear model one of its feature space.
     """

@@ -13,19 +13,19 @@ from ...numerics.linalg import canonical_rotation, guided_rotation, orthonormal_
 from ...numerics.linear_gaussian import Limits
 from ...rows.contract import Rows
 from ...rows.threads import one_thread
-from .class_likelihood import Labelled, LabelParams, applies, log_evidence, raise_classes
-from .labelled_basis import EXACT_SIDE, SPARE_DIRECTIONS, LabelledBasis, View, products_of, refuse_full_rank
+from .class_likelihood import Labeled, LabelParams, applies, log_evidence, raise_classes
+from .labeled_basis import EXACT_SIDE, SPARE_DIRECTIONS, LabeledBasis, View, products_of, refuse_full_rank
 from .outputs_em import LOOSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
-from .over_rows import KeepLabeled, RowsEM, condition_of, mask_factors, maximise, starts
+from .over_rows import KeepLabeled, RowsEM, condition_of, mask_factors, maximize, starts
 from .ratio import JointMoments, params_at
 
-SMALL = 1 << 22  # coordinates of labelled rows up to which one thread is faster than several that wait for one another
+SMALL = 1 << 22  # coordinates of labeled rows up to which one thread is faster than several that wait for one another
 CAPACITY = 160  # directions a growing basis may hold, or six times K when that is more
 INNER_ACCURACY = 0.05
 START_ACCURACY = 1e-3
 START_LOG_RATIOS = np.log(10.0) * np.array([4.0, -1.0, -3.0])  # noise of coded y over that of x: ignored to decisive
 APPROXIMATE = ("laplace", "ep")  # ways of inference whose objective may fall
-MANY_LABELLED, FEW_LABELLED = 1600, 400  # of many labelled rows, a few are enough to choose a start by
+MANY_LABELED, FEW_LABELED = 1600, 400  # of many labeled rows, a few are enough to choose a start by
 START_STEPS, TRIAL_ITERATIONS = 5, 5
 
 
@@ -69,9 +69,9 @@ def choose_solver(n: int, p: int) -> str:
     return "moments" if (p <= EXACT_SIDE if n >= p else n <= EXACT_SIDE) else "subspace"
 
 
-def fit(rows: Rows, labelled: IntArray, Y: Array, layout: Layout, options: Options,
+def fit(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Options,
         generator: np.random.Generator) -> Result[Fitted]:  # fmt: skip
-    """Fit the model to rows; Y (n_l, q) holds the outputs of the rows `labelled`, NaN where missing.
+    """Fit the model to rows; Y (n_l, q) holds the outputs of the rows `labeled`, NaN where missing.
 
     Returns
     -------
@@ -80,23 +80,23 @@ def fit(rows: Rows, labelled: IntArray, Y: Array, layout: Layout, options: Optio
     """
     k = options.k
     if rows.masked or options.solver == "em":
-        return fit_over_rows(rows, labelled, Y, layout, options, generator)
+        return fit_over_rows(rows, labeled, Y, layout, options, generator)
     solver = choose_solver(*rows.shape) if options.solver == "auto" else options.solver
     inference = choose_inference(layout) if options.inference == "auto" else options.inference
-    weights = np.ones(len(labelled)) if rows.weights is None else rows.weights[labelled]
+    weights = np.ones(len(labeled)) if rows.weights is None else rows.weights[labeled]
     units = output_units(layout, Y, weights)
     Y = (Y - units.mean) / units.scale
-    codes = centred_codes(layout, Y, weights)
-    basis = LabelledBasis(products_of(rows, labelled, codes, solver), max(CAPACITY, 6 * k))
+    codes = centered_codes(layout, Y, weights)
+    basis = LabeledBasis(products_of(rows, labeled, codes, solver), max(CAPACITY, 6 * k))
     basis.start(k, generator)
     refuse_full_rank(basis.view(), k)
     rules = options.rules(layout, inference)
     with one_thread(when=basis.T.size <= SMALL):
-        result = _maximise(basis, Y, codes, rules, inference, k, options)
+        result = _maximize(basis, Y, codes, rules, inference, k, options)
         if applies(layout, inference):
             params, view = result.value, basis.view()
             post = given_x(params)
-            labels = Labelled(Y, view.T @ post.gain.T, post.cov, view.weights)
+            labels = Labeled(Y, view.T @ post.gain.T, post.cov, view.weights)
             of_x = x_log_likelihood(params, post, view) - 0.5 * options.prior_precision * float((params.W**2).sum())
             result = with_integrated_classes(result, labels, of_x, rules, options.tol)
     stats = {**result.stats, "solver": solver, "inference": inference, "n_passes": rows.reads}
@@ -106,21 +106,21 @@ def fit(rows: Rows, labelled: IntArray, Y: Array, layout: Layout, options: Optio
     return in_data_units(result._replace(value=full, stats=stats), scales, np.zeros(rows.shape[1]), rules, units)
 
 
-def fit_over_rows(rows: Rows, labelled: IntArray, Y: Array, layout: Layout, options: Options,
+def fit_over_rows(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Options,
                   generator: np.random.Generator) -> Result[Fitted]:  # fmt: skip
     """The same by EM over the rows, one read an iteration: for rows that miss entries."""
     inference = choose_inference(layout) if options.inference == "auto" else options.inference
-    weights = np.ones(len(labelled)) if rows.weights is None else rows.weights[labelled]
+    weights = np.ones(len(labeled)) if rows.weights is None else rows.weights[labeled]
     units = output_units(layout, Y, weights)
     Y = (Y - units.mean) / units.scale
     rules = options.rules(layout, inference)
     every, codes = np.full((rows.shape[0], Y.shape[1]), np.nan), np.zeros((rows.shape[0], layout.size))
-    every[labelled], codes[labelled] = Y, centred_codes(layout, Y, weights)
-    standard = rows.standard(rows.summarise()).with_columns(y=every)
+    every[labeled], codes[labeled] = Y, centered_codes(layout, Y, weights)
+    standard = rows.standard(rows.summarize()).with_columns(y=every)
     base, noise = base_predictors(layout, Y, weights), np.ones(len(layout.kinds))
     em = RowsEM(standard, rules, sites_of(layout, inference))
     candidates = starts(standard, codes, base, noise, options.k, rules, generator)
-    found = maximise(em, candidates, options.tol, options.max_iter, options.acceleration)
+    found = maximize(em, candidates, options.tol, options.max_iter, options.acceleration)
     params, sums = found.value
     fitted = Params(params.W, params.x_noise_var, params.V, params.b, params.noise)
     result = Result(fitted, found.status, found.path, found.stats)
@@ -129,13 +129,13 @@ def fit_over_rows(rows: Rows, labelled: IntArray, Y: Array, layout: Layout, opti
         latent, cov = swept.kept.of_rows()
         of_x = em.x_part(params, sums.xz1[:, -1]) + swept.sums
         of_x -= 0.5 * options.prior_precision * float((params.W**2).sum())
-        result = with_integrated_classes(result, Labelled(Y, latent, cov, weights), of_x, rules, options.tol)
+        result = with_integrated_classes(result, Labeled(Y, latent, cov, weights), of_x, rules, options.tol)
     stats = {**result.stats, "solver": "em", "inference": inference, "n_passes": rows.reads}
     scales = Scales(standard.mean, standard.scale, standard.n_entries, weights @ ~np.isnan(Y))
     return in_data_units(result._replace(stats=stats), scales, params.m, rules, units)
 
 
-def with_integrated_classes(result: Result[Params], rows: Labelled, of_x: float, rules: Rules,
+def with_integrated_classes(result: Result[Params], rows: Labeled, of_x: float, rules: Rules,
                             tol: float) -> Result[Params]:  # fmt: skip
     """Refine the label parameters of classes by the likelihood itself; the path ends at it, above the bound.
 
@@ -171,7 +171,7 @@ def output_units(layout: Layout, Y: Array, weights: Array) -> Units:
     return units
 
 
-def centred_codes(layout: Layout, Y: Array, weights: Array) -> Array:
+def centered_codes(layout: Layout, Y: Array, weights: Array) -> Array:
     """Outputs as real numbers (n_l, h) for a first look: contrasts of classes, log(1 + counts); mean zero, spread one.
 
     Zero where not observed.
@@ -226,11 +226,11 @@ def _starts(view: View, codes: Array, Y: Array, rules: Rules, k: int) -> list[Pa
 
 
 def _begin(em: OutputsEM, codes: Array, k: int, options: Options) -> Result[tuple[Params, Sums]]:
-    """A few iterations from the best start; among many labelled rows, a few choose it."""
+    """A few iterations from the best start; among many labeled rows, a few choose it."""
     starts = _starts(em.view, codes, em.Y, em.rules, k)
-    if len(em.Y) < MANY_LABELLED:
+    if len(em.Y) < MANY_LABELED:
         return _first(em, starts, options)
-    some, few = _some_labelled(em.view, em.Y)
+    some, few = _some_labeled(em.view, em.Y)
     start = _first(OutputsEM(some, few, em.rules, em.sites), starts, options).value[0]
     return em.climb(start, START_ACCURACY, TRIAL_ITERATIONS, options.acceleration)
 
@@ -249,14 +249,14 @@ def _first(em: OutputsEM, starts: list[Params], options: Options) -> Result[tupl
     return best
 
 
-def _some_labelled(view: View, Y: Array) -> tuple[View, Array]:
-    """Every so many-th labelled row, which stands for those between."""
-    some = slice(None, None, len(Y) // FEW_LABELLED)
+def _some_labeled(view: View, Y: Array) -> tuple[View, Array]:
+    """Every so many-th labeled row, which stands for those between."""
+    some = slice(None, None, len(Y) // FEW_LABELED)
     weights = view.weights[some] * (view.weights.sum() / view.weights[some].sum())
     return view._replace(T=view.T[some], weights=weights), Y[some]
 
 
-def _maximise(basis: LabelledBasis, Y: Array, codes: Array, rules: Rules, inference: str, k: int,
+def _maximize(basis: LabeledBasis, Y: Array, codes: Array, rules: Rules, inference: str, k: int,
               options: Options) -> Result[Params]:  # fmt: skip
     """Grow the basis until the likelihood equations of W hold in the full space."""
     sites = sites_of(rules.layout, inference)
@@ -294,7 +294,7 @@ def _maximise(basis: LabelledBasis, Y: Array, codes: Array, rules: Rules, infere
     return Result(params, status, np.concatenate(path), {"residual": residual, "n_iter": used})
 
 
-def _grow(basis: LabelledBasis, params: Params, D: Array, k: int, drop: float) -> Params:
+def _grow(basis: LabeledBasis, params: Params, D: Array, k: int, drop: float) -> Params:
     W = params.W
     if basis.vectors.shape[1] + k > basis.capacity and basis.capacity < basis.products.size:
         W = basis.shrink(W, room=2 * k).T @ W

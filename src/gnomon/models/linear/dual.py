@@ -1,6 +1,6 @@
 """Supervised PPCA in dual form: everything about x enters through inner products (Yu et al. 2006, 4.3, 5.2, app. A, C).
 
-A centred kernel matrix is K = T T' with T = U sqrt(values) of its eigenvectors, so the model of a feature space of any
+A centered kernel matrix is K = T T' with T = U sqrt(values) of its eigenvectors, so the model of a feature space of any
 dimension is the linear model in the coordinates T, and its noise lives in `effective_dimension` dimensions, the paper's
 M, which a kernel leaves open. `fit` solves that; `e_step` and `m_step` are the paper's own iteration on K.
 """
@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray, Result
-from ...numerics.linalg import canonical_rotation, guided_rotation, inverse_logdet, symmetrise, top_eigh
+from ...numerics.linalg import canonical_rotation, guided_rotation, inverse_logdet, symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI, Limits, Params
 from ...solvers.em import run_em
 from .basis import Outputs, group_outputs, output_units
 from .compression import coordinate_basis
-from .grow import maximise_in_basis, start_block
+from .grow import maximize_in_basis, start_block
 from .in_basis import X_FLOOR, Y_FLOOR, Inner, ModelLimits, RatioInner, RestrictedEM, residual_in_basis
 from .in_basis import closed_form as unsupervised
 
@@ -47,12 +47,12 @@ class Fitted(NamedTuple):
 
 
 class DualData(NamedTuple):
-    """What algorithm 3 reads: inner products of centred rows, outputs of the labelled rows, centred."""
+    """What algorithm 3 reads: inner products of centered rows, outputs of the labeled rows, centered."""
 
     gram: Array  # (n, n)
     Y: Array  # (n_lab, q)
-    labelled: IntArray
-    unlabelled: IntArray
+    labeled: IntArray
+    unlabeled: IntArray
     effective_dimension: float
 
 
@@ -61,7 +61,7 @@ class DualState(NamedTuple):
 
     Z: Array  # (n, k)
     C: Array  # (k, k)       sum of E[zz'] over all rows
-    C_lab: Array  # (k, k)   over the labelled rows
+    C_lab: Array  # (k, k)   over the labeled rows
     gram_Z: Array  # (n, k)  K Z
     x_noise_var: float
     y_noise_var: float
@@ -74,7 +74,7 @@ class DualState(NamedTuple):
         """W_y (q, k)."""
         if data.Y.shape[1] == 0:
             return np.zeros((0, len(self.C)))
-        return np.asarray(np.linalg.solve(self.C_lab, self.Z[data.labelled].T @ data.Y).T)
+        return np.asarray(np.linalg.solve(self.C_lab, self.Z[data.labeled].T @ data.Y).T)
 
 
 class DualSums(NamedTuple):
@@ -88,7 +88,7 @@ class DualSums(NamedTuple):
 
 def init(data: DualData, k: int, kind: str, noise: tuple[float, float], generator: np.random.Generator) -> DualState:
     """Starting point: random latent vectors, or PCA of the rows at the given noise variances and no use of y yet."""
-    n, n_lab = len(data.gram), len(data.labelled)
+    n, n_lab = len(data.gram), len(data.labeled)
     if kind == "random":
         Z, C = generator.standard_normal((n, k)), n * np.eye(k)
     else:
@@ -102,28 +102,28 @@ def init(data: DualData, k: int, kind: str, noise: tuple[float, float], generato
 def e_step(state: DualState, data: DualData) -> DualSums:
     """Expected statistics from inner products alone. Source: Yu et al. 2006, eqs. 20-24."""
     k, (n_lab, q) = len(state.C), data.Y.shape
-    n, n_free = len(data.gram), len(data.unlabelled)
+    n, n_free = len(data.gram), len(data.unlabeled)
     XW = np.linalg.solve(state.C, state.gram_Z.T).T  # (n, k)  rows times W_x
-    WW = symmetrise(np.asarray(np.linalg.solve(state.C, state.Z.T @ XW)))
+    WW = symmetrize(np.asarray(np.linalg.solve(state.C, state.Z.T @ XW)))
     W_y = state.y_loadings(data)
     precision = np.eye(k) + WW / state.x_noise_var
     cov, log_det = inverse_logdet(precision)
     cov_lab, log_det_lab = inverse_logdet(precision + W_y.T @ W_y / state.y_noise_var)
     b = XW / state.x_noise_var
-    b[data.labelled] += data.Y @ W_y / state.y_noise_var
+    b[data.labeled] += data.Y @ W_y / state.y_noise_var
     Z = b @ cov
-    Z[data.labelled] = b[data.labelled] @ cov_lab
-    Z_lab, Z_free = Z[data.labelled], Z[data.unlabelled]
+    Z[data.labeled] = b[data.labeled] @ cov_lab
+    Z_lab, Z_free = Z[data.labeled], Z[data.unlabeled]
     C_lab = n_lab * cov_lab + Z_lab.T @ Z_lab
     C = C_lab + n_free * cov + Z_free.T @ Z_free
     logs = n * data.effective_dimension * (LOG_2PI + np.log(state.x_noise_var)) + n_free * log_det
     logs += np.trace(data.gram) / state.x_noise_var + n_lab * (log_det_lab + q * (LOG_2PI + np.log(state.y_noise_var)))
     logs += (data.Y**2).sum() / state.y_noise_var - (b * Z).sum()
-    return DualSums(float(-0.5 * logs), Z, symmetrise(C), symmetrise(C_lab))
+    return DualSums(float(-0.5 * logs), Z, symmetrize(C), symmetrize(C_lab))
 
 
 def m_step(sums: DualSums, data: DualData, limits: Limits) -> DualState:
-    """Noise variances that maximise the expected log-likelihood; the means stay those of the sample.
+    """Noise variances that maximize the expected log-likelihood; the means stay those of the sample.
 
     Source: Yu et al. 2006, eqs. 25 and 26, the effective dimension in place of M.
     """
@@ -134,7 +134,7 @@ def m_step(sums: DualSums, data: DualData, limits: Limits) -> DualState:
     state = DualState(sums.Z, sums.C, sums.C_lab, gram_Z, max(x_noise, limits.x_floor), 1.0)
     if q == 0:
         return state
-    right = data.Y.T @ sums.Z[data.labelled]  # (q, k)
+    right = data.Y.T @ sums.Z[data.labeled]  # (q, k)
     y_noise = (float((data.Y**2).sum()) - float((state.y_loadings(data) * right).sum())) / (n_lab * q)
     return state._replace(y_noise_var=max(y_noise, limits.y_floor))
 
@@ -146,7 +146,7 @@ def dual_residual(sums: DualSums, state: DualState, after: DualState, data: Dual
     worst = gap / np.sqrt(float((after.Z * after.gram_Z).sum()))
     worst = max(worst, abs(np.log(after.x_noise_var / state.x_noise_var)))
     if data.Y.shape[1]:
-        y_gap = np.linalg.norm(data.Y.T @ sums.Z[data.labelled] - state.y_loadings(data) @ sums.C_lab)
+        y_gap = np.linalg.norm(data.Y.T @ sums.Z[data.labeled] - state.y_loadings(data) @ sums.C_lab)
         worst = max(worst, float(y_gap) / (np.linalg.norm(data.Y) * np.sqrt(float(np.trace(sums.C)))))
         worst = max(worst, abs(np.log(after.y_noise_var / state.y_noise_var)))
     return float(worst)
@@ -165,7 +165,7 @@ def fit(
     T: Array, Y: Array, options: Options, generator: np.random.Generator,
     orient: Callable[[Array], Array] | None = None, weights: Array | None = None, beyond: float = 0.0,
 ) -> Result[Fitted]:  # fmt: skip
-    """Fit the model to centred coordinates T (n, r) and outputs Y (n, q), NaN where not observed.
+    """Fit the model to centered coordinates T (n, r) and outputs Y (n, q), NaN where not observed.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def _check_sizes(values: Array, n: int, options: Options, beyond: float) -> None
         what += f" plus n_private={options.n_private}"
     if k >= r:
         raise ValueError(
-            f"{what} must be less than the rank of the centred kernel matrix, {r} (n_samples={n}): with as "
+            f"{what} must be less than the rank of the centered kernel matrix, {r} (n_samples={n}): with as "
             f"many latent dimensions as the data have, no noise is left to estimate. Ask for at most {max(r - 1, 0)}."
         )
     least = k + (float(values[k:].sum()) + beyond) / float(values[k - 1])
@@ -274,7 +274,7 @@ def _fit_in_coordinates(
     else:
         inner = RestrictedEM(k, effort)
     start_block(basis, k, generator)
-    result = maximise_in_basis(
+    result = maximize_in_basis(
         basis, inner, k, tol=options.tol, max_expansions=options.max_iter,
         inner_residual=lambda params, moments: residual_in_basis(params, moments, limits),
     )  # fmt: skip
@@ -285,10 +285,10 @@ def _fit_in_coordinates(
 def _fit_by_algorithm_3(
     T: Array, outputs: Outputs, options: Options, scales: tuple[float, float], generator: np.random.Generator
 ) -> Result[Params]:
-    labelled, q = outputs.observed.any(axis=1), outputs.Y.shape[1]
-    if not outputs.observed[labelled].all():
+    labeled, q = outputs.observed.any(axis=1), outputs.Y.shape[1]
+    if not outputs.observed[labeled].all():
         raise ValueError("solver='dual' needs every output of a row or none; single outputs are missing, use 'auto'")
-    seen, free = np.flatnonzero(labelled), np.flatnonzero(~labelled)
+    seen, free = np.flatnonzero(labeled), np.flatnonzero(~labeled)
     data = DualData(T @ T.T, outputs.Y[seen], seen, free, options.effective_dimension)
     limits = Limits(X_FLOOR, Y_FLOOR)
     noise = options.noise_init

@@ -2,7 +2,7 @@
 
 The loadings of the optimum lie in the row space of X. Given an orthonormal basis the likelihood restricted to it is
 exact, because outside it there is only noise of known energy; and the residual of the likelihood equations in the full
-space comes from products already held. So: maximise in the basis, look at the residual, append it, read the data once.
+space comes from products already held. So: maximize in the basis, look at the residual, append it, read the data once.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ def start_block(basis: Basis, k: int, generator: np.random.Generator) -> None:
 
 def _residual(basis: Basis, params: Params, sums: LatentSums, prior_precision: float) -> tuple[Array, float]:
     """Residual of the likelihood equations outside the basis (p, k), and the relative size of all of it."""
-    centred = basis.latent_cross(params)
-    centred -= np.outer(basis.vectors @ params.m_x, sums.z)  # about the fitted mean, as in the likelihood equations
-    size = float(np.linalg.norm(centred))
-    if basis.size == len(centred):
-        centred[:] = 0.0  # nothing is outside
+    centered = basis.latent_cross(params)
+    centered -= np.outer(basis.vectors @ params.m_x, sums.z)  # about the fitted mean, as in the likelihood equations
+    size = float(np.linalg.norm(centered))
+    if basis.size == len(centered):
+        centered[:] = 0.0  # nothing is outside
     else:
-        centred -= basis.vectors @ sums.xz  # what is left lies outside the basis, up to rounding
+        centered -= basis.vectors @ sums.xz  # what is left lies outside the basis, up to rounding
     inside = sums.xz - params.W_x @ sums.zz - prior_precision * params.x_noise_var * params.W_x
-    residual = float(np.hypot(np.linalg.norm(centred), np.linalg.norm(inside)))
-    return centred, residual / size if size > 0 else 0.0
+    residual = float(np.hypot(np.linalg.norm(centered), np.linalg.norm(inside)))
+    return centered, residual / size if size > 0 else 0.0
 
 
 def _restart(basis: Basis, moments: Moments, params: Params, room: int) -> Params:
@@ -77,7 +77,7 @@ def _padded(params: Params, size: int) -> Params:
     return params._replace(W_x=W_x, m_x=np.concatenate([params.m_x, np.zeros(extra)]))
 
 
-def maximise_in_basis(
+def maximize_in_basis(
     basis: Basis, inner: Inner, k: int, *, tol: float, max_expansions: int, prior_precision: float = 0.0,
     look_again: bool = True, moments: Moments | None = None,
     inner_residual: Callable[[Params, Moments], float] = lambda params, moments: 0.0,
@@ -87,7 +87,7 @@ def maximise_in_basis(
     Parameters
     ----------
     basis : Basis           begun by `start_block`; holds the final basis on return
-    inner : callable        (moments, start or None, final, tol) -> Params that maximise the restricted likelihood to a
+    inner : callable        (moments, start or None, final, tol) -> Params that maximize the restricted likelihood to a
                             relative residual of tol; `final` asks for a last look for a better optimum
     k : int                 latent dimensions
     prior_precision : float of the prior on the loadings; the objective is then the log-posterior
@@ -97,7 +97,7 @@ def maximise_in_basis(
 
     Returns
     -------
-    Result(params in the basis, status, log-likelihood after each maximisation, {"residual", "n_expansions"})
+    Result(params in the basis, status, log-likelihood after each maximization, {"residual", "n_expansions"})
     """
     moments = basis.moments() if moments is None else moments
     params = inner(moments, None, False, START_ACCURACY)

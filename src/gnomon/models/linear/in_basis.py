@@ -7,12 +7,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..._types import Array
-from ...numerics.linalg import symmetrise, top_eigh
+from ...numerics.linalg import symmetrize, top_eigh
 from ...numerics.linear_gaussian import LatentSums, Limits, Params, e_step, log_prior, m_step, relative_residual
 from ...numerics.moments import Moments, completed
 from ...rows.threads import one_thread
 from ...solvers.em import run_em
-from .grow import Inner as Inner  # the protocol that every maximiser here follows
+from .grow import Inner as Inner  # the protocol that every maximizer here follows
 from .ratio import (
     GRID_SIZE,
     LATER_GRID_SIZE,
@@ -81,7 +81,7 @@ def closed_form(moments: Moments, k: int, x_floor: float) -> Params:
     Source: Tipping and Bishop 1999; Yu et al. 2006, proposition 1.
     """
     (g,) = moments.patterns
-    S = symmetrise(g.scatter / g.weight)
+    S = symmetrize(g.scatter / g.weight)
     values, vectors = top_eigh(S, k)
     rest = float(np.trace(S)) + moments.outside_energy / g.weight - float(values.sum())
     noise = max(rest / (moments.n_features - k), x_floor)
@@ -90,7 +90,7 @@ def closed_form(moments: Moments, k: int, x_floor: float) -> Params:
 
 
 class RatioInner:
-    """Global maximum for fully labelled rows: all ratios are searched first and last, the best is followed between."""
+    """Global maximum for fully labeled rows: all ratios are searched first and last, the best is followed between."""
 
     def __init__(self, k: int, limits: ModelLimits) -> None:
         self.k, self.floors = k, limits.floors

@@ -1,6 +1,6 @@
 """EM for latent variables that explain x linearly and outputs of several kinds through linear predictors.
 
-z ~ N(0, I), x = W z + e with x centred, e ~ N(0, x_noise_var I), and outputs given a = V z + b. Given x alone the
+z ~ N(0, I), x = W z + e with x centered, e ~ N(0, x_noise_var I), and outputs given a = V z + b. Given x alone the
 predictors of a row are Gaussian, so all that its labels say is a log-evidence with slope and curvature; the posterior
 of z follows from them by Stein's lemma, and the rows without labels stay in second moments.
 """
@@ -14,18 +14,18 @@ import numpy as np
 from ..._types import Array, BoolArray, Result
 from ...likelihoods.layout import Layout
 from ...likelihoods.sites import ACCURACY, SiteFit, Sites
-from ...numerics.linalg import inverse_logdet, kronecker_sum, symmetrise
+from ...numerics.linalg import inverse_logdet, kronecker_sum, symmetrize
 from ...numerics.linear_gaussian import LOG_2PI
 from ...solvers.em import run_em
 from .in_basis import X_FLOOR as X_FLOOR
 from .in_basis import Y_FLOOR as Y_FLOOR
-from .labelled_basis import View
+from .labeled_basis import View
 
 HALVINGS = 12
 SMALLEST_SHARE = 0.05
 FIRST_STEP = 1.0  # length of each v after one Newton step from zero, at most
 LOOSEST, LOOSENESS = 1e-2, 0.1  # accuracy of rows: of the first steps, and as a share of the residual
-MOST_UNKNOWNS = 200  # label parameters up to which a Newton step is solved by factorising
+MOST_UNKNOWNS = 200  # label parameters up to which a Newton step is solved by factorizing
 CG_ACCURACY, CG_STEPS = 1e-2, 50
 
 
@@ -113,7 +113,7 @@ class Rules(NamedTuple):
 def given_x(params: Params) -> FromX:
     """Condition z on x."""
     W = params.W
-    inverse, log_det = inverse_logdet(symmetrise(W.T @ W) + params.x_noise_var * np.eye(W.shape[1]))
+    inverse, log_det = inverse_logdet(symmetrize(W.T @ W) + params.x_noise_var * np.eye(W.shape[1]))
     return FromX(inverse @ W.T, params.x_noise_var * inverse, log_det)
 
 
@@ -140,7 +140,7 @@ class OutputsEM:
         post = given_x(params)
         latent = view.T @ post.gain.T
         VS = V @ post.cov  # (h, k)
-        cov = symmetrise(VS @ V.T)
+        cov = symmetrize(VS @ V.T)
         start = None if near is None else near.fit.near
         fit = self.sites(self.Y, latent @ V.T + params.b, cov, params.noise, start, accuracy)
         shift = fit.slope @ VS
@@ -152,7 +152,7 @@ class OutputsEM:
         objective = x_log_likelihood(params, post, view) + float(w @ fit.log_z) - self.penalty_of(params)
         gradient = self._gradient(params, latent, fit, VS)
         return Sums(
-            objective, xx_gain + view.T.T @ weighted, symmetrise(zz), gradient, shift, latent, fit, accuracy
+            objective, xx_gain + view.T.T @ weighted, symmetrize(zz), gradient, shift, latent, fit, accuracy
         )  # fmt: skip
 
     def penalty_of(self, params: Params) -> float:
@@ -208,7 +208,7 @@ class OutputsEM:
         return self.rules.noise_steps(params.noise, gain, curvature, count)
 
     def m_step(self, sums: Sums, params: Params) -> Params:
-        """Maximise the expected log-likelihood over W, its noise and the law of z; Newton steps of all else with it.
+        """Maximize the expected log-likelihood over W, its noise and the law of z; Newton steps of all else with it.
 
         Without the Newton steps, EM's own argument says that the objective does not fall; see `safeguard`.
         """
@@ -227,7 +227,7 @@ class OutputsEM:
         dimension that explains variance u a share 1 - v / u of the way.
         """
         values, Q = self.view.values / self.view.weight, self.view.axes
-        explained, R = np.linalg.eigh(symmetrise(params.W.T @ params.W))
+        explained, R = np.linalg.eigh(symmetrize(params.W.T @ params.W))
         share = 1.0 - np.maximum(values, 0.0)[:, None] / (explained + params.x_noise_var)
         share[-params.W.shape[1] :] = 1.0
         return np.asarray(Q @ ((Q.T @ step @ R) / np.maximum(share, SMALLEST_SHARE)) @ R.T)
@@ -371,24 +371,24 @@ def conjugate_gradients(gradient: Array, curvature: Array, z1: Array, ridge: Arr
     Preconditioned by the Kronecker product of the sums of the C_i (n, h, h) and of the z_i z_i', z1 (n, m). Stopped at
     any step it gives an ascent direction.
     """
-    values, A = np.linalg.eigh(symmetrise(curvature.sum(axis=0)))
+    values, A = np.linalg.eigh(symmetrize(curvature.sum(axis=0)))
     lengths, B = np.linalg.eigh(z1.T @ z1 / len(z1))
     scales = np.outer(np.maximum(values, 0.0), np.maximum(lengths, 0.0)) + float(ridge.mean())
     scales += 1e-9 * float(scales.max()) + 1e-300
     D, left = np.zeros_like(gradient), gradient.copy()
-    towards, size = np.zeros_like(gradient), 1.0
+    toward, size = np.zeros_like(gradient), 1.0
     enough = CG_ACCURACY * float(np.linalg.norm(gradient))
     for _ in range(CG_STEPS):
         if float(np.linalg.norm(left)) <= enough:
             break
         scaled = A @ ((A.T @ left @ B) / scales) @ B.T
         new_size = float(np.sum(left * scaled))
-        towards, size = scaled + new_size / size * towards, new_size
-        image = np.matmul(curvature, (z1 @ towards.T)[:, :, None])[:, :, 0].T @ z1 + ridge * towards
-        bend = float(np.sum(towards * image))
+        toward, size = scaled + new_size / size * toward, new_size
+        image = np.matmul(curvature, (z1 @ toward.T)[:, :, None])[:, :, 0].T @ z1 + ridge * toward
+        bend = float(np.sum(toward * image))
         if bend <= 0.0:
             break
-        D += size / bend * towards
+        D += size / bend * toward
         left -= size / bend * image
     return D
 
@@ -400,12 +400,12 @@ def expansion(zz: Array, V: Array, ridge: Array) -> Array:
     lies on the folded V is largest where S + S A S = zz, A = V' ridge V; with zz = CC' the solution is C t(C'AC) C',
     b t^2 + t = 1 for every eigenvalue b. All per unit of weight. Zero columns at the end of V stay zero.
     """
-    C = np.linalg.cholesky(symmetrise(zz))
+    C = np.linalg.cholesky(symmetrize(zz))
     VC = V @ C
-    b, U = np.linalg.eigh(symmetrise(VC.T @ (VC * ridge[:, None])))
+    b, U = np.linalg.eigh(symmetrize(VC.T @ (VC * ridge[:, None])))
     t = 2.0 / (1.0 + np.sqrt(1.0 + 4.0 * np.maximum(b, 0.0)))
     root = (C @ U) * np.sqrt(t)
-    return np.asarray(np.linalg.cholesky(symmetrise(root @ root.T)))
+    return np.asarray(np.linalg.cholesky(symmetrize(root @ root.T)))
 
 
 class Vector:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._types import Array, Result, Status
 from ...likelihoods.sites import ACCURACY, Sites
-from ...numerics.linalg import kronecker_sum, orthonormal_columns, symmetrise
+from ...numerics.linalg import kronecker_sum, orthonormal_columns, symmetrize
 from ...numerics.linear_gaussian import LOG_2PI, Limits, regress
 from ...numerics.masked import batch_inverse, bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
 from ...rows.contract import Kept, Step, View
@@ -339,7 +339,7 @@ class RowsEM:
         mean = sums.total[:k, k] / weight if rules.free_means else np.zeros(k)
         if ridge:  # the prior holds z to its unit: nothing is folded
             return found, (np.zeros(k), np.eye(k))
-        cov = symmetrise(sums.total[:k, :k] / weight - mean[:, None] * mean)
+        cov = symmetrize(sums.total[:k, :k] / weight - mean[:, None] * mean)
         L = expansion(cov, params.V, self.penalty / weight)
         return found._replace(W=W @ L, m=m + W @ mean), (mean, L)
 
@@ -420,7 +420,7 @@ def starts(rows: StandardRows, codes: Array, base: Array, noise: Array, k: int, 
         block = np.linalg.qr(rows.gram_product(block))[0]
     xy = rows.back(codes)
     B = np.hstack([block, orthonormal_columns(xy, block)])
-    xx = symmetrise(B.T @ rows.gram_product(B))
+    xx = symmetrize(B.T @ rows.gram_product(B))
     outside = max(rows.energy - float(np.trace(xx)), 0.0)
     w = np.ones(len(codes)) if rows.weights is None else rows.weights
     weight = float(w[codes.any(axis=1)].sum()) or 1.0
@@ -444,7 +444,7 @@ def random_start(p: int, h: int, noise: Array, k: int, rules: Rules, generator: 
     return RowParams(W, np.zeros(p), 0.5, V, np.zeros(h), noise)
 
 
-def maximise(em: RowsEM, candidates: list[RowParams], tol: float, max_iter: int,
+def maximize(em: RowsEM, candidates: list[RowParams], tol: float, max_iter: int,
              acceleration: str | None) -> Result[tuple[RowParams, RowSums]]:  # fmt: skip
     """A few iterations from each start, then all from the best; the path is that of the best."""
     trials = [em.climb(start, TRIAL_ACCURACY, min(TRIAL_ITERATIONS, max_iter), acceleration) for start in candidates]

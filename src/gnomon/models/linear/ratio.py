@@ -1,4 +1,4 @@
-"""Global maximum likelihood of fully labelled supervised PPCA: one search over the ratio of the two noise variances."""
+"""Global maximum likelihood of fully labeled supervised PPCA: one search over the ratio of the two noise variances."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SMALL = 64  # directions up to which many matrices are decomposed in one call
 
 
 class JointMoments(NamedTuple):
-    """Averages of fully labelled rows in standard units; x in a basis of r out of p directions."""
+    """Averages of fully labeled rows in standard units; x in a basis of r out of p directions."""
 
     xx: Array  # (r, r)
     xy: Array  # (r, q)
@@ -45,14 +45,14 @@ def joint_second_moment(moments: JointMoments, ratio: float) -> Array:
 
 
 class Level(NamedTuple):
-    """The common noise level at one ratio, and the log-likelihood maximised over everything else."""
+    """The common noise level at one ratio, and the log-likelihood maximized over everything else."""
 
     x_noise_var: float
     log_likelihood: float
 
 
 def level(moments: JointMoments, values: Array, total: float, log_ratio: float, floors: Limits) -> Level:
-    """Maximise over the loadings and the common noise level at one ratio y_noise_var / x_noise_var.
+    """Maximize over the loadings and the common noise level at one ratio y_noise_var / x_noise_var.
 
     `values` are the leading eigenvalues of the joint second moment, `total` its trace. The noise level is the average
     of the discarded eigenvalues, or the smallest one that respects both floors; the likelihood falls on either side of
@@ -70,7 +70,7 @@ def level(moments: JointMoments, values: Array, total: float, log_ratio: float, 
 
 
 def profile(moments: JointMoments, k: int, log_ratio: float, floors: Limits) -> float:
-    """Log-likelihood maximised over everything but the ratio."""
+    """Log-likelihood maximized over everything but the ratio."""
     S = joint_second_moment(moments, float(np.exp(log_ratio)))
     return level(moments, top_eigenvalues(S, k), float(np.trace(S)), log_ratio, floors).log_likelihood
 
@@ -90,7 +90,7 @@ def profiles(moments: JointMoments, k: int, log_ratios: Array, floors: Limits) -
 
 
 def params_at(moments: JointMoments, k: int, log_ratio: float, floors: Limits) -> Params:
-    """Parameters that reach `profile` at this ratio; means are zero in the centred units of the moments."""
+    """Parameters that reach `profile` at this ratio; means are zero in the centered units of the moments."""
     S = joint_second_moment(moments, float(np.exp(log_ratio)))
     values, vectors = top_eigh(S, k)
     noise = level(moments, values, float(np.trace(S)), log_ratio, floors).x_noise_var
@@ -117,7 +117,7 @@ def search_ratio(moments: JointMoments, k: int, floors: Limits, grid_size: int =
     values = -profiles(moments, k, grid, floors)
     padded = np.concatenate([[np.inf], values, [np.inf]])
     dips = np.flatnonzero((values <= padded[:-2]) & (values < padded[2:]))
-    edges = np.concatenate([grid[:1], grid, grid[-1:]])  # edges[i], edges[i + 2] are the neighbours of grid[i]
+    edges = np.concatenate([grid[:1], grid, grid[-1:]])  # edges[i], edges[i + 2] are the neighbors of grid[i]
     brackets = [(float(edges[i]), float(edges[i + 2])) for i in dips]
     found = [refine_ratio(moments, k, floors, bracket) for bracket in brackets]
     return sorted(found, key=lambda o: -o.log_likelihood)
@@ -140,7 +140,7 @@ def slope(moments: JointMoments, k: int, log_ratio: float, floors: Limits) -> fl
 
 
 def refine_ratio(moments: JointMoments, k: int, floors: Limits, bracket: tuple[float, float]) -> Optimum:
-    """Maximise the profile likelihood inside a bracket of log ratios: the best root of its slope, by Brent's method.
+    """Maximize the profile likelihood inside a bracket of log ratios: the best root of its slope, by Brent's method.
 
     Where two eigenvalues cross, the profile has a corner between two maxima that may be close to each other, so the
     bracket is looked at on a finer grid first. Without a root inside, the maximum is at the end of the range.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._types import Array, Result, Status
-from ...numerics.linalg import orthonormal_columns, symmetrise, top_eigh
+from ...numerics.linalg import orthonormal_columns, symmetrize, top_eigh
 from ...numerics.linear_gaussian import (
     LOG_2PI,
     LatentSums,
@@ -92,14 +92,14 @@ class RowEM:
             n * p * (LOG_2PI + np.log(params.x_noise_var)) + x_energy / params.x_noise_var + weights @ log_det - s.fit
         )
         logs += float((y_count * (LOG_2PI + np.log(params.y_noise_var)) + y_energy / params.y_noise_var).sum())
-        zz = symmetrise(s.zz + np.einsum("s,sab->ab", weights, cov))
+        zz = symmetrize(s.zz + np.einsum("s,sab->ab", weights, cov))
         xz = xz - np.outer(params.m_x, s.z)
         return LatentSums(
             float(-0.5 * logs), n, zz, s.z, xz, -n * params.m_x, x_energy, y_zz, s.y_zy, y_energy, y_count
         )
 
     def m_step(self, sums: LatentSums, params: Params, limits: Limits, *, expand: bool) -> Params:
-        """Maximise the expected log-likelihood."""
+        """Maximize the expected log-likelihood."""
         return m_step(sums, params, self.rows.shape[1], limits, expand=expand)
 
     def residual(self, sums: LatentSums, params: Params, after: Params, limits: Limits) -> float:
@@ -122,7 +122,7 @@ class RowEM:
             for _ in range(3):
                 W_x = np.linalg.qr(self.rows.gram_product(W_x))[0]  # k columns even where X varies least
             G = self.rows.gram_product(W_x)
-            values, R = top_eigh(symmetrise(W_x.T @ G) / self.rows.weight, k)
+            values, R = top_eigh(symmetrize(W_x.T @ G) / self.rows.weight, k)
             level = max((p - float(values.sum())) / (p - k), 1e-6)
             # a column that starts far below the noise would shrink to nothing before the noise has come down
             W_x = W_x @ R * np.sqrt(np.maximum(values - level, 0.1 * np.maximum(values, level)))
@@ -185,7 +185,7 @@ def _revived(rows: RowEM, params: Params) -> Params | None:
     Q = np.random.default_rng(0).standard_normal((len(U), min(n_dead + 5, len(U) - live.shape[1])))
     for _ in range(3):
         Q = orthonormal_columns(rows.rows.gram_product(Q), live)
-    values, R = top_eigh(symmetrise(Q.T @ rows.rows.gram_product(Q)) / rows.rows.weight, n_dead)
+    values, R = top_eigh(symmetrize(Q.T @ rows.rows.gram_product(Q)) / rows.rows.weight, n_dead)
     gain = np.maximum(values - params.x_noise_var, 0.0)
     if Q.shape[1] == 0 or gain[0] < 1e-3 * params.x_noise_var:
         return None

@@ -17,10 +17,10 @@ from ...rows.threads import one_thread
 from ...solvers.rank import refuse_full_rank, refuse_full_rank_of_rows
 from .basis import Basis, Outputs, SweptBasis, group_outputs, output_units
 from .compression import Compressed, compress
-from .grow import maximise_in_basis, start_block
+from .grow import maximize_in_basis, start_block
 from .in_basis import X_FLOOR, Y_FLOOR, Inner, ModelLimits, RatioInner, RestrictedEM, closed_form, residual_in_basis
 from .outputs_em import Rules
-from .over_rows import RowParams, RowsEM, maximise, random_start, starts
+from .over_rows import RowParams, RowsEM, maximize, random_start, starts
 from .row_em import RowEM, Schedule, fit_by_rows
 
 EXACT_SIDE = 1500  # up to this many rows or columns, all second moments are taken at once
@@ -124,7 +124,7 @@ def _fit_by_em(
     rows: Rows, outputs: Outputs, options: Options, limits: Limits, y_scale: Array, generator: np.random.Generator
 ) -> tuple[Result[Params], StandardRows]:
     k = options.n_components + options.n_private
-    standard = rows.standard(rows.summarise())
+    standard = rows.standard(rows.summarize())
     noise = options.noise_init
     in_units = None if noise is None else (noise / standard.scale**2, noise / y_scale**2)
     if rows.masked:
@@ -155,7 +155,7 @@ def _fit_incomplete(
     if noise_init is not None:
         free = noise_init[1] if kind != "fixed" else noise
         candidates = [at._replace(x_noise_var=noise_init[0], noise=free) for at in candidates]
-    found = maximise(em, candidates, options.tol, options.max_iter, options.acceleration)
+    found = maximize(em, candidates, options.tol, options.max_iter, options.acceleration)
     at = found.value[0]
     params = Params(at.W, at.m, at.x_noise_var, at.V, at.b, at.noise)
     return Result(params, found.status, found.path, found.stats)
@@ -186,7 +186,7 @@ def _fit_in_basis(
         start_block(basis, k, generator)
         moments = basis.moments()
         refuse_full_rank(moments, k)
-        result = maximise_in_basis(
+        result = maximize_in_basis(
             basis, inner, k, tol=options.tol, max_expansions=options.max_iter, prior_precision=limits.prior_precision,
             look_again=solver == "ratio", moments=moments,
             inner_residual=lambda params, moments: residual_in_basis(params, moments, limits),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._types import Array, Result, Status
-from ...numerics.linalg import symmetrise, top_eigh
+from ...numerics.linalg import symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI
 from ...numerics.masked import batch_inverse, bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
 from ...rows.contract import Step, View
@@ -81,7 +81,7 @@ class _EStep:
 
 
 class CompleteRows:
-    """E-steps over complete rows, dense or sparse, centred and in standard units.
+    """E-steps over complete rows, dense or sparse, centered and in standard units.
 
     With `moments` the sums hold p x p products per component, else products with the loadings.
     """
@@ -101,12 +101,12 @@ class CompleteRows:
         return LocalSums(block.log_likelihood, block.counts, block.energies, out[:, :s].T, products)
 
     def m_step(self, sums: LocalSums, params: Mixture) -> Mixture:
-        """Maximise in closed form, or take one EM step over the latent variables."""
+        """Maximize in closed form, or take one EM step over the latent variables."""
         return closed_form(sums, params, self.shape) if self.moments else latent_step(sums, params, self.shape)
 
-    def start(self, centres: Array, blocks: Array) -> Mixture:
-        """Local PCA around the centres, by a few power steps from the blocks (s, p, k)."""
-        return local_pca(self.rows, centres, blocks, self.shape)
+    def start(self, centers: Array, blocks: Array) -> Mixture:
+        """Local PCA around the centers, by a few power steps from the blocks (s, p, k)."""
+        return local_pca(self.rows, centers, blocks, self.shape)
 
 
 @dataclass(frozen=True)
@@ -164,9 +164,9 @@ class IncompleteRows:
         """Regress features on latent variables, component by component."""
         return masked_step(sums, params, self.shape)
 
-    def start(self, centres: Array, blocks: Array) -> Mixture:
-        """Local PCA around the centres with missing entries at the mean of their column."""
-        return local_pca(self.rows, centres, blocks, self.shape)
+    def start(self, centers: Array, blocks: Array) -> Mixture:
+        """Local PCA around the centers with missing entries at the mean of their column."""
+        return local_pca(self.rows, centers, blocks, self.shape)
 
 
 def masked_directions(params: Mixture) -> tuple[Array, Array]:
@@ -204,9 +204,9 @@ def masked_condition(
 
 @dataclass(frozen=True)
 class _NearestStep:
-    """Sums over rows that belong to their nearest centre but for a small share."""
+    """Sums over rows that belong to their nearest center but for a small share."""
 
-    own: Array  # (s,) squared lengths of the centres
+    own: Array  # (s,) squared lengths of the centers
     size: int  # k
 
     def __call__(self, view: View) -> Step:
@@ -218,18 +218,18 @@ class _NearestStep:
         return Step(np.hstack([wr, right]), _Block(0.0, w @ r, (w * view.aligned["length"]) @ r))
 
 
-def local_pca(rows: ScaledRows, centres: Array, blocks: Array, shape: Shape) -> Mixture:
-    """Starting point: rows belong to their nearest centre but for a small share, then a few power steps of local PCA.
+def local_pca(rows: ScaledRows, centers: Array, blocks: Array, shape: Shape) -> Mixture:
+    """Starting point: rows belong to their nearest center but for a small share, then a few power steps of local PCA.
 
     Missing entries are at the mean of their column. Clusters are ordered by falling size, so the first number of
     dimensions goes to the largest.
     """
-    s, p = centres.shape
+    s, p = centers.shape
     k = blocks.shape[2]
-    step = _NearestStep(np.einsum("sp,sp->s", centres, centres), k)
+    step = _NearestStep(np.einsum("sp,sp->s", centers, centers), k)
     blocks = np.linalg.qr(blocks)[0]
     for last in [False] * (START_STEPS - 1) + [True]:
-        swept = rows.sweep(np.hstack([side_by_side(blocks), centres.T]), step)
+        swept = rows.sweep(np.hstack([side_by_side(blocks), centers.T]), step)
         out, block = swept.product, swept.sums
         sums_of_products = out[:, s:].reshape(p, s, k).transpose(1, 0, 2)
         found = LocalSums(0.0, block.counts, block.energies, out[:, :s].T, sums_of_products)
@@ -247,7 +247,7 @@ def _loadings_in_blocks(blocks: Array, products: Array, means: Array, found: Loc
     W, noise = np.zeros_like(blocks), np.empty(len(order))
     for place, c in enumerate(order):
         size = shape.sizes[place]
-        values, R = top_eigh(symmetrise(blocks[c].T @ products[c]), size)
+        values, R = top_eigh(symmetrize(blocks[c].T @ products[c]), size)
         trace = max(float(found.energies[c] / found.counts[c] - means[c] @ means[c]), EMPTY)
         level = max((trace - float(values.sum())) / (shape.ambient - size), 1e-3 * trace / shape.ambient, shape.floor)
         W[place, :, :size] = blocks[c] @ R * np.sqrt(np.maximum(values - level, 1e-3 * level))

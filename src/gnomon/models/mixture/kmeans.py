@@ -1,4 +1,4 @@
-"""Starting centres for mixtures: a deterministic partition, k-means++ or random rows, refined by k-means."""
+"""Starting centers for mixtures: a deterministic partition, k-means++ or random rows, refined by k-means."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Partition:
         self.weights = np.ones(len(rows)) if source.weights is None else source.weights[rows]
         self.lengths = source.rows.gather("length")[rows]
 
-    def centres(self, s: int, init: str, generator: np.random.Generator | None) -> Array:
-        """Centres (s, p): k-means from k-means++, or random rows.
+    def centers(self, s: int, init: str, generator: np.random.Generator | None) -> Array:
+        """Centers (s, p): k-means from k-means++, or random rows.
 
         Without a generator k-means starts from principal-direction splits (Su and Dy 2007): the cluster with the
         largest scatter is cut in two at its mean along its leading direction. Neither a seed nor the order of rows
@@ -83,70 +83,70 @@ class Partition:
         sums = self.source.back(member, self._some)
         return np.asarray(sums.T / np.maximum(counts, 1e-300)[:, None]), counts
 
-    def _distances(self, centres: Array) -> Array:
+    def _distances(self, centers: Array) -> Array:
         """Squared distances (rows, s)."""
-        T = self.source.times(centres.T, self._some)
-        own = np.einsum("sp,sp->s", centres, centres)
+        T = self.source.times(centers.T, self._some)
+        own = np.einsum("sp,sp->s", centers, centers)
         return np.asarray(np.maximum(self.lengths[:, None] - 2.0 * T + own, 0.0))
 
-    def _refined(self, centres: Array) -> Array:
-        """Lloyd's steps, one read each; an empty cluster takes the row farthest from its centre."""
+    def _refined(self, centers: Array) -> Array:
+        """Lloyd's steps, one read each; an empty cluster takes the row farthest from its center."""
         labels = np.full(len(self.rows), -1)
         for _ in range(LLOYD_STEPS):
-            found, nearest, sums, counts = self._assigned(centres)
+            found, nearest, sums, counts = self._assigned(centers)
             if (found == labels).all():
                 break
             labels = found
-            centres = (sums / np.where(counts > 0, counts, 1.0)).T
+            centers = (sums / np.where(counts > 0, counts, 1.0)).T
             for c in np.flatnonzero(counts == 0):
                 far = int(nearest.argmax())
                 nearest[far] = -np.inf
-                centres[c] = self._row(far)
-        return centres
+                centers[c] = self._row(far)
+        return centers
 
-    def _assigned(self, centres: Array) -> tuple[IntArray, Array, Array, Array]:
-        """Nearest centre and squared distance of every row, weighted sums (p, s) and counts (s,) of the clusters."""
-        step = _Assign(np.einsum("sp,sp->s", centres, centres))
-        found = self.source.sweep(centres.T, step, rows=self._some)
+    def _assigned(self, centers: Array) -> tuple[IntArray, Array, Array, Array]:
+        """Nearest center and squared distance of every row, weighted sums (p, s) and counts (s,) of the clusters."""
+        step = _Assign(np.einsum("sp,sp->s", centers, centers))
+        found = self.source.sweep(centers.T, step, rows=self._some)
         labels, nearest = found.kept.of_rows(self._some)
         return labels, nearest, found.product, found.sums
 
     def _spread_out(self, s: int, generator: np.random.Generator) -> Array:
         """k-means++: rows drawn with a probability in proportion to their squared distance from those drawn before."""
         chance = self.weights
-        centres = np.zeros((0, self.source.shape[1]))
+        centers = np.zeros((0, self.source.shape[1]))
         for _ in range(s):
             i = random_row(chance, self.lengths / self.source.shape[1], generator)
-            centres = np.vstack([centres, self._row(i)])
-            chance = self.weights * self._distances(centres).min(axis=1)
-            if not chance.any():  # fewer distinct rows than centres
+            centers = np.vstack([centers, self._row(i)])
+            chance = self.weights * self._distances(centers).min(axis=1)
+            if not chance.any():  # fewer distinct rows than centers
                 chance = self.weights
-        return centres
+        return centers
 
     def _split(self, s: int) -> Array:
         labels = np.zeros(len(self.rows), dtype=np.intp)
-        centres, _ = self._means(labels, 1)
+        centers, _ = self._means(labels, 1)
         for new in range(1, s):
-            distances = self._distances(centres)[np.arange(len(labels)), labels]
+            distances = self._distances(centers)[np.arange(len(labels)), labels]
             scatter = np.bincount(labels, weights=self.weights * distances, minlength=new)
             present = np.bincount(labels, minlength=new) > 0
             widest = int(np.where(present, scatter, -1.0).argmax())
             inside = np.flatnonzero(labels == widest)
-            along = self._along_leading_direction(inside, centres[widest])
+            along = self._along_leading_direction(inside, centers[widest])
             labels[inside[along > 0]] = new
-            centres, _ = self._means(labels, new + 1)
-        return centres
+            centers, _ = self._means(labels, new + 1)
+        return centers
 
-    def _along_leading_direction(self, inside: IntArray, centre: Array) -> Array:
+    def _along_leading_direction(self, inside: IntArray, center: Array) -> Array:
         """Coordinates of the rows of a cluster along its leading direction, by power steps from the farthest row."""
-        far = int(self._distances(centre[None, :])[inside, 0].argmax())
-        v = (self._row(inside[far]) - centre)[:, None]
+        far = int(self._distances(center[None, :])[inside, 0].argmax())
+        v = (self._row(inside[far]) - center)[:, None]
         rows = self.rows[inside]
         for _ in range(POWER_STEPS):
-            found = self.source.sweep(v, _Along(float(centre @ v[:, 0])), rows=rows)
-            product = found.product - np.outer(centre, found.sums)
+            found = self.source.sweep(v, _Along(float(center @ v[:, 0])), rows=rows)
+            product = found.product - np.outer(center, found.sums)
             size = float(np.linalg.norm(product))
             if size == 0.0:
                 break
             v = product / size
-        return self.source.times(v, rows)[:, 0] - float(centre @ v[:, 0])
+        return self.source.times(v, rows)[:, 0] - float(center @ v[:, 0])

@@ -1,4 +1,4 @@
-"""Mixtures of local linear-Gaussian models (Tipping and Bishop 1999): conditioning, and one maximisation.
+"""Mixtures of local linear-Gaussian models (Tipping and Bishop 1999): conditioning, and one maximization.
 
 Component c: z ~ N(0, I), x = W_c z + m_c + e, e ~ N(0, noise_c I). x may be given in an orthonormal basis of a subspace
 that holds every row; the `ambient` - p directions outside it then carry noise of known (zero) energy.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, BoolArray
-from ...numerics.linalg import inverse_logdet, symmetrise, top_eigh
+from ...numerics.linalg import inverse_logdet, symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI
 
 EMPTY = 1e-10  # rows; a component that answers for fewer keeps its place, so that nothing divides by zero
@@ -28,7 +28,7 @@ class Mixture(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What a maximisation keeps to."""
+    """What a maximization keeps to."""
 
     sizes: tuple[int, ...]  # (s,) latent dimensions of the components
     ambient: int  # number of features
@@ -127,7 +127,7 @@ def responsibilities(log_joint: Array) -> tuple[Array, Array]:
 
 
 def noise_level(kept: Array, weights: Array, rest: float, n_rest: float, floor: float) -> float:
-    """Noise variance that maximises the likelihood when directions below the noise carry nothing else.
+    """Noise variance that maximizes the likelihood when directions below the noise carry nothing else.
 
     `kept` are the leading eigenvalues with the `weights` of their components, `rest` and `n_rest` the weighted sum and
     number of all others. The root of a convex increasing function, piecewise linear, by Newton from the right: it ends
@@ -144,7 +144,7 @@ def noise_level(kept: Array, weights: Array, rest: float, n_rest: float, floor: 
 
 
 def closed_form(sums: LocalSums, params: Mixture, shape: Shape) -> Mixture:
-    """Maximise over means, loadings and noise at given responsibilities: local covariances and their eigenvectors.
+    """Maximize over means, loadings and noise at given responsibilities: local covariances and their eigenvectors.
 
     Tipping and Bishop 1999, eqs. 3.12, 3.13 and the eigenvector solution of section 3.2. Needs p x p products.
     Loadings are rotated to agree with those before, so that a path of parameters is smooth.
@@ -155,13 +155,13 @@ def closed_form(sums: LocalSums, params: Mixture, shape: Shape) -> Mixture:
     rest = np.zeros(len(live))
     for c in np.flatnonzero(live):
         S = sums.products[c] / sums.counts[c] - np.outer(means[c], means[c])
-        values[c], vectors[c] = top_eigh(symmetrise(S), shape.sizes[c])
+        values[c], vectors[c] = top_eigh(symmetrize(S), shape.sizes[c])
         rest[c] = _spread(sums, means, c) - values[c].sum()
     noise = _noise_of_eigenvalues(values, rest, sums.counts, live, params, shape)
     W = params.W.copy()
     for c in np.flatnonzero(live):
         found = vectors[c] * np.sqrt(np.maximum(values[c] - noise[c], 0.0))
-        W[c, :, : found.shape[1]] = _turned_towards(found, params.W[c, :, : found.shape[1]])
+        W[c, :, : found.shape[1]] = _turned_toward(found, params.W[c, :, : found.shape[1]])
     return Mixture(mix_weights, means, W, noise)
 
 
@@ -177,7 +177,7 @@ def latent_step(sums: LocalSums, params: Mixture, shape: Shape) -> Mixture:
         SW = sums.products[c] / sums.counts[c] - np.outer(means[c], means[c] @ W[c])
         inverse, _ = inverse_logdet(W[c].T @ W[c] + noise[c] * np.eye(k))
         xz = SW @ inverse
-        zz = symmetrise(noise[c] * inverse + inverse @ (W[c].T @ xz))
+        zz = symmetrize(noise[c] * inverse + inverse @ (W[c].T @ xz))
         root = np.linalg.cholesky(zz)
         found = np.linalg.solve(root, xz.T).T  # the regression of x on z, times the root of the latent covariance
         left = _spread(sums, means, c) - float((found * found).sum())
@@ -203,7 +203,7 @@ def masked_step(sums: MaskedSums, params: Mixture, shape: Shape) -> Mixture:
         noise[c] = left / max(float(sums.entries[c]), TINY)
         second = sums.second[c] / sums.counts[c]
         z = second[k, :k]
-        root = np.linalg.cholesky(symmetrise(second[:k, :k] - np.outer(z, z)))
+        root = np.linalg.cholesky(symmetrize(second[:k, :k] - np.outer(z, z)))
         means[c], W[c] = beta[:, k] + beta[:, :k] @ z, beta[:, :k] @ root
     mix_weights = sums.counts / sums.counts.sum()
     return Mixture(mix_weights, means, W, _floored(noise, sums.entries, live, shape))
@@ -251,7 +251,7 @@ def _floored(noise: Array, weights: Array, live: BoolArray, shape: Shape) -> Arr
     return np.maximum(noise, shape.floor)
 
 
-def _turned_towards(W: Array, target: Array) -> Array:
+def _turned_toward(W: Array, target: Array) -> Array:
     """W R with the rotation R (k, k) that brings it closest to `target`."""
     left, _, right = np.linalg.svd(W.T @ target)
     return np.asarray(W @ (left @ right))

@@ -100,9 +100,9 @@ def fit(X: Any, weights: Array | None, options: Options, generator: np.random.Ge
     shape = Shape(options.sizes, p, NOISE_FLOOR, options.shared)
     if solver == "masked":
         masked = rows if missing else read(X, weights, masked=True)
-        table = _masked_table(masked.standard(masked.summarise()), shape)
+        table = _masked_table(masked.standard(masked.summarize()), shape)
     else:
-        table = _complete_table(rows.standard(rows.summarise()), shape, solver == "moments", generator)
+        table = _complete_table(rows.standard(rows.summarize()), shape, solver == "moments", generator)
     starts = [
         _climb_from(table, options, generator, first=i == 0)
         for i in range(options.n_init if len(options.sizes) > 1 else 1)
@@ -158,16 +158,16 @@ def _some_rows(rows: ScaledRows) -> IntArray:
 def _climb_from(table: _Table, options: Options, generator: np.random.Generator, *, first: bool) -> Any:
     planned = first and options.init == "kmeans"
     s, k, rows = len(options.sizes), max(options.sizes), table.engine.rows
-    centres = table.partition.centres(s, options.init, None if planned else generator)
+    centers = table.partition.centers(s, options.init, None if planned else generator)
     drawn, mean_squares = np.random.default_rng(0) if planned else generator, rows.rows.gather("length") / rows.shape[1]
     U = np.column_stack([random_signs(mean_squares, drawn) for _ in range(s * k)])
     blocks = rows.back(U).reshape(-1, s, k).transpose(1, 0, 2)
-    start = table.engine.start(centres, blocks)
+    start = table.engine.start(centers, blocks)
     return climb(table.engine, start, Control(options.tol, options.max_iter, options.acceleration))
 
 
 def _in_data_units(table: _Table, result: Any, sizes: tuple[int, ...]) -> Result[Fitted]:
-    """Undo centring, scale and rotation; order the components and fix their axes and signs."""
+    """Undo centering, scale and rotation; order the components and fix their axes and signs."""
     params, sums = result.value
     source, scale = table.source, table.source.scale
     order = np.argsort(-params.mix_weights, kind="stable")

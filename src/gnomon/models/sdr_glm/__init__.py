@@ -1,4 +1,4 @@
-"""Supervised dimension reduction with generalised linear models."""
+"""Supervised dimension reduction with generalized linear models."""
 
 from .factors import Loadings, View, project
 from .families import FAMILIES

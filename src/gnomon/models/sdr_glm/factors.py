@@ -1,6 +1,6 @@
 """Steps that fit theta = U V + b to tables of exponential families: loadings given scores, scores given loadings.
 
-Each step minimises a quadratic that lies above the objective and touches it (Gaussian: the objective itself), so the
+Each step minimizes a quadratic that lies above the objective and touches it (Gaussian: the objective itself), so the
 objective never rises; Poisson tables have none, and Newton steps are halved, column by column or row by row, until the
 objective falls. Natural parameters are formed block by block; a sparse table enters through products only.
 """
@@ -102,7 +102,7 @@ def loadings_step(view: View, U: Array, part: Loadings, ridge: float) -> Loading
         step = np.asarray(-np.linalg.solve(H, gradient), dtype=np.float64)
     else:
         step = np.asarray(-np.linalg.solve(H, gradient.T[:, :, None])[:, :, 0].T, dtype=np.float64)
-    if view.family.majorised:
+    if view.family.majorized:
         C = C + step
     else:
         C = _shortened(_column_objective(view, U, part, ridge), C.T, step.T, gradient.T).T
@@ -140,7 +140,7 @@ def scores_step(views: list[View], parts: list[Loadings], U: Array, ridge: float
 def _block_scores(views: list[View], parts: list[Loadings], U: Array, ridge: float, newton: bool) -> Array:
     gradient, H = score_terms(views, parts, U, ridge, newton=newton)
     step = np.asarray(-np.linalg.solve(H, gradient[:, :, None])[:, :, 0], dtype=np.float64)
-    if not newton and all(view.family.majorised for view in views):
+    if not newton and all(view.family.majorized for view in views):
         return np.asarray(U + step)
 
     def objective(rows: IntArray, tried: Array) -> Array:
@@ -172,8 +172,8 @@ def score_terms(
         curvature = family.variance(theta) if newton else family.bound(theta)
         H += s * ((weight * curvature) @ pairs).reshape(n, k, k)
         if correlated:
-            centre = mean @ V.T
-            H -= s * weight[:, :, None] * (centre[:, :, None] * centre[:, None, :])
+            center = mean @ V.T
+            H -= s * weight[:, :, None] * (center[:, :, None] * center[:, None, :])
     return gradient, H
 
 
@@ -197,7 +197,7 @@ def _shortened(objective: Callable[[IntArray, Array], Array], start: Array, step
 
 
 def project(view: View, part: Loadings, ridge: float, *, tol: float = 1e-9, max_iter: int = 200) -> tuple[Array, float]:
-    """Scores (n, k) that minimise strength NLL + ridge / 2 |u|^2 by row, and the longest last step, relative to |u|.
+    """Scores (n, k) that minimize strength NLL + ridge / 2 |u|^2 by row, and the longest last step, relative to |u|.
 
     Convex, by Newton steps until all are at most `tol`; Gaussian: in one step, which leaves nothing.
     """

@@ -2,7 +2,7 @@
 
 The negative log-likelihood of x at theta is partition(theta) - x theta, terms of x alone left out. Its mean and its
 curvature are the first and second derivative of the partition. `bound` is the curvature of a quadratic that touches the
-partition at theta and lies above it everywhere, so that minimising it never raises the negative log-likelihood.
+partition at theta and lies above it everywhere, so that minimizing it never raises the negative log-likelihood.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Family(Protocol):
         """A bound that is the same everywhere, if there is one."""
 
     @property
-    def majorised(self) -> bool:
+    def majorized(self) -> bool:
         """Whether `bound` is a bound."""
 
     def partition(self, theta: Array) -> Array:
@@ -54,7 +54,7 @@ class Family(Protocol):
 class Gaussian:
     """Normal with variance one."""
 
-    name, constant, majorised = "gaussian", 1.0, True
+    name, constant, majorized = "gaussian", 1.0, True
 
     def partition(self, theta: Array) -> Array:
         """As in `Family`."""
@@ -82,7 +82,7 @@ class Gaussian:
 class Bernoulli:
     """Zero or one with log-odds theta; the bound is that of Jaakkola and Jordan, tanh(theta / 2) / (2 theta)."""
 
-    name, constant, majorised = "bernoulli", None, True
+    name, constant, majorized = "bernoulli", None, True
 
     def partition(self, theta: Array) -> Array:
         """As in `Family`."""
@@ -115,7 +115,7 @@ class Bernoulli:
 class Poisson:
     """Counts with log-rate theta. There is no bound on the curvature; steps must be tried and shortened."""
 
-    name, constant, majorised = "poisson", None, False
+    name, constant, majorized = "poisson", None, False
 
     def partition(self, theta: Array) -> Array:
         """As in `Family`."""
@@ -138,7 +138,7 @@ class Multinomial:
     `variance` is the diagonal of the curvature, which in full is diag(mean) - mean mean'.
     """
 
-    name, constant, majorised = "multinomial", 0.5, True
+    name, constant, majorized = "multinomial", 0.5, True
 
     def partition(self, theta: Array) -> Array:
         """As in `Family`, (n, 1)."""

@@ -1,11 +1,11 @@
-"""Supervised dimension reduction with generalised linear models (Rish et al. 2008): one score vector, two tables.
+"""Supervised dimension reduction with generalized linear models (Rish et al. 2008): one score vector, two tables.
 
 J = alpha (NLL_x(U V_x + b_x) + ridge/2 (|V_x|^2 + |b_x - b0_x|^2)) + NLL_y(U V_y + b_y)
     + ridge/2 (|V_y|^2 + |b_y - b0_y|^2) + ridge/2 |U|^2
 
-is minimised over U, V_x, V_y and the intercepts; b0 is the link of the (smoothed) column means, so that columns that
+is minimized over U, V_x, V_y and the intercepts; b0 is the link of the (smoothed) column means, so that columns that
 never vary have finite intercepts. Only the product U [sqrt(alpha) V_x, V_y] matters to the likelihoods; among its
-factorisations the ridge is least for the balanced one, U'U = alpha V_x V_x' + V_y V_y'.
+factorizations the ridge is least for the balanced one, U'U = alpha V_x V_x' + V_y V_y'.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def init(views: tuple[View, View], k: int, ridge: float, generator: np.random.Ge
     """Start on the link scale: intercepts at the link of the means, scores from the leading residuals of both tables.
 
     Residuals are divided by their standard deviations under the intercepts alone, which makes their soft-thresholded
-    singular value decomposition the minimiser of the second-order expansion of J there.
+    singular value decomposition the minimizer of the second-order expansion of J there.
     """
     n = views[0].values.shape[0]
     left, sizes = _leading([_Residuals(view) for view in views], n, k, generator)
@@ -89,7 +89,7 @@ def init(views: tuple[View, View], k: int, ridge: float, generator: np.random.Ge
 
 
 class _Residuals:
-    """Standardised residuals of a table under its intercepts alone, times sqrt(strength); a sparse table stays so."""
+    """Standardized residuals of a table under its intercepts alone, times sqrt(strength); a sparse table stays so."""
 
     def __init__(self, view: View) -> None:
         theta = view.prior[None, :]
@@ -136,7 +136,7 @@ def _leading(residuals: list[_Residuals], n: int, k: int, generator: np.random.G
 
 
 def balanced(params: Params, alpha: float, like: Array | None = None) -> Params:
-    """The factorisation of the same natural parameters with the least ridge, turned to lie close to scores `like`."""
+    """The factorization of the same natural parameters with the least ridge, turned to lie close to scores `like`."""
     p, root = params.x.V.shape[1], np.sqrt(alpha)
     W = np.hstack([root * params.x.V, params.y.V])
     Q, R = np.linalg.qr(params.U)
@@ -192,7 +192,7 @@ class _Packing:
 
 
 def fit(views: tuple[View, View], options: Options, generator: np.random.Generator) -> Result[Params]:
-    """Minimise J by accelerated alternating steps.
+    """Minimize J by accelerated alternating steps.
 
     Returns
     -------

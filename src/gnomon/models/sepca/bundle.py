@@ -1,6 +1,6 @@
 """Proximal bundle method for convex functions of points whose rows are probabilities (Guo 2008, algorithm 1).
 
-Every point visited gives a plane below the function. The next candidate minimises the largest of the planes plus
+Every point visited gives a plane below the function. The next candidate minimizes the largest of the planes plus
 mu / 2 times the squared distance from the best point so far.
 """
 

@@ -16,8 +16,8 @@ class Data(NamedTuple):
 
     rows: Array  # (n, r)
     base: Array  # (m, r)
-    Y: Array  # (l, q)     one-hot, labelled rows only
-    labelled: IntArray  # (l,)
+    Y: Array  # (l, q)     one-hot, labeled rows only
+    labeled: IntArray  # (l,)
     k: int
     penalty: float
     weights: Array | None = None  # (n,) positive; None: all 1
@@ -29,9 +29,9 @@ class Data(NamedTuple):
         return np.ones((1, 1)) if self.weights is None else np.sqrt(self.weights)[:, None]
 
     @property
-    def labelled_weights(self) -> Array:
-        """Weights of the labelled rows (l, 1)."""
-        return np.ones((len(self.labelled), 1)) if self.weights is None else self.weights[self.labelled, None]
+    def labeled_weights(self) -> Array:
+        """Weights of the labeled rows (l, 1)."""
+        return np.ones((len(self.labeled), 1)) if self.weights is None else self.weights[self.labeled, None]
 
     def scores(self, F: Array) -> Array:
         """Natural parameters (n, m) of the base points at F times the roots of the weights."""
@@ -44,12 +44,12 @@ class Data(NamedTuple):
         return softmax(scores + np.log(self.base_weights), keep=keep, weights=self.weights[:, None])
 
     def only(self, seen: Array) -> Data:
-        """The same rows, only some of the labelled ones (a mask) with their label."""
-        return self._replace(Y=self.Y[seen], labelled=self.labelled[seen])
+        """The same rows, only some of the labeled ones (a mask) with their label."""
+        return self._replace(Y=self.Y[seen], labeled=self.labeled[seen])
 
 
 def best_bias(scores: Array, Y: Array, penalty: float, w: Array, start: Array | None = None) -> Array:
-    """Bias b (q,) that maximises sum w log softmax(scores + b)[class] - penalty / 2 |b|^2, w (l, 1), by Newton steps.
+    """Bias b (q,) that maximizes sum w log softmax(scores + b)[class] - penalty / 2 |b|^2, w (l, 1), by Newton steps.
 
     A bias short of the maximum makes the bounds of the relaxation wider, never wrong.
     """

@@ -47,7 +47,7 @@ class Bound:
         pulled = Z @ (Z.T @ R)
         total = R[:, data.rows.shape[1] :].sum(axis=0)
         x_pull = pulled[:, : data.rows.shape[1]] @ data.base.T
-        y_pull = pulled[data.labelled, data.rows.shape[1] :] + total
+        y_pull = pulled[data.labeled, data.rows.shape[1] :] + total
         logs = [np.log(np.maximum(part, 1e-300)) + 1.0 for part in T]
         return Cut(self.value(T), (logs[0] - x_pull / data.penalty, logs[1] - y_pull / data.penalty), Z @ Z.T)
 
@@ -61,11 +61,11 @@ class Bound:
     def _residual(self, T: Point) -> Array:
         R = np.zeros((len(self.data.rows), self.data.rows.shape[1] + self.data.Y.shape[1]))
         R[:, : self.data.rows.shape[1]] = self.data.rows - T[0] @ self.data.base
-        R[self.data.labelled, self.data.rows.shape[1] :] = self.data.Y - T[1]
+        R[self.data.labeled, self.data.rows.shape[1] :] = self.data.Y - T[1]
         return R
 
 
-def minimise_bound(data: Data, blocks: bool, tol: float, max_iter: int) -> Result[Certified]:
+def minimize_bound(data: Data, blocks: bool, tol: float, max_iter: int) -> Result[Certified]:
     """The paper's bundle method on all rows at once, or on blocks of rows in turn; the path holds best lower bounds."""
     bound, generator = Bound(data), np.random.default_rng(0)
     T, lower, upper, best, path = bound.start(), -np.inf, np.inf, None, []
@@ -106,7 +106,7 @@ class _Block:
 
     def __init__(self, bound: Bound, T: Point, rows: IntArray) -> None:
         self.bound, self.T, self.rows = bound, T, rows
-        self.inside = np.flatnonzero(np.isin(bound.data.labelled, rows))  # of the labelled rows
+        self.inside = np.flatnonzero(np.isin(bound.data.labeled, rows))  # of the labeled rows
 
     def start(self) -> Point:
         return self.T[0][self.rows], self.T[1][self.inside]

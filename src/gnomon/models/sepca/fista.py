@@ -1,4 +1,4 @@
-"""FISTA for concave maximisation with a certificate: backtracking, restart, a bound from above at every step."""
+"""FISTA for concave maximization with a certificate: backtracking, restart, a bound from above at every step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Slope(NamedTuple):
 
 
 class Problem(Protocol):
-    """Maximise smooth(point) - penalty(point), points being tuples of arrays.
+    """Maximize smooth(point) - penalty(point), points being tuples of arrays.
 
     The first arrays of a point are its coordinates, as many as the gradient has; further ones are linear functions of
     these which are carried along, so that extrapolation needs no product.
@@ -65,7 +65,7 @@ def inner(a: Point, b: Point) -> float:
 
 
 def fista(problem: Problem, start: Point, step: float, tol: float, max_iter: int) -> Result[Certified]:
-    """Maximise until the relative gap between the best value and the best upper bound is at most `tol`.
+    """Maximize until the relative gap between the best value and the best upper bound is at most `tol`.
 
     The path holds the best value after each iteration. Sources: Beck and Teboulle 2009; restart of O'Donoghue and
     Candes 2015 (gradient scheme).

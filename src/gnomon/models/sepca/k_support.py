@@ -74,7 +74,7 @@ def small_gram(S: Array) -> Array:
 def proximal_map(S: Array, k: int, strength: float) -> tuple[Array, float]:
     """Proximal point of strength / 2 ||.||^2 at S (n, m), and the squared norm of that point.
 
-    It minimises ||F - S||_F^2 / 2 + strength / 2 ||F||^2 over F: the singular vectors stay, singular values shrink.
+    It minimizes ||F - S||_F^2 / 2 + strength / 2 ||F||^2 over F: the singular vectors stay, singular values shrink.
     Costs one product S'S or SS' of the smaller side and its eigenvectors; no SVD of S.
     """
     values, vectors = np.linalg.eigh(small_gram(S))

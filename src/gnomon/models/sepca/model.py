@@ -5,7 +5,7 @@ are exponential families over a base measure: m points of feature space with coo
 rows themselves. With F = [F_x, F_y] (n, r + q) in place of the product of codes and loadings, Z [W, Omega],
 
     value(F, b) = sum_i F_x[i] rows[i]' - log sum_j exp F_x[i] base[j]'
-                + sum over labelled i of log softmax(F_y[i] + b)[class of i] - penalty / 2 ||F||^2 - penalty / 2 |b|^2
+                + sum over labeled i of log softmax(F_y[i] + b)[class of i] - penalty / 2 ||F||^2 - penalty / 2 |b|^2
 
 With the Frobenius norm and rank F <= k this is the paper's problem (1), less the constants log P0 and log m. With the
 spectral k-support norm, the tightest convex bound of that penalty, it is the dual of the paper's (8):
@@ -27,7 +27,7 @@ import numpy as np
 
 from ..._types import Array, Result, Status
 from .data import Data, best_bias
-from .dual import minimise_bound
+from .dual import minimize_bound
 from .fista import Certified, fista, relative_gap
 from .primal import Multinomial
 from .rank import STARTS, STEPS, Ranked, codes_of, rank_constrained, refit
@@ -46,7 +46,7 @@ class Options(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """Codes, what was learnt with them, and bounds of the optimum of the relaxation."""
+    """Codes, what was learned with them, and bounds of the optimum of the relaxation."""
 
     ranked: Ranked
     lower: float
@@ -69,8 +69,8 @@ def fit(data: Data, options: Options) -> Result[Fitted]:
     """
     result = solve(data, options)
     F = result.value.point[0]
-    y_scores = (F / data.root)[data.labelled, data.rows.shape[1] :]
-    b = best_bias(y_scores, data.Y, data.penalty, data.labelled_weights)
+    y_scores = (F / data.root)[data.labeled, data.rows.shape[1] :]
+    b = best_bias(y_scores, data.Y, data.penalty, data.labeled_weights)
     ranked = refit(data, codes_of(data, F), b, steps=options.ascent_steps)
     fitted = Fitted(ranked, result.value.lower, result.value.upper, None)
     if options.rank_exact:
@@ -87,4 +87,4 @@ def solve(data: Data, options: Options) -> Result[Certified]:
     if options.solver == "fista":
         problem = Multinomial(data)
         return fista(problem, problem.start(), problem.first_step(), options.tol, options.max_iter)
-    return minimise_bound(data, options.solver == "coordinate", options.tol, options.max_iter)
+    return minimize_bound(data, options.solver == "coordinate", options.tol, options.max_iter)

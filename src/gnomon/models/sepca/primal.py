@@ -25,7 +25,7 @@ class _Sums(NamedTuple):
 class Multinomial:
     """The convex problem in the form that `fista` wants; a point is F (times root weights) and the scores F_x base'.
 
-    The bias is maximised out: its curvature grows with the number of rows, that of F does not, so a common step for
+    The bias is maximized out: its curvature grows with the number of rows, that of F does not, so a common step for
     both would be many times too short for F.
     """
 
@@ -42,8 +42,8 @@ class Multinomial:
         """1 / curvature at zero: the covariance of the base, 1 / q for y."""
         base, v = self.data.base, self.data.base_weights
         v = np.ones(len(base)) if v is None else v
-        centred = np.sqrt(v / v.sum())[:, None] * (base - v @ base / v.sum())
-        largest = squared_dual_norm(small_gram(centred), 1) if centred.size else 0.0
+        centered = np.sqrt(v / v.sum())[:, None] * (base - v @ base / v.sum())
+        largest = squared_dual_norm(small_gram(centered), 1) if centered.size else 0.0
         return 1.0 / float(max(largest, 1.0 / max(self.data.Y.shape[1], 1), 1e-6))
 
     def smooth(self, point: Point) -> float:
@@ -68,8 +68,8 @@ class Multinomial:
 
     def _sums(self, F: Array, scores: Array, *, keep: bool = True) -> _Sums:
         """Log-likelihood; T only when it is kept."""
-        data, r, w = self.data, self.data.rows.shape[1], self.data.labelled_weights
-        y_scores = (F[:, r:] / data.root)[data.labelled]
+        data, r, w = self.data, self.data.rows.shape[1], self.data.labeled_weights
+        y_scores = (F[:, r:] / data.root)[data.labeled]
         self.b = best_bias(y_scores, data.Y, data.penalty, w, self.b)
         y_scores = y_scores + self.b
         x_sum, T_x = data.x_softmax(scores, keep=keep)
@@ -85,7 +85,7 @@ def residual(data: Data, F: Array, sums: _Sums) -> tuple[Array, float]:
     fitted = sums.T_x @ data.base
     R = np.zeros_like(F)
     np.subtract(data.rows, fitted, out=R[:, :r])
-    R[data.labelled, r:] = data.Y - sums.T_y
-    y_scores = (F[:, r:] / root)[data.labelled] + sums.b
-    y_part = float(np.vdot(y_scores, data.labelled_weights * sums.T_y))  # sum T log T = sum T scores - log sums
+    R[data.labeled, r:] = data.Y - sums.T_y
+    y_scores = (F[:, r:] / root)[data.labeled] + sums.b
+    y_part = float(np.vdot(y_scores, data.labeled_weights * sums.T_y))  # sum T log T = sum T scores - log sums
     return root * R, float(np.vdot(F[:, :r], root * fitted)) + y_part - sums.log_sums

@@ -43,7 +43,7 @@ def codes_of(data: Data, F: Array) -> Array:
 
 
 def refit(data: Data, Z: Array, b: Array, tol: float = 1e-8, steps: int = STEPS) -> Ranked:
-    """Loadings and bias that maximise the rank-constrained value at given codes Z: a smooth concave problem."""
+    """Loadings and bias that maximize the rank-constrained value at given codes Z: a smooth concave problem."""
     r, q, k = data.rows.shape[1], data.Y.shape[1], Z.shape[1]
 
     def negative(v: Array) -> tuple[float, Array]:
@@ -52,7 +52,7 @@ def refit(data: Data, Z: Array, b: Array, tol: float = 1e-8, steps: int = STEPS)
         value -= 0.5 * data.penalty * (float(np.vdot(V, V)) + float(b @ b))
         return -value, -np.concatenate([(dV - data.penalty * V).ravel(), db - data.penalty * b])
 
-    found = maximise(negative, np.concatenate([np.zeros(k * (r + q)), b]), data.penalty, tol, steps)
+    found = maximize(negative, np.concatenate([np.zeros(k * (r + q)), b]), data.penalty, tol, steps)
     V, b = found.at[: k * (r + q)].reshape(k, r + q), found.at[k * (r + q) :]
     return Ranked(Z, V[:, :r], V[:, r:], b, found.value, found.residual)
 
@@ -70,7 +70,7 @@ def rank_constrained(data: Data, start: Ranked, F: Array, n_starts: int, steps: 
     return tuple(sorted(found, key=lambda ranked: -ranked.value))
 
 
-def maximise(
+def maximize(
     negative: Callable[[Array], tuple[float, Array]], start: Array, penalty: float, tol: float, steps: int
 ) -> Maximum:
     """Maximum of minus `negative`, which returns its gradient too, by L-BFGS."""
@@ -102,7 +102,7 @@ def _ascend(data: Data, start: Ranked, steps: int) -> Ranked:
     V = np.hstack([start.W, start.Omega])
     balance = np.sqrt(np.linalg.norm(V) / max(float(np.linalg.norm(start.Z)), 1e-300)) or 1.0
     begin = np.concatenate([(start.Z * balance).ravel(), (V / balance).ravel(), start.b])
-    found = maximise(negative, begin, data.penalty, 1e-8, steps)
+    found = maximize(negative, begin, data.penalty, 1e-8, steps)
     U, V, b = _parts(found.at, cuts, k)
     ranked = refit(data, codes_of(data, data.root * (U @ V)), b, steps=steps)
     return ranked._replace(residual=max(ranked.residual, found.residual))
@@ -115,16 +115,16 @@ def _parts(v: Array, cuts: IntArray, k: int) -> tuple[Array, Array, Array]:
 
 def _value(data: Data, U: Array, V: Array, b: Array) -> tuple[float, Array, Array, Array]:
     """Log-likelihood at F = U V, and its gradient in V, b and U, in products of k columns."""
-    r, w = data.rows.shape[1], data.labelled_weights
+    r, w = data.rows.shape[1], data.labeled_weights
     base = V[:, :r] @ data.base.T  # (k, m)
     sum_x, T_x = data.x_softmax(U @ base)
-    y_scores = U[data.labelled] @ V[:, r:] + b
+    y_scores = U[data.labeled] @ V[:, r:] + b
     sum_y, T_y = softmax(y_scores, weights=w)
     rest = w * (data.Y - T_y)
     WU = data.root**2 * U
     moments = WU.T @ data.rows  # (k, r)
     value = float(np.vdot(moments, V[:, :r])) + float(np.vdot(w * data.Y, y_scores)) - sum_x - sum_y
-    dV = np.hstack([moments - (WU.T @ T_x) @ data.base, U[data.labelled].T @ rest])
+    dV = np.hstack([moments - (WU.T @ T_x) @ data.base, U[data.labeled].T @ rest])
     dU = data.root**2 * (data.rows @ V[:, :r].T - T_x @ base.T)
-    dU[data.labelled] += rest @ V[:, r:].T
+    dU[data.labeled] += rest @ V[:, r:].T
     return value, dV, rest.sum(axis=0), dU

@@ -35,7 +35,7 @@ class Map(NamedTuple):
     """How rows are mapped to codes: the ridge, None for the best by leave-one-out, and whether with an intercept."""
 
     ridge: float | None
-    centred: bool = True
+    centered: bool = True
 
 
 def learn(data: Data, Z: Array, wanted: Map) -> Reader:
@@ -43,25 +43,25 @@ def learn(data: Data, Z: Array, wanted: Map) -> Reader:
 
     The regression has ridge 1, on the bias too, for codes of unit variance over all rows.
     """
-    plan = ridge_map(data.rows, Z, wanted.ridge, data.weights, centred=wanted.centred)
+    plan = ridge_map(data.rows, Z, wanted.ridge, data.weights, centered=wanted.centered)
     if not data.Y.shape[1]:
         return Reader(plan, np.zeros((Z.shape[1], 0)), np.zeros(0), 0.0)
     codes = plan.offset + data.rows @ plan.weights
-    n, labelled = len(codes), data.labelled
+    n, labeled = len(codes), data.labeled
     w = np.full(n, 1.0 / n) if data.weights is None else data.weights / data.weights.sum()
     center = w @ codes
     scale = np.sqrt(w @ (codes - center) ** 2)
     scale[scale <= 1e-12 * scale.max(initial=0.0)] = 1.0
-    x_part = (np.zeros((len(labelled), 0)), np.zeros((1, 0)))
-    weights = None if data.weights is None else data.weights[labelled]
-    alone = Data(*x_part, data.Y, np.arange(len(labelled)), codes.shape[1], 1.0, weights, np.ones(1))
-    found = refit(alone, (codes[labelled] - center) / scale, np.zeros(data.Y.shape[1]), 1e-11)
+    x_part = (np.zeros((len(labeled), 0)), np.zeros((1, 0)))
+    weights = None if data.weights is None else data.weights[labeled]
+    alone = Data(*x_part, data.Y, np.arange(len(labeled)), codes.shape[1], 1.0, weights, np.ones(1))
+    found = refit(alone, (codes[labeled] - center) / scale, np.zeros(data.Y.shape[1]), 1e-11)
     slopes = found.Omega / scale[:, None]
     return Reader(plan, slopes, found.b - center @ slopes, found.residual)
 
 
 def deal_folds(Y: Array, n_folds: int, generator: np.random.Generator) -> IntArray:
-    """Fold of each labelled row, stratified by class; -1 for the only row of a class, which is never held out."""
+    """Fold of each labeled row, stratified by class; -1 for the only row of a class, which is never held out."""
     folds = np.full(len(Y), -1)
     for column in Y.T:
         rows = np.flatnonzero(column)
@@ -71,12 +71,12 @@ def deal_folds(Y: Array, n_folds: int, generator: np.random.Generator) -> IntArr
 
 
 def held_out_loss(data: Data, folds: IntArray, options: Options, wanted: Map) -> float:
-    """Mean of - log P(class) in nats over labelled rows whose label was hidden, fold by fold; their x stays."""
+    """Mean of - log P(class) in nats over labeled rows whose label was hidden, fold by fold; their x stays."""
     total = 0.0
     for fold in range(int(folds.max()) + 1):
         seen = folds != fold
-        known, w = data.only(seen), data.labelled_weights[~seen]
+        known, w = data.only(seen), data.labeled_weights[~seen]
         reader = learn(known, fit(known, options).value.ranked.Z, wanted)
-        codes = reader.codes(data.rows[data.labelled[~seen]])
+        codes = reader.codes(data.rows[data.labeled[~seen]])
         total -= float(np.vdot(reader.log_proba(codes), w * data.Y[~seen]))
-    return total / float(data.labelled_weights[folds >= 0].sum())
+    return total / float(data.labeled_weights[folds >= 0].sum())

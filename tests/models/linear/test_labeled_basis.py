@@ -1,10 +1,10 @@
-"""A growing basis of labelled and unlabelled rows: three ways to the same products, each that of the dense formulas."""
+"""A growing basis of labeled and unlabeled rows: three ways to the same products, each that of the dense formulas."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gnomon.models.linear.labelled_basis import LabelledBasis, products_of, refuse_full_rank
+from gnomon.models.linear.labeled_basis import LabeledBasis, products_of, refuse_full_rank
 from rows.copied import copied_rows
 
 WAYS = [("subspace", (25, 8)), ("moments", (25, 8)), ("subspace", (10, 20)), ("moments", (10, 20))]
@@ -12,34 +12,34 @@ ways = pytest.mark.parametrize("solver, shape", WAYS)
 
 
 def case(rng, solver, shape):
-    """Products, and X in standard units, labelled rows, targets and weights."""
+    """Products, and X in standard units, labeled rows, targets and weights."""
     n, p = shape
     raw, w = 3.0 * rng.normal(size=shape) * np.geomspace(1, 0.1, p) + 5.0, rng.uniform(0.5, 2.0, n)
-    labelled = np.flatnonzero(rng.random(n) < 0.6)
-    Y = rng.normal(size=(len(labelled), 2))
+    labeled = np.flatnonzero(rng.random(n) < 0.6)
+    Y = rng.normal(size=(len(labeled), 2))
     X = raw - w @ raw / w.sum()
     X /= np.sqrt(w @ (X**2).sum(axis=1) / (w.sum() * p))
-    return products_of(copied_rows(raw, w), labelled, Y, solver), X, labelled, Y, w
+    return products_of(copied_rows(raw, w), labeled, Y, solver), X, labeled, Y, w
 
 
 @ways
 def test_products_are_those_of_the_rows(rng, solver, shape):
-    products, X, labelled, Y, w = case(rng, solver, shape)
-    Q, U, wl = rng.normal(size=(products.size, 3)), rng.normal(size=(len(labelled), 2)), w[labelled, None]
+    products, X, labeled, Y, w = case(rng, solver, shape)
+    Q, U, wl = rng.normal(size=(products.size, 3)), rng.normal(size=(len(labeled), 2)), w[labeled, None]
     V = products.features(Q)
     gram, T = products.both(Q)
     assert_allclose(products.features(gram), X.T @ (w[:, None] * (X @ V)), atol=1e-8)
     assert_allclose(products.gram(Q), gram, atol=1e-9)
-    assert_allclose(T, X[labelled] @ V, atol=1e-9)
+    assert_allclose(T, X[labeled] @ V, atol=1e-9)
     kept = products.features(np.eye(products.size))
-    assert_allclose(products.back(U), kept.T @ X[labelled].T @ (wl * U), atol=1e-8)
-    assert_allclose(products.targets_product(), kept.T @ X[labelled].T @ (wl * Y), atol=1e-8)
+    assert_allclose(products.back(U), kept.T @ X[labeled].T @ (wl * U), atol=1e-8)
+    assert_allclose(products.targets_product(), kept.T @ X[labeled].T @ (wl * Y), atol=1e-8)
 
 
 @ways
 def test_the_view_of_a_basis_is_that_of_the_rows(rng, solver, shape):
-    products, X, labelled, _, w = case(rng, solver, shape)
-    basis = LabelledBasis(products, 6)
+    products, X, labeled, _, w = case(rng, solver, shape)
+    basis = LabeledBasis(products, 6)
     Q = np.linalg.qr(rng.normal(size=(products.size, 5)))[0]
     basis.expand(Q[:, :3])
     basis.view()
@@ -49,12 +49,12 @@ def test_the_view_of_a_basis_is_that_of_the_rows(rng, solver, shape):
     V, view = products.features(Q @ C), basis.view()
     assert_allclose(view.xx, V.T @ X.T @ (w[:, None] * X) @ V, atol=1e-8)
     assert_allclose(view.axes * view.values @ view.axes.T, view.xx, atol=1e-9)
-    assert_allclose(view.T, X[labelled] @ V, atol=1e-9)
-    assert_allclose(view.weights, w[labelled])
+    assert_allclose(view.T, X[labeled] @ V, atol=1e-9)
+    assert_allclose(view.weights, w[labeled])
     assert_allclose(view.energy, w @ (X**2).sum(axis=1), rtol=1e-9)
-    gain, shift = rng.normal(size=(2, 4)), rng.normal(size=(len(labelled), 2))
+    gain, shift = rng.normal(size=(2, 4)), rng.normal(size=(len(labeled), 2))
     cross = X.T @ (w[:, None] * (X @ V @ gain.T))
-    cross += X[labelled].T @ (w[labelled, None] * shift)
+    cross += X[labeled].T @ (w[labeled, None] * shift)
     outside, size = basis.outside(gain, shift)
     assert_allclose(size, np.linalg.norm(cross), rtol=1e-8)
     assert_allclose(products.features(outside), cross - V @ (V.T @ cross), atol=1e-8)
@@ -63,7 +63,7 @@ def test_the_view_of_a_basis_is_that_of_the_rows(rng, solver, shape):
 @ways
 def test_shrinking_keeps_loadings_targets_and_what_leads(rng, solver, shape):
     products, *_ = case(rng, solver, shape)
-    basis = LabelledBasis(products, 7)
+    basis = LabeledBasis(products, 7)
     basis.expand(np.linalg.qr(rng.normal(size=(products.size, 7)))[0])
     old, W, targets = basis.vectors, rng.normal(size=(7, 2)), products.targets_product()
     C = basis.shrink(W, 3)
@@ -75,7 +75,7 @@ def test_shrinking_keeps_loadings_targets_and_what_leads(rng, solver, shape):
 
 def test_a_start_of_few_dimensions_is_whole_and_the_rank_is_refused(rng):
     products, *_ = case(rng, "moments", (10, 20))
-    basis = LabelledBasis(products, 5)
+    basis = LabeledBasis(products, 5)
     basis.start(2, rng)
     assert basis.whole
     assert basis.vectors.shape == (9, 9)

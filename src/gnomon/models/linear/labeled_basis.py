@@ -1,6 +1,6 @@
-"""A growing basis of feature space for models whose posterior is linear in x except on the labelled rows.
+"""A growing basis of feature space for models whose posterior is linear in x except on the labeled rows.
 
-Of all rows it keeps second moments, G = X'X B; of the labelled ones their coordinates T = X_l B. Three ways to the same
+Of all rows it keeps second moments, G = X'X B; of the labeled ones their coordinates T = X_l B. Three ways to the same
 products: reading the rows, second moments taken once (n >= p), or coordinates of the rows (p > n).
 """
 
@@ -12,13 +12,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..._types import Array, IntArray
-from ...numerics.linalg import orthonormal_columns, symmetrise
+from ...numerics.linalg import orthonormal_columns, symmetrize
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 
 EXACT_SIDE = 1500  # up to this many rows or columns, all second moments are taken at once
 WHOLE = 100  # with so few dimensions, all of them make the first basis
-WHOLE_MOMENTS = 400  # the same where products are those of small matrices, and the labelled rows have
+WHOLE_MOMENTS = 400  # the same where products are those of small matrices, and the labeled rows have
 FEW_COORDINATES = 1 << 18  # no more coordinates than that
 SPARE_DIRECTIONS = 10
 POWER_STEPS = 4  # of the first block on second moments, where a step costs little
@@ -26,7 +26,7 @@ NOTHING = 1e-12  # of the energy
 
 
 class View(NamedTuple):
-    """All that the likelihood needs of x, centred, in standard units and in a basis of r directions."""
+    """All that the likelihood needs of x, centered, in standard units and in a basis of r directions."""
 
     xx: Array  # (r, r)   weighted sum of t t' over all rows
     values: Array  # (r,)   its eigenvalues, rising
@@ -34,7 +34,7 @@ class View(NamedTuple):
     energy: float  # weighted sum of squares over all p directions
     weight: float
     n_features: float  # p
-    T: Array  # (n_l, r)   coordinates of the labelled rows
+    T: Array  # (n_l, r)   coordinates of the labeled rows
     weights: Array  # (n_l,)
 
 
@@ -43,18 +43,18 @@ class Products(Protocol):
 
     size: int
     rows: StandardRows
-    labelled: IntArray
+    labeled: IntArray
     power_steps: int  # of the first block
     whole: int  # with so few dimensions, all of them make the first basis
 
     def targets_product(self) -> Array:
-        """Weighted X_l'Y (d, q) of centred targets."""
+        """Weighted X_l'Y (d, q) of centered targets."""
 
     def gram(self, Q: Array) -> Array:
         """X'X Q over all rows (d, m)."""
 
     def both(self, Q: Array) -> tuple[Array, Array]:
-        """The same, and X_l Q over the labelled rows."""
+        """The same, and X_l Q over the labeled rows."""
 
     def back(self, U: Array) -> Array:
         """Weighted X_l'U (d, m)."""
@@ -71,16 +71,16 @@ class SweptProducts:
     whole = WHOLE
     second = False
 
-    def __init__(self, rows: Rows, labelled: IntArray, Y: Array) -> None:
-        self.labelled, self.size = labelled, rows.shape[1]
-        self._some = None if len(labelled) == rows.shape[0] else labelled  # what is read of the labelled rows
+    def __init__(self, rows: Rows, labeled: IntArray, Y: Array) -> None:
+        self.labeled, self.size = labeled, rows.shape[1]
+        self._some = None if len(labeled) == rows.shape[0] else labeled  # what is read of the labeled rows
         spread = np.zeros((rows.shape[0], Y.shape[1]))
-        spread[labelled] = Y
-        is_labelled = np.zeros(rows.shape[0], dtype=bool)
-        is_labelled[labelled] = True
-        summary = rows.summarise(spread, second=self.second)
+        spread[labeled] = Y
+        is_labeled = np.zeros(rows.shape[0], dtype=bool)
+        is_labeled[labeled] = True
+        summary = rows.summarize(spread, second=self.second)
         (self._sums,) = summary.standard_groups()
-        self.rows: StandardRows = rows.standard(summary).with_columns(labelled=is_labelled)
+        self.rows: StandardRows = rows.standard(summary).with_columns(labeled=is_labeled)
 
     def targets_product(self) -> Array:
         return self._sums.xy
@@ -89,8 +89,8 @@ class SweptProducts:
         return self.rows.gram_product(Q)
 
     def both(self, Q: Array) -> tuple[Array, Array]:
-        product, kept = self.rows.products(Q, "labelled")
-        return product, kept.of_rows(self.labelled)
+        product, kept = self.rows.products(Q, "labeled")
+        return product, kept.of_rows(self.labeled)
 
     def back(self, U: Array) -> Array:
         return self.rows.back(U, self._some)
@@ -100,7 +100,7 @@ class SweptProducts:
 
 
 class MomentProducts(SweptProducts):
-    """All second moments (p, p) are taken once; only the labelled rows are read again."""
+    """All second moments (p, p) are taken once; only the labeled rows are read again."""
 
     power_steps = POWER_STEPS
     whole = WHOLE_MOMENTS
@@ -120,14 +120,14 @@ class CoordinateProducts:
     power_steps = POWER_STEPS
     whole = WHOLE_MOMENTS
 
-    def __init__(self, rows: Rows, labelled: IntArray, Y: Array) -> None:
-        self.rows, self.labelled = rows.standard(rows.summarise()), labelled
+    def __init__(self, rows: Rows, labeled: IntArray, Y: Array) -> None:
+        self.rows, self.labeled = rows.standard(rows.summarize()), labeled
         found = self.rows.coordinates()
         self._T, self.features = found.T, found.expand
         self.size = found.T.shape[1]
         w = np.ones(len(found.T)) if rows.weights is None else rows.weights
         self._values = w @ found.T**2  # principal coordinates: the second moment is diagonal
-        self._weighted = found.T[labelled] * w[labelled, None]
+        self._weighted = found.T[labeled] * w[labeled, None]
         self._Y = Y
 
     def targets_product(self) -> Array:
@@ -137,32 +137,32 @@ class CoordinateProducts:
         return self._values[:, None] * Q
 
     def both(self, Q: Array) -> tuple[Array, Array]:
-        return self.gram(Q), self._T[self.labelled] @ Q
+        return self.gram(Q), self._T[self.labeled] @ Q
 
     def back(self, U: Array) -> Array:
         return self._weighted.T @ U
 
 
-def products_of(rows: Rows, labelled: IntArray, Y: Array, solver: str) -> Products:
+def products_of(rows: Rows, labeled: IntArray, Y: Array, solver: str) -> Products:
     """Choose the way to the products: "subspace" reads the rows, "moments" holds the shorter side."""
     n, p = rows.shape
     if solver == "subspace":
-        return SweptProducts(rows, labelled, Y)
-    return MomentProducts(rows, labelled, Y) if n >= p else CoordinateProducts(rows, labelled, Y)
+        return SweptProducts(rows, labeled, Y)
+    return MomentProducts(rows, labeled, Y) if n >= p else CoordinateProducts(rows, labeled, Y)
 
 
-class LabelledBasis:
-    """The basis and what is held of the data; memory 2 d x capacity + labelled rows x capacity doubles."""
+class LabeledBasis:
+    """The basis and what is held of the data; memory 2 d x capacity + labeled rows x capacity doubles."""
 
     def __init__(self, products: Products, capacity: int) -> None:
         self.products = products
         self.capacity = min(capacity, products.size)
-        self.weights = np.ones(len(products.labelled))
+        self.weights = np.ones(len(products.labeled))
         if products.rows.weights is not None:
-            self.weights = products.rows.weights[products.labelled]
+            self.weights = products.rows.weights[products.labeled]
         self.vectors = np.empty((products.size, 0))
         self.G = np.empty((products.size, 0))
-        self.T = np.empty((len(products.labelled), 0))
+        self.T = np.empty((len(products.labeled), 0))
         self._view: View | None = None
 
     @property
@@ -201,7 +201,7 @@ class LabelledBasis:
         """The data seen through the basis."""
         if self._view is None:
             rows = self.products.rows
-            xx = symmetrise(self.vectors.T @ self.G)
+            xx = symmetrize(self.vectors.T @ self.G)
             values, axes = np.linalg.eigh(xx)
             self._view = View(xx, values, axes, rows.energy, rows.weight, rows.shape[1], self.T, self.weights)
         return self._view
