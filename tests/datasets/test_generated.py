@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfTransformer
 
 from gnomon.datasets import load_iris, make_low_rank, make_partial, make_text
-from gnomon.datasets._generated import _tfidf
 
 
 @pytest.mark.parametrize(
@@ -101,11 +99,6 @@ def test_text_words_follow_a_power_law_and_topics_differ():
     centers = np.vstack([bunch.data[bunch.target == topic].mean(axis=0) for topic in range(5)]).A1.reshape(5, -1)
     own = (bunch.data @ centers.T).argmax(axis=1)
     assert (own == bunch.target).mean() > 0.9
-
-
-def test_tfidf_is_that_of_scikit_learn(rng):
-    counts = sparse.csr_matrix(rng.poisson(0.5, size=(30, 12)) + np.eye(30, 12))
-    assert_allclose(_tfidf(counts).toarray(), TfidfTransformer().fit_transform(counts).toarray(), rtol=1e-12)
 
 
 def test_text_refuses_empty_sizes():

@@ -10,118 +10,44 @@ import sklearn.datasets
 from sklearn.utils import Bunch
 
 from gnomon.datasets._generated import array_digest
+from gnomon.datasets._local import Loader, documented
 
-__all__ = ["load_breast_cancer", "load_diabetes", "load_digits", "load_iris", "load_wine"]
+RETURN_X_Y = """return_X_y : bool, default=False
+    Return ``(data, target)`` in place of the Bunch."""
 
 
+def bundled(*shape: int) -> Callable[[Loader], Loader]:
+    """Document a loader whose data have this shape."""
+    return lambda loader: documented(loader, [RETURN_X_Y], digest="of the values", skip="", shape=shape)
+
+
+@bundled(150, 4)
 def load_iris(*, return_X_y: bool = False) -> Any:
-    """Iris: 150 flowers, 4 measurements, 3 species.
-
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` in place of the Bunch.
-
-    Returns
-    -------
-    Bunch
-        `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256` (of the values).
-
-    Examples
-    --------
-    >>> from gnomon.datasets import load_iris
-    >>> load_iris().target_names
-    ['setosa', 'versicolor', 'virginica']
-    """
+    """Iris: 150 flowers, 4 measurements, 3 species."""
     return _load(sklearn.datasets.load_iris, return_X_y)
 
 
+@bundled(178, 13)
 def load_wine(*, return_X_y: bool = False) -> Any:
-    """Wine: 178 wines, 13 chemical measurements on very different scales, 3 cultivars.
-
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` in place of the Bunch.
-
-    Returns
-    -------
-    Bunch
-        Fields as in :func:`load_iris`.
-
-    Examples
-    --------
-    >>> from gnomon.datasets import load_wine
-    >>> load_wine().data.shape
-    (178, 13)
-    """
+    """Wine: 178 wines, 13 chemical measurements on very different scales, 3 cultivars."""
     return _load(sklearn.datasets.load_wine, return_X_y)
 
 
+@bundled(1797, 64)
 def load_digits(*, return_X_y: bool = False) -> Any:
-    """Handwritten digits: 1,797 images of 8 x 8 pixels, 10 classes.
-
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` in place of the Bunch.
-
-    Returns
-    -------
-    Bunch
-        Fields as in :func:`load_iris`.
-
-    Examples
-    --------
-    >>> from gnomon.datasets import load_digits
-    >>> load_digits().data.shape
-    (1797, 64)
-    """
+    """Handwritten digits: 1,797 images of 8 x 8 pixels, 10 classes."""
     return _load(sklearn.datasets.load_digits, return_X_y)
 
 
+@bundled(569, 30)
 def load_breast_cancer(*, return_X_y: bool = False) -> Any:
-    """Breast cancer Wisconsin: 569 tumors, 30 measurements, malignant or benign.
-
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` in place of the Bunch.
-
-    Returns
-    -------
-    Bunch
-        Fields as in :func:`load_iris`.
-
-    Examples
-    --------
-    >>> from gnomon.datasets import load_breast_cancer
-    >>> load_breast_cancer().target_names
-    ['malignant', 'benign']
-    """
+    """Breast cancer Wisconsin: 569 tumors, 30 measurements, malignant or benign."""
     return _load(sklearn.datasets.load_breast_cancer, return_X_y)
 
 
+@bundled(442, 10)
 def load_diabetes(*, return_X_y: bool = False) -> Any:
-    """Diabetes: 442 patients, 10 measurements, disease progression as a real target.
-
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` in place of the Bunch.
-
-    Returns
-    -------
-    Bunch
-        Fields as in :func:`load_iris`; `target_names` is ``["progression"]``.
-
-    Examples
-    --------
-    >>> from gnomon.datasets import load_diabetes
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> X.shape, y.dtype
-    ((442, 10), dtype('float64'))
-    """
+    """Diabetes: 442 patients, 10 measurements, disease progression as a real target."""
     return _load(sklearn.datasets.load_diabetes, return_X_y)
 
 

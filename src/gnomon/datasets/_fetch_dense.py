@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import sklearn.datasets
 
-from gnomon.datasets._local import bunch_of, bunch_of_fetched, read_file, second_place
+from gnomon.datasets._local import bunch_of, bunch_of_fetched, fetcher, read_file, second_place
 from gnomon.datasets._sources import FILES, SourceFile
 
 
+@fetcher(165, 1024)
 def fetch_yale(*, size: int = 32, data_home: Any = None) -> Any:
     """Yale faces: 165 images of 15 people.
 
@@ -22,23 +23,11 @@ def fetch_yale(*, size: int = 32, data_home: Any = None) -> Any:
     ----------
     size : {32, 64}, default=32
         Pixels along each side; the two sizes are different crops.
-    data_home : path or None, default=None
-        Folder of the file; None means the one that the environment variable GNOMON_DATA names.
-
-    Returns
-    -------
-    Bunch
-        `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256` (of the file).
-
-    Examples
-    --------
-    >>> from gnomon.datasets import fetch_yale
-    >>> fetch_yale().data.shape  # doctest: +SKIP
-    (165, 1024)
     """
     return _dense(_by_size("yale", size, (32, 64)), data_home)
 
 
+@fetcher(400, 1024)
 def fetch_orl(*, size: int = 32, data_home: Any = None, download_if_missing: bool = True) -> Any:
     """ORL faces: 400 images of 40 people.
 
@@ -49,21 +38,6 @@ def fetch_orl(*, size: int = 32, data_home: Any = None, download_if_missing: boo
     ----------
     size : {32, 64}, default=32
         Pixels along each side.
-    data_home : path or None, default=None
-        Folder of the file; None means the one that the environment variable GNOMON_DATA names.
-    download_if_missing : bool, default=True
-        Let scikit-learn download its version when the local file and its own copy are missing.
-
-    Returns
-    -------
-    Bunch
-        `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256` (of the file).
-
-    Examples
-    --------
-    >>> from gnomon.datasets import fetch_orl
-    >>> fetch_orl().data.shape  # doctest: +SKIP
-    (400, 1024)
     """
     source = _by_size("orl", size, (32, 64))
     try:
@@ -78,6 +52,7 @@ def fetch_orl(*, size: int = 32, data_home: Any = None, download_if_missing: boo
         return bunch_of_fetched(fetched, "sklearn.datasets.fetch_olivetti_faces", None)
 
 
+@fetcher(2414, 1024)
 def fetch_yaleb(*, size: int = 32, data_home: Any = None) -> Any:
     """Extended Yale B faces under many lights.
 
@@ -85,23 +60,11 @@ def fetch_yaleb(*, size: int = 32, data_home: Any = None) -> Any:
     ----------
     size : {32, 192}, default=32
         32 for 2,414 images of 38 people at 32 x 32 pixels, 192 for 320 images of 5 people at 192 x 168.
-    data_home : path or None, default=None
-        Folder of the file; None means the one that the environment variable GNOMON_DATA names.
-
-    Returns
-    -------
-    Bunch
-        `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256` (of the file).
-
-    Examples
-    --------
-    >>> from gnomon.datasets import fetch_yaleb
-    >>> fetch_yaleb().data.shape  # doctest: +SKIP
-    (2414, 1024)
     """
     return _dense(_by_size("yaleb", size, (32, 192)), data_home)
 
 
+@fetcher(11554, 1024)
 def fetch_pie(*, people: int = 68, data_home: Any = None) -> Any:
     """CMU PIE faces in five near-frontal poses, 32 x 32 pixels.
 
@@ -109,203 +72,64 @@ def fetch_pie(*, people: int = 68, data_home: Any = None) -> Any:
     ----------
     people : {10, 68}, default=68
         68 for all people with pixels that went through JPEG, 10 for the first ten people exactly.
-    data_home : path or None, default=None
-        Folder of the file; None means the one that the environment variable GNOMON_DATA names.
-
-    Returns
-    -------
-    Bunch
-        `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256` (of the file).
-
-    Examples
-    --------
-    >>> from gnomon.datasets import fetch_pie
-    >>> fetch_pie().data.shape  # doctest: +SKIP
-    (11554, 1024)
     """
     if people not in (10, 68):
         raise ValueError(f"people={people} must be 68 (JPEG pixels) or 10 (exact pixels).")
     return _dense(FILES["pie_jpeg" if people == 68 else "pie_first10"], data_home)
 
 
+@fetcher(9298, 256)
 def fetch_usps(*, data_home: Any = None) -> Any:
     """USPS digits: 9,298 images of 16 x 16 pixels (float32).
 
     Rows 0 to 7290 are the official training part.
-
-    Parameters
-    ----------
-    data_home : path or None, default=None
-        Folder of the file; None means the one that the environment variable GNOMON_DATA names.
-
-    Returns
-    -------
-    Bunch
-        `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256` (of the file).
-
-    Examples
-    --------
-    >>> from gnomon.datasets import fetch_usps
-    >>> fetch_usps().data.shape  # doctest: +SKIP
-    (9298, 256)
     """
     return _dense(FILES["usps"], data_home)
 
 
+@fetcher(200, 5)
 def fetch_crabs(*, data_home: Any = None) -> Any:
-    """Crabs: 5 measurements of 200 animals, blue or orange, female or male.
-
-    Parameters
-    ----------
-    data_home : path or None, default=None
-        Folder of the file; None means the one that the environment variable GNOMON_DATA names.
-
-    Returns
-    -------
-    Bunch
-        `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256` (of the file).
-
-    Examples
-    --------
-    >>> from gnomon.datasets import fetch_crabs
-    >>> fetch_crabs().data.shape  # doctest: +SKIP
-    (200, 5)
-    """
+    """Crabs: 5 measurements of 200 animals, blue or orange, female or male."""
     bunch = _dense(FILES["crabs"], data_home, names=["blue female", "blue male", "orange female", "orange male"])
     bunch.feature_names = ["FL", "RW", "CL", "CW", "BD"]
     return bunch
 
 
+@fetcher(166, 12533)
 def fetch_11_tumors(*, data_home: Any = None) -> Any:
-    """11_Tumors gene expression: 166 rows, 12,533 genes, 11 kinds of tumor.
-
-    Parameters
-    ----------
-    data_home : path or None, default=None
-        Folder of the file; None means the one that the environment variable GNOMON_DATA names.
-
-    Returns
-    -------
-    Bunch
-        `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256` (of the file).
-
-    Examples
-    --------
-    >>> from gnomon.datasets import fetch_11_tumors
-    >>> fetch_11_tumors().data.shape  # doctest: +SKIP
-    (166, 12533)
-    """
-    names = [
-        "ovary",
-        "bladder/ureter",
-        "breast",
-        "colorectal",
-        "gastroesophagus",
-        "kidney",
-        "liver",
-        "prostate",
-    ]
-    return _dense(FILES["11_tumors"], data_home, names=[*names, "pancreas", "lung adeno", "lung squamous"])
+    """11_Tumors gene expression: 166 rows, 12,533 genes, 11 kinds of tumor."""
+    names = (
+        "ovary, bladder/ureter, breast, colorectal, gastroesophagus, kidney, liver, prostate, pancreas, lung adeno, "
+        "lung squamous"
+    )
+    return _dense(FILES["11_tumors"], data_home, names=names.split(", "))
 
 
+@fetcher(60, 5726)
 def fetch_9_tumors(*, data_home: Any = None) -> Any:
-    """9_Tumors gene expression: 60 rows, 5,726 genes, 9 kinds of tumor.
-
-    Parameters
-    ----------
-    data_home : path or None, default=None
-        Folder of the file; None means the one that the environment variable GNOMON_DATA names.
-
-    Returns
-    -------
-    Bunch
-        `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256` (of the file).
-
-    Examples
-    --------
-    >>> from gnomon.datasets import fetch_9_tumors
-    >>> fetch_9_tumors().data.shape  # doctest: +SKIP
-    (60, 5726)
-    """
+    """9_Tumors gene expression: 60 rows, 5,726 genes, 9 kinds of tumor."""
     return _dense(FILES["9_tumors"], data_home)
 
 
+@fetcher(190, 243)
 def fetch_gcm(*, data_home: Any = None) -> Any:
-    """Global cancer map: 190 tumors of 14 types, 243 selected genes.
-
-    Parameters
-    ----------
-    data_home : path or None, default=None
-        Folder of the file; None means the one that the environment variable GNOMON_DATA names.
-
-    Returns
-    -------
-    Bunch
-        `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256` (of the file).
-
-    Examples
-    --------
-    >>> from gnomon.datasets import fetch_gcm
-    >>> fetch_gcm().data.shape  # doctest: +SKIP
-    (190, 243)
-    """
-    names = [
-        "Bladder",
-        "Breast",
-        "CNS",
-        "Colorectal",
-        "Leukemia",
-        "Lung",
-        "Lymphoma",
-        "Melanoma",
-        "Mesothelioma",
-    ]
-    return _dense(FILES["gcm"], data_home, names=[*names, "Ovary", "Pancreas", "Prostate", "Renal", "Uterus"])
+    """Global cancer map: 190 tumors of 14 types, 243 selected genes."""
+    names = "Bladder Breast CNS Colorectal Leukemia Lung Lymphoma Melanoma Mesothelioma Ovary Pancreas Prostate"
+    return _dense(FILES["gcm"], data_home, names=[*names.split(), "Renal", "Uterus"])
 
 
+@fetcher(102, 12600)
 def fetch_lung_cancer(*, data_home: Any = None) -> Any:
-    """Lung_Cancer gene expression: 102 rows, 12,600 genes, 5 kinds of tissue.
-
-    Parameters
-    ----------
-    data_home : path or None, default=None
-        Folder of the file; None means the one that the environment variable GNOMON_DATA names.
-
-    Returns
-    -------
-    Bunch
-        `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256` (of the file).
-
-    Examples
-    --------
-    >>> from gnomon.datasets import fetch_lung_cancer
-    >>> fetch_lung_cancer().data.shape  # doctest: +SKIP
-    (102, 12600)
-    """
+    """Lung_Cancer gene expression: 102 rows, 12,600 genes, 5 kinds of tissue."""
     names = ["adenocarcinoma", "carcinoid", "normal", "small-cell", "squamous"]
     return _dense(FILES["lung_cancer"], data_home, names=names)
 
 
+@fetcher(2417, 103)
 def fetch_yeast(*, data_home: Any = None) -> Any:
     """Yeast: 2,417 genes, 103 features, 14 functional classes.
 
     `target` is (2417, 14), 0 or 1. The extra field `is_test` marks the usual 917 test rows.
-
-    Parameters
-    ----------
-    data_home : path or None, default=None
-        Folder of the file; None means the one that the environment variable GNOMON_DATA names.
-
-    Returns
-    -------
-    Bunch
-        `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256` (of the file).
-
-    Examples
-    --------
-    >>> from gnomon.datasets import fetch_yeast
-    >>> fetch_yeast().data.shape  # doctest: +SKIP
-    (2417, 103)
     """
     source = FILES["yeast"]
     arrays = read_file(source, data_home)
@@ -313,26 +137,11 @@ def fetch_yeast(*, data_home: Any = None) -> Any:
     return bunch_of(source, data, arrays["Y"].astype(np.float64), is_test=arrays["is_test"])
 
 
+@fetcher(1060, 16)
 def fetch_wq(*, data_home: Any = None) -> Any:
     """Water quality: 1,060 samples, 16 readings, abundance grades of 14 species.
 
     `target` is (1060, 14), grades 0, 1, 3 and 5 as floats.
-
-    Parameters
-    ----------
-    data_home : path or None, default=None
-        Folder of the file; None means the one that the environment variable GNOMON_DATA names.
-
-    Returns
-    -------
-    Bunch
-        `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256` (of the file).
-
-    Examples
-    --------
-    >>> from gnomon.datasets import fetch_wq
-    >>> fetch_wq().data.shape  # doctest: +SKIP
-    (1060, 16)
     """
     source = FILES["wq"]
     arrays = read_file(source, data_home)
@@ -345,6 +154,7 @@ def fetch_wq(*, data_home: Any = None) -> Any:
     )
 
 
+@fetcher(80, 700)
 def fetch_corn(*, instrument: str = "m5", data_home: Any = None) -> Any:
     """Corn: near-infrared spectra of 80 samples at 700 wavelengths, 4 real targets.
 
@@ -352,19 +162,6 @@ def fetch_corn(*, instrument: str = "m5", data_home: Any = None) -> Any:
     ----------
     instrument : {"m5", "mp5", "mp6"}, default="m5"
         Which of the three instruments measured the spectra.
-    data_home : path or None, default=None
-        Folder of the file; None means the one that the environment variable GNOMON_DATA names.
-
-    Returns
-    -------
-    Bunch
-        `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256` (of the file).
-
-    Examples
-    --------
-    >>> from gnomon.datasets import fetch_corn
-    >>> fetch_corn().data.shape  # doctest: +SKIP
-    (80, 700)
     """
     if instrument not in ("m5", "mp5", "mp6"):
         raise ValueError(f"instrument={instrument!r} must be 'm5', 'mp5' or 'mp6'.")

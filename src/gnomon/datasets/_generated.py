@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils import Bunch
-
-__all__ = ["make_low_rank", "make_partial", "make_text"]
 
 
 def make_partial(
@@ -210,7 +209,7 @@ def make_text(
     vocabularies = _word_distributions(n_features, n_topics, rng)
     topic = rng.integers(n_topics, size=n_samples)
     counts = _draw_counts(vocabularies, topic, words_per_sample, rng)
-    data = _tfidf(counts).astype(dtype)
+    data = TfidfTransformer().fit_transform(counts).astype(dtype)
     return Bunch(
         **_described(data, topic, [f"word{j}" for j in range(n_features)], [f"topic{j}" for j in range(n_topics)]),
         DESCR=f"TF-IDF of {n_samples} generated documents over {n_features} words and {n_topics} topics.",
@@ -245,16 +244,6 @@ def _draw_counts(
     counts = sparse.coo_matrix((np.ones(document.size), (document, word)), shape=(n, p)).tocsr()
     counts.sum_duplicates()
     return counts
-
-
-def _tfidf(counts: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Smoothed inverse document frequencies and unit rows: the defaults of TfidfTransformer."""
-    n, p = counts.shape
-    frequency = np.bincount(counts.indices, minlength=p)
-    weighted = counts.data * (np.log((1 + n) / (1 + frequency)) + 1)[counts.indices]
-    row = np.repeat(np.arange(n), np.diff(counts.indptr))
-    norms = np.sqrt(np.bincount(row, weights=weighted**2, minlength=n))
-    return sparse.csr_matrix((weighted / norms[row], counts.indices, counts.indptr), shape=counts.shape)
 
 
 def _described(data: Any, target: np.ndarray, feature_names: list[str], target_names: list[str]) -> dict[str, Any]:

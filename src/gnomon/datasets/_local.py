@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import io
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +17,44 @@ from sklearn.utils import Bunch
 from gnomon.datasets._generated import array_digest
 from gnomon.datasets._sources import SourceFile
 
-__all__ = ["bunch_of", "bunch_of_fetched", "find_file", "read_csr", "read_file", "second_place"]
+Loader = TypeVar("Loader", bound=Callable[..., Any])
+DATA_HOME = """data_home : path or None, default=None
+    Folder of the file; None means the one that the environment variable GNOMON_DATA names."""
+DOWNLOAD = """download_if_missing : bool, default=True
+    Let scikit-learn download its version when the local file and its own copy are missing."""
+TOLD = """{own}
+{parameters}
+
+Returns
+-------
+Bunch
+    `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance`, `sha256` ({digest}).
+
+Examples
+--------
+>>> from gnomon.datasets import {name}
+>>> {name}().data.shape{skip}
+{shape}
+"""
+
+
+def documented(loader: Loader, parameters: list[str], **words: Any) -> Loader:
+    """Complete a docstring, which may end with parameters of its own, by what every loader says."""
+    own = inspect.cleandoc(loader.__doc__ or "")
+    if "\nParameters\n" not in own:
+        own += "\n\nParameters\n----------"
+    loader.__doc__ = TOLD.format(own=own, parameters="\n".join(parameters), name=loader.__name__, **words)
+    return loader
+
+
+def fetcher(*shape: int) -> Callable[[Loader], Loader]:
+    """Document a loader of a file whose data have this shape."""
+
+    def complete(loader: Loader) -> Loader:
+        last = [DOWNLOAD] if "download_if_missing" in inspect.signature(loader).parameters else []
+        return documented(loader, [DATA_HOME, *last], digest="of the file", skip="  # doctest: +SKIP", shape=shape)
+
+    return complete
 
 
 def read_file(source: SourceFile, data_home: str | os.PathLike[str] | None = None) -> dict[str, Any]:
