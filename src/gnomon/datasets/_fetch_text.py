@@ -74,7 +74,7 @@ def fetch_amazon(*, data_home: Any = None) -> Any:
         target_names=["negative", "positive"],
         domain=arrays["domain"].astype(np.int64),
         domain_names=[str(name) for name in arrays["domain_names"]],
-        labeled=arrays["labeled"],
+        labeled=arrays["labelled"],  # as the file spells it
     )
 
 
