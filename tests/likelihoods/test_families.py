@@ -84,7 +84,7 @@ def test_predictions_and_draws_are_those_of_the_density(rng, name, c):
     a = rng.multivariate_normal(mean[0], cov, n)
     drawn = family.draw(a, NOISE, rng.random(n), rng.normal(size=n))
     found = family.predict(mean, cov)
-    assert family.complaint(drawn) is None
+    assert name == "gaussian" or ((drawn >= 0) & (drawn == np.floor(drawn))).all()
     if family.n_classes:
         shares = np.bincount(drawn.astype(int), minlength=family.n_classes) / n
         assert_allclose(found[0], shares, atol=0.006)
@@ -112,17 +112,6 @@ def test_the_start_has_the_observed_frequencies(rng, name, c):
     codes = family.codes(y)
     assert codes.shape == (400, family.width)
     assert np.ptp(codes, axis=0).all()
-
-
-@pytest.mark.parametrize(
-    "name, c, wrong, wanted",
-    [("logit", 2, 2.0, "0 or 1"), ("poisson", 0, 1.5, "counts"), ("poisson", 0, -1.0, "counts"),
-     ("categorical", 4, 4.0, "from 0 to 3")],
-)  # fmt: skip
-def test_what_is_impossible_is_said(name, c, wrong, wanted):
-    family = family_of(name, c)
-    assert family.complaint(values(family)[:2]) is None
-    assert wanted in family.complaint(np.array([0.0, wrong]))
 
 
 def test_terms_of_several_outputs_are_those_of_each(rng):

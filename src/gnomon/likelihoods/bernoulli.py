@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_expit, log_ndtr
+from scipy.special import expit, log_expit, log_ndtr
 
 from .._types import Array
-from .family import Evidence, Terms, drawn_class
+from .family import SMOOTHING, Evidence, Terms, drawn_class
 from .quadrature import Rule, chunks, normal_rule
 
 
@@ -85,10 +85,15 @@ BASE_SLOPES = {"logit": 1.0, "probit": 0.6}  # of the link's inverse, near even 
 
 
 class Bernoulli:
-    """As in `Family`, y 0 or 1; the evidence is exact, by quadrature (logit) or in closed form (probit)."""
+    """As in `Family`, y 0 or 1; the evidence is exact, by quadrature (logit) or in closed form (probit).
+
+    And as in `Exponential`, theta being log-odds, whatever the link.
+    """
 
     n_classes, width, noisy, exact = 2, 1, False, True
     contrasts: Array = np.ones((1, 1))
+    constant: float | None = None
+    majorized = True
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -113,9 +118,7 @@ class Bernoulli:
 
     def start(self, y: Array, weights: Array) -> Array:
         """As in `Family`."""
-        ones, total = float(weights @ y), float(weights.sum())
-        log_odds = np.log((ones + 0.5) / max(total - ones + 0.5, 0.5))
-        return np.array([BASE_SLOPES[self.name] * log_odds])
+        return np.atleast_1d(BASE_SLOPES[self.name] * self.link(weights @ y, weights.sum()))
 
     def predict(self, mean: Array, cov: Array) -> Array:
         """As in `Family`."""
@@ -130,6 +133,30 @@ class Bernoulli:
         """As in `Family`."""
         return drawn_class(self.predict(a, np.zeros((1, 1))), uniform)
 
+    def partition(self, theta: Array) -> Array:
+        """As in `Exponential`."""
+        return np.asarray(np.logaddexp(0.0, theta))
+
+    def mean(self, theta: Array) -> Array:
+        """As in `Exponential`."""
+        return np.asarray(expit(theta))
+
+    def variance(self, theta: Array) -> Array:
+        """As in `Exponential`."""
+        p = expit(theta)
+        return np.asarray(p * (1.0 - p))
+
+    def bound(self, theta: Array) -> Array:
+        """As in `Exponential`, of Jaakkola and Jordan: tanh(theta / 2) / (2 theta), 1/4 at zero."""
+        small = np.abs(theta) < 1e-4
+        safe = np.where(small, 1.0, theta)
+        return np.where(small, 0.25, np.tanh(0.5 * safe) / (2.0 * safe))
+
+    def link(self, total: Array, weight: Array) -> Array:
+        """As in `Exponential`."""
+        others = np.maximum(weight - total, 0.0)
+        return np.asarray(np.log(total + SMOOTHING) - np.log(others + SMOOTHING))
+
     def complaint(self, values: Array) -> str | None:
-        """As in `Family`."""
+        """As in `Exponential`."""
         return None if ((values == 0) | (values == 1)).all() else "0 or 1"

@@ -56,11 +56,6 @@ class Categorical:
         """As in `Family`."""
         return drawn_class(self.predict(a, np.zeros((self.width, self.width))), uniform)
 
-    def complaint(self, values: Array) -> str | None:
-        """As in `Family`."""
-        possible = (values >= 0) & (values < self.n_classes) & (values == np.floor(values))
-        return None if possible.all() else f"class numbers from 0 to {self.n_classes - 1}"
-
 
 def logit_contrasts(n_classes: int) -> Array:
     """The map (C, C - 1) from predictors to logits; its rows are one apart from each other."""

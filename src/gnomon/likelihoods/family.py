@@ -9,6 +9,7 @@ import numpy as np
 from .._types import Array
 
 LARGEST_LOG_RATE = 80.0  # exp of it is still far from the largest float
+SMOOTHING = 0.5  # counted once more for each value before a link is taken
 
 
 class Evidence(NamedTuple):
@@ -82,8 +83,36 @@ class Family(Protocol):
     def draw(self, a: Array, noise: float, uniform: Array, normal: Array) -> Array:
         """Values (n,) drawn at predictors a (n, w), from one uniform and one normal number a row."""
 
+
+class Exponential(Protocol):
+    """A table of one exponential family in its natural parameter theta (n, p).
+
+    The negative log-likelihood of x at theta is partition(theta) - x theta, terms of x alone left out; mean and
+    variance are the first and second derivative of the partition. `bound` is the curvature of a quadratic that touches
+    the partition at theta and lies above it everywhere, so that minimizing it never raises that.
+    """
+
+    name: str
+    constant: float | None  # a bound that is the same everywhere, if there is one
+    majorized: bool  # whether `bound` is a bound
+
+    def partition(self, theta: Array) -> Array:
+        """Log-partition (n, p), or (n, 1) where the columns of a row are one variable."""
+
+    def mean(self, theta: Array) -> Array:
+        """Expectation of x (n, p)."""
+
+    def variance(self, theta: Array) -> Array:
+        """Variance of x (n, p)."""
+
+    def bound(self, theta: Array) -> Array:
+        """Curvature of the quadratic above, (n, p)."""
+
+    def link(self, total: Array, weight: Array) -> Array:
+        """Natural parameters (p,) of columns with sums `total` over `weight` rows (or trials), smoothed."""
+
     def complaint(self, values: Array) -> str | None:
-        """What is wanted of a value, if some are not possible."""
+        """What is wanted of x, if some value is not possible."""
 
 
 def drawn_class(proba: Array, uniform: Array) -> Array:

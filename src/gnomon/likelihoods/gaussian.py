@@ -11,10 +11,12 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 class Gaussian:
-    """As in `Family`; everything is exact."""
+    """As in `Family`, where everything is exact, and as in `Exponential`, with variance one."""
 
     name, n_classes, width, noisy, exact = "gaussian", 0, 1, True, True
     contrasts: Array = np.ones((1, 1))
+    constant: float | None = 1.0
+    majorized = True
 
     def terms(self, y: Array, mean: Array, cov: Array | None, noise: float, tilt: Array) -> Terms:
         """As in `Family`."""
@@ -49,6 +51,24 @@ class Gaussian:
         """As in `Family`."""
         return np.asarray(a[:, 0] + np.sqrt(noise) * normal)
 
+    def partition(self, theta: Array) -> Array:
+        """As in `Exponential`."""
+        return 0.5 * theta**2
+
+    def mean(self, theta: Array) -> Array:
+        """As in `Exponential`."""
+        return theta
+
+    def variance(self, theta: Array) -> Array:
+        """As in `Exponential`."""
+        return np.ones_like(theta)
+
+    bound = variance
+
+    def link(self, total: Array, weight: Array) -> Array:
+        """As in `Exponential`; not smoothed."""
+        return np.asarray(total / weight)
+
     def complaint(self, values: Array) -> str | None:
-        """As in `Family`."""
+        """As in `Exponential`."""
         return None

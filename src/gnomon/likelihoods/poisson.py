@@ -7,14 +7,19 @@ from scipy.special import gammaln
 from scipy.stats import poisson
 
 from .._types import Array
-from .family import LARGEST_LOG_RATE, Evidence, Terms
+from .family import LARGEST_LOG_RATE, SMOOTHING, Evidence, Terms
 
 
 class Poisson:
-    """As in `Family`; expected terms and predictions are exact, the evidence has no closed form."""
+    """As in `Family`: expected terms and predictions are exact, the evidence has no closed form.
+
+    And as in `Exponential`: there is no bound on the curvature; steps must be tried and shortened.
+    """
 
     name, n_classes, width, noisy, exact = "poisson", 0, 1, False, False
     contrasts: Array = np.ones((1, 1))
+    constant: float | None = None
+    majorized = False
 
     def terms(self, y: Array, mean: Array, cov: Array | None, noise: float, tilt: Array) -> Terms:
         """As in `Family`."""
@@ -32,7 +37,7 @@ class Poisson:
 
     def start(self, y: Array, weights: Array) -> Array:
         """As in `Family`."""
-        return np.array([np.log((float(weights @ y) + 0.5) / (weights.sum() + 0.5))])
+        return np.atleast_1d(self.link(weights @ y, weights.sum()))
 
     def predict(self, mean: Array, cov: Array) -> Array:
         """As in `Family`."""
@@ -47,10 +52,19 @@ class Poisson:
         """As in `Family`."""
         return np.asarray(poisson.ppf(uniform, self._rate(a[:, 0], 0.0)), dtype=np.float64)
 
+    def partition(self, theta: Array) -> Array:
+        """As in `Exponential`."""
+        return np.asarray(np.exp(theta))
+
+    mean = variance = bound = partition
+
+    def link(self, total: Array, weight: Array) -> Array:
+        """As in `Exponential`."""
+        return np.asarray(np.log(total + SMOOTHING) - np.log(weight + SMOOTHING))
+
     def complaint(self, values: Array) -> str | None:
-        """As in `Family`."""
-        whole = (values >= 0) & (values == np.floor(values))
-        return None if whole.all() else "counts (whole numbers from 0)"
+        """As in `Exponential`."""
+        return None if (values >= 0).all() else "counts of at least 0"
 
     @staticmethod
     def _rate(mean: Array, var: Array | float) -> Array:

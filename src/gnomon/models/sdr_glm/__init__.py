@@ -1,7 +1,6 @@
 """Supervised dimension reduction with generalized linear models."""
 
-from .factors import Loadings, View, project
-from .families import FAMILIES
+from .factors import FAMILIES, Loadings, View, project
 from .model import Options, Params, Regression, fit, make_view, regress
 
 __all__ = [

@@ -13,8 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray
-from .families import Family
+from ...likelihoods.bernoulli import Bernoulli
+from ...likelihoods.family import Exponential
+from ...likelihoods.gaussian import Gaussian
+from ...likelihoods.multinomial import Multinomial
+from ...likelihoods.poisson import Poisson
 
+FAMILIES: dict[str, Exponential] = {
+    "gaussian": Gaussian(),
+    "bernoulli": Bernoulli("logit"),
+    "multinomial": Multinomial(),
+    "poisson": Poisson(),
+}
 BLOCK = 1 << 20  # natural parameters held at once
 HALVINGS = 40
 ROUNDING = 1e-13
@@ -23,7 +33,7 @@ ROUNDING = 1e-13
 class View(NamedTuple):
     """One table and how much it counts."""
 
-    family: Family
+    family: Exponential
     values: Any  # (n, p) dense or csr, zero where not observed
     weight: Array | None  # (n, p) 1 where observed, else 0; or (n, 1) trials of a row; None: all 1
     strength: float

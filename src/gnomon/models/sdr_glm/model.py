@@ -18,8 +18,7 @@ from scipy.optimize import minimize
 from ..._types import Array, Result
 from ...numerics.linalg import canonical_rotation
 from ...solvers.em import run_em
-from .factors import Loadings, View, loadings_step, loadings_terms, penalty, row_nll, scores_step
-from .families import FAMILIES
+from .factors import FAMILIES, Loadings, View, loadings_step, loadings_terms, penalty, row_nll, scores_step
 
 OVERSAMPLING, SWEEPS = 10, 8  # of the block iteration that starts the fit of large tables
 EXACT = 5e8  # operations up to which the start is computed without iteration

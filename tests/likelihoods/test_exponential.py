@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gnomon.models.sdr_glm.families import FAMILIES
+from gnomon.models.sdr_glm import FAMILIES
 from oracles.sdr_glm import entry_nll, numeric_gradient
 
 ENTRYWISE = ["gaussian", "bernoulli", "poisson"]
