@@ -31,7 +31,11 @@ def pytest_configure(config):
         config.pluginmanager.register(RealdataCount())
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("costly") and item.callspec.params.get("rng"):
+            item.add_marker(pytest.mark.slow)
     if not os.environ.get("GNOMON_DATA"):
         for item in items:
             if item.get_closest_marker("realdata"):

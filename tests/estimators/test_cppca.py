@@ -21,6 +21,7 @@ def binary(rng, n=80, p=5, labeled=0.5, strength=2.0):
     return X, y
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("family", ["logit", "probit"])
 def test_quadrature_is_the_integral_over_the_latent_plane(rng, family):
     X, y = binary(rng)
@@ -63,6 +64,7 @@ def objective(model, X, y, **changes):
     return other.score_samples(X, y).sum() - 0.5 * model.label_ridge * (other.y_loadings_**2).sum()
 
 
+@pytest.mark.costly
 def test_no_nearby_point_is_better(rng):
     X, y = binary(rng, 60)
     model = CPPCA(2, tol=1e-9).fit(X, y)
@@ -109,6 +111,7 @@ def holes(rng, X, share=0.2):
     return np.where(lost, np.nan, X)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("family", ["logit", "probit"])
 def test_missing_entries_against_the_latent_plane(rng, family):
     """Fit, density, posterior, projection, probabilities and imputation of rows that miss entries."""
@@ -140,6 +143,7 @@ def test_missing_entries_against_the_latent_plane(rng, family):
     assert not np.isnan(model.sample(5, random_state=0)).any()
 
 
+@pytest.mark.costly
 def test_no_nearby_point_is_better_where_entries_are_missing(rng):
     X, y = binary(rng, 60)
     H = holes(rng, X)
@@ -155,6 +159,7 @@ def test_no_nearby_point_is_better_where_entries_are_missing(rng):
         assert abs(up - down) < 1e-2 * (2 * best - up - down) + 1e-6, name
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("options", [{}, {"prior_precision": 3.0}, {"means": "fixed"}], ids=str)
 def test_missing_entries_beside_a_number_are_sppca(rng, options):
     """One real output: the same model as SPPCA, over incomplete rows and complete ones."""
@@ -168,6 +173,7 @@ def test_missing_entries_beside_a_number_are_sppca(rng, options):
         assert_allclose(a.impute(rows), b.impute(rows), atol=1e-4)
 
 
+@pytest.mark.costly
 def test_several_outputs_with_missing_entries(rng):
     X, Y = several(rng)
     H = holes(rng, X)
@@ -201,6 +207,7 @@ def several(rng, n=90, p=6, labeled=0.6):
 KINDS = ["logit", "categorical", "poisson", "gaussian"]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("inference", ["variational", "laplace"])
 def test_several_outputs_against_the_latent_plane(rng, inference):
     X, Y = several(rng)
@@ -230,6 +237,7 @@ def bound_alone(monkeypatch):
         monkeypatch.setattr(file, "applies", lambda *_: False)
 
 
+@pytest.mark.costly
 def test_the_bound_never_falls_and_no_nearby_point_is_better(rng, monkeypatch):
     bound_alone(monkeypatch)
     X, Y = several(rng)

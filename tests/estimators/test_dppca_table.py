@@ -34,6 +34,7 @@ def stacked(proba):
 # 1 oracle
 
 
+@pytest.mark.costly
 def test_probabilities_are_those_of_the_definition(rng):
     X, _, y = planted(rng)
     X = 100 + 7 * X
@@ -44,6 +45,7 @@ def test_probabilities_are_those_of_the_definition(rng):
     assert model.predict(X).dtype.kind == "i"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 8])
 def test_projection_solves_the_dense_eigenproblem(rng, k):
     X, _, y = planted(rng)
@@ -60,6 +62,7 @@ def test_projection_solves_the_dense_eigenproblem(rng, k):
     assert_allclose(model.transform(X), (X - center) @ D, atol=1e-8)
 
 
+@pytest.mark.costly
 def test_each_column_is_a_fixed_point_of_em(rng):
     X, _, y = planted(rng)
     model = DPPCA(1, **FIXED, tol=1e-9, max_iter=5000).fit(X, y)
