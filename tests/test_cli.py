@@ -161,7 +161,7 @@ def test_report_is_one_page_about_this_fit(report, fitted):
 def test_fit_says_what_it_did(report):
     text = run("fit", flowers(), "--target", "species", "--id", "flower", "--out", "out")
     assert "flowers.csv: 150 rows, 4 features\n" in text
-    assert "target species: 3 classes (not all cells are numbers); 24 of 150 rows labeled\n" in text
+    assert "target species: 3 classes (text); 24 of 150 rows labeled\n" in text
     assert "SPPCA: 2 components, scale none; solver" in text
     for method in ("SPPCA", "PCA", "LDA", "PLS"):
         assert f"\n{method} " in text
@@ -217,7 +217,7 @@ def two_targets():
 
 def test_several_targets(two_targets):
     text = run("fit", "t.csv", "--target", "oil", "water", "--out", "out")
-    assert "target oil, water: 2 real targets (several are always real); 120 of 120 rows labeled" in text
+    assert "target oil, water: 2 real targets (a table of several columns); 120 of 120 rows labeled" in text
     assert "note: water holds 100.0 % of the variance of 2 columns" in text
     mean, _ = SPPCA(2).fit(two_targets.data, two_targets.target).predict(two_targets.data, return_std=True)
     table = columns_of("out/projection.csv")
@@ -465,7 +465,7 @@ def test_many_target_names_are_cut():
     X = make_low_rank(40, 5, 2).data
     np.savez("t.npz", X=X, Y=Y)
     text = run("fit", "t.npz", "--target", "Y", "--out", "out", "--no-compare")
-    assert "target Y0, Y1, Y2, Y3, Y4, Y5, ...: 8 real targets (several are always real); 40 of 40" in text
+    assert "target Y0, Y1, Y2, Y3, Y4, Y5, ...: 8 real targets (a table of several columns); 40 of 40" in text
 
 
 # ---------------------------------------------------------------------------------------- in a shell

@@ -128,11 +128,13 @@ def test_other_kinds_of_files(folder):
         (["1.5"] * 2 + [""] * 28, [], "t.csv, column 'kind': only the value 1.5 in 2 labeled rows, which guides "
          "nothing; label more rows."),
         (["1.5", "inf"] * 15, [], "t.csv, row 2 (line 3), column 'kind': inf is not a finite number."),
-        (["1", "x"] * 15, ["--target-kind", "real"], "t.csv, row 2 (line 3), column 'kind': 'x' is not a number."),
-        (["1", "-1"] * 15, [], "t.csv, row 2 (line 3), column 'kind': -1 can be a class or mean unlabeled; add "
-         "--unlabeled=-1 if it means unlabeled, --unlabeled= if it is a class."),
-        (["x", "y"] * 15, ["--target", "a"], "t.csv, row 1 (line 2), column 'kind': 'x' is not a number (several "
-         "targets must all be numbers, or use --model cppca)."),
+        (["1", "x"] * 15, ["--target-kind", "real"], "t.csv: column 'kind' holds 'x', which is not a number, in row 2 "
+         "(line 3); numbers are wanted here (--target-kind real). Labels and numbers in one table are for CPPCA."),
+        (["1", "-1"] * 15, [], "t.csv: column 'kind' holds the numbers -1 and 1 only, which is ambiguous: pass "
+         "--unlabeled= if -1 is a class, --unlabeled=-1 if it marks unlabeled rows, or --target-kind real for "
+         "numbers."),
+        (["x", "y"] * 15, ["--target", "a"], "t.csv: column 'kind' holds 'x', which is not a number, in row 1 "
+         "(line 2); numbers are wanted here (--target-kind real). Labels and numbers in one table are for CPPCA."),
         (["x", "y"] * 15, ["--drop", "kind"], "t.csv: column 'kind' is named for --target and for --drop; name it "
          "once."),
         (["x", "y"] * 15, ["--drop", "a", "b", "c"], "t.csv: no feature columns are left beside 'kind', 'flower', "

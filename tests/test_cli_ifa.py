@@ -54,7 +54,7 @@ def page():
 @pytest.mark.parametrize("scale", ["none", "standard"])
 def test_every_target_is_the_class_variable_of_a_latent(scale):
     text = fit("--scale", scale)
-    assert "target sex, kind: 2 classes and 3 classes (each on its own)" in text
+    assert "target sex, kind: 2 classes and 3 classes (text; 3 different whole numbers)" in text
     assert "IFA: 4 components" in text
     assert "column 1 of y: IFA errs on" in " ".join(text.split())
     own = IFA(random_state=0).fit(X if scale == "none" else X / X.std(axis=0), KNOWN)
@@ -70,7 +70,7 @@ def test_every_target_is_the_class_variable_of_a_latent(scale):
     found = metrics()
     assert found["classes"] == [["female", "male"], [3, 5, 8]]
     assert found["n_labeled"] == int((KNOWN >= 0).any(axis=1).sum())
-    assert found["settings"]["target_kind"] == "mixed"
+    assert found["settings"]["target_kind"] == "classes"
 
 
 def test_one_target_is_compared_and_predicted_by_name():

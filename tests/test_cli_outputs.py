@@ -56,7 +56,8 @@ MIXED = ("fit", "t.csv", "--target", "sex", "kind", "size", "--drop", "tall", "-
 @pytest.mark.parametrize("scale", ["none", "standard"])
 def test_classes_and_numbers_guide_one_projection(scale):
     text = run(*MIXED, "--scale", scale, "--out", "out")
-    assert "target sex, kind, size: 2 classes and 3 classes and numbers (each on its own)" in text
+    reasons = "text; 3 different whole numbers; numbers with fractions"
+    assert f"target sex, kind, size: 2 classes and 3 classes and numbers ({reasons})" in " ".join(text.split())
     assert "CPPCA: 4 components" in text  # one for the sex, two for three kinds, one for the size
     assert "The predictions of CPPCA itself" in " ".join(text.split())
     rows = X if scale == "none" else X / X.std(axis=0)
@@ -103,7 +104,7 @@ def test_targets_that_are_all_numbers_stay_real():
 
 def test_several_labels_are_one_projection():
     text = run("fit", "t.csv", "--target", "sex", "tall", "--drop", "kind", "size", "--model", "dppca", "--out", "out")
-    assert "target sex, tall: 2 classes and 2 classes (each on its own); 150 of 150 rows labeled" in text
+    assert "target sex, tall: 2 classes and 2 classes (text); 150 of 150 rows labeled" in text
     own = DPPCA(2).fit(X, np.column_stack([CODES, TRUTH[:, 2] > 50]))
     run("predict", "out", "new.csv", "--out", "p.csv")
     assert_allclose(np.array(column("p.csv", "p_sex_male"), dtype=float), own.predict_proba(X)[0][:, 1], atol=1e-6)
@@ -123,9 +124,9 @@ def test_the_report_of_several_labels(page, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("sex", "size", "--model", "dppca"), "column 'size': classes are wanted here"),
-        (("sex", "size"), "'{}' is not a number (several targets must all be numbers, or use --model cppca)"),
-        (("sex", "size", "--model", "cppca", "--target-kind", "real"), "is not a number"),
+        (("sex", "size", "--model", "dppca"), "column 'size' holds real numbers; DPPCA takes class labels"),
+        (("sex", "size"), "column 'sex' holds '{}', which is not a number, in row "),
+        (("sex", "size", "--model", "cppca", "--target-kind", "real"), "which is not a number"),
         (("sex", "same", "--model", "cppca"), "column 'same': only the value 7 in 150 labeled rows"),
         (("sex", "none", "--model", "cppca"), "column 'none': no value at all"),
     ],

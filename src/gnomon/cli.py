@@ -154,13 +154,14 @@ def fit(
     outputs.check_folder(out, force)
     if not target and fitting.is_guided(model):
         raise click.UsageError("--target is missing; without labels, use --model ppca.")
-    request = fitting.Request("fit", model, components, scale, seed, id_, drop, parameters, keep)
+    request = fitting.Request(
+        "fit", model, components, scale, seed, id_, drop, parameters, keep, target_kind, unlabeled
+    )
     with working(4) as step:
         step("reading the table")
         data = read_table(table, targets=target, id=id_, drop=drop)
-        resolved = fitting.read_target(data, model, target_kind, unlabeled) if target else None
         step("choosing and fitting" if model == "auto" else "fitting")
-        run = fitting.fit(request, data, resolved)
+        run = fitting.fit(request, data)
         if compare and run.stored.targets:
             step("comparing with PCA, LDA and PLS")
             fitting.compare_with_baselines(run)
@@ -284,7 +285,7 @@ def demo(data, labels, seed, out, force):
         step("making the table")
         example = demo_table(data, labels, seed)
         step("fitting")
-        run = fitting.fit(example.request, example.table, example.target)
+        run = fitting.fit(example.request, example.table)
         step("comparing with PCA, LDA and PLS")
         fitting.compare_with_baselines(run, example.truth)
         step("writing")

@@ -8,8 +8,9 @@ import pytest
 from sklearn.datasets import load_iris
 
 import gnomon
+from gnomon._cli.targets import read_targets
 from gnomon.selection import GuidedSearch, search
-from gnomon.tables import TableError, read_table, resolve_target
+from gnomon.tables import read_table
 from gnomon.targets import read
 
 X, Y = load_iris(return_X_y=True)
@@ -142,20 +143,40 @@ def test_one_column_is_the_same_to_all(model, form, monkeypatch):
         assert read_it() == [expected]
 
 
-@pytest.mark.parametrize("form", [form for form in VECTORS if form != "many ints"])
-def test_the_command_line_reads_a_table_alike(form, tmp_path):
-    """But for "many ints": a text file does not tell integers from floats, so that ages are numbers there."""
+@pytest.mark.parametrize("form", VECTORS)
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+def test_the_command_line_reads_a_file_alike(form, ending, tmp_path):
+    """But for bool in csv, whose cells are text: classes of the same names."""
     y, expected = VECTORS[form]
-    pd.DataFrame({"x": X[:, 0], "y": y}).to_csv(tmp_path / "t.csv", index=False)
-    table = read_table(str(tmp_path / "t.csv"), targets=["y"])
+    path = tmp_path / f"t.{ending}"
+    if ending == "npz":
+        y = np.asarray(y)
+        if y.dtype == object:
+            y = np.array(["" if pd.isna(cell) else str(cell) for cell in y])
+            expected = ("classes", [str(label) for label in expected[1]])  # an archive holds no None beside numbers
+        np.savez(path, X=X, y=y)
+    else:
+        getattr(pd.DataFrame({"x": X[:, 0], "y": y}), f"to_{ending}")(path, index=False)
+    if ending == "csv" and form == "bool":
+        expected = ("classes", ["False", "True"])
+    table = read_table(path, targets=["y"])
     if expected == "ambiguous":
-        with pytest.raises(TableError, match="-1 can be a class or mean unlabeled"):
-            resolve_target(table)
+        with pytest.raises(ValueError, match="ambiguous"):
+            read_targets(table)
         return
-    found = resolve_target(table)
-    assert found.kind == expected[0]
-    if found.kind == "classes":
-        assert {str(label) for label in found.y[found.labeled].tolist()} == {str(label) for label in expected[1]}
+    (column,) = read_targets(table).columns
+    assert (column.kind, None if column.classes is None else column.classes.tolist()) == expected
+    assert (column.labeled == (read(VECTORS[form][0], N).labeled)).all()
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_the_command_line_reads_a_table_alike(form, tmp_path):
+    frame = pd.DataFrame(TABLES[form]).rename(columns=str)
+    frame.assign(x=X[:, 0]).to_csv(tmp_path / "t.csv", index=False)
+    table = read_table(tmp_path / "t.csv", targets=list(frame.columns))
+    assert tuple(column.kind for column in read_targets(table, several="columns").columns) == OF_COLUMNS[form]
+    if form != "frame of both":
+        assert read_targets(table).asked == "real"
 
 
 @pytest.mark.parametrize("form", TABLES)

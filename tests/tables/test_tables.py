@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from gnomon.tables import Table, TableError, can_write_parquet, read_table, resolve_target, write_table
+from gnomon.tables import TableError, can_write_parquet, read_table, write_table
 from gnomon.tables import _parquet as parquet_module
 
 GOOD = "row,width,height,kind\na,1,2.5,iris\nb,-3e1,4,\nc,5,6,rose\n"
@@ -309,84 +309,44 @@ def test_long_lists_of_columns_are_cut(write):
     assert "'c7', ... (20 in all)." in message_of(read_table, name, targets=["species"])
 
 
-# ---------------------------------------------------------------------------------------- target kinds
-
-
-def table_of(**targets):
-    columns = {}
-    for name, values in targets.items():
-        columns[name] = np.empty(len(values), dtype=object)
-        columns[name][:] = values
-    n = len(values)
-    return Table("t.csv", np.ones((n, 2)), ["a", "b"], columns, lines=np.arange(2, n + 2))
+# ---------------------------------------------------------------------------------------- target cells
 
 
 @pytest.mark.parametrize(
-    "cells, options, kind, y",
+    "cells, given",
     [
-        (["a", None, "b"], {}, "classes", ["a", None, "b"]),
-        ([True, None, False], {}, "classes", [True, None, False]),
-        (["True", None, "False"], {}, "classes", ["True", None, "False"]),
-        (["3", None, "1"], {}, "classes", [3, -1, 1]),
-        (["1.0", None, "2.0"], {}, "classes", [1, -1, 2]),
-        ([1.0, None, 2.0], {}, "classes", [1, -1, 2]),
-        (["1", "2.5", None], {}, "real", [1, 2.5, np.nan]),
-        (["1", "2", None], {"kind": "real"}, "real", [1, 2, np.nan]),
-        (["0.5", "2", None], {"kind": "classes"}, "classes", ["0.5", "2", None]),
-        (["a", "?", "b"], {"unlabeled": "?"}, "classes", ["a", None, "b"]),
-        (["0", "-1", "1"], {"unlabeled": "-1"}, "classes", [0, -1, 1]),
-        (["0", "-1", None], {}, "classes", [0, -1, -1]),
-        (["2", "-1", "1"], {}, "classes", [2, -1, 1]),
-        (["1", "-1", "1"], {"unlabeled": ""}, "classes", ["1", "-1", "1"]),
-        (["1", "-1", "99"], {"unlabeled": "99", "kind": "real"}, "real", [1, -1, np.nan]),
-        ([str(3 * i) for i in range(21)], {}, "real", list(range(0, 63, 3))),
-        ([str(i) for i in range(21)], {}, "classes", list(range(21))),
-        ([str(i) for i in range(20)], {}, "classes", list(range(20))),
-        (["1_0", "2"], {}, "classes", ["1_0", "2"]),
+        (["a", "", "b"], ["a", None, "b"]),
+        (["True", "NA", "False"], ["True", None, "False"]),
+        (["3", "", "-1"], [3, None, -1]),
+        (["1.0", "", "2"], [1.0, None, 2.0]),
+        (["1", "2.5", "1e3"], [1.0, 2.5, 1000.0]),
+        (["1", "x", "3"], ["1", "x", "3"]),
+        (["1_0", "2", "3"], ["1_0", "2", "3"]),
+        (["inf", "x", "3"], ["inf", "x", "3"]),
+        (["", "", ""], [None, None, None]),
+        ([str(10**19), "2", "3"], [10**19, 2, 3]),
     ],
 )
-def test_kinds_of_targets(cells, options, kind, y):
-    target = resolve_target(table_of(y=cells), **options)
-    assert target.kind == kind
-    assert_array_equal(target.y, np.array(y, dtype=target.y.dtype))
-    marks = {options.get("unlabeled", "-1")} if kind == "classes" else {options.get("unlabeled")}
-    given = [cell is not None and str(cell) not in marks for cell in cells]
-    assert_array_equal(target.labeled, given)
-
-
-def test_several_targets_are_real():
-    target = resolve_target(table_of(u=["1", None, None], v=["2", "3", None]))
-    assert target.kind == "real"
-    assert_array_equal(target.y, [[1, 2], [np.nan, 3], [np.nan, np.nan]])
-    assert target.labeled.tolist() == [True, True, False]
+def test_cells_of_text_are_numbers_where_all_are(write, cells, given):
+    write("t.csv", "\n".join(["a,y", *(f"1,{cell}" for cell in cells)]) + "\n")
+    found = read_table("t.csv", targets=["y"]).targets["y"].tolist()
+    assert found == given
+    assert [type(cell) for cell in found] == [type(cell) for cell in given]
 
 
 @pytest.mark.parametrize(
-    "targets, options, expected",
-    [
-        ({"y": [None, None]}, {}, "t.csv: no row has a value in 'y'; without labels use --model ppca."),
-        ({"y": ["1", "a"]}, {"kind": "real"}, "t.csv, row 2 (line 3), column 'y': 'a' is not a number."),
-        ({"y": ["0.5", "inf"]}, {"kind": "real"}, "t.csv, row 2 (line 3), column 'y': inf is not a finite number."),
-        ({"y": ["0.5", "inf"]}, {}, "t.csv, row 2 (line 3), column 'y': inf is not a finite number."),
-        ({"y": ["0.5", "1e151"]}, {}, "t.csv, row 2 (line 3), column 'y': 1e151 is larger than 1e+150 in size."),
-        ({"u": ["1", "2"], "v": ["1", "a"]}, {}, "t.csv, row 2 (line 3), column 'v': 'a' is not a number (several "
-         "targets must all be numbers, or use --model cppca)."),
-        ({"u": ["1"], "v": ["1"]}, {"kind": "classes"}, "t.csv: 2 targets, and only one can be classes; name one "
-         "--target, or use --model cppca."),
-        ({"y": ["1", "-1"]}, {}, "t.csv, row 2 (line 3), column 'y': -1 can be a class or mean unlabeled; add "
-         "--unlabeled=-1 if it means unlabeled, --unlabeled= if it is a class."),
-    ],
-)  # fmt: skip
-def test_bad_targets_give_one_line(targets, options, expected):
-    assert message_of(resolve_target, table_of(**targets), **options) == expected
-
-
-@pytest.mark.parametrize(
-    "cells, given", [([0, -1, 1], [0, None, 1]), ([1, -1, 1], [1, -1, 1]), ([5, -2, -1], [5, -2, -1])]
+    "cell, said", [("inf", "inf is not a finite number"), ("1e151", "1e151 is larger than 1e+150")]
 )
-def test_minus_one_in_npz_integers_is_the_marker_of_fit(write, cells, given):
-    np.savez("t.npz", X=np.ones((3, 2)), y=cells)
-    assert read_table("t.npz", targets=["y"]).targets["y"].tolist() == given
+def test_numbers_that_cannot_be_targets_are_named(write, cell, said):
+    write("t.csv", f"a,y\n1,0.5\n1,{cell}\n")
+    message = message_of(read_table, "t.csv", targets=["y"])
+    assert message.startswith(f"t.csv, row 2 (line 3), column 'y': {said}")
+
+
+def test_cells_of_other_files_are_as_they_hold_them(write):
+    np.savez("t.npz", X=np.ones((3, 2)), y=[0, -1, 1], text=["1", "", "2"], real=[1.0, np.nan, 2.0])
+    table = read_table("t.npz", targets=["y", "text", "real"])
+    assert [cells.tolist() for cells in table.targets.values()] == [[0, -1, 1], ["1", None, "2"], [1.0, None, 2.0]]
 
 
 # -------------------------------------------------------------------------------------------- writing

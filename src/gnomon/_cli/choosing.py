@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -68,31 +67,31 @@ def _value(text: str) -> Any:
         return text
 
 
-def fit_model(name: str, X: Any, y: Any, kinds: Any, components: int | None, seed: int, more: dict[str, Any]) -> Fitted:
-    """Fit the model of that name; "auto" chooses, and fits SPPCA with a note where the labels are too few for it."""
+def fit_model(
+    name: str, X: Any, y: Any, components: int | None, seed: int, more: dict[str, Any], reading: dict[str, Any]
+) -> Fitted:
+    """Fit the model of that name; "auto" chooses, and fits SPPCA with a note where the labels are too few for it.
+
+    `more` and `reading` are parameters: those of the user, and those that say how to read y.
+    """
     if name != "auto":
-        model = new_model(name, components, seed, more)
-        if kinds is not None and "target" in model.get_params():
-            model.set_params(target=kinds)
-        return Fitted([("model", model.fit(X, y))])
+        return Fitted([("model", new_model(name, components, more, random_state=seed, **reading).fit(X, y))])
     try:
-        stored = STORED["classes" if np.ndim(y) == 1 and np.asarray(y).dtype.kind != "f" else "real"]
-        search = GuidedSearch(stored, n_components=components, target=kinds, random_state=seed).fit(X, y)
+        stored = STORED["classes" if reading["target"] == "classes" else "real"]
+        search = GuidedSearch(stored, n_components=components, random_state=seed, **reading).fit(X, y)
     except ValueError as error:
-        model = SPPCA(components, target=kinds, random_state=seed).fit(X, y)
+        model = SPPCA(components, random_state=seed, **reading).fit(X, y)
         return Fitted([("model", model)], note=f"no choice, so SPPCA: {one_line(error)}")
     best = search.best_estimator_
     steps = best.steps if isinstance(best, Pipeline) else [("model", best)]
     return Fitted([("preprocessing", step) for _, step in steps[:-1]] + [("model", steps[-1][1])], search.results_)
 
 
-def new_model(name: str, components: int | None, seed: int, more: dict[str, Any]) -> Any:
-    """The model of that name, not fitted."""
+def new_model(name: str, components: int | None, more: dict[str, Any], **known: Any) -> Any:
+    """The model of that name, not fitted; of what is `known` it takes the parameters that it has."""
     cls = known_models()[name]
     model = cls(**{cls.traits.size: components}, **more)
-    if "random_state" in model.get_params():
-        model.set_params(random_state=seed)
-    return model
+    return model.set_params(**{key: value for key, value in known.items() if key in model.get_params()})
 
 
 def gap_steps(fitted: Fitted, X: Any, seed: int) -> list[tuple[str, BaseEstimator]]:

@@ -9,7 +9,7 @@ import numpy as np
 from gnomon import datasets
 from gnomon._cli.commands import Refusal
 from gnomon._cli.fitting import Request
-from gnomon.tables import Table, Target, resolve_target
+from gnomon.tables import Table
 
 
 class Example(NamedTuple):
@@ -17,7 +17,6 @@ class Example(NamedTuple):
 
     request: Request
     table: Table
-    target: Target
     truth: np.ndarray
     columns: dict[str, Any]
     story: str
@@ -60,7 +59,6 @@ def demo_table(name: str, n_per_class: int, seed: int) -> Example:
     return Example(
         Request("demo", "sppca", scale=source.scale, seed=seed, id="row"),
         table,
-        resolve_target(table),
         truth,
         columns | {source.target: given},
         f"{source.story}; {n_per_class} labels of each class kept, {int(hidden.sum())} hidden",

@@ -24,22 +24,15 @@ from gnomon._cli.columns import joined, prediction_columns, projection_columns, 
 from gnomon._cli.commands import Refusal, one_line
 from gnomon._cli.outputs import new_folder
 from gnomon._cli.stored import StoredModel, refuse_empty_cells
+from gnomon._cli.targets import in_words, read_targets, refuse_what_cannot_guide
 from gnomon.describe import Description
 from gnomon.export import Columns
 from gnomon.export.report import write_report
 from gnomon.export.steps import spare_rank
 from gnomon.rows.kind import is_sparse
 from gnomon.selection import compare
-from gnomon.tables import (
-    Table,
-    Target,
-    can_write_parquet,
-    drop_hint,
-    resolve_class_variables,
-    resolve_outputs,
-    resolve_target,
-    write_table,
-)
+from gnomon.tables import Table, can_write_parquet, drop_hint, write_table
+from gnomon.targets import Targets
 
 MOST_DEFAULT_COMPONENTS = 10
 MOST_COMPARED = 2000  # labeled rows; the baselines need cubic time in them
@@ -61,6 +54,8 @@ class Request:
     drop: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
+    target_kind: str | None = None
+    unlabeled: str | None = None
 
 
 @dataclass
@@ -69,7 +64,7 @@ class Run:
 
     request: Request
     table: Table
-    target: Target | None
+    targets: Targets | None
     stored: StoredModel
     X: Any  # as scaled, before what the model chose to stand before it
     y: np.ndarray | None
@@ -78,31 +73,16 @@ class Run:
     notes: list[str] = field(default_factory=list)
 
 
-def read_target(table: Table, model: str, kind: str | None, unlabeled: str | None) -> Target:
-    """Read the targets as the model takes them."""
-    asked = "real" if kind == "counts" else kind
-    several = "real" if model == "auto" or len(table.targets) == 1 else known_models()[model].traits.several
-    if several == "columns":
-        target = resolve_outputs(table, asked, unlabeled)
-    elif several == "real":
-        target = resolve_target(table, asked, unlabeled)
-    else:
-        target = resolve_class_variables(table, asked, unlabeled)
-    return target._replace(asked=kind)
-
-
-def default_components(target: Target | None, X: Any, model: str = "auto") -> int | None:
+def default_components(targets: Targets | None, X: Any, model: str = "auto") -> int | None:
     """As many dimensions as the targets span, between 2 and 10, and fewer than the table can carry.
 
     None, the model's own default, for a model that knows better.
     """
     if model != "auto" and known_models()[model].traits.own_size:
         return None
-    wanted = 2
-    if target is not None:
-        kinds = target.classes or [None] * len(target.names)
-        wanted = max(2, target.n_classes - 1, sum(max(1, len(classes or ()) - 1) for classes in kinds))
-    return max(1, min(wanted, MOST_DEFAULT_COMPONENTS, spare_rank(X)))
+    columns = () if targets is None else targets.columns
+    spanned = sum(1 if column.classes is None else max(1, len(column.classes) - 1) for column in columns)
+    return max(1, min(max(2, spanned), MOST_DEFAULT_COMPONENTS, spare_rank(X)))
 
 
 def is_guided(model: str) -> bool:
@@ -118,45 +98,53 @@ def scale_steps(table: Table, scale: str) -> list[tuple[str, BaseEstimator]]:
     return [("standard", StandardScaler(with_mean=False).fit(table.X))] if scale == "standard" else []
 
 
-def fit(request: Request, table: Table, target: Target | None) -> Run:
-    """Scale the table and fit the model; warnings become notes."""
-    guided = target is not None and is_guided(request.model)
+def fit(request: Request, table: Table) -> Run:
+    """Read the targets, scale the table and fit the model; warnings become notes."""
+    guided = bool(table.targets) and is_guided(request.model)
     _refuse_empty_columns(table)
     _refuse_row_numbers(table, request.keep)
-    if guided:
-        _refuse_single_value(table, target)
-    names = target.names if guided else []
     ignored = [*table.targets, *request.drop, *([] if request.id is None else [request.id])]
     first = Columns(ignored=ignored).remember(table.feature_names)
     before = Pipeline([("columns", first), *scale_steps(table, request.scale)])
-    X, y = before.transform(table.X), target.y if guided else None
-    components = request.components or default_components(target if guided else None, X, request.model)
+    X = before.transform(table.X)
     more = parameters(request.model, request.parameters)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            kinds = target.kinds if guided else None
-            fitted = fit_model(request.model, X, y, kinds, components, request.seed, more)
+            targets = _targets(request, table, guided) if table.targets else None
+            guides = targets if guided else None
+            y = None if guides is None else guides.given()
+            components = request.components or default_components(guides, X, request.model)
+            reading = {} if guides is None else {"target": guides.asked, "unlabeled": _mark(request)}
+            fitted = fit_model(request.model, X, y, components, request.seed, more, reading)
             gaps = gap_steps(fitted, X, request.seed)
         except ImportError as error:
             raise Refusal(one_line(error)) from error
         except (ValueError, TypeError) as error:
-            raise Refusal(f"{table.path}: {_with_names(one_line(error), names)}") from error
+            raise Refusal(f"{table.path}: {in_words(table, error)}") from error
     pipeline = Pipeline([*before.steps, *gaps, *fitted.steps])
-    stored = StoredModel(pipeline, names, request.id, list(request.drop), target.classes if guided else None)
-    notes = list(dict.fromkeys(one_line(warning.message) for warning in caught))
+    stored = StoredModel(pipeline, list(table.targets) if guided else [], request.id, list(request.drop))
+    notes = list(dict.fromkeys(in_words(table, warning.message) for warning in caught))
     notes += [fitted.note] if fitted.note else []
     notes += _size_notes(request, stored.said)
     if request.scale == "none":
-        notes += _scale_notes(table, target if guided else None)
-    return Run(request, table, target, stored, X, y, fitted.choice, notes=notes)
+        notes += _scale_notes(table, guides)
+    return Run(request, table, targets, stored, X, y, fitted.choice, notes=notes)
 
 
-def _with_names(message: str, names: list[str]) -> str:
-    """A message about targets with their names in place of their numbers."""
-    for j, name in enumerate(names):
-        message = message.replace(f"column {j} of y", f"column {name!r}")
-    return message
+def _mark(request: Request) -> str | None:
+    """The parameter `unlabeled` once the cells that --unlabeled names are empty."""
+    return "auto" if request.unlabeled is None else None
+
+
+def _targets(request: Request, table: Table, guided: bool) -> Targets:
+    several = "columns"
+    if guided:
+        several = "real" if request.model == "auto" else known_models()[request.model].traits.several
+    targets = read_targets(table, kind=request.target_kind, unlabeled=request.unlabeled, several=several)
+    if guided:
+        refuse_what_cannot_guide(table, targets)
+    return targets
 
 
 def _size_notes(request: Request, said: Description) -> list[str]:
@@ -197,27 +185,11 @@ def _refuse_row_numbers(table: Table, keep: tuple[str, ...]) -> None:
             )
 
 
-def _refuse_single_value(table: Table, target: Target) -> None:
-    """A target that is the same wherever it is known can guide nothing."""
-    for j, name in enumerate(target.names):
-        column = target.y if target.y.ndim == 1 else target.y[:, j]
-        known = target.labeled
-        if target.kind == "mixed":
-            known = np.not_equal(column, None)
-        elif target.y.ndim == 2:
-            known = column >= 0 if target.classes is not None else ~np.isnan(column)
-        coded = target.classes is not None and target.kind == "classes"
-        values = {str(target.classes[j][value] if coded else value) for value in column[known]}
-        if len(values) < 2:
-            what = f"only the value {values.pop()} in {known.sum()} labeled rows" if values else "no value at all"
-            raise Refusal(f"{table.path}, column {name!r}: {what}, which guides nothing; label more rows.")
-
-
-def _scale_notes(table: Table, target: Target | None) -> list[str]:
+def _scale_notes(table: Table, targets: Targets | None) -> list[str]:
     """Advice where one column outweighs all others, most often by its unit alone."""
     columns = [(table.feature_names, StandardScaler(with_mean=False).fit(table.X).var_)]
-    if target is not None and target.real_table is not None:
-        columns.append((target.names, np.nanvar(target.real_table, axis=0)))
+    if targets is not None and targets.kind in ("real", "counts"):
+        columns.append((list(table.targets), np.nanvar(targets.table, axis=0)))
     return [
         f"{names[variances.argmax()]} holds {100 * variances.max() / variances.sum():.1f} % of the variance of "
         f"{len(names)} columns, so it decides the projection; --scale standard gives every column the same weight."
@@ -247,12 +219,12 @@ def compare_with_baselines(run: Run, y_true: np.ndarray | None = None) -> None:
 
 def _fewer_labels(run: Run) -> np.ndarray:
     """The targets with all but some labels hidden where there are so many that a comparison would take long."""
-    labeled = np.flatnonzero(run.target.labeled)
+    labeled = np.flatnonzero(run.targets.labeled)
     if len(labeled) <= MOST_COMPARED:
         return run.y
     y = run.y.copy()
     hidden = np.random.default_rng(run.request.seed).permutation(labeled)[MOST_COMPARED:]
-    y[hidden] = {"f": np.nan, "i": -1, "O": None}[y.dtype.kind]
+    y[hidden] = np.nan if y.dtype.kind == "f" else None
     run.notes.append(f"the comparison used {MOST_COMPARED} of the {len(labeled)} labels, to be quick.")
     return y
 
@@ -283,8 +255,8 @@ def can_write_report() -> bool:
 def _projection(run: Run) -> dict[str, Any]:
     X = run.table.X
     parts = [row_column(run.table), projection_columns(run.stored, X)]
-    if run.target is not None:
-        parts += [dict(run.table.targets), {"labeled": run.target.labeled}]
+    if run.targets is not None:
+        parts += [dict(run.table.targets), {"labeled": run.targets.labeled}]
     if run.stored.said.predict is not None:
         parts.append(prediction_columns(run.stored, X, probabilities=False))
     return joined(*parts)
@@ -308,8 +280,8 @@ def metrics(run: Run) -> dict[str, Any]:
         "n_rows": int(run.table.X.shape[0]),
         "n_features": int(run.table.X.shape[1]),
         "n_missing": run.table.n_missing,
-        "n_labeled": 0 if run.target is None else int(run.target.labeled.sum()),
-        "classes": run.stored.classes or _classes(said),
+        "n_labeled": 0 if run.targets is None else run.targets.n_labeled,
+        "classes": _classes(said),
         "log_likelihood_nats": fit.log_likelihood,
         "noise_variance": fit.noise_variance,
         "y_noise_variance": _target_noise(said),
@@ -326,10 +298,11 @@ def metrics(run: Run) -> dict[str, Any]:
 
 
 def _classes(said: Description) -> list[Any]:
-    """The classes of the only target."""
-    if len(said.targets) != 1 or said.targets[0].kind == "real":
+    """The classes of the only target, or of each of several, None of numbers; none where all are numbers."""
+    found = [None if target.classes is None else target.classes.tolist() for target in said.targets]
+    if not any(found):
         return []
-    return said.targets[0].classes.tolist()
+    return found[0] if len(found) == 1 else found
 
 
 def _target_noise(said: Description) -> float | list[float | None] | None:
@@ -347,7 +320,7 @@ def _without_seconds(choice: dict[str, Any]) -> dict[str, Any]:
 
 def settings(run: Run) -> dict[str, Any]:
     """What decided the result, in the words of the command line."""
-    request, target, said = run.request, run.target, run.stored.said
+    request, said = run.request, run.stored.said
     return {
         "model": said.model.lower(),
         "model_asked_for": request.model,
@@ -355,8 +328,8 @@ def settings(run: Run) -> dict[str, Any]:
         "components": said.n_components,
         "scale": request.scale,
         "seed": request.seed,
-        "target": [] if target is None else target.names,
-        "target_kind": None if target is None else target.kind,
+        "target": list(run.table.targets),
+        "target_kind": None if run.targets is None else run.targets.kind,
         "id": request.id,
         "drop": list(request.drop),
         "set": list(request.parameters),
@@ -373,7 +346,7 @@ def _write_report(run: Run, path: Path, y_true: np.ndarray | None) -> None:
         y_true=y_true,
         row_ids=row_column(run.table).popitem()[1],
         feature_units="the units of the preprocessing" if preprocessed else UNITS[run.request.scale],
-        target_names=None if run.target is None else run.target.names,
+        target_names=list(run.table.targets) or None,
         choice=run.choice,
         comparison=run.comparison,
         title=Path(run.table.path).name,

@@ -23,7 +23,7 @@ MOST_CANDIDATES = 8  # shown of a choice
 def fit_summary(run: Run) -> str:
     """The table, the target, the model, the comparison and the notes."""
     lines = [_table_line(run)]
-    if run.target is not None:
+    if run.targets is not None:
         lines.append(_target_line(run))
     lines.append(_model_line(run))
     if run.choice is not None:
@@ -47,15 +47,15 @@ def _table_line(run: Run) -> str:
 
 
 def _target_line(run: Run) -> str:
-    target = run.target
-    kind = "real numbers" if len(target.names) == 1 else f"{len(target.names)} real targets"
-    if target.kind == "classes":
-        kind = f"{target.n_classes} classes"
-    if target.classes is not None:
-        kind = " and ".join("numbers" if names is None else f"{len(names)} classes" for names in target.classes)
-    labeled = f"{int(target.labeled.sum())} of {len(target.labeled)} rows labeled"
-    names = ", ".join(target.names[:MOST_NAMES]) + (", ..." if len(target.names) > MOST_NAMES else "")
-    return f"target {names}: {kind} ({target.reason}); {labeled}"
+    targets, names = run.targets, list(run.table.targets)
+    kinds = ["numbers" if column.classes is None else f"{len(column.classes)} classes" for column in targets.columns]
+    kind = " and ".join(kinds)
+    if targets.kind in ("real", "counts"):
+        kind = "real numbers" if len(names) == 1 else f"{len(names)} real targets"
+    reason = "; ".join(dict.fromkeys(column.reason for column in targets.columns))
+    labeled = f"{targets.n_labeled} of {targets.n_samples} rows labeled"
+    shown = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
+    return f"target {shown}: {kind} ({reason}); {labeled}"
 
 
 def _model_line(run: Run) -> str:
@@ -96,7 +96,7 @@ def demo_story(example: Example) -> str:
 
 def demo_predictions(run: Run, example: Example, n_shown: int = 5) -> str:
     """The first unlabeled rows with prediction, probability and the hidden truth."""
-    hidden = np.flatnonzero(~run.target.labeled)
+    hidden = np.flatnonzero(~run.targets.labeled)
     shown = hidden[:: max(1, len(hidden) // n_shown)][:n_shown]
     (found,) = run.stored.said.predict(run.table.X[shown])
     lines = ["row   predicted   probability  truth (hidden from the fit)"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from gnomon.describe import Description, describe
 from gnomon.export import load_metadata, load_model, save_model
 from gnomon.tables import Table, TableError, read_table
 
-FACTS = ("targets", "id", "drop", "classes")
+FACTS = ("targets", "id", "drop")
 
 
 @dataclass(frozen=True)
@@ -31,24 +31,17 @@ class StoredModel:
         Column that named the rows.
     drop : list of str
         Columns that were left out; they may be there or not in a new table.
-    classes : list of (list or None), or None
-        The classes of each target in order where every one is of its own kind, None in it for numbers.
     """
 
     pipeline: Pipeline
     targets: list[str]
     id: str | None
     drop: list[str]
-    classes: list[list[Any] | None] | None = None
 
     @property
     def said(self) -> Description:
         """What the model says of itself, of tables."""
-        said = describe(self.pipeline)
-        if self.classes is None:
-            return said
-        pairs = zip(said.targets, self.classes, strict=True)
-        return replace(said, targets=tuple(replace(target, names=names) for target, names in pairs))
+        return describe(self.pipeline)
 
     @property
     def features(self) -> list[str]:

@@ -174,7 +174,7 @@ class DPPCA(DPPCARows, BaseEstimator):
     True
     """
 
-    traits = Traits("dppca", several="labels")
+    traits = Traits("dppca", several="columns")
 
     def __init__(
         self,

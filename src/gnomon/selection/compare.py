@@ -117,7 +117,7 @@ def _model(estimator):
 
     def fit(X, problem, visible):
         model = prepared(estimator, n_permutations=0, **problem.settings())
-        fit_partial(model, X, problem.given(visible), np.isfinite(visible).all(axis=1))
+        fit_partial(model, X, problem.targets.given(visible), np.isfinite(visible).all(axis=1))
         predicts = hasattr(model, "predict")
         return _Fitted(getattr(model, "transform", None), (lambda X: _table(model.predict(X))) if predicts else None)
 

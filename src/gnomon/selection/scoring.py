@@ -128,24 +128,9 @@ class Problem:
         name = self.targets.columns[columns[0]].name if len(columns) == 1 else f"the {len(columns)} columns of numbers"
         return RealTask(name, columns, values, variance)
 
-    def given(self, visible):
-        """Visible targets as labels and numbers, None or NaN where there is none."""
-        columns = []
-        for j, column in enumerate(self.targets.columns):
-            values = visible[:, j]
-            if column.kind == "classes":
-                labels = np.append(np.asarray(column.classes).astype(object), None)
-                values = labels[np.where(np.isnan(values), -1, values).astype(int)]
-            columns.append(values)
-        if self.targets.vector:
-            return columns[0]
-        if self.targets.kind in ("real", "counts"):
-            return np.column_stack(columns)
-        return np.array([[None if value != value else value for value in column] for column in columns], dtype=object).T
-
     def settings(self):
-        """Parameters of a model that say how to read `given`."""
-        return {"unlabeled": None, "target": self.kinds[0] if self.targets.vector else self.kinds}
+        """Parameters of a model that say how to read what `Targets.given` returns."""
+        return {"unlabeled": None, "target": self.targets.asked}
 
     def splits(self, n_splits, rng):
         """The one split whose truth is known, or `n_splits` that hold labeled rows out."""

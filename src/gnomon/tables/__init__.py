@@ -7,21 +7,16 @@ same whatever else is installed; Parquet goes through pyarrow.
 
 from gnomon.tables._read import read_table
 from gnomon.tables._table import Table, TableError, count_missing, drop_hint, listing
-from gnomon.tables._targets import Target, resolve_class_variables, resolve_outputs, resolve_target
 from gnomon.tables._write import can_write_parquet, check_output, write_table
 
 __all__ = [
     "Table",
     "TableError",
-    "Target",
     "can_write_parquet",
     "check_output",
     "count_missing",
     "drop_hint",
     "listing",
     "read_table",
-    "resolve_class_variables",
-    "resolve_outputs",
-    "resolve_target",
     "write_table",
 ]

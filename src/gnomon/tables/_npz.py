@@ -19,7 +19,6 @@ from gnomon.tables._table import (
     refuse_duplicates,
     usable,
 )
-from gnomon.targets.read import MOST_CLASSES
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
 
@@ -110,13 +109,7 @@ def _target_columns(
 
 
 def _given(values: np.ndarray) -> np.ndarray:
-    given = objects(values.tolist())
-    missing = np.array([value == "" or value != value for value in given])
-    distinct = np.unique(values).tolist() if values.dtype.kind == "i" else [0]
-    if distinct[0] == -1 and distinct != [-1, 1] and len(distinct) <= MOST_CLASSES + 1:
-        missing = values == -1  # the marker of integer classes, as in SPPCA.fit
-    given[missing] = None
-    return given
+    return objects([None if value == "" or value != value else value for value in values.tolist()])
 
 
 def _refuse_unusable(path: str, X: Any, names: list[str]) -> None:

@@ -36,7 +36,7 @@ class Table:
     feature_names : list of str
         Names of the p columns.
     targets : dict of str to object ndarray of shape (n,)
-        Target cells as given, None where the cell is empty.
+        Target cells, None where one is empty: as the file holds them, or of a text file numbers where all are numbers.
     ids : object ndarray of shape (n,) or None
         Cells of the id column.
     id_name : str or None
@@ -68,7 +68,11 @@ class Table:
 
     def where(self, i: int, column: str) -> str:
         """Name the cell in row `i` (from 0) for a message."""
-        return cell_name(self.path, i, None if self.lines is None else self.lines[i], column)
+        return f"{self.path}, {self.row(i)}, column {column!r}"
+
+    def row(self, i: int) -> str:
+        """Name row `i` (from 0) for a message."""
+        return row_of(i, None if self.lines is None else self.lines[i])
 
 
 def count_missing(X: Any) -> int:
@@ -101,7 +105,12 @@ def cell_name(path: str, i: int, line: int | None, column: str) -> str:
 
 def row_name(path: str, i: int, line: int | None) -> str:
     """File, row (counted from 1 without the header) and line of the file where there are lines."""
-    return f"{path}, row {i + 1}" + ("" if line is None else f" (line {line})")
+    return f"{path}, {row_of(i, line)}"
+
+
+def row_of(i: int, line: int | None) -> str:
+    """Row (counted from 1 without the header) and line of the file where there are lines."""
+    return f"row {i + 1}" + ("" if line is None else f" (line {line})")
 
 
 def choose_features(path: str, names: Sequence[str], wanted: Wanted) -> list[str]:

@@ -18,8 +18,10 @@ from gnomon.tables._table import (
     bad_feature,
     cell_name,
     choose_features,
+    in_range,
     number,
     objects,
+    out_of_range,
     refuse_duplicates,
     row_name,
     usable,
@@ -94,7 +96,7 @@ def _collect(path: str, rows: Iterator[Row], wanted: Wanted, delimiter: str) -> 
     if not lines:
         raise TableError(f"{path}: a header and no rows.")
     ids = None if wanted.id is None else objects(kept[wanted.id])
-    targets = {name: objects(kept[name]) for name in wanted.targets}
+    targets = {name: objects(_target(path, name, kept[name], lines)) for name in wanted.targets}
     return Table(path, np.concatenate(blocks), features, targets, ids, wanted.id, np.array(lines))
 
 
@@ -145,6 +147,20 @@ def _numbers(path: str, name: str, cells: tuple[str, ...], chunk: list[Row], n_b
             raise bad_feature(cell_name(path, n_before + i, chunk[i].line, name), name, cell)
         values[i] = value
     return values
+
+
+def _target(path: str, name: str, cells: list[Any], lines: list[int]) -> list[Any]:
+    """The cells of a target as they are, or as numbers where all of them are: whole ones as integers."""
+    found = [None if cell is None else number(cell) for cell in cells]
+    if any(value is None and cell is not None for value, cell in zip(found, cells, strict=True)):
+        return cells
+    for i, value in enumerate(found):
+        if value is not None and not in_range(value):
+            raise TableError(f"{cell_name(path, i, lines[i], name)}: {cells[i]} {out_of_range(value)}.")
+    try:
+        return [None if cell is None else int(cell) for cell in cells]
+    except ValueError:
+        return found
 
 
 def _given(cell: str) -> str | None:

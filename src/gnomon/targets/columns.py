@@ -44,6 +44,13 @@ class Column(NamedTuple):
         """Class number of every row (n,), -1 where unlabeled."""
         return np.where(self.labeled, np.nan_to_num(self.values), -1).astype(np.intp)
 
+    def given(self, values: Array) -> Any:
+        """Values like those of the column as labels with None, or as the numbers that they are."""
+        if self.classes is None:
+            return values
+        labels = np.array([*self.classes.tolist(), None], dtype=object)
+        return labels[np.where(np.isnan(values), -1, values).astype(int)]
+
 
 @dataclass(frozen=True)
 class Targets:
@@ -97,6 +104,22 @@ class Targets:
         """Sorted labels of one column, a list with one entry per column of a table; None for numbers."""
         found = [column.classes for column in self.columns]
         return (found[0] if found else None) if self.vector else found
+
+    def given(self, table: Array | None = None) -> Any:
+        """A table (n, q), by default that of all values, as `fit` takes y: labels with None, numbers with NaN."""
+        values = self.table if table is None else table
+        columns = [column.given(values[:, j]) for j, column in enumerate(self.columns)]
+        if self.vector:
+            return columns[0]
+        if self.kind in ("real", "counts"):
+            return np.column_stack(columns)
+        return np.array([[None if cell != cell else cell for cell in column] for column in columns], dtype=object).T
+
+    @property
+    def asked(self) -> str | list[str]:
+        """The parameter `target` that reads what `given` returns without a word."""
+        kinds = [column.kind.replace("none", "auto") for column in self.columns]
+        return kinds[0] if len(set(kinds)) == 1 else kinds
 
     @property
     def form(self) -> list[tuple[str, Array | None, str]]:

@@ -248,9 +248,10 @@ def _numbers(raw: Raw, kind: str) -> Array:
     try:
         out[known] = raw.values[known].astype(np.float64)
     except (TypeError, ValueError):
+        i = next(i for i in known if _is_text(raw.values[i]))
         raise TypeError(
-            f"{raw.name} holds {_first_text(raw)!r}, which is not a number, and numbers are wanted (target={kind!r}; a "
-            "y of several columns must be numeric for models of numbers). Give class labels in one column."
+            f"{raw.name} holds {raw.values[i]!r}, which is not a number, in row {i}; numbers are wanted here "
+            f"(target={kind!r}). Labels and numbers in one table are for CPPCA."
         ) from None
     infinite = np.flatnonzero(np.isinf(out))
     if len(infinite):
@@ -265,13 +266,12 @@ def _numbers(raw: Raw, kind: str) -> Array:
     return out
 
 
-def _first_text(raw: Raw) -> Any:
-    for value in raw.values[~raw.missing].tolist():
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            return value
-    return None
+def _is_text(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return True
+    return False
 
 
 def number(known: Any) -> tuple[Any, IntArray]:
