@@ -6,7 +6,7 @@ ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 NEWS_BASE ?= origin/main
 ARGS ?=
 
-.PHONY: check test slow mutants bench repro docs clean
+.PHONY: check test coverage slow mutants bench repro docs clean
 
 check:            ## format, lint, types, import law, news, docstrings, sizes
 	$(PYTHON) -m ruff format --check .
@@ -20,7 +20,10 @@ check:            ## format, lint, types, import law, news, docstrings, sizes
 	if git rev-parse --quiet --verify $(NEWS_BASE) > /dev/null 2>&1; then $(PYTHON) -m towncrier check --compare-with $(NEWS_BASE); fi
 	$(PYTHON) tools/docstring_check.py
 
-test:             ## every quick test and doctest in parallel, with branch coverage
+test:             ## every quick test and doctest in parallel
+	$(ONE_THREAD) $(PYTHON) -m pytest -n auto -m "not slow" $(ARGS)
+
+coverage:         ## the same with branch coverage, which doubles the time
 	$(ONE_THREAD) $(PYTHON) -m pytest -n auto -m "not slow" --cov --cov-report=term $(ARGS)
 
 slow:             ## the tests marked slow
