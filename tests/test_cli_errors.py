@@ -285,7 +285,7 @@ def test_bad_result_files(command, fitted, folder):
     kept = "old.csv exists and was kept; choose another --out, or add --force to replace it."
     assert with_out("old.csv") == kept
     assert with_out("t.csv", "--force") == "t.csv is the input; choose another --out."
-    assert with_out("folder.csv", "--force") == "folder.csv is a folder; --out wants the name of a table file."
+    assert with_out("folder.csv", "--force") == "folder.csv is a folder; --out wants the name of a file."
     assert with_out("no/x.csv") == "no/x.csv: the folder no does not exist; make it first."
     assert with_out("x.xlsx").startswith("x.xlsx: .xlsx is not a kind of table that can be written; use .csv")
 

@@ -113,12 +113,14 @@ def test_several_labels_are_one_projection():
 
 
 def test_the_report_of_several_labels(page, tmp_path):
-    table = np.column_stack([CODES, np.where(CODES < 0, -1, TRUTH[:, 2] > 50)])
+    table = np.column_stack([Y[:, 0], np.where(CODES < 0, None, np.where(TRUTH[:, 2] > 50, "tall", "short"))])
     model = DPPCA(2).fit(X, table)
-    write_report("own.html", estimator=model, X=X, y=table, class_names=[SEX, ["short", "tall"]])
+    write_report("own.html", estimator=model, X=X, y=table)
     text = Path("own.html").read_text(encoding="utf-8")
     assert f"{int((CODES >= 0).sum())} of them with a class of " in text
     assert "Predictions for the unlabeled rows" in text
+    assert "female" in text
+    assert "short" in text
 
 
 @pytest.mark.parametrize(

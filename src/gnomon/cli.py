@@ -68,69 +68,91 @@ def main(ctx):
         click.echo(ctx.get_help())
 
 
-def new_table_options(command):
-    """Arguments of the commands that take a stored model and a new table."""
-    for option in (
-        click.option("--force", is_flag=True, help="Replace FILE if it exists."),
-        click.option("--drop", multiple=True, metavar="COL...", help="Columns of TABLE to leave out."),
-        click.option("--id", "id_", metavar="COL", help="Column that names the rows (default: the one of the fit)."),
-        click.option("--out", required=True, metavar="FILE", help="Result: .csv, .tsv or .parquet."),
-        click.argument("table"),
-        click.argument("stored", metavar="MODEL"),
-    ):
-        command = option(command)
-    return command
+OPTIONS = {
+    "model file": click.argument("stored", metavar="MODEL"),
+    "table": click.argument("table"),
+    "target": click.option("--target", multiple=True, metavar="COL...", help="Target columns; empty: unlabeled."),
+    "id": click.option("--id", metavar="COL", help="Column that names the rows; of a stored model, that of the fit."),
+    "drop": click.option("--drop", multiple=True, metavar="COL...", help="Columns to leave out."),
+    "keep": click.option(
+        "--keep", multiple=True, metavar="COL...", help="Keep these columns although they look like row numbers."
+    ),
+    "components": click.option(
+        "--components",
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="Dimensions of the projection. Default: classes - 1, or the number of targets; at least 2, at most 10; "
+        "with ifa every direction of the table.",
+    ),
+    "model": click.option(
+        "--model",
+        type=ModelName(),
+        default="auto",
+        show_default=True,
+        help="auto chooses by the labels at hand. Several targets: cppca takes classes and numbers, dppca and ifa "
+        "classes, the others numbers. sepca and kda take one target of classes; ppca ignores it.",
+    ),
+    "models": click.option(
+        "--model",
+        "models",
+        type=ModelName(),
+        multiple=True,
+        default=["auto"],
+        show_default=True,
+        metavar="NAME...",
+        help="Models to compare, named as for gnomon fit; auto is the one that it would choose.",
+    ),
+    "set": click.option(
+        "--set",
+        "parameters",
+        multiple=True,
+        metavar="NAME=VALUE...",
+        help="Parameters of the model named by --model, as in Python: --set kernel=rbf gamma=0.5.",
+    ),
+    "target kind": click.option(
+        "--target-kind",
+        type=click.Choice(TARGET_KINDS),
+        help="How to read the target. Default: text, and up to 20 different whole numbers, are classes.",
+    ),
+    "unlabeled": click.option(
+        "--unlabeled", metavar="CELL", help="A target cell that means unlabeled, beside the empty one."
+    ),
+    "scale": click.option(
+        "--scale",
+        type=click.Choice(["none", "standard", "unit"]),
+        default="none",
+        show_default=True,
+        help="standard: scale columns to unit variance; unit: scale rows to unit length.",
+    ),
+    "seed": click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."),
+    "folder": click.option("--out", required=True, metavar="DIR", help="New folder for the results."),
+    "replace folder": click.option("--force", is_flag=True, help="Replace DIR if gnomon wrote it."),
+    "file": click.option("--out", required=True, metavar="FILE", help="Result: .csv, .tsv or .parquet."),
+    "maybe a file": click.option("--out", metavar="FILE", help="Write the scores there, too: .csv, .tsv or .parquet."),
+    "page": click.option("--out", required=True, metavar="FILE", help="The report: .html."),
+    "replace file": click.option("--force", is_flag=True, help="Replace FILE if it exists."),
+}
+ROLES = ("table", "target", "id", "drop", "keep")
+READING = ("target kind", "unlabeled", "scale", "seed")
+NEW_TABLE = ("model file", "table", "file", "id", "drop", "replace file")
+
+
+def takes(*names):
+    """Give a command the arguments and options of these names, in this order."""
+
+    def add(command):
+        for name in reversed(names):
+            command = OPTIONS[name](command)
+        return command
+
+    return add
 
 
 @main.command(cls=ManyValues)
-@click.argument("table")
-@click.option("--target", multiple=True, metavar="COL...", help="Target columns; empty cells mean unlabeled.")
-@click.option("--id", "id_", metavar="COL", help="Column that names the rows.")
-@click.option("--drop", multiple=True, metavar="COL...", help="Columns to leave out.")
-@click.option("--keep", multiple=True, metavar="COL...", help="Keep these columns although they look like row numbers.")
-@click.option(
-    "--components",
-    type=click.IntRange(min=1),
-    metavar="K",
-    help="Dimensions of the projection. Default: classes - 1, or the number of targets; at least 2, at most 10; with "
-    "ifa every direction of the table.",
-)
-@click.option(
-    "--model",
-    type=ModelName(),
-    default="auto",
-    show_default=True,
-    help="auto chooses by the labels at hand. Several targets: cppca takes classes and numbers, dppca and ifa classes, "
-    "the others numbers. sepca and kda take one target of classes; ppca ignores it.",
-)
-@click.option(
-    "--set",
-    "parameters",
-    multiple=True,
-    metavar="NAME=VALUE...",
-    help="Parameters of the model named by --model, as in Python: --set kernel=rbf gamma=0.5.",
-)
-@click.option(
-    "--target-kind",
-    type=click.Choice(TARGET_KINDS),
-    help="How to read the target. Default: text, and up to 20 different whole numbers, are classes.",
-)
-@click.option("--unlabeled", metavar="CELL", help="A target cell that means unlabeled, beside the empty one.")
-@click.option(
-    "--scale",
-    type=click.Choice(["none", "standard", "unit"]),
-    default="none",
-    show_default=True,
-    help="standard: scale columns to unit variance; unit: scale rows to unit length.",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
+@takes(*ROLES, "components", "model", "set", *READING)
 @click.option("--compare/--no-compare", default=True, help="Compare with PCA, LDA and PLS on held-out labels.")
-@click.option("--out", required=True, metavar="DIR", help="New folder for the results.")
-@click.option("--force", is_flag=True, help="Replace DIR if gnomon wrote it.")
-def fit(
-    table, target, id_, drop, keep, components, model, parameters, target_kind, unlabeled, scale, seed, compare, out,
-    force,
-):  # fmt: skip
+@takes("folder", "replace folder")
+def fit(compare, out, force, **asked):
     """Fit a projection to TABLE (.csv, .tsv, .parquet, .npz) and write it to a new folder.
 
     DIR gets model.gnomon, projection.csv (and .parquet), metrics.json and report.html. Every column that is
@@ -149,32 +171,53 @@ def fit(
     in any order, and predicts what `gnomon predict` does.
     """
     from gnomon._cli import fitting, outputs, show
-    from gnomon.tables import read_table
 
     outputs.check_folder(out, force)
-    if not target and fitting.is_guided(model):
-        raise click.UsageError("--target is missing; without labels, use --model ppca.")
-    request = fitting.Request(
-        "fit", model, components, scale, seed, id_, drop, parameters, keep, target_kind, unlabeled
-    )
+    request = fitting.Request("fit", **asked)
     with working(4) as step:
         step("reading the table")
-        data = read_table(table, targets=target, id=id_, drop=drop)
-        step("choosing and fitting" if model == "auto" else "fitting")
+        data = fitting.read(request)
+        step("choosing and fitting" if request.model == "auto" else "fitting")
         run = fitting.fit(request, data)
         if compare and run.stored.targets:
             step("comparing with PCA, LDA and PLS")
             fitting.compare_with_baselines(run)
         step("writing")
         names = fitting.write_results(run, out)
-    click.echo(show.fit_summary(run))
+    click.echo(show.summary([run], run.comparison))
     click.echo(show.written(out, names))
     click.echo(show.next_steps(run, out))
 
 
 @main.command(cls=ManyValues)
-@new_table_options
-def transform(stored, table, out, id_, drop, force):
+@takes(*ROLES, "components", "models", "set", *READING, "maybe a file", "replace file")
+def compare(models, out, force, **asked):
+    """Score models beside PCA, LDA, PLS and all features on the labeled rows of TABLE.
+
+    Labeled rows are held out in turn: no method sees their labels, and unlabeled rows stay in. Classes are scored by
+    the share of wrong rows, numbers by R2. The scores are those that `gnomon fit` prints for the model that it fits.
+
+    \b
+    gnomon compare flowers.csv --target species --id flower
+    gnomon compare flowers.csv --target species --id flower --model sppca dppca kda --out scores.csv
+    """
+    from gnomon._cli import comparing, outputs, show
+
+    models = list(dict.fromkeys(models))
+    with working(2 + len(models)) as step:
+        if out is not None:
+            outputs.check_file(out, force, asked["table"])
+        runs, comparison = comparing.compare_models(models, asked, step)
+        if out is not None:
+            comparing.write_scores(comparison, out)
+    click.echo(show.summary(runs, comparison))
+    if out is not None:
+        click.echo(f"\nWrote the scores to {out}.")
+
+
+@main.command(cls=ManyValues)
+@takes(*NEW_TABLE)
+def transform(**asked):
     """Project the rows of TABLE with a stored model.
 
     Columns are matched by name, in any order. FILE gets the row's id or number, z1, z2, ... and the
@@ -188,12 +231,12 @@ def transform(stored, table, out, id_, drop, force):
     def columns(model, data):
         return joined(row_column(data), projection_columns(model, data.X))
 
-    _apply(stored, table, out, id_, drop, force, columns, "projected")
+    _apply(columns, "projected", **asked)
 
 
 @main.command(cls=ManyValues)
-@new_table_options
-def predict(stored, table, out, id_, drop, force):
+@takes(*NEW_TABLE)
+def predict(**asked):
     """Predict the targets of the rows of TABLE with a stored model.
 
     FILE gets the row's id or number and the prediction: a class with the probability of each class, or
@@ -207,19 +250,18 @@ def predict(stored, table, out, id_, drop, force):
     def columns(model, data):
         said = model.said
         if not said.targets:
-            raise Refusal(f"{stored}: a model without targets predicts nothing; use gnomon transform.")
+            raise Refusal(f"{asked['stored']}: a model without targets predicts nothing; use gnomon transform.")
         if said.predict is None:
-            raise Refusal(
-                f"{stored}: {said.model} does not predict; use gnomon transform, and a classifier on its result."
-            )
+            way_out = "use gnomon transform, and a classifier on its result"
+            raise Refusal(f"{asked['stored']}: {said.model} does not predict; {way_out}.")
         return joined(row_column(data), prediction_columns(model, data.X))
 
-    _apply(stored, table, out, id_, drop, force, columns, "predicted")
+    _apply(columns, "predicted", **asked)
 
 
 @main.command(cls=ManyValues)
-@new_table_options
-def impute(stored, table, out, id_, drop, force):
+@takes(*NEW_TABLE)
+def impute(**asked):
     """Fill the empty feature cells of TABLE with a stored model.
 
     FILE gets the row's id or number and the features, in the units of TABLE: cells with a value as they are, empty
@@ -233,10 +275,10 @@ def impute(stored, table, out, id_, drop, force):
     def columns(model, data):
         return joined(row_column(data), imputed_columns(model, data))
 
-    _apply(stored, table, out, id_, drop, force, columns, "filled")
+    _apply(columns, "filled", **asked)
 
 
-def _apply(stored, table, out, id_, drop, force, columns, what):
+def _apply(columns, what, *, stored, table, out, id, drop, force):
     from gnomon._cli.outputs import check_file, new_file
     from gnomon._cli.stored import StoredModel
     from gnomon.tables import write_table
@@ -245,13 +287,36 @@ def _apply(stored, table, out, id_, drop, force, columns, what):
         check_file(out, force, table)
         step("reading")
         model = StoredModel.load(stored)
-        data = model.read(table, id_, drop)
+        data = model.read(table, id, drop)
         step("computing")
         result = columns(model, data)
         step("writing")
         with new_file(out) as temporary:
             write_table(temporary, result)
     click.echo(f"{what} {data.X.shape[0]} rows of {table}; wrote {out}")
+
+
+@main.command(cls=ManyValues)
+@takes("model file", "table", "page", "id", "drop", "unlabeled", "replace file")
+def report(stored, table, out, id, drop, unlabeled, force):
+    """Write an HTML report of a stored model and the rows of TABLE, without fitting again.
+
+    Columns are matched by name, in any order. Target columns are read where TABLE has them: their rows are drawn as
+    labeled ones, and all others are predicted. Of a folder that `gnomon fit` wrote, the report repeats how the model
+    was chosen and how it compares.
+
+    \b
+    gnomon report flowers more.csv --out more.html
+    """
+    from gnomon._cli import outputs, reporting
+
+    with working(2) as step:
+        outputs.check_page(out, force, table)
+        step("reading")
+        rows = reporting.read(stored, table, id, drop, unlabeled)
+        step("writing")
+        reporting.write_page(out, *rows, n_fitted=rows.stored.n_rows)
+    click.echo(f"reported on {rows.table.X.shape[0]} rows of {table}; wrote {out}")
 
 
 @main.command()
@@ -269,9 +334,9 @@ def _apply(stored, table, out, id_, drop, force, columns, what):
     show_default=True,
     help="Labeled rows of each class; all other labels are hidden.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which labels are kept.")
+@takes("seed")
 @click.option("--out", default="gnomon-demo", show_default=True, metavar="DIR", help="New folder for the results.")
-@click.option("--force", is_flag=True, help="Replace DIR if gnomon wrote it.")
+@takes("replace folder")
 def demo(data, labels, seed, out, force):
     """Try everything on real data with most labels hidden; needs no network.
 
@@ -291,7 +356,7 @@ def demo(data, labels, seed, out, force):
         step("writing")
         names = fitting.write_results(run, out, {"table.csv": example.columns}, example.truth)
     click.echo(show.demo_story(example))
-    click.echo(show.fit_summary(run))
+    click.echo(show.summary([run], run.comparison))
     click.echo(show.demo_predictions(run, example))
     click.echo(show.written(out, names))
     click.echo(show.next_steps(run, out))

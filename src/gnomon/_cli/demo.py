@@ -57,7 +57,7 @@ def demo_table(name: str, n_per_class: int, seed: int) -> Example:
     table = Table(f"{name} (bundled with scikit-learn)", bunch.data, features, {source.target: given}, rows, "row")
     columns = {"row": rows} | {feature: bunch.data[:, j] for j, feature in enumerate(features)}
     return Example(
-        Request("demo", "sppca", scale=source.scale, seed=seed, id="row"),
+        Request("demo", scale=source.scale, seed=seed, id="row"),
         table,
         truth,
         columns | {source.target: given},

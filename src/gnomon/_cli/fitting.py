@@ -7,10 +7,10 @@ import json
 import platform
 import shlex
 import warnings
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import click
 import numpy as np
 import scipy
 import sklearn
@@ -23,39 +23,40 @@ from gnomon._cli.choosing import fit_model, gap_steps, known_models, parameters
 from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
 from gnomon._cli.commands import Refusal, one_line
 from gnomon._cli.outputs import new_folder
+from gnomon._cli.reporting import write_page
 from gnomon._cli.stored import StoredModel, refuse_empty_cells
-from gnomon._cli.targets import in_words, read_targets, refuse_what_cannot_guide
+from gnomon._cli.targets import in_words, read_targets, refuse_what_cannot_guide, with_names
 from gnomon.describe import Description
 from gnomon.export import Columns
-from gnomon.export.report import write_report
 from gnomon.export.steps import spare_rank
 from gnomon.rows.kind import is_sparse
-from gnomon.selection import compare
-from gnomon.tables import Table, can_write_parquet, drop_hint, write_table
+from gnomon.selection import Comparison, compare
+from gnomon.tables import Table, can_write_parquet, drop_hint, read_table, write_table
 from gnomon.targets import Targets
 
 MOST_DEFAULT_COMPONENTS = 10
 MOST_COMPARED = 2000  # labeled rows; the baselines need cubic time in them
-UNITS = {"none": None, "standard": "standard deviations of the column", "unit": "parts of the row's length"}
 FEWEST_NUMBERED = 10  # rows from which numbers that count up by one are no chance
 DOMINANT = 0.9  # share of the variance from which scaling is suggested
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for, beside the table itself."""
+    """The words of a command."""
 
     command: str
-    model: str = "sppca"
-    components: int | None = None
-    scale: str = "none"
-    seed: int = 0
+    table: str = ""
+    target: tuple[str, ...] = ()
     id: str | None = None
     drop: tuple[str, ...] = ()
-    parameters: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
+    components: int | None = None
+    model: str = "sppca"
+    parameters: tuple[str, ...] = ()
     target_kind: str | None = None
     unlabeled: str | None = None
+    scale: str = "none"
+    seed: int = 0
 
 
 @dataclass
@@ -71,6 +72,18 @@ class Run:
     choice: Any = None
     comparison: Any = None
     notes: list[str] = field(default_factory=list)
+
+
+def read(request: Request) -> Table:
+    """Read the table."""
+    if not request.target and is_guided(request.model):
+        raise click.UsageError("--target is missing; without labels, use --model ppca.")
+    return read_table(request.table, targets=request.target, id=request.id, drop=request.drop)
+
+
+def several_of(model: str) -> str:
+    """What several targets are to a model of that name."""
+    return "real" if model == "auto" else known_models()[model].traits.several
 
 
 def default_components(targets: Targets | None, X: Any, model: str = "auto") -> int | None:
@@ -123,7 +136,8 @@ def fit(request: Request, table: Table) -> Run:
         except (ValueError, TypeError) as error:
             raise Refusal(f"{table.path}: {in_words(table, error)}") from error
     pipeline = Pipeline([*before.steps, *gaps, *fitted.steps])
-    stored = StoredModel(pipeline, list(table.targets) if guided else [], request.id, list(request.drop))
+    names = list(table.targets) if guided else []
+    stored = StoredModel(pipeline, names, request.id, list(request.drop), table.X.shape[0])
     notes = list(dict.fromkeys(in_words(table, warning.message) for warning in caught))
     notes += [fitted.note] if fitted.note else []
     notes += _size_notes(request, stored.said)
@@ -138,9 +152,7 @@ def _mark(request: Request) -> str | None:
 
 
 def _targets(request: Request, table: Table, guided: bool) -> Targets:
-    several = "columns"
-    if guided:
-        several = "real" if request.model == "auto" else known_models()[request.model].traits.several
+    several = several_of(request.model) if guided else "columns"
     targets = read_targets(table, kind=request.target_kind, unlabeled=request.unlabeled, several=several)
     if guided:
         refuse_what_cannot_guide(table, targets)
@@ -200,21 +212,35 @@ def _scale_notes(table: Table, targets: Targets | None) -> list[str]:
 
 def compare_with_baselines(run: Run, y_true: np.ndarray | None = None) -> None:
     """Score the model beside PCA, LDA and PLS on the same rows; say why not where that cannot be done."""
-    said = run.stored.said
-    steps = [(name, step) for name, step in run.stored.pipeline.steps if name in ("preprocessing", "model")]
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # each split may warn of what the fit has said already
-            run.comparison = compare(
-                run.X,
-                _fewer_labels(run),
-                n_components=said.n_components,
-                estimators={said.model: clone(Pipeline(steps))},
-                y_true=y_true,
-                random_state=run.request.seed,
-            )
+        run.comparison = compared([run], y_true)
     except ValueError as error:
         run.notes.append(f"no comparison: {one_line(error)}")
+
+
+def compared(runs: list[Run], y_true: np.ndarray | None = None) -> Comparison:
+    """Score the models of runs on one table beside PCA, LDA and PLS."""
+    estimators: dict[str, Pipeline] = {}
+    for run in runs:
+        name = run.stored.said.model
+        name = f"{name} ({run.request.model})" if name in estimators else name
+        steps = run.stored.pipeline.steps
+        estimators[name] = clone(Pipeline([step for step in steps if step[0] in ("preprocessing", "model")]))
+    first = runs[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # each split may warn of what the fit has said already
+        found = compare(
+            first.X,
+            _fewer_labels(first),
+            n_components=max(run.stored.said.n_components for run in runs),
+            estimators=estimators,
+            y_true=y_true,
+            random_state=first.request.seed,
+        )
+    targets = first.stored.targets
+    names = {"y": targets[0]} | {f"column {j} of y": name for j, name in enumerate(targets)}
+    rows = [row | {"target": names.get(row["target"], row["target"])} for row in found.rows]
+    return replace(found, rows=rows, verdict=with_names(first.table, found.verdict))
 
 
 def _fewer_labels(run: Run) -> np.ndarray:
@@ -239,10 +265,11 @@ def write_results(run: Run, out: str, more: dict[str, Any] | None = None, y_true
             write_table(folder / "projection.parquet", projection)
         for name, columns in (more or {}).items():
             write_table(folder / name, columns)
-        text = json.dumps(metrics(run), indent=2, allow_nan=False)
+        figures = metrics(run)
+        text = json.dumps(figures, indent=2, allow_nan=False)
         (folder / "metrics.json").write_text(text + "\n", encoding="utf-8")
         if can_write_report():
-            _write_report(run, folder / "report.html", y_true)
+            write_page(folder / "report.html", run.stored, run.table, run.y, figures, y_true=y_true)
         names = sorted(entry.name for entry in folder.iterdir())
     return names
 
@@ -315,7 +342,7 @@ def _target_noise(said: Description) -> float | list[float | None] | None:
 
 def _without_seconds(choice: dict[str, Any]) -> dict[str, Any]:
     """A choice as it is whatever the machine."""
-    return choice | {"rows": [{key: row[key] for key in row if key != "seconds"} for row in choice["rows"]]}
+    return choice | {"rows": [row | {"seconds": None} for row in choice["rows"]]}
 
 
 def settings(run: Run) -> dict[str, Any]:
@@ -334,21 +361,3 @@ def settings(run: Run) -> dict[str, Any]:
         "drop": list(request.drop),
         "set": list(request.parameters),
     }
-
-
-def _write_report(run: Run, path: Path, y_true: np.ndarray | None) -> None:
-    preprocessed = "preprocessing" in run.stored.pipeline.named_steps
-    write_report(
-        path,
-        estimator=run.stored.said,
-        X=run.table.X,
-        y=run.y,
-        y_true=y_true,
-        row_ids=row_column(run.table).popitem()[1],
-        feature_units="the units of the preprocessing" if preprocessed else UNITS[run.request.scale],
-        target_names=list(run.table.targets) or None,
-        choice=run.choice,
-        comparison=run.comparison,
-        title=Path(run.table.path).name,
-        settings=settings(run),
-    )

@@ -41,12 +41,23 @@ def check_folder(path: str, force: bool) -> None:
 def check_file(path: str, force: bool, table: str) -> None:
     """Check the name of a result table."""
     check_output(path)
+    _check_name(path, force, table)
+
+
+def check_page(path: str, force: bool, table: str) -> None:
+    """Check the name of a report."""
+    if Path(path).suffix.lower() != ".html":
+        raise Refusal(f"{path}: a report is a page of HTML; choose a name that ends in .html.")
+    _check_name(path, force, table)
+
+
+def _check_name(path: str, force: bool, table: str) -> None:
     out = Path(path)
     if out.exists() and out.samefile(table):
         raise Refusal(f"{path} is the input; choose another --out.")
     refuse_existing(path, force)
     if out.is_dir():
-        raise Refusal(f"{path} is a folder; --out wants the name of a table file.")
+        raise Refusal(f"{path} is a folder; --out wants the name of a file.")
 
 
 @contextmanager

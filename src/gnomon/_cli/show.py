@@ -13,25 +13,27 @@ from rich.table import Table as RichTable
 
 from gnomon._cli.demo import Example
 from gnomon._cli.fitting import Run
-from gnomon.selection import SearchResults
+from gnomon.selection import Comparison, SearchResults
 
 WIDTH = 100
 MOST_NAMES = 6
 MOST_CANDIDATES = 8  # shown of a choice
 
 
-def fit_summary(run: Run) -> str:
-    """The table, the target, the model, the comparison and the notes."""
-    lines = [_table_line(run)]
-    if run.targets is not None:
-        lines.append(_target_line(run))
-    lines.append(_model_line(run))
-    if run.choice is not None:
-        lines += ["", *_choice_lines(run.choice)]
-    if run.comparison is not None:
-        lines += ["", *repr(run.comparison).splitlines()]
-    if run.notes:
-        lines += ["", *(f"note: {note}" for note in run.notes)]
+def summary(runs: list[Run], comparison: Comparison | None) -> str:
+    """The table, the target, the models, the comparison and the notes."""
+    lines = [_table_line(runs[0])]
+    if runs[0].targets is not None:
+        lines.append(_target_line(runs[0]))
+    for run in runs:
+        lines.append(_model_line(run))
+        if run.choice is not None:
+            lines += ["", *_choice_lines(run.choice)]
+    if comparison is not None:
+        lines += ["", *repr(comparison).splitlines()]
+    notes = list(dict.fromkeys(note for run in runs for note in run.notes))
+    if notes:
+        lines += ["", *(f"note: {note}" for note in notes)]
     return "\n".join(line if "  " in line.strip() else _wrapped(line) for line in lines)  # rows of tables stay whole
 
 

@@ -13,7 +13,7 @@ from gnomon.describe import Description, describe
 from gnomon.export import load_metadata, load_model, save_model
 from gnomon.tables import Table, TableError, read_table
 
-FACTS = ("targets", "id", "drop")
+FACTS = ("targets", "id", "drop", "n_rows")
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,15 @@ class StoredModel:
         Column that named the rows.
     drop : list of str
         Columns that were left out; they may be there or not in a new table.
+    n_rows : int
+        Rows that it was fitted to.
     """
 
     pipeline: Pipeline
     targets: list[str]
     id: str | None
     drop: list[str]
+    n_rows: int
 
     @property
     def said(self) -> Description:

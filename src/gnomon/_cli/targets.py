@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 
 from gnomon._cli.commands import Refusal, one_line
-from gnomon.tables import Table
+from gnomon.describe import Target
+from gnomon.tables import Table, TableError
 from gnomon.targets import Targets, read
 
 
@@ -35,6 +37,37 @@ def read_targets(
     return read(y, len(y), target=kind or "auto", unlabeled=mark, several=several)
 
 
+def read_like(table: Table, known: dict[str, Target], unlabeled: str | None) -> np.ndarray | None:
+    """The targets of another table as a fitted model names them, by their columns; None where it has none of them."""
+    if not table.targets:
+        return None
+    columns = [_column_like(table, name, target, unlabeled) for name, target in known.items()]
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+
+def _column_like(table: Table, name: str, target: Target, unlabeled: str | None) -> np.ndarray:
+    cells = table.targets.get(name, np.full(table.X.shape[0], None))
+    values = np.full(len(cells), None)
+    classes = None if target.classes is None else {_written(label): label for label in target.classes.tolist()}
+    for i, cell in enumerate(cells):
+        if cell is None or str(cell) == unlabeled:
+            continue
+        if classes is None and isinstance(cell, int | float):
+            values[i] = float(cell)
+        elif classes is None:
+            raise TableError(f"{table.where(i, name)}: {cell!r} is not a number.")
+        elif _written(cell) in classes:
+            values[i] = classes[_written(cell)]
+        elif _written(cell) != "-1":
+            raise TableError(f"{table.where(i, name)}: {cell} is none of the model's classes {', '.join(classes)}.")
+    return values.astype(float) if classes is None else values
+
+
+def _written(label: Any) -> str:
+    """A label as a table would have it: whole numbers without a point."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
 def refuse_what_cannot_guide(table: Table, targets: Targets) -> None:
     """Refuse targets without a value, and one that is the same wherever it is known."""
     if not targets.n_labeled:
@@ -47,11 +80,16 @@ def refuse_what_cannot_guide(table: Table, targets: Targets) -> None:
             raise Refusal(f"{table.path}, column {name!r}: {what}, which guides nothing; label more rows.")
 
 
+def with_names(table: Table, text: str) -> str:
+    """A text with the names of targets in place of their numbers."""
+    for j, name in enumerate(table.targets):
+        text = text.replace(f"column {j} of y", f"column {name!r}")
+    return text
+
+
 def in_words(table: Table, message: BaseException) -> str:
     """A message about y on one line: columns and rows as the table names them, parameters as options."""
-    text, names = one_line(message), list(table.targets)
-    for j, name in enumerate(names):
-        text = text.replace(f"column {j} of y", f"column {name!r}")
+    text, names = with_names(table, one_line(message)), list(table.targets)
     if len(names) == 1:
         text = re.sub(r"\by (?=(holds|is|has|mixes) )", f"column {names[0]!r} ", text)
     text = re.sub(r"\bin row (\d+)", lambda found: f"in {table.row(int(found[1]))}", text)

@@ -60,12 +60,9 @@ def _tables(fit):
 
 
 def _path(said):
-    from matplotlib.figure import Figure
-
     if said.fit.path is None:
         return ""
-    drawn = Figure(figsize=(6.4, 3.2), layout="constrained")
-    ConvergenceDisplay.from_estimator(said, ax=drawn.subplots())
+    ax = ConvergenceDisplay.from_estimator(said, ax=html.axes(6.4, 3.2)).ax_
     what = said.fit.objective
     caption = f"{what[0].upper()}{what[1:]} after each iteration, in nats (natural-log units)."
-    return html.figure(drawn, f"Line plot of the {what} by iteration", caption)
+    return html.figure(ax, f"Line plot of the {what} by iteration", caption)

@@ -114,14 +114,23 @@ def bars(title, names, values, largest):
     return f'<div class="panel">{tag("h3", title)}<div class="bars">{"".join(cells)}</div></div>'
 
 
-def figure(drawn, description, caption):
-    """Return a matplotlib figure as an inline picture with its caption."""
+def axes(width, height):
+    """Return the axes of an empty picture of so many inches."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("A report needs matplotlib: pip install 'gnomon[plot]'.") from None
+    return Figure(figsize=(width, height), layout="constrained").subplots()
+
+
+def figure(ax, description, caption):
+    """Return the picture that axes are in, inline, with its caption."""
     from matplotlib import rc_context
 
     file = BytesIO()
     with rc_context({"svg.hashsalt": "gnomon"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # a name in a script that the font lacks
-        drawn.savefig(file, format="svg", dpi=170, metadata={"Date": None, "Creator": None})
+        ax.figure.savefig(file, format="svg", dpi=170, metadata={"Date": None, "Creator": None})
     data = base64.b64encode(file.getvalue()).decode("ascii")
     picture = f'<img alt="{escape(description)}" src="data:image/svg+xml;base64,{data}">'
     return f"<figure>{picture}{tag('figcaption', caption)}</figure>"

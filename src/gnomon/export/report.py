@@ -1,7 +1,6 @@
 """One self-contained HTML page about a fitted model: what it is, what it shows, how it compares, what it predicts."""
 
 import platform
-from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -30,11 +29,11 @@ def write_report(
     X,
     y=None,
     y_true=None,
+    n_fitted=None,
     row_ids=None,
     feature_names=None,
     feature_units=None,
     target_names=None,
-    class_names=None,
     comparison=None,
     choice=None,
     title=None,
@@ -51,11 +50,13 @@ def write_report(
     estimator : fitted gnomon model, pipeline or choice
         The model, or what holds it.
     X : array-like
-        The rows it was fitted to.
+        The rows it was fitted to, or others of the same columns.
     y : array-like, default=None
         Their targets, as given to `fit`.
     y_true : array-like like `y`, default=None
         Hidden truth to put beside the predictions.
+    n_fitted : int, default=None
+        How many rows the model was fitted to, where X may be others; None says that X are those.
     row_ids : sequence of length n_samples, default=None
         Names of the rows; None counts from 0.
     feature_names : sequence of length n_features, default=None
@@ -64,8 +65,6 @@ def write_report(
         What the numbers of X count, where they were scaled before the fit: "standard deviations of the column", say.
     target_names : str or sequence of str, default=None
         Name of the target, or of each of several.
-    class_names : list of sequences, default=None
-        What the classes of each of several targets stand for, in order; None for a target of numbers.
     comparison : Comparison or dict, default=None
         Result of `gnomon.selection.compare`, or its `to_dict()`.
     choice : GuidedSearch, SearchResults or dict, default=None
@@ -94,16 +93,13 @@ def write_report(
     """
     comparison = Comparison.from_dict(comparison) if isinstance(comparison, dict) else comparison
     choice = SearchResults.of(choice)
-    said = _named(describe(estimator), class_names)
+    said = describe(estimator)
     names = _target_names(target_names, said)
     title = title or f"{said.model} in {_components(said)}"
-    rows = _as_rows(X)
     parts = [
         html.tag("h1", title),
-        html.tag("p", _what_was_fitted(said, rows, names) + _what_is_missing(rows), "lead"),
-        _facts(said, rows),
-        html.tag("p", choice.verdict, "verdict") if choice else "",
-        html.tag("p", comparison.verdict, "verdict") if comparison else "",
+        *_head(said, _as_rows(X), y, names, n_fitted),
+        *[html.tag("p", one.verdict, "verdict") for one in (choice, comparison) if one],
         *_projections(said, X, y, names),
         _choice(choice) if choice else "",
         _comparison(comparison) if comparison else "",
@@ -115,14 +111,6 @@ def write_report(
     with atomic_path(path) as temporary:
         Path(temporary).write_text(html.page(title, parts), encoding="utf-8")
     return Path(path)
-
-
-def _named(said, class_names):
-    """Give the classes of each target the names that were asked for."""
-    if class_names is None:
-        return said
-    pairs = zip(said.targets, class_names, strict=True)
-    return replace(said, targets=tuple(replace(target, names=names) for target, names in pairs))
 
 
 def _target_names(given, said):
@@ -141,9 +129,18 @@ def _components(said):
     return html.count(said.n_components, "component")
 
 
-def _what_was_fitted(said, rows, names):
-    n, p = rows.shape
-    size = f"{html.count(n, 'row')} of {html.count(p, 'column')}"
+def _head(said, rows, y, names, n_fitted):
+    """What was fitted, what is shown, and how many of each there are."""
+    n_labeled = said.n_labeled if n_fitted is None else int(said.labeled(y, rows.shape[0]).sum())
+    return [
+        html.tag("p", _what_was_fitted(said, n_fitted or rows.shape[0], names), "lead"),
+        _what_is_shown(rows, n_labeled, n_fitted),
+        _facts(said, rows, n_labeled),
+    ]
+
+
+def _what_was_fitted(said, n, names):
+    size = f"{html.count(n, 'row')} of {html.count(said.n_features, 'column')}"
     start = f"{said.model} with {_components(said)} was fitted to {size}"
     if not said.targets:
         return f"{start}, without labels."
@@ -160,16 +157,19 @@ def _what_was_fitted(said, rows, names):
     return f"{start}; {said.n_labeled:,} of them with {label}. The other {others} {part}."
 
 
-def _what_is_missing(rows):
+def _what_is_shown(rows, n_labeled, n_fitted):
     n_missing = count_missing(rows)
     verb = "is" if n_missing == 1 else "are"
-    return f" {html.count(n_missing, 'entry', 'entries')} of the table {verb} missing." if n_missing else ""
+    missing = f"{html.count(n_missing, 'entry', 'entries')} of the table {verb} missing." if n_missing else ""
+    size = f"Shown here: {html.count(rows.shape[0], 'row')}, {n_labeled:,} of them with a label."
+    shown = " ".join(filter(None, ["" if n_fitted is None else size, missing]))
+    return html.tag("p", shown) if shown else ""
 
 
-def _facts(said, rows):
+def _facts(said, rows, n_labeled):
     pairs = [
         ("rows", f"{rows.shape[0]:,}"),
-        ("labeled", f"{said.n_labeled:,}"),
+        ("labeled", f"{n_labeled:,}"),
         ("columns", f"{rows.shape[1]:,}"),
         ("components", said.n_components),
     ]
@@ -189,10 +189,8 @@ def _projections(said, X, y, names):
 
 
 def _projection(said, X, y, output, name):
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(7.6, 5.0), layout="constrained")
-    display = ProjectionDisplay.from_estimator(said, X, y, output=output, target_name=name, ax=drawn.subplots())
+    ax = html.axes(7.6, 5.0)
+    display = ProjectionDisplay.from_estimator(said, X, y, output=output, target_name=name, ax=ax)
     n_labeled, n = int(display.labeled.sum()), len(display.labeled)
     posterior = display.covariance is not None
     caption = f"Each point is a row{' at its posterior mean' if posterior else ', projected from its columns alone'}. "
@@ -203,7 +201,7 @@ def _projection(said, X, y, output, name):
     if posterior:
         caption += "Outlines hold 95 % of the posterior of a row: how far it may lie from where it is drawn."
     description = f"Scatter plot of {n} rows, {n_labeled} of them labeled"
-    return html.tag("h2", "Projection") + html.figure(drawn, description, caption)
+    return html.tag("h2", "Projection") + html.figure(ax, description, caption)
 
 
 def _comparison(comparison):

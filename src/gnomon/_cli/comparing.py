@@ -1,0 +1,54 @@
+"""gnomon compare, once the arguments are parsed: fit each model, score all beside the baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from gnomon._cli import fitting
+from gnomon._cli.commands import Refusal, one_line
+from gnomon._cli.outputs import new_file
+from gnomon.selection import Comparison
+from gnomon.tables import write_table
+
+
+def compare_models(
+    models: list[str], asked: dict[str, Any], step: Callable[[str], None]
+) -> tuple[list[fitting.Run], Comparison]:
+    """Fit models of these names to one table and score them on its labeled rows."""
+    _refuse_unlike(models, asked)
+    requests = [fitting.Request("compare", model=name, **asked) for name in models]
+    step("reading the table")
+    table = fitting.read(requests[0])
+    runs = []
+    for request in requests:
+        step("choosing" if request.model == "auto" else f"fitting {request.model}")
+        runs.append(fitting.fit(request, table))
+    step("comparing with PCA, LDA and PLS")
+    try:
+        return runs, fitting.compared(runs)
+    except ValueError as error:
+        raise Refusal(f"{table.path}: no comparison: {one_line(error)}") from error
+
+
+def _refuse_unlike(models: list[str], asked: dict[str, Any]) -> None:
+    """Refuse models that do not read the targets alike."""
+    if not asked["target"]:
+        raise click.UsageError("--target is missing; a comparison is made by labels.")
+    for name in models:
+        if not fitting.is_guided(name):
+            raise Refusal(f"--model {name}: it ignores the target, and PCA is compared in any case; leave it out.")
+    if asked["parameters"] and len(models) > 1:
+        raise Refusal("--set is of one model; name one by --model.")
+    other = next((name for name in models if fitting.several_of(name) != fitting.several_of(models[0])), None)
+    if len(asked["target"]) > 1 and other is not None:
+        raise Refusal(f"--model: {models[0]} and {other} read several targets in different ways; compare one of them.")
+
+
+def write_scores(comparison: Comparison, out: str) -> None:
+    """Write one line per method and target."""
+    names = list(comparison.rows[0])
+    with new_file(out) as temporary:
+        write_table(temporary, {name: [row[name] for row in comparison.rows] for name in names})

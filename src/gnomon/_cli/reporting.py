@@ -1,0 +1,86 @@
+"""The page that gnomon fit and gnomon report write about a stored model and rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gnomon._cli.columns import row_column
+from gnomon._cli.commands import Refusal, one_line
+from gnomon._cli.stored import StoredModel
+from gnomon._cli.targets import read_like
+from gnomon.export import write_report
+from gnomon.selection import Comparison, SearchResults
+from gnomon.tables import Table
+
+UNITS = {
+    "preprocessing": "the units of the preprocessing",
+    "standard": "standard deviations of the column",
+    "unit": "parts of the row's length",
+}
+
+
+class Rows(NamedTuple):
+    """A stored model, rows to report on, their targets, and the figures of the fit."""
+
+    stored: StoredModel
+    table: Table
+    y: np.ndarray | None
+    figures: dict[str, Any]
+
+
+def read(path: str, table: str, id: str | None, drop: tuple[str, ...], unlabeled: str | None) -> Rows:
+    """Read the model, the rows with their targets, and what the folder of the model says of the fit."""
+    stored = StoredModel.load(path)
+    found = stored.read(table, id, drop, with_targets=True)
+    y = read_like(found, dict(zip(stored.targets, stored.said.targets, strict=True)), unlabeled)
+    return Rows(stored, found, y, _figures(Path(path) / "metrics.json"))
+
+
+def _figures(file: Path) -> dict[str, Any]:
+    """How the model was chosen and how it compares, by the figures that gnomon fit wrote beside it, if it did."""
+    if not file.is_file():
+        return {}
+    try:
+        figures = json.loads(file.read_text(encoding="utf-8"))
+        return {
+            "settings": dict(figures["settings"]),
+            "choice": figures["choice"] and SearchResults.from_dict(figures["choice"]),
+            "comparison": figures["comparison"] and Comparison.from_dict(figures["comparison"]),
+        }
+    except (ValueError, TypeError, KeyError, OSError) as error:
+        raise Refusal(f"{file} is not what gnomon fit wrote ({one_line(error)}); name model.gnomon itself.") from None
+
+
+def write_page(
+    path: str | Path,
+    stored: StoredModel,
+    table: Table,
+    y: np.ndarray | None,
+    figures: dict[str, Any],
+    *,
+    y_true: np.ndarray | None = None,
+    n_fitted: int | None = None,
+) -> None:
+    """Write the report of a model and rows; `n_fitted` says that they may be others than those of the fit."""
+    try:
+        write_report(
+            path,
+            estimator=stored.said,
+            X=table.X,
+            y=y,
+            y_true=y_true,
+            n_fitted=n_fitted,
+            row_ids=row_column(table).popitem()[1],
+            feature_units=next((UNITS[name] for name in UNITS if name in stored.pipeline.named_steps), None),
+            target_names=stored.targets or None,
+            choice=figures.get("choice"),
+            comparison=figures.get("comparison"),
+            title=Path(table.path).name,
+            settings=figures.get("settings"),
+        )
+    except ImportError as error:
+        raise Refusal(one_line(error)) from error
