@@ -79,11 +79,12 @@ def test_iris_reaches_the_printed_rates():
 @pytest.mark.realdata
 @pytest.mark.slow
 def test_faces_reach_the_measured_rates():
-    for share, least in ((10, 75), (20, 85), (40, 92), (70, 95)):
+    for share, tied, one_vs_rest in ((10, 77, 77), (20, 88, 80), (40, 93, 82), (70, 95, 80)):
         rates = table.detection_rates("yaleb", share, methods=("IFA", "IFA one-vs-rest", "IFA tied"))
-        assert 100 * rates["IFA tied"].mean() >= least
-        beyond_chance = 0.02 if share > 10 else -0.02  # with few labels the two differ by less than draws do
-        assert rates["IFA tied"].mean() > rates["IFA one-vs-rest"].mean() + beyond_chance
+        assert 100 * rates["IFA tied"].mean() >= tied
+        assert 100 * rates["IFA one-vs-rest"].mean() >= one_vs_rest
+        if share > 10:  # with few labels the two differ by less than their standard error, 1 point
+            assert rates["IFA tied"].mean() > rates["IFA one-vs-rest"].mean() + 0.02
         assert 100 * rates["IFA"].mean() > table.PRINTED["yaleb"]["IFA"][share]
 
 

@@ -55,8 +55,8 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     init : {"both", "labels", "random"}, default="both"
         Starts: discriminant directions of the labeled rows, random directions, or the one and then the others.
     n_init : int, default=5
-        Number of starts; the best likelihood wins. `init="labels"` has a single one. Where some latent has no labels,
-        each random start is the best of ten after a few sweeps; fewer where the table is large.
+        Number of starts; the best likelihood wins. `init="labels"` has a single one. Where some latent has no labels
+        the random ones are searched for, one latent after the other, among up to thirty directions each.
     tol : float, default=1e-6
         A fit has converged when `objective_residual_` is at most this.
     max_iter : int, default=1000

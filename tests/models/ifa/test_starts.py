@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import ortho_group
 
-from gnomon.models.ifa import starts as module
 from gnomon.models.ifa.likelihood import Rows, log_likelihood
 from gnomon.models.ifa.starts import (
     discriminant_directions,
@@ -14,6 +13,7 @@ from gnomon.models.ifa.starts import (
     labeled_start,
     random_directions,
     random_start,
+    searched_start,
 )
 
 
@@ -57,7 +57,7 @@ def test_labeled_start_looks_along_the_shrunken_discriminant(rng):
 def test_starts_are_proper_points(rng, n_tied):
     log_pl = labels(rng)[None]
     rows = Rows(white(rng), log_pl if n_tied else np.concatenate([log_pl, log_pl]), n_tied)
-    for make in (labeled_start, random_start):
+    for make in (labeled_start, random_start, searched_start):
         start = make(rows, rng)
         assert_allclose(np.linalg.norm(start.V, axis=1), 1.0)
         assert_allclose(np.exp(start.log_weights).sum(axis=1), 1.0)
@@ -106,10 +106,12 @@ def test_components_that_every_row_excludes_are_absent(rng):
     assert_allclose([start.means[0, 1], start.variances[0, 1]], [0.0, 1.0])
 
 
-def test_random_starts_without_labels_are_the_best_of_many(rng, monkeypatch):
-    rows = Rows(white(rng), np.zeros((2, 2, 120)))
-    many = draw_starts(rows, "random", 2, np.random.default_rng(0))
-    monkeypatch.setattr(module, "MOST_SCREENED", 1)
-    few = draw_starts(rows, "random", 2, np.random.default_rng(0))
-    assert max(log_likelihood(s, rows) for s in many) > max(log_likelihood(s, rows) for s in few) + 1e-3
-    assert len(many) == len(few) == 2
+def test_latents_are_searched_for_one_after_the_other(rng):
+    Z = 0.2 * rng.normal(size=(8, 400))
+    Z[:4] += rng.integers(0, 2, (4, 400)) * np.array([4.0, 3.0, 2.5, 2.0])[:, None]
+    Z = np.linalg.solve(np.linalg.cholesky(np.cov(Z, bias=True)), Z - Z.mean(axis=1, keepdims=True))
+    R = ortho_group.rvs(8, random_state=1)
+    start = searched_start(Rows(R @ Z, np.zeros((4, 2, 400))), rng)
+    assert_allclose(start.V @ start.V.T, np.eye(4), atol=1e-10)
+    assert_allclose(np.sort(np.abs(start.V @ R).argmax(axis=1)), np.arange(4))  # all four, none of them twice
+    assert np.abs(start.V @ R).max(axis=1).min() > 0.98

@@ -16,9 +16,11 @@ from .likelihood import Params, Rows
 from .profile import sweeps
 
 SMALLEST_START = 0.05  # variances within components at the start: labeled rows look tighter along their own direction
-N_SCREENED = 10  # sweeps after which random starts are compared
-MOST_SCREENED = 10  # random starts from which one is taken
-SCREENED = 4e6  # fewer of them where rows times squared directions exceed this, so that they take a second at most
+N_TRIED = 3  # sweeps after which random directions are compared
+N_KEPT = 4  # of them, compared again after `N_SCREENED` sweeps more
+N_SCREENED = 10
+MOST_TRIED = 30
+TRIED = 12e6  # fewer of them where rows times squared directions exceed this, so that they take a second at most
 DEPENDENT = 0.05  # smallest singular value of rows of V that are moved apart
 
 
@@ -53,17 +55,35 @@ def discriminant_directions(U: Array, weights: Array, count: int) -> Array:
 def draw_starts(rows: Rows, init: str, n_init: int, generator: np.random.Generator) -> list[Params]:
     """Starts of a fit; see `gnomon.IFA` for the meaning of `init`.
 
-    Where some latent has no labels the random ones are the best of many, after a few sweeps: most random directions
-    end in a lesser maximum.
+    Where some latent has no labels the random ones are searched for: most random directions end in a lesser maximum.
     """
     starts = [] if init == "random" else [labeled_start(rows, generator)]
     n_random = 0 if init == "labels" else n_init - len(starts)
-    if all(label_weights(log_pl).any() for log_pl in rows.log_pl):
-        return starts + [random_start(rows, generator) for _ in range(n_random)]
+    labeled = all(label_weights(log_pl).any() for log_pl in rows.log_pl)
+    make = random_start if labeled else searched_start
+    return starts + [make(rows, generator) for _ in range(n_random)]
+
+
+def searched_start(rows: Rows, generator: np.random.Generator) -> Params:
+    """Latents found one after the other, each orthogonal to those before; those of one class variable together."""
+    V = np.zeros((0, len(rows.U)))
+    for log_pl in rows.log_pl:
+        outside = np.linalg.qr(V.T, mode="complete")[0][:, len(V) :]
+        U = np.ascontiguousarray(outside.T @ rows.U)
+        V = np.vstack([V, _best_of_many(Rows(U, log_pl[None], rows.n_tied), generator) @ outside.T])
+    return mixtures_along(V, rows)
+
+
+def _best_of_many(rows: Rows, generator: np.random.Generator) -> Array:
+    """Rows of V, from random directions, for one class variable that a few sweeps take farthest."""
     d, n = rows.U.shape
-    n_drawn = n_random * int(np.clip(SCREENED / (n * d**2), 1, MOST_SCREENED))
-    drawn = [sweeps(random_start(rows, generator), rows, N_SCREENED) for _ in range(n_drawn)]
-    return starts + [params for params, path in sorted(drawn, key=lambda found: -found[1][-1])[:n_random]]
+    size = rows.n_latents
+    n_tried = int(np.clip(TRIED / (n * d**2), 1, min(MOST_TRIED, d // size)))
+    random = random_directions(rows.U, n_tried * size, generator).reshape(n_tried, size, d)
+    tried = [sweeps(mixtures_along(_signed(V, rows.U, generator), rows), rows, N_TRIED) for V in random]
+    kept = sorted(tried, key=lambda found: -found[1][-1])[:N_KEPT]
+    best = max((sweeps(params, rows, N_SCREENED) for params, _ in kept), key=lambda found: found[1][-1])
+    return best[0].V
 
 
 def labeled_start(rows: Rows, generator: np.random.Generator) -> Params:
