@@ -1,4 +1,4 @@
-"""One table: what each form of y is to every supervised model, to the search and to the reader itself."""
+"""One table: what each form of y is to every supervised model, to the search, to comparisons and to the reader."""
 
 import warnings
 
@@ -9,7 +9,8 @@ from sklearn.datasets import load_iris
 
 import gnomon
 from gnomon._cli.targets import read_targets
-from gnomon.selection import GuidedSearch, search
+from gnomon.describe import target_of
+from gnomon.selection import GuidedSearch, compare, scoring, search
 from gnomon.tables import read_table
 from gnomon.targets import read
 
@@ -96,11 +97,26 @@ def found_by_search(y, monkeypatch):
         raise _Stop(targets)
 
     monkeypatch.setattr(search, "halves_of", stop)
+    return stopped_at(lambda: GuidedSearch().fit(X, y))
+
+
+def found_by_compare(y, monkeypatch, model="SPPCA"):
+    def stop(problem, *_):
+        raise _Stop(problem.targets)
+
+    monkeypatch.setattr(scoring.Problem, "splits", stop)
+    return stopped_at(lambda: compare(X, y, estimators={model: getattr(gnomon, model)()}))
+
+
+def stopped_at(run):
     try:
-        GuidedSearch().fit(X, y)
+        run()
     except _Stop as stopped:
         return [(c.kind, None if c.classes is None else c.classes.tolist()) for c in stopped.args[0].columns]
-    raise AssertionError("the search read nothing")
+    raise AssertionError("nothing was read")
+
+
+OTHERS = {"GuidedSearch": found_by_search, "compare": found_by_compare}
 
 
 def found_by(model, y):
@@ -127,15 +143,15 @@ def _quiet():
 
 
 @pytest.mark.parametrize("form", VECTORS)
-@pytest.mark.parametrize("model", [*MODELS, "GuidedSearch"])
+@pytest.mark.parametrize("model", [*MODELS, *OTHERS])
 def test_one_column_is_the_same_to_all(model, form, monkeypatch):
     y, expected = VECTORS[form]
-    numbers = model == "GuidedSearch" or MODELS[model][1]
+    numbers = model in OTHERS or MODELS[model][1]
     if expected[0] == "real" and not numbers:
         expected = "Unknown label type: "  # what takes classes alone says so
     if model == "DomainStack" and form == "many ints":
         expected = None  # a class of one row cannot be held out
-    read_it = (lambda: found_by_search(y, monkeypatch)) if model == "GuidedSearch" else (lambda: found_by(model, y))
+    read_it = (lambda: OTHERS[model](y, monkeypatch)) if model in OTHERS else (lambda: found_by(model, y))
     if isinstance(expected, str):
         with pytest.raises(ValueError, match=expected):
             read_it()
@@ -188,6 +204,42 @@ def test_several_columns_are_numbers_or_columns(model, form):
             found_by(model, TABLES[form])
     else:
         assert tuple(kind for kind, _ in found_by(model, TABLES[form])) == expected
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_a_search_takes_several_columns_as_numbers(form, monkeypatch):
+    """It chooses one model for all of y: for one target of classes, or for numbers, as SPPCA takes them."""
+    expected = OF_NUMBERS[form]
+    if isinstance(expected, str):
+        with pytest.raises(TypeError, match=expected):
+            found_by_search(TABLES[form], monkeypatch)
+    else:
+        assert tuple(kind for kind, _ in found_by_search(TABLES[form], monkeypatch)) == expected
+
+
+@pytest.mark.parametrize("form", TABLES)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_comparison_takes_several_columns_as_its_first_model(model, form, monkeypatch):
+    """But for numbers, which `compare` scores beside classes: the model itself refuses them when it is fitted."""
+    expected = OF_COLUMNS[form] if MODELS[model][0] in (OF_LABELS, MODELS["SDRGLM"][0]) else MODELS[model][0][form]
+    if isinstance(expected, str):
+        with pytest.raises((ValueError, TypeError), match=expected):
+            found_by_compare(TABLES[form], monkeypatch, model)
+    else:
+        assert tuple(kind for kind, _ in found_by_compare(TABLES[form], monkeypatch, model)) == expected
+
+
+@pytest.mark.parametrize("form", VECTORS)
+def test_what_no_model_was_fitted_to_is_drawn_alike(form):
+    y, expected = VECTORS[form]
+    if expected == "ambiguous":
+        with pytest.raises(ValueError, match=expected):
+            target_of(y)
+        return
+    target = target_of(y)
+    assert (target.kind, None if target.classes is None else target.classes.tolist()) == expected
+    known_rows = np.isfinite(target.values(y))
+    assert known_rows.sum() in (N, KNOWN.sum())
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -18,7 +18,7 @@ from gnomon.tables import write_table
 X, SPECIES = load_iris(return_X_y=True)
 Y = np.where(np.arange(150) % 3 == 0, np.array(["a", "b", "c"], dtype=object)[SPECIES], None)
 METHODS = ("predict", "predict_proba", "transform")
-OUTER = ("_cli", "export", "plotting", "tables")
+OUTER = ("_cli", "export", "plotting", "selection", "tables")
 
 
 class FirstColumns(TransformerMixin, BaseEstimator):
@@ -104,13 +104,7 @@ def probes(tree, names):
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("hasattr", "getattr"):
             attribute = node.args[1]
-            fitted = isinstance(attribute, ast.Constant) and str(attribute.value).endswith("_")
-            method = isinstance(attribute, ast.Constant) and attribute.value in (
-                "predict",
-                "predict_proba",
-                "transform",
-            )
-            if fitted or method:
+            if isinstance(attribute, ast.Constant) and (attribute.value.endswith("_") or attribute.value in METHODS):
                 yield node.lineno
         if isinstance(node, ast.Compare):
             words = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
@@ -124,6 +118,16 @@ def test_nothing_outside_describe_probes_a_model_or_compares_its_name():
     for file in outer_files():
         found += [f"{file.name}:{line}" for line in probes(ast.parse(file.read_text(encoding="utf-8")), names)]
     assert found == []
+
+
+def test_selection_asks_no_model_for_an_attribute():
+    """Tags say what any estimator does, and `describe` what else there is to know."""
+    for file in sorted((Path(gnomon.__file__).parent / "selection").glob("*.py")):
+        calls = [
+            node.func for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)
+        ]
+        asked = {func.id for func in calls if isinstance(func, ast.Name)}
+        assert not asked & {"hasattr", "getattr"}, file.name
 
 
 def test_a_probe_would_be_found():

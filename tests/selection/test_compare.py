@@ -8,15 +8,16 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import r2_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
-from gnomon import CPPCA, SPPCA
+from gnomon import CPPCA, DPPCA, SPPCA
 from gnomon.selection import Comparison, GuidedSearch, compare
 from gnomon.selection.comparison import Outcome, summarize
 
@@ -47,7 +48,7 @@ class Spy(SPPCA):
         return super().fit(X, y)
 
 
-class Cut(BaseEstimator):
+class Cut(TransformerMixin, BaseEstimator):
     """The first two columns: quick, and without predictions."""
 
     def fit(self, X, y):
@@ -64,7 +65,7 @@ def by_method(comparison):
 def test_held_out_labels_reach_no_fit(wine):
     X, y, labeled = wine
     Spy.seen = ()
-    result = compare(X, np.where(labeled, y, -1), estimators={"spy": Spy(2)}, n_splits=10, random_state=0)
+    result = compare(X, np.where(labeled, y, -1), estimators={"spy": Spy(2)}, n_splits=10, random_state=2)
     fits = Spy.seen
     assert len(fits) == result.n_splits == 10
     assert {n for n, _ in fits} == {len(X)}
@@ -225,6 +226,62 @@ def test_another_unlabeled_mark_is_respected(wine):
     result = compare(X, marked, estimators={"SPPCA": SPPCA(2, unlabeled=0)}, y_true=y + 1, random_state=0)
     assert result.n_labeled == labeled.sum()
     assert by_method(result)["SPPCA"]["score"] < 0.15
+
+
+def test_y_is_read_as_asked_or_as_the_first_model_does(wine):
+    X, y, labeled = wine
+    marked = np.where(labeled, y + 1, 0)
+    asked = compare(X, marked, estimators={"cut": Cut()}, unlabeled=0, y_true=y + 1)
+    first = compare(X, marked, estimators={"SPPCA": SPPCA(2, unlabeled=0), "cut": Cut()}, y_true=y + 1)
+    assert asked.n_labeled == labeled.sum()
+    assert by_method(asked)["cut"]["score"] == by_method(first)["cut"]["score"]
+    numbers = np.where(labeled, y, np.nan)
+    assert compare(X, numbers, estimators={"cut": Cut()}, target="real", y_true=y).metric == "R2"
+    assert compare(X, numbers, estimators={"SPPCA": SPPCA(2, target="real")}, y_true=y).metric == "R2"
+    both = compare(X, numbers, estimators={"SPPCA": SPPCA(2, target="real")}, target="classes", y_true=y)
+    assert both.metric == "error"
+
+
+def test_a_table_is_read_as_the_first_model_does(wine):
+    X, y, labeled = wine
+    flags = np.column_stack([y == 0, y == 1]).astype(int)
+    seen = np.where(labeled[:, None], flags, np.nan)
+    assert compare(X, seen, y_true=flags.astype(float), random_state=0).metric == "R2"
+    as_classes = compare(X, seen, estimators={"DPPCA": DPPCA(2)}, y_true=flags, random_state=0)
+    assert as_classes.metric == "error"
+    assert len({row["target"] for row in as_classes.rows}) == 2
+
+
+@pytest.mark.parametrize("sizes, wanted", [((3,), 3), ((1, 3, 2), 3)])
+def test_baselines_have_as_many_dimensions_as_the_models(wine, sizes, wanted):
+    X, y, labeled = wine
+    mine = {f"pca{k}": PCA(k) for k in sizes}
+    result = by_method(compare(X, np.where(labeled, y, -1), estimators=mine, y_true=y, random_state=0))
+    assert [result[f"pca{k}"]["dims"] for k in sizes] == list(sizes)
+    assert (result["PCA"]["dims"], result["PLS"]["dims"], result["LDA"]["dims"]) == (wanted, wanted, 2)
+    assert result["PCA"]["score"] == result[f"pca{wanted}"]["score"]  # PCA has no use for labels: it saw all rows, too
+    asked = by_method(compare(X, np.where(labeled, y, -1), n_components=4, estimators=mine, y_true=y, random_state=0))
+    assert asked["PCA"]["dims"] == 4
+
+
+@pytest.mark.parametrize("last", [SPPCA(2), GuidedSearch(["ridge LDA"], preprocessing=["rows"], n_splits=1)])
+def test_baselines_stand_behind_the_steps_of_the_first_pipeline(wine, last):
+    X, y, labeled = wine
+    raw, seen = X * np.logspace(0, 4, 13), np.where(labeled, y, -1)
+    mine = {"scaled": make_pipeline("passthrough", StandardScaler(), last), "raw": PCA(2)}
+    found = by_method(compare(raw, seen, estimators=mine, y_true=y, random_state=0))
+    ready = by_method(compare(scale(raw), seen, estimators={"raw": PCA(2)}, y_true=y, random_state=0))
+    for name in ("PCA", "LDA", "PLS", "all features"):
+        assert_allclose(found[name]["score"], ready[name]["score"])
+    assert found["raw"]["score"] > found["PCA"]["score"]
+
+
+def test_baselines_do_not_stand_behind_a_step_that_learns_from_labels(wine):
+    X, y, labeled = wine
+    mine = {"behind": make_pipeline(StandardScaler(), SPPCA(2), LogisticRegression())}
+    found = by_method(compare(X, np.where(labeled, y, -1), estimators=mine, y_true=y, random_state=0))
+    assert found["all features"]["dims"] == 13
+    assert found["PCA"]["dims"] == 2  # of nothing that projects
 
 
 def test_a_class_without_labeled_rows_is_always_wrong(wine):

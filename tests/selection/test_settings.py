@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
-from sklearn.pipeline import make_pipeline
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from gnomon import PPCA, SPPCA
-from gnomon.selection import choose_components, choose_supervision
+from gnomon import CPPCA, DPPCA, KDA, PPCA, SDRGLM, SPPCA, KernelSPPCA
+from gnomon.selection import choose_components, choose_supervision, permutation_test
 from gnomon.selection.baselines import PCAClassifier
 from selection.drawn import blobs, few_labels
 
@@ -37,6 +40,60 @@ def test_labels_weigh_more_where_other_directions_are_larger():
     seen = np.where(np.arange(120) < 30, X[:, 0] + 0.1 * rng.normal(size=120), np.nan)
     search = choose_supervision(SPPCA(1), X, seen, values=[1.0, 300.0], **QUICK)
     assert search.results_.chosen_row["settings"] == {"label_weight": 300.0}
+
+
+MODELS = {
+    "SPPCA": SPPCA(),
+    "DPPCA": DPPCA(n_factors=1, shrinkage=0.1, unlabeled_weight=1.0),
+    "KDA": KDA(),
+    "PPCA": PPCA(),
+    "KernelSPPCA": KernelSPPCA(),
+    "PCA": make_pipeline(StandardScaler(), PCA()),
+    "LDA": make_pipeline(StandardScaler(), LinearDiscriminantAnalysis()),
+}
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_any_model_is_sized_fitted_or_not(model, fitted):
+    X, y = blobs(distance=8.0)
+    if fitted:
+        model = clone(model).fit(X, y)
+    search = choose_components(model, X, few_labels(y, 5), values=[1, 2], **QUICK)
+    assert search.transform(X).shape == (60, search.results_.chosen_row["settings"]["n_components"])
+    scores = [row["score"] for row in search.results_.rows]
+    if isinstance(model, PPCA) or (isinstance(model, Pipeline) and isinstance(model[-1], PCA)):
+        assert scores[1] > scores[0]  # what only projects is scored by the nearest labeled row
+        assert search.transform(X).shape == (60, 2)
+    assert max(scores) > 0.8
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_any_model_is_tested_by_permutations(model):
+    X, y = blobs(distance=8.0)
+    last = model[-1] if isinstance(model, Pipeline) else model
+    last.set_params(n_components=2)
+    test = permutation_test(model, X, few_labels(y, 5))
+    assert test.labels_helped
+    assert test.repeats_choice
+
+
+WEIGHTED = {
+    "SPPCA": (SPPCA(2), "label_weight"),
+    "KernelSPPCA": (KernelSPPCA(2), "label_weight"),
+    "CPPCA": (CPPCA(2, max_iter=20), "label_weight"),
+    "DPPCA": (DPPCA(2, n_factors=1, shrinkage=0.1), "unlabeled_weight"),
+    "SDRGLM": (SDRGLM(2, projection_ridge=1.0, max_iter=20), "alpha"),
+    "Pipeline": (make_pipeline(StandardScaler(), SPPCA(2)), "label_weight"),
+}
+
+
+@pytest.mark.parametrize("model, weight", WEIGHTED.values(), ids=WEIGHTED)
+def test_the_weight_of_labels_is_chosen(model, weight):
+    X, y = blobs(distance=8.0)
+    search = choose_supervision(model, X, few_labels(y, 5), n_splits=1, n_permutations=0)
+    assert [list(row["settings"]) for row in search.results_.rows] == [[weight]] * 3
+    assert (search.predict(X) == y).mean() > 0.9
 
 
 def test_a_model_without_such_a_weight_is_refused():

@@ -1,6 +1,6 @@
 """What a fitted model says of itself: the one thing that plots, reports and the command line read of it."""
 
-from gnomon.describe._read import describe, models
+from gnomon.describe._read import describe, models, settled, several_of
 from gnomon.describe.records import (
     Description,
     Fit,
@@ -24,5 +24,7 @@ __all__ = [
     "known_entries",
     "models",
     "real_values",
+    "settled",
+    "several_of",
     "target_of",
 ]

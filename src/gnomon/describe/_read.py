@@ -6,6 +6,8 @@ import inspect
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from gnomon.describe.records import Description, Traits
 
 
@@ -79,6 +81,17 @@ def _names(steps: Any, inner: Description) -> tuple[str, ...] | None:
     except (AttributeError, ValueError):
         return inner.feature_names
     return found if len(found) == inner.n_features else inner.feature_names
+
+
+def settled(model: Any, names: Any) -> dict[str, Any]:
+    """The numbers that "auto" and the like became in fit, by scikit-learn's rule: those of parameter a are in a_."""
+    found = {name: getattr(model, f"{name}_", None) for name in names}
+    return {name: value for name, value in found.items() if isinstance(value, int | float | np.number)}
+
+
+def several_of(model: Any) -> str:
+    """What several targets are to a model that says so; columns of their own kinds to any other."""
+    return str(getattr(model, "_several", "columns"))
 
 
 def models(package: Any) -> dict[str, type]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gnomon._types import Array, BoolArray
+from gnomon.targets import read
 
 
 class Projection(NamedTuple):
@@ -187,18 +189,21 @@ class Traits(NamedTuple):
 
 
 def target_of(y: Any) -> Target:
-    """A target that no model was fitted to: floats are numbers, anything else is classes.
+    """A target that no model was fitted to, the first of several, as `gnomon.targets` reads it, without a remark.
 
     Examples
     --------
     >>> target_of(["b", None, "a"]).classes.tolist()
     ['a', 'b']
     """
-    values = np.asarray(y)
-    if values.dtype.kind == "f" or values.ndim == 2:
-        return Target("real")
-    known = {value for value in values.astype(object).tolist() if not is_missing(value)}
-    return Target("classes", np.array(sorted(known), dtype=object))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        targets = read(y, len(y))
+    column = targets.columns[0]
+    place = None if targets.vector else 0
+    if column.kind == "none":
+        return Target("classes", np.array([], dtype=object), place)
+    return Target(column.kind, column.classes, place)
 
 
 def real_values(y: Any) -> Array:

@@ -227,7 +227,7 @@ def _choice(choice):
         f"Each candidate was fitted to one half of the labels and to the other. The score is {agreement}, less their "
         f"error on each other's labels over that of chance; a star marks the one that was chosen.{shown}"
     )
-    said = "".join(html.tag("p", text, "soft") for text in [*choice.notes(), how])
+    said = "".join(html.tag("p", text, "soft") for text in [*choice.notes, how])
     return html.tag("h2", "How the model was chosen") + html.table(header, body, numeric=range(3, 7)) + said
 
 

@@ -21,3 +21,10 @@ def is_foreign(X: Any) -> bool:
     if isinstance(X, np.ndarray) or not compat.is_array_api_obj(X):
         return False
     return not (compat.is_numpy_array(X) or compat.is_dask_array(X) or compat.is_pydata_sparse_array(X))
+
+
+def rows_at(X: Any, rows: Any) -> Any:
+    """Some rows of an array, a sparse matrix, a frame or a list."""
+    if isinstance(X, list):
+        return np.asarray(X)[rows]
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]

@@ -1,6 +1,52 @@
-"""One way to show a table of results: as text, and as HTML."""
+"""One way to show a table of results, as text and as HTML, and to store it."""
 
+from dataclasses import asdict
 from html import escape
+
+
+class Table:
+    """A dataclass of results with `cells()`, `notes` and `verdict`: how it prints, and how it is stored."""
+
+    def to_dict(self):
+        """Return plain numbers, text and lists, ready for JSON.
+
+        Returns
+        -------
+        dict
+            One entry per attribute, for `from_dict`.
+        """
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, stored):
+        """Make the results that `to_dict` stored.
+
+        Parameters
+        ----------
+        stored : dict
+            As `to_dict` returned it.
+
+        Returns
+        -------
+        Comparison
+            Equal to the first ones.
+        """
+        return cls(**stored)
+
+    @property
+    def _remarks(self):
+        return self.notes
+
+    def __repr__(self):
+        return "\n".join([*text_table(*self.cells()), *self._remarks, self.verdict])
+
+    def _repr_html_(self):
+        header, body = self.cells()
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
+        lines = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in body)
+        said = "".join(f"<p>{escape(note)}</p>" for note in self._remarks)
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+        return f"<p><strong>{escape(self.verdict)}</strong></p>{table}{said}"
 
 
 def text_table(header, body):
@@ -14,18 +60,3 @@ def text_table(header, body):
     widths = [max(map(len, column)) for column in zip(header, *body)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)) for line in [header, *body]]
     return [line.rstrip() for line in lines]
-
-
-def html_table(verdict, header, body, notes):
-    """Return the verdict, the table and its notes as HTML, with every text escaped.
-
-    Examples
-    --------
-    >>> html_table("Done.", ["a"], [["<1"]], [])
-    '<p><strong>Done.</strong></p><table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;1</td></tr></tbody></table>'
-    """
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    lines = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in body)
-    said = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
-    return f"<p><strong>{escape(verdict)}</strong></p>{table}{said}"

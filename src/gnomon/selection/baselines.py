@@ -107,6 +107,22 @@ def nearest_labels(Z_labeled, labels, Z):
     return np.asarray(labels)[pairwise_distances_argmin(Z, Z_labeled)]
 
 
+def ridge(Z, values):
+    """Ridge regression on projected rows."""
+    return make_pipeline(StandardScaler(with_mean=not is_sparse(Z)), RidgeCV(RIDGES)).fit(Z, values)
+
+
+def predict_from_projection(kind, Z_labeled, known, Z):
+    """Targets by the projection alone: classes of the nearest labeled row, or numbers by ridge regressions.
+
+    A column of numbers learns from the rows that have one.
+    """
+    if kind == "classes":
+        return nearest_labels(Z_labeled, known, Z)
+    seen = np.isfinite(known)
+    return np.column_stack([ridge(Z_labeled[at], y[at]).predict(Z) for at, y in zip(seen.T, known.T)])
+
+
 def _principal_coordinates(X):
     """Return the mean, the centered rows in an orthonormal basis of their span, and its map to features."""
     n, p = X.shape
@@ -135,7 +151,7 @@ def _leading(values, vectors):
 
 
 def _dense(matrix):
-    return matrix.toarray() if hasattr(matrix, "toarray") else matrix
+    return matrix.toarray() if is_sparse(matrix) else matrix
 
 
 class _Baseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -191,23 +207,22 @@ class RidgeLDA(ClassifierMixin, _Baseline):
 class PCAClassifier(ClassifierMixin, _Baseline):
     """PCA of all rows, then the class of the nearest labeled row or logistic regression of the projection."""
 
-    def __init__(self, n_components=None, *, classifier="nearest", unlabeled="auto", random_state=0):
+    def __init__(self, n_components=None, *, classifier="nearest", unlabeled="auto"):
         self.n_components = n_components
         self.classifier = classifier
         self.unlabeled = unlabeled
-        self.random_state = random_state
 
     def _fit(self, X, rows, index):
-        self.map_ = pca_map(X, self.n_components, self.random_state)
+        self.map_ = pca_map(X, self.n_components, 0)
         self.seen_, self.index_ = self.map_.project(X[rows]), index
         if self.classifier == "logistic":
             self.classifier_ = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
             self.classifier_.fit(self.seen_, index)
 
     def _predict(self, Z):
-        return (
-            nearest_labels(self.seen_, self.index_, Z) if self.classifier == "nearest" else self.classifier_.predict(Z)
-        )
+        if self.classifier == "logistic":
+            return self.classifier_.predict(Z)
+        return nearest_labels(self.seen_, self.index_, Z)
 
 
 class PCARidge(RegressorMixin, _Baseline):
@@ -215,14 +230,13 @@ class PCARidge(RegressorMixin, _Baseline):
 
     _kind = "real"
 
-    def __init__(self, n_components=None, *, unlabeled="auto", random_state=0):
+    def __init__(self, n_components=None, *, unlabeled="auto"):
         self.n_components = n_components
         self.unlabeled = unlabeled
-        self.random_state = random_state
 
     def _fit(self, X, rows, Y):
-        self.map_ = pca_map(X, self.n_components, self.random_state)
-        self.regression_ = make_pipeline(StandardScaler(), RidgeCV(RIDGES)).fit(self.map_.project(X[rows]), Y)
+        self.map_ = pca_map(X, self.n_components, 0)
+        self.regression_ = ridge(self.map_.project(X[rows]), Y)
 
     def _predict(self, Z):
         return np.reshape(self.regression_.predict(Z), (len(Z), -1))

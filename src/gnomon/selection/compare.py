@@ -6,17 +6,31 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, check_random_state
 
 from gnomon import SPPCA
+from gnomon.describe import several_of
 from gnomon.rows.kind import is_sparse
 from gnomon.selection.baselines import NotApplicable, lda_map, pca_map, pls_map
 from gnomon.selection.comparison import Outcome, summarize
-from gnomon.selection.partial import fit_partial, last_step, prepared
+from gnomon.selection.partial import fit_partial, last_step, learns_from_labels, predicts, prepared, projects
 from gnomon.selection.scoring import Problem
 
 
-def compare(X, y, *, n_components=2, estimators=None, y_true=None, n_splits=10, random_state=None):
+def compare(
+    X,
+    y,
+    *,
+    n_components=None,
+    estimators=None,
+    y_true=None,
+    n_splits=10,
+    target="auto",
+    unlabeled="auto",
+    random_state=None,
+):
     """Fit supervised models and baselines to the same partially labeled rows and score all of them alike.
 
     For classes the score is the error of the nearest labeled row (Euclidean, in the projection); for real
@@ -31,17 +45,17 @@ def compare(X, y, *, n_components=2, estimators=None, y_true=None, n_splits=10, 
         of a dense X: `estimators` see it as it is; for the baselines, which cannot take it, each missing entry is
         filled with the mean of its column, and the result says so.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Classes or real targets with unlabeled rows marked as in `SPPCA.fit`. Columns of a table may be of different
-        kinds: each column of classes is scored by itself, and the columns of numbers together. A table of floats is
-        numbers.
-    n_components : int, default=2
-        Dimensions of every projection; LDA has at most one less than classes.
+        Classes or real targets with unlabeled rows marked as in `SPPCA.fit`. Columns of a table are read as the first
+        estimator reads them; each column of classes is scored by itself, and the columns of numbers together.
+    n_components : int or None, default=None
+        Dimensions of the baselines' projections, LDA has at most one less than classes; None takes those of the
+        estimators, the largest where they differ.
     estimators : dict of str to estimator, default=None
-        Models to compare, by the name to show; None is `{"SPPCA": SPPCA(n_components)}`. Each is cloned: a model, a
-        pipeline that ends in one, a `GuidedSearch`, whose whole choice is repeated in every split, or any estimator
-        that predicts. One with a parameter `unlabeled` is fitted to all rows, any other to the labeled rows; without
-        `transform` it is scored by its predictions alone. The parameters `target` and `unlabeled` of the first say
-        how to read y.
+        Models to compare, by the name to show; None is `{"SPPCA": SPPCA(2)}`. Each is cloned: a model, a pipeline, a
+        `GuidedSearch`, whose whole choice is repeated in every split, or any other. One with a parameter `unlabeled`,
+        or without use for labels, is fitted to all rows, any other to the labeled rows. What is no transformer is
+        scored by its predictions alone. Where the first is a pipeline, the baselines see the rows behind its steps, up
+        to the model or the first step that learns from labels.
     y_true : array-like like `y`, default=None
         The hidden truth. With it, methods are scored once, on the rows that `y` leaves unlabeled. Without
         it, labeled rows are held out in turn: their labels are hidden from every method, their features are
@@ -49,8 +63,12 @@ def compare(X, y, *, n_components=2, estimators=None, y_true=None, n_splits=10, 
         one row per class.
     n_splits : int, default=10
         Number of splits without `y_true`, rounded up to whole repeats of up to five folds.
+    target : {"auto", "classes", "real", "counts"} or list of these, default="auto"
+        How to read y, or each of its columns; "auto" does as the first estimator is set to.
+    unlabeled : "auto", None or a label, default="auto"
+        What marks an unlabeled row; "auto" does as the first estimator is set to.
     random_state : int, RandomState instance or None, default=None
-        Draws the folds and starts the models.
+        Draws the folds and starts the default model.
 
     Returns
     -------
@@ -78,21 +96,44 @@ def compare(X, y, *, n_components=2, estimators=None, y_true=None, n_splits=10, 
     rng = check_random_state(random_state)
     seed = rng.randint(2**31 - 1)
     if estimators is None:
-        estimators = {"SPPCA": SPPCA(n_components, random_state=seed)}
-    first = last_step(next(iter(estimators.values()))).get_params(deep=False)
-    problem = Problem(y, X.shape[0], y_true, first.get("target", "auto"), first.get("unlabeled", "auto"))
+        estimators = {"SPPCA": SPPCA(n_components or 2, random_state=seed)}
+    first = next(iter(estimators.values()))
+    problem = Problem(y, X.shape[0], y_true, **_reading(last_step(first), target, unlabeled))
     splits = problem.splits(n_splits, rng)
-    models = {name: _model(estimator) for name, estimator in estimators.items()}
+    models = {name: _model(estimator, problem) for name, estimator in estimators.items()}
     scored = {name: _score(method, problem, X, splits) for name, method in models.items()}
-    baselines = _baselines(filled, n_components, seed)
+    k = n_components or max((outcome.dims for outcome in scored.values() if outcome.dims), default=2)
+    rows = _behind_steps(first, filled)
+    baselines = _baselines(rows, problem, k, seed)
     return summarize(
-        scored | {name: _score(method, problem, filled, splits) for name, method in baselines.items()},
+        scored | {name: _score(method, problem, rows, splits) for name, method in baselines.items()},
         models=list(estimators),
         tasks=problem.tasks,
         n_filled=n_filled,
         n_labeled=problem.targets.n_labeled,
         n_splits=0 if problem.has_truth else len(splits),
     )
+
+
+def _reading(model, target, unlabeled):
+    """How to read y: as asked, else as the model is set to."""
+    said = model.get_params(deep=False)
+    if isinstance(target, str) and target == "auto":
+        target = said.get("target", "auto")
+    if isinstance(unlabeled, str) and unlabeled == "auto":
+        unlabeled = said.get("unlabeled", "auto")
+    return {"target": target, "unlabeled": unlabeled, "several": several_of(model)}
+
+
+def _behind_steps(estimator, X):
+    """What the steps of a pipeline make of X, up to its model or the first one that learns from labels."""
+    for step in [step for _, step in estimator.steps[:-1]] if isinstance(estimator, Pipeline) else []:
+        if step in (None, "passthrough"):
+            continue
+        if learns_from_labels(step):
+            break
+        X = clone(step).fit_transform(X)
+    return X
 
 
 def _fill(X):
@@ -108,55 +149,52 @@ def _fill(X):
 
 
 class _Fitted(NamedTuple):
+    """A method that has seen the visible targets of a split."""
+
     project: Callable | None
-    predict: Callable | None  # one column per target
+    predict: Callable | None = None
 
 
-def _model(estimator):
+def _model(estimator, problem):
     """Return the fit of a model: all rows, the visible targets."""
 
-    def fit(X, problem, visible):
+    def fit(X, visible):
         model = prepared(estimator, n_permutations=0, **problem.settings())
         fit_partial(model, X, problem.targets.given(visible), np.isfinite(visible).all(axis=1))
-        predicts = hasattr(model, "predict")
-        return _Fitted(getattr(model, "transform", None), (lambda X: _table(model.predict(X))) if predicts else None)
+        return _Fitted(model.transform if projects(model) else None, model.predict if predicts(model) else None)
 
     return fit
 
 
-def _table(predicted):
-    """Predictions as a table of one column per target."""
-    values = np.asarray(predicted)
-    return values.reshape(len(values), -1)
-
-
-def _baselines(X, n_components, seed):
+def _baselines(X, problem, n_components, seed):
     pca = cache(lambda: pca_map(X, n_components, seed))  # blind to labels, so the same in every split
 
-    def fit_pca(X, problem, visible):
-        return _Fitted(pca().project, None)
+    def fit_pca(X, visible):
+        return _Fitted(pca().project)
 
-    def fit_lda(X, problem, visible):
+    def fit_lda(X, visible):
         task = _only_task(problem)
         if task.metric != "error":
             raise NotApplicable("it needs classes")
         rows = np.flatnonzero(np.isfinite(visible[:, 0]))
-        linear = lda_map(X[rows], task.classes[visible[rows, 0].astype(int)], n_components)
-        return _Fitted(linear.project, lambda X: _table(linear.predict(linear.project(X))))
+        return _linear(lda_map(X[rows], task.classes[visible[rows, 0].astype(int)], n_components))
 
-    def fit_pls(X, problem, visible):
+    def fit_pls(X, visible):
         task = _only_task(problem)
         rows = np.flatnonzero(np.isfinite(visible).all(axis=1))
-        values, classes = visible[rows], None
+        values = visible[rows]
         if task.metric == "error":
-            values, classes = np.eye(len(task.classes))[values[:, 0].astype(int)], task.classes
-        linear = pls_map(X[rows], values, n_components, classes)
-        return _Fitted(linear.project, lambda X: _table(linear.predict(linear.project(X))))
+            values = np.eye(len(task.classes))[values[:, 0].astype(int)]
+        return _linear(pls_map(X[rows], values, n_components, task.classes))
 
-    def fit_nothing(X, problem, visible):
-        return _Fitted(lambda X: X, None)
+    def fit_nothing(X, visible):
+        return _Fitted(lambda X: X)
 
     return {"PCA": fit_pca, "LDA": fit_lda, "PLS": fit_pls, "all features": fit_nothing}
+
+
+def _linear(found):
+    return _Fitted(found.project, lambda X: found.predict(found.project(X)))
 
 
 def _only_task(problem):
@@ -167,46 +205,33 @@ def _only_task(problem):
 
 def _score(fit, problem, X, splits):
     """Fit in every split; return losses row by row for each task, or the reason why the method does not apply."""
-    parts, seconds, dims = [_Losses(task) for task in problem.tasks], [], None
+    projected, predicted = ([[] for _ in problem.tasks] for _ in range(2))
+    seconds, dims = 0.0, None
     for split in splits:
         started = perf_counter()
         try:
-            fitted = fit(X, problem, split.visible)
+            fitted = fit(X, split.visible)
         except NotApplicable as reason:
             return Outcome(note=str(reason))
-        seconds.append(perf_counter() - started)
+        seconds = max(seconds, perf_counter() - started)
         seen = np.flatnonzero(np.isfinite(split.visible).any(axis=1))
         Z_seen = None if fitted.project is None else fitted.project(X[seen])
         dims = dims if Z_seen is None else Z_seen.shape[1]
-        for part in parts:
-            part.add(fitted, X, split, seen, Z_seen)
-    losses, own = ([part.means(name) for part in parts] for name in ("projected", "predicted"))
-    return Outcome(dims=dims, losses=losses, own_losses=own, seconds=max(seconds))
+        for t, task in enumerate(problem.tasks):
+            rows = split.rows[np.isfinite(task.truth[split.rows]).any(axis=1)]
+            if len(rows) and fitted.project is not None:
+                known = split.visible[seen][:, task.columns]
+                projected[t].append((rows, task.projection_loss(Z_seen, known, fitted.project(X[rows]), rows)))
+            if len(rows) and fitted.predict is not None:
+                found = np.reshape(fitted.predict(X[rows]), (len(rows), -1))[:, task.columns]
+                predicted[t].append((rows, task.loss(task.codes(found), rows)))
+    return Outcome(dims, [_means(found) for found in projected], [_means(found) for found in predicted], seconds)
 
 
-class _Losses:
-    """Losses of one method on one task, split by split."""
-
-    def __init__(self, task):
-        self.task, self.rows, self.projected, self.predicted = task, [], [], []
-
-    def add(self, fitted, X, split, seen, Z_seen):
-        task = self.task
-        rows = split.rows[np.isfinite(task.truth[split.rows]).any(axis=1)]
-        if not len(rows):
-            return
-        self.rows.append(rows)
-        if fitted.project is not None:
-            known = split.visible[seen][:, task.columns]
-            self.projected.append(task.projection_loss(Z_seen, known, fitted.project(X[rows]), rows))
-        if fitted.predict is not None:
-            predicted = fitted.predict(X[rows])[:, task.columns]
-            self.predicted.append(task.loss(task.codes(predicted), rows))
-
-    def means(self, name):
-        """Mean loss of each scored row, or None where there is none."""
-        losses = getattr(self, name)
-        if not losses:
-            return None
-        place, counts = np.unique(np.concatenate(self.rows), return_inverse=True, return_counts=True)[1:]
-        return np.bincount(place, weights=np.concatenate(losses)) / counts
+def _means(found):
+    """Mean loss of each scored row over the splits, or None where there is none."""
+    if not found:
+        return None
+    rows, losses = (np.concatenate(part) for part in zip(*found))
+    place, counts = np.unique(rows, return_inverse=True, return_counts=True)[1:]
+    return np.bincount(place, weights=losses) / counts

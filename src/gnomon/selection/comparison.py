@@ -1,11 +1,11 @@
 """The result of `compare`: a table of scores and plain sentences about them."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from gnomon.selection._table import html_table, text_table
+from gnomon.selection._table import Table
 
 CLEAR = 2.0  # standard errors of a paired difference
 
@@ -21,7 +21,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Table):
     """Scores of supervised models and baselines on the same rows.
 
     Attributes
@@ -56,31 +56,6 @@ class Comparison:
     n_labeled: int = 0
     n_splits: int = 0
     n_filled: int = 0
-
-    @classmethod
-    def from_dict(cls, stored):
-        """Return the comparison that `to_dict` wrote.
-
-        Parameters
-        ----------
-        stored : dict
-            As `to_dict` returns it.
-
-        Returns
-        -------
-        Comparison
-        """
-        return cls(**stored)
-
-    def to_dict(self):
-        """Return everything as plain Python values, ready for JSON.
-
-        Returns
-        -------
-        dict
-            One entry per attribute.
-        """
-        return asdict(self)
 
     @property
     def protocol(self):
@@ -135,22 +110,16 @@ class Comparison:
         labels = [f"{row['target']} ({row['metric']})" for row in self.rows]
         return ["method", "target", *header[1:]], [[line[0], label, *line[1:]] for line, label in zip(body, labels)]
 
-    def __repr__(self):
-        return "\n".join([*text_table(*self.cells()), *self.notes, self.protocol, self.verdict])
-
-    def _repr_html_(self):
-        return html_table(self.verdict, *self.cells(), [*self.notes, self.protocol])
+    @property
+    def _remarks(self):
+        return [*self.notes, self.protocol]
 
 
 def summarize(outcomes, *, models, tasks, n_labeled, n_splits, n_filled=0):
     """Make a Comparison of the outcome of each method; `models` names the supervised ones."""
     metrics = {task.metric for task in tasks}
-    scored = [
-        len(losses)
-        for outcome in outcomes.values()
-        for losses in [*(outcome.losses or []), *(outcome.own_losses or [])]
-        if losses is not None
-    ]
+    every = [found for outcome in outcomes.values() for found in (outcome.losses, outcome.own_losses) if found]
+    scored = [len(losses) for found in every for losses in found if losses is not None]
     said = [_verdict(outcomes, models, t, task.metric) for t, task in enumerate(tasks)]
     if len(tasks) > 1:
         said = [f"{task.name}: {sentence}" for task, sentence in zip(tasks, said)]
@@ -166,9 +135,8 @@ def summarize(outcomes, *, models, tasks, n_labeled, n_splits, n_filled=0):
 
 
 def _row(name, outcome, t, task):
-    losses, own = (None if found is None else found[t] for found in (outcome.losses, outcome.own_losses))
-    score, error = _mean(losses, task.metric)
-    prediction, prediction_error = _mean(own, task.metric)
+    score, error = _mean(outcome.losses, t, task.metric)
+    prediction, prediction_error = _mean(outcome.own_losses, t, task.metric)
     return {
         "method": name,
         "target": task.name,
@@ -183,12 +151,16 @@ def _row(name, outcome, t, task):
     }
 
 
-def _mean(losses, metric):
-    if losses is None:
+def _mean(found, t, metric):
+    if found is None or found[t] is None:
         return None, None
+    losses = found[t]
     loss = float(losses.mean())
-    error = float(losses.std(ddof=1) / np.sqrt(len(losses))) if len(losses) > 1 else None
-    return (loss if metric == "error" else 1.0 - loss), error
+    return (loss if metric == "error" else 1.0 - loss), _standard_error(losses)
+
+
+def _standard_error(losses):
+    return float(losses.std(ddof=1) / np.sqrt(len(losses))) if len(losses) > 1 else None
 
 
 def _with_error(value, error):
@@ -205,16 +177,13 @@ def _duration(seconds):
 
 def _verdict(outcomes, models, t, metric):
     losses = {name: o.losses[t] for name, o in outcomes.items() if o.losses is not None and o.losses[t] is not None}
-    own = {
-        name: o.own_losses[t] for name, o in outcomes.items() if o.losses is not None and o.own_losses[t] is not None
-    }
-    mine = [name for name in models if name in losses]
+    own = {name: o.own_losses[t] for name, o in outcomes.items() if o.losses and o.own_losses[t] is not None}
+    mine = {name: losses[name] for name in models if name in losses}
     if not mine:
-        best = min((name for name in models if name in own), key=lambda name: own[name].mean())
+        best = _best({name: own[name] for name in models if name in own})
         return f"The predictions of {best} {_plural(own[best], metric)}."
-    ours = min(mine, key=lambda name: losses[name].mean())
     baselines = {name: found for name, found in losses.items() if name not in models}
-    best = min(baselines, key=lambda name: baselines[name].mean())
+    ours, best = _best(mine), _best(baselines)
     first = f"{ours} {_scored(losses[ours], metric)}; the best baseline, {best}, {_scored(baselines[best], metric)}"
     sentences = [f"{first}: {_difference(baselines[best] - losses[ours], metric)}."]
     if "PCA" in baselines and best != "PCA":
@@ -223,6 +192,10 @@ def _verdict(outcomes, models, t, metric):
     if ours in own:
         sentences.append(f"The predictions of {ours} itself {_plural(own[ours], metric)}.")
     return " ".join(sentences)
+
+
+def _best(losses):
+    return min(losses, key=lambda name: losses[name].mean())
 
 
 def _plural(losses, metric):
@@ -236,11 +209,11 @@ def _scored(losses, metric):
 
 def _difference(gains, metric):
     """Say what a paired gain (positive: ours is better) amounts to."""
-    gain = gains.mean()
-    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.inf
-    size = (
-        f"{100 * abs(gain):.1f} ± {100 * error:.1f} points" if metric == "error" else f"{abs(gain):.3f} ± {error:.3f}"
-    )
+    gain, error = gains.mean(), _standard_error(gains)
+    error = np.inf if error is None else error
+    size = f"{abs(gain):.3f} ± {error:.3f}"
+    if metric == "error":
+        size = f"{100 * abs(gain):.1f} ± {100 * error:.1f} points"
     if not gains.any():
         return "equal on every row"
     if abs(gain) <= CLEAR * error:

@@ -1,28 +1,40 @@
-"""Fitting any estimator to partly labeled rows: one that can is given every row, another the labeled rows."""
+"""Fitting any estimator to partly labeled rows, and what it predicts, by itself or by its projection."""
 
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.parallel import Parallel, delayed
+
+from gnomon.rows.kind import rows_at
+from gnomon.selection.baselines import predict_from_projection
+from gnomon.selection.results import PermutationTest
 
 
 def last_step(estimator):
-    """The model of a pipeline; any other estimator as it is.
-
-    Examples
-    --------
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from gnomon import SPPCA
-    >>> last_step(make_pipeline(SPPCA(3))).n_components
-    3
-    """
+    """The model of a pipeline; any other estimator as it is."""
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
+def learns_from_labels(estimator):
+    """Whether its tags say so of any step.
+
+    Examples
+    --------
+    >>> from gnomon import PPCA, SPPCA
+    >>> learns_from_labels(SPPCA()), learns_from_labels(PPCA())
+    (True, False)
+    """
+    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    tags = [get_tags(step) for step in steps if step not in (None, "passthrough")]
+    return any(tag.target_tags.required or tag.estimator_type in ("classifier", "regressor") for tag in tags)
+
+
 def takes_unlabeled(estimator):
-    """Whether `fit` takes rows without a label: the model has a parameter `unlabeled`.
+    """Whether `fit` takes rows without a label: the model has a parameter `unlabeled`, or no use for labels.
 
     Examples
     --------
@@ -31,7 +43,17 @@ def takes_unlabeled(estimator):
     >>> takes_unlabeled(DPPCA()), takes_unlabeled(LogisticRegression())
     (True, False)
     """
-    return "unlabeled" in last_step(estimator).get_params(deep=False)
+    return "unlabeled" in last_step(estimator).get_params(deep=False) or not learns_from_labels(estimator)
+
+
+def projects(estimator):
+    """Whether it is a transformer."""
+    return get_tags(estimator).transformer_tags is not None
+
+
+def predicts(estimator):
+    """Whether it predicts targets by itself; what neither predicts nor projects by its tags is taken to predict."""
+    return is_classifier(estimator) or is_regressor(estimator) or not projects(estimator)
 
 
 def prepared(estimator, **settings):
@@ -55,29 +77,24 @@ def fit_partial(estimator, X, y, labeled):
     if takes_unlabeled(estimator):
         return estimator.fit(X, y)
     rows = np.flatnonzero(labeled)
-    known = y[rows]
-    if known.dtype == object:
-        known = np.array(known.tolist())
-    return estimator.fit(X.iloc[rows] if hasattr(X, "iloc") else X[rows], known)
+    return estimator.fit(rows_at(X, rows), plain(y[rows]))
 
 
-def labels_of(targets):
-    """Labels of one target (n,) with None where there is none, or numbers with NaN.
+def plain(y):
+    """Labels of one type as an array of that type, which scikit-learn wants."""
+    return np.array(y.tolist()) if y.dtype == object else y
 
-    Examples
-    --------
-    >>> from gnomon.targets import read
-    >>> labels_of(read(["b", None, "a"], 3)).tolist()
-    ['b', None, 'a']
-    """
-    if targets.kind == "classes":
-        return np.append(np.asarray(targets.classes).astype(object), None)[targets.index]
-    return targets.table.ravel() if targets.vector else targets.table
+
+def run_jobs(function, arguments, n_jobs=None):
+    """Return `function(*one)` for each of `arguments`, in their order, in several processes where asked for."""
+    return Parallel(n_jobs=n_jobs)(delayed(function)(*one) for one in arguments)
 
 
 @dataclass(frozen=True)
 class HalfFit:
     """A function from the targets of half the labels to predictions of every row.
+
+    A model that only projects predicts by the nearest labeled row, or by ridge regression of numbers.
 
     Examples
     --------
@@ -93,13 +110,37 @@ class HalfFit:
     kind: str
 
     def __call__(self, half):
-        return self.fitted(half).predict(self.X)
+        return self.predictions(self.fitted(half), half)
 
     def fitted(self, half):
-        """The model of one half; the final fit says what there is to say."""
-        labeled = half >= 0 if self.kind == "classes" else np.isfinite(half).all(axis=1)
+        """The model of one half."""
         y = half.ravel() if half.ndim == 2 and half.shape[1] == 1 else half
         made = prepared(self.estimator, unlabeled=self.MARK[self.kind], target=self.kind)
         with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the final fit says what there is to say
+            return fit_partial(made, self.X, y, self._labeled(half))
+
+    def predictions(self, model, half):
+        """What the model of a half predicts of every row."""
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return fit_partial(made, self.X, y, labeled)
+            if predicts(model):
+                return model.predict(self.X)
+            Z = model.transform(self.X)
+        rows = np.flatnonzero(self._labeled(half))
+        return predict_from_projection(self.kind, Z[rows], half[rows], Z)
+
+    def _labeled(self, half):
+        return half >= 0 if self.kind == "classes" else np.isfinite(half).all(axis=1)
+
+
+def permuted_scores(halves, fit, n_permutations, rng, n_jobs=None, repeats_choice=True):
+    """Score one fit on halves with the labels as they are and after they changed places."""
+    n_splits = len(halves.splits)
+    tried = [halves, *(halves.permuted(rng, n_splits) for _ in range(n_permutations))]
+    scores = [float(score.score) for score in run_jobs(_score, [(one, fit) for one in tried], n_jobs)]
+    return PermutationTest(scores[0], scores[1:], repeats_choice)
+
+
+def _score(halves, fit):
+    return halves.score(fit)

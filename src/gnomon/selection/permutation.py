@@ -1,81 +1,18 @@
 """Whether labels guide a model: its score with the labels as they are, and after they changed places."""
 
 import warnings
-from dataclasses import asdict, dataclass
 
 import numpy as np
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.utils import check_array
 
-from gnomon.selection.jobs import run_jobs
-from gnomon.selection.partial import HalfFit, fit_partial, prepared
+from gnomon.selection.partial import HalfFit, fit_partial, permuted_scores, prepared, run_jobs
+from gnomon.selection.results import PermutationTest
+from gnomon.selection.search import GuidedSearch
 from gnomon.selection.stability import halves_of, row_order
 from gnomon.targets import read
 
-CLEAR = 0.05
-SEARCHES = (GridSearchCV, RandomizedSearchCV)
-
-
-@dataclass(frozen=True)
-class PermutationTest:
-    """Scores with true and with permuted labels.
-
-    Attributes
-    ----------
-    score : float
-        With the labels as they are.
-    permuted : list of float
-        After the labels of the labeled rows have changed places.
-    repeats_choice : bool
-        Whether the whole choice among candidates was repeated for every permutation. Where only the chosen candidate
-        was, the p-value is somewhat low: it was chosen because it fits the labels as they are.
-
-    Examples
-    --------
-    >>> test = PermutationTest(0.9, [0.1] * 19)
-    >>> test.p_value, test.labels_helped
-    (0.05, True)
-    """
-
-    score: float
-    permuted: list
-    repeats_choice: bool = True
-
-    @property
-    def p_value(self):
-        """Share of scores, the true one among them, that are at least as high as the true one."""
-        return (1 + self._n_as_high) / (1 + len(self.permuted))
-
-    @property
-    def labels_helped(self):
-        """Whether at most one in twenty scores is as high."""
-        return self.p_value <= CLEAR
-
-    @property
-    def verdict(self):
-        """The outcome in plain words."""
-        count = f"{self._n_as_high} of {len(self.permuted)} fits to permuted labels score as high"
-        count += f" (p = {self.p_value:.2f}"
-        count += ")" if self.repeats_choice else "; the choice was not repeated for them, so p is somewhat low)"
-        if self.labels_helped:
-            return f"The labels helped: {count}."
-        if not self._n_as_high:
-            return f"Too few permutations to tell whether the labels helped: {count}."
-        return f"No sign that the labels help: {count}; read the projection as one without labels."
-
-    @property
-    def _n_as_high(self):
-        return sum(value >= self.score for value in self.permuted)
-
-    def to_dict(self):
-        """Return plain numbers and lists, ready for JSON.
-
-        Returns
-        -------
-        dict
-            The attributes.
-        """
-        return asdict(self)
+SEARCHES = (GuidedSearch, GridSearchCV, RandomizedSearchCV)
 
 
 def permutation_test(
@@ -142,25 +79,13 @@ def permutation_test(
     targets = read(y, X.shape[0], target=target, unlabeled=unlabeled, several="real")
     rng = np.random.default_rng(random_state)
     halves = halves_of(targets, row_order(X), n_splits, rng)
-    searches = hasattr(type(estimator), "best_score_") or isinstance(estimator, SEARCHES)
+    searches = isinstance(estimator, SEARCHES)
     if not (searches and repeat_choice):
         model = estimator.best_estimator_ if searches else estimator
         return permuted_scores(halves, HalfFit(model, X, halves.kind), n_permutations, rng, n_jobs, not searches)
     tried = [halves, *(halves.permuted(rng) for _ in range(n_permutations))]
     scores = run_jobs(_best_score, [(estimator, X, one) for one in tried], n_jobs)
     return PermutationTest(scores[0], scores[1:])
-
-
-def permuted_scores(halves, fit, n_permutations, rng, n_jobs=None, repeats_choice=True):
-    """Score one fit on halves with the labels as they are and after they changed places."""
-    n_splits = len(halves.splits)
-    tried = [halves, *(halves.permuted(rng, n_splits) for _ in range(n_permutations))]
-    scores = [float(score.score) for score in run_jobs(_score, [(one, fit) for one in tried], n_jobs)]
-    return PermutationTest(scores[0], scores[1:], repeats_choice)
-
-
-def _score(halves, fit):
-    return halves.score(fit)
 
 
 def _best_score(search, X, halves):

@@ -2,18 +2,66 @@
 
 from dataclasses import dataclass
 
-from gnomon.selection._table import html_table, text_table
-from gnomon.selection.permutation import PermutationTest
+from gnomon.selection._table import Table
 
-SHORT = {
-    "n_private": "private",
-    "n_factors": "factors",
-    "unlabeled_weight": "weight",
-}  # names of settings where room is short
+CLEAR = 0.05
+SHORT = {"n_private": "private", "n_factors": "factors", "unlabeled_weight": "weight"}  # where room is short
+
+
+@dataclass(frozen=True)
+class PermutationTest:
+    """Scores with true and with permuted labels.
+
+    Attributes
+    ----------
+    score : float
+        With the labels as they are.
+    permuted : list of float
+        After the labels of the labeled rows have changed places.
+    repeats_choice : bool
+        Whether the whole choice among candidates was repeated for every permutation. Where only the chosen candidate
+        was, the p-value is somewhat low: it was chosen because it fits the labels as they are.
+
+    Examples
+    --------
+    >>> test = PermutationTest(0.9, [0.1] * 19)
+    >>> test.p_value, test.labels_helped
+    (0.05, True)
+    """
+
+    score: float
+    permuted: list
+    repeats_choice: bool = True
+
+    @property
+    def p_value(self):
+        """Share of scores, the true one among them, that are at least as high as the true one."""
+        return (1 + self._n_as_high) / (1 + len(self.permuted))
+
+    @property
+    def labels_helped(self):
+        """Whether at most one in twenty scores is as high."""
+        return self.p_value <= CLEAR
+
+    @property
+    def verdict(self):
+        """The outcome in plain words."""
+        count = f"{self._n_as_high} of {len(self.permuted)} fits to permuted labels score as high"
+        count += f" (p = {self.p_value:.2f}"
+        count += ")" if self.repeats_choice else "; the choice was not repeated for them, so p is somewhat low)"
+        if self.labels_helped:
+            return f"The labels helped: {count}."
+        if not self._n_as_high:
+            return f"Too few permutations to tell whether the labels helped: {count}."
+        return f"No sign that the labels help: {count}; read the projection as one without labels."
+
+    @property
+    def _n_as_high(self):
+        return sum(value >= self.score for value in self.permuted)
 
 
 @dataclass(frozen=True, repr=False)
-class SearchResults:
+class SearchResults(Table):
     """What was tried, what was chosen, and whether the labels helped.
 
     Attributes
@@ -52,30 +100,13 @@ class SearchResults:
         """The entry of `rows` that was chosen."""
         return self.rows[self.chosen]
 
-    def to_dict(self):
-        """Return plain numbers, text and lists, ready for JSON.
-
-        Returns
-        -------
-        dict
-            For `from_dict`.
-        """
-        helped = self.labels_helped
-        return {
-            "rows": [dict(row) for row in self.rows],
-            "chosen": self.chosen,
-            "target_kind": self.target_kind,
-            "verdict": self.verdict,
-            "labels_helped": None if helped is None else helped.to_dict(),
-        }
-
     @classmethod
-    def from_dict(cls, values):
-        """Make results from what `to_dict` returned.
+    def from_dict(cls, stored):
+        """Make the results that `to_dict` stored.
 
         Parameters
         ----------
-        values : dict
+        stored : dict
             As `to_dict` returned it.
 
         Returns
@@ -83,8 +114,8 @@ class SearchResults:
         SearchResults
             Equal to the first ones.
         """
-        helped = values["labels_helped"]
-        return cls(**{**values, "labels_helped": None if helped is None else PermutationTest(**helped)})
+        helped = stored["labels_helped"]
+        return cls(**{**stored, "labels_helped": None if helped is None else PermutationTest(**helped)})
 
     @classmethod
     def of(cls, given):
@@ -102,7 +133,7 @@ class SearchResults:
         """
         if isinstance(given, dict):
             return cls.from_dict(given)
-        return getattr(given, "results_", given)
+        return given if given is None or isinstance(given, cls) else given.results_
 
     def cells(self, most=None):
         """Return the table as strings, best score first, the chosen row marked by a star.
@@ -126,25 +157,14 @@ class SearchResults:
             order = [i for i in order if i in kept and self.rows[i]["note"] is None]
         return header, [["*" if i == self.chosen else "", *_cells(self.rows[i])] for i in order]
 
+    @property
     def notes(self):
-        """Say why some candidates have no score.
-
-        Returns
-        -------
-        list of str
-            One sentence per reason.
-        """
+        """Why some candidates have no score, one sentence per reason."""
         reasons = {}
         for row in self.rows:
             if row["note"]:
                 reasons.setdefault(row["note"], []).append(named(row))
         return [f"{', '.join(dict.fromkeys(names))}: {note.rstrip('.')}." for note, names in reasons.items()]
-
-    def __repr__(self):
-        return "\n".join([*text_table(*self.cells()), *self.notes(), self.verdict])
-
-    def _repr_html_(self):
-        return html_table(self.verdict, *self.cells(), self.notes())
 
 
 def _rank(row):

@@ -1,54 +1,61 @@
 """Search for the model, the preprocessing and the settings that few labels support best."""
 
-import warnings
-from dataclasses import dataclass
-from time import perf_counter
-from typing import Any
+from operator import attrgetter
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
-from sklearn.decomposition import PCA
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.pipeline import Pipeline
-from sklearn.utils import ClassifierTags, RegressorTags, TransformerTags, assert_all_finite
+from sklearn.utils import ClassifierTags, RegressorTags, assert_all_finite
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gnomon.rows.kind import is_sparse
-from gnomon.selection.baselines import NotApplicable
-from gnomon.selection.candidates import (
-    FEWEST_IN_CLASS,
-    LEADING,
-    MOST_NEIGHBORS,
-    PREPROCESSING,
-    candidates_for,
-    preprocessing_for,
-)
-from gnomon.selection.jobs import run_jobs
-from gnomon.selection.partial import HalfFit, fit_partial, labels_of, last_step, prepared, takes_unlabeled
-from gnomon.selection.permutation import permuted_scores
+from gnomon.selection.candidates import candidates_for, preprocessing_for
+from gnomon.selection.partial import last_step, permuted_scores, predicts, projects
 from gnomon.selection.results import SearchResults, verdict
 from gnomon.selection.stability import halves_of, row_order
+from gnomon.selection.trials import Trials
 from gnomon.targets import read
 
-N_LEADERS = 2  # pairs of preprocessing and model whose further settings are tried
-MOST_COMPONENTS = 10
 MANY = 1e6  # entries
-NEAR = 0.1  # a pair whose score is lower by more will hardly win by other settings
-SAME_ON_UNIT_ROWS = {"unit rows": "rows", "neighbors, cosine": "neighbors"}
-FAILURES = (ValueError, TypeError, ArithmeticError, RuntimeError, NotApplicable)  # of a fit; the table says which
 
 
-def _has(name):
-    """Whether the chosen model has a method; before `fit` it may turn out to."""
+def _if_best_has(name):
+    """Whether the chosen model has a method, which is asked of it; before `fit` it may turn out to."""
 
     def check(search):
-        return not hasattr(search, "best_estimator_") or hasattr(search.best_estimator_, name)
+        if "best_estimator_" in vars(search):
+            attrgetter(name)(search.best_estimator_)  # its own error where it has none
+        return True
 
     return available_if(check)
 
 
-class GuidedSearch(BaseEstimator):
+def _of_best(name, summary, shape):
+    """The method of that name of the chosen model."""
+
+    @_if_best_has(name)
+    def method(self, X):
+        check_is_fitted(self, "best_estimator_")
+        return attrgetter(name)(self.best_estimator_)(X)
+
+    method.fn.__name__ = name
+    method.fn.__doc__ = f"""Return {summary} of the chosen model.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape {shape}
+            What the model returns.
+        """
+    return method
+
+
+class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Choose among models, preprocessing and settings by the labels at hand, few as they may be.
 
     Each candidate is fitted to one half of the labels and to the other, several times. What counts is how well the two
@@ -193,40 +200,25 @@ class GuidedSearch(BaseEstimator):
         n_splits = self.n_splits or (5 if (rows.nnz if sparse else rows.size) <= MANY else 3)
         halves = halves_of(targets, row_order(rows), n_splits, rng)
         tried, allowed = candidates_for(halves.kind, self.candidates, self.baselines)
-        trials = _Trials(X, rows, halves, self.n_components or _default_components(halves), self.n_jobs)
-        trials.fewest_in_class = FEWEST_IN_CLASS if self.preprocessing is None else 0
-        trials.first_round(tried, preprocessing_for(tried, self.preprocessing))
+        trials = Trials(X, rows, halves, self.n_components, self.n_jobs)
+        trials.first_round(tried, preprocessing_for(tried, self.preprocessing), self.preprocessing is not None)
         trials.second_round(allowed)
         best = trials.best(allowed)
-        self.target_kind_, self.n_labeled_ = halves.kind, int(targets.n_labeled)
-        self._unset("classes_")
+        self.target_kind_, self.n_labeled_ = halves.kind, targets.n_labeled
+        vars(self).pop("classes_", None)
         if halves.kind == "classes":
             self.classes_ = targets.classes
         self.labels_helped_ = self._permute(trials, best, rng) if self.n_permutations else None
-        self._keep(trials, best)
+        tried, chosen = [trial.row() for trial in trials.tried], trials.tried.index(best)
+        said = verdict(tried, chosen, halves.kind, self.labels_helped_)
+        self.results_ = SearchResults(tried, chosen, halves.kind, said, self.labels_helped_)
         self.best_estimator_ = trials.final(best, X, y, targets, self.unlabeled)
         return self
 
-    def _unset(self, name):
-        if hasattr(self, name):
-            delattr(self, name)
-
     def _permute(self, trials, best, rng):
         """How the chosen candidate scores with the labels as they are and after they changed places."""
-        return permuted_scores(
-            trials.halves.redrawn(rng),
-            trials.half_fit(best),
-            self.n_permutations,
-            rng,
-            self.n_jobs,
-            len(trials.tried) == 1,
-        )
-
-    def _keep(self, trials, best):
-        rows = [trial.row() for trial in trials.tried]
-        chosen = trials.tried.index(best)
-        said = verdict(rows, chosen, self.target_kind_, self.labels_helped_)
-        self.results_ = SearchResults(rows, chosen, self.target_kind_, said, self.labels_helped_)
+        halves, alone = trials.halves.redrawn(rng), len(trials.tried) == 1
+        return permuted_scores(halves, trials.half_fit(best), self.n_permutations, rng, self.n_jobs, alone)
 
     @property
     def best_score_(self):
@@ -234,73 +226,11 @@ class GuidedSearch(BaseEstimator):
         check_is_fitted(self, "results_")
         return self.results_.chosen_row["score"]
 
-    @_has("predict")
-    def predict(self, X):
-        """Return what the chosen model predicts.
+    predict = _of_best("predict", "the labels or values", "(n_samples,) or (n_samples, n_outputs)")
+    predict_proba = _of_best("predict_proba", "the class probabilities", "(n_samples, n_classes)")
+    transform = _of_best("transform", "the projection", "(n_samples, n_components)")
 
-        Parameters
-        ----------
-        X : array-like or sparse array of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Labels or values.
-        """
-        return self._best().predict(X)
-
-    @_has("predict_proba")
-    def predict_proba(self, X):
-        """Return class probabilities of the chosen model.
-
-        Parameters
-        ----------
-        X : array-like or sparse array of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities in the order of `classes_`.
-        """
-        return self._best().predict_proba(X)
-
-    @_has("transform")
-    def transform(self, X):
-        """Return the projection by the chosen model.
-
-        Parameters
-        ----------
-        X : array-like or sparse array of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            Coordinates.
-        """
-        return self._best().transform(X)
-
-    @_has("transform")
-    def fit_transform(self, X, y):
-        """Fit, and return the projection by the chosen model.
-
-        Parameters
-        ----------
-        X : array-like or sparse array of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Classes or real targets.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            Coordinates.
-        """
-        return self.fit(X, y).transform(X)
-
-    @_has("get_feature_names_out")
+    @_if_best_has("get_feature_names_out")
     def get_feature_names_out(self, input_features=None):
         """Return the names of the columns of `transform`.
 
@@ -314,7 +244,8 @@ class GuidedSearch(BaseEstimator):
         ndarray of str
             One name per component.
         """
-        return last_step(self._best()).get_feature_names_out(None)
+        check_is_fitted(self, "best_estimator_")
+        return last_step(self.best_estimator_).get_feature_names_out(None)
 
     def score(self, X, y):
         """Return accuracy for classes, R2 for real targets.
@@ -331,239 +262,21 @@ class GuidedSearch(BaseEstimator):
         float
             The score.
         """
-        measure = accuracy_score if self._best() is not None and self.target_kind_ == "classes" else r2_score
-        return float(measure(y, self.predict(X)))
-
-    def _best(self):
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_
+        found = self.predict(X)
+        return float((accuracy_score if self.target_kind_ == "classes" else r2_score)(y, found))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        kind = getattr(self, "target_kind_", None) or {"auto": "classes"}.get(self.target, self.target)
+        kind = vars(self).get("target_kind_") or {"auto": "classes"}.get(self.target, self.target)
         tags.estimator_type = "classifier" if kind == "classes" else "regressor"
         tags.classifier_tags = ClassifierTags() if kind == "classes" else None
         tags.regressor_tags = RegressorTags() if kind == "real" else None
-        tags.transformer_tags = TransformerTags()
+        best = vars(self).get("best_estimator_")
+        if best is not None and not predicts(best):
+            tags.estimator_type = None
+        if best is not None and not projects(best):
+            tags.transformer_tags = None
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _default_components(halves):
-    wanted = halves.n_classes - 1 if halves.kind == "classes" else halves.targets.shape[1]
-    return int(min(max(wanted, 1), MOST_COMPONENTS))
-
-
-@dataclass
-class _Made:
-    """Computed preprocessing: the transformer (None for the rows as they are) and the rows it gives."""
-
-    transformer: Any
-    rows: Any
-
-
-class _Trial:
-    """One candidate behind one preprocessing with its settings, and how it did."""
-
-    def __init__(self, candidate, preprocessing, settings):
-        self.candidate, self.preprocessing, self.settings = candidate, preprocessing, settings
-        self.score = self.seconds = self.note = None
-        self.resolved = settings  # with what the model made of settings such as "usual"
-
-    def repeats(self, other):
-        """Whether the other trial was of the same candidate, whatever its settings were called."""
-        same = (self.candidate.name, self.preprocessing) == (other.candidate.name, other.preprocessing)
-        return same and self.settings in (other.settings, other.resolved)
-
-    def record(self, outcome):
-        self.score, self.note, self.seconds, found = outcome
-        self.resolved = self.settings | found
-
-    def row(self):
-        agreement, error, score = self.score or (None, None, None)
-        return {
-            "preprocessing": self.preprocessing,
-            "model": self.candidate.name,
-            "settings": dict(self.settings),
-            "agreement": agreement,
-            "error": error,
-            "score": score,
-            "seconds": self.seconds,
-            "baseline": self.candidate.baseline,
-            "note": self.note,
-        }
-
-
-class _Trials:
-    """Preprocessing, halves and trials of one search."""
-
-    def __init__(self, X, rows, halves, n_components, n_jobs):
-        self.X, self.rows, self.halves, self.k, self.n_jobs = X, rows, halves, n_components, n_jobs
-        self.made, self.narrow, self.tried = {}, {}, []
-        self.fewest_in_class = FEWEST_IN_CLASS
-
-    def first_round(self, candidates, preprocessing):
-        """Every model behind every preprocessing with its first settings."""
-        for name in preprocessing:
-            self.preprocess(name)
-        self.run(
-            _Trial(candidate, name, candidate.settings)
-            for candidate in candidates
-            for name in preprocessing
-            if name in candidate.preprocessing
-        )
-
-    def second_round(self, allowed):
-        """Further settings of the leading pairs, unless nothing can be gained or told by them."""
-        leaders = self.leaders(allowed, N_LEADERS) if self.halves.is_rich else []
-        best = self.halves.best
-        top = leaders[0].score.score if leaders else best
-        near = [trial for trial in leaders if best > top <= trial.score.score + NEAR]
-        self.run(
-            _Trial(lead.candidate, lead.preprocessing, {**lead.candidate.settings, **settings})
-            for lead in near
-            for settings in lead.candidate.finer
-        )
-
-    def preprocess(self, name):
-        """Compute a preprocessing step once; a reason in its place is shown with every candidate behind it."""
-        make = PREPROCESSING[name]
-        if make is None:
-            self.made[name] = _Made(None, self.rows)
-        elif SAME_ON_UNIT_ROWS.get(name) in self.made and self._has_unit_rows():
-            self.made[name] = None  # the same as another
-        else:
-            self.made[name] = self._reason_against(name) or self._transformed(make())
-
-    def _transformed(self, transformer):
-        try:
-            return _Made(transformer, transformer.fit_transform(self.X))
-        except ValueError as error:
-            return str(error)
-
-    def _reason_against(self, name):
-        n = self.rows.shape[0]
-        if not is_sparse(self.rows) and np.isnan(self.rows).any():
-            return "it takes no missing entries"
-        if not name.startswith("neighbors"):
-            return None
-        if n > MOST_NEIGHBORS:
-            return f"more than {MOST_NEIGHBORS} rows take too long"
-        per_class = n / self.halves.n_classes
-        if per_class < self.fewest_in_class:
-            return f"classes of about {per_class:.0f} rows are smaller than neighborhoods"
-        return None
-
-    def _has_unit_rows(self):
-        X = self.rows
-        squares = X.multiply(X).sum(axis=1) if is_sparse(X) else np.einsum("ij,ij->i", X, X)
-        return bool(np.allclose(squares, 1.0, rtol=1e-6))
-
-    def run(self, trials):
-        """Score new trials, in several processes where asked for; keep the score or the reason why there is none."""
-        waiting = []
-        for trial in trials:
-            if self.made[trial.preprocessing] is None or any(trial.repeats(other) for other in self.tried):
-                continue
-            self.tried.append(trial)
-            trial.note = self._note(trial)
-            if trial.note is None:
-                waiting.append(trial)
-        jobs = [(self.halves, self.half_fit(trial), list(trial.settings)) for trial in waiting]
-        for trial, outcome in zip(waiting, run_jobs(_try, jobs, self.n_jobs), strict=True):
-            trial.record(outcome)
-
-    def _note(self, trial):
-        made = self.made[trial.preprocessing]
-        if isinstance(made, str):
-            return made
-        entries = made.rows.nnz if is_sparse(made.rows) else made.rows.size
-        most = trial.candidate.most_entries
-        if most is not None and entries > most:
-            return f"more than {most:.0e} entries take too long"
-        model = trial.candidate.estimator
-        if takes_unlabeled(model):
-            return None
-        wrong = is_regressor(model) if self.halves.kind == "classes" else is_classifier(model)
-        return f"it does not predict {self.halves.kind} targets" if wrong else None
-
-    def half_fit(self, trial):
-        """The function from targets of a half to predictions of every row."""
-        narrow = trial.candidate.narrow
-        wide = narrow is None or not narrow(trial.settings)
-        rows = self.made[trial.preprocessing].rows if wide else self.narrow_rows(trial.preprocessing)
-        more = trial.candidate.quick | ({} if self.halves.is_rich else trial.candidate.poor)
-        return HalfFit(self.model(trial, more), rows, self.halves.kind)
-
-    def narrow_rows(self, preprocessing):
-        """Leading principal coordinates of preprocessed rows, computed once; the rows themselves where few."""
-        rows = self.made[preprocessing].rows
-        sparse = is_sparse(rows)
-        if min(rows.shape) <= 2 * LEADING or self.k >= LEADING // 2 or not (sparse or np.isfinite(rows).all()):
-            return rows
-        if preprocessing not in self.narrow:
-            pca = PCA(LEADING, svd_solver="arpack" if sparse else "auto", random_state=0)
-            self.narrow[preprocessing] = pca.fit_transform(rows)
-        return self.narrow[preprocessing]
-
-    def model(self, trial, more):
-        """The unfitted model of a trial."""
-        settings = trial.settings | more
-        if trial.candidate.sized:
-            width = self.made[trial.preprocessing].rows.shape[1]
-            settings |= {"n_components": max(1, min(self.k, width - 1, self.rows.shape[0] - 2))}
-        made = prepared(trial.candidate.estimator)
-        last_step(made).set_params(**settings)
-        return made
-
-    def leaders(self, allowed, n):
-        """The best `n` trials among the models allowed, one per pair; equal scores keep the order."""
-        scored = [trial for trial in self.tried if trial.score is not None and trial.candidate.name in allowed]
-        best = {}
-        for trial in sorted(scored, key=lambda trial: -round(trial.score.score, 9)):  # sums in another order are equal
-            best.setdefault((trial.preprocessing, trial.candidate.name), trial)
-        return list(best.values())[:n]
-
-    def best(self, allowed):
-        """The best trial among the models allowed."""
-        found = self.leaders(allowed, 1)
-        if not found:
-            reasons = sorted({trial.note for trial in self.tried if trial.note})
-            raise ValueError(f"no candidate could be fitted: {'; '.join(reasons)}")
-        return found[0]
-
-    def final(self, trial, X, y, targets, unlabeled):
-        """Fit the chosen candidate to every label; a model that takes unlabeled rows reads y itself."""
-        made = self.made[trial.preprocessing]
-        model = prepared(self.model(trial, {}), unlabeled=unlabeled, target=targets.kind)
-        rows = X if made.transformer is None else made.rows
-        if not takes_unlabeled(model):
-            y = labels_of(targets)
-        model = fit_partial(model, rows, y, self.halves.complete)
-        if made.transformer is None:
-            return model
-        return Pipeline([("preprocessing", made.transformer), ("model", model)])
-
-
-def _try(halves, fit, names):
-    """Score, note, seconds of one fit, and what the model made of its settings."""
-    started = perf_counter()
-    score, note, found = None, None, {}
-
-    def fit_predict(half):
-        model = fit.fitted(half)
-        for name in names:
-            value = getattr(last_step(model), f"{name}_", None)
-            if isinstance(value, int | float | np.number):
-                found[name] = value
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return model.predict(fit.X)
-
-    try:
-        score = halves.score(fit_predict)
-    except FAILURES as reason:
-        note = str(reason)
-    return score, note, (perf_counter() - started) / (2 * len(halves.splits)), found

@@ -7,7 +7,7 @@ from gnomon.selection.partial import last_step
 from gnomon.selection.search import GuidedSearch
 
 SIZES = (1, 2, 3, 4, 5, 7, 10)
-WEIGHTS = {"label_weight": (1.0, 10.0, 100.0), "unlabeled_weight": (1.0, 0.1, 0.0)}
+WEIGHTS = {"label_weight": (1.0, 10.0, 100.0), "unlabeled_weight": (1.0, 0.1, 0.0), "alpha": (0.01, 1e-4, 1.0)}
 
 
 def choose_components(estimator, X, y, *, values=None, **parameters):

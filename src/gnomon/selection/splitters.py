@@ -1,12 +1,28 @@
 """Cross-validation of partly labeled rows: folds of the labeled ones, and scores that leave out the others."""
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.metrics import check_scoring, get_scorer
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import check_random_state
 
-from gnomon.selection.partial import labels_of, last_step
+from gnomon.rows.kind import rows_at
+from gnomon.selection.partial import plain
 from gnomon.targets import read
+
+
+def strata_of(targets, rows):
+    """What every fold of some rows should have of (m,): each class of one target, each pattern of several."""
+    if targets.vector and targets.kind == "classes":
+        return targets.index[rows]
+    return np.unique(np.isfinite(targets.table[rows]), axis=0, return_inverse=True)[1].ravel()
+
+
+def deal(strata, n_folds, rng):
+    """Folds (m,) of rows: one stratum after the other is dealt out in a random order."""
+    rows = np.lexsort((rng.permutation(len(strata)), strata))
+    fold = np.empty(len(strata), dtype=int)
+    fold[rows] = (rng.randint(n_folds) + np.arange(len(rows))) % n_folds
+    return fold
 
 
 class PartialLabelKFold(BaseEstimator):
@@ -19,9 +35,7 @@ class PartialLabelKFold(BaseEstimator):
     Parameters
     ----------
     n_splits : int, default=5
-        Folds; at most the labeled rows of the largest class.
-    shuffle : bool, default=True
-        Whether to draw the folds, or to take the rows in their order.
+        Folds; at most as many as labeled rows.
     target : {"auto", "classes", "real"}, default="auto"
         How to read y. Folds of classes are stratified.
     unlabeled : "auto", None or a label, default="auto"
@@ -47,9 +61,8 @@ class PartialLabelKFold(BaseEstimator):
     True
     """
 
-    def __init__(self, n_splits=5, *, shuffle=True, target="auto", unlabeled="auto", random_state=None):
+    def __init__(self, n_splits=5, *, target="auto", unlabeled="auto", random_state=None):
         self.n_splits = n_splits
-        self.shuffle = shuffle
         self.target = target
         self.unlabeled = unlabeled
         self.random_state = random_state
@@ -91,11 +104,9 @@ class PartialLabelKFold(BaseEstimator):
         labeled = np.flatnonzero(targets.labeled)
         if len(labeled) < self.n_splits:
             raise ValueError(f"y has {len(labeled)} labeled rows, fewer than n_splits={self.n_splits}; label more.")
-        one_of_classes = targets.vector and targets.kind == "classes"
-        folds = StratifiedKFold if one_of_classes else KFold
-        drawn = folds(self.n_splits, shuffle=self.shuffle, random_state=self.random_state if self.shuffle else None)
-        for _, test in drawn.split(labeled, targets.index[labeled] if one_of_classes else None):
-            rows = labeled[test]
+        fold = deal(strata_of(targets, labeled), self.n_splits, check_random_state(self.random_state))
+        for f in range(self.n_splits):
+            rows = labeled[fold == f]
             yield np.setdiff1d(np.arange(n), rows), rows
 
 
@@ -135,15 +146,17 @@ class _LabeledScorer:
         self.scoring, self.target, self.unlabeled = scoring, target, unlabeled
 
     def __call__(self, estimator, X, y):
-        model = last_step(estimator)
-        kind, mark = getattr(model, "target_kind_", self.target), self.unlabeled
-        if isinstance(mark, str) and mark == "auto" and kind == "classes" and hasattr(model, "classes_"):
-            mark = None if -1 in np.asarray(model.classes_).tolist() else -1  # fold by fold, -1 beside 1 says nothing
-        targets = read(y, len(y), target=kind if kind in ("classes", "real", "counts") else self.target, unlabeled=mark)
+        kind, mark = self.target, self.unlabeled
+        if kind == "auto" and is_classifier(estimator):
+            kind = "classes"
+        elif kind == "auto" and is_regressor(estimator):
+            kind = "real"
+        if isinstance(mark, str) and mark == "auto" and is_classifier(estimator):
+            classes = {label for part in estimator.classes_ for label in np.ravel(part).tolist()}
+            mark = None if -1 in classes else -1  # in a fold, -1 beside 1 says nothing
+        targets = read(y, len(y), target=kind, unlabeled=mark)
         rows = np.flatnonzero(targets.labeled)
         if not len(rows):
             raise ValueError("no row to score has a label; PartialLabelKFold gives every fold some.")
-        known = labels_of(targets)[rows]
-        known = np.array(known.tolist()) if known.dtype == object else known
         score = check_scoring(estimator) if self.scoring is None else get_scorer(self.scoring)
-        return score(estimator, X.iloc[rows] if hasattr(X, "iloc") else X[rows], known)
+        return score(estimator, rows_at(X, rows), plain(targets.given()[rows]))

@@ -87,6 +87,7 @@ class ClassHalves(_Halves):
                 "a second row of one class, or take a model by name, such as gnomon.DPPCA."
             )
         self.n_classes = len(counts)
+        self.n_columns = self.n_classes - 1
         self.chance_error = 1 - 1 / self.n_classes
         self.is_rich = bool(np.median(counts) >= RICH)
         super().__init__(index, index >= 0, order, n_splits, rng)
@@ -137,6 +138,7 @@ class RealHalves(_Halves):
                 f"y has {labeled.sum()} labeled rows; choosing a model takes {FEWEST_REAL}. Label more, or take a "
                 "model by name, such as gnomon.SPPCA."
             )
+        self.n_columns = targets.shape[1]
         super().__init__(targets, labeled, order, n_splits, rng)
 
     def _split(self, rng):
