@@ -21,7 +21,7 @@ SPARSE_HOMES = (
 )
 KIND = "src/gnomon/rows/kind.py"
 ROWS = "src/gnomon/rows/"
-DOORS = ("src/gnomon/rows/", "src/gnomon/estimators/_gaussian.py")  # where X of a user is validated
+DOORS = ("src/gnomon/rows/", "src/gnomon/estimators/_estimator.py")  # where X of a user is validated
 NAMES_OF_ROWS = {"rows", "source", "standard", "block"}
 
 

@@ -40,7 +40,7 @@ def test_permuted_columns_are_put_right_and_wrong_ones_refused(native):
 
 
 def test_two_columns_of_one_name_are_refused():
-    with pytest.raises(ValueError, match="X has several columns called 'a'"):
+    with pytest.raises(ValueError, match="X has several columns named 'a'"):
         Columns().fit(pd.DataFrame(np.ones((3, 2)), columns=["a", "a"]))
 
 

@@ -2,18 +2,8 @@
 
 import numpy as np
 
-from ..rows.kind import is_sparse
 from ..rows.namespace import to_host
 from ..targets.forms import is_missing
-from ._gaussian import check_table, check_values
-from ._validation import refuse_missing
-
-
-def check_complete(estimator, X, *, reset, min_samples):
-    """Validate rows without missing entries, dense or csr."""
-    X = check_table(estimator, X, reset=reset, min_samples=min_samples)
-    refuse_missing(estimator, check_values(X))
-    return X.tocsr() if is_sparse(X) else X
 
 
 def read_domains(domain, labeled):

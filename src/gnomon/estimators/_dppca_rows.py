@@ -3,8 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,9 +10,9 @@ from ..models import dppca as model
 from ..rows.namespace import as_table, beside, like, of_type
 from ..rows.products import project
 from ..rows.read import read
-from ._gaussian import check_table, check_values
-from ._guided import GuidedPredictor, join
-from ._validation import check_integer
+from ._density import JointDensity
+from ._estimator import Transformer
+from ._predictions import Predictor
 
 
 def _has_one_target(estimator):
@@ -29,18 +27,10 @@ def _has_one_target(estimator):
 one_target = available_if(_has_one_target)
 
 
-class DPPCARows(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class DPPCARows(Predictor, Transformer):
     """Projection, class probabilities, density and samples of fitted models, one for each target."""
 
-    @property
-    def _n_features_out(self):
-        return self.components_.shape[0]
-
-    def _check_rows(self, X):
-        check_is_fitted(self, "components_")
-        X = check_table(self, X, reset=False, min_samples=1, anywhere=True)
-        refuse_missing(X)
-        return X
+    _takes_devices = True
 
     def _per_target(self, values):
         """The values of all targets: a list with a table of labels, the one value with one column."""
@@ -55,43 +45,9 @@ class DPPCARows(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMix
         parts = (self.class_prior_, self.class_means_, self.factors_, self.noise_variance_)
         return [model.Model(*one) for one in zip(*map(self._listed, parts), strict=True)]
 
-    def predict(self, X: Any) -> Any:
-        """Name the most probable class of every row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Of `classes_`.
-        """
-        rows = read(self._check_rows(X))
-        named = [
-            classes[model.log_joint(one, rows).argmax(axis=1)]
-            for one, classes in zip(self._models(), self._listed(self.classes_), strict=True)
-        ]
-        return named[0] if self._vector else join(named)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Posterior probability of each class given x.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes), or list of them
-            Rows sum to one; columns in the order of `classes_`. A list with one array for each target, if y was a
-            table.
-        """
-        X = self._check_rows(X)
+    def _predicted(self, X):
         rows = read(X)
-        return self._per_target([like(model.predict(one, rows), X) for one in self._models()])
+        return [model.log_joint(one, rows) for one in self._models()]
 
     def transform(self, X: Any, return_cov: Any = False) -> Any:
         """Project rows: (X - mean_) components_'.
@@ -184,7 +140,7 @@ class DPPCARows(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMix
         X : ndarray of shape (n_samples, n_features)
             Rows, in the units of X.
         """
-        check_is_fitted(self, "components_")
+        check_is_fitted(self)
         Z = as_table(Z)
         if Z.ndim != 2 or Z.shape[1] != len(self.components_):
             raise ValueError(f"Z has shape {tuple(Z.shape)}; (n_samples, {len(self.components_)}) is wanted.")
@@ -192,38 +148,11 @@ class DPPCARows(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMix
         back = model.back(one, self.components_.astype(np.float64))
         return Z @ beside(back, Z) + beside(self.mean_, Z)
 
-    @one_target
-    def sample(self, n_samples: Any = 1, return_y: Any = False, random_state: Any = None) -> Any:
-        """Draw rows from the fitted model.
+    sample = available_if(_has_one_target)(JointDensity.sample)
 
-        Parameters
-        ----------
-        n_samples : int, default=1
-            How many rows.
-        return_y : bool, default=False
-            Return their classes too.
-        random_state : int, RandomState instance or None, default=None
-            Seed; None uses the `random_state` of the estimator.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Rows, in the units of X.
-        y : ndarray of shape (n_samples,)
-            Classes; only with `return_y=True`.
-        """
-        check_is_fitted(self, "components_")
-        check_integer("n_samples", n_samples, 1)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
+    def _draw(self, n_samples, rng):
         (one,) = self._models()
-        X, index = model.sample(one, n_samples, rng)
-        X = X.astype(self.components_.dtype)
-        return (X, self.classes_[index]) if return_y else X
+        return model.sample(one, n_samples, rng)
 
-
-def refuse_missing(X):
-    if check_values(X):
-        raise ValueError(
-            "Input X contains NaN; DPPCA needs complete rows: fill them in first, for example by the `impute` of "
-            "PPCA or MixturePPCA fitted to the same X."
-        )
+    def _draw_targets(self, X, latent, rng):
+        return self.classes_[latent]

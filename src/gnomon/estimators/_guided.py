@@ -9,10 +9,11 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from .._warn import warn
+from ..describe import Prediction, Target
 from ..rows.namespace import to_host
 from ..targets import KINDS, check_target, read, read_like
 from ..targets.code import refuse_constant
-from ._validation import check_size
+from ._estimator import check_size, n_rows
 
 
 class Guided:
@@ -88,17 +89,6 @@ class Guided:
             raise ValueError(f"{method} needs a model fitted with labeled rows; this one was fitted without any.")
 
 
-def with_classes(estimator):
-    """Whether the estimator has classes, or may have: for `available_if`."""
-    kind = vars(estimator).get("target_kind_", estimator.target)
-    if kind in ("real", "counts") or (kind == "mixed" and "classes_" not in vars(estimator)):
-        raise AttributeError(
-            f"predict_proba is for classes; this {type(estimator).__name__} is for numbers (target_kind_={kind!r}), "
-            "use predict."
-        )
-    return True
-
-
 class GuidedPredictor(Guided):
     """A `Guided` model that predicts: scikit-learn's tags of classifiers and regressors, and `score`."""
 
@@ -135,7 +125,7 @@ class GuidedPredictor(Guided):
         if y is None:
             return self._mean_log_density(X, sample_weight)
         self._require_targets("score")
-        values = self._values_of(y, np.shape(X)[0], strict=False)
+        values = self._values_of(y, n_rows(X), strict=False)
         found = self.predict(X)
         predicted = np.reshape(np.asarray(to_host(found)), (len(values), -1))
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -168,11 +158,35 @@ def _column_score(classes, values, predicted, weights):
     return np.average(right, weights=weights)
 
 
-def join(columns):
-    """Predictions of several targets side by side: a table of numbers, or of objects where one is not a number."""
-    if all(column.dtype.kind in "biuf" for column in columns):
-        return np.column_stack(columns)
-    out = np.empty((len(columns[0]), len(columns)), dtype=object)
-    for j, column in enumerate(columns):
-        out[:, j] = column
-    return out
+def guided_by(estimator, noise=None, *, with_std=True):
+    """The targets of a supervised model, and how each of them is predicted."""
+    if estimator.target_kind_ == "none":
+        return {}
+    form, vector = estimator._form, estimator._vector
+    noises = [None] * len(form) if noise is None else np.broadcast_to(noise, len(form)).tolist()
+    targets = tuple(
+        Target("real" if classes is None else "classes", classes, None if vector else j, noises[j])
+        for j, (_, classes, _) in enumerate(form)
+    )
+    numbers, classes = ([one for _, one, _ in form if (one is None) == wanted] for wanted in (True, False))
+
+    def predict(X):
+        std = [None] * len(form)
+        if with_std and numbers:
+            values, std = (columns_of(part, len(form)) for part in estimator.predict(X, return_std=True))
+        else:
+            values = columns_of(estimator.predict(X), len(form))
+        proba = estimator.predict_proba(X) if classes else [None] * len(form)
+        proba = [proba] if classes and vector else proba
+        return tuple(
+            Prediction(values[j].astype(float), None, std[j]) if one is None else Prediction(values[j], proba[j])
+            for j, (_, one, _) in enumerate(form)
+        )
+
+    return {"n_labeled": int(estimator.n_labeled_), "targets": targets, "predict": predict}
+
+
+def columns_of(values, q):
+    """The columns of what `predict` gave for one target or several."""
+    values = np.asarray(values)
+    return [values] if values.ndim == 1 and q == 1 else list(values.T)

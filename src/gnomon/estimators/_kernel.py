@@ -7,8 +7,7 @@ from ..numerics import gram
 from ..numerics.linalg import symmetrize
 from ..rows.kind import is_sparse
 from ..rows.products import project
-from ._gaussian import check_table, check_values
-from ._validation import check_choice, check_real, refuse_missing
+from ._estimator import Transformer, check_choice
 
 NAMES = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian")
 EXACT = 2000  # rows up to which "auto" uses the whole kernel matrix
@@ -16,15 +15,12 @@ LANDMARKS = 300  # how many it uses beyond
 WIDE = 2000  # features up to which a linear kernel works with the columns of X
 
 
-class KernelMixin:
+class KernelTransformer(Transformer):
     """Rows and their kernel values with references, for estimators with `kernel` and its parameters."""
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not self._precomputed
-        tags.input_tags.pairwise = self._precomputed
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    @property
+    def _n_features_out(self):
+        return self.n_components_
 
     @property
     def _precomputed(self):
@@ -34,23 +30,15 @@ class KernelMixin:
     def _linear(self):
         return isinstance(self.kernel, str) and self.kernel == "linear"
 
-    def _check_kernel(self):
+    def _check_parameters(self):
+        super()._check_parameters()
         if not callable(self.kernel):
             check_choice("kernel", self.kernel, (*NAMES, "precomputed"))
-        if self.gamma is not None:
-            check_real("gamma", self.gamma, 0)
-        check_real("degree", self.degree, 0)
-        check_real("coef0", self.coef0, -np.inf)
         if self.kernel_params is not None and not callable(self.kernel):
             raise ValueError(
                 f"kernel_params={self.kernel_params!r} is for a function as kernel; for kernel={self.kernel!r} pass "
                 "gamma, degree or coef0."
             )
-
-    def _validated(self, X, *, reset):
-        X = check_table(self, X, reset=reset, min_samples=2 if reset else 1, kernel=self._precomputed)
-        refuse_missing(self, check_values(X))
-        return X
 
     # -- feature space -------------------------------------------------------------------------------------------
 
@@ -102,7 +90,7 @@ class KernelMixin:
         return kernel_values(X, references, self.kernel, params=params, by_rows=self._by_rows)
 
 
-class KernelCoordinates(KernelMixin):
+class KernelCoordinates(KernelTransformer):
     """Rows as points of at most `max_rank` dimensions whose inner products are kernel values about the mean."""
 
     def _fit_coordinates(self, X, rng, weights=None):

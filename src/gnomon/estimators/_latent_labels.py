@@ -4,7 +4,7 @@ import numpy as np
 
 from ..models.ifa.noiseless import Labels
 from ..targets.code import log_plausibilities
-from ._validation import check_integer
+from ._estimator import check_integer
 
 
 def components_of(targets, n_components):

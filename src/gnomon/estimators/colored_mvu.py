@@ -3,25 +3,22 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
 from .._warn import warn
-from ..describe import Description, Fit, Traits
+from ..describe import Fit, Traits
 from ..models import colored_mvu as model
 from ..models.colored_mvu import conic_solver
 from ..rows.kind import is_sparse
 from ..rows.products import row_counts
 from ..targets.code import code
-from ._described import guided_by, identity, mean_of
-from ._guided import Guided
-from ._kernel import KernelMixin
-from ._validation import TINY, check_integer, check_real
+from ._estimator import TINY, above, at_least, integer, rules
+from ._guided import Guided, guided_by
+from ._kernel import KernelTransformer
 
 
-class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ColoredMVU(Guided, KernelTransformer):
     """Colored maximum variance unfolding: an embedding that varies with the labels and keeps short distances.
 
     The embedding's kernel matrix K maximizes its dependence on the labels, tr(H K H L), while distances d_ij between
@@ -151,6 +148,9 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
     _kinds = ("classes", "real")
     _several = "real"
 
+    _fitted = "dual_coef_"
+    _rules = rules(n_basis=integer(1), penalty=above(0), projection_ridge=at_least(0, "auto"))
+
     def __init__(
         self,
         n_components: Any = None,
@@ -184,10 +184,6 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
         self.target = target
         self.unlabeled = unlabeled
 
-    @property
-    def _n_features_out(self):
-        return self.n_components_
-
     def fit(self, X: Any, y: Any = None) -> Self:
         """Solve the program and fit the map.
 
@@ -205,7 +201,7 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
             Fitted.
         """
         self._check_parameters()
-        X = self._validated(X, reset=True)
+        X = self._check_rows(X, reset=True)
         targets = self._read_y(y, X.shape[0])
         self._record_y(targets)
         conic_solver()
@@ -245,28 +241,15 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
         Z : ndarray of shape (n_samples, n_components_)
             Embedding, in units of X.
         """
-        check_is_fitted(self, "dual_coef_")
-        X = self._validated(X, reset=False)
+        X = self._check_rows(X)
         return ((self._cross(X) - self.kernel_mean_) @ self.dual_coef_).astype(X.dtype)
 
     def _check_parameters(self):
-        for name in ("n_neighbors", "n_basis", "max_iter"):
-            check_integer(name, getattr(self, name), 1)
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, 1)
-        check_real("penalty", self.penalty, 0)
-        check_real("tol", self.tol, 0)
-        self._check_kernel()
+        super()._check_parameters()
         if self._precomputed:
             raise ValueError(
                 "kernel='precomputed' gives no distances of rows; pass X and a kernel by name or function."
             )
-        if not (isinstance(self.projection_ridge, str) and self.projection_ridge == "auto"):
-            if isinstance(self.projection_ridge, str):
-                raise ValueError(
-                    f"projection_ridge={self.projection_ridge!r} must be 'auto' or a number of at least 0."
-                )
-            check_real("projection_ridge", self.projection_ridge, 0, included=True)
 
     def _label_kernel(self, targets, n_samples):
         if targets.kind == "real":
@@ -309,14 +292,7 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
                 ConvergenceWarning,
             )
 
-    def describe(self) -> Description:
-        """Return what the fitted model says of itself, as plots, reports and the command line read it.
-
-        Returns
-        -------
-        Description
-        """
-        check_is_fitted(self, "dual_coef_")
+    def _said(self):
         rms = float(np.sqrt((self.edge_errors_**2).mean()))
         bounds = self.certificate_
         value = f"{bounds['lower']:.10g}, and no matrix has more than {bounds['upper']:.10g}"
@@ -325,11 +301,10 @@ class ColoredMVU(Guided, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transform
             ("objective", value),
             ("root mean square change of a squared distance of neighbors, relative", f"{100 * rms:.1f} %"),
         )
-        return Description(
-            **identity(self),
+        return dict(
             **(guided_by(self, with_std=False) | {"predict": None}),
             n_components=self.n_components_,
-            project=mean_of(self),
+            project=self._mean_of,
             fit=Fit(
                 converged=self.converged_,
                 n_iter=self.n_iter_,

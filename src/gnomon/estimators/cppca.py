@@ -1,36 +1,33 @@
 """Classification probabilistic PCA: outputs of any kind given the latent variables, as a scikit-learn estimator."""
 
-import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from ..describe import Description, Traits
+from ..describe import Traits
 from ..likelihoods.inference import INFERENCES, complaint
 from ..models.linear import cppca as model
-from ..rows.namespace import host_dtype, take_rows, to_host
+from ..rows.masked import incomplete_rows
+from ..rows.namespace import host_dtype, take_rows
 from ..rows.read import read
-from ._base import LatentTransformer
-from ._described import guided_by
-from ._gaussian import check_observed, check_table, check_values
-from ._output_predictor import OutputPredictor
-from ._outputs import TARGET, families_of, layout_of, usable
-from ._validation import (
+from ._estimator import (
+    at_least,
     check_choice,
-    check_integer,
-    check_real,
-    check_variance,
+    check_observed,
     check_weights,
+    given_weights,
+    one_of,
     resolve_n_components,
+    rules,
 )
+from ._guided import guided_by
+from ._outputs import TARGET, Outputs, families_of, layout_of, usable
 
-SOLVERS = ("auto", "moments", "subspace", "em")
 
-
-class CPPCA(OutputPredictor, LatentTransformer):
+@dataclass(eq=False, repr=False)
+class CPPCA(Outputs):
     """Classification probabilistic PCA: one latent space that explains features and labels of any kind.
 
     Each sample has a latent vector z ~ N(0, I) of size k. Features are noisy linear views of it, and each output has
@@ -142,10 +139,8 @@ class CPPCA(OutputPredictor, LatentTransformer):
         Number of guided dimensions, k.
     n_samples_, n_labeled_ : int
         Rows used, and rows with at least one observed output.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, when X had them.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features, and their names when X had them.
 
     Raises
     ------
@@ -190,40 +185,28 @@ class CPPCA(OutputPredictor, LatentTransformer):
 
     traits = Traits("cppca", several="columns")
 
-    def __init__(
-        self,
-        n_components: Any = None,
-        *,
-        families: Any = None,
-        inference: Any = "auto",
-        label_ridge: Any = 0.1,
-        n_private: Any = 0,
-        label_weight: Any = 1.0,
-        solver: Any = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        acceleration: Any = "alternating",
-        prior_precision: Any = 0.0,
-        means: Any = "ml",
-        target: Any = "auto",
-        unlabeled: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.families = families
-        self.inference = inference
-        self.label_ridge = label_ridge
-        self.n_private = n_private
-        self.label_weight = label_weight
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.acceleration = acceleration
-        self.prior_precision = prior_precision
-        self.means = means
-        self.target = target
-        self.unlabeled = unlabeled
-        self.random_state = random_state
+    _rules = rules(
+        inference=one_of("auto", *INFERENCES),
+        label_ridge=at_least(0),
+        solver=one_of("auto", "moments", "subspace", "em"),
+    )
+
+    n_components: Any = None
+    _: KW_ONLY
+    families: Any = None
+    inference: Any = "auto"
+    label_ridge: Any = 0.1
+    n_private: Any = 0
+    label_weight: Any = 1.0
+    solver: Any = "auto"
+    tol: float = 1e-6
+    max_iter: int = 500
+    acceleration: Any = "alternating"
+    prior_precision: Any = 0.0
+    means: Any = "ml"
+    target: Any = "auto"
+    unlabeled: Any = "auto"
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit by maximum likelihood, or its approximation, with a ridge on the label parameters.
@@ -244,13 +227,14 @@ class CPPCA(OutputPredictor, LatentTransformer):
             Fitted.
         """
         self._check_parameters()
-        X = check_table(self, X, reset=True, min_samples=2, anywhere=True)
-        missing = check_values(X)
+        sample_weight = given_weights(X, sample_weight)
+        X = self._check_rows(X, reset=True)
+        missing = len(incomplete_rows(X)) > 0
         if missing and self.solver not in ("auto", "em"):
             raise ValueError(
                 f"solver={self.solver!r} needs complete rows; X has missing entries, so use solver='auto'."
             )
-        weights = check_weights(to_host(sample_weight), X.shape[0])
+        weights = check_weights(sample_weight, X.shape[0])
         kept = None if weights is None or weights.all() else np.flatnonzero(weights)
         targets = self._read_outputs(y, X.shape[0], kept)
         if kept is not None:
@@ -274,34 +258,14 @@ class CPPCA(OutputPredictor, LatentTransformer):
         self._store(result, host_dtype(X))
         return self
 
-    def describe(self) -> Description:
-        """Return what the fitted model says of itself, as plots, reports and the command line read it.
-
-        Returns
-        -------
-        Description
-        """
-        said = super().describe()
-        if not self.n_labeled_:
-            return said
+    def _said(self):
         found = np.atleast_1d(np.array(self.y_noise_variance_, dtype=object))
-        return replace(said, **guided_by(self, np.broadcast_to(found, len(self._form)).tolist()))
+        return super()._said() | guided_by(self, found)
 
     def _check_parameters(self):
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, 1)
+        super()._check_parameters()
         for name in self.families if isinstance(self.families, list | tuple) else [self.families]:
             check_choice("families", name, (*TARGET, None))
-        check_choice("inference", self.inference, ("auto", *INFERENCES))
-        check_real("label_ridge", self.label_ridge, 0, included=True)
-        check_integer("n_private", self.n_private, 0)
-        check_real("label_weight", self.label_weight, 0)
-        check_choice("solver", self.solver, SOLVERS)
-        check_real("tol", self.tol, 0)
-        check_integer("max_iter", self.max_iter, 1)
-        check_real("prior_precision", self.prior_precision, 0, included=True)
-        check_choice("means", self.means, ("ml", "fixed"))
-        check_choice("acceleration", self.acceleration, ("alternating", "anderson", "squarem", None))
 
     def _check_inference(self, layout):
         wanted = complaint(layout, self.inference)
@@ -325,12 +289,9 @@ class CPPCA(OutputPredictor, LatentTransformer):
         return layout
 
     def _store(self, result, dtype):
-        fitted, stats = result.value, result.stats
-        p, layout = fitted.params, self._layout
-        self.components_ = np.ascontiguousarray(p.W.T, dtype=dtype)
-        self.mean_ = fitted.mean.astype(dtype)
-        check_variance("X", p.x_noise_var)
-        self.noise_variance_ = float(p.x_noise_var)
+        fitted, layout = result.value, self._layout
+        p = fitted.params
+        self._store_features(p.W, fitted.mean, p.x_noise_var, fitted.log_likelihood, dtype)
         coef, intercept = [np.zeros((0, p.W.shape[1]))], [np.zeros(0)]
         for family, predictors in layout.parts:
             coef.append(family.contrasts @ p.V[predictors])
@@ -341,16 +302,5 @@ class CPPCA(OutputPredictor, LatentTransformer):
         if real.any():
             mixed = [float(v) if free else None for v, free in zip(p.noise, real, strict=True)]
             self.y_noise_variance_ = mixed[0] if len(mixed) == 1 else p.noise.copy() if real.all() else mixed
-        self.objective_, self.log_likelihood_ = fitted.objective, fitted.log_likelihood
-        self.objective_path_ = result.path
-        self.objective_residual_ = float(stats["residual"])
-        self.noise_floors_ = tuple(stats["floors"])
-        self.solver_, self.inference_ = stats["solver"], stats["inference"]
-        self.n_iter_, self.n_passes_ = max(1, int(stats["n_iter"])), float(stats["n_passes"])
-        self.converged_ = self.objective_residual_ <= self.tol
-        if not self.converged_:
-            warnings.warn(
-                f"CPPCA {result.status.value} (relative residual {stats['residual']:.1e}, tol={self.tol}).",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self.objective_, self.inference_ = fitted.objective, result.stats["inference"]
+        self._record(result)

@@ -1,30 +1,30 @@
 """Classify rows of a domain without labels: rows of all domains stacked, projected, and put beside their features."""
 
 import inspect
+from dataclasses import KW_ONLY, dataclass
 from itertools import product
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
-from sklearn.utils.validation import check_is_fitted
 
 from ..rows.products import side_by_side
 from ..rows.read import read
-from ._domains import block_scale, check_complete, match_domains, read_domains
+from ._domains import block_scale, match_domains, read_domains
+from ._estimator import Estimator, above, check_integer, one_of, rules
 from ._guided import GuidedPredictor
-from ._validation import check_choice, check_integer, check_real
 from .sppca import SPPCA
 
 SCALES = (0.25, 0.5, 1.0, 2.0)
 STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0)  # C for features of total variance one
-CENTERS = ("rows", "domains")
 
 
-class DomainStack(GuidedPredictor, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class DomainStack(GuidedPredictor, Estimator):
     """Domain adaptation by a projection of stacked rows: labels of one domain, predictions in another.
 
     Rows of all domains, labeled or not, are stacked and a projection is fitted to them; logistic regression is trained
@@ -82,10 +82,8 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         Which of `domains_` has no labeled row: the one that `predict` assumes; -1 when there is none or several.
     n_labeled_ : int
         Number of labeled rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, when X had them.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features, and their names when X had them.
 
     See Also
     --------
@@ -117,36 +115,21 @@ class DomainStack(GuidedPredictor, BaseEstimator):
     _several = "one"
     _required = True
     _fewest_classes = 2
+    _sparse_forms = ("csr",)
+    _rules = rules(C=above(0, "auto"), center=one_of("rows", "domains"), scale=above(0, "auto"))
+    _fitted = "classifier_"
 
-    def __init__(
-        self,
-        projection: Any = None,
-        *,
-        grid: Any = None,
-        augment: Any = True,
-        scale: Any = "auto",
-        C: Any = "auto",
-        center: Any = "rows",
-        cv: Any = 5,
-        target: Any = "auto",
-        unlabeled: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.projection = projection
-        self.grid = grid
-        self.augment = augment
-        self.scale = scale
-        self.C = C
-        self.center = center
-        self.cv = cv
-        self.target = target
-        self.unlabeled = unlabeled
-        self.random_state = random_state
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    projection: Any = None
+    _: KW_ONLY
+    grid: Any = None
+    augment: Any = True
+    scale: Any = "auto"
+    C: Any = "auto"
+    center: Any = "rows"
+    cv: Any = 5
+    target: Any = "auto"
+    unlabeled: Any = "auto"
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any, domain: Any = None) -> Self:
         """Fit the projection to all rows and the classifier to the labeled ones.
@@ -167,7 +150,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
             Fitted.
         """
         self._check_parameters()
-        X = check_complete(self, X, reset=True, min_samples=2)
+        X = self._check_rows(X, reset=True)
         targets = self._read_y(y, X.shape[0])
         self._record_y(targets)
         index, labeled = targets.index, targets.labeled
@@ -218,11 +201,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         return self.classifier_.predict_proba(features)
 
     def _check_parameters(self):
-        if self.scale != "auto":
-            check_real("scale", self.scale, 0)
-        if self.C != "auto":
-            check_real("C", self.C, 0)
-        check_choice("center", self.center, CENTERS)
+        super()._check_parameters()
         if isinstance(self.cv, (int, float)):
             check_integer("cv", self.cv, 2)
         if self.projection is not None and not hasattr(self.projection, "transform"):
@@ -292,8 +271,7 @@ class DomainStack(GuidedPredictor, BaseEstimator):
         return side_by_side(X * (1.0 / self._unit), Z * (scale / self._unit)) if self.augment else Z / self._unit
 
     def _new_features(self, X, domain):
-        check_is_fitted(self, "classifier_")
-        X = check_complete(self, X, reset=False, min_samples=1)
+        X = self._check_rows(X)
         Z = _dense(self.projection_.transform(X)) - self._means[self._domain_numbers(domain, X.shape[0])]
         return self._features(X, self._factor * Z, self.scale_)
 

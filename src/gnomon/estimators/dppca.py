@@ -3,24 +3,21 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
 from .._warn import warn
-from ..describe import Description, Fit, Traits
+from ..describe import Fit, Traits
 from ..models import dppca as model
 from ..rows.namespace import host_dtype
 from ..rows.read import read
-from ._described import guided_by, identity, mean_of, posterior_of
-from ._dppca_rows import DPPCARows, refuse_missing
-from ._gaussian import check_table
-from ._validation import check_choice, check_integer, check_real, check_variance
+from ._dppca_rows import DPPCARows
+from ._estimator import check_choice, check_integer, check_real, check_variance
+from ._guided import guided_by
 
 
-class DPPCA(DPPCARows, BaseEstimator):
+class DPPCA(DPPCARows):
     """Discriminant probabilistic PCA: classes with means of their own that share a few within-class factors.
 
     A row comes from class c with probability pi_c, and then x = m_c + V z + e with z ~ N(0, I) of size P and
@@ -208,12 +205,6 @@ class DPPCA(DPPCARows, BaseEstimator):
     _kinds = ("classes",)
     _required = True
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     def fit(self, X: Any, y: Any) -> Self:
         """Fit by EM from ridge LDA of the labeled rows.
 
@@ -230,8 +221,7 @@ class DPPCA(DPPCARows, BaseEstimator):
             Fitted.
         """
         self._check_parameters()
-        X = check_table(self, X, reset=True, min_samples=2, anywhere=True)
-        refuse_missing(X)
+        X = self._check_rows(X, reset=True)
         targets = self._read_y(y, X.shape[0])
         rows = read(X)
         seed = check_random_state(self.random_state).randint(2**31)
@@ -323,20 +313,12 @@ class DPPCA(DPPCARows, BaseEstimator):
                 ConvergenceWarning,
             )
 
-    def describe(self) -> Description:
-        """Return what the fitted model says of itself, as plots, reports and the command line read it.
-
-        Returns
-        -------
-        Description
-        """
-        check_is_fitted(self, "components_")
+    def _said(self):
         one = self._vector
-        return Description(
-            **identity(self),
+        return dict(
             **guided_by(self),
             n_components=self.n_components_,
-            project=posterior_of(self) if one else mean_of(self),
+            project=self._posterior_of if one else self._mean_of,
             log_density=self.score_samples if one else None,
             loadings=self.components_,
             fit=Fit(

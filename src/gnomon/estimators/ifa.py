@@ -4,23 +4,21 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..describe import Description, Fit, Traits
+from ..describe import Fit, Traits
 from ..models import ifa as model
 from ..models.ifa import noiseless, noisy
 from ..targets.code import log_plausibilities
-from ._described import guided_by, identity, mean_of
-from ._gaussian import check_table, check_values
-from ._guided import GuidedPredictor, join
+from ._estimator import Transformer, check_choice, check_integer, check_real, check_variance
+from ._guided import GuidedPredictor, guided_by
 from ._latent_labels import as_labels, components_of, count_labeled, known_components, read_plausibilities
-from ._validation import check_choice, check_integer, check_real, check_variance
+from ._predictions import join
 
 
-class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class IFA(GuidedPredictor, Transformer):
     """Independent factor analysis: an invertible linear map to independent latent variables, some of them with classes.
 
     A row is x = mean + mixing z with as many independent latents as X has directions. The first S of them are mixtures
@@ -163,6 +161,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     _kinds = ("classes",)
     _constant = "kept"
     _few_directions = True
+    _fitted = "unmixing_"
 
     def __init__(
         self,
@@ -193,12 +192,6 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.unlabeled = unlabeled
         self.random_state = random_state
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     @property
     def _n_features_out(self):
         return self.unmixing_.shape[0]
@@ -224,7 +217,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             Fitted.
         """
         self._check_parameters()
-        X = self._check_table(X, reset=True)
+        X = self._check_rows(X, reset=True)
         tables = self._known(y, plausibilities, X.shape[0])
         labels = as_labels(tables, tied=self.tied)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
@@ -275,15 +268,6 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         if self.tied and self.solver == "gem":
             raise ValueError("solver='gem' has one class variable for each latent; tied=True needs solver='profile'.")
 
-    def _check_table(self, X, *, reset):
-        X = check_table(self, X, reset=reset, min_samples=2 if reset else 1)
-        if check_values(X):
-            raise ValueError(
-                "Input X contains NaN, and the latents of an incomplete row are not known; fill it first, for example "
-                "with PPCA().fit(X).impute(X)."
-            )
-        return X
-
     def _store_noiseless(self, result):
         fitted = result.value
         self.mean_, self.mixing_, self.unmixing_ = fitted.mean, fitted.mixing, fitted.unmixing
@@ -332,10 +316,6 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             return noisy.restore(self.mean_, self.mixing_, self.noise_variance_, *mixtures)
         return noiseless.restore(self.mean_, self.mixing_, self.unmixing_, *mixtures, tied=self._shared)
 
-    def _rows(self, X):
-        check_is_fitted(self, "unmixing_")
-        return self._check_table(X, reset=False)
-
     def transform(self, X: Any) -> Any:
         """Latent variables of rows, mixtures first: unmixing (x - mean), or their posterior means under noise.
 
@@ -349,7 +329,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Z : ndarray of shape (n_samples, n_components_)
             Latents, of variance one over the training rows.
         """
-        X = self._rows(X)
+        X = self._check_rows(X)
         return model.posterior(self._model(), X).z.astype(X.dtype)
 
     def inverse_transform(self, Z: Any) -> Any:
@@ -365,7 +345,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         X : ndarray of shape (n_samples, n_features)
             Rows; those of the training data exactly, unless `pca_components` left directions out.
         """
-        check_is_fitted(self, "unmixing_")
+        check_is_fitted(self)
         Z = np.asarray(Z)
         d = self.mixing_.shape[1]
         if Z.ndim != 2 or Z.shape[1] != d:
@@ -385,7 +365,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         probabilities : list of ndarray of shape (n_samples, K_s)
             One array for each column of `y`; the array itself, without a list, when `y` was a vector or absent.
         """
-        X = self._rows(X)
+        X = self._check_rows(X)
         found = [table.astype(X.dtype) for table in model.posterior(self._model(), X).proba]
         return found[0] if self._vector else found
 
@@ -408,20 +388,12 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             return self.classes_[shares.argmax(axis=1)]
         return join([classes[share.argmax(axis=1)] for classes, share in zip(self.classes_, shares, strict=True)])
 
-    def describe(self) -> Description:
-        """Return what the fitted model says of itself, as plots, reports and the command line read it.
-
-        Returns
-        -------
-        Description
-        """
-        check_is_fitted(self, "unmixing_")
+    def _said(self):
         guided = self.n_labeled_ > 0
-        return Description(
-            **identity(self),
+        return dict(
             **guided_by(self),
             n_components=self.n_components_,
-            project=mean_of(self),
+            project=self._mean_of,
             log_density=self.score_samples,
             loadings=self.mixing_.T,
             fit=Fit(
@@ -462,7 +434,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         log_density : ndarray of shape (n_samples,)
             In nats.
         """
-        X = self._rows(X)
+        X = self._check_rows(X)
         log_pl = None if y is None else self._log_plausibilities(y, X.shape[0])
         return model.log_density(self._model(), X, log_pl)
 
@@ -492,7 +464,7 @@ class IFA(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         y : ndarray of shape (n_samples, S) or (n_samples,)
             Components they come from, in the form of `predict`; only with `return_y=True`.
         """
-        check_is_fitted(self, "unmixing_")
+        check_is_fitted(self)
         check_integer("n_samples", n_samples, 1)
         rng = check_random_state(self.random_state if random_state is None else random_state)
         generator = np.random.default_rng(rng.randint(2**31))

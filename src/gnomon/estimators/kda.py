@@ -1,21 +1,21 @@
 """Kernel discriminant analysis with shrinkage, as a scikit-learn estimator."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from ..describe import Description, Fit, Traits
+from ..describe import Fit, Traits
 from ..models import kda as model
-from ._described import guided_by, identity, mean_of
-from ._guided import GuidedPredictor
-from ._kernel import KernelMixin
-from ._validation import check_integer, check_real
+from ._estimator import at_least, rules
+from ._guided import guided_by
+from ._kernel import KernelTransformer
+from ._predictions import Predictor
 
 
-class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class KDA(Predictor, KernelTransformer):
     """Kernel discriminant analysis with shrinkage: the directions of feature space that separate classes most.
 
     With phi(x) the features of a kernel, S the covariance of phi within classes (divisor n) and B that of the class
@@ -87,10 +87,8 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         Number of directions that `transform` returns.
     n_labeled_ : int
         Number of labeled rows.
-    n_features_in_ : int
-        Number of features, or of training rows with a precomputed kernel.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, when X had them.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features (of training rows with a precomputed kernel), and their names when X had them.
 
     Raises
     ------
@@ -134,37 +132,21 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     _several = "one"
     _required = True
     _fewest_classes = 2
+    _rules = rules(shrinkage=at_least(0))
+    _fitted = "dual_coef_"
 
-    def __init__(
-        self,
-        n_components: Any = None,
-        *,
-        shrinkage: Any = 1e-3,
-        kernel: Any = "linear",
-        gamma: Any = None,
-        degree: Any = 3,
-        coef0: Any = 1,
-        kernel_params: Any = None,
-        target: Any = "auto",
-        unlabeled: Any = "auto",
-        n_landmarks: Any = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.shrinkage = shrinkage
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.target = target
-        self.unlabeled = unlabeled
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
-
-    @property
-    def _n_features_out(self):
-        return self.n_components_
+    n_components: Any = None
+    _: KW_ONLY
+    shrinkage: Any = 1e-3
+    kernel: Any = "linear"
+    gamma: Any = None
+    degree: Any = 3
+    coef0: Any = 1
+    kernel_params: Any = None
+    target: Any = "auto"
+    unlabeled: Any = "auto"
+    n_landmarks: Any = None
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any) -> Self:
         """Find the discriminant directions of the labeled rows.
@@ -182,7 +164,7 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             Fitted.
         """
         self._check_parameters()
-        X = self._validated(X, reset=True)
+        X = self._check_rows(X, reset=True)
         targets = self._read_classes(y, X.shape[0])
         rows = np.flatnonzero(targets.labeled)
         feature_map, T = self._feature_map(X, rows, self._landmarks(rows))
@@ -213,53 +195,15 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         Z : ndarray of shape (n_samples, n_components_)
             Projections; the variance within classes, shrinkage included, is 1.
         """
-        check_is_fitted(self, "dual_coef_")
-        X = self._validated(X, reset=False)
+        X = self._check_rows(X)
         return self._project(X)[:, : self.n_components_].astype(X.dtype)
 
-    def predict(self, X: Any) -> Any:
-        """Predict the most probable class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or kernel values with the training rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        logs, _ = self._log_proba(X)
-        return self.classes_[logs.argmax(axis=1)]
-
-    def predict_proba(self, X: Any) -> Any:
-        """Probability of each class under normal classes with the common covariance S_shrunk.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or kernel values with the training rows.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Rows sum to one; columns in the order of `classes_`.
-        """
-        logs, dtype = self._log_proba(X)
-        return np.exp(logs).astype(dtype)
-
     def _check_parameters(self):
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, 1)
-        check_real("shrinkage", self.shrinkage, 0, included=True)
+        super()._check_parameters()
         if self.shrinkage > 1:
             raise ValueError(
                 f"shrinkage={self.shrinkage!r} must be at most 1: it is the share of the identity in the covariance."
             )
-        if self.n_landmarks is not None:
-            check_integer("n_landmarks", self.n_landmarks, 2)
-        self._check_kernel()
 
     def _landmarks(self, rows):
         """Labeled rows drawn as landmarks, or None."""
@@ -296,27 +240,17 @@ class KDA(GuidedPredictor, KernelMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     def _project(self, X):
         return (self._cross(X) - self.kernel_mean_) @ self.dual_coef_
 
-    def _log_proba(self, X):
-        check_is_fitted(self, "dual_coef_")
-        X = self._validated(X, reset=False)
+    def _predicted(self, X):
         fitted = model.Fitted(self.dual_coef_, self.class_centers_, self.class_log_prior_, self.between_variance_)
-        return model.log_posterior(self._project(X), fitted), X.dtype
+        return [model.log_posterior(self._project(X), fitted)]
 
-    def describe(self) -> Description:
-        """Return what the fitted model says of itself, as plots, reports and the command line read it.
-
-        Returns
-        -------
-        Description
-        """
-        check_is_fitted(self, "dual_coef_")
+    def _said(self):
         name = "variance of class means along direction {}, in units of the variance within"
         facts = tuple((name.format(j), variance) for j, variance in enumerate(self.between_variance_, start=1))
-        return Description(
-            **identity(self),
+        return {
             **guided_by(self),
-            uses_unlabeled=False,
-            n_components=self.n_components_,
-            project=mean_of(self),
-            fit=Fit(facts=facts),
-        )
+            "uses_unlabeled": False,
+            "n_components": self.n_components_,
+            "project": self._mean_of,
+            "fit": Fit(facts=facts),
+        }

@@ -1,30 +1,26 @@
 """Supervised probabilistic PCA in the feature space of a kernel, as a scikit-learn estimator."""
 
-import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from ..describe import Description, Fit
 from ..models.linear import dual as model
 from ..numerics import gram
 from ..numerics import linear_gaussian as lg
 from ..numerics.moments import output_sets
 from ..rows.products import project
 from ..targets.code import code
-from ._described import guided_by, identity, posterior_of
-from ._kernel import KernelMixin
-from ._predictor import TargetReader
-from ._validation import check_choice, check_integer, check_real, check_weights
+from ._estimator import above, check_weights, given_weights, one_of, rules
+from ._gaussian_targets import GaussianTargets
+from ._guided import guided_by
+from ._kernel import KernelTransformer
+from ._posterior import LatentPosterior
 
-SOLVERS = ("auto", "ratio", "moments", "dual")
 
-
-class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
     """Supervised probabilistic PCA in the feature space of a kernel: nonlinear projections guided by partial labels.
 
     The model of `SPPCA` with phi(x) in place of x, where k(a, b) = <phi(a), phi(b)> is the kernel::
@@ -122,10 +118,8 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         Number of guided dimensions, k.
     n_samples_, n_labeled_ : int
         Rows used, and rows with at least one observed target.
-    n_features_in_ : int
-        Number of features, or of training rows with a precomputed kernel.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, when X had them.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features (of training rows with a precomputed kernel), and their names when X had them.
 
     Raises
     ------
@@ -162,46 +156,32 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
     array([0, 0])
     """
 
-    def __init__(
-        self,
-        n_components: Any = None,
-        *,
-        kernel: Any = "linear",
-        gamma: Any = None,
-        degree: Any = 3,
-        coef0: Any = 1,
-        kernel_params: Any = None,
-        effective_dimension: Any = "auto",
-        n_landmarks: Any = None,
-        solver: Any = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        n_private: Any = 0,
-        label_weight: Any = 1.0,
-        init: Any = "pca",
-        noise_init: Any = None,
-        target: Any = "auto",
-        unlabeled: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.effective_dimension = effective_dimension
-        self.n_landmarks = n_landmarks
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_private = n_private
-        self.label_weight = label_weight
-        self.init = init
-        self.noise_init = noise_init
-        self.target = target
-        self.unlabeled = unlabeled
-        self.random_state = random_state
+    _rules = rules(
+        effective_dimension=above(0, "auto", "rank"),
+        init=one_of("pca", "random"),
+        solver=one_of("auto", "ratio", "moments", "dual"),
+    )
+    _fitted = "dual_coef_"
+
+    n_components: Any = None
+    _: KW_ONLY
+    kernel: Any = "linear"
+    gamma: Any = None
+    degree: Any = 3
+    coef0: Any = 1
+    kernel_params: Any = None
+    effective_dimension: Any = "auto"
+    n_landmarks: Any = None
+    solver: Any = "auto"
+    tol: float = 1e-6
+    max_iter: int = 1000
+    n_private: Any = 0
+    label_weight: Any = 1.0
+    init: Any = "pca"
+    noise_init: Any = None
+    target: Any = "auto"
+    unlabeled: Any = "auto"
+    random_state: Any = 0
 
     @property
     def _n_features_out(self):
@@ -226,7 +206,8 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
             Fitted.
         """
         self._check_parameters()
-        X = self._validated(X, reset=True)
+        sample_weight = given_weights(X, sample_weight)
+        X = self._check_rows(X, reset=True)
         weights = check_weights(sample_weight, X.shape[0])
         rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
         if self.n_landmarks is not None and self.n_landmarks > len(rows):
@@ -246,99 +227,21 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         self._store(result, feature_map)
         self._record_y(targets)
         self._store_targets(result, X.dtype, coded)
+        self._record(result._replace(stats={**result.stats, "n_passes": 1.0}))
         return self
 
-    def transform(self, X: Any, return_cov: Any = False) -> Any:
-        """Project rows: the posterior mean of the latent variables given x.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or kernel values with the training rows.
-        return_cov : bool, default=False
-            Return the posterior covariance as well.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-            Projections.
-        cov : ndarray of shape (n_components, n_components)
-            Their covariance, the same for every row; only with `return_cov=True`.
-        """
-        mean, cov = self.posterior(X)
-        return (mean, cov) if return_cov else mean
-
-    def describe(self) -> Description:
-        """Return what the fitted model says of itself, as plots, reports and the command line read it.
-
-        Returns
-        -------
-        Description
-        """
-        check_is_fitted(self, "dual_coef_")
-        return Description(
-            **identity(self),
+    def _said(self):
+        return {
             **guided_by(self, self.y_noise_variance_),
-            n_components=self.n_components_,
-            project=posterior_of(self),
-            fit=Fit(
-                solver=self.solver_,
-                converged=self.converged_,
-                n_iter=self.n_iter_,
-                n_reads=self.n_passes_,
-                log_likelihood=self.log_likelihood_,
-                path=self.objective_path_,
-                floors=self.noise_floors_,
-            ),
-        )
-
-    def posterior(self, X: Any, y: Any = None) -> Any:
-        """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or kernel values with the training rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Targets as in `fit`; what is missing is not conditioned on. None uses x alone.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples, n_components)
-            Posterior means; the latent variables have unit variance a priori.
-        cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
-            One covariance when it is the same for every row, else one per row.
-        """
-        X = self._check_rows(X)
-        post = self._condition(X, y)
-        return post["mean"].astype(X.dtype), post["cov"].astype(X.dtype)
-
-    # -- parameters and rows -------------------------------------------------------------------------------------
+            "n_components": self.n_components_,
+            "project": self._posterior_of,
+            "fit": self._recorded(),
+        }
 
     def _check_parameters(self):
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, 1)
-        self._check_kernel()
-        if isinstance(self.effective_dimension, str):
-            check_choice("effective_dimension", self.effective_dimension, ("auto", "rank"))
-        else:
-            check_real("effective_dimension", self.effective_dimension, 0)
-        check_choice("solver", self.solver, SOLVERS)
-        if self.n_landmarks is not None:
-            check_integer("n_landmarks", self.n_landmarks, 2)
-            if self.solver == "dual":
-                raise ValueError("solver='dual' works on the whole kernel matrix; use n_landmarks=None.")
-        check_real("tol", self.tol, 0)
-        check_integer("max_iter", self.max_iter, 1)
-        check_integer("n_private", self.n_private, 0)
-        check_real("label_weight", self.label_weight, 0)
-        check_choice("init", self.init, ("pca", "random"))
-        if self.noise_init is not None:
-            check_real("noise_init", self.noise_init, 0)
-
-    def _check_rows(self, X):
-        check_is_fitted(self, "dual_coef_")
-        return self._validated(X, reset=False)
+        super()._check_parameters()
+        if self.n_landmarks is not None and self.solver == "dual":
+            raise ValueError("solver='dual' works on the whole kernel matrix; use n_landmarks=None.")
 
     # -- the feature space ---------------------------------------------------------------------------------------
 
@@ -386,26 +289,12 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         return model.fit(T, Y, options, generator, orient, weights, beyond)
 
     def _store(self, result, feature_map):
-        p, stats = result.value.params, result.stats
+        p = result.value.params
         self.dual_coef_ = feature_map.basis @ p.W_x
         self.kernel_mean_ = feature_map.shift
         self._loadings_root = np.linalg.qr(p.W_x, mode="r")
         self.noise_variance_ = float(p.x_noise_var)
         self.log_likelihood_ = result.value.log_likelihood
-        self.objective_path_ = result.path
-        self.objective_residual_ = float(stats["residual"])
-        self.noise_floors_ = tuple(stats["floors"])
-        optima, lower = stats["optima"], self.log_likelihood_
-        self.certificate_ = {"upper": None, "lower": lower, "gap": None, "optima": optima} if optima else None
-        self.n_iter_, self.n_passes_ = max(1, int(stats["n_iter"])), 1.0
-        self.solver_ = stats["solver"]
-        self.converged_ = self.objective_residual_ <= self.tol
-        if not self.converged_:
-            warnings.warn(
-                f"KernelSPPCA {result.status.value} (relative residual {stats['residual']:.1e}, tol={self.tol}).",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
     def _params(self):
         """The parameters in k dimensions that hold W_x: inner products with W_x are all that conditioning needs."""
@@ -419,6 +308,3 @@ class KernelSPPCA(KernelMixin, TargetReader, ClassNamePrefixFeaturesOutMixin, Tr
         XW = project(self._cross(X).astype(np.float64), self.kernel_mean_, self.dual_coef_)
         post = lg.row_posterior(self._params(), XW, Y, observed, output_sets(observed))
         return {"mean": post.mean, "cov": post.covs[0] if len(post.covs) == 1 else post.covs[post.of_row]}
-
-    def _batches(self, X):
-        return [X]

@@ -4,22 +4,29 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..describe import Description, Fit
+from ..describe import Fit
 from ..models import mixture as model
 from ..rows.kind import is_sparse
-from ._described import identity, posterior_of
-from ._gaussian import check_observed, check_rows, check_table, check_values
-from ._validation import check_choice, check_integer, check_real, check_variance, check_weights
+from ..rows.masked import incomplete_rows
+from ._estimator import (
+    Transformer,
+    check_choice,
+    check_integer,
+    check_observed,
+    check_real,
+    check_variance,
+    check_weights,
+    given_weights,
+)
 
 SOLVERS = ("auto", "moments", "latent", "masked")
 
 
-class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class MixturePPCA(Transformer):
     """Mixture of probabilistic PCA: several local subspaces, each with its own mean, loadings and noise.
 
     Each sample comes from component c with probability weight_c. It then has a latent vector z ~ N(0, I), and
@@ -128,6 +135,8 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     True
     """
 
+    _takes_missing = True
+
     def __init__(
         self,
         n_mixtures: Any = 2,
@@ -152,9 +161,6 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.classifier_tags = ClassifierTags(multi_class=False)  # says how wide predict_proba is by default
         return tags
 
@@ -180,8 +186,9 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             Fitted.
         """
         self._check_parameters()
-        X = check_table(self, X, reset=True, min_samples=2)
-        missing = check_values(X)
+        sample_weight = given_weights(X, sample_weight)
+        X = self._check_rows(X, reset=True)
+        missing = len(incomplete_rows(X)) > 0
         weights = check_weights(sample_weight, X.shape[0])
         if weights is not None and not weights.all():
             X, weights = X[weights > 0], weights[weights > 0]
@@ -268,10 +275,6 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _params(self):
         W = np.asarray(self.components_, dtype=np.float64).transpose(0, 2, 1)
         return model.Mixture(self.mix_weights_, np.asarray(self.means_, dtype=np.float64), W, self.noise_variances_)
-
-    def _check_rows(self, X):
-        check_is_fitted(self, "components_")
-        return check_rows(self, X, reset=False, min_samples=1)
 
     def _check_component(self, component):
         if component is not None:
@@ -498,28 +501,20 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         y : ndarray of shape (n_samples,)
             Indices of components; only with `return_y=True`.
         """
-        check_is_fitted(self, "components_")
+        check_is_fitted(self)
         check_integer("n_samples", n_samples, 1)
         rng = check_random_state(self.random_state if random_state is None else random_state)
         X, labels = model.sample(self._params(), n_samples, np.random.default_rng(rng.randint(2**31)))
         X = X.astype(self.components_.dtype)
         return (X, labels) if return_y else X
 
-    def describe(self) -> Description:
-        """Return what the fitted model says of itself, as plots, reports and the command line read it.
-
-        Returns
-        -------
-        Description
-        """
-        check_is_fitted(self, "components_")
-        return Description(
-            **identity(self),
-            n_components=self._n_features_out,
-            project=posterior_of(self),
-            impute=self.impute,
-            log_density=self.score_samples,
-            fit=Fit(
+    def _said(self):
+        return {
+            "n_components": self._n_features_out,
+            "project": self._posterior_of,
+            "impute": self.impute,
+            "log_density": self.score_samples,
+            "fit": Fit(
                 solver=self.solver_,
                 converged=self.converged_,
                 n_iter=self.n_iter_,
@@ -528,4 +523,4 @@ class MixturePPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 path=self.objective_path_,
                 floors=tuple(f"noise variance of mixture {name}" for name in self.noise_floors_),
             ),
-        )
+        }

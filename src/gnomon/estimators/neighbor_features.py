@@ -2,27 +2,22 @@
 
 import importlib.util
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
-from ..describe import Description
 from ..graphs.graph import neighbor_graph
 from ..graphs.neighbors import Neighbors, distinct_rows, nearest, unit_rows
 from ..models.neighbor_features import extend, graph_features, own_rows
 from ..rows.kind import is_sparse
-from ._described import identity, mean_of
-from ._gaussian import check_table
-from ._validation import check_choice, check_integer, check_real, check_size
+from ._estimator import Transformer, above, integer, one_of, rules
 
 MOST_EXACT = 20_000  # rows up to which "auto" compares all pairs
-METRICS = ("euclidean", "cosine")
-ALGORITHMS = ("auto", "exact", "approximate")
 
 
-class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class NeighborFeatures(Transformer):
     """Smooth coordinates of a nearest-neighbor graph: a nonlinear front for the linear models.
 
     Each row is joined to its nearest neighbors. The new features are the leading eigenvectors of the random walk on
@@ -99,26 +94,21 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     (797, 20)
     """
 
-    def __init__(
-        self,
-        n_neighbors: Any = 15,
-        *,
-        metric: Any = "euclidean",
-        n_components: Any = 60,
-        damping: Any = 0.02,
-        algorithm: Any = "auto",
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.n_components = n_components
-        self.damping = damping
-        self.algorithm = algorithm
+    _sparse_forms = ("csr",)
+    _rules = rules(
+        algorithm=one_of("auto", "exact", "approximate"),
+        damping=above(0),
+        metric=one_of("euclidean", "cosine"),
+        n_components=integer(1),
+    )
+    _fitted = "features_"
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    n_neighbors: Any = 15
+    _: KW_ONLY
+    metric: Any = "euclidean"
+    n_components: Any = 60
+    damping: Any = 0.02
+    algorithm: Any = "auto"
 
     @property
     def _n_features_out(self):
@@ -172,18 +162,13 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         F : ndarray of shape (n_samples, n_components_)
             Features, float32 for a float32 X.
         """
-        check_is_fitted(self, "points_")
-        X = _check(self, X, reset=False)
+        X = self._check_rows(X)
         found = nearest(self._prepared(X), self.points_, self.n_neighbors_)
         return (extend(found, self.features_, self.eigenvalues_) - self.mean_).astype(X.dtype)
 
     def _fit(self, X):
-        check_integer("n_neighbors", self.n_neighbors, 1)
-        check_integer("n_components", self.n_components, 1)
-        check_real("damping", self.damping, 0)
-        check_choice("metric", self.metric, METRICS)
-        check_choice("algorithm", self.algorithm, ALGORITHMS)
-        X = _check(self, X, reset=True)
+        self._check_parameters()
+        X = self._check_rows(X, reset=True)
         self.origin_, self.unit_ = _frame(X, self.metric)
         rows = self._prepared(X)
         first, place = distinct_rows(rows)
@@ -208,42 +193,18 @@ class NeighborFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         X = X.astype(np.float64)
         if self.metric == "cosine":
             return unit_rows(X)
-        return X * (1.0 / self.unit_) if _is_sparse(X) else (X - self.origin_) / self.unit_
+        return X * (1.0 / self.unit_) if is_sparse(X) else (X - self.origin_) / self.unit_
 
-    def describe(self) -> Description:
-        """Return what the fitted model says of itself, as plots, reports and the command line read it.
-
-        Returns
-        -------
-        Description
-        """
-        check_is_fitted(self, "features_")
-        return Description(**identity(self), n_components=self.n_components_, project=mean_of(self))
-
-
-def _check(estimator, X, *, reset):
-    X = check_table(estimator, X, reset=reset, min_samples=2 if reset else 1)
-    X = X.tocsr() if _is_sparse(X) else X
-    values = X.data if _is_sparse(X) else X
-    if not np.isfinite(values).all():
-        raise ValueError(
-            f"Input X contains {'NaN' if np.isnan(values).any() else 'infinity'}; distances need every entry: fill "
-            "missing ones in first, for example by the impute method of gnomon.PPCA."
-        )
-    check_size("X", values)
-    return X
-
-
-def _is_sparse(X):
-    return is_sparse(X)
+    def _said(self):
+        return {"n_components": self.n_components_, "project": self._mean_of}
 
 
 def _frame(X, metric):
     """Where the origin is put and what counts as one, so that squares keep their digits at any scale of X."""
     if metric == "cosine":
         return None, 1.0
-    origin = None if _is_sparse(X) else X.mean(axis=0, dtype=np.float64)
-    size = np.abs(X.data if _is_sparse(X) else X - origin).max(initial=0.0)
+    origin = None if is_sparse(X) else X.mean(axis=0, dtype=np.float64)
+    size = np.abs(X.data if is_sparse(X) else X - origin).max(initial=0.0)
     return origin, float(size) or 1.0
 
 

@@ -1,16 +1,17 @@
 """Probabilistic PCA as a scikit-learn estimator."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 from ..describe import Traits
 from ..models.linear import sppca as model
-from ._base import LatentTransformer
-from ._gaussian import check_common, fit_gaussian
+from ._estimator import integer, one_of, rules
+from ._fit_gaussian import fit_gaussian
+from ._linear_gaussian import LinearGaussian
 
-SOLVERS = ("auto", "subspace", "moments", "em")
 
-
-class PPCA(LatentTransformer):
+@dataclass(eq=False, repr=False)
+class PPCA(LinearGaussian):
     """Probabilistic PCA: principal components with a noise model, densities and uncertainty.
 
     Each sample has a latent vector z ~ N(0, I) of size k, and x = W z + m + e with e ~ N(0, noise_var I). The
@@ -52,10 +53,8 @@ class PPCA(LatentTransformer):
         BIC for k = 1, 2, ... with ``n_components="auto"``.
     n_samples_ : int
         Rows used.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, when X had them.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features, and their names when X had them.
 
     See Also
     --------
@@ -81,20 +80,17 @@ class PPCA(LatentTransformer):
 
     traits = Traits("ppca", guided=False)
 
-    def __init__(
-        self,
-        n_components: Any = None,
-        *,
-        solver: Any = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    _rules = rules(
+        n_components=integer(1, "auto", None),
+        solver=one_of("auto", "subspace", "moments", "em"),
+    )
+
+    n_components: Any = None
+    _: KW_ONLY
+    solver: Any = "auto"
+    tol: float = 1e-6
+    max_iter: int = 1000
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit by maximum likelihood.
@@ -114,7 +110,7 @@ class PPCA(LatentTransformer):
         self : PPCA
             Fitted.
         """
-        check_common(self, SOLVERS)
+        self._check_parameters()
         options = model.Options(self.n_components, self.solver, self.tol, self.max_iter)
         fit_gaussian(self, X, None, sample_weight, options, supervised=False)
         return self

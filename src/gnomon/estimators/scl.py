@@ -1,26 +1,24 @@
 """Structural correspondence learning as a scikit-learn transformer."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import OneToOneFeatureMixin
 
-from ..describe import Description, Fit
+from ..describe import Fit
 from ..models import scl as model
 from ..rows.products import project, side_by_side
 from ..rows.read import read
 from ..targets import read as read_targets
-from ._described import identity, mean_of
-from ._domains import block_scale, check_complete, read_domains
-from ._validation import check_choice, check_integer, check_real
+from ._domains import block_scale, read_domains
+from ._estimator import Transformer, above, integer, one_of, rules
 
-PIVOTS = ("frequency", "mutual_information")
 N_PIVOTS = {"frequency": 1000, "mutual_information": 100}
-SOLVERS = ("auto", "covariance", "gram")
 
 
-class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class SCL(Transformer):
     """Structural correspondence learning: directions in which features of several domains play the same part.
 
     Pivots are features that occur in every domain. Each is predicted from all other features by ridge regression over
@@ -77,10 +75,8 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Number of pivots.
     n_domains_ : int
         Number of domains.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, when X had them.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features, and their names when X had them.
 
     Raises
     ------
@@ -112,39 +108,25 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     (300, 5)
     """
 
-    def __init__(
-        self,
-        n_components: Any = None,
-        *,
-        pivots: Any = "frequency",
-        n_pivots: Any = "auto",
-        ridge: Any = "auto",
-        augment: Any = False,
-        scale: Any = 1.0,
-        solver: Any = "auto",
-        target: Any = "auto",
-        unlabeled: Any = "auto",
-    ) -> None:
-        self.n_components = n_components
-        self.pivots = pivots
-        self.n_pivots = n_pivots
-        self.ridge = ridge
-        self.augment = augment
-        self.scale = scale
-        self.solver = solver
-        self.target = target
-        self.unlabeled = unlabeled
+    _sparse_forms = ("csr",)
+    _rules = rules(
+        n_pivots=integer(1, "auto"),
+        pivots=one_of(*N_PIVOTS),
+        ridge=above(0, "auto"),
+        scale=above(0),
+        solver=one_of("auto", "covariance", "gram"),
+    )
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = False
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    @property
-    def _n_features_out(self):
-        return self.n_components_
+    n_components: Any = None
+    _: KW_ONLY
+    pivots: Any = "frequency"
+    n_pivots: Any = "auto"
+    ridge: Any = "auto"
+    augment: Any = False
+    scale: Any = 1.0
+    solver: Any = "auto"
+    target: Any = "auto"
+    unlabeled: Any = "auto"
 
     def fit(self, X: Any, y: Any = None, domain: Any = None) -> Self:
         """Choose pivots, fit their predictors and keep the leading directions.
@@ -165,7 +147,7 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Fitted.
         """
         self._check_parameters()
-        X = check_complete(self, X, reset=True, min_samples=2)
+        X = self._check_rows(X, reset=True)
         if X.shape[1] < 2:
             raise ValueError(
                 f"X has n_features={X.shape[1]}; pivots are predicted from other features, so at least 2 are wanted."
@@ -198,8 +180,7 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Z : ndarray of shape (n_samples, n_components_), or {ndarray, sparse} of (n_samples, n_features + n_components_)
             Projections in units of X; with `augment`, sparse when X is sparse.
         """
-        check_is_fitted(self, "components_")
-        X = check_complete(self, X, reset=False, min_samples=1)
+        X = self._check_rows(X)
         Z = project(X, np.asarray(self.mean_, dtype=np.float64), self.components_.T.astype(np.float64))
         return side_by_side(X, self.block_scale_ * Z) if self.augment else Z
 
@@ -221,17 +202,6 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return names
         return np.concatenate([OneToOneFeatureMixin.get_feature_names_out(self, input_features), names])
 
-    def _check_parameters(self):
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, 1)
-        check_choice("pivots", self.pivots, PIVOTS)
-        if self.n_pivots != "auto":
-            check_integer("n_pivots", self.n_pivots, 1)
-        if not (isinstance(self.ridge, str) and self.ridge == "auto"):
-            check_real("ridge", self.ridge, 0)
-        check_real("scale", self.scale, 0)
-        check_choice("solver", self.solver, SOLVERS)
-
     def _choose_pivots(self, rows, group, targets):
         """Set `pivots_` and `pivot_scores_`."""
         score = model.pivot_frequency(*model.occurrences(rows, group))
@@ -251,18 +221,10 @@ class SCL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.pivots_, self.pivot_scores_ = pivots, score[pivots]
         self.n_pivots_ = len(pivots)
 
-    def describe(self) -> Description:
-        """Return what the fitted model says of itself, as plots, reports and the command line read it.
-
-        Returns
-        -------
-        Description
-        """
-        check_is_fitted(self, "components_")
-        return Description(
-            **identity(self),
-            n_components=self._n_features_out,
-            project=mean_of(self),
-            loadings=self.components_,
-            fit=Fit(solver=self.solver_),
-        )
+    def _said(self):
+        return {
+            "n_components": self.n_components_,
+            "project": self._mean_of,
+            "loadings": self.components_,
+            "fit": Fit(solver=self.solver_),
+        }

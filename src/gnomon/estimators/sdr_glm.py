@@ -3,7 +3,6 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -11,21 +10,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
 from .._warn import warn
-from ..describe import Description, Fit, Traits
+from ..describe import Fit, Traits
 from ..models import sdr_glm as model
 from ..models.sdr_glm import FAMILIES
 from ..rows.kind import is_sparse
-from ._described import guided_by, identity, mean_of
-from ._gaussian import check_rows
+from ._estimator import Transformer, check_choice, check_integer, check_real, refuse_missing
 from ._glm_table import TARGET, glm_table
-from ._guided import GuidedPredictor, join, with_classes
-from ._validation import check_choice, check_integer, check_real, refuse_missing
+from ._guided import GuidedPredictor, guided_by
+from ._predictions import join, with_classes
 
 NAMES = tuple(FAMILIES)
 NEAR = 1e-6  # of a projection: a longer last step is said
 
 
-class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SDRGLM(GuidedPredictor, Transformer):
     """Supervised dimension reduction with generalized linear models: one score vector explains features and targets.
 
     Row i has scores u_i. Features and targets are of exponential families with natural parameters linear in them::
@@ -152,6 +150,8 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     traits = Traits("sdr-glm")
 
     _constant = "labels"
+    _takes_missing = True
+    _sparse_forms = ("csr",)
 
     def __init__(
         self,
@@ -182,15 +182,9 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.x_family != "multinomial"
         tags.input_tags.positive_only = self.x_family in ("bernoulli", "multinomial", "poisson")
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-    @property
-    def _n_features_out(self):
-        return self.components_.shape[0]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Minimize J.
@@ -209,7 +203,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             Fitted.
         """
         self._check_parameters()
-        X = self._validated(X, reset=True)
+        X = self._check_rows(X, reset=True)
         follows = ("auto", "real") if self.families == "poisson" else ("auto",)  # counts are numbers too
         asked = TARGET.get(self.families) if self.target in follows else None
         targets = self._read_y(y, X.shape[0], target=asked)
@@ -261,8 +255,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         U : ndarray of shape (n_samples, n_components_)
             Scores.
         """
-        check_is_fitted(self, "components_")
-        X = self._validated(X, reset=False)
+        X = self._check_rows(X)
         return self._project(X, self.projection_ridge_).astype(X.dtype)
 
     def impute(self, X: Any) -> Any:
@@ -280,8 +273,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         X : ndarray of shape (n_samples, n_features)
             A copy without missing entries; observed ones are unchanged.
         """
-        check_is_fitted(self, "components_")
-        X = self._validated(X, reset=False)
+        X = self._check_rows(X)
         if is_sparse(X):
             raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
         return np.where(np.isnan(X), self.inverse_transform(self._project(X, self._fit_ridge)), X).astype(X.dtype)
@@ -299,7 +291,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         X : ndarray of shape (n_samples, n_features)
             Expected rows: values, probabilities, shares of a row's total, or rates.
         """
-        check_is_fitted(self, "components_")
+        check_is_fitted(self)
         U, k = np.asarray(U), self.components_.shape[0]
         if U.ndim != 2 or U.shape[1] != k:
             raise ValueError(f"U has shape {U.shape}; (n_samples, {k}) is wanted.")
@@ -342,19 +334,11 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         shares = self._shares(mean)
         return shares[0] if self._vector else shares
 
-    def describe(self) -> Description:
-        """Return what the fitted model says of itself, as plots, reports and the command line read it.
-
-        Returns
-        -------
-        Description
-        """
-        check_is_fitted(self, "components_")
-        return Description(
-            **identity(self),
+    def _said(self):
+        return dict(
             **guided_by(self, with_std=False),
             n_components=self.n_components_,
-            project=mean_of(self),
+            project=self._mean_of,
             impute=self.impute,
             loadings=self.components_,
             fit=Fit(
@@ -382,9 +366,8 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         check_real("tol", self.tol, 0)
         check_integer("max_iter", self.max_iter, 1)
 
-    def _validated(self, X, *, reset):
-        X = check_rows(self, X, reset=reset, min_samples=2 if reset else 1)
-        X = X.tocsr() if is_sparse(X) else X
+    def _check_rows(self, X, *, reset=False):
+        X = super()._check_rows(X, reset=reset)
         values = X.data if is_sparse(X) else X
         values = values[~np.isnan(values)] if (missing := np.isnan(values).any()) else values
         refuse_missing(
@@ -456,8 +439,7 @@ class SDRGLM(GuidedPredictor, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return U
 
     def _expected(self, X, method):
-        check_is_fitted(self, "components_")
-        X = self._validated(X, reset=False)
+        X = self._check_rows(X)
         self._require_targets(method)
         theta = self._project(X, self.projection_ridge_) @ self.coef_.T.astype(np.float64) + self.intercept_
         return FAMILIES[self.families_].mean(theta).astype(X.dtype)

@@ -3,21 +3,18 @@
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
 from .._warn import warn
-from ..describe import Description, Fit, Traits
+from ..describe import Fit, Traits
 from ..models import sepca as model
 from ..rows.threads import one_thread
-from ._described import guided_by, identity, mean_of
-from ._guided import GuidedPredictor
+from ._estimator import above, check_weights, given_weights, integer, one_of, rules
+from ._guided import guided_by
 from ._kernel import KernelCoordinates
-from ._validation import check_choice, check_integer, check_real, check_weights
+from ._predictions import Predictor
 
 SMALL = 2000  # rows up to which one thread is no slower than several, and often faster
 PENALTIES, FOLDS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01), 5  # the larger one wins a tie
@@ -25,7 +22,7 @@ MOST = 2.0**53  # of all weights: beyond, a float cannot hold one row more or le
 SOLVERS = ("fista", "bundle", "coordinate")
 
 
-class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SEPCA(Predictor, KernelCoordinates):
     """Supervised exponential family PCA: codes that explain kernel features and class labels, to a certified optimum.
 
     Each row has a code z of size d; the codes Z of all rows have orthonormal columns. Given z, features and label are
@@ -159,8 +156,9 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
     Notes
     -----
     Values are log-likelihoods less the constants that do not depend on the fit: n log m for a base of m rows. A single
-    class, or none, gives no guidance: the unsupervised model is fitted, with a warning. Labels may be held as floats if
-    these are whole numbers. An iteration costs about n m (r + d) operations for rank r.
+    class, or none, gives no guidance: the unsupervised model is fitted, with a warning. Classes are predicted by
+    multinomial regression on the projections of the labeled training rows, in units of their standard deviation over
+    all rows, with ridge 1. An iteration costs about n m (r + d) operations for rank r.
 
     References
     ----------
@@ -185,6 +183,15 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
 
     _kinds = ("classes",)
     _several = "one"
+    _fitted = "embedding_"
+    _rules = rules(
+        max_rank=integer(1),
+        n_landmarks=integer(2, "auto", None),
+        penalty=above(0, "auto"),
+        projection_ridge=above(0, "auto", "pinv"),
+        rank_exact=one_of(True, False),
+        solver=one_of(*SOLVERS),
+    )
 
     def __init__(
         self,
@@ -225,10 +232,6 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
         self.unlabeled = unlabeled
         self.random_state = random_state
 
-    @property
-    def _n_features_out(self):
-        return self.n_components_
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Solve the convex problem, take the codes from its solution, and learn to project and to classify.
 
@@ -248,7 +251,8 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
             Fitted.
         """
         self._check_parameters()
-        X = self._validated(X, reset=True)
+        sample_weight = given_weights(X, sample_weight)
+        X = self._check_rows(X, reset=True)
         weights = check_weights(sample_weight, X.shape[0])
         if weights is not None and self.solver != "fista":
             raise ValueError(f"solver={self.solver!r} takes no sample_weight; use solver='fista'.")
@@ -302,65 +306,11 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
         Z : ndarray of shape (n_samples, n_components)
             Codes.
         """
-        check_is_fitted(self, "embedding_")
-        X = self._validated(X, reset=False)
+        X = self._check_rows(X)
         return self._codes(X).astype(X.dtype)
 
-    def predict(self, X: Any) -> Any:
-        """Name the most probable class of rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or kernel values with the training rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        log_proba = self._log_proba(X, "predict")
-        return self.classes_[log_proba.argmax(axis=1)]
-
-    def predict_proba(self, X: Any) -> Any:
-        """Probability of each class, by multinomial regression on the projected rows.
-
-        The regression is fitted to the projections of the labeled training rows, in units of their standard
-        deviation over all rows, with ridge 1.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or kernel values with the training rows.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Rows sum to one; columns in the order of `classes_`.
-        """
-        return np.exp(self._log_proba(X, "predict_proba"))
-
-    def _check_parameters(self):
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, 1)
-        if isinstance(self.penalty, str):
-            check_choice("penalty", self.penalty, ("auto",))
-        else:
-            check_real("penalty", self.penalty, 0)
-        self._check_kernel()
-        if isinstance(self.projection_ridge, str):
-            check_choice("projection_ridge", self.projection_ridge, ("auto", "pinv"))
-        else:
-            check_real("projection_ridge", self.projection_ridge, 0)
-        check_choice("solver", self.solver, SOLVERS)
-        check_choice("rank_exact", self.rank_exact, (True, False))
-        if isinstance(self.n_landmarks, str):
-            check_choice("n_landmarks", self.n_landmarks, ("auto",))
-        elif self.n_landmarks is not None:
-            check_integer("n_landmarks", self.n_landmarks, 2)
-        check_integer("max_rank", self.max_rank, 1)
-        check_real("tol", self.tol, 0)
-        check_integer("max_iter", self.max_iter, 1)
+    def _predicted(self, X):
+        return [self._codes(X) @ self.coef_.T + self.intercept_]
 
     def _size(self, T, Y):
         """Number of codes, once it fits rows and rank."""
@@ -423,14 +373,7 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
                 ConvergenceWarning,
             )
 
-    def describe(self) -> Description:
-        """Return what the fitted model says of itself, as plots, reports and the command line read it.
-
-        Returns
-        -------
-        Description
-        """
-        check_is_fitted(self, "embedding_")
+    def _said(self):
         bounds, tight = self.certificate_, "yes" if self.relaxation_tight_ else "no"
         facts = (
             *((f"SEPCA.{name}", getattr(self, name)) for name in ("penalty_", "kernel_share_", "projection_ridge_")),
@@ -441,11 +384,10 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
         )
         not_tight = "" if self.relaxation_tight_ else " not"
         gap = f"within {bounds['gap']:.0e} of the optimum of the relaxation, which is{not_tight} tight"
-        return Description(
-            **identity(self),
+        return dict(
             **guided_by(self),
             n_components=self.n_components_,
-            project=mean_of(self),
+            project=self._mean_of,
             fit=Fit(
                 solver=self.solver_,
                 converged=self.converged_,
@@ -460,8 +402,3 @@ class SEPCA(GuidedPredictor, KernelCoordinates, ClassNamePrefixFeaturesOutMixin,
 
     def _codes(self, X):
         return self._offset + self._coordinates(X) @ self._weights
-
-    def _log_proba(self, X, method):
-        check_is_fitted(self, "embedding_")
-        self._require_targets(method)
-        return log_softmax(self._codes(self._validated(X, reset=False)) @ self.coef_.T + self.intercept_, axis=1)

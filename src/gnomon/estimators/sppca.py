@@ -1,20 +1,23 @@
 """Supervised and semi-supervised probabilistic PCA as a scikit-learn estimator."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
-from ..describe import Description, Traits
+import numpy as np
+
+from ..describe import Traits
+from ..likelihoods.family import drawn_class
 from ..models.linear import sppca as model
-from ._base import LatentTransformer
-from ._described import guided_by
-from ._gaussian import check_common, fit_gaussian
-from ._predictor import TargetPredictor
-from ._validation import check_choice, check_integer, check_real
+from ._density import JointDensity
+from ._estimator import above, integer, one_of, rules
+from ._fit_gaussian import fit_gaussian
+from ._gaussian_targets import GaussianTargets
+from ._guided import guided_by
+from ._linear_gaussian import LinearGaussian
 
-SOLVERS = ("auto", "ratio", "subspace", "moments", "em", "dual", "paper")
 
-
-class SPPCA(TargetPredictor, LatentTransformer):
+@dataclass(eq=False, repr=False)
+class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
     """Supervised probabilistic PCA: one latent space that explains features and whatever targets are known.
 
     Each sample has a latent vector z ~ N(0, I) of size k. Features and targets are noisy linear views of it::
@@ -124,10 +127,8 @@ class SPPCA(TargetPredictor, LatentTransformer):
         Number of guided dimensions, k.
     n_samples_, n_labeled_ : int
         Rows used, and rows with at least one observed target.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, when X had them.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features, and their names when X had them.
 
     Raises
     ------
@@ -172,42 +173,31 @@ class SPPCA(TargetPredictor, LatentTransformer):
 
     traits = Traits("sppca")
 
-    def __init__(
-        self,
-        n_components: Any = None,
-        *,
-        solver: Any = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        n_private: Any = 0,
-        label_weight: Any = 1.0,
-        output_noise: Any = "ml",
-        prior_precision: Any = 0.0,
-        means: Any = "ml",
-        n_init: int = 2,
-        init: Any = "pca",
-        noise_init: Any = None,
-        acceleration: Any = "alternating",
-        target: Any = "auto",
-        unlabeled: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_private = n_private
-        self.label_weight = label_weight
-        self.output_noise = output_noise
-        self.prior_precision = prior_precision
-        self.means = means
-        self.n_init = n_init
-        self.init = init
-        self.noise_init = noise_init
-        self.acceleration = acceleration
-        self.target = target
-        self.unlabeled = unlabeled
-        self.random_state = random_state
+    _rules = rules(
+        init=one_of("pca", "random"),
+        n_components=integer(1, "auto", None),
+        n_init=integer(0),
+        output_noise=above(0, "ml", "per_output"),
+        solver=one_of("auto", "ratio", "subspace", "moments", "em", "dual", "paper"),
+    )
+
+    n_components: Any = None
+    _: KW_ONLY
+    solver: Any = "auto"
+    tol: float = 1e-6
+    max_iter: int = 1000
+    n_private: Any = 0
+    label_weight: Any = 1.0
+    output_noise: Any = "ml"
+    prior_precision: Any = 0.0
+    means: Any = "ml"
+    n_init: int = 2
+    init: Any = "pca"
+    noise_init: Any = None
+    acceleration: Any = "alternating"
+    target: Any = "auto"
+    unlabeled: Any = "auto"
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit by maximum likelihood.
@@ -229,21 +219,11 @@ class SPPCA(TargetPredictor, LatentTransformer):
             Fitted.
         """
         self._check_parameters()
-        result = fit_gaussian(self, X, y, sample_weight, self._options(), supervised=True)
-        optima = result.stats["optima"]
-        lower = self.log_likelihood_
-        self.certificate_ = {"upper": None, "lower": lower, "gap": None, "optima": optima} if optima else None
+        fit_gaussian(self, X, y, sample_weight, self._options(), supervised=True)
         return self
 
-    def describe(self) -> Description:
-        """Return what the fitted model says of itself, as plots, reports and the command line read it.
-
-        Returns
-        -------
-        Description
-        """
-        said = guided_by(self, self.y_noise_variance_)
-        return replace(super().describe(), **said)
+    def _said(self):
+        return super()._said() | guided_by(self, self.y_noise_variance_)
 
     def _options(self):
         options = model.Options(
@@ -264,16 +244,11 @@ class SPPCA(TargetPredictor, LatentTransformer):
             return options
         return options._replace(solver="em", init="random", noise_init=1e-5, acceleration=None, means="fixed")
 
-    def _check_parameters(self):
-        check_common(self, SOLVERS)
-        check_integer("n_private", self.n_private, 0)
-        check_real("label_weight", self.label_weight, 0)
-        if self.output_noise not in ("ml", "per_output"):
-            check_real("output_noise", self.output_noise, 0)
-        check_real("prior_precision", self.prior_precision, 0, included=True)
-        check_choice("means", self.means, ("ml", "fixed"))
-        check_integer("n_init", self.n_init, 0)
-        check_choice("init", self.init, ("pca", "random"))
-        check_choice("acceleration", self.acceleration, ("alternating", "anderson", "squarem", None))
-        if self.noise_init is not None:
-            check_real("noise_init", self.noise_init, 0)
+    def _draw_targets(self, X, latent, rng):
+        p = self._params()
+        Y = p.m_y + latent @ p.W_y.T + np.sqrt(p.y_noise_var) * rng.standard_normal((len(X), len(p.m_y)))
+        if self.target_kind_ == "classes":
+            return self.classes_[drawn_class(self.predict_proba(X), rng.random_sample(len(X))).astype(np.intp)]
+        if self.y_basis_ is not None:
+            Y = self.y_intercept_ + Y @ self.y_basis_.T
+        return Y[:, 0] if self._vector else Y

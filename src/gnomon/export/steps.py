@@ -1,12 +1,12 @@
 """What stands before a model of a table: its columns by name, and its gaps filled."""
 
-import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gnomon import PPCA
+from gnomon.rows.frames import as_frame
 from gnomon.rows.kind import is_sparse
 from gnomon.tables import count_missing, listing
 
@@ -14,7 +14,33 @@ OPTIONS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_al
 SEVERAL = 64  # directions in which a rank is looked for
 
 
-class Columns(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class Step(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """A step that gives as many columns as it gets, missing entries and sparse rows included."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def inverse_transform(self, X):
+        """Return X as it is: what was ordered or filled stays.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        X : array-like of shape (n_samples, n_features)
+            The same.
+        """
+        return X
+
+
+class Columns(Step):
     """Take the columns of a frame by name, in the order of the fit; arrays pass as they are.
 
     The first step of a model of a table: what comes after it sees the columns that it was fitted to, in their order.
@@ -50,13 +76,6 @@ class Columns(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __init__(self, ignored=()):
         self.ignored = ignored
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     def fit(self, X, y=None):
         """Remember the columns.
 
@@ -73,7 +92,7 @@ class Columns(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Fitted.
         """
         self.__dict__.pop("feature_names_in_", None)
-        frame = _frame(X)
+        frame = as_frame(X)
         if frame is None:
             _matrix(self, X, reset=True)
             return self
@@ -110,7 +129,7 @@ class Columns(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Numbers, NaN where a cell is empty.
         """
         check_is_fitted(self, "n_features_in_")
-        frame = _frame(X)
+        frame = as_frame(X)
         if "feature_names_in_" not in vars(self):
             return _matrix(self, X, reset=False)
         if frame is not None:
@@ -118,21 +137,6 @@ class Columns(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = check_array(X, **OPTIONS)  # an array has no names to check, and its columns are taken as they stand
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {X.shape[1]} features, but Columns is expecting {self.n_features_in_} features.")
-        return X
-
-    def inverse_transform(self, X):
-        """Return X as it is: the columns in the order of the fit.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        X : array-like of shape (n_samples, n_features)
-            The same.
-        """
         return X
 
     def _by_name(self, frame):
@@ -146,7 +150,7 @@ class Columns(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return check_array(frame.select(names).to_numpy(), **OPTIONS)
 
 
-class GapFiller(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class GapFiller(Step):
     """Fill missing entries with their expectation under probabilistic PCA; rows without gaps pass as they are.
 
     Parameters
@@ -184,13 +188,6 @@ class GapFiller(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __init__(self, max_components=10, random_state=0):
         self.max_components = max_components
         self.random_state = random_state
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def fit(self, X, y=None):
         """Fit the model that fills.
@@ -239,21 +236,6 @@ class GapFiller(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return np.where(np.isnan(X), self.mean_.astype(X.dtype), X)
         return self.model_.impute(X)
 
-    def inverse_transform(self, X):
-        """Return X as it is: what was filled stays.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        X : array-like of shape (n_samples, n_features)
-            The same.
-        """
-        return X
-
 
 def spare_rank(X):
     """The most components, up to 63, that leave variance for noise: rank of the centered rows less one.
@@ -279,15 +261,6 @@ def spare_rank(X):
     rounding = (n + p) * eps * (1.0 + (np.abs(mean[varies]) / spread[varies]).max())
     sizes = np.linalg.svd(scaled @ np.random.default_rng(0).normal(size=(varies.sum(), most)), compute_uv=False)
     return max(0, int((sizes > rounding * sizes[0]).sum()) - 1)
-
-
-def _frame(X):
-    """X as a frame of narwhals, None where it is none."""
-    if len(set(names := [str(name) for name in getattr(X, "columns", ())])) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"X has several columns called {twice!r}; rename all but one.")
-    found = nw.from_native(X, pass_through=True, eager_only=True)
-    return found if isinstance(found, nw.DataFrame) else None
 
 
 def _matrix(step, X, reset):

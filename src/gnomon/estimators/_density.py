@@ -1,0 +1,121 @@
+"""A density of rows: `score_samples`, `score`, `bic` and `sample`."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..rows.namespace import beside, to_host
+from ._estimator import check_integer
+
+
+class Density:
+    """From `_log_density(X, y)` of validated rows, `_n_free()` parameters, `_draw(n, rng)`: rows and their latents."""
+
+    def score_samples(self, X: Any, y: Any = None) -> Any:
+        """Log-density of each row, log p(observed x, observed y) in nats, or log p(observed x) without y.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Targets as in `fit`. Unsupervised models ignore y.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            In nats.
+        """
+        X = self._check_rows(X)
+        return beside(self._log_density(X, y), X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Average of `score_samples` over rows, in nats.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : Ignored
+            Present for the scikit-learn convention.
+
+        Returns
+        -------
+        score : float
+            Average log-density.
+        """
+        return float(to_host(self.score_samples(X)).mean(dtype=np.float64))
+
+    def bic(self, X: Any, y: Any = None) -> float:
+        """Bayesian information criterion of the rows: -2 log-likelihood + (free parameters) log(n); lower is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like, default=None
+            Targets as in `fit`.
+
+        Returns
+        -------
+        bic : float
+            In nats times two.
+        """
+        log_density = to_host(self.score_samples(X, y))
+        return float(-2.0 * log_density.sum() + self._n_free() * np.log(len(log_density)))
+
+    def sample(self, n_samples: Any = 1, random_state: Any = None) -> Any:
+        """Draw rows from the fitted model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows.
+        random_state : int, RandomState instance or None, default=None
+            Seed; None uses the `random_state` of the estimator.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows, in the units of X.
+        """
+        return self._drawn(n_samples, random_state)[0]
+
+    def _drawn(self, n_samples, random_state):
+        """Rows, what lies behind them, and the generator they came from."""
+        check_is_fitted(self)
+        check_integer("n_samples", n_samples, 1)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        X, latent = self._draw(n_samples, rng)
+        return X.astype(self.components_.dtype), latent, rng
+
+
+class JointDensity(Density):
+    """The same of rows and their targets, which `_draw_targets(X, latent, rng)` draws."""
+
+    def sample(self, n_samples: Any = 1, return_y: Any = False, random_state: Any = None) -> Any:
+        """Draw rows from the fitted model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows.
+        return_y : bool, default=False
+            Draw the targets too, classes with the probabilities of the model.
+        random_state : int, RandomState instance or None, default=None
+            Seed; None uses the `random_state` of the estimator.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows, in the units of X.
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Like what `predict` returns; only with `return_y=True`.
+        """
+        X, latent, rng = self._drawn(n_samples, random_state)
+        if not return_y:
+            return X
+        self._require_targets("sample(return_y=True)")
+        return X, self._draw_targets(X, latent, rng)

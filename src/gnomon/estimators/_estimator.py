@@ -1,0 +1,385 @@
+"""What all estimators share: checks of parameters, X at the door, the record of a fit, what a model says of itself."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from .._warn import warn
+from ..describe import Description, Fit, Projection
+from ..rows.contract import Rows
+from ..rows.frames import check_names, name_column
+from ..rows.kind import is_foreign, is_sparse
+from ..rows.masked import column_range
+from ..rows.namespace import as_floats, first_not_finite, to_host
+from ..rows.summary import LARGEST
+
+TINY = float(np.finfo(np.float64).tiny)  # smaller variances have lost their digits, or are zero
+
+
+# -- parameters --------------------------------------------------------------------------------------------------
+
+
+def check_integer(name, value, low):
+    """Raise unless `value` is a whole number of at least `low`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} must be an integer of at least {low}.")
+    if value < low:
+        raise ValueError(f"{name}={value!r} must be at least {low}.")
+
+
+def check_real(name, value, low, *, included=False):
+    """Raise unless `value` is a finite number above `low`, or at least `low` when it is included."""
+    wanted = f"at least {low}" if included else f"above {low}"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} must be a number {wanted}.")
+    try:
+        finite = np.isfinite(float(value))
+    except OverflowError:  # an int that no float can hold
+        finite = False
+    if not finite or value < low or (value == low and not included):
+        raise ValueError(f"{name}={value!r} must be finite and {wanted}.")
+
+
+def check_choice(name, value, choices):
+    """Raise unless `value` is one of `choices`."""
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}.")
+
+
+class Rule(NamedTuple):
+    """What a parameter may be: one of `choices`, or a number where there is a smallest one."""
+
+    choices: tuple = ()
+    low: float | None = None
+    whole: bool = False
+    included: bool = False
+
+    def check(self, name, value):
+        words = any(isinstance(choice, str) for choice in self.choices)
+        if self.low is None or (isinstance(value, str) and words):
+            check_choice(name, value, tuple(c for c in self.choices if self.low is None or c is not None))
+        elif value is None and None in self.choices:
+            return
+        elif self.whole:
+            check_integer(name, value, self.low)
+        else:
+            check_real(name, value, self.low, included=self.included)
+
+
+def one_of(*choices):
+    return Rule(choices)
+
+
+def integer(low, *choices):
+    """A whole number of at least `low`, or one of `choices`."""
+    return Rule(choices, low, whole=True)
+
+
+def above(low, *choices):
+    """A number above `low`, or one of `choices`."""
+    return Rule(choices, low)
+
+
+def at_least(low, *choices):
+    """A number of at least `low`, or one of `choices`."""
+    return Rule(choices, low, included=True)
+
+
+RULES = {
+    "acceleration": one_of("alternating", "anderson", "squarem", None),
+    "coef0": above(-np.inf),
+    "degree": above(0),
+    "gamma": above(0, None),
+    "label_weight": above(0),
+    "max_iter": integer(1),
+    "means": one_of("ml", "fixed"),
+    "n_components": integer(1, None),
+    "n_init": integer(1),
+    "n_landmarks": integer(2, None),
+    "n_neighbors": integer(1),
+    "n_private": integer(0),
+    "noise_init": above(0, None),
+    "prior_precision": at_least(0),
+    "tol": above(0),
+}  # of names that mean the same in every estimator
+
+
+def rules(**own):
+    """The rules of an estimator: those of all, and its own."""
+    return RULES | own
+
+
+def check_weights(sample_weight, n_samples):
+    """Return float64 weights (n_samples,) or None; they are finite, not negative, and not all zero."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(to_host(sample_weight), dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}; X has {n_samples} rows, so ({n_samples},) is wanted."
+        )
+    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if len(bad):
+        raise ValueError(f"sample_weight[{bad[0]}]={weights[bad[0]]} must be finite and not negative.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row; at least two rows must count.")
+    return weights
+
+
+def resolve_n_components(n_components, n_private, n_samples, n_features):
+    """Return the size of the latent space; raise when it cannot be smaller than the rank of X."""
+    bound = min(n_samples - 1, n_features)
+    k = min(2, max(bound - 1 - n_private, 1)) if n_components is None else int(n_components)
+    if k + n_private >= bound:
+        what = f"n_components={k}" if n_private == 0 else f"n_components={k} plus n_private={n_private}"
+        raise ValueError(
+            f"{what} must be less than the rank of X, which is at most {bound} "
+            f"(n_samples={n_samples}, n_features={n_features}), or no noise is left to estimate."
+        )
+    return k
+
+
+# -- X at the door -----------------------------------------------------------------------------------------------
+
+
+def check_table(estimator, X, *, reset):
+    """Validate the form of rows: dense or sparse; float32 or float64. `check_values` looks at the entries.
+
+    `Rows` are gathered. An array of another library than NumPy stays where it is for those who take it. Entries that a
+    sparse X stores several times are summed, in a copy. A kernel matrix is dense, its entries are looked at first.
+    """
+    min_samples, kernel = 2 if reset else 1, estimator._precomputed
+    if isinstance(X, Rows):
+        X = _gathered(estimator, X, reset)
+    check_names(X)
+    if estimator._takes_devices and is_foreign(X):
+        return _check_foreign_table(estimator, X, reset, min_samples)
+    if isinstance(X, np.ma.MaskedArray):  # what is masked is missing
+        X = X.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
+    try:
+        found = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=False if kernel else estimator._sparse_forms,
+            dtype=(np.float64, np.float32),
+            ensure_min_samples=min_samples,
+            ensure_all_finite=kernel,
+        )
+    except OverflowError as error:
+        raise ValueError(f"X holds an integer that no float can hold ({error}); rescale it.") from error
+    except (TypeError, ValueError) as error:
+        refuse_missing(estimator, "contains NaN" in str(error))
+        raise name_column(X, error) from error
+    if is_sparse(found) and not found.has_canonical_format:
+        found = found.copy()
+        found.sum_duplicates()
+    return found
+
+
+def _gathered(estimator, rows, reset):
+    if reset and rows.weights is not None and not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(f"the rows of X have weights, and {type(estimator).__name__} takes none; read X without them.")
+    return rows.gather()
+
+
+def given_weights(X, sample_weight):
+    """The weights passed to `fit`, or those of `Rows`; not both."""
+    own = X.weights if isinstance(X, Rows) else None
+    if own is not None and sample_weight is not None:
+        raise ValueError("the rows of X have weights already; pass sample_weight, or read X with weights, not both.")
+    return sample_weight if own is None else own
+
+
+def n_rows(X):
+    """How many rows an X that nobody has validated yet has."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def _check_foreign_table(estimator, X, reset, min_samples):
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array: X has shape {tuple(X.shape)}; (n_samples, n_features) is wanted.")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)  # names and number of features only
+    for found, least, what in zip(X.shape, (min_samples, 1), ("sample", "feature"), strict=True):
+        if found < least:
+            raise ValueError(f"Found array with {found} {what}(s): X must have at least {least}.")
+    return as_floats(X)
+
+
+def check_values(X):
+    """Return whether entries are missing; raise for infinity, for what cannot be squared, and for NaN in a sparse X.
+
+    One sum over the entries where all is well.
+    """
+    if is_foreign(X):
+        found = first_not_finite(X)
+        if found == "infinity":
+            raise ValueError("Input X contains infinity.")
+        return found == "NaN"
+    values = X.data if is_sparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(np.einsum(values, range(values.ndim), values, range(values.ndim), []))
+    if finite:
+        return False
+    assert_all_finite(values, allow_nan=True, input_name="X")
+    check_size("X", values)
+    missing = bool(np.isnan(values).any())
+    if missing and is_sparse(X):
+        raise ValueError(
+            "Input X contains NaN among its stored entries; missing entries need a dense X, since an entry that a "
+            "sparse X does not store is a zero."
+        )
+    return missing
+
+
+def check_observed(X):
+    """Raise when a column of an incomplete X is never observed, and when every column is constant."""
+    lowest, highest = column_range(X)
+    check_size("X", np.concatenate([lowest, highest]))
+    never = np.flatnonzero(np.isnan(highest))
+    if len(never):
+        raise ValueError(f"column {never[0]} of X is never observed; drop it.")
+    if (highest == lowest).all():
+        raise ValueError("X is constant: every column has one value wherever it is observed; there is nothing to fit.")
+
+
+def refuse_missing(estimator, missing, why="needs every entry"):
+    """Raise when entries of X are missing, for a model that needs them all."""
+    if missing:
+        raise ValueError(
+            f"Input X contains NaN; {type(estimator).__name__} {why}: fill missing ones in first, for "
+            "example by the impute method of gnomon.PPCA or by the command gnomon impute."
+        )
+
+
+def check_size(name, values):
+    """Raise when a finite value is too large to be squared; NaN is let through."""
+    high, low = np.fmax.reduce(values, axis=None, initial=0.0), np.fmin.reduce(values, axis=None, initial=0.0)
+    largest = max(float(high), -float(low))
+    if largest > LARGEST:
+        raise ValueError(
+            f"{name} holds {largest:.3g} in absolute value; at most {LARGEST:.0e} can be computed with: rescale it."
+        )
+
+
+def check_variance(name, variance):
+    """Raise when a fitted variance is too small for a float."""
+    if np.min(variance) < TINY:
+        raise ValueError(
+            f"{name} varies too little to compute with: a noise variance of {np.min(variance):.1e} is below the "
+            f"smallest float, {TINY:.1e}; rescale it."
+        )
+
+
+# -- the classes that estimators are made of ---------------------------------------------------------------------
+
+
+class Estimator(BaseEstimator):
+    """Parameters, X at the door, the record of a fit, and what the fitted model says of itself."""
+
+    _rules = RULES
+    _fitted = "components_"  # an attribute that a finished fit has set
+    _takes_missing = False
+    _sparse_forms = ("csr", "csc")
+    _takes_devices = False  # whether arrays of other libraries stay where they are
+    _precomputed = False  # whether X is a kernel matrix
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not self._precomputed
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.allow_nan = self._takes_missing
+        return tags
+
+    def __sklearn_is_fitted__(self):
+        return self._fitted in vars(self)
+
+    def _check_parameters(self):
+        for name, value in self.get_params(deep=False).items():
+            if name in self._rules:
+                self._rules[name].check(name, value)
+
+    def _check_rows(self, X, *, reset=False):
+        """Validated rows: of `fit` with `reset`, else of a method of the fitted model."""
+        if not reset:
+            check_is_fitted(self)
+        X = check_table(self, X, reset=reset)
+        missing = check_values(X)
+        refuse_missing(self, missing and not self._takes_missing)
+        return X
+
+    def _record(self, result):
+        """Set what every iterated fit leaves behind; warn when it did not converge."""
+        stats = result.stats
+        self.objective_path_ = result.path
+        self.objective_residual_ = float(stats["residual"])
+        self.noise_floors_ = tuple(stats["floors"])
+        self.solver_ = stats["solver"]
+        self.n_iter_ = max(1, int(stats["n_iter"]))
+        self.n_passes_ = float(stats["n_passes"])
+        self.converged_ = self.objective_residual_ <= self.tol
+        if not self.converged_:
+            warn(
+                f"{type(self).__name__} {result.status.value} "
+                f"(relative residual {self.objective_residual_:.1e}, tol={self.tol}).",
+                ConvergenceWarning,
+            )
+
+    def _recorded(self, **more):
+        """The same as a part of the description."""
+        return Fit(
+            solver=self.solver_,
+            converged=self.converged_,
+            n_iter=self.n_iter_,
+            n_reads=self.n_passes_,
+            log_likelihood=self.log_likelihood_,
+            path=self.objective_path_,
+            **{"floors": self.noise_floors_} | more,
+        )
+
+
+class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """An estimator that projects rows."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self):
+        return len(self.components_)
+
+    def describe(self) -> Description:
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        check_is_fitted(self)
+        names = vars(self).get("feature_names_in_")
+        return Description(
+            model=type(self).__name__,
+            parameters=self.get_params(deep=False),
+            n_features=int(self.n_features_in_),
+            feature_names=None if names is None else tuple(map(str, names)),
+            **self._said(),
+        )
+
+    def _mean_of(self, X):
+        """The projection of a model without a posterior, for its description."""
+        return Projection(np.asarray(self.transform(X)))
+
+    def _posterior_of(self, X):
+        """The projection with its posterior covariance, for its description."""
+        return Projection(*self.transform(X, return_cov=True))

@@ -1,0 +1,113 @@
+"""Fitting the Gaussian model of features and targets: what PPCA and SPPCA do with rows that are not read yet."""
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..models.linear import dual
+from ..models.linear import sppca as model
+from ..rows.contract import NotFinite
+from ..rows.masked import incomplete_rows
+from ..rows.namespace import host_dtype, take_rows
+from ..rows.read import read
+from ..targets.code import code
+from ._estimator import check_observed, check_table, check_values, check_weights, given_weights, resolve_n_components
+
+RISES = 3  # how often BIC may rise in a row before the search for k ends
+
+
+def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
+    """Validate the data, fit the two-view Gaussian model, set the attributes."""
+    sample_weight = given_weights(X, sample_weight)
+    X = check_table(estimator, X, reset=True)
+    weights = check_weights(sample_weight, X.shape[0])
+    kept = None if weights is None or weights.all() else np.flatnonzero(weights)
+    # what is not finite shows in the first sums of the rows, so that no look of its own is needed
+    look_later = isinstance(X, np.ndarray) and kept is None and options.solver == "auto"
+    missing = False if look_later else check_values(X)
+    if supervised:
+        targets = estimator._read_y(y, X.shape[0], kept)
+        coded = code(targets)
+        _check_outputs(options, coded)
+        options = options._replace(one_target=coded.one_target(targets.kind))
+    if kept is not None:
+        X, weights = take_rows(X, kept), weights[kept]
+    Y = coded.table if supervised else np.zeros((X.shape[0], 0))
+    estimator.n_samples_ = X.shape[0]
+    if supervised and estimator.label_weight != 1.0:
+        weights = np.where(targets.labeled, estimator.label_weight, 1.0) * (1.0 if weights is None else weights)
+    seed = check_random_state(estimator.random_state).randint(2**31)
+    try:
+        result = _fit(estimator, X, Y, weights, options, missing, seed)
+    except NotFinite:
+        result = _fit(estimator, X, Y, weights, options, check_values(X), seed)
+    fitted, dtype = result.value, host_dtype(X)
+    p = fitted.params
+    estimator._store_features(p.W_x, p.m_x, p.x_noise_var, fitted.log_likelihood, dtype)
+    if supervised:
+        estimator._record_y(targets)
+        estimator._store_targets(result, dtype, coded)
+    estimator._record(result)
+
+
+def _fit(estimator, X, Y, weights, options, missing, seed):
+    def fit_one(k):
+        if options.solver == "dual":
+            return _fit_dual(X, Y, weights, options._replace(n_components=k), np.random.default_rng(seed))
+        rows, sized = read(X, weights, masked=missing), options._replace(n_components=k)
+        return model.fit(rows, Y, sized, np.random.default_rng(seed))
+
+    if missing:
+        check_observed(X)
+    estimator.bic_path_ = None
+    if options.n_components != "auto":
+        estimator.n_components_ = resolve_n_components(options.n_components, options.n_private, *X.shape)
+        return fit_one(estimator.n_components_)
+    largest = min(X.shape[0] - 1, X.shape[1]) - 1 - options.n_private
+    resolve_n_components(1, options.n_private, *X.shape)
+    best, criteria = None, []
+    for k in range(1, largest + 1):
+        result = fit_one(k)
+        n = float(X.shape[0] if weights is None else weights.sum())
+        criteria.append(model.bic(result.value, n, options.output_noise))
+        if best is None or criteria[-1] < min(criteria[:-1]):
+            best, estimator.n_components_ = result, k
+        if k > RISES and (np.diff(criteria[-RISES - 1 :]) > 0).all():
+            break
+    estimator.bic_path_ = np.array(criteria)
+    return best
+
+
+def _check_outputs(options, coded):
+    if options.output_noise == "per_output" and coded.basis is not None:
+        raise ValueError(
+            "output_noise='per_output' needs linearly independent outputs; the columns of y obey an exact relation. "
+            "Drop one of them, give class labels, or use output_noise='ml'."
+        )
+
+
+def _fit_dual(X, Y, weights, options, generator):
+    """Fit by algorithm 3 and return a result in the form of the primal model.
+
+    Raises ValueError for what the paper's dual form does not have: weights, missing entries, a prior, output noise of
+    its own, private dimensions.
+    """
+    neutral = (0, "ml", 0.0)
+    if weights is not None or (options.n_private, options.output_noise, options.prior_precision) != neutral:
+        raise ValueError(
+            "solver='dual' is algorithm 3 of the paper: without sample_weight, label_weight, n_private, output_noise "
+            "and prior_precision. Use solver='auto', which is exact on the n x n side too."
+        )
+    if len(incomplete_rows(X)):
+        raise ValueError("solver='dual' needs complete rows; X has missing entries, so use solver='auto'.")
+    rows = read(X)
+    standard = rows.standard(rows.summarize())
+    coordinates = standard.coordinates()
+    inner = dual.Options(
+        options.n_components, X.shape[1], "dual", options.tol, options.max_iter, options.init, options.noise_init,
+        one_target=options.one_target,
+    )  # fmt: skip
+    result = dual.fit(coordinates.T * standard.scale, Y, inner, generator, orient=coordinates.expand)
+    p = result.value.params
+    params = p._replace(W_x=coordinates.expand(p.W_x), m_x=standard.mean)
+    stats = {**result.stats, "n_passes": rows.reads}
+    return result._replace(value=model.Fitted(params, result.value.log_likelihood), stats=stats)

@@ -1,0 +1,83 @@
+"""Targets that are noisy linear views of the latent variables: SPPCA and KernelSPPCA."""
+
+import numpy as np
+
+from ..rows.masked import incomplete_rows
+from ..targets.code import class_contrasts, code_like
+from ._estimator import check_variance
+from ._predictions import DeviationPredictor
+
+BATCH = 1 << 21  # numbers held at once for rows with missing entries
+
+
+class GaussianTargets(DeviationPredictor):
+    """Predictions that integrate over the uncertainty of the projection.
+
+    The probability of a class is the predictive density of y at its code, normalized over classes.
+    """
+
+    _kinds = ("classes", "real")
+    _several = "real"
+    _few_directions = True
+
+    def _store_targets(self, result, dtype, coded):
+        p = result.value.params
+        y_loadings, y_mean = p.W_y, p.m_y
+        if coded.basis is not None:
+            y_mean = coded.origin + coded.basis @ y_mean
+            y_loadings = coded.basis @ y_loadings
+        self.y_basis_ = coded.basis
+        self.y_loadings_, self.y_intercept_ = y_loadings.astype(dtype), y_mean.astype(dtype)
+        self.y_noise_variance_ = None
+        if len(p.y_noise_var):
+            check_variance("y", p.y_noise_var)
+            shared = (p.y_noise_var == p.y_noise_var[0]).all()
+            self.y_noise_variance_ = float(p.y_noise_var[0]) if shared else p.y_noise_var.astype(dtype)
+        optima, lower = result.stats["optima"], self.log_likelihood_
+        self.certificate_ = {"upper": None, "lower": lower, "gap": None, "optima": optima} if optima else None
+
+    def _target_params(self):
+        y_loadings = np.asarray(self.y_loadings_, dtype=np.float64)
+        y_mean = np.asarray(self.y_intercept_, dtype=np.float64)
+        if self.y_basis_ is not None:
+            y_loadings, y_mean = self.y_basis_.T @ y_loadings, np.zeros(self.y_basis_.shape[1])
+        y_noise = np.broadcast_to(np.asarray(self.y_noise_variance_, dtype=np.float64), y_mean.shape)
+        return y_loadings, y_mean, y_noise
+
+    def _code_targets(self, y, n_samples):
+        if y is None:
+            return np.full((n_samples, len(self._target_params()[1])), np.nan)
+        n_classes = len(self.classes_) if self.target_kind_ == "classes" else None
+        return code_like(self._values_of(y, n_samples), n_classes, self.y_basis_, self.y_intercept_)
+
+    def _predicted_with_std(self, X):
+        parts = [self._of_batch(rows) for rows in self._batches(X)]
+        found, std = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return ([found] if self.target_kind_ == "classes" else list(found.T)), std
+
+    def _batches(self, X):
+        """X as it is, or in slices when every row has a predictive covariance of its own."""
+        if len(incomplete_rows(X)) == 0:
+            return [X]
+        size = max(1, BATCH // max(self.y_loadings_.shape[0], self.components_.shape[0]) ** 2)
+        return [X[start : min(start + size, X.shape[0]), :] for start in range(0, X.shape[0], size)]
+
+    def _of_batch(self, X):
+        """Log-densities (n, C) of the codes of classes, up to a constant of the row, or outputs (n, q); and (n, q)."""
+        p = self._params()
+        post = self._condition(X, None, ("mean", "cov"))
+        mean, cov = p.m_y + post["mean"] @ p.W_y.T, p.W_y @ post["cov"] @ p.W_y.T + np.diag(p.y_noise_var)
+        if self.target_kind_ == "classes":
+            return _class_log_density(mean, cov, class_contrasts(len(self.classes_))), mean
+        if self.y_basis_ is not None:
+            mean, cov = self.y_intercept_ + mean @ self.y_basis_.T, self.y_basis_ @ cov @ self.y_basis_.T
+        std = np.sqrt(np.diagonal(cov, axis1=-2, axis2=-1))
+        return mean, np.broadcast_to(std, mean.shape)
+
+
+def _class_log_density(mean, cov, codes):
+    if len(codes) == 1:
+        return np.zeros((len(mean), 1))
+    root = np.linalg.cholesky(cov)
+    center, code = np.linalg.solve(root, mean[:, :, None]), np.linalg.solve(root, codes.T)
+    return (center * code).sum(axis=-2) - 0.5 * (code**2).sum(axis=-2)  # no square of a large mean

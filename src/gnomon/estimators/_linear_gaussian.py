@@ -1,0 +1,203 @@
+"""Features that are noisy linear views of Gaussian latent variables: what PPCA, SPPCA and CPPCA share once fitted."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..models.linear.sppca import n_free_parameters
+from ..numerics import linear_gaussian as lg
+from ..numerics.masked import masked_posterior
+from ..numerics.moments import output_sets
+from ..rows.kind import is_sparse
+from ..rows.masked import filled, incomplete_rows
+from ..rows.namespace import all_finite, as_table, beside, like, take_rows, to_host
+from ..rows.products import project
+from ..rows.read import read
+from ._density import Density
+from ._estimator import check_table, check_values, check_variance
+from ._posterior import LatentPosterior
+
+
+class LinearGaussian(LatentPosterior, Density):
+    """Projection, uncertainty and density of rows, with missing entries or without."""
+
+    _takes_missing = True
+    _takes_devices = True
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
+
+    # -- the fitted model in the letters of the formulas ---------------------------------------------------------
+
+    def _params(self):
+        W_x = np.asarray(self.components_, dtype=np.float64).T
+        m_x = np.asarray(self.mean_, dtype=np.float64)
+        return lg.Params(W_x, m_x, self.noise_variance_, *self._target_params())
+
+    def _target_params(self):
+        """W_y, m_y and the noise variances of Gaussian y; none in a model without."""
+        return np.zeros((0, self.components_.shape[0])), np.zeros(0), np.zeros(0)
+
+    def _code_targets(self, y, n_samples):
+        """Targets of new rows as coded in fit, NaN where not observed; an unsupervised model ignores y."""
+        return np.zeros((n_samples, 0))
+
+    def _condition(self, X, y=None, want=("mean",)):
+        """Posterior statistics of validated rows: any of "mean", "cov" (by row or shared) and "log_density"."""
+        params = self._params()
+        Y = self._code_targets(y, X.shape[0])
+        observed = ~np.isnan(Y)
+        groups = output_sets(observed)
+        incomplete = incomplete_rows(X)
+        out = {}
+        if len(incomplete) < X.shape[0]:
+            noise_std = float(np.sqrt(params.x_noise_var))
+            rows = read(X).in_units(params.m_x, noise_std)
+            XW = rows.times(params.W_x) * noise_std
+            post = lg.row_posterior(params, XW, Y, observed, groups)
+            out["mean"] = post.mean
+            if "cov" in want:
+                shared = len(post.covs) == 1 and len(incomplete) == 0
+                out["cov"] = post.covs[0] if shared else post.covs[post.of_row]
+            if "log_density" in want:
+                out["log_density"] = _log_density(params, post, rows.lengths(), X.shape[1], Y, observed)
+        if len(incomplete):
+            self._condition_incomplete(params, X, Y, observed, groups, incomplete, want, out)
+        return out
+
+    def _condition_incomplete(self, params, X, Y, observed, groups, incomplete, want, out):
+        """Fill in the statistics of rows with missing features."""
+        n, k = X.shape[0], params.W_x.shape[1]
+        shapes = {"mean": (n, k), "cov": (n, k, k), "log_density": (n,)}
+        for name in want:
+            out.setdefault(name, np.empty(shapes[name]))
+        rows, Y, observed = read(take_rows(X, incomplete), masked=True), Y[incomplete], observed[incomplete]
+        groups = groups._replace(of_row=groups.of_row[incomplete])
+        with np.errstate(over="ignore"):  # the square of a distance may be infinite
+            post = masked_posterior(params, rows, Y, observed, groups)
+        found = {"mean": post.mean, "cov": post.cov}
+        if "log_density" in want:
+            found["log_density"] = _log_density(params, post, post.x_energy, post.n_observed, Y, observed)
+        for name in want:
+            out[name][incomplete] = found[name]
+
+    def _project(self, X, with_cov):
+        check_is_fitted(self)
+        X = check_table(self, X, reset=False)
+        params = self._params()
+        post = lg.latent_map(params, np.arange(0))
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = project(X, params.m_x, post.gain.T)
+        if all_finite(Z) or not check_values(X):  # what is not finite in X shows in Z: no look at X before
+            return Z, like(post.cov, X)
+        some = self._condition(X, None, ("mean", "cov") if with_cov else ("mean",))
+        return like(some["mean"], X), like(some["cov"], X) if with_cov else None
+
+    def impute(self, X: Any, y: Any = None) -> Any:
+        """Fill missing entries with their expectation given what is observed in the row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; NaN marks missing entries.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Targets as in `fit`, conditioned on as well. Unsupervised models ignore them.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            A copy without missing entries; observed ones are unchanged.
+        """
+        X = self._check_rows(X)
+        if is_sparse(X):
+            raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
+        if len(incomplete_rows(X)) == 0:
+            return filled(X, self.mean_, np.zeros((X.shape[0], 0)), np.zeros((0, X.shape[1])))
+        components = np.asarray(self.components_, dtype=np.float64)
+        return filled(X, self.mean_, to_host(self.posterior(X, y)[0]), components)
+
+    def inverse_transform(self, Z: Any) -> Any:
+        """Map latent variables to the mean of x: mean + Z components.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n_samples, n_components)
+            Latent variables.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Expected rows, in the units of X.
+        """
+        check_is_fitted(self)
+        Z = as_table(Z)
+        k = self.components_.shape[0]
+        if Z.ndim != 2 or Z.shape[1] != k:
+            raise ValueError(f"Z has shape {tuple(Z.shape)}; (n_samples, {k}) is wanted.")
+        return Z @ beside(self.components_, Z) + beside(self.mean_, Z)
+
+    def _log_density(self, X, y):
+        return self._condition(X, y, ("log_density",))["log_density"]
+
+    def _n_free(self):
+        return n_free_parameters(self._params(), getattr(self, "output_noise", "ml"))
+
+    def _draw(self, n_samples, rng):
+        p = self._params()
+        Z = rng.standard_normal((n_samples, p.W_x.shape[1]))
+        return p.m_x + Z @ p.W_x.T + np.sqrt(p.x_noise_var) * rng.standard_normal((n_samples, len(p.m_x))), Z
+
+    def get_covariance(self) -> Any:
+        """Covariance of x under the model, components' components + noise_variance I.
+
+        Returns
+        -------
+        cov : ndarray of shape (n_features, n_features)
+            In squared units of X.
+        """
+        check_is_fitted(self)
+        W = np.asarray(self.components_, dtype=np.float64).T
+        return W @ W.T + self.noise_variance_ * np.eye(len(W))
+
+    def get_precision(self) -> Any:
+        """Inverse of `get_covariance`, by the matrix inversion lemma in K dimensions.
+
+        Returns
+        -------
+        precision : ndarray of shape (n_features, n_features)
+            In inverse squared units of X.
+        """
+        check_is_fitted(self)
+        p = self._params()
+        gain = lg.latent_map(p, np.arange(0)).gain
+        return (np.eye(len(p.W_x)) - p.W_x @ gain) / p.x_noise_var
+
+    def _said(self):
+        return {
+            "n_components": len(self.components_),
+            "project": self._posterior_of,
+            "impute": self.impute,
+            "log_density": self.score_samples,
+            "loadings": self.components_,
+            "fit": self._recorded(noise_variance=self.noise_variance_),
+        }
+
+    def _store_features(self, W, mean, noise_variance, log_likelihood, dtype):
+        """Set what the fitted model knows of x."""
+        check_variance("X", noise_variance)
+        self.components_ = np.ascontiguousarray(W.T, dtype=dtype)
+        self.mean_ = mean.astype(dtype)
+        self.noise_variance_ = float(noise_variance)
+        self.log_likelihood_ = log_likelihood
+
+
+def _log_density(params, post, energy, n_features, Y, observed):
+    """As in `linear_gaussian`; minus infinity so far away that the square of the distance is no float."""
+    with np.errstate(invalid="ignore"):
+        density = lg.log_density(params, post, energy, n_features, Y, observed)
+    return np.where(np.isinf(energy), -np.inf, density)

@@ -1,0 +1,54 @@
+"""A latent variable that has a posterior: `posterior`, and `transform` by its mean."""
+
+from typing import Any
+
+from ..rows.namespace import like
+from ._estimator import Transformer
+
+
+class LatentPosterior(Transformer):
+    """From `_condition(X, y, want)`: a dict of "mean" (n, k), "cov" by row or shared, and what else is wanted."""
+
+    def posterior(self, X: Any, y: Any = None) -> Any:
+        """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Targets as in `fit`; what is missing is not conditioned on. None uses x alone. Unsupervised models ignore y.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples, n_components)
+            Posterior means; the latent variables have unit variance a priori.
+        cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
+            One covariance when it is the same for every row, else one per row.
+        """
+        X = self._check_rows(X)
+        post = self._condition(X, y, ("mean", "cov"))
+        return like(post["mean"], X), like(post["cov"], X)
+
+    def transform(self, X: Any, return_cov: Any = False) -> Any:
+        """Project rows: the posterior mean of the latent variables given x.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        return_cov : bool, default=False
+            Return the posterior covariance as well.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            Projections.
+        cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
+            Their covariance, the same for every row unless entries are missing; only with `return_cov=True`.
+        """
+        mean, cov = self._project(X, return_cov)
+        return (mean, cov) if return_cov else mean
+
+    def _project(self, X, with_cov):
+        return self.posterior(X)

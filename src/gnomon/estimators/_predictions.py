@@ -1,0 +1,124 @@
+"""Predictions of targets: classes by what is most probable, numbers by what is expected, of one column or several."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from ..rows.namespace import like
+from ._guided import GuidedPredictor
+
+
+def with_classes(estimator):
+    """Whether the estimator has classes, or may have: for `available_if`."""
+    kind = vars(estimator).get("target_kind_", estimator.target)
+    if kind in ("real", "counts") or (kind == "mixed" and "classes_" not in vars(estimator)):
+        raise AttributeError(
+            f"predict_proba is for classes; this {type(estimator).__name__} is for numbers (target_kind_={kind!r}), "
+            "use predict."
+        )
+    return True
+
+
+def join(columns):
+    """Predictions of several targets side by side: a table of numbers, or of objects where one is not a number."""
+    if all(column.dtype.kind in "biuf" for column in columns):
+        return np.column_stack(columns)
+    out = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for j, column in enumerate(columns):
+        out[:, j] = column
+    return out
+
+
+class Predictor(GuidedPredictor):
+    """`predict` and `predict_proba`, from what `_predicted` finds for each target of validated rows.
+
+    That is a list with an array for each: log-probabilities (n, C) of its classes, up to a constant of the row, or
+    expected numbers (n,).
+    """
+
+    def predict(self, X: Any) -> Any:
+        """Predict the targets: the most probable class, or the expected number.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            A vector where y was one in `fit`.
+        """
+        X = self._check_rows(X)
+        self._require_targets("predict")
+        return self._named(self._predicted(X), X)
+
+    @available_if(with_classes)
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each class given x.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes) or list
+            Rows sum to one; columns in the order of `classes_`. With a table of targets a list with one array for each,
+            None for numbers.
+        """
+        X = self._check_rows(X)
+        self._require_targets("predict_proba")
+        tables = [None if found.ndim == 1 else like(softmax(found), X) for found in self._predicted(X)]
+        return tables[0] if self._vector else tables
+
+    def _named(self, found, X):
+        """Labels and numbers of the targets, side by side; numbers alone are in the type of X and where it is."""
+        lists = [classes for _, classes, _ in self._form]
+        columns = [
+            values if classes is None else classes[values.argmax(axis=1)]
+            for values, classes in zip(found, lists, strict=True)
+        ]
+        out = columns[0] if self._vector else join(columns)
+        return out if any(classes is not None for classes in lists) else like(out, X)
+
+
+class DeviationPredictor(Predictor):
+    """The same with standard deviations of numbers, from `_predicted_with_std`: a list as above, and a table (n, q)."""
+
+    def _predicted(self, X):
+        return self._predicted_with_std(X)[0]
+
+    def predict(self, X: Any, return_std: Any = False) -> Any:
+        """Predict the targets, integrating over the uncertainty of the projection.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        return_std : bool, default=False
+            Return predictive standard deviations of numbers too.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The most probable class, the expected count or the expected real number of each.
+        std : ndarray of the shape of y
+            In units of y, the noise of real outputs and the chance of counts included; NaN for classes. Only with
+            `return_std=True`.
+        """
+        X = self._check_rows(X)
+        self._require_targets("predict")
+        if return_std and self.target_kind_ == "classes":
+            raise ValueError("return_std=True is for real outputs and counts; for classes use predict_proba.")
+        found, std = self._predicted_with_std(X)
+        y = self._named(found, X)
+        return (y, like(std[:, 0] if self._vector else std, X)) if return_std else y
+
+
+def softmax(logs):
+    """Probabilities (n, C) from log-probabilities up to a constant of the row."""
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)

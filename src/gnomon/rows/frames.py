@@ -1,0 +1,62 @@
+"""Frames of any library: their names, and the cell that is no number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+
+def as_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """X as a frame of narwhals, None where it is none; raises where two columns have one name."""
+    check_names(X)
+    found = nw.from_native(X, pass_through=True, eager_only=True)
+    return found if isinstance(found, nw.DataFrame) else None
+
+
+def check_names(X: Any) -> None:
+    """Raise when two columns of a frame have one name."""
+    names = [str(name) for name in getattr(X, "columns", ())]
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ValueError(
+            f"X has several columns named {', '.join(map(repr, twice[:5]))}; rename or drop them, so that every column "
+            "has a name of its own."
+        )
+
+
+def name_column(X: Any, error: Exception) -> Exception:
+    """Return `error`, or one that names the column and the value of X where that is what is not a number."""
+    found = next(_values_without_number(X), None)
+    if found is None:
+        return error
+    column, row, value = found
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(
+        f"column {column!r} of X holds {value!r} in row {row}, which is not a number; encode the column as numbers or "
+        "leave it out."
+    )
+
+
+def _values_without_number(X: Any) -> Iterator[tuple[Any, int, Any]]:
+    """Yield (column, row, value) for text and dates in a frame or in an array of objects or text."""
+    names = list(X.columns) if hasattr(X, "columns") else None
+    if names is None and (not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUS"):
+        return
+    for j, name in enumerate(range(X.shape[1]) if names is None else names):
+        cells = np.asarray(X[:, j] if names is None else X[name])
+        if cells.dtype.kind in "Mm":
+            yield name, 0, cells[0]
+        for i, value in enumerate(cells.tolist() if cells.dtype.kind in "OUS" else ()):
+            if isinstance(value, (str, bytes)) and not _is_number(value):
+                yield name, i, value
+
+
+def _is_number(text: str | bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
