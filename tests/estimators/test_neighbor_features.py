@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_digits, make_moons
+from sklearn.datasets import load_digits, load_iris, make_moons
 
 import gnomon.estimators.neighbor_features as module
 from gnomon import NeighborFeatures
@@ -19,6 +19,15 @@ def test_features_are_those_of_the_definition(rng):
     wanted, _ = oracle.graph_features(X, 7, 5, 0.05)
     wanted = wanted - wanted.mean(axis=0)
     assert_allclose(F, wanted * np.sign((F * wanted).sum(axis=0)), atol=1e-6 * np.abs(wanted).max())
+
+
+def test_rows_that_are_equally_far_share_their_places():
+    X = np.unique(load_iris().data[50:], axis=0)
+    front = NeighborFeatures(7, n_components=5, damping=0.05).fit(X)
+    wanted, values = oracle.graph_features(X, 7, 5, 0.05)
+    assert_allclose(front.eigenvalues_, values, atol=1e-9)
+    signs = np.sign((front.features_ * wanted).sum(axis=0))
+    assert_allclose(front.features_, wanted * signs, atol=1e-6 * np.abs(wanted).max())
 
 
 def test_cosine_is_euclidean_on_rows_of_length_one(rng):
@@ -122,7 +131,7 @@ def test_bad_input_is_refused(rng):
     with pytest.raises(ValueError, match=r"NaN.*impute"):
         NeighborFeatures().fit(hole)
     front = NeighborFeatures().fit(X)
-    with pytest.raises(ValueError, match=r"infinity.*fill"):
+    with pytest.raises(ValueError, match="Input X contains infinity"):
         front.transform(np.where(np.isnan(hole), np.inf, hole))
     with pytest.raises(ValueError, match="all 20 rows of X are the same"):
         NeighborFeatures().fit(np.ones((20, 3)))

@@ -73,5 +73,16 @@ def test_equal_keys_by_chance_are_told_apart(monkeypatch):
 
 
 def test_the_graph_is_symmetric_and_counts_both_directions():
-    W = neighbor_graph(np.array([[1], [0], [1]])).toarray()
+    indices = np.array([[0, 1], [1, 0], [2, 1]])
+    W = neighbor_graph(neighbors.Neighbors(indices, np.zeros((3, 2)), np.ones((3, 2)))).toarray()
     assert_array_equal(W, [[0, 1, 0], [1, 0, 0.5], [0, 0.5, 0]])
+
+
+def test_points_that_are_equally_far_share_the_places_that_are_left():
+    points = np.array([[0.0], [1.0], [-1.0], [2.0], [-2.0], [5.0]])
+    found = neighbors.nearest(points[:1], points, 4)
+    assert_array_equal(found.indices, [[0, 1, 2, 3, 4]])
+    assert_array_equal(found.share, [[1, 1, 1, 0.5, 0.5]])
+    moved = neighbors.nearest(points[:1] * (1 + 1e-13), points * (1 + 1e-13), 2)
+    assert_array_equal(moved.indices, [[0, 1, 2]])
+    assert_array_equal(moved.share, [[1, 0.5, 0.5]])

@@ -10,10 +10,14 @@ def graph_features(X, n_neighbors, n_components, damping):
     distances = np.sqrt(((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2))
     W = np.zeros((n, n))
     for i in range(n):
-        others = [j for j in np.argsort(distances[i], kind="stable") if j != i][:n_neighbors]
-        for j in others:
-            W[i, j] += 0.5
-            W[j, i] += 0.5
+        others = [j for j in range(n) if j != i]
+        last = sorted(distances[i, others])[n_neighbors - 1]
+        nearer = [j for j in others if distances[i, j] < last * (1 - 1e-8)]
+        tied = [j for j in others if abs(distances[i, j] - last) <= last * 1e-8]
+        for j in nearer + tied:
+            share = 1.0 if j in nearer else (n_neighbors - len(nearer)) / len(tied)
+            W[i, j] += 0.5 * share
+            W[j, i] += 0.5 * share
     D = np.diag(W.sum(axis=1))
     values, vectors = scipy.linalg.eigh(W, D)  # W f = value D f, with f' D f = 1
     order = np.argsort(-values)[1 : n_components + 1]  # the constant goes

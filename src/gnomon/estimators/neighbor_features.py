@@ -9,7 +9,7 @@ import numpy as np
 
 from ..graphs.graph import neighbor_graph
 from ..graphs.neighbors import Neighbors, distinct_rows, nearest, unit_rows
-from ..models.neighbor_features import extend, graph_features, own_rows
+from ..models.neighbor_features import extend, graph_features
 from ..rows.kind import is_sparse
 from ._estimator import Transformer, above, integer, one_of, rules
 
@@ -76,7 +76,8 @@ class NeighborFeatures(Transformer):
     A row of the fit gets the same features from `fit_transform` and from `transform`. Any other row gets the mean of
     the features of its nearest rows of the fit, each divided by its eigenvalue (the Nystrom extension, by brute force
     whatever `algorithm` is). Rows that occur several times are one point of the graph. The graph has weight 1 between
-    rows that are each other's neighbors and 1/2 where only one is the other's. Nothing is drawn at random.
+    rows that are each other's neighbors and 1/2 where only one is the other's; rows that are equally far share the last
+    places. Nothing is drawn at random.
 
     References
     ----------
@@ -181,7 +182,7 @@ class NeighborFeatures(Transformer):
         self.algorithm_ = _choose(self.algorithm, len(first))
         search = nearest if self.algorithm_ == "exact" else _approximate
         found = search(self.points_, self.points_, self.n_neighbors_ + 1)
-        graph = graph_features(neighbor_graph(own_rows(found)), self.n_components, self.damping)
+        graph = graph_features(neighbor_graph(found), self.n_components, self.damping)
         self.features_, self.eigenvalues_, self.n_parts_ = graph
         self.n_components_ = len(self.eigenvalues_)
         features = extend(found, self.features_, self.eigenvalues_)[place]
@@ -239,5 +240,5 @@ def _approximate(rows, points, k):
     lost = np.flatnonzero((indices < 0).any(axis=1) | ~itself.any(axis=1))
     if len(lost):
         exact = nearest(points[lost], points, k)
-        indices[lost], squared[lost] = exact
-    return Neighbors(indices, squared)
+        indices[lost], squared[lost] = exact.indices[:, :k], exact.squared[:, :k]
+    return Neighbors(indices, squared, np.ones(squared.shape))

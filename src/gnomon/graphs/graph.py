@@ -9,22 +9,26 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from .._types import Array, IntArray
+from .neighbors import Neighbors
 
 
-def neighbor_graph(indices: IntArray) -> Any:
+def neighbor_graph(found: Neighbors) -> Any:
     """Weights of the symmetric graph: 1 where two points are among each other's neighbors, 1/2 where one is.
 
     Parameters
     ----------
-    indices : (n, k)    neighbors of each point, itself left out
+    found : Neighbors   of each point, itself among them or not; those with a share count for it
 
     Returns
     -------
-    csr_matrix (n, n)   symmetric, zero diagonal, every row with an entry
+    csr_matrix (n, n)   symmetric, zero diagonal
     """
-    n, k = indices.shape
-    directed = sp.csr_matrix((np.full(n * k, 0.5), indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
-    return sp.csr_matrix(directed + directed.T)
+    (n, j), weights = found.indices.shape, 0.5 * found.share
+    weights = np.where(found.indices == np.arange(n)[:, None], 0.0, weights)
+    directed = sp.csr_matrix((weights.ravel(), found.indices.ravel(), np.arange(0, n * j + 1, j)), shape=(n, n))
+    W = sp.csr_matrix(directed + directed.T)
+    W.eliminate_zeros()
+    return W
 
 
 def scaled_graph(W: Any, scale: Array) -> Any:

@@ -10,14 +10,17 @@ import scipy.sparse as sp
 from .._types import Array, IntArray
 
 CHUNK = 1 << 22  # squared distances held at once
+TIED = 1e-9  # squared distances that differ by less than this times their size are equal
+WIDEST = 4  # times k: no more points are looked at, so that of more that are equally far the first ones are taken
 SAME = 1e-13  # squared distance, relative to the squared lengths, below which two rows are the same point
 
 
 class Neighbors(NamedTuple):
-    """The nearest points of each row, nearest first."""
+    """The nearest points of each row, nearest first; those that are equally far share the last places."""
 
-    indices: IntArray  # (n, k)
-    squared: Array  # (n, k) squared distances, exactly 0 for the same point
+    indices: IntArray  # (n, j)   j at least k
+    squared: Array  # (n, j)   squared distances, exactly 0 for the same point
+    share: Array  # (n, j)     1, less where more points are equally far than places are left, 0 beyond; they sum to k
 
 
 def distinct_rows(X: Any) -> tuple[IntArray, IntArray]:
@@ -71,8 +74,9 @@ def _pieces(rows: IntArray, width: int) -> list[IntArray]:
 def nearest(rows: Any, points: Any, k: int) -> Neighbors:
     """The k nearest points of each row in Euclidean distance, exactly: products of blocks of rows with all points.
 
-    O(n m p) operations; no more than a block of the n x m distances is held. Sparse rows stay sparse. Equal distances
-    go to the lower index among the k found.
+    O(n m p) operations; no more than a block of the n x m distances is held. Sparse rows stay sparse. Where points are
+    equally far from a row, and fewer of them have a place among its k nearest, the places are shared out evenly, so
+    that neither the order of points nor rounding decides.
 
     Parameters
     ----------
@@ -84,7 +88,8 @@ def nearest(rows: Any, points: Any, k: int) -> Neighbors:
     Neighbors
     """
     n, m = rows.shape[0], points.shape[0]
-    indices, squared = np.empty((n, k), dtype=np.intp), np.empty((n, k))
+    width = min(WIDEST * k, m)
+    indices, squared, share = np.empty((n, width), dtype=np.intp), np.empty((n, width)), np.empty((n, width))
     lengths, across = _squared_lengths(points), points.T.tocsr() if sp.issparse(points) else points.T
     for block in _pieces(np.arange(n), m):
         part = rows[block[0] : block[-1] + 1]
@@ -95,14 +100,23 @@ def nearest(rows: Any, points: Any, k: int) -> Neighbors:
         d += lengths
         d += own[:, None]
         d[d <= SAME * (lengths + own[:, None])] = 0.0  # what is left of them is rounding
-        near = (
-            np.sort(np.argpartition(d, k - 1, axis=1)[:, :k], axis=1) if k < m else np.tile(np.arange(m), (len(d), 1))
-        )
+        near = np.sort(np.argpartition(d, width - 1, axis=1)[:, :width], axis=1)
         found = np.take_along_axis(d, near, axis=1)
         order = np.argsort(found, axis=1, kind="stable")
-        indices[block] = np.take_along_axis(near, order, axis=1)
-        squared[block] = np.take_along_axis(found, order, axis=1)
-    return Neighbors(indices, squared)
+        near, found = np.take_along_axis(near, order, axis=1), np.take_along_axis(found, order, axis=1)
+        rounding = SAME * (lengths[near] + own[:, None])
+        indices[block], squared[block], share[block] = near, found, _shares(found, rounding, k)
+    used = int((share > 0).sum(axis=1).max())
+    return Neighbors(indices[:, :used], squared[:, :used], share[:, :used])
+
+
+def _shares(squared: Array, rounding: Array, k: int) -> Array:
+    """Shares (b, j) of points by falling nearness in k places."""
+    last = squared[:, k - 1 : k]
+    tied = np.abs(squared - last) <= TIED * last + rounding
+    nearer = (squared < last) & ~tied
+    left = k - nearer.sum(axis=1, keepdims=True)
+    return np.where(nearer, 1.0, tied * left / tied.sum(axis=1, keepdims=True))
 
 
 def _squared_lengths(X: Any) -> Array:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from .._types import Array, IntArray
+from .._types import Array
 from ..graphs.graph import graph_parts, scaled_graph, weighted_rows
 from ..graphs.neighbors import Neighbors
 
@@ -121,15 +121,7 @@ def extend(found: Neighbors, features: Array, eigenvalues: Array) -> Array:
     eigenvalues : (k,)
     """
     same = found.squared == 0.0
-    weight = np.where(same.any(axis=1)[:, None], same, 1.0)
+    weight = np.where(same.any(axis=1)[:, None], same, found.share)
     weight /= weight.sum(axis=1, keepdims=True)
     mean = weighted_rows(found.indices, weight, features)
     return np.asarray(np.where(same.any(axis=1)[:, None], mean, mean / np.maximum(eigenvalues, SMOOTH)))
-
-
-def own_rows(found: Neighbors) -> IntArray:
-    """Neighbors of each point without itself, from a search in which every point may find itself."""
-    m, k = found.indices.shape
-    itself = found.indices == np.arange(m)[:, None]
-    itself[~itself.any(axis=1), -1] = True  # crowded out by others at distance zero: the farthest goes
-    return np.asarray(found.indices[~itself].reshape(m, k - 1))

@@ -1,0 +1,97 @@
+"""Every method that takes X takes `gnomon.rows` objects too, and says the same of them."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+
+from gnomon import (
+    CPPCA,
+    DPPCA,
+    IFA,
+    KDA,
+    PPCA,
+    SCL,
+    SDRGLM,
+    SEPCA,
+    SPPCA,
+    ColoredMVU,
+    DomainStack,
+    KernelSPPCA,
+    MixturePPCA,
+    NeighborFeatures,
+)
+from gnomon.rows.read import read
+
+X, Y = load_iris(return_X_y=True)
+LABELS = np.where(np.arange(150) % 4, -1, Y)
+METHODS = ("transform", "posterior", "predict", "predict_proba", "score_samples", "impute")
+MODELS = [
+    CPPCA(2),
+    ColoredMVU(2, n_basis=5),
+    DPPCA(n_factors=1, shrinkage=0.1, unlabeled_weight=1.0),
+    DomainStack(scale=1.0, C=1.0),
+    IFA(n_init=1),
+    KDA(kernel="rbf"),
+    KernelSPPCA(2, kernel="rbf"),
+    MixturePPCA(2, 1, n_init=1),
+    NeighborFeatures(5),
+    PPCA(2),
+    SCL(2, n_pivots=3),
+    SDRGLM(2),
+    SEPCA(2),
+    SPPCA(2),
+]
+named = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+
+
+def answers(model, table):
+    """What each method says of rows, in a flat list of arrays."""
+    found = []
+    for name in METHODS:
+        if hasattr(model, name):
+            answer = getattr(model, name)(table)
+            found += list(answer) if isinstance(answer, (list, tuple)) else [answer]
+    return found
+
+
+@named
+def test_rows_are_taken_by_fit_and_all_methods(model):
+    if isinstance(model, ColoredMVU):
+        pytest.importorskip("clarabel", reason="the extra gnomon[convex] is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain, other = clone(model).fit(X, LABELS), clone(model).fit(read(X), LABELS)
+    want, got = answers(plain, X), answers(other, read(X))
+    assert len(want) >= 1
+    for one, two in zip(want, got, strict=True):
+        assert_array_equal(one, two)
+    if hasattr(model, "score"):
+        assert plain.score(X, Y) == other.score(read(X), Y)
+
+
+@pytest.mark.parametrize("model", [PPCA(2), SPPCA(2), CPPCA(2), KernelSPPCA(2), MixturePPCA(2, 1), SEPCA(2)])
+def test_weights_of_rows_are_sample_weights(model):
+    weights = np.where(np.arange(150) % 2, 2.0, 1.0)
+    plain = clone(model).fit(X, LABELS, sample_weight=weights)
+    other = clone(model).fit(read(X, weights), LABELS)
+    assert_array_equal(plain.transform(X), other.transform(X))
+    with pytest.raises(ValueError, match="pass sample_weight, or read X with weights, not both"):
+        clone(model).fit(read(X, weights), LABELS, sample_weight=weights)
+
+
+def test_weights_are_refused_by_a_model_that_takes_none():
+    with pytest.raises(ValueError, match="the rows of X have weights, and KDA takes none"):
+        KDA().fit(read(X, np.ones(150)), Y)
+
+
+def test_missing_entries_of_rows_are_seen():
+    gaps = X.copy()
+    gaps[3, 1] = np.nan
+    rows = read(gaps, masked=True)
+    assert_array_equal(PPCA(2).fit(rows).impute(rows), PPCA(2).fit(gaps).impute(gaps))
+    with pytest.raises(ValueError, match="Input X contains NaN; KDA needs every entry"):
+        KDA().fit(rows, Y)
