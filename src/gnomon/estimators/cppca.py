@@ -85,8 +85,7 @@ class CPPCA(Outputs):
         What y means where `families` is None: "auto" follows the rules of `gnomon.targets.read`, and the others
         override them; a list has one entry per column of y.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row beside None, NaN and pd.NA: "auto" takes -1 in a column of numbers read as classes;
-        None takes nothing, so that -1 is a class; any other value is itself the mark.
+        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
         Starting block of the basis. The maximum does not depend on it.
 
@@ -97,8 +96,6 @@ class CPPCA(Outputs):
         largest entry of each is positive.
     mean_ : ndarray of shape (n_features,)
         m, the mean of the rows as weighted; labels do not move it unless entries of X are missing.
-    noise_variance_ : float
-        Residual variance per feature, in squared units of X.
     y_loadings_ : ndarray of shape (n_predictors, n_components)
         v of each output, below one another: one row for an output of two classes, a count or a real number, one row a
         class (summing to zero) for an output of C > 2 classes. Zero for private dimensions.
@@ -123,24 +120,12 @@ class CPPCA(Outputs):
         Objective after each iteration. It never falls, except with "laplace" and "ep". With outputs of several classes
         under "variational" it is the bound, and a last entry the integrated likelihood; with one such output that is
         no lower but for the error of integration, with several it is an approximation.
-    objective_residual_ : float
-        Relative residual of the likelihood equations at the end, see `tol`; of several classes, those of the bound.
-    noise_floors_ : tuple of str
-        Which noise variances rest on their floor ("x": 1e-6 of the variance of x, "y": 1e-5 of that of a real output).
     solver_, inference_ : str
         What "auto" took.
-    converged_ : bool
-        Whether the residual reached `tol`.
-    n_iter_ : int
-        Iterations of EM.
-    n_passes_ : float
-        Full reads of the data; reading some of the rows counts for their share.
-    n_components_ : int
-        Number of guided dimensions, k.
-    n_samples_, n_labeled_ : int
-        Rows used, and rows with at least one observed output.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names when X had them.
+    noise_variance_, objective_residual_, noise_floors_, converged_, n_iter_, n_passes_
+        As in `SPPCA`; with several classes the residual is that of the bound.
+    n_components_, n_samples_, n_labeled_, n_features_in_, feature_names_in_
+        As in `SPPCA`.
 
     Raises
     ------
@@ -159,9 +144,6 @@ class CPPCA(Outputs):
     With several classes W and the noise maximize a lower bound, which is loose where x says little of z and would
     leave `y_loadings_` too short. Those of classes and their `y_intercept_` therefore maximize the likelihood itself,
     integrated at fixed points with W held, so that `predict_proba` is calibrated there too, see the theory page.
-
-    Where entries of X are missing, every row is conditioned on what it observes, in `fit` and afterwards; posterior
-    covariances then differ from row to row.
 
     References
     ----------

@@ -62,10 +62,8 @@ class DomainStack(GuidedPredictor, Estimator):
 
     Attributes
     ----------
-    target_kind_ : {"classes"}
-        What y was read as.
-    classes_ : ndarray of shape (n_classes,)
-        Sorted labels.
+    target_kind_, classes_ : {"classes"}, ndarray of shape (n_classes,)
+        What y was read as, and its sorted labels.
     projection_ : transformer
         Fitted to all rows and all labels.
     classifier_ : LogisticRegression

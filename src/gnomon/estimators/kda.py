@@ -69,10 +69,8 @@ class KDA(Predictor, KernelTransformer):
         Log share of each class among the labeled rows.
     between_variance_ : ndarray of shape (n_directions,)
         Variance of the class means along each direction, in units of the variance within classes.
-    target_kind_ : {"classes"}
-        What y was read as.
-    classes_ : ndarray of shape (n_classes,)
-        Sorted labels.
+    target_kind_, classes_ : {"classes"}, ndarray of shape (n_classes,)
+        What y was read as, and its sorted labels.
     references_ : ndarray of shape (n_references,)
         Which rows of the fit the directions are made of: all labeled ones, or the landmarks.
     X_fit_ : {ndarray, sparse matrix} of shape (n_references, n_features) or None
@@ -83,10 +81,8 @@ class KDA(Predictor, KernelTransformer):
         n_features for the linear kernel, else `rank_`.
     gamma_ : float or None
         As used; None with a precomputed kernel.
-    n_components_ : int
-        Number of directions that `transform` returns.
-    n_labeled_ : int
-        Number of labeled rows.
+    n_components_, n_labeled_ : int
+        Numbers of directions that `transform` returns, and of labeled rows.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of features (of training rows with a precomputed kernel), and their names when X had them.
 

@@ -99,10 +99,8 @@ class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
         Mean kernel value of the training rows, weighted, with each reference.
     rank_ : int
         Rank of the centered kernel matrix, or of its approximation by landmarks.
-    effective_dimension_ : float
-        As used.
-    gamma_ : float or None
-        As used; None with a precomputed kernel.
+    effective_dimension_, gamma_ : float, float or None
+        As used; no gamma with a precomputed kernel.
     noise_variance_ : float
         Noise variance of phi(x) per dimension.
     y_noise_variance_, y_loadings_, y_intercept_, y_basis_, classes_, target_kind_
@@ -114,12 +112,8 @@ class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
         As in `SPPCA`.
     n_passes_ : float
         Times the kernel matrix was computed, 1.
-    n_components_ : int
-        Number of guided dimensions, k.
-    n_samples_, n_labeled_ : int
-        Rows used, and rows with at least one observed target.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features (of training rows with a precomputed kernel), and their names when X had them.
+    n_components_, n_samples_, n_labeled_, n_features_in_, feature_names_in_
+        As in `SPPCA`; with a precomputed kernel `n_features_in_` is the number of training rows.
 
     Raises
     ------

@@ -45,10 +45,8 @@ class NeighborFeatures(Transformer):
     ----------
     eigenvalues_ : ndarray of shape (n_components_,)
         Of the normalized adjacency, falling; the trivial one is left out. Values near 1 tell of clusters.
-    n_components_ : int
-        Number of features.
-    n_neighbors_ : int
-        Neighbors used.
+    n_components_, n_neighbors_ : int
+        Number of features, and neighbors used.
     n_parts_ : int
         Connected parts of the graph; the first `n_parts_` - 1 features tell these apart.
     algorithm_ : {"exact", "approximate"}

@@ -45,16 +45,10 @@ class PPCA(LinearGaussian):
         Mean of the discarded eigenvalues of the covariance, in squared units of X.
     log_likelihood_ : float
         Of the training rows, in nats.
-    solver_, converged_, n_iter_, n_passes_, objective_path_, objective_residual_, noise_floors_
+    solver_, converged_, n_iter_, n_passes_, objective_path_, objective_residual_, noise_floors_, bic_path_
         As in `SPPCA`.
-    n_components_ : int
-        Size k of the latent space.
-    bic_path_ : ndarray or None
-        BIC for k = 1, 2, ... with ``n_components="auto"``.
-    n_samples_ : int
-        Rows used.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names when X had them.
+    n_components_, n_samples_, n_features_in_, feature_names_in_
+        Size k of the latent space; the others as in `SPPCA`.
 
     See Also
     --------

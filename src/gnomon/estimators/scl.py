@@ -69,12 +69,8 @@ class SCL(Transformer):
         What z is multiplied by with ``augment=True``.
     solver_ : {"covariance", "gram"}
         The matrix that was factorized.
-    n_components_ : int
-        Size of the projection.
-    n_pivots_ : int
-        Number of pivots.
-    n_domains_ : int
-        Number of domains.
+    n_components_, n_pivots_, n_domains_ : int
+        Size of the projection, and numbers of pivots and domains.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of features, and their names when X had them.
 

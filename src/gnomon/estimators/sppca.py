@@ -102,10 +102,9 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
         Sorted labels; only for class targets.
     target_kind_ : {"none", "classes", "real"}
         How y was read.
-    log_likelihood_ : float
-        Log-likelihood of the training rows, weighted, in nats.
-    objective_path_ : ndarray
-        Log-likelihood (log-posterior with a prior) after each maximization, in nats; it never falls.
+    log_likelihood_, objective_path_ : float, ndarray
+        Log-likelihood of the training rows, weighted, in nats; and what it was (log-posterior with a prior) after each
+        maximization, which never falls.
     bic_path_ : ndarray or None
         BIC for k = 1, 2, ... with ``n_components="auto"``.
     objective_residual_ : float
@@ -119,10 +118,8 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
         The solver that ran.
     converged_ : bool
         Whether the residual reached `tol`, or is below 1e-6 and rounding allows no further step.
-    n_iter_ : int
-        Iterations of EM, or maximizations inside the basis.
-    n_passes_ : float
-        Full reads of the data; reading some of the rows counts for their share.
+    n_iter_, n_passes_ : int, float
+        Iterations of EM or maximizations inside the basis, and full reads of the data, of some rows by their share.
     n_components_ : int
         Number of guided dimensions, k.
     n_samples_, n_labeled_ : int
@@ -145,13 +142,10 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
     missing targets) numbers for "subspace", and p^2 or n^2 for "moments" and "ratio" on small tables.
 
     Arrays of other libraries (PyTorch, CuPy, JAX, any of the array API) stay on their device: blocks of X are
-    multiplied there, with sums in float64; only small products and numbers per row and direction come to the host.
-    `transform`, `posterior`, `score_samples`, `predict_proba`, `predict` of real outputs, `impute` and
-    `inverse_transform` return arrays of the same library, device and type; class labels and fitted attributes are NumPy
-    arrays. With missing entries the mask of what is observed is multiplied on the device too. Posterior covariances are
-    then computed on the host, one for each set of observed entries that rows share: the mask comes there once, packed,
-    and each pass moves numbers per row and pair of directions. On a device without float64 sums over blocks are added
-    on the host; ``solver="moments"`` suits it best, since the others stall before `tol`.
+    multiplied there, with sums in float64; only small products and numbers per row and direction come to the host, and
+    posterior covariances are computed there. What methods return is of the same library, device and type, except for
+    class labels; fitted attributes are NumPy arrays. On a device without float64 sums over blocks are added on the
+    host; ``solver="moments"`` suits it best, since the others stall before `tol`.
 
     References
     ----------
