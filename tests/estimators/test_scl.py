@@ -134,7 +134,7 @@ def test_names_of_columns(words):
         ({"pivots": "random"}, "pivots='random' must be one of", ValueError),
         ({"n_pivots": 2.5}, "n_pivots=2.5 must be an integer", TypeError),
         ({"ridge": -1.0}, "ridge=-1.0 must be finite and above 0", ValueError),
-        ({"ridge": "small"}, "ridge='small' must be a number", TypeError),
+        ({"ridge": "small"}, "ridge='small' must be one of 'auto'", ValueError),
         ({"scale": 0}, "scale=0 must be", ValueError),
         ({"solver": "svd"}, "solver='svd' must be one of", ValueError),
     ],
