@@ -88,12 +88,13 @@ def pattern_from_sums(outputs: IntArray, count: float, t: Array, y: Array, tt: A
     return Pattern(outputs, count, mean, symmetrize(second - count * np.outer(mean, mean)))
 
 
-def pattern_from_rows(outputs: IntArray, T: Array, Y: Array, weights: Array) -> Pattern:
-    """Build a `Pattern` from its rows; Y holds the observed outputs only."""
+def pattern_from_rows(outputs: IntArray, T: Array, Y: Array, weights: Array, one: Array | None = None) -> Pattern:
+    """Build a `Pattern` from its rows; Y holds the observed outputs only, and `one` what stands for 1 beside them."""
     V = np.hstack([T, Y])
-    count = float(weights.sum())
-    mean = weights @ V / count
-    V = (V - mean) * np.sqrt(weights)[:, None]
+    one = np.ones(len(V)) if one is None else one
+    count = float(weights @ one**2)
+    mean = (weights * one) @ V / count
+    V = (V - one[:, None] * mean) * np.sqrt(weights)[:, None]
     return Pattern(outputs, count, mean, V.T @ V)
 
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numerics.linalg import orthonormal_columns, top_eigh
-from ..numerics.moments import Moments, second_moment
+from .._types import Array
+from ..numerics.linalg import orthonormal_columns
 from ..rows.standard import StandardRows
 
 NOTHING = 1e-12  # of the energy
 
 
-def refuse_full_rank(moments: Moments, k: int) -> None:
-    """Raise ValueError when k reaches the rank of the rows; a start block wider than k then spans them all."""
-    second = second_moment(moments)
-    total = moments.outside_energy + float(np.trace(second))
-    if moments.outside_energy <= NOTHING * total:
-        rank = int((top_eigh(second, moments.size)[0] > NOTHING * total).sum()) if total > 0 else 0
-        _refuse(rank, k)
+def refuse_full_rank(xx: Array, energy: float, k: int) -> None:
+    """Raise ValueError when k reaches the rank of rows, xx (r, r) their second moment in a basis of their own."""
+    if energy - float(np.trace(xx)) <= NOTHING * energy:
+        _refuse(int((np.linalg.eigvalsh(xx) > NOTHING * energy).sum()) if energy > 0 else 0, k)
 
 
 def refuse_full_rank_of_rows(rows: StandardRows, k: int, generator: np.random.Generator) -> None:

@@ -1,191 +1,85 @@
-"""Both bases give the moments and products of the dense formulas, whatever is missing in the targets."""
+"""A growing basis of labeled and unlabeled rows: three ways to the same products, each that of the dense formulas."""
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
-from gnomon.models.linear import basis as basis_module
-from gnomon.models.linear.basis import SweptBasis, group_outputs
-from gnomon.models.linear.compression import compress
-from gnomon.numerics.linalg import orthonormal_columns
-from gnomon.numerics.linear_gaussian import e_step
-from numerics import build
-from oracles import gaussian
+from gnomon.models.linear.basis import Basis
+from gnomon.models.linear.cppca import products_of
+from gnomon.solvers.rank import refuse_full_rank
 from rows.copied import copied_rows
 
-TARGETS = ("labeled", "semi", "entries", "unlabeled", "none")
-N, P, R = 30, 8, 4
+WAYS = [("subspace", (25, 8)), ("moments", (25, 8)), ("subspace", (10, 20)), ("moments", (10, 20))]
+ways = pytest.mark.parametrize("solver, shape", WAYS)
 
 
-class Case:
-    """Rows in standard units and the same rows in three bases of the same four directions."""
-
-    def __init__(self, rng, targets, n=N, p=P, weighted=True, form=np.asarray):
-        _, X, Y = build.draw(rng, n=n, p=p, targets=targets)
-        self.w = rng.uniform(0.5, 2.0, n) if weighted else np.ones(n)
-        self.Y = Y
-        self.outputs = group_outputs(Y, self.w)
-        self.form, self.raw = form, 3.0 * X + 100.0
-        centered = self.raw - self.w @ self.raw / self.w.sum()
-        self.X = centered / np.sqrt(self.w @ (centered**2).sum(axis=1) / (self.w.sum() * p))
-        self.Q = orthonormal_columns(self.X[:R].T)  # inside the row space, so that few rows can hold it
-
-    def source(self):
-        return copied_rows(self.form(self.raw), self.w)
-
-    def swept(self, capacity=6):
-        basis = SweptBasis(self.source(), self.outputs, capacity)
-        basis.expand(self.Q[:, :3])
-        basis.expand(self.Q[:, 3:])
-        return basis
-
-    def compressed(self, capacity=6):
-        small = compress(self.source(), self.outputs, capacity)
-        Q = self.Q
-        if small.basis.vectors.shape[0] != Q.shape[0]:  # coordinates on the n x n side
-            E = small.expand(np.eye(small.basis.vectors.shape[0]))
-            assert_allclose(E.T @ E, np.eye(E.shape[1]), atol=1e-9)
-            Q = E.T @ Q
-        small.basis.expand(Q[:, :3])
-        small.basis.expand(Q[:, 3:])
-        return small
+def case(rng, solver, shape):
+    """Products, and X in standard units, labeled rows, targets and weights."""
+    n, p = shape
+    raw, w = 3.0 * rng.normal(size=shape) * np.geomspace(1, 0.1, p) + 5.0, rng.uniform(0.5, 2.0, n)
+    labeled = np.flatnonzero(rng.random(n) < 0.6)
+    Y = rng.normal(size=(len(labeled), 2))
+    X = raw - w @ raw / w.sum()
+    X /= np.sqrt(w @ (X**2).sum(axis=1) / (w.sum() * p))
+    return products_of(copied_rows(raw, w), labeled, Y, solver)[0], X, labeled, Y, w
 
 
-def assert_moments(moments, case, B):
-    """Compare through the likelihood and sums of an arbitrary model, which see every number in the moments."""
-    rng = np.random.default_rng(9)
-    params = build.params(gaussian.random_model(rng, B.shape[1], 2, case.Y.shape[1]))
-    sums = e_step(params, moments)
-    expected = e_step(params, build.moments(case.X, case.Y, case.w, B=B))
-    for name, a, b in zip(sums._fields, sums, expected, strict=True):
-        if name == "y_zz":
-            a, b = np.broadcast_arrays(a, b) if len(a) and len(b) else (a, a)
-        assert_allclose(a, b, rtol=1e-8, atol=1e-7, err_msg=name)
+@ways
+def test_products_are_those_of_the_rows(rng, solver, shape):
+    products, X, labeled, Y, w = case(rng, solver, shape)
+    Q, U, wl = rng.normal(size=(products.size, 3)), rng.normal(size=(len(labeled), 2)), w[labeled, None]
+    V = products.features(Q)
+    gram, T = products.both(Q)
+    assert_allclose(products.features(gram), X.T @ (w[:, None] * (X @ V)), atol=1e-8)
+    assert_allclose(T, X[labeled] @ V, atol=1e-9)
+    kept = products.features(np.eye(products.size))
+    assert_allclose(products.back(U), kept.T @ X[labeled].T @ (wl * U), atol=1e-8)
+    assert_allclose(products.xy, kept.T @ X[labeled].T @ (wl * Y), atol=1e-8)
 
 
-@pytest.fixture(params=[0, 12], ids=["all_loose", "patterns"], autouse=True)
-def max_patterns(request, monkeypatch):
-    monkeypatch.setattr(basis_module, "MAX_PATTERNS", max(request.param, 1))
-    return request.param
-
-
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("targets", TARGETS)
-def test_swept_moments_are_those_of_the_rows(rng, targets, form):
-    case = Case(rng, targets, form=form)
-    assert_moments(case.swept().moments(), case, case.Q)
-
-
-@pytest.mark.parametrize("shape", [(30, 8), (12, 20)], ids=["tall", "wide"])
-@pytest.mark.parametrize("targets", TARGETS)
-def test_moments_taken_at_once_are_those_of_the_rows(rng, targets, shape, max_patterns):
-    case = Case(rng, targets, *shape)
-    if len(case.outputs.loose) and shape[0] >= shape[1]:
-        with pytest.raises(ValueError, match="subspace"):
-            case.compressed()
-    else:
-        assert_moments(case.compressed().basis.moments(), case, case.Q)
-
-
-@pytest.mark.parametrize("targets", TARGETS)
-@pytest.mark.parametrize("kind", ["swept", "tall", "wide"])
-def test_products_in_the_full_space(rng, targets, kind):
-    case = Case(rng, targets, *((12, 20) if kind == "wide" else (N, P)))
-    if kind == "tall" and len(case.outputs.loose):
-        kind = "swept"  # moments of columns refuse loose rows, as tested above
-    if kind == "swept":
-        basis, expand = case.swept(), lambda C: C
-    else:
-        basis, _, expand = case.compressed()
-    params = build.params(gaussian.random_model(rng, R, 2, case.Y.shape[1]))
-    Z, _ = gaussian.posterior(build.model(params, case.Q), case.X, case.Y)
-    assert_allclose(expand(basis.latent_cross(params)), case.X.T @ (case.w[:, None] * Z), rtol=1e-7, atol=1e-7)
-    XY = case.X.T @ (case.w[:, None] * np.nan_to_num(case.Y))
-    assert_allclose(expand(basis.targets_product()), XY, rtol=1e-8, atol=1e-7)
-    assert_allclose(expand(basis.vectors), case.Q, atol=1e-9)
-    block = expand(basis.leading_block(2, np.random.default_rng(0)))
-    assert_allclose(block.T @ block, np.eye(2), atol=1e-9)
-    S = case.X.T @ (case.w[:, None] * case.X)
-    held = np.trace(block.T @ S @ block) / np.linalg.eigvalsh(S)[-2:].sum()
-    assert held > (0.999 if kind == "wide" else 0.4)
-
-
-@pytest.mark.parametrize("targets", TARGETS)
-@pytest.mark.parametrize("kind", ["swept", "moments"])
-def test_rotating_the_basis_is_expanding_with_the_combinations(rng, targets, kind):
-    case = Case(rng, targets, *((N, P) if kind == "swept" else (12, 20)))
-    basis, expand = (case.swept(), lambda C: C) if kind == "swept" else case.compressed()[::2]
-    C = np.linalg.qr(rng.normal(size=(R, 2)))[0]
+@ways
+def test_the_view_of_a_basis_is_that_of_the_rows(rng, solver, shape):
+    products, X, labeled, _, w = case(rng, solver, shape)
+    basis = Basis(products, 6)
+    Q = np.linalg.qr(rng.normal(size=(products.size, 5)))[0]
+    basis.expand(Q[:, :3])
+    basis.view(w[labeled])
+    basis.expand(Q[:, 3:])
+    C = np.linalg.qr(rng.normal(size=(5, 4)))[0]
     basis.rotate(C)
-    assert basis.size == 2
-    assert_allclose(expand(basis.vectors), case.Q @ C, atol=1e-9)
-    assert_moments(basis.moments(), case, case.Q @ C)
-    params = build.params(gaussian.random_model(rng, 2, 2, case.Y.shape[1]))
-    Z, _ = gaussian.posterior(build.model(params, case.Q @ C), case.X, case.Y)
-    assert_allclose(expand(basis.latent_cross(params)), case.X.T @ (case.w[:, None] * Z), rtol=1e-7, atol=1e-7)
-    extra = orthonormal_columns(rng.normal(size=(len(basis.vectors), 1)), basis.vectors)
-    basis.expand(extra)
-    assert_moments(basis.moments(), case, np.hstack([case.Q @ C, expand(extra)]))
+    V, view = products.features(Q @ C), basis.view(w[labeled])
+    assert_allclose(view.xx, V.T @ X.T @ (w[:, None] * X) @ V, atol=1e-8)
+    assert_allclose(view.axes * view.values @ view.axes.T, view.xx, atol=1e-9)
+    assert_allclose(view.T, X[labeled] @ V, atol=1e-9)
+    assert_allclose(view.weights, w[labeled])
+    assert_allclose(view.energy, w @ (X**2).sum(axis=1), rtol=1e-9)
+    gain, shift = rng.normal(size=(2, 4)), rng.normal(size=(len(labeled), 2))
+    cross = X.T @ (w[:, None] * (X @ V @ gain.T))
+    cross += X[labeled].T @ (w[labeled, None] * shift)
+    found = basis.cross(gain, shift)
+    assert_allclose(np.linalg.norm(found), np.linalg.norm(cross), rtol=1e-8)
+    assert_allclose(products.features(basis.outside(found)), cross - V @ (V.T @ cross), atol=1e-8)
 
 
-def test_a_full_basis_leaves_nothing_outside(rng):
-    case = Case(rng, "semi")
-    basis = SweptBasis(case.source(), case.outputs, P)
-    basis.expand(np.eye(P))
-    assert basis.moments().outside_energy == 0.0
-    assert_moments(basis.moments(), case, np.eye(P))
+@ways
+def test_shrinking_keeps_loadings_targets_and_what_leads(rng, solver, shape):
+    products, *_ = case(rng, solver, shape)
+    basis = Basis(products, 7)
+    basis.expand(np.linalg.qr(rng.normal(size=(products.size, 7)))[0])
+    old, W, targets = basis.vectors.copy(), rng.normal(size=(7, 2)), products.xy
+    C = basis.shrink(W, 3)
+    assert basis.vectors.shape[1] == 4
+    assert_allclose(basis.vectors, old @ C, atol=1e-12)
+    for held in (old @ W, old @ (old.T @ targets)):
+        assert_allclose(basis.vectors @ (basis.vectors.T @ held), held, atol=1e-8)
 
 
-def test_passes_are_counted(rng):
-    case = Case(rng, "semi")
-    basis = SweptBasis(case.source(), case.outputs, P)
-    assert basis.rows.reads == 1
-    basis.leading_block(2, rng)
-    assert basis.rows.reads == 2
-    basis.expand(case.Q)
-    basis.moments()
-    assert basis.rows.reads == 3
-    params = build.params(gaussian.random_model(rng, R, 2, 3))
-    basis.latent_cross(params)
-    assert_allclose(basis.rows.reads, 3 + len(case.outputs.others) / N)
-
-
-def test_no_pass_for_the_gradient_when_all_rows_are_alike(rng):
-    case = Case(rng, "labeled")
-    basis = case.swept()
-    before = basis.rows.reads
-    basis.latent_cross(build.params(gaussian.random_model(rng, R, 2, 3)))
-    assert basis.rows.reads == before
-
-
-class TestGroupOutputs:
-    def test_every_row_is_in_one_group(self, rng, max_patterns):
-        _, _, Y = build.draw(rng, n=60, targets="entries")
-        o = group_outputs(Y, np.ones(60))
-        rows = np.concatenate([o.bulk, *(rows for _, rows in o.patterns), o.loose])
-        assert_array_equal(np.sort(rows), np.arange(60))
-        for outputs, members in [(o.bulk_outputs, o.bulk), *o.patterns]:
-            observed = np.zeros(3, dtype=bool)
-            observed[outputs] = True
-            assert (~np.isnan(Y[members]) == observed).all()
-            assert len(members) <= len(o.bulk)
-        assert (len(o.loose) > 0) == (max_patterns == 0)
-        assert_array_equal(o.Y, np.nan_to_num(Y))
-
-    def test_rows_of_weight_zero_observe_nothing(self):
-        o = group_outputs(np.ones((4, 1)), np.array([1.0, 0.0, 2.0, 1.0]))
-        assert_array_equal(o.observed[:, 0], [True, False, True, True])
-
-    def test_groups_do_not_depend_on_the_order_of_rows(self, rng):
-        _, _, Y = build.draw(rng, n=60, targets="entries")
-        order = rng.permutation(60)
-        a, b = group_outputs(Y, np.ones(60)), group_outputs(Y[order], np.ones(60))
-        assert_array_equal(np.sort(order[b.bulk]), a.bulk)
-
-    def test_many_outputs(self, rng):
-        Y = rng.normal(size=(30, 40))
-        Y[rng.random(30) < 0.5, 35] = np.nan
-        o = group_outputs(Y, np.ones(30))
-        assert len(o.patterns) == 1 or len(o.loose) > 0
-        assert len(o.bulk) + len(o.others) == 30
+def test_a_start_of_few_dimensions_is_whole_and_the_rank_is_refused(rng):
+    products, *_ = case(rng, "moments", (10, 20))
+    basis = Basis(products, 5)
+    basis.start(2, rng)
+    assert basis.whole
+    assert basis.vectors.shape == (9, 9)
+    refuse_full_rank(basis.xx, products.space.energy, 8)
+    with pytest.raises(ValueError, match="less than the rank of X, 9"):
+        refuse_full_rank(basis.xx, products.space.energy, 9)

@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gnomon._types import Status
-from gnomon.models.linear.basis import SweptBasis, group_outputs
-from gnomon.models.linear.grow import maximize_in_basis, start_block
-from gnomon.models.linear.in_basis import ModelLimits, RatioInner, RestrictedEM, closed_form
+from gnomon.models.linear.grow import grow
+from gnomon.models.linear.in_basis import GaussianInBasis, inner_of
+from gnomon.models.linear.patterns import group_outputs, read_by_pattern
 from gnomon.numerics.linear_gaussian import Limits
 from numerics import build
 from oracles import closed_forms, gaussian
@@ -23,20 +23,15 @@ def solve(X, Y, k, capacity=None, tol=1e-8, max_expansions=500, seed=0):
     """
     w, generator = np.ones(len(X)), np.random.default_rng(seed)
     Y = Y - np.nanmean(Y, axis=0)
-    basis = SweptBasis(copied_rows(X), group_outputs(Y, w), capacity or X.shape[1])
-    source = basis.rows
+    data, source = read_by_pattern(copied_rows(X), group_outputs(Y, w), capacity or X.shape[1], held=False)
+    basis = data.basis
     if capacity is None:
         basis.expand(np.eye(X.shape[1]))
     else:
-        start_block(basis, k, generator)
-    limits = ModelLimits(FLOORS, 2000)
-    if Y.shape[1] == 0:
-        inner = lambda moments, start, final, tol: closed_form(moments, k, 1e-6)  # noqa: E731
-    elif not np.isnan(Y).any():
-        inner = RatioInner(k, limits)
-    else:
-        inner = RestrictedEM(k, limits)
-    result = maximize_in_basis(basis, inner, k, tol=tol, max_expansions=max_expansions)
+        basis.start(k, generator, whole=0)
+    inner = inner_of("moments" if np.isnan(Y).any() else "ratio", Y.shape[1], k, FLOORS, 2000)
+    model = GaussianInBasis(data, inner, FLOORS)
+    result = grow(basis, model, k, tol=tol, max_expansions=max_expansions, look_again=True)
     B = basis.vectors
     assert_allclose(B.T @ B, np.eye(B.shape[1]), atol=1e-9)
     assert basis.size <= basis.capacity

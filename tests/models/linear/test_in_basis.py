@@ -50,6 +50,6 @@ def test_few_rows_start_from_every_second_one(rng, monkeypatch):
 
 def test_the_climb_from_fewer_starts_ends_as_high(rng, monkeypatch):
     inner, m = RestrictedEM(2, ModelLimits(FLOORS, 500)), moments(rng, labeled=100)
-    from_peaks = e_step(inner(m, None, False, 1e-6), m).log_likelihood
+    from_peaks = e_step(inner(m, None, False, 1e-6).value, m).log_likelihood
     monkeypatch.setattr(restricted, "FEW_ROWS", 2000)
-    assert from_peaks == pytest.approx(e_step(inner(m, None, False, 1e-6), m).log_likelihood, abs=1e-4)
+    assert from_peaks == pytest.approx(e_step(inner(m, None, False, 1e-6).value, m).log_likelihood, abs=1e-4)

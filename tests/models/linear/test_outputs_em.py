@@ -9,7 +9,8 @@ from scipy.optimize import minimize
 from gnomon.likelihoods.gaussian_rows import GaussianRows
 from gnomon.likelihoods.inference import sites_of
 from gnomon.likelihoods.layout import Layout
-from gnomon.models.linear.labeled_basis import LabeledBasis, products_of
+from gnomon.models.linear.basis import Basis
+from gnomon.models.linear.cppca import products_of
 from gnomon.models.linear.outputs_em import OutputsEM, Params, Rules, conjugate_gradients, expansion, given_x
 from rows.copied import copied_rows
 
@@ -41,9 +42,9 @@ def problem(rng, n=40, p=6, k=2, ridge=0.2):
     labeled = np.sort(rng.permutation(n)[:25])
     Y = np.column_stack([rng.integers(0, 2, 25), rng.integers(0, 3, 25), rng.normal(size=25)]).astype(float)
     Y[rng.random(Y.shape) < 0.2] = np.nan
-    basis = LabeledBasis(products_of(copied_rows(X), labeled, np.zeros((25, 0)), "moments"), p)
+    basis = Basis(products_of(copied_rows(X), labeled, np.zeros((25, 0)), "moments")[0], p)
     basis.start(k, rng)
-    em = OutputsEM(basis.view(), Y, Rules(LAYOUT, ridge, k), sites_of(LAYOUT, "variational"))
+    em = OutputsEM(basis.view(np.ones(25)), Y, Rules(LAYOUT, ridge, k), sites_of(LAYOUT, "variational"))
     params = Params(rng.normal(size=(p, k)), 0.7, rng.normal(size=(4, k)), rng.normal(size=4), np.array([1, 1, 0.5]))
     return em, params
 
@@ -139,14 +140,17 @@ def test_what_is_outside_a_basis(rng, solver, shape):
     labeled = np.arange(0, shape[0], 3)
     rows = copied_rows(sp.csr_array(X), weights)
     codes = rng.normal(size=(len(labeled), 2))
-    basis = LabeledBasis(products_of(rows, labeled, codes, solver), 60)
+    products, standard = products_of(rows, labeled, codes, solver)
+    basis = Basis(products, 60)
     basis.start(3, rng)
-    centered = (X - weights @ X / weights.sum()) / basis.products.rows.scale
-    view, w = basis.view(), weights[labeled]
+    centered = (X - weights @ X / weights.sum()) / standard.scale
+    w = weights[labeled]
+    view = basis.view(w)
     assert_allclose(view.energy, weights @ (centered**2).sum(axis=1), rtol=1e-9)
     params = Params(rng.normal(size=(len(view.xx), 3)), 0.5, np.zeros((0, 3)), np.zeros(0), np.zeros(0))
     gain, shift = given_x(params).gain, rng.normal(size=(len(labeled), 3))
-    D, size = basis.outside(gain, shift)
+    found = basis.cross(gain, shift)
+    D, size = basis.outside(found), np.linalg.norm(found)
     B = basis.products.features(basis.vectors)
     cross = centered.T @ (weights[:, None] * (centered @ B @ gain.T)) + centered[labeled].T @ (w[:, None] * shift)
     assert_allclose(view.T, centered[labeled] @ B, atol=1e-8)
@@ -155,7 +159,7 @@ def test_what_is_outside_a_basis(rng, solver, shape):
     before = view.xx
     W = np.linalg.qr(rng.normal(size=(len(before), 3)))[0]
     C = basis.shrink(W, room=20)
-    assert_allclose(basis.view().xx, C.T @ before @ C, atol=1e-8 * np.abs(before).max())
+    assert_allclose(basis.xx, C.T @ before @ C, atol=1e-8 * np.abs(before).max())
     assert_allclose(C @ (C.T @ W), W, atol=1e-8)
 
 
@@ -175,11 +179,12 @@ def test_conjugate_gradients_solve_the_newton_equations(rng):
 def test_without_labels_a_step_lands_on_the_principal_directions(rng):
     """A step is as long as PCA wants it: what is left of the loadings falls as the square, not by a share."""
     X = rng.normal(size=(200, 8)) * np.array([4.0, 3.0, 2.0, 1.8, 1.6, 1.0, 0.8, 0.6])
-    basis = LabeledBasis(products_of(copied_rows(X), np.arange(0), np.zeros((0, 0)), "moments"), 8)
+    basis = Basis(products_of(copied_rows(X), np.arange(0), np.zeros((0, 0)), "moments")[0], 8)
     basis.start(2, rng)
     nothing, none = Layout((), ()), np.zeros((0, 0))
-    em = OutputsEM(basis.view(), none, Rules(nothing, 0.1, 2), sites_of(nothing, "variational"))
-    values, Q = np.linalg.eigh(basis.view().xx / basis.view().weight)
+    view = basis.view(np.zeros(0))
+    em = OutputsEM(view, none, Rules(nothing, 0.1, 2), sites_of(nothing, "variational"))
+    values, Q = np.linalg.eigh(view.xx / view.weight)
     noise = float(values[:-2].mean())
     W = Q[:, -2:] * np.sqrt(values[-2:] - noise)
     left = []

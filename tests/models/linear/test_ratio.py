@@ -170,14 +170,14 @@ def test_ratio_inner_looks_at_everything_first_and_last():
     X, Y = iris()
     moments = build.moments(X, Y)
     inner = RatioInner(2, ModelLimits(FLOORS, 100))
-    first = inner(moments, None, False, 1e-9)
+    first = inner(moments, None, False, 1e-9).value
     assert_allclose(e_step(first, moments).log_likelihood, -507.3763, atol=1e-3)
-    tracked = inner(moments, first, False, 1e-9)
+    tracked = inner(moments, first, False, 1e-9).value
     assert_allclose(tracked.W_x, first.W_x, atol=1e-9)
     inner.bracket = (5.0, 9.0)  # a stale bracket: the optimum has left it
-    assert_allclose(inner(moments, first, False, 1e-9).x_noise_var, first.x_noise_var, rtol=1e-8)
+    assert_allclose(inner(moments, first, False, 1e-9).value.x_noise_var, first.x_noise_var, rtol=1e-8)
     inner.bracket = (5.0, 9.0)
-    assert_allclose(inner(moments, first, True, 1e-9).x_noise_var, first.x_noise_var, rtol=1e-8)
+    assert_allclose(inner(moments, first, True, 1e-9).value.x_noise_var, first.x_noise_var, rtol=1e-8)
     assert len(inner.optima) >= 2
 
 

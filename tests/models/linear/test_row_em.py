@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from gnomon.models.linear.basis import group_outputs
+from gnomon.models.linear.patterns import group_outputs
 from gnomon.models.linear.row_em import RowEM
 from gnomon.numerics.linear_gaussian import e_step
 from numerics import build

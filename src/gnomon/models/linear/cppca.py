@@ -9,20 +9,34 @@ import numpy as np
 from ..._types import Array, IntArray, Result, Status
 from ...likelihoods.inference import choose_inference, sites_of
 from ...likelihoods.layout import Layout
+from ...likelihoods.sites import Sites
 from ...numerics.linalg import canonical_rotation, guided_rotation, orthonormal_columns
 from ...numerics.linear_gaussian import Limits
 from ...rows.contract import Rows
+from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
+from ...solvers.rank import refuse_full_rank
+from .basis import (
+    CAPACITY,
+    EXACT_SIDE,
+    SPARE_DIRECTIONS,
+    WHOLE,
+    Basis,
+    HeldProducts,
+    Products,
+    Space,
+    SweptProducts,
+    View,
+)
 from .class_likelihood import Labeled, LabelParams, applies, log_evidence, raise_classes
-from .labeled_basis import EXACT_SIDE, SPARE_DIRECTIONS, LabeledBasis, View, products_of, refuse_full_rank
+from .grow import START_ACCURACY, grow
 from .outputs_em import LOOSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
 from .over_rows import KeepLabeled, RowsEM, condition_of, mask_factors, maximize, starts
 from .ratio import JointMoments, params_at
 
 SMALL = 1 << 22  # coordinates of labeled rows up to which one thread is faster than several that wait for one another
-CAPACITY = 160  # directions a growing basis may hold, or six times K when that is more
-INNER_ACCURACY = 0.05
-START_ACCURACY = 1e-3
+WHOLE_MOMENTS = 400  # dimensions all of which make the first basis, where products are those of small matrices, and
+FEW_COORDINATES = 1 << 18  # the labeled rows have no more coordinates than that
 START_LOG_RATIOS = np.log(10.0) * np.array([4.0, -1.0, -3.0])  # noise of coded y over that of x: ignored to decisive
 APPROXIMATE = ("laplace", "ep")  # ways of inference whose objective may fall
 MANY_LABELED, FEW_LABELED = 1600, 400  # of many labeled rows, a few are enough to choose a start by
@@ -87,21 +101,24 @@ def fit(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Option
     units = output_units(layout, Y, weights)
     Y = (Y - units.mean) / units.scale
     codes = centered_codes(layout, Y, weights)
-    basis = LabeledBasis(products_of(rows, labeled, codes, solver), max(CAPACITY, 6 * k))
-    basis.start(k, generator)
-    refuse_full_rank(basis.view(), k)
+    products, x = products_of(rows, labeled, codes, solver)
+    basis = Basis(products, max(CAPACITY, 6 * k))
+    few = solver == "moments" and len(labeled) * products.size <= FEW_COORDINATES
+    basis.start(k, generator, WHOLE_MOMENTS if few else WHOLE)
+    refuse_full_rank(basis.xx, x.energy, k)
     rules = options.rules(layout, inference)
     with one_thread(when=basis.T.size <= SMALL):
-        result = _maximize(basis, Y, codes, rules, inference, k, options)
+        model = OutputsInBasis(basis, weights, Y, codes, rules, sites_of(layout, inference), options)
+        found = grow(basis, model, k, tol=options.tol, max_expansions=options.max_iter, max_iter=options.max_iter)
+        result = Result(found.value.params, found.status, found.path, found.stats)
         if applies(layout, inference):
-            params, view = result.value, basis.view()
+            params, view = result.value, basis.view(weights)
             post = given_x(params)
             labels = Labeled(Y, view.T @ post.gain.T, post.cov, view.weights)
             of_x = x_log_likelihood(params, post, view) - 0.5 * options.prior_precision * float((params.W**2).sum())
             result = with_integrated_classes(result, labels, of_x, rules, options.tol)
     stats = {**result.stats, "solver": solver, "inference": inference, "n_passes": rows.reads}
-    full = result.value._replace(W=basis.products.features(basis.vectors @ result.value.W))
-    x = basis.products.rows
+    full = result.value._replace(W=products.features(basis.vectors @ result.value.W))
     scales = Scales(x.mean, x.scale, x.n_entries, weights @ ~np.isnan(Y))
     return in_data_units(result._replace(value=full, stats=stats), scales, np.zeros(rows.shape[1]), rules, units)
 
@@ -256,53 +273,68 @@ def _some_labeled(view: View, Y: Array) -> tuple[View, Array]:
     return view._replace(T=view.T[some], weights=weights), Y[some]
 
 
-def _maximize(basis: LabeledBasis, Y: Array, codes: Array, rules: Rules, inference: str, k: int,
-              options: Options) -> Result[Params]:  # fmt: skip
-    """Grow the basis until the likelihood equations of W hold in the full space."""
-    sites = sites_of(rules.layout, inference)
-    em = OutputsEM(basis.view(), Y, rules, sites)
-    result = _begin(em, codes, k, options)
-    path, used = [result.path], result.stats["n_iter"]
-    near: Sums = result.value[1]
-    target = options.tol if basis.whole else START_ACCURACY
-    status, residual, stuck = Status.MAX_ITER, np.inf, False
-    while True:
-        left = max(options.max_iter - used, 1)
-        result = em.climb(result.value[0], target, left, options.acceleration, near, near.accuracy)
-        near = result.value[1]
-        path.append(result.path[1:])
-        used += result.stats["n_iter"]
-        params, sums = result.value
-        D, size = basis.outside(given_x(params).gain, sums.shift)
-        outside = float(np.linalg.norm(D)) / size if size > 0 else 0.0
-        residual = max(outside, result.stats["residual"])
-        if residual <= options.tol:
-            status = Status.CONVERGED
-            break
-        if used >= options.max_iter:
-            break
-        if outside > 0.5 * options.tol and not basis.whole:
-            params = _grow(basis, params, D, k, options.tol / outside)
-            target = max(INNER_ACCURACY * outside, 0.5 * options.tol)
-            result = result._replace(value=(params, sums))
-            em = OutputsEM(basis.view(), Y, rules, sites)
-        elif stuck or result.status is Status.STALLED:
-            status = Status.STALLED
-            break
-        else:
-            stuck, target = True, options.tol * (0.5 if outside else 1.0)
-    return Result(params, status, np.concatenate(path), {"residual": residual, "n_iter": used})
+class State(NamedTuple):
+    """Parameters in the basis, and the statistics near which those of the next parameters lie."""
+
+    params: Params
+    sums: Sums
 
 
-def _grow(basis: LabeledBasis, params: Params, D: Array, k: int, drop: float) -> Params:
-    W = params.W
-    if basis.vectors.shape[1] + k > basis.capacity and basis.capacity < basis.products.size:
-        W = basis.shrink(W, room=2 * k).T @ W
-    Q = orthonormal_columns(D, basis.vectors, drop=max(5e-3, 1e-3 * drop), outside=True)
-    Q = Q[:, : max(basis.capacity - basis.vectors.shape[1], 0)]
-    if Q.shape[1]:
-        basis.expand(Q)
-    return params._replace(W=np.vstack([W, np.zeros((basis.vectors.shape[1] - len(W), k))]))
+class OutputsInBasis:
+    """Outputs of any kind in a basis, by EM over their sites."""
+
+    def __init__(self, basis: Basis, weights: Array, Y: Array, codes: Array, rules: Rules, sites: Sites,
+                 options: Options) -> None:  # fmt: skip
+        self.basis, self.weights, self.Y, self.codes = basis, weights, Y, codes
+        self.rules, self.sites, self.options = rules, sites, options
+
+    @property
+    def share(self) -> float:
+        """As in `InBasis`."""
+        return 1.0 if self.basis.whole else 0.5
+
+    def maximize(self, start: State | None, tol: float, *, final: bool, max_iter: int) -> Result[State]:
+        """As in `InBasis`."""
+        em = OutputsEM(self.basis.view(self.weights), self.Y, self.rules, self.sites)
+        path: list[Array] = []
+        n_iter = 0
+        if start is None:
+            begun = _begin(em, self.codes, self.options.k, self.options)
+            start, n_iter = State(*begun.value), begun.stats["n_iter"]
+            path.append(begun.path)
+            tol = self.options.tol if self.basis.whole else tol
+        left = max(max_iter - n_iter, 1)
+        params, near = start
+        found = em.climb(params, tol, left, self.options.acceleration, near, near.accuracy)
+        path.append(found.path[1:])
+        stats = {"residual": found.stats["residual"], "n_iter": n_iter + found.stats["n_iter"]}
+        return Result(State(*found.value), found.status, np.concatenate(path), stats)
+
+    def cross(self, params: State) -> Array:
+        """As in `InBasis`."""
+        return self.basis.cross(given_x(params.params).gain, params.sums.shift)
+
+    def loadings(self, params: State) -> Array:
+        """As in `InBasis`."""
+        return params.params.W
+
+    def with_loadings(self, params: State, loadings: Array) -> State:
+        """As in `InBasis`."""
+        return params._replace(params=params.params._replace(W=loadings))
+
+
+def products_of(rows: Rows, labeled: IntArray, codes: Array, solver: str) -> tuple[Products, StandardRows]:
+    """The way to the products: "subspace" reads the rows, "moments" holds those of the shorter side."""
+    n, p = rows.shape
+    Y = np.zeros((n, codes.shape[1]))
+    Y[labeled] = codes
+    if solver == "subspace" or n >= p:
+        swept = SweptProducts(rows, labeled, Y, second=solver == "moments")
+        return swept, swept.rows
+    x = rows.standard(rows.summarize())
+    found = x.coordinates()
+    w = np.ones(n) if rows.weights is None else rows.weights
+    return HeldProducts.of_coordinates(Space.of(x), found.T, w, Y, labeled, found.expand), x
 
 
 def rotation_of(params: Params, n_guided: int) -> Array:

@@ -16,13 +16,10 @@ from ..._types import Array, IntArray, Result
 from ...numerics.linalg import canonical_rotation, guided_rotation, inverse_logdet, symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI, Limits, Params
 from ...solvers.em import run_em
-from .basis import Outputs, group_outputs, output_units
-from .compression import coordinate_basis
-from .grow import maximize_in_basis, start_block
-from .in_basis import X_FLOOR, Y_FLOOR, Inner, ModelLimits, RatioInner, RestrictedEM, residual_in_basis
-from .in_basis import closed_form as unsupervised
-
-MAX_CAPACITY = 200  # directions a growing basis may hold, beside 4 k
+from .basis import CAPACITY, Space
+from .grow import grow
+from .in_basis import X_FLOOR, Y_FLOOR, GaussianInBasis, inner_of
+from .patterns import Outputs, by_coordinates, group_outputs, output_units
 
 
 class Options(NamedTuple):
@@ -262,24 +259,16 @@ def _fit_in_coordinates(
     T: Array, outputs: Outputs, options: Options, beyond: float, generator: np.random.Generator
 ) -> Result[Params]:
     k = options.n_components + options.n_private
-    energy = float((outputs.weights @ T**2).sum()) + beyond
-    basis = coordinate_basis(T, outputs, options.effective_dimension, energy, MAX_CAPACITY + 4 * k, beyond)
+    weight, d = float(outputs.weights.sum()), options.effective_dimension
+    space = Space(weight, float((outputs.weights @ T**2).sum()) + beyond, d, beyond)
+    data = by_coordinates(T, outputs, space, max(CAPACITY, 6 * k))
     limits = Limits(X_FLOOR, Y_FLOOR, n_guided=options.n_components if options.n_private else None)
-    effort = ModelLimits(limits, options.max_iter)
-    inner: Inner
-    if outputs.Y.shape[1] == 0:
-        inner = lambda moments, start, final, tol: unsupervised(moments, k, X_FLOOR)  # noqa: E731
-    elif options.solver == "ratio":
-        inner = RatioInner(k, effort)
-    else:
-        inner = RestrictedEM(k, effort)
-    start_block(basis, k, generator)
-    result = maximize_in_basis(
-        basis, inner, k, tol=options.tol, max_expansions=options.max_iter,
-        inner_residual=lambda params, moments: residual_in_basis(params, moments, limits),
-    )  # fmt: skip
-    params = result.value._replace(W_x=basis.vectors @ result.value.W_x, m_x=basis.vectors @ result.value.m_x)
-    return result._replace(value=params, stats={**result.stats, "optima": getattr(inner, "optima", [])})
+    inner = inner_of(options.solver, outputs.Y.shape[1], k, limits, options.max_iter)
+    data.basis.start(k, generator)
+    model = GaussianInBasis(data, inner, limits)
+    result = grow(data.basis, model, k, tol=options.tol, max_expansions=options.max_iter, look_again=True)
+    params = model.with_loadings(result.value, data.basis.vectors @ model.loadings(result.value))
+    return result._replace(value=params)
 
 
 def _fit_by_algorithm_3(

@@ -7,138 +7,103 @@ space comes from products already held. So: maximize in the basis, look at the r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from ..._types import Array, Result, Status
-from ...numerics.linalg import orthonormal_columns, top_eigh
-from ...numerics.linear_gaussian import LatentSums, Params, e_step, log_prior
-from ...numerics.moments import Moments, completed
+from ...numerics.linalg import orthonormal_columns
 from .basis import Basis
 
-Inner = Callable[[Moments, Params | None, bool, float], Params]
+P = TypeVar("P")
 
-SPARE_DIRECTIONS = 10
 START_ACCURACY = 1e-3
 INNER_ACCURACY = 0.05
 
 
-def start_block(basis: Basis, k: int, generator: np.random.Generator) -> None:
-    """Begin an empty basis with leading directions of x and with X'Y; with everything where that is little more."""
-    targets = orthonormal_columns(basis.targets_product())
-    p = len(targets)
-    width = min(k + SPARE_DIRECTIONS, p)
-    # at least half the capacity stays free for growth; X'Y of many outputs is cut to its leading directions
-    targets = targets[:, : max(k, basis.capacity // 2 - width)]
-    spanned = width + targets.shape[1] >= min(p, basis.n_rows_spanned)
-    if p <= basis.capacity and (spanned or p <= basis.whole_up_to):
-        basis.expand(np.eye(p))
-        return
-    block = basis.leading_block(width, generator)
-    block = np.hstack([block, orthonormal_columns(targets, block)])
-    del targets  # a block of columns is the unit of memory here
-    basis.expand(block)
+class InBasis(Protocol[P]):
+    """A model restricted to a basis."""
+
+    @property
+    def share(self) -> float:
+        """The part of the tolerance to which it is maximized at the end."""
+
+    def maximize(self, start: P | None, tol: float, *, final: bool, max_iter: int) -> Result[P]:
+        """Maximize to a relative residual of `tol`; `final` asks for a last look for a better optimum.
+
+        The path holds what comes after the start; stats are "n_iter" and "residual", that of all inside the basis.
+        """
+
+    def cross(self, params: P) -> Array:
+        """X'Z (d, k) in the full space."""
+
+    def loadings(self, params: P) -> Array:
+        """What lies in the basis (size, any)."""
+
+    def with_loadings(self, params: P, loadings: Array) -> P:
+        """The same parameters in another basis."""
 
 
-def _residual(basis: Basis, params: Params, sums: LatentSums, prior_precision: float) -> tuple[Array, float]:
-    """Residual of the likelihood equations outside the basis (p, k), and the relative size of all of it."""
-    centered = basis.latent_cross(params)
-    centered -= np.outer(basis.vectors @ params.m_x, sums.z)  # about the fitted mean, as in the likelihood equations
-    size = float(np.linalg.norm(centered))
-    if basis.size == len(centered):
-        centered[:] = 0.0  # nothing is outside
-    else:
-        centered -= basis.vectors @ sums.xz  # what is left lies outside the basis, up to rounding
-    inside = sums.xz - params.W_x @ sums.zz - prior_precision * params.x_noise_var * params.W_x
-    residual = float(np.hypot(np.linalg.norm(centered), np.linalg.norm(inside)))
-    return centered, residual / size if size > 0 else 0.0
-
-
-def _restart(basis: Basis, moments: Moments, params: Params, room: int) -> Params:
-    """Shrink the basis to the solution, X'Y and leading Ritz vectors, leaving room for growth."""
-    r, k = params.W_x.shape
-    keep = max(basis.capacity - room, 1)
-    pooled = completed(moments)
-    solution = orthonormal_columns(np.hstack([params.W_x, params.m_x[:, None]]))
-    targets = orthonormal_columns(pooled.xy, solution)[:, : max(0, min(k, keep - solution.shape[1]))]
-    held = np.hstack([solution, targets])
-    ritz = top_eigh(pooled.xx, min(r, keep))[1]
-    extra = orthonormal_columns(ritz, held)
-    C = np.hstack([held, extra[:, : max(0, keep - held.shape[1])]])
-    C = np.linalg.qr(C)[0]
-    basis.rotate(C)
-    return params._replace(W_x=C.T @ params.W_x, m_x=C.T @ params.m_x)
-
-
-def _padded(params: Params, size: int) -> Params:
-    extra = size - len(params.m_x)
-    W_x = np.vstack([params.W_x, np.zeros((extra, params.W_x.shape[1]))])
-    return params._replace(W_x=W_x, m_x=np.concatenate([params.m_x, np.zeros(extra)]))
-
-
-def maximize_in_basis(
-    basis: Basis, inner: Inner, k: int, *, tol: float, max_expansions: int, prior_precision: float = 0.0,
-    look_again: bool = True, moments: Moments | None = None,
-    inner_residual: Callable[[Params, Moments], float] = lambda params, moments: 0.0,
-) -> Result[Params]:  # fmt: skip
+def grow(
+    basis: Basis, model: InBasis[P], k: int, *, tol: float, max_expansions: int, max_iter: int | None = None,
+    look_again: bool = False,
+) -> Result[P]:  # fmt: skip
     """Grow the basis until the relative residual of the likelihood equations is at most `tol`.
 
     Parameters
     ----------
-    basis : Basis           begun by `start_block`; holds the final basis on return
-    inner : callable        (moments, start or None, final, tol) -> Params that maximize the restricted likelihood to a
-                            relative residual of tol; `final` asks for a last look for a better optimum
+    basis : Basis           begun by `start`; holds the final basis on return
+    model : InBasis
     k : int                 latent dimensions
-    prior_precision : float of the prior on the loadings; the objective is then the log-posterior
-    look_again : bool       let `inner` look for a better optimum once the residual is small
-    moments : Moments       those of the basis as it is, where they are at hand
-    inner_residual : callable   distance from stationarity of all that the basis does not concern
+    max_expansions : int    of the basis
+    max_iter : int or None  of the model, all maximizations together
+    look_again : bool       let the model look for a better optimum once the residual is small
 
     Returns
     -------
-    Result(params in the basis, status, log-likelihood after each maximization, {"residual", "n_expansions"})
+    Result(params in the basis, status, objective path, {"residual", "n_iter", "n_expansions"})
     """
-    moments = basis.moments() if moments is None else moments
-    params = inner(moments, None, False, START_ACCURACY)
-    path: list[float] = []
+    most = np.iinfo(np.intp).max if max_iter is None else max_iter
+    found = model.maximize(None, START_ACCURACY, final=False, max_iter=most)
+    path, used = [found.path], found.stats["n_iter"]
     status, expansions, final, sharpened = Status.MAX_ITER, 0, not look_again, False
     while True:
-        sums = e_step(params, moments)
-        path.append(sums.log_likelihood + log_prior(params, prior_precision))
-        D, residual = _residual(basis, params, sums, prior_precision)
-        left = max(residual, inner_residual(params, moments))
+        params = found.value
+        cross = model.cross(params)
+        D, size = basis.outside(cross), float(np.linalg.norm(cross))
+        outside = float(np.linalg.norm(D)) / size if size > 0 else 0.0
+        left = max(outside, found.stats["residual"])
         if left <= tol and final:
             status = Status.CONVERGED
             break
-        Q = D[:, :0]
-        if residual > tol:
-            if expansions >= max_expansions:
-                break
-            Q, params, moments = _directions(basis, D, params, moments, tol / residual)
-        if Q.shape[1] == 0:  # what is left is the accuracy inside the basis
-            if sharpened and left > tol:
-                status = Status.STALLED
-                break
-            sharpened, final = True, final or residual <= tol
-            params = inner(moments, params, final, INNER_ACCURACY * tol)
-            continue
-        sharpened = False
-        basis.expand(Q)
-        expansions += 1
-        moments = basis.moments()
-        accuracy = INNER_ACCURACY * max(tol, residual)  # no sharper than the residual that the basis leaves
-        params = inner(moments, _padded(params, basis.size), final, accuracy)
-    return Result(params, status, np.asarray(path), {"residual": left, "n_expansions": expansions})
+        if used >= most or (outside > tol and expansions >= max_expansions):
+            break
+        n_new = 0
+        if outside > tol:
+            params, n_new = _appended(basis, model, params, D, k, tol / outside)
+        if n_new:
+            sharpened, expansions = False, expansions + 1
+            accuracy = max(INNER_ACCURACY * outside, model.share * tol)  # no sharper than what the basis leaves
+        elif sharpened and left > tol:
+            status = Status.MAX_ITER if found.status is Status.MAX_ITER else Status.STALLED
+            break
+        else:  # what is left is the accuracy inside the basis
+            sharpened, final, accuracy = True, final or outside <= tol, model.share * tol
+        found = model.maximize(params, accuracy, final=final, max_iter=most - used)
+        path.append(found.path)
+        used += found.stats["n_iter"]
+    stats = {**found.stats, "residual": left, "n_iter": used, "n_expansions": expansions}
+    return Result(found.value, status, np.concatenate(path), stats)
 
 
-def _directions(
-    basis: Basis, D: Array, params: Params, moments: Moments, share: float
-) -> tuple[Array, Params, Moments]:
-    """Directions to append, none where the basis holds all there is; the basis is shrunk first where it is full."""
-    k = params.W_x.shape[1]
-    if basis.size + k > basis.capacity and basis.capacity < len(basis.vectors):
-        params = _restart(basis, moments, params, room=2 * k)
-        moments = basis.moments()
+def _appended(basis: Basis, model: InBasis[P], params: P, D: Array, k: int, share: float) -> tuple[P, int]:
+    """Append directions and count them, none where the basis holds all there is; a full one is shrunk first."""
+    W = model.loadings(params)
+    if basis.size + k > basis.capacity and basis.capacity < basis.products.size:
+        W = basis.shrink(W, room=2 * k).T @ W
     Q = orthonormal_columns(D, basis.vectors, drop=max(5e-3, 1e-3 * share), outside=True)
-    return Q[:, : basis.capacity - basis.size], params, moments
+    Q = Q[:, : basis.capacity - basis.size]
+    if Q.shape[1]:
+        basis.expand(Q)
+    padded = np.vstack([W, np.zeros((basis.size - len(W), W.shape[1]))])
+    return model.with_loadings(params, padded), Q.shape[1]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..._types import Array
+from ..._types import Array, Result, Status
 from ...numerics.linalg import symmetrize, top_eigh
 from ...numerics.linear_gaussian import LatentSums, Limits, Params, e_step, log_prior, m_step, relative_residual
 from ...numerics.moments import Moments, completed
 from ...rows.threads import one_thread
 from ...solvers.em import run_em
-from .grow import Inner as Inner  # the protocol that every maximizer here follows
+from .grow import INNER_ACCURACY
+from .patterns import ByPattern
 from .ratio import (
     GRID_SIZE,
     LATER_GRID_SIZE,
@@ -25,6 +27,7 @@ from .ratio import (
 )
 
 Sums = TypeVar("Sums", bound=Any)
+Inner = Callable[[Moments, Params | None, bool, float], Result[Params]]  # moments, start, final, tol
 
 X_FLOOR, Y_FLOOR = 1e-6, 1e-5  # smallest noise variances, relative to the variance of x and of y
 START_LOG_RATIOS = np.log(10.0) * np.arange(4.0, -5.0, -1.0)  # y to x noise of the starts: labels ignored to decisive
@@ -97,10 +100,11 @@ class RatioInner:
         self.bracket: tuple[float, float] | None = None
         self.optima: list[float] = []
 
-    def __call__(self, moments: Moments, start: Params | None, final: bool, tol: float) -> Params:
+    def __call__(self, moments: Moments, start: Params | None, final: bool, tol: float) -> Result[Params]:
         """Return the best parameters in the basis; the whole range of ratios is searched first and last."""
         with one_thread():
-            return self._best(joint_moments(moments), final, moments.size > WIDE)
+            best = self._best(joint_moments(moments), final, moments.size > WIDE)
+        return Result(best, Status.CONVERGED, np.zeros(0), {"optima": self.optima})
 
     def _best(self, joint: JointMoments, final: bool, wide: bool) -> Params:
         k, floors = self.k, self.floors
@@ -129,13 +133,12 @@ class RestrictedEM:
     def __init__(self, k: int, limits: ModelLimits) -> None:
         self.k, self.limits = k, limits
 
-    def __call__(self, moments: Moments, start: Params | None, final: bool, tol: float) -> Params:
+    def __call__(self, moments: Moments, start: Params | None, final: bool, tol: float) -> Result[Params]:
         """Return the best parameters found in the basis."""
-        max_iter = self.limits.max_iter
         with one_thread():
             starts = self._starts(moments) if start is None else [start]
-            trials = [self._climb(moments, s, tol, max_iter) for s in starts]
-        return max(trials, key=lambda t: t[1].log_likelihood)[0]
+            best = max((self._climb(moments, s, tol) for s in starts), key=lambda trial: float(trial.path[-1]))
+        return Result(best.value[0], best.status, best.path, {})
 
     def _starts(self, moments: Moments) -> list[Params]:
         """Closed forms over a grid of noise ratios, as if the outputs of all rows were like those that are observed.
@@ -153,20 +156,19 @@ class RestrictedEM:
             ratios = START_LOG_RATIOS[peaks]
         return [obey(params_at(joint, self.k, log_ratio, floors), floors) for log_ratio in ratios]
 
-    def _climb(self, moments: Moments, start: Params, tol: float, max_iter: int) -> tuple[Params, LatentSums]:
+    def _climb(self, moments: Moments, start: Params, tol: float) -> Result[tuple[Params, LatentSums]]:
         floors, p = self.limits.floors, moments.n_features
-        result = run_em(
+        return run_em(
             lambda params: with_prior(e_step(params, moments), params, floors),
             lambda sums, params: m_step(sums, params, p, floors),
             start,
             log_likelihood=lambda sums: sums.log_likelihood,
             residual=lambda sums, params, after: em_residual(sums, params, after, floors),
             tol=tol,
-            max_iter=max_iter,
+            max_iter=self.limits.max_iter,
             packing=ParamsVector(floors),
             acceleration="alternating",
         )
-        return result.value
 
 
 def obey(params: Params, limits: Limits, *, keep_noise: bool = False) -> Params:
@@ -197,14 +199,46 @@ def em_residual(sums: LatentSums, params: Params, after: Params, limits: Limits)
     return max(relative_residual(sums, params, limits), noise_move(params, after))
 
 
-def residual_in_basis(params: Params, moments: Moments, limits: Limits) -> float:
-    """Relative distance from stationarity in the basis: of all loadings and of the noise variances."""
-    sums = e_step(params, moments)
-    after = m_step(sums, params, moments.n_features, limits, expand=False)
-    return em_residual(sums, params, after, limits)
-
-
 def noise_move(params: Params, after: Params) -> float:
     """Largest change of a noise variance in one step, on the log scale."""
     y_moves = np.abs(np.log(after.y_noise_var / params.y_noise_var))
     return max(abs(float(np.log(after.x_noise_var / params.x_noise_var))), float(y_moves.max(initial=0.0)))
+
+
+def inner_of(solver: str, n_outputs: int, k: int, floors: Limits, max_iter: int) -> Inner:
+    """The closed form where there is one, else EM."""
+    if n_outputs == 0 and floors.prior_precision == 0.0:
+        return lambda moments, *_: Result(closed_form(moments, k, X_FLOOR), Status.CONVERGED, np.zeros(0), {})
+    limits = ModelLimits(floors, max_iter)
+    return RatioInner(k, limits) if solver == "ratio" else RestrictedEM(k, limits)
+
+
+class GaussianInBasis:
+    """Real outputs alone, by one of the maximizers above."""
+
+    share = INNER_ACCURACY
+
+    def __init__(self, data: ByPattern, inner: Inner, floors: Limits) -> None:
+        self.data, self.inner, self.floors = data, inner, floors
+
+    def maximize(self, start: Params | None, tol: float, *, final: bool, max_iter: int) -> Result[Params]:
+        """As in `InBasis`."""
+        moments = self.data.moments()
+        found = self.inner(moments, start, final, tol)
+        params = found.value
+        sums = with_prior(e_step(params, moments), params, self.floors)
+        after = m_step(sums, params, moments.n_features, self.floors, expand=False)
+        stats = {**found.stats, "n_iter": 1, "residual": em_residual(sums, params, after, self.floors)}
+        return Result(params, found.status, np.array([sums.log_likelihood]), stats)
+
+    def cross(self, params: Params) -> Array:
+        """As in `InBasis`."""
+        return self.data.latent_cross(params)
+
+    def loadings(self, params: Params) -> Array:
+        """As in `InBasis`."""
+        return np.column_stack([params.W_x, params.m_x])
+
+    def with_loadings(self, params: Params, loadings: Array) -> Params:
+        """As in `InBasis`."""
+        return params._replace(W_x=loadings[:, :-1], m_x=loadings[:, -1])

@@ -17,9 +17,9 @@ from ...likelihoods.sites import ACCURACY, SiteFit, Sites
 from ...numerics.linalg import inverse_logdet, kronecker_sum, symmetrize
 from ...numerics.linear_gaussian import LOG_2PI
 from ...solvers.em import run_em
+from .basis import View
 from .in_basis import X_FLOOR as X_FLOOR
 from .in_basis import Y_FLOOR as Y_FLOOR
-from .labeled_basis import View
 
 HALVINGS = 12
 SMALLEST_SHARE = 0.05

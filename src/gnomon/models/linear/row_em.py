@@ -22,8 +22,8 @@ from ...numerics.moments import output_sets
 from ...rows.contract import Step, View
 from ...rows.standard import StandardRows
 from ...solvers.em import run_em
-from .basis import Outputs
 from .in_basis import TRIAL_ITERATIONS, ParamsVector, em_residual, obey, with_prior
+from .patterns import Outputs
 
 
 class _Sums(NamedTuple):

@@ -15,16 +15,13 @@ from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
 from ...solvers.rank import refuse_full_rank, refuse_full_rank_of_rows
-from .basis import Basis, Outputs, SweptBasis, group_outputs, output_units
-from .compression import Compressed, compress
-from .grow import maximize_in_basis, start_block
-from .in_basis import X_FLOOR, Y_FLOOR, Inner, ModelLimits, RatioInner, RestrictedEM, closed_form, residual_in_basis
+from .basis import CAPACITY, EXACT_SIDE
+from .grow import grow
+from .in_basis import X_FLOOR, Y_FLOOR, GaussianInBasis, inner_of
 from .outputs_em import Rules
 from .over_rows import RowParams, RowsEM, maximize, random_start, starts
+from .patterns import Outputs, group_outputs, output_units, read_by_pattern
 from .row_em import RowEM, Schedule, fit_by_rows
-
-EXACT_SIDE = 1500  # up to this many rows or columns, all second moments are taken at once
-CAPACITY = 160  # directions a growing basis may hold, or six times K when that is more
 
 
 class Options(NamedTuple):
@@ -164,38 +161,20 @@ def _fit_incomplete(
 def _fit_in_basis(
     rows: Rows, outputs: Outputs, options: Options, limits: Limits, solver: str, generator: np.random.Generator
 ) -> tuple[Result[Params], StandardRows]:
-    n, p = rows.shape
     k = options.n_components + options.n_private
-    capacity = min(p, max(CAPACITY, 6 * k))
-    compressed: Compressed | None = None
-    basis: Basis
-    if solver == "moments" or (solver == "ratio" and min(n, p) <= EXACT_SIDE):
-        compressed = compress(rows, outputs, capacity)
-        basis, standard = compressed.basis, compressed.rows
-    else:
-        basis = swept = SweptBasis(rows, outputs, capacity)
-        standard = swept.rows
-    effort = ModelLimits(limits, options.max_iter)
-    if outputs.Y.shape[1] == 0 and limits.prior_precision == 0.0:
-        inner: Inner = lambda moments, start, final, tol: closed_form(moments, k, X_FLOOR)  # noqa: E731
-    elif solver == "ratio":
-        inner = RatioInner(k, effort)
-    else:
-        inner = RestrictedEM(k, effort)
-    with one_thread(when=compressed is not None or rows.own_threads):
-        start_block(basis, k, generator)
-        moments = basis.moments()
-        refuse_full_rank(moments, k)
-        result = maximize_in_basis(
-            basis, inner, k, tol=options.tol, max_expansions=options.max_iter, prior_precision=limits.prior_precision,
-            look_again=solver == "ratio", moments=moments,
-            inner_residual=lambda params, moments: residual_in_basis(params, moments, limits),
+    held = solver == "moments" or (solver == "ratio" and min(rows.shape) <= EXACT_SIDE)
+    data, standard = read_by_pattern(rows, outputs, max(CAPACITY, 6 * k), held=held)
+    inner = inner_of(solver, outputs.Y.shape[1], k, limits, options.max_iter)
+    basis = data.basis
+    with one_thread(when=held or rows.own_threads):
+        basis.start(k, generator)
+        refuse_full_rank(basis.xx, standard.energy, k)
+        model = GaussianInBasis(data, inner, limits)
+        result = grow(
+            basis, model, k, tol=options.tol, max_expansions=options.max_iter, look_again=solver == "ratio"
         )  # fmt: skip
-    stacked = np.column_stack([result.value.W_x, result.value.m_x])
-    full = basis.vectors @ stacked if compressed is None else compressed.expand(basis.vectors @ stacked)
-    stats = {**result.stats, "optima": getattr(inner, "optima", [])}
-    params = result.value._replace(W_x=full[:, :-1], m_x=full[:, -1])
-    return result._replace(value=params, stats=stats), standard
+    full = basis.products.features(basis.vectors @ model.loadings(result.value))
+    return result._replace(value=model.with_loadings(result.value, full)), standard
 
 
 def rotation_of(params: Params, limits: Limits) -> Array:

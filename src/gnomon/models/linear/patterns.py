@@ -1,0 +1,238 @@
+"""Rows grouped by the outputs they observe, and their moments in a growing basis.
+
+Rows that observe the same real outputs are one Gaussian pattern, of which moments are enough. Those of the most
+frequent pattern are what the others leave of all rows; the others are kept, or as few rows with their moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpstrf
+
+from ..._types import Array, BoolArray, IntArray
+from ...numerics.linear_gaussian import Params, latent_map, loose_posterior
+from ...numerics.moments import (
+    LooseRows,
+    Moments,
+    OutputSets,
+    joined,
+    output_sets,
+    pattern_from_rows,
+    pattern_from_sums,
+)
+from ...rows.contract import Rows
+from ...rows.products import row_counts
+from ...rows.standard import StandardRows
+from ...rows.summary import Group
+from .basis import Basis, HeldProducts, Products, Space, SweptProducts
+
+MAX_PATTERNS = 12  # more patterns of observed outputs than this: the rows of the rare ones are kept one by one
+
+
+class Outputs(NamedTuple):
+    """Targets in standard units and which rows observe the same ones."""
+
+    Y: Array  # (n, q)  zero where not observed
+    observed: BoolArray  # (n, q)
+    weights: Array  # (n,)
+    bulk: IntArray  # rows of the most frequent pattern
+    bulk_outputs: IntArray
+    patterns: tuple[tuple[IntArray, IntArray], ...]  # (outputs, rows) of the other frequent patterns
+    loose: IntArray  # rows of all remaining patterns
+    loose_groups: OutputSets
+
+    def loose_rows(self, T: Array) -> LooseRows:
+        """The loose rows with their coordinates T."""
+        i = self.loose
+        return LooseRows(T, self.Y[i], self.observed[i], self.weights[i], self.loose_groups)
+
+    @property
+    def others(self) -> IntArray:
+        """Rows outside the bulk, pattern by pattern, the loose ones last."""
+        return np.concatenate([*(rows for _, rows in self.patterns), self.loose]).astype(np.intp)
+
+
+def group_outputs(Y: Array, weights: Array) -> Outputs:
+    """Group rows by the outputs they observe (NaN in Y means not observed); rows of weight zero observe nothing."""
+    observed = ~np.isnan(Y) & (weights > 0)[:, None]
+    inverse, first, counts = _pattern_numbers(observed)
+    by_size = np.lexsort((first, -counts))
+    rows = [np.flatnonzero(inverse == g) for g in by_size[:MAX_PATTERNS]]
+    outputs = [np.flatnonzero(observed[r[0]]) for r in rows]
+    frequent = tuple((o, r) for o, r in zip(outputs[1:], rows[1:], strict=True))
+    loose = np.flatnonzero(np.isin(inverse, by_size[MAX_PATTERNS:]))
+    return Outputs(
+        np.where(observed, Y, 0.0),
+        observed,
+        weights,
+        rows[0],
+        outputs[0],
+        frequent,
+        loose,
+        output_sets(observed[loose]),
+    )
+
+
+def output_units(Y: Array, weights: Array, *, together: bool) -> tuple[Array, Array]:
+    """Mean and scale of each output (q,) over the rows that observe it.
+
+    The scale is the root of the variance, or with `together` that of the mean variance of all, one for all: the
+    columns that code a class are one target.
+    """
+    labeled = np.flatnonzero(row_counts(~np.isnan(Y)))
+    Y, weights = Y[labeled], weights[labeled]
+    observed = ~np.isnan(Y)
+    filled = np.where(observed, Y, 0.0)
+    largest = np.abs(filled).max(axis=0, initial=0.0)
+    largest = np.full(len(largest), largest.max(initial=0.0)) if together else largest
+    largest[largest == 0.0] = 1.0
+    filled /= largest
+    counts = weights @ observed
+    mean = weights @ filled / counts
+    variance = weights @ np.where(observed, filled - mean, 0.0) ** 2 / counts
+    if together and len(variance):
+        variance = np.full(len(variance), variance.mean())
+    spread = np.sqrt(variance)
+    spread[spread == 0.0] = 1.0
+    return mean * largest, spread * largest
+
+
+def _pattern_numbers(observed: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Number the distinct rows of `observed`: number of each row, first row and count of each number."""
+    n, q = observed.shape
+    if q <= 12:  # few outputs: the bits are small integers, counted without sorting
+        bits = observed @ (1 << np.arange(q)) if q else np.zeros(n, dtype=np.intp)
+        counts = np.bincount(bits)
+        used = np.flatnonzero(counts)
+        number = np.cumsum(counts > 0) - 1
+        inverse = number[bits]
+        first = np.array([int(np.argmax(inverse == g)) for g in range(len(used))], dtype=np.intp)
+        return inverse, first, counts[used]
+    codes = np.packbits(observed, axis=1)
+    _, first, inverse, counts = np.unique(codes, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    return inverse.reshape(-1), first, counts
+
+
+class KeptRows(NamedTuple):
+    """Rows outside the majority pattern, pattern by pattern, the loose ones last; or fewer rows with their moments."""
+
+    one: Array  # (m,)   what stands for the 1 of a row beside x and y
+    Y: Array  # (m, q)   zero where not observed
+    weights: Array  # (m,)
+    patterns: tuple[tuple[IntArray, slice], ...]  # outputs and rows
+
+
+class ByPattern:
+    """What the likelihood of real outputs needs of a basis."""
+
+    def __init__(self, products: Products, capacity: int, outputs: Outputs, kept: KeptRows, bulk: Group) -> None:
+        self.basis = Basis(products, capacity)
+        self.outputs, self.kept, self.bulk = outputs, kept, bulk
+        self.n_grouped = kept.patterns[-1][1].stop if kept.patterns else 0
+
+    def _loose(self) -> LooseRows | None:
+        return self.outputs.loose_rows(self.basis.T[self.n_grouped :]) if len(self.outputs.loose) else None
+
+    def moments(self) -> Moments:
+        """Sufficient statistics of the rows seen through the basis."""
+        basis, kept, o, bulk = self.basis, self.kept, self.outputs.bulk_outputs, self.bulk
+        T, w = basis.T, kept.weights
+        tt = basis.xx - (T * w[:, None]).T @ T
+        t = -(w * kept.one) @ T  # centered rows sum to zero, so the bulk is minus the others
+        ty = basis.vectors.T @ bulk.xy[:, o]
+        patterns = [pattern_from_sums(o, bulk.weight, t, bulk.y[o], tt, ty, bulk.yy[np.ix_(o, o)])]
+        for seen, at in kept.patterns:
+            patterns.append(pattern_from_rows(seen, T[at], kept.Y[at][:, seen], w[at], kept.one[at]))
+        space = basis.products.space
+        n_outputs = self.outputs.Y.shape[1]
+        return Moments(tuple(patterns), self._loose(), space.n_features, n_outputs, basis.outside_energy)
+
+    def latent_cross(self, params: Params) -> Array:
+        """X'Z (d, k), the sum of x E[z]' in the full space, x centered by the sample mean."""
+        o, r = self.outputs.bulk_outputs, self.basis.size
+        gain = latent_map(params, o).gain
+        offset = gain @ np.concatenate([params.m_x, params.m_y[o]])
+        difference = self._kept_latent(params) - self.basis.T @ gain[:, :r].T
+        cross = self.basis.cross(gain[:, :r], difference)
+        cross -= np.outer(self.bulk.x, offset)
+        cross += self.bulk.xy[:, o] @ gain[:, r:].T
+        return cross
+
+    def _kept_latent(self, params: Params) -> Array:
+        T, kept = self.basis.T, self.kept
+        Z = np.empty((len(T), params.W_x.shape[1]))
+        for seen, at in kept.patterns:
+            one = kept.one[at, None]
+            centered = np.hstack([T[at] - one * params.m_x, kept.Y[at][:, seen] - one * params.m_y[seen]])
+            Z[at] = centered @ latent_map(params, seen).gain.T
+        loose = self._loose()
+        if loose is not None:
+            Z[self.n_grouped :] = loose_posterior(params, loose).mean
+        return Z
+
+
+def read_by_pattern(rows: Rows, outputs: Outputs, capacity: int, *, held: bool) -> tuple[ByPattern, StandardRows]:
+    """A basis over rows: each product reads them, or all moments are `held`, those of the shorter side."""
+    n, p = rows.shape
+    if not held:
+        number = np.ones(n, dtype=np.intp)
+        number[outputs.bulk] = 0
+        products = SweptProducts(rows, outputs.others, outputs.Y, number, 2)
+        return ByPattern(products, capacity, outputs, _kept_rows(outputs), products.groups[0]), products.rows
+    if n >= p:
+        return _columns(rows, outputs, capacity)
+    standard = rows.standard(rows.summarize())
+    found = standard.coordinates()
+    return by_coordinates(found.T, outputs, Space.of(standard), capacity, found.expand), standard
+
+
+def by_coordinates(
+    T: Array, outputs: Outputs, space: Space, capacity: int, features: Callable[[Array], Array] = lambda C: C
+) -> ByPattern:
+    """A basis over rows given by principal coordinates T (n, d)."""
+    o, w = outputs, outputs.weights
+    products = HeldProducts.of_coordinates(space, T, w, o.Y, o.others, features)
+    T, Y, w = T[o.bulk], o.Y[o.bulk], w[o.bulk]
+    wT, wY = w[:, None] * T, w[:, None] * Y
+    bulk = Group(float(w.sum()), wT.sum(axis=0), wY.sum(axis=0), wT.T @ Y, wY.T @ Y, None)
+    return ByPattern(products, capacity, outputs, _kept_rows(outputs), bulk)
+
+
+def _kept_rows(o: Outputs) -> KeptRows:
+    others = o.others
+    ends = np.cumsum([0, *(len(rows) for _, rows in o.patterns)])
+    spans = tuple((seen, slice(int(a), int(b))) for (seen, _), a, b in zip(o.patterns, ends, ends[1:], strict=False))
+    return KeptRows(np.ones(len(others)), o.Y[others], o.weights[others], spans)
+
+
+def _columns(rows: Rows, o: Outputs, capacity: int) -> tuple[ByPattern, StandardRows]:
+    if len(o.loose):
+        raise ValueError("moments of columns need few patterns of missing outputs; use solver='subspace'")
+    number = np.zeros(rows.shape[0], dtype=np.intp)
+    for g, (_, inside) in enumerate(o.patterns, start=1):
+        number[inside] = g
+    summary = rows.summarize(o.Y, number, len(o.patterns) + 1, second=True)
+    groups, standard, p = summary.standard_groups(), rows.standard(summary), rows.shape[1]
+    few = [_as_rows(group) for group in groups[1:]]
+    held = np.vstack([np.empty((0, 1 + p + o.Y.shape[1])), *few])
+    ends = np.cumsum([0, *(len(found) for found in few)])
+    spans = tuple((seen, slice(int(a), int(b))) for (seen, _), a, b in zip(o.patterns, ends, ends[1:], strict=False))
+    kept = KeptRows(held[:, 0], held[:, 1 + p :], np.ones(len(held)), spans)
+    xx: Array = np.add.reduce([np.asarray(group.xx) for group in groups])
+    xy: Array = np.add.reduce([group.xy for group in groups])
+    products = HeldProducts(Space.of(standard), xx, xy, held[:, 1 : 1 + p], kept.weights)
+    return ByPattern(products, capacity, o, kept, groups[0]), standard
+
+
+def _as_rows(group: Group) -> Array:
+    """Rows (m, 1 + p + q) of (1, x, y) with the moments of a group, as many as their rank."""
+    assert group.xx is not None
+    inside = joined(group.xx, group.xy, group.yy)
+    total = np.concatenate([group.x, group.y])[:, None]
+    factor, order, rank, _ = dpstrf(joined(np.array([[group.weight]]), total.T, inside))
+    out = np.empty((rank, len(factor)))
+    out[:, order - 1] = np.triu(factor)[:rank]
+    return out

@@ -1,0 +1,209 @@
+"""Every way to the moments and products is that of the dense formulas, whatever is missing in the targets."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from gnomon.models.linear import patterns as patterns_module
+from gnomon.models.linear.basis import Space
+from gnomon.models.linear.patterns import by_coordinates, group_outputs, read_by_pattern
+from gnomon.numerics.linalg import orthonormal_columns
+from gnomon.numerics.linear_gaussian import e_step
+from numerics import build
+from oracles import gaussian
+from rows.copied import copied_rows
+
+TARGETS = ("labeled", "semi", "entries", "unlabeled", "none")
+N, P, R = 30, 8, 4
+
+
+class Case:
+    """Rows in standard units and the same rows in three bases of the same four directions."""
+
+    def __init__(self, rng, targets, n=N, p=P, weighted=True, form=np.asarray):
+        _, X, Y = build.draw(rng, n=n, p=p, targets=targets)
+        self.w = rng.uniform(0.5, 2.0, n) if weighted else np.ones(n)
+        self.Y = Y
+        self.outputs = group_outputs(Y, self.w)
+        self.form, self.raw = form, 3.0 * X + 100.0
+        centered = self.raw - self.w @ self.raw / self.w.sum()
+        self.X = centered / np.sqrt(self.w @ (centered**2).sum(axis=1) / (self.w.sum() * p))
+        self.Q = orthonormal_columns(self.X[:R].T)  # inside the row space, so that few rows can hold it
+
+    def source(self):
+        return copied_rows(self.form(self.raw), self.w)
+
+    def seen(self, *, held, capacity=6):
+        """Patterns in a basis, the rows as they were read, and what takes coordinates to features."""
+        data, rows = read_by_pattern(self.source(), self.outputs, capacity, held=held)
+        features, Q = data.basis.products.features, self.Q
+        if data.basis.products.size != Q.shape[0]:  # coordinates on the n x n side
+            E = features(np.eye(data.basis.products.size))
+            assert_allclose(E.T @ E, np.eye(E.shape[1]), atol=1e-9)
+            Q = E.T @ Q
+        data.basis.expand(Q[:, :3])
+        data.basis.expand(Q[:, 3:])
+        return data, rows, features
+
+
+def assert_moments(moments, case, B):
+    """Compare through the likelihood and sums of an arbitrary model, which see every number in the moments."""
+    rng = np.random.default_rng(9)
+    params = build.params(gaussian.random_model(rng, B.shape[1], 2, case.Y.shape[1]))
+    sums = e_step(params, moments)
+    expected = e_step(params, build.moments(case.X, case.Y, case.w, B=B))
+    for name, a, b in zip(sums._fields, sums, expected, strict=True):
+        if name == "y_zz":
+            a, b = np.broadcast_arrays(a, b) if len(a) and len(b) else (a, a)
+        assert_allclose(a, b, rtol=1e-8, atol=1e-7, err_msg=name)
+
+
+@pytest.fixture(params=[0, 12], ids=["all_loose", "patterns"], autouse=True)
+def max_patterns(request, monkeypatch):
+    monkeypatch.setattr(patterns_module, "MAX_PATTERNS", max(request.param, 1))
+    return request.param
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("targets", TARGETS)
+def test_swept_moments_are_those_of_the_rows(rng, targets, form):
+    case = Case(rng, targets, form=form)
+    assert_moments(case.seen(held=False)[0].moments(), case, case.Q)
+
+
+@pytest.mark.parametrize("shape", [(30, 8), (12, 20)], ids=["tall", "wide"])
+@pytest.mark.parametrize("targets", TARGETS)
+def test_moments_taken_at_once_are_those_of_the_rows(rng, targets, shape, max_patterns):
+    case = Case(rng, targets, *shape)
+    if len(case.outputs.loose) and shape[0] >= shape[1]:
+        with pytest.raises(ValueError, match="subspace"):
+            case.seen(held=True)
+    else:
+        assert_moments(case.seen(held=True)[0].moments(), case, case.Q)
+
+
+@pytest.mark.parametrize("targets", TARGETS)
+@pytest.mark.parametrize("kind", ["swept", "tall", "wide"])
+def test_products_in_the_full_space(rng, targets, kind):
+    case = Case(rng, targets, *((12, 20) if kind == "wide" else (N, P)))
+    if kind == "tall" and len(case.outputs.loose):
+        kind = "swept"  # moments of columns refuse loose rows, as tested above
+    data, _, expand = case.seen(held=kind != "swept")
+    basis = data.basis
+    params = build.params(gaussian.random_model(rng, R, 2, case.Y.shape[1]))
+    Z, _ = gaussian.posterior(build.model(params, case.Q), case.X, case.Y)
+    assert_allclose(expand(data.latent_cross(params)), case.X.T @ (case.w[:, None] * Z), rtol=1e-7, atol=1e-7)
+    XY = case.X.T @ (case.w[:, None] * np.nan_to_num(case.Y))
+    assert_allclose(expand(basis.products.xy), XY, rtol=1e-8, atol=1e-7)
+    assert_allclose(expand(basis.vectors), case.Q, atol=1e-9)
+    block = expand(basis.products.leading(np.random.default_rng(0).normal(size=(basis.products.size, 2))))
+    assert_allclose(block.T @ block, np.eye(2), atol=1e-9)
+    S = case.X.T @ (case.w[:, None] * case.X)
+    held = np.trace(block.T @ S @ block) / np.linalg.eigvalsh(S)[-2:].sum()
+    assert held > (0.999 if kind == "wide" else 0.4)
+
+
+@pytest.mark.parametrize("targets", TARGETS)
+@pytest.mark.parametrize("kind", ["swept", "moments"])
+def test_rotating_the_basis_is_expanding_with_the_combinations(rng, targets, kind):
+    case = Case(rng, targets, *((N, P) if kind == "swept" else (12, 20)))
+    data, _, expand = case.seen(held=kind == "moments")
+    basis = data.basis
+    C = np.linalg.qr(rng.normal(size=(R, 2)))[0]
+    basis.rotate(C)
+    assert basis.size == 2
+    assert_allclose(expand(basis.vectors), case.Q @ C, atol=1e-9)
+    assert_moments(data.moments(), case, case.Q @ C)
+    params = build.params(gaussian.random_model(rng, 2, 2, case.Y.shape[1]))
+    Z, _ = gaussian.posterior(build.model(params, case.Q @ C), case.X, case.Y)
+    assert_allclose(expand(data.latent_cross(params)), case.X.T @ (case.w[:, None] * Z), rtol=1e-7, atol=1e-7)
+    extra = orthonormal_columns(rng.normal(size=(len(basis.vectors), 1)), basis.vectors)
+    basis.expand(extra)
+    assert_moments(data.moments(), case, np.hstack([case.Q @ C, expand(extra)]))
+
+
+def test_a_full_basis_leaves_nothing_outside(rng):
+    case = Case(rng, "semi")
+    data, _ = read_by_pattern(case.source(), case.outputs, P, held=False)
+    data.basis.expand(np.eye(P))
+    assert data.moments().outside_energy == 0.0
+    assert_moments(data.moments(), case, np.eye(P))
+
+
+def test_passes_are_counted(rng):
+    case = Case(rng, "semi")
+    data, rows = read_by_pattern(case.source(), case.outputs, P, held=False)
+    assert rows.reads == 1
+    data.basis.products.leading(rng.normal(size=(P, 2)))
+    assert rows.reads == 2
+    data.basis.expand(case.Q)
+    data.moments()
+    assert rows.reads == 3
+    params = build.params(gaussian.random_model(rng, R, 2, 3))
+    data.latent_cross(params)
+    assert_allclose(rows.reads, 3 + len(case.outputs.others) / N)
+
+
+def test_held_moments_cost_one_read(rng, monkeypatch):
+    monkeypatch.setattr(patterns_module, "MAX_PATTERNS", 12)
+    case = Case(rng, "semi")
+    data, rows, _ = case.seen(held=True)
+    data.latent_cross(build.params(gaussian.random_model(rng, R, 2, 3)))
+    assert rows.reads == 1
+
+
+def test_no_pass_for_the_gradient_when_all_rows_are_alike(rng):
+    case = Case(rng, "labeled")
+    data, rows, _ = case.seen(held=False)
+    before = rows.reads
+    data.latent_cross(build.params(gaussian.random_model(rng, R, 2, 3)))
+    assert rows.reads == before
+
+
+def test_coordinates_of_inner_products_are_as_good_as_the_rows(rng):
+    """From the kernel matrix alone, the loose rows with them: no feature is seen."""
+    case = Case(rng, "entries", 10, 25)
+    X, w = case.X, case.w
+    root = np.sqrt(w)[:, None]
+    values, U = np.linalg.eigh(root * (X @ X.T) * root.T)
+    kept = values > 1e-9 * values[-1]
+    T = U[:, kept] * np.sqrt(values[kept]) / root
+    data = by_coordinates(T, case.outputs, Space(w.sum(), float(w @ (X**2).sum(axis=1)), 25.0), 30)
+    data.basis.expand(np.eye(T.shape[1]))
+    E = X.T @ (root * U[:, kept]) / np.sqrt(values[kept])  # the features that the coordinates stand for
+    params = build.params(gaussian.random_model(rng, T.shape[1], 2, case.Y.shape[1]))
+    found = e_step(params, data.moments()).log_likelihood
+    assert_allclose(found, w @ gaussian.log_density(build.model(params, E), X, case.Y), rtol=1e-8)
+
+
+class TestGroupOutputs:
+    def test_every_row_is_in_one_group(self, rng, max_patterns):
+        _, _, Y = build.draw(rng, n=60, targets="entries")
+        o = group_outputs(Y, np.ones(60))
+        rows = np.concatenate([o.bulk, *(rows for _, rows in o.patterns), o.loose])
+        assert_array_equal(np.sort(rows), np.arange(60))
+        for outputs, members in [(o.bulk_outputs, o.bulk), *o.patterns]:
+            observed = np.zeros(3, dtype=bool)
+            observed[outputs] = True
+            assert (~np.isnan(Y[members]) == observed).all()
+            assert len(members) <= len(o.bulk)
+        assert (len(o.loose) > 0) == (max_patterns == 0)
+        assert_array_equal(o.Y, np.nan_to_num(Y))
+
+    def test_rows_of_weight_zero_observe_nothing(self):
+        o = group_outputs(np.ones((4, 1)), np.array([1.0, 0.0, 2.0, 1.0]))
+        assert_array_equal(o.observed[:, 0], [True, False, True, True])
+
+    def test_groups_do_not_depend_on_the_order_of_rows(self, rng):
+        _, _, Y = build.draw(rng, n=60, targets="entries")
+        order = rng.permutation(60)
+        a, b = group_outputs(Y, np.ones(60)), group_outputs(Y[order], np.ones(60))
+        assert_array_equal(np.sort(order[b.bulk]), a.bulk)
+
+    def test_many_outputs(self, rng):
+        Y = rng.normal(size=(30, 40))
+        Y[rng.random(30) < 0.5, 35] = np.nan
+        o = group_outputs(Y, np.ones(30))
+        assert len(o.patterns) == 1 or len(o.loose) > 0
+        assert len(o.bulk) + len(o.others) == 30
