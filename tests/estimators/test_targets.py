@@ -205,7 +205,7 @@ def test_what_is_refused():
     fails(ValueError, "y is infinite in row 3", np.where(np.arange(150) == 3, np.inf, rng.normal(size=150)))
     fails(TypeError, "mixes labels of several types", np.array(["a", 1] * 75, dtype=object))
     fails(ValueError, "shape", np.zeros((150, 2, 2)))
-    fails(TypeError, "several columns must be numeric", np.array([["a", "b"]] * 150, dtype=object))
+    fails(TypeError, "column 0 of y holds .a., which is not a number", np.array([["a", "b"]] * 150, dtype=object))
     fails(ValueError, "holds -1, which is ambiguous", rng.integers(-1, 3, size=(150, 2)))
     fails(TypeError, "dtype complex128", np.zeros(150, dtype=complex))
 

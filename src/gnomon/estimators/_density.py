@@ -1,4 +1,4 @@
-"""A density of rows: `score_samples`, `score`, `bic` and `sample`."""
+"""A density of rows: `score_samples`, `score` and `sample`, and `bic` where parameters are counted."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from ._estimator import check_integer
 
 
 class Density:
-    """From `_log_density(X, y)` of validated rows, `_n_free()` parameters, `_draw(n, rng)`: rows and their latents."""
+    """From `_log_density(X, y)` of validated rows and `_draw(n_samples, rng)`: rows and what lies behind them."""
 
     def score_samples(self, X: Any, y: Any = None) -> Any:
         """Log-density of each row, log p(observed x, observed y) in nats, or log p(observed x) without y.
@@ -48,24 +48,6 @@ class Density:
         """
         return float(to_host(self.score_samples(X)).mean(dtype=np.float64))
 
-    def bic(self, X: Any, y: Any = None) -> float:
-        """Bayesian information criterion of the rows: -2 log-likelihood + (free parameters) log(n); lower is better.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like, default=None
-            Targets as in `fit`.
-
-        Returns
-        -------
-        bic : float
-            In nats times two.
-        """
-        log_density = to_host(self.score_samples(X, y))
-        return float(-2.0 * log_density.sum() + self._n_free() * np.log(len(log_density)))
-
     def sample(self, n_samples: Any = 1, random_state: Any = None) -> Any:
         """Draw rows from the fitted model.
 
@@ -88,8 +70,7 @@ class Density:
         check_is_fitted(self)
         check_integer("n_samples", n_samples, 1)
         rng = check_random_state(self.random_state if random_state is None else random_state)
-        X, latent = self._draw(n_samples, rng)
-        return X.astype(self.components_.dtype), latent, rng
+        return *self._draw(n_samples, rng), rng
 
 
 class JointDensity(Density):
@@ -115,7 +96,26 @@ class JointDensity(Density):
             Like what `predict` returns; only with `return_y=True`.
         """
         X, latent, rng = self._drawn(n_samples, random_state)
-        if not return_y:
-            return X
-        self._require_targets("sample(return_y=True)")
-        return X, self._draw_targets(X, latent, rng)
+        return (X, self._draw_targets(X, latent, rng)) if return_y else X
+
+
+class Criterion:
+    """How well a density does for its parameters, which `_n_free()` counts."""
+
+    def bic(self, X: Any, y: Any = None) -> float:
+        """Bayesian information criterion of the rows: -2 log-likelihood + (free parameters) log(n); lower is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like, default=None
+            Targets as in `fit`.
+
+        Returns
+        -------
+        bic : float
+            In nats times two.
+        """
+        log_density = to_host(self.score_samples(X, y))
+        return float(-2.0 * log_density.sum() + self._n_free() * np.log(len(log_density)))

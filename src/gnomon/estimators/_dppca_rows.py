@@ -27,7 +27,7 @@ def _has_one_target(estimator):
 one_target = available_if(_has_one_target)
 
 
-class DPPCARows(Predictor, Transformer):
+class DPPCARows(Predictor, JointDensity, Transformer):
     """Projection, class probabilities, density and samples of fitted models, one for each target."""
 
     _takes_devices = True
@@ -99,25 +99,12 @@ class DPPCARows(Predictor, Transformer):
         mean, cov = model.posterior(one, self.components_.astype(np.float64), read(X), self._index(y, X.shape[0]))
         return like(mean, X), like(cov, X)
 
-    @one_target
-    def score_samples(self, X: Any, y: Any = None) -> Any:
-        """Log-density of each row in nats: log p(x, class) where the class is given in y, else log p(x).
+    score_samples = one_target(JointDensity.score_samples)
+    sample = one_target(JointDensity.sample)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,), default=None
-            Classes as in `fit`.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            In nats.
-        """
-        X = self._check_rows(X)
+    def _log_density(self, X, y):
         (one,) = self._models()
-        return beside(model.log_density(one, read(X), self._index(y, X.shape[0])), X)
+        return model.log_density(one, read(X), self._index(y, X.shape[0]))
 
     def _index(self, y, n_samples):
         """Class number of new rows, -1 where unlabeled."""
@@ -148,11 +135,10 @@ class DPPCARows(Predictor, Transformer):
         back = model.back(one, self.components_.astype(np.float64))
         return Z @ beside(back, Z) + beside(self.mean_, Z)
 
-    sample = available_if(_has_one_target)(JointDensity.sample)
-
     def _draw(self, n_samples, rng):
         (one,) = self._models()
-        return model.sample(one, n_samples, rng)
+        X, index = model.sample(one, n_samples, rng)
+        return X.astype(self.components_.dtype), index
 
     def _draw_targets(self, X, latent, rng):
         return self.classes_[latent]

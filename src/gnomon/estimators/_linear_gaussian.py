@@ -14,12 +14,12 @@ from ..rows.masked import filled, incomplete_rows
 from ..rows.namespace import all_finite, as_table, beside, like, take_rows, to_host
 from ..rows.products import project
 from ..rows.read import read
-from ._density import Density
+from ._density import Criterion, Density
 from ._estimator import check_table, check_values, check_variance
 from ._posterior import LatentPosterior
 
 
-class LinearGaussian(LatentPosterior, Density):
+class LinearGaussian(Density, Criterion, LatentPosterior):
     """Projection, uncertainty and density of rows, with missing entries or without."""
 
     _takes_missing = True
@@ -150,7 +150,8 @@ class LinearGaussian(LatentPosterior, Density):
     def _draw(self, n_samples, rng):
         p = self._params()
         Z = rng.standard_normal((n_samples, p.W_x.shape[1]))
-        return p.m_x + Z @ p.W_x.T + np.sqrt(p.x_noise_var) * rng.standard_normal((n_samples, len(p.m_x))), Z
+        X = p.m_x + Z @ p.W_x.T + np.sqrt(p.x_noise_var) * rng.standard_normal((n_samples, len(p.m_x)))
+        return X.astype(self.components_.dtype), Z
 
     def get_covariance(self) -> Any:
         """Covariance of x under the model, components' components + noise_variance I.

@@ -122,6 +122,7 @@ class Outputs(DeviationPredictor, JointDensity, LinearGaussian):
         return found, np.column_stack(std)
 
     def _draw_targets(self, X, latent, rng):
+        self._require_targets("sample(return_y=True)")
         V, b, y_noise = self._label_params()
         layout, a = self._layout, latent @ V.T + b
         if not layout.kinds:

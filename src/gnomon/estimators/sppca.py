@@ -239,6 +239,7 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
         return options._replace(solver="em", init="random", noise_init=1e-5, acceleration=None, means="fixed")
 
     def _draw_targets(self, X, latent, rng):
+        self._require_targets("sample(return_y=True)")
         p = self._params()
         Y = p.m_y + latent @ p.W_y.T + np.sqrt(p.y_noise_var) * rng.standard_normal((len(X), len(p.m_y)))
         if self.target_kind_ == "classes":
