@@ -131,7 +131,9 @@ def test_the_same_command_writes_the_same_results():
 
 
 @pytest.mark.parametrize("kind", ["constant", "duplicated", "percent"])
-def test_tables_of_less_than_full_rank_fit(kind):
+def test_tables_of_less_than_full_rank_fit(kind, monkeypatch):
+    if kind != "percent":
+        monkeypatch.setattr("gnomon._cli.choosing.GuidedSearch", partial(QUICKLY, preprocessing=["rows"]))
     data = IRIS
     X = np.column_stack([data.data, {"constant": np.full(150, 7.0)}.get(kind, data.data[:, 0])])
     X = 100 * X / X.sum(axis=1, keepdims=True) if kind == "percent" else X
@@ -140,6 +142,7 @@ def test_tables_of_less_than_full_rank_fit(kind):
     write_table("t.csv", columns | {"species": target})
     text = run("fit", "t.csv", "--target", "species", "--components", "9", "--no-compare", "--out", "out")
     found = metrics()["settings"]["components"]
+    assert found == 9 if kind == "percent" else found <= 4  # the graph of neighbors has 60 columns, the rows 4
     assert (found < 9) == (f"has {found} components, not the 9 of --components" in " ".join(text.split()))
     X[::7, 0] = np.nan
     write_table("holes.csv", {f"x{j}": X[:, j] for j in range(5)})

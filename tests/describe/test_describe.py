@@ -1,7 +1,11 @@
 """Every estimator says what it is in one method, and pipelines, searches and choices say what they hold."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
@@ -12,6 +16,9 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 import gnomon
 from gnomon import CPPCA, IFA, KDA, PPCA, SPPCA
 from gnomon.describe import Description, Target, describe, known_entries, models
+from gnomon.export import write_report
+from gnomon.plotting import ConvergenceDisplay, LoadingsDisplay, ProjectionDisplay
+from gnomon.selection import GuidedSearch
 
 X, SPECIES = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"], dtype=object)
@@ -136,6 +143,38 @@ def test_a_search_says_what_its_best_model_says():
 def test_what_does_not_say_what_it_is_is_refused():
     with pytest.raises(TypeError, match="PCA does not say what it is"):
         describe(PCA(2).fit(X))
+
+
+ON_FRAMES = [name for name in gnomon.__all__ if name[0].isupper() and name not in ("DomainStack", "ColoredMVU")]
+
+
+@pytest.mark.parametrize("name", ON_FRAMES)
+def test_rows_of_a_frame_keep_their_names_on_the_way(name):
+    """Nothing warns of names that the caller gave: in the description, nor in what is drawn of it."""
+    frame, labels = pd.DataFrame(X[::3], columns=list("abcd")), NAMES[SPECIES[::3]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        said = describe(getattr(gnomon, name)().fit(frame, labels))
+        for method in (said.project, said.predict, said.log_density, said.impute):
+            assert method is None or len(method(frame))
+        ProjectionDisplay.from_estimator(said, frame, labels, ax=Figure().subplots())
+    assert said.column_names() == list("abcd")
+
+
+def test_pipelines_and_searches_are_drawn_and_reported(tmp_path):
+    frame, seen = pd.DataFrame(X[::3], columns=list("abcd")), Y[::3]
+    search = GuidedSearch(["SPPCA"], preprocessing=["rows"], n_splits=1, n_permutations=0, baselines=False)
+    named = make_pipeline(StandardScaler().set_output(transform="pandas"), SPPCA(2))  # names on the way, too
+    for model in (search, named):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.fit(frame, seen)
+            drawn = ProjectionDisplay.from_estimator(model, frame, seen, ax=Figure().subplots())
+            assert_allclose(drawn.projection, model.transform(frame))
+            assert LoadingsDisplay.from_estimator(model, ax=Figure().subplots(1, 2)).feature_names == list("abcd")
+            ConvergenceDisplay.from_estimator(model, ax=Figure().subplots())
+            page = write_report(tmp_path / "r.html", estimator=model, X=frame, y=seen).read_text(encoding="utf-8")
+        assert "SPPCA with 2 components was fitted to 50 rows of 4 columns" in page
 
 
 def test_the_command_line_finds_the_classes_by_their_traits():

@@ -69,8 +69,8 @@ class DPPCARows(Predictor, JointDensity, Transformer):
         cov : ndarray of shape (n_samples, n_components, n_components)
             Covariance of the projection of the row without its noise, given x; only with `return_cov=True`.
         """
-        X = self._check_rows(X)
-        Z = of_type(project(X, self.mean_, self.components_.T.astype(np.float64)), X)
+        rows = self._check_rows(X)
+        Z = of_type(project(rows, self.mean_, self.components_.T.astype(np.float64)), rows)
         return (Z, self.posterior(X)[1]) if return_cov else Z
 
     @one_target
