@@ -3,6 +3,7 @@
 import os
 import pickle
 
+from gnomon.rows.contract import Rows
 from gnomon.rows.local import LocalRows, SparseRows
 
 
@@ -13,9 +14,10 @@ class _Copies:
 
 
 class CopiedRows(_Copies, LocalRows):
-    """A write into a closure is lost, and what does not pickle fails at once."""
+    """A write into a closure is lost, and what does not pickle fails at once; no short cut looks at the array."""
 
     BLOCK = 16  # rows, so that small tables have several blocks
+    summarize = Rows.summarize
 
     def _block_rows(self):
         return self.BLOCK

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Protocol
 
 import numpy as np
 
-from .._types import Array
-from .kind import is_foreign, is_sparse
+from .._types import Array, IntArray
+from .kind import is_sparse
 from .namespace import Place, take_rows
 from .patterns import MaskView, group_by
 from .threads import sparse_product
@@ -27,41 +28,66 @@ class Entries(Protocol):
     def gram_product(self, V: Array, weights: Array) -> Any:
         """back(weights * times(V)); no number per row leaves where they are."""
 
+    def second(self, weights: Array) -> Array:
+        """Weighted squares and products (p, p)."""
+
     def lengths(self) -> Array:
         """Sum of squares of every row (m,)."""
+
+    def of_rows(self, rows: IntArray) -> Entries:
+        """Those of some of the rows."""
 
 
 def entries(X: Any, mean: Array, scale: float, masked: bool) -> Entries:
     """The entries of a block of dense, sparse or foreign rows."""
     if is_sparse(X):
         return SparseEntries(X, mean, scale)
-    if masked:
-        return MaskedEntries(X, mean, scale)
-    return ForeignEntries(X, mean, scale) if is_foreign(X) else DenseEntries(X, mean, scale)
+    return MaskedEntries(X, mean, scale) if masked else DenseEntries(X, mean, scale)
 
 
 class DenseEntries:
-    """Rows of a NumPy array."""
+    """Rows of NumPy or another library, multiplied where they are, in float64 if the device has it."""
 
-    def __init__(self, X: Array, mean: Array, scale: float) -> None:
-        self.C, self.scale = X - mean, scale
+    def __init__(self, X: Any, mean: Array, scale: float) -> None:
+        self.place, self.scale = Place(X), scale
+        self.C = self.place.floats(X) - self.place.put(mean)
+
+    def _total(self, product: Any) -> Any:
+        """A product that sums may be taken of: where the device has no float64, on the host."""
+        return product if self.place.double else self.place.host(product)
+
+    def _product(self, A: Any, B: Array) -> Any:
+        out = A @ B
+        out /= self.scale
+        return out
 
     def times(self, V: Array) -> Array:
-        T = self.C @ V
-        T /= self.scale
-        return np.asarray(T)
+        return self.place.host(self._product(self.C, self.place.put(V)))
 
-    def back(self, U: Array) -> Array:
-        out = self.C.T @ U
-        out /= self.scale
-        return np.asarray(out)
+    def back(self, U: Array) -> Any:
+        return self._total(self._product(self.C.T, self.place.put(U)))
 
-    def gram_product(self, V: Array, weights: Array) -> Array:
-        return self.back(self.times(V) * weights[:, None])
+    def gram_product(self, V: Array, weights: Array) -> Any:
+        T = self._product(self.C, self.place.put(V))
+        return self._total(self._product(self.C.T, T * self.place.put(weights[:, None])))
+
+    def second(self, weights: Array) -> Array:
+        C = self.scaled()
+        if (weights != 1.0).any():
+            C = C * self.place.put(np.sqrt(weights)[:, None])
+        return self.place.host(C.T @ C)
+
+    def scaled(self) -> Any:
+        """The entries themselves (m, p)."""
+        return self.C if self.scale == 1.0 else self.C / self.scale
 
     def lengths(self) -> Array:
-        scaled = self.C / self.scale
-        return np.asarray(np.einsum("ij,ij->i", scaled, scaled))
+        return self.place.host(self.place.squares(self.scaled()))
+
+    def of_rows(self, rows: IntArray) -> DenseEntries:
+        out = copy.copy(self)
+        out.C = take_rows(self.C, rows)
+        return out
 
 
 class SparseEntries:
@@ -88,51 +114,34 @@ class SparseEntries:
         T *= weights[:, None]
         return self.back(T)
 
+    def second(self, weights: Array) -> Array:
+        X, m = self._scaled(), self.mean / self.scale
+        out = np.asarray((X.T @ X.multiply(weights[:, None]).asformat(X.format)).toarray())
+        cross = np.outer(X.T @ weights, m)
+        out -= cross + cross.T - weights.sum() * np.outer(m, m)
+        return np.asarray(out)
+
+    def _scaled(self) -> Any:
+        return self.X.astype(np.float64) * (1.0 / self.scale)
+
+    def of_rows(self, rows: IntArray) -> SparseEntries:
+        return SparseEntries(self.X[rows], self.mean, self.scale)
+
     def lengths(self) -> Array:
-        scaled = self.X.astype(np.float64) * (1.0 / self.scale)
+        scaled = self._scaled()
         m = np.asarray(self.mean / self.scale)
         own = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
         return np.asarray(np.maximum(own - 2.0 * (scaled @ m) + m @ m, 0.0))
 
 
-class ForeignEntries:
-    """Rows of an array of another library, multiplied where they are, in float64 if the device has it."""
-
-    def __init__(self, X: Any, mean: Array, scale: float) -> None:
-        self.place = Place(X)
-        self.C = (self.place.floats(X) - self.place.put(mean)) / scale
-
-    def _total(self, product: Any) -> Any:
-        """A product that sums may be taken of: where the device has no float64, on the host."""
-        return product if self.place.double else self.place.host(product)
-
-    def times(self, V: Array) -> Array:
-        return self.place.host(self.C @ self.place.put(V))
-
-    def back(self, U: Array) -> Any:
-        return self._total(self.C.T @ self.place.put(U))
-
-    def gram_product(self, V: Array, weights: Array) -> Any:
-        T = self.C @ self.place.put(V)
-        return self._total(self.C.T @ (T * self.place.put(weights[:, None])))
-
-    def lengths(self) -> Array:
-        return self.place.host(self.place.squares(self.C))
-
-
-class MaskedEntries(ForeignEntries):
+class MaskedEntries(DenseEntries):
     """Rows of NumPy or another library that miss entries."""
 
     def __init__(self, X: Any, mean: Array, scale: float) -> None:
-        self.place = place = Place(X)
-        if place.foreign:
-            C = (place.floats(X) - place.put(mean)) / scale
-            self.missing = place.xp.isnan(C)
-            self.C = place.xp.where(self.missing, place.xp.zeros_like(C), C)
-        else:
-            self.C = (X - mean) / scale
-            self.missing = np.isnan(self.C)
-            self.C[self.missing] = 0.0
+        super().__init__(X, mean, scale)
+        xp = self.place.xp
+        self.missing = xp.isnan(self.C)
+        self.C = xp.where(self.missing, xp.zeros_like(self.C), self.C)
 
     def mask(self, rows: Any = None) -> Any:
         """1 where an entry is observed, of all rows or some."""
@@ -144,15 +153,11 @@ class MaskedEntries(ForeignEntries):
         return self.place.host(self.place.xp.sum(self.mask(), axis=1))
 
     def patterns(self) -> MaskView:
-        """Rows grouped by what they observe: the mask, packed, as one byte string a row."""
-        if not self.place.foreign:
-            codes: Any = np.packbits(self.missing, axis=1)
-        else:  # the bits of several columns make one whole number that a float holds
-            p, bits = self.missing.shape[1], CODE_BITS[self.place.double]
-            powers = np.zeros((p, -(-p // bits)))
-            powers[np.arange(p), np.arange(p) // bits] = 2.0 ** (np.arange(p) % bits)
-            codes = self.place.host(self.mask() @ self.place.put(powers))
-        codes = np.ascontiguousarray(codes)
+        """Rows grouped by what they observe: bits of several columns make one whole number that a float holds."""
+        p, bits = self.missing.shape[1], CODE_BITS[self.place.double]
+        powers = np.zeros((p, -(-p // bits)))
+        powers[np.arange(p), np.arange(p) // bits] = 2.0 ** (np.arange(p) % bits)
+        codes = np.ascontiguousarray(self.place.host(self.mask() @ self.place.put(powers)))
         return group_by(codes.view(np.dtype((np.void, codes.dtype.itemsize * codes.shape[1])))[:, 0])
 
     def mask_times(self, V: Array, groups: MaskView) -> MaskView:

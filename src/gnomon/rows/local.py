@@ -9,16 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._types import Array, IntArray
-from . import namespace
 from .contract import A, Block, Columns, Reads, Rows, Task, add
 from .kind import is_foreign
-from .namespace import Place, host_double, take_rows
+from .namespace import Place, block_rows, host_double, take_rows
 from .raw_moments import raw_inner_products, raw_summary, shift_of
 from .summary import Summary
 
-MASKED_DEVICE_ENTRIES = (
-    1 << 21
-)  # entries read at once from another device; numbers per row and pair of dimensions follow
+MASKED_DEVICE_ENTRIES = 1 << 21  # read at once from another device; numbers per row and pair of dimensions follow
 LARGEST_GATHERED = 1 << 31  # entries
 
 
@@ -35,10 +32,9 @@ class LocalRows(Rows):
         self.aligned: dict[str, Any] = {}
 
     def _block_rows(self) -> int:
-        entries = namespace.BLOCK_ENTRIES
-        if is_foreign(self.X) and not Place(self.X).on_host:
-            entries = MASKED_DEVICE_ENTRIES if self.masked else entries * namespace.DEVICE_BLOCKS
-        return max(16, entries // max(1, self.shape[1]))
+        if self.masked and not Place(self.X).on_host:
+            return max(16, MASKED_DEVICE_ENTRIES // max(1, self.shape[1]))
+        return block_rows(self.X)
 
     def _blocks(self, rows: IntArray | None, columns: Columns) -> Iterator[Block]:
         n = self.shape[0] if rows is None else len(rows)

@@ -7,19 +7,16 @@ from typing import Any
 import numpy as np
 
 from .._types import Array, IntArray
-from .kind import is_foreign
-from .namespace import Place, row_slices
-from .products import missing_rows
+from .kind import is_foreign, is_sparse
+from .namespace import Place, row_slices, to_host
 
 
 def incomplete_rows(X: Any) -> IntArray:
     """Indices of the rows with a NaN, of any dense X; none in a sparse one."""
-    if not is_foreign(X):
-        return missing_rows(X)
-    place = Place(X)
-    if bool(place.xp.isfinite(place.xp.sum(X))):
+    xp = Place(X).xp
+    if is_sparse(X) or not bool(xp.isnan(xp.sum(X))):  # one sum tells of any NaN
         return np.zeros(0, dtype=np.intp)
-    return np.flatnonzero(place.host(place.xp.any(place.xp.isnan(X), axis=1)))
+    return np.flatnonzero(to_host(xp.any(xp.isnan(X), axis=1)))
 
 
 def column_range(X: Any) -> tuple[Array, Array]:

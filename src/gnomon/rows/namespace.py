@@ -30,21 +30,11 @@ def as_floats(X: Any) -> Any:
     return X if X.dtype in (xp.float32, xp.float64) else xp.astype(X, widest(X))
 
 
-def is_real_floating(X: Any) -> bool:
-    """Whether a foreign X holds floats, of any precision."""
-    return bool(namespace(X).isdtype(X.dtype, "real floating"))
-
-
 def widest(X: Any) -> Any:
     """The type in which sums over X are taken: float64, or float32 where the device of X has no float64 (Apple MPS)."""
     xp = namespace(X)
     known = xp.__array_namespace_info__().dtypes(device=compat.device(X), kind="real floating")
     return known.get("float64", xp.float32)
-
-
-def has_double(X: Any) -> bool:
-    """Whether the device of X computes in float64."""
-    return bool(widest(X) == namespace(X).float64)
 
 
 def host_dtype(X: Any) -> Any:
@@ -77,7 +67,7 @@ def from_host(A: Any, X: Any, dtype: Any = None) -> Any:
     """The NumPy array A in the namespace of a foreign X and on its device, in X's type if that is a float's."""
     xp = namespace(X)
     if dtype is None:
-        dtype = X.dtype if is_real_floating(X) else widest(X)
+        dtype = X.dtype if xp.isdtype(X.dtype, "real floating") else widest(X)
     single = dtype == xp.float32  # narrowed here: a device without float64 cannot take it in
     values = np.array(A, dtype=np.float32 if single else np.float64)
     return xp.astype(xp.asarray(values, device=compat.device(X)), dtype, copy=False)
@@ -110,7 +100,7 @@ class Place:
         self.X, self.foreign = X, is_foreign(X)
         self.xp: Any = namespace(X) if self.foreign else np
         self.dtype: Any = widest(X) if self.foreign else np.float64
-        self.double = not self.foreign or has_double(X)
+        self.double = not self.foreign or self.dtype == self.xp.float64
         self.on_host = not self.foreign or "cpu" in str(compat.device(X)).lower()
 
     def put(self, A: Array) -> Any:

@@ -7,18 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._types import Array, BoolArray, IntArray
+from .._types import Array, BoolArray
 from .kind import is_foreign, is_sparse
 from .namespace import from_host, namespace, row_slices, widest
 
 CHUNK = 1 << 19
-
-
-def missing_rows(X: Any) -> IntArray:
-    """Indices of the rows of a NumPy X with a NaN; none in a sparse X (`masked.incomplete_rows` takes any)."""
-    if is_sparse(X) or is_foreign(X) or not np.isnan(np.sum(X)):  # one sum tells of any NaN
-        return np.zeros(0, dtype=np.intp)
-    return np.flatnonzero(np.isnan(X).any(axis=1))
 
 
 def row_counts(mask: BoolArray) -> Array:

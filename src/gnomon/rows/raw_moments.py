@@ -10,7 +10,6 @@ from .._types import Array, IntArray
 from .products import row_counts
 from .summary import Group, Summary, two_sum
 
-FOLD = 40  # rows read as one by a sum over columns
 OFFSET_LIMIT = 30.0  # largest squared mean, in variances, that may be subtracted after the sums: one digit and a half
 SAMPLE = 64  # rows that say beforehand whether centering may wait
 
@@ -25,7 +24,7 @@ class Sums:
 
     def add_rows(self, rows: Array, w: Array | None) -> None:
         """Add to the sums over x."""
-        self.x += _column_sums(rows) if w is None else w @ rows
+        self.x += (np.ones(len(rows)) if w is None else w) @ rows
         scaled = rows if w is None else rows * np.sqrt(w)[:, None]
         self.xx += scaled.T @ scaled
 
@@ -84,12 +83,8 @@ def raw_summary(
         rows = slice(None) if g == 0 else group == g
         found.weight = float(np.ones(n)[rows].sum() if weights is None else weights[rows].sum())
     weight = sums[0].weight
-    contiguous = X.flags.c_contiguous or X.flags.f_contiguous
     with np.errstate(over="ignore", invalid="ignore"):
-        if X.dtype == np.float64 and weights is None and contiguous and not shift.any():
-            _sum_in_place(sums, X, group, Y, 8 * block_rows)
-        else:
-            _sum_by_blocks(sums, X, weights, group, Y, block_rows, shift)
+        _add_up(sums, X, weights, group, Y, block_rows, shift)
         mean = sums[0].x / weight
         largest = float(np.sqrt(sums[0].xx.diagonal().max()) + np.abs(shift).max())
         variance = (float(np.trace(sums[0].xx)) / weight - float(mean @ mean)) / p
@@ -103,26 +98,15 @@ def raw_summary(
     return Summary(weight, np.full(p, weight), mean, low, squares, largest, 1.0, groups)
 
 
-def _sum_in_place(sums: list[Sums], X: Array, group: IntArray, Y: Array, size: int) -> None:
-    """One product over all rows, where they lie; the rows of a group are gathered, up to 32 MiB at once."""
-    sums[0].add_rows(X, None)
-    for g, found in enumerate(sums):
-        inside = np.flatnonzero(group == g)
-        for start in range(0, len(inside), size):
-            rows = inside[start : start + size]
-            block = X.take(rows, axis=0)
-            found.add_outputs(block, None, Y.take(rows, axis=0))
-            if g:
-                found.add_rows(block, None)
-
-
-def _sum_by_blocks(
+def _add_up(
     sums: list[Sums], X: Array, weights: Array | None, group: IntArray, Y: Array, size: int, shift: Array
 ) -> None:  # fmt: skip
-    """One read of the rows, which are converted to double precision and shifted block by block."""
+    """One read of the rows, by blocks, which are converted to double precision and shifted where that is needed."""
+    as_they_are = X.dtype == np.float64 and not shift.any()
+    size = 8 * size if as_they_are else size
     for start in range(0, X.shape[0], size):
         here = slice(start, start + size)
-        block = X[here] - shift
+        block = X[here] if as_they_are else X[here] - shift
         w: Any = None if weights is None else weights[here]
         sums[0].add_rows(block, w)
         for g, found in enumerate(sums):
@@ -132,14 +116,6 @@ def _sum_by_blocks(
                 found.add_outputs(part, w_part, Y[here].take(inside, axis=0))
                 if g:
                     found.add_rows(part, w_part)
-
-
-def _column_sums(rows: Array) -> Array:
-    """Sum the rows; where they lie one after another, as a product with fewer and longer ones, which is faster."""
-    n, p = rows.shape
-    n = n - n % FOLD if rows.flags.c_contiguous else 0
-    folded = np.ones(n // FOLD) @ rows[:n].reshape(n // FOLD, FOLD * p)
-    return np.asarray(folded.reshape(FOLD, p).sum(axis=0) + np.ones(len(rows) - n) @ rows[n:])
 
 
 def raw_inner_products(X: Array, mean: Array, scale: float) -> Array | None:

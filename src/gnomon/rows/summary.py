@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._types import Array, IntArray
+from .._types import Array
 from .contract import Block, NotFinite
+from .entries import DenseEntries, Entries, MaskedEntries, SparseEntries
 from .kind import is_sparse
-from .namespace import Place, take_rows
+from .namespace import Place, host_double
 
 LARGEST = 1e153  # squares of larger numbers, and sums of them, overflow
 CHUNK = 1 << 18  # stored entries handled at once where each needs its row and column
@@ -138,92 +139,40 @@ def _of_dense(block: Block, task: Summarize) -> Summary:
     place = Place(block.X)
     X, w, xp = place.floats(block.X), block.weights, place.xp
     weights = place.put(w)
-    p = X.shape[1]
-    counts = np.full(p, w.sum())
-    seen = None
+    counts = np.full(X.shape[1], w.sum())
     if task.masked:
         seen = xp.logical_not(xp.isnan(X))
         X = xp.where(seen, X, xp.zeros_like(X))
         counts = place.host(weights @ place.floats(seen))
-    size = xp.maximum(xp.max(X), -xp.min(X))
-    largest = float(size)
+    largest = float(xp.maximum(xp.max(X), -xp.min(X)))
     some = np.where(counts > 0, counts, 1.0)
     mean = place.host(weights @ X) / some
-    C = X - place.put(mean)
-    if seen is not None:
-        C = xp.where(seen, C, xp.zeros_like(C))
     unit = power_of_two(largest)
-    if unit != 1.0:
-        C = C / unit
+    here = (MaskedEntries if task.masked else DenseEntries)(block.X, mean, unit)
+    C = here.scaled()
     low = place.host(weights @ C) / some  # what rounding took from the mean
     squares = place.host(weights @ (C * C)) - counts * low**2
-    groups = tuple(group.about(-low, 1.0) for group in _groups(block, task, _Dense(C, place)))
+    groups = tuple(group.about(-low, 1.0) for group in _groups(block, task, here))
     mean, low = two_sum(mean, low * unit)
     return Summary(float(w.sum()), counts, mean, low, squares, largest, unit, groups)
 
 
-class _Dense:
-    """Centered entries of a block, in its unit."""
-
-    def __init__(self, C: Any, place: Place) -> None:
-        self.C, self.place = C, place
-
-    def sums(self, w: Array) -> Array:
-        """Weighted sums (p,)."""
-        return self.place.host(self.place.put(w) @ self.C)
-
-    def cross(self, rows: IntArray | None, U: Array) -> Array:
-        """Products (p, q) of some rows, or all, with U (m, q)."""
-        C = self.C if rows is None else take_rows(self.C, rows)
-        return self.place.host(C.T @ self.place.put(U))
-
-    def second(self, rows: IntArray | None, w: Array) -> Array:
-        """Weighted squares and products (p, p) of some rows, or all."""
-        C = self.C if rows is None else take_rows(self.C, rows)
-        scaled = C if (w == 1.0).all() else C * self.place.put(np.sqrt(w)[:, None])
-        return self.place.host(scaled.T @ scaled)
-
-
-class _Sparse:
-    """The same of sparse entries, of which the mean is taken after the products."""
-
-    def __init__(self, X: Any, mean: Array, unit: float) -> None:
-        self.X, self.mean, self.unit = X, mean / unit, unit
-
-    def sums(self, w: Array) -> Array:
-        return np.asarray((self.X.T @ w) / self.unit - w.sum() * self.mean)
-
-    def cross(self, rows: IntArray | None, U: Array) -> Array:
-        X = self.X if rows is None else self.X[rows]
-        return np.asarray(X.T @ U / self.unit - np.outer(self.mean, U.sum(axis=0)))
-
-    def second(self, rows: IntArray | None, w: Array) -> Array:
-        X = (self.X if rows is None else self.X[rows]).astype(np.float64) * (1.0 / self.unit)
-        out = np.asarray((X.T @ X.multiply(w[:, None]).asformat(X.format)).toarray())
-        cross = np.outer(X.T @ w, self.mean)
-        out -= cross + cross.T - w.sum() * np.outer(self.mean, self.mean)
-        return np.asarray(out)
-
-
-def _groups(block: Block, task: Summarize, entries: _Dense | _Sparse) -> tuple[Group, ...]:
+def _groups(block: Block, task: Summarize, here: Entries) -> tuple[Group, ...]:
     """Sums over the rows of each group."""
-    if not task.n_groups:
-        return ()
     Y = np.asarray(block.aligned.get("summary_y", np.zeros((len(block.at), 0))), dtype=np.float64)
     number, w, found = block.aligned.get("summary_group"), block.weights, []
     has_outputs = Y.any(axis=1)
     for g in range(task.n_groups):
         inside = np.ones(len(w), dtype=bool) if number is None else number == g
-        all_rows = inside.all()
-        w_g = w if all_rows else np.where(inside, w, 0.0)
+        w_g = np.where(inside, w, 0.0)
         some = np.flatnonzero(has_outputs & inside)
         y, wY = Y[some], w[some, None] * Y[some]
         xx = None
         if task.second:
-            rows = np.flatnonzero(inside)
-            xx = entries.second(None if all_rows else rows, w[rows])
-        xy = entries.cross(None if len(some) == len(w) else some, wY)
-        found.append(Group(float(w_g.sum()), entries.sums(w_g), wY.sum(axis=0), xy, wY.T @ y, xx))
+            xx = here.second(w) if inside.all() else here.of_rows(np.flatnonzero(inside)).second(w[inside])
+        xy = host_double((here if len(some) == len(w) else here.of_rows(some)).back(wY))
+        x = host_double(here.back(w_g[:, None]))[:, 0]
+        found.append(Group(float(w_g.sum()), x, wY.sum(axis=0), xy, wY.T @ y, xx))
     return tuple(found)
 
 
@@ -236,7 +185,7 @@ def _of_sparse(block: Block, task: Summarize) -> Summary:
         mean = np.asarray(X.T @ w) / some
         unit = power_of_two(largest)
         low, squares = _sparse_squares(X, w, mean / unit, unit)
-        groups = tuple(group.about(-low, 1.0) for group in _groups(block, task, _Sparse(X, mean, unit)))
+        groups = tuple(group.about(-low, 1.0) for group in _groups(block, task, SparseEntries(X, mean, unit)))
     squares = squares - counts * low**2
     mean, low = two_sum(mean, low * unit)
     return Summary(float(w.sum()), counts, mean, low, squares, largest, unit, groups)

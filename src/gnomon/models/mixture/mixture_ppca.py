@@ -12,7 +12,7 @@ from ..._types import Array, IntArray, Result
 from ...numerics.linalg import canonical_rotation
 from ...numerics.scramble import random_rows, random_signs
 from ...rows.contract import Kept, Rows, Step, View
-from ...rows.products import missing_rows
+from ...rows.masked import incomplete_rows
 from ...rows.read import read
 from ...rows.standard import ScaledRows, StandardRows
 from ...solvers.rank import refuse_full_rank_of_rows
@@ -270,7 +270,7 @@ def impute(params: Mixture, X: Array) -> Array:
     """Fill NaN by the expectation of the missing entries given the observed ones; the rest stays as it is."""
     out = X.copy()
     post = posterior(params, X)
-    broken, size = missing_rows(X), max(16, BLOCK // X.shape[1])
+    broken, size = incomplete_rows(X), max(16, BLOCK // X.shape[1])
     for rows in (broken[i : i + size] for i in range(0, len(broken), size)):
         expected = post.resp[rows] @ params.means
         weighted = post.resp[rows, :, None] * post.z[rows]
