@@ -74,7 +74,7 @@ CASES = {
     "KDA": Case(KDA(), WINE, _few(WINE_Y)),
     "SEPCA": Case(SEPCA(2, tol=1e-10), IRIS, _few(IRIS_Y)),
     "SDRGLM": Case(SDRGLM(2, tol=1e-9), IRIS, _few(IRIS_Y)),
-    "ColoredMVU": Case(ColoredMVU(2), WINE[::3], _few(WINE_Y)[::3]),
+    "ColoredMVU": Case(ColoredMVU(2), IRIS[::2], _few(IRIS_Y)[::2]),
     "NeighborFeatures": Case(NeighborFeatures(5), IRIS),
     "DomainStack": Case(DomainStack(scale=1.0, C=1.0), IRIS, _few(IRIS_Y)),
     "MixturePPCA": Case(MixturePPCA(3, 2, tol=1e-9), IRIS),

@@ -37,8 +37,8 @@ class ColoredMVU(Guided, KernelTransformer):
     n_components : int, default=None
         Size of the embedding, at most `n_basis`; None takes 2, or 1 where there are two rows.
     n_neighbors : int, default=5
-        Neighbors of each row whose distances are kept; fewer when there are not as many rows. The edges of a minimum
-        spanning tree are added, because parts of a graph without an edge between them could move apart for ever.
+        Neighbors of each row whose distances are kept, and those as near as the last; fewer when there are not as many
+        rows. The edges of minimum spanning trees are added, because parts of a graph could move apart for ever.
     n_basis : int, default=20
         Eigenvectors of the graph Laplacian that K is made of. The program has n_basis (n_basis + 1) / 2 unknowns.
     penalty : float, default=100.0

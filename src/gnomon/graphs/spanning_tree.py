@@ -1,39 +1,37 @@
-"""Edges of a graph of neighbors that is connected: each point with its nearest ones, and a minimum spanning tree."""
+"""Edges of a graph of neighbors that is connected: each point with its nearest ones, and minimum spanning trees."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.cluster.hierarchy import cophenet, linkage
+from scipy.spatial.distance import squareform
 
 from .._types import Array, IntArray
 
-
-def spanning_tree(squared: Array) -> IntArray:
-    """Edges (n - 1, 2) of a minimum spanning tree of all points, by their squared distances (n, n).
-
-    Points at distance zero are joined too: what the tree is does not change when all edges grow by the same length.
-    """
-    apart = squared + squared.max() + 1.0
-    np.fill_diagonal(apart, 0.0)
-    tree = minimum_spanning_tree(apart).tocoo()
-    return np.column_stack([tree.row, tree.col]).astype(np.intp)
+TIED = 1e-9  # relative: squared distances that differ by less are the same
+ROUNDING = 1e-13  # of the largest: what inner products leave of a squared distance
 
 
 def connected_edges(squared: Array, n_neighbors: int) -> IntArray:
-    """Edges (e, 2), first index lower, each once: nearest neighbors either way, and a minimum spanning tree.
+    """Edges (e, 2), first index lower, each once: nearest neighbors either way, and all minimum spanning trees.
+
+    Of equal distances all are taken or none, so that neither the order of points nor rounding decides: a point has more
+    neighbors where the last of them are equally near, and an edge is in some minimum spanning tree where shorter ones
+    alone do not join its ends.
 
     Parameters
     ----------
-    squared : (n, n)     squared distances; only their order counts
+    squared : (n, n)     squared distances
     n_neighbors : int    less than n
     """
     n = len(squared)
     others = squared + np.diag(np.full(n, np.inf))
-    near = np.argpartition(others, n_neighbors - 1, axis=1)[:, :n_neighbors]
-    directed = np.column_stack([np.repeat(np.arange(n), n_neighbors), near.ravel()])
-    edges = np.sort(np.vstack([directed, spanning_tree(squared)]), axis=1)
-    return np.asarray(np.unique(edges, axis=0))
+    last = np.partition(others, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
+    # the longest edge of a tree between two points: where clusters of nearest points merge
+    joined = squareform(cophenet(linkage(squareform(squared, checks=False), "single")))
+    most = (1.0 + TIED) * np.maximum(np.maximum(last, last.T), joined) + ROUNDING * squared.max()
+    return np.argwhere(np.triu(others <= most, 1))
 
 
 def laplacian(edges: IntArray, n: int) -> Array:

@@ -16,4 +16,4 @@ def planted(rng, n=120, **kwargs):
 
 
 def reduced(X, index):
-    return reduce_rows(read(X), np.eye(3)[index] * (index >= 0)[:, None], np.random.default_rng(0))
+    return reduce_rows(read(X), np.eye(3)[index] * (index >= 0)[:, None])

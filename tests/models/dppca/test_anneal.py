@@ -68,7 +68,7 @@ def test_cooling_finds_better_classes_than_a_cold_start():
         for seed in range(100, 104):
             known = draw_labeled(y, 2, seed)
             index = np.where(known, y, -1)
-            rows = reduce_rows(read(X), np.eye(15)[y] * known[:, None], np.random.default_rng(0))
+            rows = reduce_rows(read(X), np.eye(15)[y] * known[:, None])
             options = Options(20, 1e-3, annealing=Annealing(hot=hot))
             named = fit_coordinates(rows, index, 15, options).value.resp.argmax(axis=1)
             errors.setdefault(hot, []).append((named != y)[~known].mean())

@@ -19,8 +19,8 @@ from rows.copied import copied_rows
 OPEN = dppca.Open(3, 0.0, 1.0)
 
 
-def fitted(rows, index, rng, given=OPEN, limits=LIMITS):
-    return dppca.fit(rows, [dppca.Labels(index, 3)], 2, given, Options(), rng, limits)
+def fitted(rows, index, given=OPEN, limits=LIMITS):
+    return dppca.fit(rows, [dppca.Labels(index, 3)], 2, given, Options(), limits)
 
 
 def dense(model):
@@ -33,7 +33,7 @@ def dense(model):
 @pytest.mark.parametrize("shrinkage", [0.0, 0.1])
 def test_densities_and_predictions_of_rows(rng, shrinkage):
     X, index = planted(rng)
-    found = fitted(read(X), index, rng, dppca.Open(3, shrinkage, 1.0)).targets[0]
+    found = fitted(read(X), index, dppca.Open(3, shrinkage, 1.0)).targets[0]
     joint = oracle.log_joint(dense(found.model), X)
     assert_allclose(dppca.log_joint(found.model, read(X)), joint, rtol=1e-9)
     assert_allclose(dppca.predict(found.model, read(X)), oracle.responsibilities(dense(found.model), X, index * 0 - 1))
@@ -42,7 +42,7 @@ def test_densities_and_predictions_of_rows(rng, shrinkage):
 
 def test_samples_and_the_way_back(rng):
     X, index = planted(rng)
-    found = fitted(read(X), index, rng)
+    found = fitted(read(X), index)
     model = found.targets[0].model
     drawn, classes = dppca.sample(model, 4000, np.random.RandomState(0))
     assert_allclose(drawn[classes == 1].mean(axis=0), model.class_means[1], atol=0.3)
@@ -55,7 +55,7 @@ def test_samples_and_the_way_back(rng):
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_rows_that_travel_give_the_same_fit(rng, form):
     X, index = planted(rng)
-    here, away = (fitted(rows, index, np.random.default_rng(0)) for rows in (read(X), copied_rows(form(X))))
+    here, away = (fitted(rows, index) for rows in (read(X), copied_rows(form(X))))
     assert_allclose(away.components, here.components, atol=1e-8)
     model = here.targets[0].model
     assert_allclose(dppca.log_joint(model, copied_rows(form(X))), dppca.log_joint(model, read(X)), rtol=1e-9)
@@ -70,7 +70,7 @@ def test_rows_that_travel_give_the_same_fit(rng, form):
 def test_leading_directions_of_a_large_table_hold_the_model(rng):
     X, index = planted(rng, n=200, p=60, spread=2.0)
     small = Limits(exact_side=10, n_leading=12)
-    exact, some = (fitted(read(sp.csr_array(X)), index, rng, limits=limits) for limits in (LIMITS, small))
+    exact, some = (fitted(read(sp.csr_array(X)), index, limits=limits) for limits in (LIMITS, small))
     assert exact.exact
     assert not some.exact
     assert_allclose(some.targets[0].model.noise_var, exact.targets[0].model.noise_var, rtol=0.05)

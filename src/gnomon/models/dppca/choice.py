@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._types import Array, IntArray
-from ...targets.halves import can_split, half_splits, is_rich, score_splits
+from ..._types import IntArray
+from ...targets.halves import Score, can_split, half_splits, is_rich, score_splits
 from . import anneal
-from .reduction import Reduced
+from .reduction import Reduced, ranks
 
 FEWEST_FACTORS, MOST_FACTORS = 20, 40  # of those taken where nothing tells how many there are
 N_FACTORS = (30, 20)  # tried beside the usual number
@@ -19,10 +19,10 @@ SHRINKAGE = 1e-3  # where "auto" has nothing to compare by, and the only one bes
 SHRINKAGES = (1e-3, 1e-1)  # where all within-class factors are kept
 N_SPLITS = 3
 TIE = 0.04  # of the score: candidates nearer to the best are told apart by the order in which they are tried
+BEHIND = 0.15  # of the score before the last split: candidates farther from the best are spared it
 MOST_UNLABELED = 2000  # votes; further rows would change the score by less than the labels do
 SCORE_DIRECTIONS = 150  # coordinates in which candidates of few factors are compared, the rest being noise
 SCORE_TOL, SCORE_ITER = 1e-2, 30
-SAME = 1e-9  # of the largest: numbers of rows that differ by less are the same
 
 
 class Open(NamedTuple):
@@ -89,7 +89,8 @@ def choose(
 
     The halves follow from what the rows hold, so that the choice is the same in any order of rows and under any names
     of classes. Of candidates within `TIE` of the best score the one that was tried first is taken: unlabeled rows
-    count as much as they may, then more factors, then less shrinkage.
+    count as much as they may, then more factors, then less shrinkage. Candidates that are `BEHIND` after two splits
+    are spared the third.
 
     Without a class of two labeled rows there is nothing to compare by: the usual number of factors, a shrinkage of
     1e-3 and unlabeled rows that count in full.
@@ -103,23 +104,34 @@ def choose(
     rows, index = _some_rows(rows, index)
     splits = content_splits(rows, index, N_SPLITS)
     short = _leading(rows)
-    table = []
-    for n_factors, shrinkage, weight in tried:
-        one = options._replace(
+
+    def scored(one: tuple[int, float, float], some: list[tuple[IntArray, IntArray]]) -> Score:
+        n_factors, shrinkage, weight = one
+        fitted = options._replace(
             n_factors=n_factors,
             shrinkage=shrinkage,
             unlabeled_weight=0.0 if all_labeled else weight,
             tol=SCORE_TOL,
             max_iter=SCORE_ITER,
         )
-        table_rows = short if weight > 0 and n_factors <= MOST_FACTORS else rows
+        seen = short if weight > 0 and n_factors <= MOST_FACTORS else rows
 
-        def fit_predict(train: IntArray, table_rows: Reduced = table_rows, one: anneal.Options = one) -> IntArray:
-            return np.asarray(anneal.fit_coordinates(table_rows, train, n_classes, one).value.resp.argmax(axis=1))
+        def fit_predict(train: IntArray) -> IntArray:
+            return np.asarray(anneal.fit_coordinates(seen, train, n_classes, fitted).value.resp.argmax(axis=1))
 
-        table.append(Choice(n_factors, shrinkage, weight, *score_splits(fit_predict, index, splits)))
-    best = max(choice.score for choice in table)
-    return next(choice for choice in table if choice.score >= best - TIE), table
+        return score_splits(fit_predict, index, some)
+
+    early = [scored(one, splits[:-1]) for one in tried]
+    most, table, last = max(score.score for score in early), [], []
+    for one, score in zip(tried, early, strict=True):
+        if score.score < most - BEHIND:
+            table.append(Choice(*one, *score))
+            continue
+        both = np.average([score, scored(one, splits[-1:])], axis=0, weights=[N_SPLITS - 1, 1])
+        last.append(Choice(*one, *both.tolist()))
+        table.append(last[-1])
+    best = max(choice.score for choice in last)
+    return next(choice for choice in last if choice.score >= best - TIE), table
 
 
 def content_splits(rows: Reduced, index: IntArray, n_splits: int) -> list[tuple[IntArray, IntArray]]:
@@ -149,17 +161,6 @@ def content_splits(rows: Reduced, index: IntArray, n_splits: int) -> list[tuple[
             found.append(part)
         splits.append((found[0], found[1]))
     return splits
-
-
-def ranks(*keys: Array) -> IntArray:
-    """Rank of each entry by the first key; where that is the same but for rounding, by the next."""
-    found = np.zeros(len(keys[0]), dtype=np.intp)
-    for key in keys:
-        order = np.lexsort((key, found))
-        apart = np.diff(key[order]) > SAME * max(float(np.abs(key).max(initial=0.0)), 1e-300)
-        apart |= np.diff(found[order]) > 0
-        found[order] = np.concatenate([[0], np.cumsum(apart)])
-    return found
 
 
 def _some_rows(rows: Reduced, index: IntArray) -> tuple[Reduced, IntArray]:

@@ -74,7 +74,6 @@ def fit(
     n_components: int | str | None,
     given: Open,
     options: Options,
-    generator: np.random.Generator,
     limits: Limits = LIMITS,
 ) -> Fit:
     """Fit a mixture to each target, and one projection for all; X is reduced to coordinates once.
@@ -88,11 +87,9 @@ def fit(
         all that separate classes.
     given : Open           what is given, and what is to be chosen
     options : Options      for all fits; its noise_variance is in squared units of X
-    generator : numpy.random.Generator
-        For the reduction of large tables.
     """
     one_of_c = np.hstack([_one_hot(one.index, one.n_classes) for one in labels])
-    reduced = reduce_rows(rows, one_of_c, generator, limits)
+    reduced = reduce_rows(rows, one_of_c, limits)
     rank = reduced.T.shape[1]
     if rank == 0:
         raise ValueError("X is constant: all rows are equal; there is nothing to fit.")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._types import Array
+from ..._types import Array, IntArray
 from ...numerics.linalg import orthonormal_columns, symmetrize, top_eigh
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
@@ -25,6 +25,8 @@ class Limits(NamedTuple):
 
 
 LIMITS = Limits()
+SAME = 1e-9  # of the largest: numbers of rows or columns that differ by less are the same
+TINY = 1e-300
 
 
 class Reduced(NamedTuple):
@@ -38,7 +40,7 @@ class Reduced(NamedTuple):
     standard: StandardRows
 
 
-def reduce_rows(rows: Rows, extra: Array, generator: np.random.Generator, limits: Limits = LIMITS) -> Reduced:
+def reduce_rows(rows: Rows, extra: Array, limits: Limits = LIMITS) -> Reduced:
     """Reduce rows to coordinates.
 
     Parameters
@@ -46,8 +48,6 @@ def reduce_rows(rows: Rows, extra: Array, generator: np.random.Generator, limits
     rows : Rows
     extra : (n, m)
         Sums of rows X'extra that a basis of leading directions holds as well: class means, as one-of-C columns.
-    generator : numpy.random.Generator
-        For the random block of a large table.
     """
     n, p = rows.shape
     if n <= p and n <= limits.exact_side:
@@ -63,20 +63,38 @@ def reduce_rows(rows: Rows, extra: Array, generator: np.random.Generator, limits
         B = B[:, : min(rank, max(limits.n_leading, limits.entries // n))]
         exact = B.shape[1] == rank
     else:
-        B, exact = _leading_directions(standard, sums.xy, generator, limits), False
+        B, exact = _leading_directions(standard, sums.xy, summary.squares, limits), False
     if exact:
         return Reduced(standard.times(B), np.zeros(n), p, B.__matmul__, True, standard)
     projected = standard.project(B)
     return Reduced(projected.gather(), projected.gather("outside"), p, B.__matmul__, False, standard)
 
 
-def _leading_directions(rows: StandardRows, sums: Array, generator: np.random.Generator, limits: Limits) -> Array:
-    """Leading principal directions by subspace iteration from a random block, then the sums of rows."""
+def _leading_directions(rows: StandardRows, sums: Array, squares: Array, limits: Limits) -> Array:
+    """Leading principal directions by subspace iteration, then the sums of rows.
+
+    The first block is random numbers by what the columns hold, `squares` (p,) first, so that neither a seed nor the
+    order of rows or columns moves the directions, which are not iterated until they converge.
+    """
     with one_thread(when=rows.rows.own_threads):
-        Q = orthonormal_columns(generator.standard_normal((rows.shape[1], limits.n_leading + limits.n_spare)))
+        size = squares / max(float(squares.max(initial=0.0)), TINY)
+        of_column = ranks(size, rows.gram_product(size[:, None])[:, 0])
+        random = np.random.default_rng(0).standard_normal((len(size), limits.n_leading + limits.n_spare))
+        Q = orthonormal_columns(random[of_column])
         for _ in range(limits.reads - 1):
             Q = orthonormal_columns(rows.gram_product(Q))
         product = rows.gram_product(Q)
         vectors = top_eigh(symmetrize(Q.T @ product), min(limits.n_leading, Q.shape[1]))[1]
         leading = orthonormal_columns(product @ vectors)
         return np.hstack([leading, orthonormal_columns(sums, leading)])
+
+
+def ranks(*keys: Array) -> IntArray:
+    """Rank of each entry by the first key; where that is the same but for rounding, by the next, else the same rank."""
+    found = np.zeros(len(keys[0]), dtype=np.intp)
+    for key in keys:
+        order = np.lexsort((key, found))
+        apart = np.diff(key[order]) > SAME * max(float(np.abs(key).max(initial=0.0)), TINY)
+        apart |= np.diff(found[order]) > 0
+        found[order] = np.concatenate([[0], np.cumsum(apart)])
+    return found
