@@ -173,7 +173,7 @@ def test_bad_input(solver):
         ({"penalty": 0}, "penalty=0 must be finite and above 0"),
         ({"kernel": "precomputed"}, "gives no distances"),
         ({"kernel": "gauss"}, "kernel='gauss' must be one of"),
-        ({"projection_ridge": "loo"}, "projection_ridge='loo' must be 'auto'"),
+        ({"projection_ridge": "loo"}, "projection_ridge='loo' must be one of 'auto', or a number"),
         ({"projection_ridge": -1.0}, "projection_ridge=-1.0 must be finite and at least 0"),
     ]:
         with pytest.raises(ValueError, match=match):

@@ -47,10 +47,10 @@ def check_real(name, value, low, *, included=False):
         raise ValueError(f"{name}={value!r} must be finite and {wanted}.")
 
 
-def check_choice(name, value, choices):
-    """Raise unless `value` is one of `choices`."""
+def check_choice(name, value, choices, also=""):
+    """Raise unless `value` is one of `choices`; `also` names what else there is."""
     if value not in choices:
-        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}.")
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}{also}.")
 
 
 class Rule(NamedTuple):
@@ -64,7 +64,8 @@ class Rule(NamedTuple):
     def check(self, name, value):
         words = any(isinstance(choice, str) for choice in self.choices)
         if self.low is None or (isinstance(value, str) and words):
-            check_choice(name, value, tuple(c for c in self.choices if self.low is None or c is not None))
+            named = tuple(c for c in self.choices if self.low is None or c is not None)
+            check_choice(name, value, named, "" if self.low is None else ", or a number")
         elif value is None and None in self.choices:
             return
         elif self.whole:
