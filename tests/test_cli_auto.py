@@ -86,6 +86,20 @@ def test_empty_cells_of_new_tables_are_filled_before_a_front():
     assert column("p.csv", "predicted") == load_model("out/model.gnomon").predict(filled).tolist()
 
 
+def test_with_every_row_labeled_nothing_is_said_to_agree(monkeypatch):
+    monkeypatch.setattr("gnomon._cli.fitting.can_write_report", lambda: True)
+    quickly = partial(QUICKLY, preprocessing=["rows"])
+    monkeypatch.setattr("gnomon._cli.choosing.GuidedSearch", quickly)
+    table("t.csv", X_IRIS, SPECIES)
+    text = " ".join(run("fit", "t.csv", *QUICK).split())
+    assert "(every row is labeled, so agreement does not count)" in text
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    assert "The score is with every row labeled, minus their error on each other&#x27;s labels" in page
+    for said in (text, page):
+        assert "agree on" not in said
+        assert "agreement on unlabeled rows" not in said
+
+
 def test_too_few_labels_to_choose_are_a_note():
     labels = np.full(75, None, dtype=object)
     labels[[0, 30, 60]] = IRIS.target_names

@@ -303,7 +303,7 @@ def test_a_failed_result_file_leaves_nothing(command, fitted, monkeypatch):
 def test_a_model_without_targets_predicts_nothing():
     succeed("fit", "t.csv", "--model", "ppca", "--drop", "flower", "kind", "--out", "out")
     assert refusal("predict", "out", "t.csv", "--out", "result.csv") == (
-        "out: a model without targets predicts nothing; use gnomon transform."
+        "PPCA was fitted without targets and predicts nothing; use gnomon transform."
     )
 
 

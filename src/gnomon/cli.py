@@ -226,12 +226,7 @@ def transform(**asked):
     \b
     gnomon transform flowers more.csv --out more-projected.csv
     """
-    from gnomon._cli.columns import joined, projection_columns, row_column
-
-    def columns(model, data):
-        return joined(row_column(data), projection_columns(model, data.X))
-
-    _apply(columns, "projected", **asked)
+    _apply("projected", **asked)
 
 
 @main.command(cls=ManyValues)
@@ -245,18 +240,7 @@ def predict(**asked):
     \b
     gnomon predict flowers more.csv --out answers.csv
     """
-    from gnomon._cli.columns import joined, prediction_columns, row_column
-
-    def columns(model, data):
-        said = model.said
-        if not said.targets:
-            raise Refusal(f"{asked['stored']}: a model without targets predicts nothing; use gnomon transform.")
-        if said.predict is None:
-            way_out = "use gnomon transform, and a classifier on its result"
-            raise Refusal(f"{asked['stored']}: {said.model} does not predict; {way_out}.")
-        return joined(row_column(data), prediction_columns(model, data.X))
-
-    _apply(columns, "predicted", **asked)
+    _apply("predicted", **asked)
 
 
 @main.command(cls=ManyValues)
@@ -270,15 +254,11 @@ def impute(**asked):
     \b
     gnomon impute flowers more.csv --out more-filled.csv
     """
-    from gnomon._cli.columns import imputed_columns, joined, row_column
-
-    def columns(model, data):
-        return joined(row_column(data), imputed_columns(model, data))
-
-    _apply(columns, "filled", **asked)
+    _apply("filled", **asked)
 
 
-def _apply(columns, what, *, stored, table, out, id, drop, force):
+def _apply(what, *, stored, table, out, id, drop, force):
+    from gnomon._cli.columns import OF_NEW_ROWS, joined, row_column
     from gnomon._cli.outputs import check_file, new_file
     from gnomon._cli.stored import StoredModel
     from gnomon.tables import write_table
@@ -289,7 +269,7 @@ def _apply(columns, what, *, stored, table, out, id, drop, force):
         model = StoredModel.load(stored)
         data = model.read(table, id, drop)
         step("computing")
-        result = columns(model, data)
+        result = joined(row_column(data), OF_NEW_ROWS[what](model, data))
         step("writing")
         with new_file(out) as temporary:
             write_table(temporary, result)
@@ -355,7 +335,7 @@ def demo(data, labels, seed, out, force):
         fitting.compare_with_baselines(run, example.truth)
         step("writing")
         names = fitting.write_results(run, out, {"table.csv": example.columns}, example.truth)
-    click.echo(show.demo_story(example))
+    click.echo(f"{example.story}.")
     click.echo(show.summary([run], run.comparison))
     click.echo(show.demo_predictions(run, example))
     click.echo(show.written(out, names))

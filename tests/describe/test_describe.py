@@ -15,7 +15,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 import gnomon
 from gnomon import CPPCA, IFA, KDA, PPCA, SPPCA
-from gnomon.describe import Description, Target, describe, known_entries, models
+from gnomon.describe import Description, Target, describe, models
 from gnomon.export import write_report
 from gnomon.plotting import ConvergenceDisplay, LoadingsDisplay, ProjectionDisplay
 from gnomon.selection import GuidedSearch
@@ -96,17 +96,12 @@ def test_class_variables_of_latents():
 
 
 def test_a_target_reads_its_column():
-    target = Target("classes", np.array(["cat", "dog"]), column=1, names=["Katze"])
+    target = Target("classes", np.array(["cat", "dog"]), column=1)
     table = np.array([[1, "dog"], [2, None], [3, "emu"]], dtype=object)
     assert target.codes(table).tolist() == [1, -1, -1]
     assert target.labeled(table).tolist() == [True, False, False]
-    assert target.shown == ["Katze", "dog"]
     assert Target("real").numbers([1.5, None, "x"]).tolist()[0] == 1.5
     assert Target("real", column=1).numbers([[1.0, 2.0], [3.0, 4.0]]).tolist() == [2.0, 4.0]
-
-
-def test_missing_entries():
-    assert known_entries([0, -1, None, np.nan, "a", 2.5]).tolist() == [True, False, False, False, True, True]
 
 
 def test_a_pipeline_says_what_its_last_step_says_of_rows_that_went_through_the_others():

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from gnomon import SPPCA
-from gnomon.describe import Target, describe, real_values
+from gnomon.describe import Target, describe
 
 CATS = Target("classes", np.array(["cat", "dog"]))
 
@@ -33,19 +33,12 @@ def test_minus_one_is_a_class_only_where_the_model_says_so():
     assert_array_equal(Target("classes", np.array([-1, 1])).codes([-1, 1, 1]), [0, 1, 1])
 
 
-def test_unseen_classes_are_known_labels_outside_the_model():
-    assert_array_equal(CATS.unseen(["emu", None, "cat", np.nan]), [True, False, False, False])
-    numbers = Target("classes", np.array([0, 2]))
-    assert_array_equal(numbers.unseen(pd.Series([5, -1, 0, pd.NA], dtype="Int64")), [True] + [False] * 3)
-
-
 @pytest.mark.parametrize(
     "y",
     [[1.5, np.nan, 3.0], pd.Series([1.5, pd.NA, 3.0], dtype="Float64"), pl.Series([1.5, None, 3.0])],
     ids=["list", "nullable", "polars"],
 )
 def test_numbers_are_columns_with_nan(y):
-    assert_array_equal(real_values(y), [[1.5], [np.nan], [3.0]])
     assert_array_equal(Target("real").values(y), [1.5, np.nan, 3.0])
 
 

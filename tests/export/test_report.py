@@ -120,7 +120,7 @@ def test_every_text_of_the_user_is_escaped(full_report):
     assert text.count("<h1>&lt;script&gt;") == 1
     assert "<title>&lt;script&gt;" in text
     pictures = [attrs for tag, attrs in page.tags if tag == "img"]
-    assert len(pictures) == 2
+    assert len(pictures) == 1  # and no path of two points
     assert all(picture["alt"] for picture in pictures)
 
 
@@ -267,6 +267,22 @@ def test_methods_that_do_not_apply_have_their_reason(wine, tmp_path):
     assert "LDA does not apply: it needs classes." in text
     assert ["LDA", "-", "-", "-", "-"] in page.rows
     assert "A higher R2 is better" in text
+
+
+def test_what_says_nothing_is_left_out(wine, tmp_path):
+    """Neither settings that were not given, nor the picture of a path of two points."""
+    X, seen, _, model = wine
+    assert len(model.objective_path_) < 3
+    asked = {"seed": 0, "drop": [], "id": None, "set": ()}
+    text, page = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen, settings=asked))
+    cells = dict(row for row in page.rows if len(row) == 2)
+    assert cells["seed"] == "0"
+    assert not {"drop", "id", "set"} & set(cells)
+    assert cells["passes over the data"] == f"{model.n_passes_:.3g}"
+    assert "after each iteration" not in text
+    slow = SPPCA(2, solver="em", tol=1e-8).fit(X, seen)
+    text, _ = read(write_report(tmp_path / "r.html", estimator=slow, X=X, y=seen))
+    assert "Log-likelihood after each iteration, in nats" in text
 
 
 def test_sparse_rows(tmp_path):

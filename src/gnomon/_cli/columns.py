@@ -19,9 +19,9 @@ def row_column(table: Table) -> dict[str, Any]:
     return {"row": np.arange(1, table.X.shape[0] + 1)}
 
 
-def projection_columns(stored: StoredModel, X: Any) -> dict[str, np.ndarray]:
+def projection_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarray]:
     """z1, z2, ... given the features alone, then the posterior standard deviation of each, if there is a posterior."""
-    Z, cov = stored.said.project(X)
+    Z, cov = stored.said.project(table.X)
     columns = {f"z{j + 1}": Z[:, j] for j in range(Z.shape[1])}
     if cov is None:
         return columns
@@ -30,21 +30,25 @@ def projection_columns(stored: StoredModel, X: Any) -> dict[str, np.ndarray]:
     return columns | {f"z{j + 1}_std": std[:, j] for j in range(Z.shape[1])}
 
 
-def prediction_columns(stored: StoredModel, X: Any, *, probabilities: bool = True) -> dict[str, Any]:
+def prediction_columns(stored: StoredModel, table: Table, *, probabilities: bool = True) -> dict[str, Any]:
     """Predicted classes with probabilities, or predicted numbers, with standard deviations where the model has them."""
     said = stored.said
+    if not said.targets:
+        raise Refusal(f"{said.model} was fitted without targets and predicts nothing; use gnomon transform.")
+    if said.predict is None:
+        raise Refusal(f"{said.model} does not predict; use gnomon transform, and a classifier on its result.")
     columns: dict[str, Any] = {}
     deviations: dict[str, Any] = {}
-    for target, found, name in zip(said.targets, said.predict(X), stored.targets, strict=True):
+    for target, found, name in zip(said.targets, said.predict(table.X), stored.targets, strict=True):
         which = f"_{name}" if len(stored.targets) > 1 else ""
         if target.kind == "real":
             columns[f"predicted{which}"] = found.values
             if found.std is not None:
                 deviations[f"predicted{which}_std"] = found.std
             continue
-        columns[f"predicted{which}"] = np.array(target.shown, dtype=object)[target.codes(found.values)]
+        columns[f"predicted{which}"] = found.values
         if probabilities:
-            columns |= {f"p{which}_{label}": found.proba[:, c] for c, label in enumerate(target.shown)}
+            columns |= {f"p{which}_{label}": found.proba[:, c] for c, label in enumerate(target.classes.tolist())}
     return columns | deviations
 
 
@@ -65,3 +69,6 @@ def joined(*parts: dict[str, Any]) -> dict[str, Any]:
                 name += "_"
             columns[name] = values
     return columns
+
+
+OF_NEW_ROWS = {"projected": projection_columns, "predicted": prediction_columns, "filled": imputed_columns}

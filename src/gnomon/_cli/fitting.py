@@ -280,12 +280,11 @@ def can_write_report() -> bool:
 
 
 def _projection(run: Run) -> dict[str, Any]:
-    X = run.table.X
-    parts = [row_column(run.table), projection_columns(run.stored, X)]
+    parts = [row_column(run.table), projection_columns(run.stored, run.table)]
     if run.targets is not None:
         parts += [dict(run.table.targets), {"labeled": run.targets.labeled}]
     if run.stored.said.predict is not None:
-        parts.append(prediction_columns(run.stored, X, probabilities=False))
+        parts.append(prediction_columns(run.stored, run.table, probabilities=False))
     return joined(*parts)
 
 

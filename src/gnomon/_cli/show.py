@@ -91,11 +91,6 @@ def _choice_lines(choice: SearchResults) -> list[str]:
     return [*lines, *([f"and {more} candidates more, in metrics.json"] if more > 0 else []), choice.verdict]
 
 
-def demo_story(example: Example) -> str:
-    """What the demo's table is."""
-    return f"{example.story}."
-
-
 def demo_predictions(run: Run, example: Example, n_shown: int = 5) -> str:
     """The first unlabeled rows with prediction, probability and the hidden truth."""
     hidden = np.flatnonzero(~run.targets.labeled)

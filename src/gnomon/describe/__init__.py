@@ -8,8 +8,6 @@ from gnomon.describe.records import (
     Projection,
     Target,
     Traits,
-    known_entries,
-    real_values,
     target_of,
 )
 
@@ -21,9 +19,7 @@ __all__ = [
     "Target",
     "Traits",
     "describe",
-    "known_entries",
     "models",
-    "real_values",
     "settled",
     "several_of",
     "target_of",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gnomon._types import Array, BoolArray
+from gnomon._types import Array
 from gnomon.targets import read
 
 
@@ -60,22 +60,12 @@ class Target:
         Which column of y; None where y is that column.
     noise_variance : float or None
         Of numbers in squared units of y, of classes that of their codes.
-    names : sequence or None
-        What to show for each of the classes, in order; None shows them as they are.
     """
 
     kind: str
     classes: Array | None = None
     column: int | None = None
     noise_variance: float | None = None
-    names: Sequence[Any] | None = None
-
-    @property
-    def shown(self) -> list[Any]:
-        """What to show for each class, in order."""
-        assert self.classes is not None
-        names = [] if self.names is None else list(self.names)
-        return [*names, *self.classes.tolist()[len(names) :]]
 
     def given(self, y: Any) -> Array:
         """The cells (n,) of this target in y as given to `fit`."""
@@ -92,13 +82,7 @@ class Target:
 
     def numbers(self, y: Any) -> Array:
         """The values (n,) as floats, NaN where there is none."""
-        values = real_values(y)
-        return values[:, (self.column or 0) if values.shape[1] > 1 else 0]
-
-    def unseen(self, y: Any) -> BoolArray:
-        """Mask of the rows whose class is known and is none of the classes."""
-        known: BoolArray = known_entries(self.given(y))
-        return known & (self.codes(y) < 0)
+        return np.array([float(v) if isinstance(v, Real) else np.nan for v in self.given(y).tolist()])
 
     def values(self, y: Any) -> Array:
         """Codes of classes as floats, or numbers; NaN where there is no label."""
@@ -204,32 +188,3 @@ def target_of(y: Any) -> Target:
     if column.kind == "none":
         return Target("classes", np.array([], dtype=object), place)
     return Target(column.kind, column.classes, place)
-
-
-def real_values(y: Any) -> Array:
-    """Numbers as floats of shape (n, q), NaN where there is none.
-
-    Examples
-    --------
-    >>> real_values([1.0, None]).tolist()
-    [[1.0], [nan]]
-    """
-    values = np.asarray(y)
-    if values.dtype == object:  # None and pd.NA are no numbers
-        flat = [float(v) if isinstance(v, Real) else np.nan for v in values.ravel().tolist()]
-        values = np.array(flat).reshape(values.shape)
-    return np.asarray(values.astype(float).reshape(len(values), -1))
-
-
-def known_entries(y: Any) -> BoolArray:
-    """Mask of the entries of y that are not missing: None, NaN, NA and -1 are."""
-    values = np.asarray(y, dtype=object)
-    flat = [not is_missing(value) for value in values.ravel().tolist()]
-    return np.array(flat, dtype=bool).reshape(values.shape)
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a label means that there is none."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, Real) and (value != value or value == -1)

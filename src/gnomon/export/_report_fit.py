@@ -27,7 +27,7 @@ def _solver(fit):
         yield "converged", "yes" if fit.converged else "no"
         yield "iterations", fit.n_iter
     if fit.n_reads is not None:
-        yield "passes over the data", html.number(fit.n_reads)
+        yield "passes over the data", f"{fit.n_reads:.3g}"
 
 
 def _likelihood(said, units):
@@ -60,7 +60,7 @@ def _tables(fit):
 
 
 def _path(said):
-    if said.fit.path is None:
+    if said.fit.path is None or len(said.fit.path) < 3:  # there is nothing to see of a fit in two steps
         return ""
     ax = ConvergenceDisplay.from_estimator(said, ax=html.axes(6.4, 3.2)).ax_
     what = said.fit.objective

@@ -58,7 +58,7 @@ def _section(body, rows, ids):
 def _classes(target, found, y_true, rows, name):
     proba = np.asarray(found.proba)[rows]
     ranked = np.argsort(-proba, axis=1, kind="stable")
-    shown, best = target.shown, min(2, proba.shape[1])
+    shown, best = target.classes.tolist(), min(2, proba.shape[1])
     header = [name, "probability", "next", "its probability"][: 2 * best]
     lines = [
         [cell for code in codes[:best] for cell in (shown[code], f"{shares[code]:.3f}")]

@@ -218,14 +218,14 @@ def _comparison(comparison):
 def _choice(choice):
     header, body = choice.cells(most=N_CANDIDATES)
     shown = "" if len(body) == len(choice.rows) else f" {len(body)} of {len(choice.rows)} candidates are shown."
-    agreement = (
-        "their agreement on unlabeled rows (Cohen's kappa, 0 for chance)"
-        if choice.target_kind == "classes"
-        else "how their predictions of unlabeled rows correlate"
-    )
+    agreement = "how their predictions of unlabeled rows correlate, less"
+    if choice.target_kind == "classes":
+        agreement = "their agreement on unlabeled rows (Cohen's kappa, 0 for chance), less"
+    if choice.chosen_row["agreement"] is None:
+        agreement = "with every row labeled, minus"
     how = (
-        f"Each candidate was fitted to one half of the labels and to the other. The score is {agreement}, less their "
-        f"error on each other's labels over that of chance; a star marks the one that was chosen.{shown}"
+        f"Each candidate was fitted to one half of the labels and to the other. The score is {agreement} their error "
+        f"on each other's labels over that of chance; a star marks the one that was chosen.{shown}"
     )
     said = "".join(html.tag("p", text, "soft") for text in [*choice.notes, how])
     return html.tag("h2", "How the model was chosen") + html.table(header, body, numeric=range(3, 7)) + said
@@ -258,7 +258,7 @@ def _loadings(said, feature_names, units):
 
 
 def _settings(said, settings):
-    rows = [(name, _setting(value)) for name, value in settings.items()]
+    rows = [(name, _setting(value)) for name, value in settings.items() if value not in (None, [], ())]
     rows += [(f"{said.model}.{name}", _setting(value)) for name, value in said.parameters.items()]
     rows += [("Python", platform.python_version())] + [(name, version(name)) for name in PACKAGES]
     written = f"Written by gnomon {version('gnomon')} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."

@@ -62,7 +62,7 @@ class ConvergenceDisplay:
         if fit.solver is not None:
             title = f'solver "{fit.solver}", {title}'
         if fit.n_reads is not None:
-            title += f", {fit.n_reads:.3g} passes over the data"
+            title += f", {fit.n_reads:.3g} {'pass' if fit.n_reads == 1 else 'passes'} over the data"
         return cls(path=np.asarray(fit.path, dtype=float), title=title, label=f"{fit.objective} in nats").plot(ax=ax)
 
     def plot(self, ax=None):

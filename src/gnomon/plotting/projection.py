@@ -74,11 +74,9 @@ class ProjectionDisplay:
         y=None,
         *,
         dims=None,
-        ellipses=True,
         n_ellipses=12,
         output=0,
         target_name="y",
-        class_names=None,
         ax=None,
     ):
         """Project rows with a fitted model and draw them.
@@ -95,16 +93,13 @@ class ProjectionDisplay:
             without targets is drawn with them too.
         dims : tuple of one or two int, default=None
             Components to draw, counted from 0; None takes the first two, or the only one.
-        ellipses : bool, default=True
-            Draw the 95 % region of the posterior of some rows.
         n_ellipses : int, default=12
-            At most so many: labeled rows before others, far apart before near.
+            Draw the 95 % region of the posterior of at most so many rows: labeled ones before others, far apart before
+            near.
         output : int, default=0
             Which of several targets gives the color.
         target_name : str, default='y'
             Name of the real target.
-        class_names : sequence of str, default=None
-            Names to show for the classes, in their order.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
 
@@ -118,7 +113,7 @@ class ProjectionDisplay:
         target, values, labeled = _colors(said, X, y, len(Z), output)
         names = None
         if target is not None and target.kind == "classes":
-            names = [str(name) for name in (class_names or target.shown)]
+            names = [str(name) for name in target.classes.tolist()]
         display = cls(
             projection=Z[:, dims],
             covariance=None if cov is None else cov[..., dims, :][..., :, dims],
@@ -128,19 +123,17 @@ class ProjectionDisplay:
             dims=dims,
             target_name=target_name,
         )
-        return display.plot(ax=ax, ellipses=ellipses, n_ellipses=n_ellipses)
+        return display.plot(ax=ax, n_ellipses=n_ellipses)
 
-    def plot(self, ax=None, *, ellipses=True, n_ellipses=12):
+    def plot(self, ax=None, *, n_ellipses=12):
         """Draw the rows.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
-        ellipses : bool, default=True
-            Draw the 95 % region of the posterior of some rows.
         n_ellipses : int, default=12
-            At most so many.
+            As for `from_estimator`.
 
         Returns
         -------
@@ -149,12 +142,12 @@ class ProjectionDisplay:
         """
         self.figure_, self.ax_ = figure_and_axes(ax, figsize=(7.2, 5.2))
         points = self._points()
-        ellipses = ellipses and self.covariance is not None
+        regions = n_ellipses > 0 and self.covariance is not None
         self._draw_points(points)
-        if ellipses and n_ellipses:
+        if regions:
             self._draw_regions(points, n_ellipses)
         self._name_axes()
-        handles = self._legend_handles(ellipses and n_ellipses)
+        handles = self._legend_handles(regions)
         if handles:
             beside = self.class_names is not None and len(self.dims) == 2
             where = (
