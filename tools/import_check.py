@@ -2,7 +2,8 @@
 
 Inside the package only those who make or read rows or graphs, and the one solver that takes nothing else, may import
 scipy.sparse (its solvers in scipy.sparse.linalg are free), and nowhere may a private part of scikit-learn be imported.
-Only rows/ touches the array behind rows, and asks whether X is sparse or of another library than NumPy.
+Only rows/ touches the array behind rows, and asks whether X is sparse or of another library than NumPy; frames are
+read in one file for X, in one for y, and where files of tables are.
 """
 
 import ast
@@ -19,6 +20,7 @@ SPARSE_HOMES = (
     "src/gnomon/datasets/",
     "src/gnomon/tables/",
 )
+FRAME_HOMES = ("src/gnomon/rows/frames.py", "src/gnomon/targets/forms.py", "src/gnomon/tables/")
 KIND = "src/gnomon/rows/kind.py"
 ROWS = "src/gnomon/rows/"
 DOORS = ("src/gnomon/rows/", "src/gnomon/estimators/_estimator.py")  # where X of a user is validated
@@ -42,7 +44,8 @@ def rows_opened(path: str, tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Name) and node.id == "is_foreign" and not path.startswith(DOORS):
             yield f"{path}:{node.lineno}: what library X belongs to is asked in gnomon.rows"
         behind = isinstance(node, ast.Attribute) and node.attr == "X" and not path.startswith(ROWS)
-        if behind and isinstance(node.value, ast.Name) and node.value.id in NAMES_OF_ROWS:
+        owner = getattr(node.value, "id", getattr(node.value, "attr", None)) if behind else None
+        if owner in NAMES_OF_ROWS:
             yield f"{path}:{node.lineno}: the array behind rows belongs to gnomon.rows; a step sees a view"
 
 
@@ -55,6 +58,8 @@ def complaints(path: str, source: str) -> list[str]:
         if parts[0] == "sklearn" and any(part.startswith("_") and not part.endswith("__") for part in parts):
             found.append(f"{path}:{line}: {name} is private to scikit-learn; use its public names")
         sparse = parts[:2] == ["scipy", "sparse"] and parts[2:3] != ["linalg"]
+        if parts[0] == "narwhals" and path.startswith("src/") and not path.startswith(FRAME_HOMES):
+            found.append(f"{path}:{line}: frames are read in gnomon.rows.frames (X) and gnomon.targets.forms (y)")
         if sparse and path.startswith("src/") and not path.startswith(SPARSE_HOMES):
             found.append(f"{path}:{line}: {name} belongs in gnomon.rows; ask it for what is needed here")
     return found

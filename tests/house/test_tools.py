@@ -34,7 +34,10 @@ ROOT = Path(__file__).resolve().parents[2]
         ("src/gnomon/models/a.py", "found = is_foreign(X)", 1),
         ("src/gnomon/rows/a.py", "found = is_foreign(X)", 0),
         ("src/gnomon/models/a.py", "out = rows.X @ V", 1),
+        ("src/gnomon/models/a.py", "out = self.rows.X @ V", 1),
         ("src/gnomon/models/a.py", "out = step.X", 0),
+        ("src/gnomon/estimators/a.py", "import narwhals as nw", 1),
+        ("src/gnomon/rows/frames.py", "import narwhals as nw", 0),
         ("src/gnomon/rows/a.py", "out = block.X @ V", 0),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gnomon.rows import products
+from gnomon.rows import namespace
 from gnomon.rows.products import project, row_counts
 from gnomon.rows.read import read
 
@@ -14,7 +14,7 @@ FORMS = {"dense": np.asarray, "csr": sp.csr_array, "csc_matrix": sp.csc_matrix}
 
 @pytest.fixture(params=[1 << 19, 1], ids=["one_chunk", "small_chunks"])
 def case(request, monkeypatch):
-    monkeypatch.setattr(products, "CHUNK", request.param)
+    monkeypatch.setattr(namespace, "BLOCK_ENTRIES", request.param)
     rng = np.random.default_rng(0)
     return rng.normal(size=(41, 6)), rng.normal(size=6), rng.normal(size=(6, 2))
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._types import Array, IntArray
-from .kind import is_foreign, is_sparse
-from .namespace import Place, row_slices, to_host
+from .kind import is_sparse
+from .namespace import Place, namespace, row_slices, to_host
 
 
 def incomplete_rows(X: Any) -> IntArray:
@@ -21,8 +21,6 @@ def incomplete_rows(X: Any) -> IntArray:
 
 def column_range(X: Any) -> tuple[Array, Array]:
     """Smallest and largest observed entry of each column (p,), NaN where none is; on the host."""
-    if not is_foreign(X):
-        return np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
     place, lowest, highest = Place(X), np.full(X.shape[1], np.nan), np.full(X.shape[1], np.nan)
     for rows in row_slices(X):
         block = X[rows, :]
@@ -36,14 +34,9 @@ def column_range(X: Any) -> tuple[Array, Array]:
 
 def filled(X: Any, mean: Array, Z: Array, components: Array) -> Any:
     """A copy of a dense X with mean + Z components in place of NaN; where X is and in its type."""
-    if not is_foreign(X):
-        out, rows = np.array(X), incomplete_rows(X)
-        if len(rows):
-            out[rows] = np.where(np.isnan(X[rows]), Z[rows] @ components + mean, X[rows])
-        return out
-    place, parts = Place(X), []
+    place, xp, parts = Place(X), namespace(X), []
     components_put, mean_put = place.put(components), place.put(mean)
     for here in row_slices(X):
-        expected = place.xp.astype(place.put(Z[here]) @ components_put + mean_put, X.dtype, copy=False)
-        parts.append(place.xp.where(place.xp.isnan(X[here, :]), expected, X[here, :]))
-    return place.xp.concat(parts, axis=0)
+        expected = xp.astype(place.put(Z[here]) @ components_put + mean_put, X.dtype, copy=False)
+        parts.append(xp.where(xp.isnan(X[here, :]), expected, X[here, :]))
+    return xp.concat(parts, axis=0)

@@ -68,7 +68,7 @@ class Table:
 
     def where(self, i: int, column: str) -> str:
         """Name the cell in row `i` (from 0) for a message."""
-        return f"{self.path}, {self.row(i)}, column {column!r}"
+        return cell_name(self.path, i, None if self.lines is None else self.lines[i], column)
 
     def row(self, i: int) -> str:
         """Name row `i` (from 0) for a message."""
@@ -99,13 +99,8 @@ class Wanted(NamedTuple):
 
 
 def cell_name(path: str, i: int, line: int | None, column: str) -> str:
-    """File, row (counted from 1 without the header), line of the file where there are lines, and column."""
-    return f"{row_name(path, i, line)}, column {column!r}"
-
-
-def row_name(path: str, i: int, line: int | None) -> str:
-    """File, row (counted from 1 without the header) and line of the file where there are lines."""
-    return f"{path}, {row_of(i, line)}"
+    """File, row and column, as messages name a cell."""
+    return f"{path}, {row_of(i, line)}, column {column!r}"
 
 
 def row_of(i: int, line: int | None) -> str:

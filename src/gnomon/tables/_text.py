@@ -23,7 +23,7 @@ from gnomon.tables._table import (
     objects,
     out_of_range,
     refuse_duplicates,
-    row_name,
+    row_of,
     usable,
 )
 
@@ -128,7 +128,7 @@ def _refuse_ragged(path: str, chunk: list[Row], n_columns: int, n_before: int) -
     for i, row in enumerate(chunk, n_before):
         if len(row.cells) != n_columns:
             cells = "1 cell" if len(row.cells) == 1 else f"{len(row.cells)} cells"
-            raise TableError(f"{row_name(path, i, row.line)}: {cells}, and the header has {n_columns}.")
+            raise TableError(f"{path}, {row_of(i, row.line)}: {cells}, and the header has {n_columns}.")
 
 
 def _numbers(path: str, name: str, cells: tuple[str, ...], chunk: list[Row], n_before: int) -> np.ndarray:

@@ -121,7 +121,7 @@ def _series(series: Any) -> tuple[Array, bool]:
     missing = series.is_null().to_numpy()
     if not missing.any() and (series.dtype.is_integer() or series.dtype == nw.Boolean):
         return series.to_numpy(), categorical
-    values = np.array([*series.to_list(), None], dtype=object)[:-1]
+    values = objects(series.to_list())
     values[missing] = None
     return values, categorical
 
@@ -147,7 +147,7 @@ def _raw(name: str, values: Array, categorical: bool, mark: Any) -> Raw:
         numbers = np.array([np.nan if gone else cell for cell, gone in zip(cells, missing.tolist(), strict=True)])
         if numbers.dtype.kind in "if":
             return Raw("categorical" if categorical else form, numbers, missing, name)
-    return Raw("categorical" if categorical and form != "none" else form, _objects(cells), missing, name)
+    return Raw("categorical" if categorical and form != "none" else form, objects(cells), missing, name)
 
 
 def _is_mark(cell: Any, mark: Any) -> bool:
@@ -178,5 +178,6 @@ def _form(types: set[type], name: str) -> str:
     raise TypeError(f"{name} mixes labels of several types ({some}); make them all text or all numbers.")
 
 
-def _objects(cells: list[Any]) -> Any:
+def objects(cells: list[Any]) -> Any:
+    """Cells as an array of objects, whatever they are."""
     return np.array([*cells, None], dtype=object)[:-1]

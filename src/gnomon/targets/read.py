@@ -35,7 +35,7 @@ import numpy as np
 from .._types import Array, IntArray
 from .._warn import warn
 from .columns import Column, Targets
-from .forms import Raw, columns_of
+from .forms import Raw, columns_of, objects
 
 KINDS = ("classes", "real", "counts")
 TARGETS = ("auto", *KINDS)
@@ -208,8 +208,16 @@ def _refuse_kind(name: str, kind: str, kinds: Sequence[str], model: str) -> None
 def _without_minus_one(raw: Raw, unlabeled: Any, classes: Any) -> Raw:
     """The column with -1 as a mark, where it is one; `classes` are those of fit."""
     stripped = _strip(raw, unlabeled)
-    if stripped is not raw and (classes is None or -1 in classes.tolist()):
-        _refuse_ambiguous(raw)
+    if stripped is raw or (classes is not None and -1 not in classes.tolist()):
+        return stripped
+    different = set(raw.values[~raw.missing].tolist())
+    lower = sorted(value for value in different if value < -1)
+    if different == {-1, 1} or lower:
+        beside = f"{lower[0]:g} and -1" if lower else "-1 and 1 only"
+        raise ValueError(
+            f"{raw.name} holds the numbers {beside}, which is ambiguous: pass unlabeled=None if -1 is a class, "
+            "unlabeled=-1 if it marks unlabeled rows, or target='real' for numbers."
+        )
     return stripped
 
 
@@ -220,17 +228,6 @@ def _strip(raw: Raw, unlabeled: Any) -> Raw:
         return raw
     missing = raw.missing | (raw.values == -1)
     return raw._replace(missing=missing, form="none" if missing.all() else raw.form)
-
-
-def _refuse_ambiguous(raw: Raw) -> None:
-    different = set(raw.values[~raw.missing].tolist())
-    lower = sorted(value for value in different if value < -1)
-    if different == {-1, 1} or lower:
-        beside = f"{lower[0]:g} and -1" if lower else "-1 and 1 only"
-        raise ValueError(
-            f"{raw.name} holds the numbers {beside}, which is ambiguous: pass unlabeled=None if -1 is a class, "
-            "unlabeled=-1 if it marks unlabeled rows, or target='real' for numbers."
-        )
 
 
 def _refuse_marked_table(raw: Raw, unlabeled: Any) -> None:
@@ -311,4 +308,4 @@ def _label_array(labels: list[Any]) -> Any:
     found = np.array(labels)
     if found.ndim == 1 and found.dtype.kind in "biUSO" and found.tolist() == labels:
         return found
-    return np.array([*labels, None], dtype=object)[:-1]
+    return objects(labels)
