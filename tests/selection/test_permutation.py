@@ -63,19 +63,24 @@ class Counted(GuidedSearch):
         return super().fit(X, y)
 
 
-def test_a_search_is_repeated_unless_it_is_told_not_to():
+def test_a_search_is_repeated_and_the_search_itself_says_what_it_leaves_out():
     X, y = blobs()
     seen = few_labels(y, 5)
-    search = Counted(["ridge LDA"], preprocessing=["rows"], n_splits=1)
+    search = Counted(["ridge LDA"], preprocessing=["rows"], n_splits=1, n_permutations=3)
     Counted.fits = 0
     test = permutation_test(search, X, seen, n_permutations=3)
     assert (Counted.fits, test.repeats_choice) == (4, True)
     assert_allclose(test.score, search.fit(X, seen).best_score_)
-    Counted.fits = 0
-    quick = permutation_test(search, X, seen, n_permutations=3, repeat_choice=False)
-    assert (Counted.fits, quick.repeats_choice) == (0, False)
-    assert "the choice was not repeated" in quick.verdict
     assert "the choice was not repeated" not in test.verdict
+    assert not search.labels_helped_.repeats_choice
+    assert len(search.labels_helped_.permuted) == 3
+    assert "the choice was not repeated" in search.results_.verdict
+
+
+def test_a_search_of_one_candidate_leaves_nothing_out():
+    X, y = blobs()
+    only = Counted(["ridge LDA"], preprocessing=["rows"], n_splits=1, n_permutations=3, baselines=False)
+    assert only.fit(X, few_labels(y, 3)).labels_helped_.repeats_choice
 
 
 def test_a_grid_search_is_repeated_on_the_labeled_rows():

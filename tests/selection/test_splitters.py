@@ -4,10 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
 
+from gnomon import DPPCA, KDA, SPPCA
 from gnomon.selection import PartialLabelKFold, labeled_scorer
 from gnomon.selection.baselines import PLS, RidgeLDA
 from selection.drawn import blobs, few_labels
@@ -63,6 +66,38 @@ def test_cross_validation_and_grids_work_with_unlabeled_rows():
     assert cross_val_score(RidgeLDA(2), X, names, cv=cv, scoring=labeled_scorer("accuracy")).mean() > 0.85
     grid = GridSearchCV(RidgeLDA(2), {"shrinkage": [1e-3, 0.5]}, cv=cv).fit(X, seen)
     assert grid.best_score_ > 0.85
+
+
+def test_a_plain_splitter_refuses_none_and_takes_minus_one_for_a_class():
+    X, y = blobs(distance=8.0)
+    seen = few_labels(y, 10)
+    for missing in (None, np.nan):
+        marked = np.where(seen < 0, missing, seen.astype(object))
+        with pytest.raises(ValueError, match=r"Supported target types are|contains NaN"):
+            cross_val_score(RidgeLDA(2), X, marked, cv=StratifiedKFold(3))
+        with pytest.raises((TypeError, ValueError)):
+            cross_val_score(RidgeLDA(2), X, marked, cv=3, scoring="accuracy", error_score="raise")
+    plain = cross_val_score(RidgeLDA(2), X, seen, cv=3)
+    assert plain.max() <= 0.55  # half of each test part is named -1, which no model predicts
+    assert cross_val_score(RidgeLDA(2), X, seen, cv=PartialLabelKFold(3, random_state=0)).min() > 0.9
+
+
+def test_folds_hold_every_pattern_of_several_targets():
+    Y = np.column_stack([np.where(np.arange(30) % 2, np.arange(30) + 0.5, np.nan), np.arange(30) + 0.25])
+    for _, test in PartialLabelKFold(3, random_state=0).split(np.zeros((30, 1)), Y):
+        assert np.isfinite(Y[test, 0]).sum() == 5
+
+
+@pytest.mark.parametrize("model", [DPPCA(2), SPPCA(2), KDA()])
+def test_grids_take_unlabeled_rows_and_meta_estimators_the_labeled_ones(model):
+    X, y = blobs(distance=8.0)
+    seen = few_labels(y, 8)
+    grid = GridSearchCV(model, {"n_components": [1, 2]}, cv=PartialLabelKFold(4, random_state=0)).fit(X, seen)
+    assert grid.best_score_ > 0.9
+    rows = seen >= 0
+    for meta in (VotingClassifier([("one", model), ("other", RidgeLDA(2))]), CalibratedClassifierCV(model, cv=2)):
+        assert meta.fit(X[rows], seen[rows]).score(X, y) > 0.9
+        assert -1 in meta.fit(X, seen).classes_  # what the recipe avoids
 
 
 @pytest.mark.parametrize("form", ["codes", "text", "frame", "marked"])

@@ -28,7 +28,7 @@ class Table:
 
         Returns
         -------
-        Comparison
+        Comparison or SearchResults
             Equal to the first ones.
         """
         return cls(**stored)
@@ -50,13 +50,7 @@ class Table:
 
 
 def text_table(header, body):
-    """Return lines of text with aligned columns.
-
-    Examples
-    --------
-    >>> text_table(["model", "score"], [["PCA", "0.9"]])
-    ['model  score', 'PCA    0.9']
-    """
+    """Lines of text with aligned columns."""
     widths = [max(map(len, column)) for column in zip(header, *body)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)) for line in [header, *body]]
     return [line.rstrip() for line in lines]

@@ -159,6 +159,10 @@ class _Baseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     _kind = "classes"
 
+    def __init__(self, n_components=None, *, unlabeled="auto"):
+        self.n_components = n_components
+        self.unlabeled = unlabeled
+
     def fit(self, X, y):
         X = validate_data(self, X, accept_sparse="csr")
         targets = read(y, X.shape[0], target=self._kind, unlabeled=self.unlabeled, several="real")
@@ -166,9 +170,7 @@ class _Baseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.one_column_ = targets.vector
         if self._kind == "classes":
             self.classes_ = targets.classes
-            self._fit(X, rows, targets.index[rows])
-        else:
-            self._fit(X, rows, targets.table[rows])
+        self._fit(X, rows, targets.index[rows] if self._kind == "classes" else targets.table[rows])
         return self
 
     @property
@@ -182,6 +184,9 @@ class _Baseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def transform(self, X):
         return self._project(X)[:, : self.n_components]
 
+    def _predict(self, Z):
+        return self.map_.predict(Z)
+
     def predict(self, X):
         found = self._predict(self._project(X))
         if self._kind == "classes":
@@ -193,24 +198,19 @@ class RidgeLDA(ClassifierMixin, _Baseline):
     """Ridge LDA of the labeled rows; predictions use every discriminant direction."""
 
     def __init__(self, n_components=None, *, shrinkage=LDA_SHRINKAGE, unlabeled="auto"):
-        self.n_components = n_components
+        super().__init__(n_components, unlabeled=unlabeled)
         self.shrinkage = shrinkage
-        self.unlabeled = unlabeled
 
     def _fit(self, X, rows, index):
         self.map_ = lda_map(X[rows], index, len(self.classes_), shrinkage=self.shrinkage)
-
-    def _predict(self, Z):
-        return self.map_.predict(Z)
 
 
 class PCAClassifier(ClassifierMixin, _Baseline):
     """PCA of all rows, then the class of the nearest labeled row or logistic regression of the projection."""
 
     def __init__(self, n_components=None, *, classifier="nearest", unlabeled="auto"):
-        self.n_components = n_components
+        super().__init__(n_components, unlabeled=unlabeled)
         self.classifier = classifier
-        self.unlabeled = unlabeled
 
     def _fit(self, X, rows, index):
         self.map_ = pca_map(X, self.n_components, 0)
@@ -230,10 +230,6 @@ class PCARidge(RegressorMixin, _Baseline):
 
     _kind = "real"
 
-    def __init__(self, n_components=None, *, unlabeled="auto"):
-        self.n_components = n_components
-        self.unlabeled = unlabeled
-
     def _fit(self, X, rows, Y):
         self.map_ = pca_map(X, self.n_components, 0)
         self.regression_ = ridge(self.map_.project(X[rows]), Y)
@@ -247,12 +243,5 @@ class PLS(RegressorMixin, _Baseline):
 
     _kind = "real"
 
-    def __init__(self, n_components=None, *, unlabeled="auto"):
-        self.n_components = n_components
-        self.unlabeled = unlabeled
-
     def _fit(self, X, rows, Y):
         self.map_ = pls_map(X[rows], Y, self.n_components)
-
-    def _predict(self, Z):
-        return self.map_.predict(Z)

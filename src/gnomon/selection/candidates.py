@@ -150,27 +150,14 @@ CLASS_CANDIDATES = (
 
 
 def candidates_for(kind, chosen, baselines=True):
-    """Return the candidates to try and which of them may be chosen.
-
-    Parameters
-    ----------
-    kind : {"classes", "real"}
-    chosen : None or list     names, "usual" for all that are, pairs (name, estimator) or `Candidate`
-    baselines : bool          whether to try those that may not be chosen
-
-    Examples
-    --------
-    >>> tried, allowed = candidates_for("real", ["PLS"])
-    >>> [candidate.name for candidate in tried], sorted(allowed)
-    (['PLS', 'PCA + ridge'], ['PLS'])
-    """
+    """The candidates to try, with baselines that may not be chosen or without, and the names of those that may be."""
     known = CLASS_CANDIDATES if kind == "classes" else REAL_CANDIDATES
     allowed, own = [], []
     for item in ["usual"] if chosen is None else chosen:
         if isinstance(item, str) and item == "usual":
             allowed += [candidate.name for candidate in known if candidate.usual]
         elif isinstance(item, str):
-            allowed.append(named(item, [candidate.name for candidate in known], "candidates"))
+            allowed.append(_known(item, [candidate.name for candidate in known], "candidates"))
         else:
             own.append(item if isinstance(item, Candidate) else Candidate(*item))
     if not allowed and not own:
@@ -180,29 +167,16 @@ def candidates_for(kind, chosen, baselines=True):
 
 
 def preprocessing_for(tried, chosen):
-    """Return the names of the preprocessing steps to compute, in their order.
-
-    Examples
-    --------
-    >>> preprocessing_for(REAL_CANDIDATES, None)
-    ['rows', 'unit rows']
-    """
+    """The names of the preprocessing steps to compute, in their order."""
     known = [name for name in PREPROCESSING if any(name in candidate.preprocessing for candidate in tried)]
     if chosen is None:
         return known
     if not len(chosen):
         raise ValueError(f"preprocessing holds nothing; known are {', '.join(known)}.")
-    return [named(name, known, "preprocessing") for name in chosen]
+    return [_known(name, known, "preprocessing") for name in chosen]
 
 
-def named(name, known, parameter):
-    """Return a name that must be known.
-
-    Examples
-    --------
-    >>> named("rows", ["rows"], "preprocessing")
-    'rows'
-    """
+def _known(name, known, parameter):
     if name not in known:
         raise ValueError(f"{parameter} holds {name!r}; known are {', '.join(dict.fromkeys(known))}.")
     return name

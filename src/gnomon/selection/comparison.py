@@ -60,30 +60,29 @@ class Comparison(Table):
     @property
     def protocol(self):
         """How the scores were made, in one sentence, or two where entries of X are missing."""
-        if not self.n_filled:
-            return self._procedure()
-        entries = "1 missing entry" if self.n_filled == 1 else f"{self.n_filled} missing entries"
-        return f"{self._procedure()} For the baselines {entries} of X had to be filled with column means."
-
-    def _procedure(self):
         by_row, by_ridge = "the nearest labeled row", "a ridge regression on the projection"
         what = {"error": by_row, "R2": by_ridge}.get(self.metric, f"{by_row} (classes) or {by_ridge} (numbers)")
-        if not self.n_splits:
-            return (
-                f"Each method learned from {self.n_labeled} labeled rows and was scored by {what} on "
-                f"{self.n_scored} rows whose labels were hidden."
-            )
-        how_many = f"{self.n_scored} of {self.n_labeled}" if self.n_scored < self.n_labeled else f"All {self.n_scored}"
-        return (
-            f"{how_many} labeled rows were held out in turn, in {self.n_splits} splits, and "
-            f"scored by {what}; no method saw a held-out label, and unlabeled rows stayed in."
+        part = f"{self.n_scored} of {self.n_labeled}" if self.n_scored < self.n_labeled else f"All {self.n_scored}"
+        said = (
+            f"{part} labeled rows were held out in turn, in {self.n_splits} splits, and scored by {what}; no method "
+            "saw a held-out label, and unlabeled rows stayed in."
         )
+        if not self.n_splits:
+            said = (
+                f"Each method learned from {self.n_labeled} labeled rows and was scored by {what} on {self.n_scored} "
+                "rows whose labels were hidden."
+            )
+        if self.n_filled:
+            entries = "1 missing entry" if self.n_filled == 1 else f"{self.n_filled} missing entries"
+            said += f" For the baselines {entries} of X had to be filled with column means."
+        return said
 
     @property
     def notes(self):
         """Why some methods have no score, one sentence each."""
-        said = {f"{row['method']} does not apply: {row['note']}.": None for row in self.rows if row["note"]}
-        return list(said)
+        return list(
+            dict.fromkeys(f"{row['method']} does not apply: {row['note']}." for row in self.rows if row["note"])
+        )
 
     def cells(self):
         """Return the table as strings, "-" where there is no value.
@@ -107,8 +106,9 @@ class Comparison(Table):
         ]
         if self.metric != "mixed" and len({row["target"] for row in self.rows}) < 2:
             return header, body
-        labels = [f"{row['target']} ({row['metric']})" for row in self.rows]
-        return ["method", "target", *header[1:]], [[line[0], label, *line[1:]] for line, label in zip(body, labels)]
+        for line, row in zip(body, self.rows):
+            line.insert(1, f"{row['target']} ({row['metric']})")
+        return ["method", "target", *header[1:]], body
 
     @property
     def _remarks(self):

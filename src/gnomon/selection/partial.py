@@ -20,29 +20,14 @@ def last_step(estimator):
 
 
 def learns_from_labels(estimator):
-    """Whether its tags say so of any step.
-
-    Examples
-    --------
-    >>> from gnomon import PPCA, SPPCA
-    >>> learns_from_labels(SPPCA()), learns_from_labels(PPCA())
-    (True, False)
-    """
+    """Whether its tags say so of any step."""
     steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
     tags = [get_tags(step) for step in steps if step not in (None, "passthrough")]
     return any(tag.target_tags.required or tag.estimator_type in ("classifier", "regressor") for tag in tags)
 
 
 def takes_unlabeled(estimator):
-    """Whether `fit` takes rows without a label: the model has a parameter `unlabeled`, or no use for labels.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from gnomon import DPPCA
-    >>> takes_unlabeled(DPPCA()), takes_unlabeled(LogisticRegression())
-    (True, False)
-    """
+    """Whether `fit` takes rows without a label: the model has a parameter `unlabeled`, or no use for labels."""
     return "unlabeled" in last_step(estimator).get_params(deep=False) or not learns_from_labels(estimator)
 
 
@@ -57,14 +42,7 @@ def predicts(estimator):
 
 
 def prepared(estimator, **settings):
-    """A clone whose model has those settings that it knows.
-
-    Examples
-    --------
-    >>> from gnomon import SPPCA
-    >>> prepared(SPPCA(2), unlabeled=-1, no_such_parameter=0).unlabeled
-    -1
-    """
+    """A clone whose model has those settings that it knows."""
     made = clone(estimator)
     model = last_step(made)
     known = model.get_params(deep=False)
@@ -95,13 +73,6 @@ class HalfFit:
     """A function from the targets of half the labels to predictions of every row.
 
     A model that only projects predicts by the nearest labeled row, or by ridge regression of numbers.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0], [0.1], [1.0], [1.1]])
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> HalfFit(KNeighborsClassifier(1), X, "classes")(np.array([0, -1, 1, -1])).tolist()
-    [0, 0, 1, 1]
     """
 
     MARK = {"classes": -1, "real": None}  # noqa: RUF012
@@ -109,38 +80,26 @@ class HalfFit:
     X: object
     kind: str
 
-    def __call__(self, half):
-        return self.predictions(self.fitted(half), half)
-
-    def fitted(self, half):
-        """The model of one half."""
+    def __call__(self, half, see=None):
+        """Predict every row; `see` is shown the model."""
+        labeled = half >= 0 if self.kind == "classes" else np.isfinite(half).all(axis=1)
         y = half.ravel() if half.ndim == 2 and half.shape[1] == 1 else half
         made = prepared(self.estimator, unlabeled=self.MARK[self.kind], target=self.kind)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the final fit says what there is to say
-            return fit_partial(made, self.X, y, self._labeled(half))
-
-    def predictions(self, model, half):
-        """What the model of a half predicts of every row."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+            model = fit_partial(made, self.X, y, labeled)
+            if see is not None:
+                see(model)
             if predicts(model):
                 return model.predict(self.X)
             Z = model.transform(self.X)
-        rows = np.flatnonzero(self._labeled(half))
-        return predict_from_projection(self.kind, Z[rows], half[rows], Z)
-
-    def _labeled(self, half):
-        return half >= 0 if self.kind == "classes" else np.isfinite(half).all(axis=1)
+        return predict_from_projection(self.kind, Z[labeled], half[labeled], Z)
 
 
 def permuted_scores(halves, fit, n_permutations, rng, n_jobs=None, repeats_choice=True):
     """Score one fit on halves with the labels as they are and after they changed places."""
     n_splits = len(halves.splits)
     tried = [halves, *(halves.permuted(rng, n_splits) for _ in range(n_permutations))]
-    scores = [float(score.score) for score in run_jobs(_score, [(one, fit) for one in tried], n_jobs)]
-    return PermutationTest(scores[0], scores[1:], repeats_choice)
-
-
-def _score(halves, fit):
-    return halves.score(fit)
+    scores = run_jobs(type(halves).score, [(one, fit) for one in tried], n_jobs)
+    first, *others = [float(score.score) for score in scores]
+    return PermutationTest(first, others, repeats_choice)

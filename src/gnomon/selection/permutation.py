@@ -22,7 +22,6 @@ def permutation_test(
     *,
     n_permutations=19,
     n_splits=1,
-    repeat_choice=True,
     target="auto",
     unlabeled="auto",
     n_jobs=None,
@@ -33,7 +32,7 @@ def permutation_test(
     The score is that of `GuidedSearch`: models of half the labels must agree on the unlabeled rows and be right about
     the labels they have not seen. Of a search (`GuidedSearch`, or scikit-learn's `GridSearchCV`, which is fitted to the
     labeled rows) the score is its best one, and the whole search is repeated for every permutation, because its winner
-    would have another name there.
+    would have another name there; `labels_helped_` of a fitted `GuidedSearch` is the quick test of the winner alone.
 
     Parameters
     ----------
@@ -47,9 +46,6 @@ def permutation_test(
         Random permutations of the labels of the labeled rows; 19 are the fewest that can reach p = 0.05.
     n_splits : int, default=1
         Random halves to average the score over, for a model that is no search.
-    repeat_choice : bool, default=True
-        Of a search: whether to repeat it for every permutation. With False the chosen model alone is, which is faster
-        and lets some more labels of noise pass; the result says so. The search must be fitted then.
     target : {"auto", "classes", "real"}, default="auto"
         How to read y.
     unlabeled : "auto", None or a label, default="auto"
@@ -79,10 +75,8 @@ def permutation_test(
     targets = read(y, X.shape[0], target=target, unlabeled=unlabeled, several="real")
     rng = np.random.default_rng(random_state)
     halves = halves_of(targets, row_order(X), n_splits, rng)
-    searches = isinstance(estimator, SEARCHES)
-    if not (searches and repeat_choice):
-        model = estimator.best_estimator_ if searches else estimator
-        return permuted_scores(halves, HalfFit(model, X, halves.kind), n_permutations, rng, n_jobs, not searches)
+    if not isinstance(estimator, SEARCHES):
+        return permuted_scores(halves, HalfFit(estimator, X, halves.kind), n_permutations, rng, n_jobs)
     tried = [halves, *(halves.permuted(rng) for _ in range(n_permutations))]
     scores = run_jobs(_best_score, [(estimator, X, one) for one in tried], n_jobs)
     return PermutationTest(scores[0], scores[1:])

@@ -100,22 +100,9 @@ class SearchResults(Table):
         """The entry of `rows` that was chosen."""
         return self.rows[self.chosen]
 
-    @classmethod
-    def from_dict(cls, stored):
-        """Make the results that `to_dict` stored.
-
-        Parameters
-        ----------
-        stored : dict
-            As `to_dict` returned it.
-
-        Returns
-        -------
-        SearchResults
-            Equal to the first ones.
-        """
-        helped = stored["labels_helped"]
-        return cls(**{**stored, "labels_helped": None if helped is None else PermutationTest(**helped)})
+    def __post_init__(self):
+        if isinstance(self.labels_helped, dict):  # as `to_dict` stores it
+            object.__setattr__(self, "labels_helped", PermutationTest(**self.labels_helped))
 
     @classmethod
     def of(cls, given):

@@ -12,7 +12,7 @@ import numpy as np
 
 from gnomon.selection.baselines import predict_from_projection
 from gnomon.selection.splitters import deal, strata_of
-from gnomon.targets import read
+from gnomon.targets import read, read_like
 
 MAX_FOLDS = 5
 
@@ -71,25 +71,13 @@ class Problem:
         self.has_truth = y_true is not None
         truth = self.visible
         if self.has_truth:
-            truth = self._truth(read(y_true, n_samples, target=self.kinds, unlabeled=unlabeled))
+            truth = read_like(y_true, n_samples, self.targets.form, unlabeled=unlabeled, strict=False)
+            truth[np.isfinite(self.visible)] = np.nan
         classes = [j for j, kind in enumerate(self.kinds) if kind == "classes"]
         numbers = [j for j, kind in enumerate(self.kinds) if kind in ("real", "counts")]
         columns = self.targets.columns
         self.tasks = [Task(columns[j].name, [j], truth[:, [j]], columns[j].classes) for j in classes]
         self.tasks += [self._numbers(numbers, truth)] if numbers else []
-
-    def _truth(self, given):
-        """The values of hidden entries by the class numbers of y."""
-        table = np.full_like(self.visible, np.nan)
-        for j, (mine, other) in enumerate(zip(self.targets.columns, given.columns, strict=True)):
-            values = other.values
-            if mine.kind == "classes":
-                place = {label: code for code, label in enumerate(mine.classes.tolist())}
-                labels = [] if other.classes is None else other.classes.tolist()
-                codes = np.array([place.get(label, len(place)) for label in labels], dtype=float)
-                values = np.append(codes, np.nan)[other.numbers]
-            table[:, j] = np.where(np.isnan(self.visible[:, j]), values, np.nan)
-        return table
 
     def _numbers(self, columns, truth):
         values = truth[:, columns]

@@ -62,7 +62,8 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     models agree on the unlabeled rows, less their error on each other's labels: thousands of rows have a vote, where a
     cross-validation error of twenty labels could not tell the candidates apart. Agreement of classes is Cohen's kappa,
     and the error is averaged over classes and divided by that of chance, so that a model which always names the
-    majority gains nothing by it; on classes of equal size the order is that of plain agreement less plain error. Every
+    majority gains nothing by it; on classes of equal size the order is that of plain agreement less plain error. Of
+    numbers agreement is the correlation of predictions, and the error is the squared one over the variance of y. Every
     candidate sees the same halves. The best is then fitted to all labels, and predicts and transforms.
 
     Parameters
@@ -71,13 +72,12 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         What may be chosen: names, pairs (name, estimator), or `Candidate`. Names for classes: "DPPCA", "CPPCA", "SPPCA"
         and the baselines "ridge LDA" and "PCA + 1-NN"; for real targets "SPPCA" and "PLS". None or the name "usual"
         stands for all of these; "PCA + logistic" and "PCA + ridge" may be named besides. An estimator of your own with
-        a parameter `unlabeled` is fitted to all rows, any other to the labeled rows. Baselines are scored in any case,
-        and the verdict says where one scores higher.
+        a parameter `unlabeled`, or without use for labels, is fitted to all rows, any other to the labeled rows.
     preprocessing : list of str or None, default=None
         What may stand before a model: "rows" (nothing), "unit rows" (length one), "neighbors" and "neighbors, cosine"
         (`NeighborFeatures`; for classes only). None allows all.
     baselines : bool, default=True
-        Whether to score baselines that may not be chosen, too.
+        Whether to score baselines that may not be chosen, too; the verdict says where one scores higher.
     n_components : int or None, default=None
         Dimensions of the projection; None takes classes - 1 or the number of outputs, at most 10. Estimators of your
         own keep theirs.

@@ -1,11 +1,4 @@
-"""The score of a choice: models of half the labels must agree where no label is, and be right where one is.
-
-For classes agreement is Cohen's kappa of the two models' predictions of the unlabeled rows, and the error is the mean
-over classes of the share of held-out rows named wrongly: a model that always names the majority agrees with itself by
-chance alone, and errs on every row of the other classes. For real targets agreement is the correlation of the two
-models' predictions, and the error is their squared error on each other's labels over the variance of the target. The
-score is agreement less the error over that of chance, so that full agreement on nothing but chance scores 0 at best.
-"""
+"""The score of a choice, as `GuidedSearch` defines it, and the halves of the labels that it is made on."""
 
 from __future__ import annotations
 
@@ -73,11 +66,20 @@ class _Halves:
         return Score(agreement, error, agreement - loss)
 
 
+def cohen_kappa(a, b):
+    """Agreement of two sets of class numbers above that of chance; 0 where both name one class only."""
+    observed = np.mean(a == b)
+    size = int(max(a.max(), b.max())) + 1
+    expected = np.dot(np.bincount(a, minlength=size), np.bincount(b, minlength=size)) / len(a) ** 2
+    return float((observed - expected) / (1 - expected)) if expected < 1 else 0.0
+
+
 class ClassHalves(_Halves):
     """Halves of class numbers (n,), -1 where unlabeled: class by class, the only row of a class in both."""
 
     kind = "classes"
     missing = -1
+    _agreement = staticmethod(cohen_kappa)
 
     def __init__(self, index, order, n_splits, rng):
         counts = np.bincount(index[index >= 0], minlength=1)
@@ -109,9 +111,6 @@ class ClassHalves(_Halves):
     @staticmethod
     def _as_targets(predicted):
         return np.asarray(predicted).astype(int).ravel()
-
-    def _agreement(self, a, b):
-        return cohen_kappa(a, b)
 
     def _error(self, first, second, by_first, by_second):
         wrong, held = np.zeros(self.n_classes), np.zeros(self.n_classes)
@@ -172,22 +171,6 @@ def halves_of(targets, order, n_splits, rng):
     if len(column.classes) < 2:
         raise ValueError(f"y holds the single class {column.classes[0]}, which cannot guide a choice; label others.")
     return ClassHalves(targets.index, order, n_splits, rng)
-
-
-def cohen_kappa(a, b):
-    """Agreement of two sets of class numbers above that of chance; 0 where both name one class only.
-
-    Examples
-    --------
-    >>> float(cohen_kappa(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0])))
-    0.5
-    >>> float(cohen_kappa(np.array([0, 0, 0]), np.array([0, 0, 0])))
-    0.0
-    """
-    observed = np.mean(a == b)
-    size = int(max(a.max(), b.max())) + 1
-    expected = np.dot(np.bincount(a, minlength=size), np.bincount(b, minlength=size)) / len(a) ** 2
-    return float((observed - expected) / (1 - expected)) if expected < 1 else 0.0
 
 
 def row_order(X):

@@ -1,5 +1,6 @@
 """What a search tries: candidates behind preprocessing, on halves of the labels."""
 
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from gnomon.describe import settled
 from gnomon.rows.kind import is_sparse
 from gnomon.selection.baselines import NotApplicable
-from gnomon.selection.candidates import FEWEST_IN_CLASS, LEADING, MOST_NEIGHBORS, PREPROCESSING
+from gnomon.selection.candidates import FEWEST_IN_CLASS, LEADING, MOST_NEIGHBORS, PREPROCESSING, Candidate
 from gnomon.selection.partial import HalfFit, fit_partial, last_step, prepared, run_jobs, takes_unlabeled
 
 N_LEADERS = 2  # pairs of preprocessing and model whose further settings are tried
@@ -28,22 +29,22 @@ class _Made(NamedTuple):
     rows: Any
 
 
+@dataclass
 class _Trial:
     """One candidate behind one preprocessing with its settings, and how it did."""
 
-    def __init__(self, candidate, preprocessing, settings):
-        self.candidate, self.preprocessing, self.settings = candidate, preprocessing, settings
-        self.score = self.seconds = self.note = None
-        self.resolved = settings  # with what the model made of settings such as "usual"
+    candidate: Candidate
+    preprocessing: str
+    settings: dict[str, Any]
+    score: Any = None
+    note: str | None = None
+    seconds: float | None = None
+    resolved: dict[str, Any] | None = None  # the settings, with what the model made of those such as "usual"
 
     def repeats(self, other):
         """Whether the other trial was of the same candidate, whatever its settings were called."""
         same = (self.candidate.name, self.preprocessing) == (other.candidate.name, other.preprocessing)
         return same and self.settings in (other.settings, other.resolved)
-
-    def record(self, outcome):
-        self.score, self.note, self.seconds, found = outcome
-        self.resolved = self.settings | found
 
     def row(self):
         agreement, error, score = self.score or (None, None, None)
@@ -137,9 +138,9 @@ class Trials:
             trial.note = self._note(trial)
             if trial.note is None:
                 waiting.append(trial)
-        jobs = [(self.halves, self.half_fit(trial), list(trial.settings)) for trial in waiting]
+        jobs = [(self.halves, self.half_fit(trial), trial.settings) for trial in waiting]
         for trial, outcome in zip(waiting, run_jobs(_try, jobs, self.n_jobs), strict=True):
-            trial.record(outcome)
+            trial.score, trial.note, trial.seconds, trial.resolved = outcome
 
     def _note(self, trial):
         made = self.made[trial.preprocessing]
@@ -213,18 +214,16 @@ class Trials:
         return Pipeline([("preprocessing", made.transformer), ("model", model)])
 
 
-def _try(halves, fit, names):
+def _try(halves, fit, settings):
     """Score, note, seconds of one fit, and what the model made of its settings."""
     started = perf_counter()
-    score, note, found = None, None, {}
+    score, note, found = None, None, dict(settings)
 
-    def fit_predict(half):
-        model = fit.fitted(half)
-        found.update(settled(last_step(model), names))
-        return fit.predictions(model, half)
+    def see(model):
+        found.update(settled(last_step(model), settings))
 
     try:
-        score = halves.score(fit_predict)
+        score = halves.score(lambda half: fit(half, see))
     except FAILURES as reason:
         note = str(reason)
     return score, note, (perf_counter() - started) / (2 * len(halves.splits)), found
