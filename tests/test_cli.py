@@ -333,8 +333,12 @@ def test_force_replaces_results_and_leaves_nothing_else(fitted, working_director
 
 def test_the_same_command_writes_the_same_model_and_projection(fitted):
     run("fit", "flowers.csv", "--target", "species", "--id", "flower", "--out", "again", "--no-compare")
-    for name in ("model.gnomon", "projection.csv", "metrics.json"):
+    for name in ("model.gnomon", "projection.csv", "projection.parquet"):
         assert Path(f"out/{name}").read_bytes() == Path(f"again/{name}").read_bytes()
+    old, new = (json.loads(Path(f"{folder}/metrics.json").read_text()) for folder in ("out", "again"))
+    changes = {name for name in old["sha256"] if old["sha256"][name] != new["sha256"].get(name)}
+    assert changes <= {"report.html", "metrics.json"}  # the page says when it was written
+    assert old | {"sha256": None} == new | {"sha256": None}
 
 
 def test_without_the_libraries_of_the_extras_fit_says_what_is_missing(monkeypatch):

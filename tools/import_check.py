@@ -1,9 +1,10 @@
-"""Check two import rules that the import contracts cannot express, and that rows stay behind their contract.
+"""Check two import rules that the import contracts cannot express, who touches rows, and who writes files.
 
 Inside the package only those who make or read rows or graphs, and the one solver that takes nothing else, may import
 scipy.sparse (its solvers in scipy.sparse.linalg are free), and nowhere may a private part of scikit-learn be imported.
 Only rows/ touches the array behind rows, and asks whether X is sparse or of another library than NumPy; frames are
 read in one file for X, in one for y, and where files of tables are.
+Only _files opens a path for writing, renames or deletes.
 """
 
 import ast
@@ -24,6 +25,10 @@ FRAME_HOMES = ("src/gnomon/rows/frames.py", "src/gnomon/targets/forms.py", "src/
 KIND = "src/gnomon/rows/kind.py"
 ROWS = "src/gnomon/rows/"
 DOORS = ("src/gnomon/rows/", "src/gnomon/estimators/_estimator.py")  # where X of a user is validated
+FILES = "src/gnomon/_files.py"
+WRITERS = {"write_text", "write_bytes", "write_parquet", "to_csv", "to_parquet", "tofile", "savez", "savetxt"}
+MOVERS = {"rename", "unlink", "rmdir", "rmtree", "symlink_to", "hardlink_to", "touch"}
+MOVERS_OF_OS = {"replace", "remove", "removedirs", "renames", "link", "symlink", "move", "open", "fdopen"}
 NAMES_OF_ROWS = {"rows", "source", "standard", "block"}
 
 
@@ -49,10 +54,31 @@ def rows_opened(path: str, tree: ast.AST) -> Iterator[str]:
             yield f"{path}:{node.lineno}: the array behind rows belongs to gnomon.rows; a step sees a view"
 
 
+def paths_written(path: str, tree: ast.AST) -> Iterator[str]:
+    """Yield a line for each call that opens a path for writing, renames or deletes."""
+    items = [item for node in ast.walk(tree) if isinstance(node, ast.With) for item in node.items]
+    opened = {ast.unparse(item.optional_vars) for item in items if item.optional_vars is not None}
+    made = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and ast.unparse(node.value) == "BytesIO()"]
+    opened |= {ast.unparse(node.targets[0]) for node in made}
+    for node in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        owner, _, name = ast.unparse(node.func).rpartition(".")
+        given = [
+            word for word in (*node.args, *(word.value for word in node.keywords)) if isinstance(word, ast.Constant)
+        ]
+        modes = {word.value for word in given if isinstance(word.value, str) and set(word.value) <= set("rwxabt+")}
+        writes = name in WRITERS | MOVERS or (name == "open" and any(set(mode) & set("wxa+") for mode in modes))
+        moves = owner in ("os", "shutil") and name in MOVERS_OF_OS
+        draws = name == "savefig" and ast.unparse(node.args[0]) not in opened
+        if writes or moves or draws or (owner == "np" and name == "save"):
+            yield f"{path}:{node.lineno}: {name} writes, renames or deletes, which only gnomon._files does"
+
+
 def complaints(path: str, source: str) -> list[str]:
     """Return one line for each forbidden import in a file, given its path from the root and its text."""
     tree = ast.parse(source)
     found = list(rows_opened(path, tree)) if path.startswith("src/") else []
+    if path.startswith("src/") and path != FILES:
+        found += paths_written(path, tree)
     for line, name in imported_names(tree):
         parts = name.split(".")
         if parts[0] == "sklearn" and any(part.startswith("_") and not part.endswith("__") for part in parts):

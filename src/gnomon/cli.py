@@ -127,14 +127,17 @@ OPTIONS = {
     "seed": click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."),
     "folder": click.option("--out", required=True, metavar="DIR", help="New folder for the results."),
     "replace folder": click.option("--force", is_flag=True, help="Replace DIR if gnomon wrote it."),
-    "file": click.option("--out", required=True, metavar="FILE", help="Result: .csv, .tsv or .parquet."),
+    "file": click.option("--out", required=True, metavar="FILE", help="Result: .csv, .tsv or .parquet; - prints CSV."),
     "maybe a file": click.option("--out", metavar="FILE", help="Write the scores there, too: .csv, .tsv or .parquet."),
     "page": click.option("--out", required=True, metavar="FILE", help="The report: .html."),
+    "safe csv": click.option(
+        "--safe-csv", is_flag=True, help="Set an apostrophe before text that a spreadsheet would run (= + - @)."
+    ),
     "replace file": click.option("--force", is_flag=True, help="Replace FILE if it exists."),
 }
 ROLES = ("table", "target", "id", "drop", "keep")
 READING = ("target kind", "unlabeled", "scale", "seed")
-NEW_TABLE = ("model file", "table", "file", "id", "drop", "replace file")
+NEW_TABLE = ("model file", "table", "file", "id", "drop", "safe csv", "replace file")
 
 
 def takes(*names):
@@ -151,8 +154,8 @@ def takes(*names):
 @main.command(cls=ManyValues)
 @takes(*ROLES, "components", "model", "set", *READING)
 @click.option("--compare/--no-compare", default=True, help="Compare with PCA, LDA and PLS on held-out labels.")
-@takes("folder", "replace folder")
-def fit(compare, out, force, **asked):
+@takes("folder", "safe csv", "replace folder")
+def fit(compare, out, safe_csv, force, **asked):
     """Fit a projection to TABLE (.csv, .tsv, .parquet, .npz) and write it to a new folder.
 
     DIR gets model.gnomon, projection.csv (and .parquet), metrics.json and report.html. Every column that is
@@ -172,7 +175,7 @@ def fit(compare, out, force, **asked):
     """
     from gnomon._cli import fitting, outputs, show
 
-    outputs.check_folder(out, force)
+    outputs.check_folder(out, force, asked["table"])
     request = fitting.Request("fit", **asked)
     with working(4) as step:
         step("reading the table")
@@ -183,15 +186,15 @@ def fit(compare, out, force, **asked):
             step("comparing with PCA, LDA and PLS")
             fitting.compare_with_baselines(run)
         step("writing")
-        names = fitting.write_results(run, out)
+        names = fitting.write_results(run, out, force=force, safe=safe_csv)
     click.echo(show.summary([run], run.comparison))
     click.echo(show.written(out, names))
     click.echo(show.next_steps(run, out))
 
 
 @main.command(cls=ManyValues)
-@takes(*ROLES, "components", "models", "set", *READING, "maybe a file", "replace file")
-def compare(models, out, force, **asked):
+@takes(*ROLES, "components", "models", "set", *READING, "maybe a file", "safe csv", "replace file")
+def compare(models, out, safe_csv, force, **asked):
     """Score models beside PCA, LDA, PLS and all features on the labeled rows of TABLE.
 
     Labeled rows are held out in turn: no method sees their labels, and unlabeled rows stay in. Classes are scored by
@@ -209,7 +212,7 @@ def compare(models, out, force, **asked):
             outputs.check_file(out, force, asked["table"])
         runs, comparison = comparing.compare_models(models, asked, step)
         if out is not None:
-            comparing.write_scores(comparison, out)
+            comparing.write_scores(comparison, out, force, safe_csv)
     click.echo(show.summary(runs, comparison))
     if out is not None:
         click.echo(f"\nWrote the scores to {out}.")
@@ -257,10 +260,11 @@ def impute(**asked):
     _apply("filled", **asked)
 
 
-def _apply(what, *, stored, table, out, id, drop, force):
+def _apply(what, *, stored, table, out, id, drop, safe_csv, force):
     from gnomon._cli.columns import OF_NEW_ROWS, joined, row_column
-    from gnomon._cli.outputs import check_file, new_file
+    from gnomon._cli.outputs import check_file, said_in_one_line
     from gnomon._cli.stored import StoredModel
+    from gnomon._files import is_stream
     from gnomon.tables import write_table
 
     with working(3) as step:
@@ -271,9 +275,9 @@ def _apply(what, *, stored, table, out, id, drop, force):
         step("computing")
         result = joined(row_column(data), OF_NEW_ROWS[what](model, data))
         step("writing")
-        with new_file(out) as temporary:
-            write_table(temporary, result)
-    click.echo(f"{what} {data.X.shape[0]} rows of {table}; wrote {out}")
+        with said_in_one_line(out):
+            write_table(out, result, replace=force, safe=safe_csv)
+    click.echo(f"{what} {data.X.shape[0]} rows of {table}; wrote {out}", err=is_stream(out))
 
 
 @main.command(cls=ManyValues)
@@ -295,7 +299,8 @@ def report(stored, table, out, id, drop, unlabeled, force):
         step("reading")
         rows = reporting.read(stored, table, id, drop, unlabeled)
         step("writing")
-        reporting.write_page(out, *rows, n_fitted=rows.stored.n_rows)
+        with outputs.said_in_one_line(out):
+            reporting.write_page(out, *rows, n_fitted=rows.stored.n_rows, replace=force)
     click.echo(f"reported on {rows.table.X.shape[0]} rows of {table}; wrote {out}")
 
 
@@ -334,7 +339,7 @@ def demo(data, labels, seed, out, force):
         step("comparing with PCA, LDA and PLS")
         fitting.compare_with_baselines(run, example.truth)
         step("writing")
-        names = fitting.write_results(run, out, {"table.csv": example.columns}, example.truth)
+        names = fitting.write_results(run, out, {"table.csv": example.columns}, example.truth, force=force)
     click.echo(f"{example.story}.")
     click.echo(show.summary([run], run.comparison))
     click.echo(show.demo_predictions(run, example))

@@ -1,5 +1,7 @@
 """The limit on threads holds inside, and is lifted afterwards."""
 
+import threading
+
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -24,4 +26,30 @@ def test_limit_holds_inside_only():
         assert 3 in before
         with pytest.raises(KeyError):
             fail_inside()
+        assert threads() == before
+
+
+def test_the_last_of_several_threads_lifts_the_limit():
+    first_in, second_in, first_out = threading.Event(), threading.Event(), threading.Event()
+    seen = []
+
+    def first():
+        with one_thread():
+            first_in.set()
+            second_in.wait()
+        first_out.set()
+
+    def second():
+        first_in.wait()
+        with one_thread():
+            second_in.set()
+            first_out.wait()
+            seen.append(threads())
+
+    with threadpool_limits(3, user_api="blas"):
+        before = threads()
+        both = [threading.Thread(target=task) for task in (first, second)]
+        [thread.start() for thread in both]
+        [thread.join() for thread in both]
+        assert set(seen[0]) == {1}  # the first has left, and the second is still inside
         assert threads() == before

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import platform
 import shlex
 import warnings
@@ -22,10 +21,11 @@ import gnomon
 from gnomon._cli.choosing import fit_model, gap_steps, known_models, parameters
 from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
 from gnomon._cli.commands import Refusal, one_line
-from gnomon._cli.outputs import new_folder
+from gnomon._cli.outputs import said_in_one_line
 from gnomon._cli.reporting import write_page
 from gnomon._cli.stored import StoredModel, refuse_empty_cells
 from gnomon._cli.targets import in_words, read_targets, refuse_what_cannot_guide, with_names
+from gnomon._files import RECORD, new_file, new_folder, sealed
 from gnomon.describe import Description
 from gnomon.export import Columns
 from gnomon.export.steps import spare_rank
@@ -255,21 +255,29 @@ def _fewer_labels(run: Run) -> np.ndarray:
     return y
 
 
-def write_results(run: Run, out: str, more: dict[str, Any] | None = None, y_true: Any = None) -> list[str]:
+def write_results(
+    run: Run,
+    out: str,
+    more: dict[str, Any] | None = None,
+    y_true: Any = None,
+    *,
+    force: bool = False,
+    safe: bool = False,
+) -> list[str]:
     """Write the result folder; `more` are further tables by file name. Returns the names of the files."""
     projection = _projection(run)
-    with new_folder(out) as folder:
+    figures = metrics(run)
+    with said_in_one_line(out), new_folder(out, replace=force) as folder:
         run.stored.save(folder / "model.gnomon")
-        write_table(folder / "projection.csv", projection)
+        write_table(folder / "projection.csv", projection, safe=safe)
         if can_write_parquet():
             write_table(folder / "projection.parquet", projection)
         for name, columns in (more or {}).items():
             write_table(folder / name, columns)
-        figures = metrics(run)
-        text = json.dumps(figures, indent=2, allow_nan=False)
-        (folder / "metrics.json").write_text(text + "\n", encoding="utf-8")
         if can_write_report():
             write_page(folder / "report.html", run.stored, run.table, run.y, figures, y_true=y_true)
+        with new_file(folder / RECORD) as file:
+            file.write(sealed(figures, folder).encode())
         names = sorted(entry.name for entry in folder.iterdir())
     return names
 

@@ -1,57 +1,66 @@
-"""Result folders and files: complete or not at all, and nothing of the user's is overwritten unasked."""
+"""Names of results: nothing of the user's is overwritten unasked, and what cannot be written is said in one line."""
 
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gnomon._cli.commands import Refusal, one_line
-from gnomon.export.model_file import atomic_path
-from gnomon.tables import check_output
+import click
 
-RESULTS = ("model.gnomon", "projection.csv", "projection.parquet", "metrics.json", "report.html", "table.csv")
+from gnomon._cli.commands import Refusal, one_line
+from gnomon._files import Taken, changed, is_stream, sweep
+from gnomon.tables import check_output
 
 
 def refuse_existing(path: str, force: bool) -> None:
     """Refuse an output name that is taken, unless --force was given, or that has no folder to be in."""
+    if not path:
+        raise Refusal("--out is empty; name the result.")
     out = Path(path)
     if not out.absolute().parent.is_dir():
         raise Refusal(f"{path}: the folder {out.parent} does not exist; make it first.")
     if os.path.lexists(out) and not force:
         raise Refusal(f"{path} exists and was kept; choose another --out, or add --force to replace it.")
+    for name in sweep(out.absolute().parent):
+        click.echo(f"gnomon: deleted {name}, which a run that was killed had left.", err=True)
 
 
-def check_folder(path: str, force: bool) -> None:
-    """Check the name of a result folder; --force replaces only a folder of such results."""
+def check_folder(path: str, force: bool, table: str | None = None) -> None:
+    """Check the name of a result folder; --force replaces only a folder of such results, and not the input."""
     refuse_existing(path, force)
     out = Path(path)
     if not os.path.lexists(out):
         return
     if out.is_symlink() or not out.is_dir():
         raise Refusal(f"{path} is not a folder, and --force replaces only folders that gnomon wrote.")
-    foreign = sorted(entry.name for entry in out.iterdir() if entry.name not in RESULTS)
+    if table is not None and out.resolve() in Path(table).resolve().parents:
+        raise Refusal(f"{path} holds the input, {table}; choose another --out.")
+    foreign = changed(out)
     if foreign:
-        raise Refusal(f"{path} holds {foreign[0]}, which gnomon did not write; --force does not replace it.")
+        raise Refusal(f"{path} holds {foreign}, which gnomon did not write, or not so; --force does not replace it.")
 
 
 def check_file(path: str, force: bool, table: str) -> None:
     """Check the name of a result table."""
-    check_output(path)
+    if not path:
+        raise Refusal("--out is empty; name the result.")
+    if Path(path).suffix or not is_stream(path):
+        check_output(path)
     _check_name(path, force, table)
 
 
 def check_page(path: str, force: bool, table: str) -> None:
     """Check the name of a report."""
-    if Path(path).suffix.lower() != ".html":
+    if Path(path).suffix.lower() != ".html" and not is_stream(path):
         raise Refusal(f"{path}: a report is a page of HTML; choose a name that ends in .html.")
     _check_name(path, force, table)
 
 
 def _check_name(path: str, force: bool, table: str) -> None:
+    if is_stream(path):
+        return
     out = Path(path)
     if out.exists() and out.samefile(table):
         raise Refusal(f"{path} is the input; choose another --out.")
@@ -61,39 +70,12 @@ def _check_name(path: str, force: bool, table: str) -> None:
 
 
 @contextmanager
-def new_folder(path: str) -> Iterator[Path]:
-    """A folder beside `path` to fill; it takes the name `path` when the block ends well, else it goes."""
-    out = Path(path)
-    temporary = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
-    old = out.with_name(f"{temporary.name}.old")
+def said_in_one_line(path: str) -> Iterator[None]:
+    """Say in one line why `path` cannot be written."""
     try:
-        temporary.mkdir()
-        yield temporary
-        _replace(temporary, out, old)
+        yield
+    except Taken as error:
+        raise Refusal(one_line(error)) from None
     except OSError as error:
-        raise Refusal(f"{path} cannot be written ({one_line(error)}).") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _replace(temporary: Path, out: Path, old: Path) -> None:
-    if not out.is_dir():
-        temporary.rename(out)
-        return
-    out.rename(old)
-    try:
-        temporary.rename(out)
-    except OSError:
-        old.rename(out)
-        raise
-
-
-@contextmanager
-def new_file(path: str) -> Iterator[Path]:
-    """A file beside `path` to fill; it takes the name `path` when the block ends well, else it goes."""
-    try:
-        with atomic_path(path) as temporary:
-            yield temporary
-    except OSError as error:
+        path = "standard output" if path == "-" else path
         raise Refusal(f"{path} cannot be written ({one_line(error)}).") from error

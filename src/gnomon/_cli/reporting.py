@@ -64,6 +64,7 @@ def write_page(
     *,
     y_true: np.ndarray | None = None,
     n_fitted: int | None = None,
+    replace: bool = True,
 ) -> None:
     """Write the report of a model and rows; `n_fitted` says that they may be others than those of the fit."""
     try:
@@ -74,6 +75,7 @@ def write_page(
             y=y,
             y_true=y_true,
             n_fitted=n_fitted,
+            replace=replace,
             row_ids=row_column(table).popitem()[1],
             feature_units=next((UNITS[name] for name in UNITS if name in stored.pipeline.named_steps), None),
             target_names=stored.targets or None,

@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
 from gnomon import KDA, SDRGLM, SEPCA, SPPCA, ColoredMVU, KernelSPPCA
+from gnomon._files import new_file
 from gnomon.experiments._record import provenance
 from gnomon.plotting._style import class_style, pyplot
 
@@ -127,7 +128,8 @@ def reproduce(folder=FOLDER, *, n_draws=PAPER_DRAWS):
     for name in EXPERIMENTS:
         file = Path(folder) / f"sepca-{name}.png"
         figure = draw_figure(name)
-        figure.savefig(file, dpi=120)
+        with new_file(file) as picture:
+            figure.savefig(picture, format="png", dpi=120)
         pyplot().close(figure)
         made[name] = accuracies(name, n_draws), file
     return made

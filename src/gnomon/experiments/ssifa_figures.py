@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from gnomon import IFA
+from gnomon._files import new_file
 from gnomon.experiments import ssifa_table2 as table
 from gnomon.experiments._draw import draw_share
 from gnomon.experiments._record import provenance
@@ -140,7 +141,8 @@ def reproduce(folder=FOLDER, *, figures=tuple(FIGURES), tell=None, **quicker):
         more = {key: value for key, value in quicker.items() if key in (draw.__kwdefaults__ or {})}
         made[name] = Path(folder) / f"ssifa-{name}-{data}.png"
         figure = draw(data, **options, **more)
-        figure.savefig(made[name], dpi=120)
+        with new_file(made[name]) as picture:
+            figure.savefig(picture, format="png", dpi=120)
         pyplot().close(figure)
         if tell is not None:
             tell(made[name])

@@ -11,18 +11,15 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
-import secrets
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import gnomon
+from gnomon._files import new_file
 from gnomon.export._codec import UnknownClass, decode, decode_model, encode, encode_model
 
 __all__ = ["load_metadata", "load_model", "save_model"]
@@ -76,8 +73,9 @@ def save_model(estimator, path, *, metadata=None):
         **encode_model(estimator, arrays, "estimator"),
         "metadata": encode(metadata, arrays, "metadata"),
     }
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(_sealed(manifest, arrays))
+    content = _sealed(manifest, arrays)
+    with new_file(path) as file:
+        file.write(content)
 
 
 def load_model(path):
@@ -144,18 +142,6 @@ def load_metadata(path):
     """
     manifest, arrays = _opened(path)
     return decode(manifest["metadata"], arrays)
-
-
-@contextmanager
-def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A name beside `path` to write under; it replaces `path` when the block ends well, else it goes."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
-    try:
-        yield temporary
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _sealed(manifest: dict[str, Any], arrays: list[np.ndarray]) -> bytes:

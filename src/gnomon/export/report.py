@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import check_array
 
+from gnomon._files import new_file
 from gnomon.describe import describe
 from gnomon.export import _report_page as html
 from gnomon.export._report_fit import fit_section
 from gnomon.export._report_predictions import prediction_sections
-from gnomon.export.model_file import atomic_path
 from gnomon.plotting import LoadingsDisplay, ProjectionDisplay
 from gnomon.selection import Comparison, SearchResults
 from gnomon.tables import count_missing
@@ -38,6 +38,7 @@ def write_report(
     choice=None,
     title=None,
     settings=None,
+    replace=True,
 ):
     """Write a report of a fitted model as one HTML file that opens without a network.
 
@@ -46,7 +47,7 @@ def write_report(
     Parameters
     ----------
     path : str or path-like
-        File to write; replaced if it exists.
+        File to write.
     estimator : fitted gnomon model, pipeline or choice
         The model, or what holds it.
     X : array-like
@@ -73,6 +74,8 @@ def write_report(
         Heading; None says which model it is.
     settings : dict, default=None
         Further settings to list, such as those of a command line.
+    replace : bool, default=True
+        Whether a file of that name is replaced; if not, it is kept, and an OSError names the file that was written.
 
     Returns
     -------
@@ -108,8 +111,8 @@ def write_report(
         fit_section(said, names, feature_units),
         _settings(said, settings or {}),
     ]
-    with atomic_path(path) as temporary:
-        Path(temporary).write_text(html.page(title, parts), encoding="utf-8")
+    with new_file(path, replace=replace) as file:
+        file.write(html.page(title, parts).encode(errors="replace"))  # a path in it may hold bytes that are no text
     return Path(path)
 
 

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
+import threadpoolctl
 
 from .._types import Array
 
@@ -53,11 +54,26 @@ def sparse_product(X: Any, V: Array) -> Array:
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through the libraries of the process, which takes as long as a small fit
+def _controller() -> threadpoolctl.ThreadpoolController:
+    return (
+        threadpoolctl.ThreadpoolController()
+    )  # looks through the libraries of the process, which takes as long as a small fit
 
 
 _held = ContextVar("_held", default=False)
+
+
+_inside: list[Any] = []  # for each thread inside, the limit to lift; the first to come has set it
+_lock = Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
+
+def _let_any_thread_set() -> None:
+    """A newer threadpoolctl keeps limits for the thread that set one first; the last to leave may be another."""
+    clear = getattr(getattr(threadpoolctl, "OpenBLASController", None), "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
 
 
 @contextmanager
@@ -71,8 +87,17 @@ def one_thread(when: bool = True) -> Iterator[None]:
         yield
         return
     token = _held.set(True)
+    with _lock:
+        if not _inside:
+            _let_any_thread_set()
+        _inside.append(_inside[0] if _inside else _controller().limit(limits=1, user_api="blas"))
     try:
-        with _controller().limit(limits=1, user_api="blas"):
-            yield
+        yield
     finally:
+        with _lock:
+            limit = _inside.pop()
+            if not _inside:
+                _let_any_thread_set()
+                limit.restore_original_limits()
+                _let_any_thread_set()
         _held.reset(token)

@@ -58,6 +58,8 @@ def _arrays(path: str) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
+    except MemoryError:
+        raise
     except Exception as error:  # of zip, of its decompressors, of the headers of the arrays
         reason = " ".join(str(error).split())
         raise TableError(f"{path} is not an npz file of plain arrays ({reason}).") from None

@@ -31,6 +31,8 @@ def read_parquet(path: str, wanted: Wanted) -> Table:
         native.validate(full=True)  # text that is no UTF-8 would show only when a cell is looked at
         frame = nw.from_native(native, eager_only=True)
         names = [name for name in frame.columns if not name.startswith("__index_level_")]  # pandas' row index
+    except (ImportError, MemoryError):
+        raise
     except Exception as error:  # pyarrow has many of its own, and decoders theirs
         reason = " ".join(str(error).split())
         raise TableError(f"{path} is not a Parquet file that can be read ({reason}).") from None

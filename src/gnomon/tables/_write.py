@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
+import importlib
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
+from gnomon._files import is_stream, new_file
 from gnomon.tables._parquet import INSTALL, has_pyarrow
-from gnomon.tables._table import TableError
+from gnomon.tables._table import TableError, number
 
 WRITABLE = (".csv", ".tsv", ".parquet")
 
@@ -32,26 +34,36 @@ def check_output(path: str | Path) -> None:
         raise TableError(f"{path}: writing Parquet {INSTALL}, or choose a .csv file.")
 
 
-def write_table(path: str | Path, columns: Mapping[str, Any]) -> None:
+def write_table(path: str | Path, columns: Mapping[str, Any], *, replace: bool = True, safe: bool = False) -> None:
     """Write columns of one length; None and NaN become empty cells.
 
     Parameters
     ----------
     path : path
-        A .csv, .tsv or .parquet file; it is overwritten.
+        A .csv, .tsv or .parquet file, which appears complete or not at all; "-" is standard output, which gets CSV,
+        as any pipe or device without an ending does.
     columns : mapping of str to 1-D array-like
         Names and values, in order.
+    replace : bool, default=True
+        Whether a file of that name is replaced; if not, it is kept, and an OSError names the file that was written.
+    safe : bool, default=False
+        Whether to set an apostrophe before text that a spreadsheet would run: what begins with =, +, -, @, a tab or a
+        line break, and is no number. Parquet needs none.
     """
-    check_output(path)
     suffix = Path(path).suffix.lower()
-    if suffix == ".parquet":
-        data = {name: _plain(values) for name, values in columns.items()}
-        nw.from_dict(data, backend="pyarrow").write_parquet(path)
-        return
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*(map(_cell, values) for values in columns.values())))
+    if suffix or not is_stream(path):
+        check_output(path)
+    with new_file(path, replace=replace) as file:
+        if suffix == ".parquet":
+            data = {name: _plain(values) for name, values in columns.items()}
+            importlib.import_module("pyarrow.parquet").write_table(importlib.import_module("pyarrow").table(data), file)
+            return
+        cell = _safe if safe else _cell
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        writer = csv.writer(text, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
+        writer.writerow(map(cell, columns))
+        writer.writerows(zip(*(map(cell, values) for values in columns.values())))
+        text.detach()
 
 
 def _plain(values: Any) -> Any:
@@ -67,3 +79,10 @@ def _plain(values: Any) -> Any:
 
 def _cell(value: Any) -> Any:
     return "" if value is None or value != value else value
+
+
+def _safe(value: Any) -> Any:
+    risky = (
+        isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) and number(value) is None
+    )
+    return f"'{value}" if risky else _cell(value)
