@@ -197,7 +197,7 @@ def test_a_failed_write_leaves_things_as_they_were(force, monkeypatch):
     if force:
         succeed(*FIT)
 
-    def full(*arguments):
+    def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("gnomon._cli.fitting.write_table", full)
@@ -216,7 +216,7 @@ def test_a_failed_replacement_leaves_the_old_folder(monkeypatch):
 
 
 def test_an_interrupted_fit_leaves_nothing(folder, monkeypatch):
-    def interrupt(*arguments):
+    def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("gnomon._cli.fitting.write_table", interrupt)
