@@ -139,17 +139,38 @@ def test_crabs_without_labels_reach_the_same_maximum_from_every_seed():
     assert max(found) - min(found) < 1.0
 
 
-def test_legal_values_raise_no_warnings_of_numpy(rng):
+ISOTROPIC_3 = {"noise": "isotropic", "pca_components": 3}
+
+
+@pytest.mark.parametrize("labeled", [True, False], ids=["labeled", "unlabeled"])
+@pytest.mark.parametrize(
+    "settings", [{}, {"tied": True}, {"solver": "gem", "n_init": 1}, {"noise": "isotropic"}, ISOTROPIC_3], ids=str
+)
+def test_legal_values_raise_no_warnings_of_numpy(rng, settings, labeled):
     X, ids = table(rng)
-    for scale in (1e-150, 1e150):
+    smallest = 1e-100 if "noise" in settings else 1e-300
+    for scale in (smallest, 1e-100, 1e-50, 1e140):
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
-            model = IFA().fit(X * scale, ids[:, 0])
+            model = IFA(max_iter=300, tol=1e-3, **settings).fit(X * scale, ids[:, 0] if labeled else None)
             far = X * scale
-            far[0] *= 1e150 / scale * 1e3
-            assert np.isfinite(model.transform(far)).all()
+            far[0] = 1e150 * np.sign(far[0])
+            near, there = model.transform(X * scale), model.transform(far)
+            assert not np.isnan(there).any()
+            assert_allclose(there[1:], near[1:], rtol=1e-9, atol=1e-9)
+            assert np.abs(there[0]).max() > np.abs(near).max()
             assert_allclose(model.predict_proba(far).sum(axis=1), 1.0)
             assert model.score_samples(far).argmin() == 0
+
+
+@pytest.mark.parametrize("noise", ["none", "isotropic"])
+def test_a_row_far_from_all_others_is_no_raw_error(rng, noise):
+    X, _ = table(rng)
+    X[0] *= 1e12
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = IFA(noise=noise, max_iter=50).fit(X)
+    assert np.isfinite(model.log_likelihood_)
 
 
 KERNELS = ("Sandybridge", "Prescott", "Haswell")

@@ -1,6 +1,8 @@
-"""Which rows of an experiment are labeled: random ones of each class, or of each label."""
+"""Which rows of an experiment are labeled: random ones of each class, or of each label; and the error of the others."""
 
 import numpy as np
+
+from gnomon.selection.baselines import nearest_labels
 
 
 def draw_labeled(y, n_per_class, seed):
@@ -49,6 +51,16 @@ def draw_positive(Y, n_positive, seed):
         rows = np.flatnonzero(column == 1)
         drawn.append(rng.choice(rows, min(n_positive, len(rows)), replace=False))
     return _mask(len(Y), drawn)
+
+
+def one_nn_error(Z, y, labeled):
+    """Share of the unlabeled rows whose nearest labeled row is of another class."""
+    return float(np.mean(nearest_labels(Z[labeled], y[labeled], Z[~labeled]) != y[~labeled]))
+
+
+def one_of_c(y):
+    """One column of zeros and ones for each class."""
+    return (y[:, None] == np.unique(y)).astype(float)
 
 
 def _classes(y):

@@ -1,13 +1,20 @@
-"""How a number was made: commit, versions, threads."""
+"""What is told of a number: its spread over draws, and how it was made."""
 
 import platform
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 from threadpoolctl import threadpool_info
 
 PACKAGES = ("gnomon", "numpy", "scipy", "scikit-learn")
+
+
+def record(values, **about):
+    """One cell of a table: what it is about, and mean, standard deviation and standard error over draws."""
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
+    return {**about, "mean": float(np.mean(values)), "sd": sd, "se": sd / len(values) ** 0.5, "n_draws": len(values)}
 
 
 def provenance():
@@ -22,13 +29,8 @@ def provenance():
 
 def _commit():
     try:
-        done = subprocess.run(
-            ["git", "rev-parse", "HEAD"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = ["git", "rev-parse", "HEAD"]
+        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
     except OSError:
         return None
     return done.stdout.strip() or None

@@ -61,22 +61,9 @@ def draw_pair(data, source, target, rng, n_labeled=N_LABELED):
 
 
 def accuracy(method, X, y, domain, n_labeled, n_predicted, *, dims=DIMS, seed=0):
-    """Accuracy of one method on one pair.
+    """Accuracy of one method on one pair, and what was chosen.
 
-    Parameters
-    ----------
-    method : str
-        Of `METHODS`.
-    X : sparse matrix of shape (n, p)
-        Stacked rows: first the labeled ones of the source, then those to predict.
-    y : array of shape (n,)
-        True classes; only those of the first `n_labeled` rows are shown to the method.
-    domain : array of shape (n,)
-        Domains of the rows.
-
-    Returns
-    -------
-    float, and a dict of what was chosen
+    The rows X (n, p) are those labeled, whose classes y alone are shown to the method, those to predict, and others.
     """
     predicted = slice(n_labeled, n_labeled + n_predicted)
     splitter = StratifiedShuffleSplit(1, test_size=0.25, random_state=seed)
@@ -109,18 +96,8 @@ def classifier(method, dims=DIMS, cv=5):
 def reproduce(methods=None, *, pairs=None, dims=DIMS, n_labeled=N_LABELED, random_state=0, tell=None):
     """Run the table; return one record a method and pair, with what was chosen.
 
-    Parameters
-    ----------
-    methods : sequence of str, default=None
-        Of `METHODS`; None takes all that are available.
-    pairs : list of (int, int), default=None
-        Source and target, as numbers of domains; None takes all twelve.
-    dims : sequence of int
-        Numbers of components to choose among.
-    n_labeled : int
-        Labeled rows of the source.
-    tell : callable, default=None
-        Called with each record as soon as it is there.
+    `pairs` are numbers of domains, source and target, all twelve by default; `dims` numbers of components to choose
+    among. `tell` is called with each record as soon as it is there.
     """
     data = datasets.fetch_amazon()
     X, names = (data.data > 0).astype(float).tocsr(), data.domain_names

@@ -12,6 +12,7 @@ their nearest labeled row. PCA sees all rows, ridge LDA and PLS the labeled ones
 
 import argparse
 import warnings
+from itertools import product
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -19,11 +20,11 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
 from gnomon import DPPCA, datasets
-from gnomon.experiments._draw import draw_labeled
-from gnomon.experiments._record import provenance
+from gnomon.experiments._draw import draw_labeled, one_nn_error, one_of_c
+from gnomon.experiments._record import provenance, record
 from gnomon.rows.kind import is_sparse
 from gnomon.selection import GuidedSearch
-from gnomon.selection.baselines import NotApplicable, lda_map, nearest_labels, pca_map, pls_map
+from gnomon.selection.baselines import NotApplicable, lda_map, pca_map, pls_map
 
 DIMS = (5, 10, 20)
 METHODS = ("PCA", "LDA", "PLS", "DPPCA", "predictions")
@@ -75,26 +76,16 @@ def load(name):
 
 
 def errors_of_draw(X, y, labeled, dims=DIMS, **parameters):
-    """Return ({(method, K): error}, what DPPCA chose) for one draw.
+    """Return ({(method, K): error}, what DPPCA chose) for one draw of the rows of unit length whose class is known.
 
-    Parameters
-    ----------
-    X : {array, sparse matrix} of shape (n, p)
-        Rows of unit length.
-    y : array of shape (n,)
-        True classes, integers.
-    labeled : bool array of shape (n,)
-        Rows whose class is known.
-    parameters : dict
-        For DPPCA, beside `n_components`.
+    The parameters are those of DPPCA beside `n_components`.
     """
     found = {}
     k = max(dims)
-    one_of_c = (y[labeled][:, None] == np.unique(y)).astype(float)
     maps = {
         "PCA": lambda m: pca_map(X, k),
         "LDA": lambda m: lda_map(X[labeled], y[labeled], k),
-        "PLS": lambda m: pls_map(X[labeled], one_of_c, m),
+        "PLS": lambda m: pls_map(X[labeled], one_of_c(y[labeled]), m),
     }
     for name, fit in maps.items():
         for m in dims:
@@ -103,14 +94,14 @@ def errors_of_draw(X, y, labeled, dims=DIMS, **parameters):
             except NotApplicable:
                 found[name, m] = np.nan
                 continue
-            found[name, m] = _one_nn_error(Z, y, labeled)
+            found[name, m] = one_nn_error(Z, y, labeled)
     model = DPPCA(min(k, min(X.shape) - 1), **parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, np.where(labeled, y, -1))
     Z = model.transform(X)
     for m in dims:
-        found["DPPCA", m] = _one_nn_error(Z[:, :m], y, labeled)
+        found["DPPCA", m] = one_nn_error(Z[:, :m], y, labeled)
         found["predictions", m] = float(np.mean(model.predict(X[~labeled]) != y[~labeled]))
     return found, (model.n_factors_, model.shrinkage_, model.unlabeled_weight_)
 
@@ -122,7 +113,7 @@ def search_of_draw(X, y, labeled, dims=DIMS, **parameters):
         warnings.simplefilter("ignore", ConvergenceWarning)
         search = GuidedSearch(n_components=k, n_permutations=0, **parameters).fit(X, np.where(labeled, y, -1))
     Z = search.transform(X)
-    found = {("search", m): _one_nn_error(Z[:, :m], y, labeled) for m in dims}
+    found = {("search", m): one_nn_error(Z[:, :m], y, labeled) for m in dims}
     wrong = float(np.mean(search.predict(X[~labeled]) != y[~labeled]))
     row = search.results_.chosen_row
     chosen = (row["model"], row["preprocessing"], *row["settings"].values())
@@ -132,8 +123,8 @@ def search_of_draw(X, y, labeled, dims=DIMS, **parameters):
 def reproduce(sets=tuple(LOADERS), *, dims=DIMS, n_draws=10, methods=METHODS, **parameters):
     """Run the table; return one record a cell, with the error to reach beside ours.
 
-    A record holds data, method, K, mean, se (standard error of the mean), n_draws, target, and for DPPCA and the
-    search what was chosen in each draw. `methods` are `METHODS` or `SEARCH`.
+    A record holds what `_record.record` gives, data, method, K, target, and for DPPCA and the search what was chosen in
+    each draw. `methods` are `METHODS` or `SEARCH`.
     """
     of_draw = search_of_draw if methods == SEARCH else errors_of_draw
     records = []
@@ -143,10 +134,11 @@ def reproduce(sets=tuple(LOADERS), *, dims=DIMS, n_draws=10, methods=METHODS, **
         draws = [
             of_draw(X, y, draw_labeled(y, n_per_class, FIRST_SEED + i), dims, **parameters) for i in range(n_draws)
         ]
-        for method in methods:
-            for m in dims:
-                errors = np.array([found[method, m] for found, _ in draws])
-                records.append(_record(name, method, m, errors, [choice for _, choice in draws]))
+        wanted = dict(zip(DIMS, TARGETS.get(name, (None,) * len(DIMS)), strict=True))
+        for method, m in product(methods, dims):
+            errors = [found[method, m] for found, _ in draws]
+            chosen = [choice for _, choice in draws] if method in ("DPPCA", "search") else None
+            records.append(record(errors, data=name, method=method, K=m, target=wanted.get(m), chosen=chosen))
     return records
 
 
@@ -167,24 +159,6 @@ def format_table(records):
         what = "" if isinstance(chosen[0][0], str) else " (factors, shrinkage, weight)"
         lines.append(f"{name:18}chose{what}: " + ", ".join(map(str, chosen)))
     return "\n".join(lines)
-
-
-def _one_nn_error(Z, y, labeled):
-    return float(np.mean(nearest_labels(Z[labeled], y[labeled], Z[~labeled]) != y[~labeled]))
-
-
-def _record(name, method, k, errors, chosen):
-    wanted = dict(zip(DIMS, TARGETS.get(name, (None,) * len(DIMS)), strict=True))
-    return {
-        "data": name,
-        "method": method,
-        "K": k,
-        "mean": float(errors.mean()),
-        "se": float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else np.nan,
-        "n_draws": len(errors),
-        "target": wanted.get(k),
-        "chosen": chosen if method in ("DPPCA", "search") else None,
-    }
 
 
 def main(arguments=None):

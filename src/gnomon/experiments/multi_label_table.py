@@ -16,6 +16,7 @@ models stay near PCA. Label weights of 10 and 100 (S2PPCA, four draws) change th
 
 import argparse
 import warnings
+from itertools import product
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -24,7 +25,7 @@ from sklearn.svm import SVC
 
 from gnomon import DPPCA, SPPCA, datasets
 from gnomon.experiments._draw import draw_positive
-from gnomon.experiments._record import provenance
+from gnomon.experiments._record import provenance, record
 from gnomon.selection.baselines import pca_map, pls_map
 
 DIMS = (5, 10, 20)
@@ -44,18 +45,9 @@ PRINTED = {
 
 
 def scores_of_draw(X, Y, labeled, dims=DIMS, methods=METHODS, **parameters):
-    """Return {(method, K): (F1-macro, F1-micro, AUC)} for one draw.
+    """Return {(method, K): (F1-macro, F1-micro, AUC)} for one draw of the rows whose labels are known.
 
-    Parameters
-    ----------
-    X : array of shape (n, p)
-        Rows.
-    Y : array of shape (n, labels)
-        True labels, 0 or 1.
-    labeled : bool array of shape (n,)
-        Rows whose labels are known.
-    parameters : dict
-        For DPPCA, beside `n_components`.
+    The parameters are those of DPPCA beside `n_components`.
     """
     known = np.where(labeled[:, None], Y, np.nan)
     maps = {
@@ -84,22 +76,19 @@ def scores_of_draw(X, Y, labeled, dims=DIMS, methods=METHODS, **parameters):
 
 
 def reproduce(*, dims=DIMS, n_draws=10, methods=METHODS, **parameters):
-    """Run the table on yeast; return one record for each method, K and score, with the printed figure beside ours.
-
-    A record holds method, K, score, mean, se (standard error of the mean), n_draws and printed.
-    """
+    """Run the table on yeast; return one record for each method, K and score, with the printed figure beside ours."""
     data = datasets.fetch_yeast()
     X, Y = data.data, data.target.astype(int)
     draws = [
         scores_of_draw(X, Y, draw_positive(Y, N_POSITIVE, FIRST_SEED + i), dims, methods, **parameters)
         for i in range(n_draws)
     ]
-    return [
-        _record(method, k, i, np.array([found[method, k][i] for found in draws]))
-        for method in methods
-        for k in dims
-        for i in range(len(SCORES))
-    ]
+    records = []
+    for method, k, (i, score) in product(methods, dims, enumerate(SCORES)):
+        printed = PRINTED[method][DIMS.index(k)][i] if method in PRINTED and k in DIMS else None
+        values = [found[method, k][i] for found in draws]
+        records.append(record(values, method=method, K=k, score=score, printed=printed))
+    return records
 
 
 def format_table(records):
@@ -131,19 +120,6 @@ def _scores(truth, predicted, decisions):
 def _cell(record):
     printed = "" if record["printed"] is None else f" ({record['printed']:.4f})"
     return f"{record['mean']:.4f} ± {record['se']:.4f}{printed}"
-
-
-def _record(method, k, score, values):
-    printed = PRINTED.get(method)
-    return {
-        "method": method,
-        "K": k,
-        "score": SCORES[score],
-        "mean": float(values.mean()),
-        "se": float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan,
-        "n_draws": len(values),
-        "printed": printed[DIMS.index(k)][score] if printed and k in DIMS else None,
-    }
 
 
 def main(arguments=None):

@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 
 from gnomon import SEPCA, datasets
-from gnomon.experiments._record import provenance
+from gnomon.experiments._record import provenance, record
 from gnomon.rows.kind import is_sparse
 from gnomon.selection.baselines import lda_map
 
@@ -63,16 +63,7 @@ def load(name):
 def accuracies(X, y, *, methods=METHODS, n_draws=PAPER_DRAWS, per_class=N_PER_CLASS, pool=None, random_state=0):
     """Return {method: accuracies of shape (n_draws,)}; every method sees the same draws.
 
-    Parameters
-    ----------
-    X : {array, sparse matrix} of shape (n, p)
-        Rows.
-    y : array of shape (n,)
-        Classes.
-    methods : sequence of str
-        Of `METHODS`.
-    pool : int or None
-        Use this many random rows of each class only, drawn afresh each time.
+    With `pool` so many random rows of each class are used, drawn afresh each time.
 
     Examples
     --------
@@ -129,8 +120,7 @@ def reproduce(sets=tuple(PRINTED), *, methods=METHODS, n_draws=PAPER_DRAWS, rand
         found = accuracies(X, y, methods=methods, n_draws=n_draws, pool=pool, random_state=random_state)
         for method, values in found.items():
             printed = PRINTED[name].get(method.partition("-")[0])
-            cell = {"data": name, "method": method, "mean": 100 * float(values.mean())}
-            records.append({**cell, "sd": 100 * float(values.std(ddof=1)), "n_draws": n_draws, "printed": printed})
+            records.append(record(100 * values, data=name, method=method, printed=printed))
     return records
 
 

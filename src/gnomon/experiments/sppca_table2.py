@@ -34,9 +34,9 @@ import numpy as np
 from sklearn.preprocessing import normalize
 
 from gnomon import SPPCA, datasets
-from gnomon.experiments._draw import draw_labeled
-from gnomon.experiments._record import provenance
-from gnomon.selection.baselines import lda_map, nearest_labels, pca_map, pls_map
+from gnomon.experiments._draw import draw_labeled, one_nn_error, one_of_c
+from gnomon.experiments._record import provenance, record
+from gnomon.selection.baselines import lda_map, pca_map, pls_map
 
 DIMS = (5, 10, 20)
 METHODS = ("FULL", "PCA", "LDA", "PLS", "SPPCA", "S2PPCA")
@@ -68,15 +68,8 @@ PRINTED = {
 def one_nn_errors(X, y, *, methods=METHODS, dims=DIMS, n_draws=PAPER_DRAWS, n_per_class=2, random_state=0):
     """Return {(method, K): errors of shape (n_draws,)}; every method sees the same draws.
 
-    Parameters
-    ----------
-    X : array of shape (n, p)
-        Rows; scaled to unit length here.
-    y : array of shape (n,)
-        True classes.
-    methods : sequence of str
-        Of `METHODS`; "SPPCA-paper" and "S2PPCA-paper" run the paper's EM (random start, 1000 iterations)
-        instead.
+    Rows X (n, p) are scaled to unit length here. Beside `METHODS` "SPPCA-paper" and "S2PPCA-paper" run the paper's EM,
+    1000 iterations from a random start.
 
     Examples
     --------
@@ -98,8 +91,7 @@ def one_nn_errors(X, y, *, methods=METHODS, dims=DIMS, n_draws=PAPER_DRAWS, n_pe
                 errors[method, k][draw] = errors[method, dims[0]][draw]
                 continue
             Z = pca[:, :k] if method == "PCA" else _project(method, X, y, labeled, k, seed)
-            found = nearest_labels(Z[labeled], y[labeled], Z[~labeled])
-            errors[method, k][draw] = np.mean(found != y[~labeled])
+            errors[method, k][draw] = one_nn_error(Z, y, labeled)
     return errors
 
 
@@ -135,8 +127,7 @@ def _project(method, X, y, labeled, k, seed):
     if method == "LDA":
         return lda_map(X[labeled], y[labeled], k).project(X)
     if method == "PLS":
-        one_of_c = (y[labeled][:, None] == np.unique(y)).astype(float)
-        return pls_map(X[labeled], one_of_c, k).project(X)
+        return pls_map(X[labeled], one_of_c(y[labeled]), k).project(X)
     name, _, preset = method.partition("-")
     model = SPPCA(k, random_state=seed, **(PAPER_EM if preset else {}))
     if name == "SPPCA":
@@ -145,20 +136,10 @@ def _project(method, X, y, labeled, k, seed):
 
 
 def _record(name, method, k, values):
+    ours = record(values, data=name, method=method, K=k)
     printed_mean, printed_sd = PRINTED[name][method.partition("-")[0]][DIMS.index(k)]
-    sd = values.std(ddof=1)
-    standard_error = np.sqrt(sd**2 / len(values) + printed_sd**2 / PAPER_DRAWS)
-    return {
-        "data": name,
-        "method": method,
-        "K": k,
-        "mean": float(values.mean()),
-        "sd": float(sd),
-        "n_draws": len(values),
-        "printed_mean": printed_mean,
-        "printed_sd": printed_sd,
-        "z": float((values.mean() - printed_mean) / standard_error),
-    }
+    z = (ours["mean"] - printed_mean) / np.hypot(ours["se"], printed_sd / np.sqrt(PAPER_DRAWS))
+    return {**ours, "printed_mean": printed_mean, "printed_sd": printed_sd, "z": float(z)}
 
 
 if __name__ == "__main__":

@@ -123,16 +123,8 @@ FIGURES = {
 def reproduce(folder=FOLDER, *, figures=tuple(FIGURES), tell=None, **quicker):
     """Write the pictures to a folder and return {figure: file}.
 
-    Parameters
-    ----------
-    folder : path, default="gnomon-figures"
-        Made if it is not there.
-    figures : sequence of str
-        Names of figures, by default all.
-    tell : callable, default=None
-        Called with each file as soon as it is there.
-    **quicker
-        `shares`, `n_draws` or `n_gem` in place of those of the paper, for the figures that have them.
+    The folder is made; `tell` is called with each file as soon as it is there; `quicker` are `shares`, `n_draws` or
+    `n_gem` in place of those of the paper, for the figures that have them.
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
     made = {}

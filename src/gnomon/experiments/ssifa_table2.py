@@ -32,7 +32,7 @@ import numpy as np
 
 from gnomon import IFA, combine_one_vs_rest, datasets
 from gnomon.experiments._draw import draw_share
-from gnomon.experiments._record import provenance
+from gnomon.experiments._record import provenance, record
 from gnomon.selection.baselines import nearest_labels, pca_map
 
 SHARES = (0, 10, 20, 30, 40, 50, 60, 70, 80)
@@ -160,26 +160,18 @@ def matched(found, Y):
 def reproduce(sets=SETS, *, shares=SHARES, n_draws=N_DRAWS, random_state=0, tell=None):
     """Run the table; return one record a cell, with the printed number beside ours where there is one.
 
-    A record holds data, method, share (labeled rows, per cent), mean, sd (over draws), by_variable, n_draws, printed.
+    A record holds what `_record.record` gives, data, method, share (labeled rows, per cent), by_variable and printed.
     `tell` is called with each record as soon as it is there.
     """
     records = []
     for name, share in product(sets, shares):
         for method, values in detection_rates(name, share, n_draws=n_draws, random_state=random_state).items():
             values = 100.0 * values
-            record = {
-                "data": name,
-                "method": method,
-                "share": share,
-                "mean": float(values.mean()),
-                "sd": float(values.mean(axis=1).std(ddof=1)) if n_draws > 1 else 0.0,
-                "by_variable": values.mean(axis=0).tolist(),
-                "n_draws": n_draws,
-                "printed": PRINTED[name].get(method, {}).get(share),
-            }
-            records.append(record)
+            cell = record(values.mean(axis=1), data=name, method=method, share=share)
+            printed = PRINTED[name].get(method, {}).get(share)
+            records.append({**cell, "by_variable": values.mean(axis=0).tolist(), "printed": printed})
             if tell is not None:
-                tell(record)
+                tell(records[-1])
     return records
 
 

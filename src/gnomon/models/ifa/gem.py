@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, BoolArray, Result
+from ...numerics.linear_gaussian import LOG_2PI
 from ...solvers.em import run_em
-from .likelihood import FLOOR, LOG_2PI, Params, Posterior, Rows, complement, condition, log_likelihood
+from .likelihood import FLOOR, Params, Posterior, Rows, complement, condition, log_likelihood
 
 GAIN = 1e-2  # times tol: a step that gains less than this, in nats per row, is the last
 SUFFICIENT = 1e-4  # of the gain that the gradient promises

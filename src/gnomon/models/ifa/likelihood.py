@@ -19,13 +19,13 @@ import numpy as np
 
 from ..._types import Array, BoolArray
 from ...numerics.linalg import inverse_logdet, symmetrize, top_eigh
+from ...numerics.linear_gaussian import LOG_2PI
 
 FLOOR = 1e-4  # smallest variance of a component; the latent has variance 1
 CEILING = 1e6  # no likely component comes near: share times variance is at most the variance of the latent
 CHUNK = 4096  # rows at a time: their numbers for every latent and component stay in the cache
 LEAST_SHARE = 1e-3  # of a component, where units are measured
 LEAST_LOGIT = -30.0  # of a component that no row belongs to
-LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 class Params(NamedTuple):
@@ -97,9 +97,19 @@ def condition(params: Params, Z: Array, log_pl: Array) -> Posterior:
     return Posterior(deviation, resp, top + np.log(total))
 
 
-def log_or_absent(weights: Array) -> Array:
-    """Log-weights, minus infinity where a component is absent."""
-    return np.asarray(np.log(weights, where=weights > 0, out=np.full(len(weights), -np.inf)))
+def padded_mixtures(weights: list[Array], means: list[Array], variances: list[Array]) -> tuple[Array, Array, Array]:
+    """Log-weights, means and variances (S, c) of mixtures from lists; minus infinity where a component is absent."""
+    shape = len(weights), max(map(len, weights))
+    out = np.full(shape, -np.inf), np.zeros(shape), np.ones(shape)
+    for s, w in enumerate(weights):
+        for values, given in zip(out, (np.log(w, where=w > 0, out=out[0][s, : len(w)]), means[s], variances[s])):
+            values[s, : len(w)] = given
+    return out
+
+
+def floors(variances: Array) -> list[tuple[int, int]]:
+    """Latents and components whose variance rests on its floor."""
+    return [(int(s), int(k)) for s, k in np.argwhere(variances <= FLOOR * (1.0 + 1e-9))]
 
 
 def excluded(log_weights: Array, log_pl: Array) -> BoolArray:
@@ -294,7 +304,10 @@ def move_latent(params: Params, moments: Clusters, s: int, present: BoolArray) -
     outside = np.linalg.qr(others.T, mode="complete")[0][:, S - 1 :] if S > 1 else np.eye(d)  # P = outside outside'
     A = np.tensordot(moments.shares / params.variances[s], moments.covariances, axes=1)
     A.flat[:: d + 1] += 1e-12 * np.trace(A) / d  # components of a few rows have flat covariances
-    half = inverse_logdet(symmetrize(A))[0] @ outside
+    try:
+        half = inverse_logdet(symmetrize(A))[0] @ outside
+    except np.linalg.LinAlgError:  # covariances that are rounding, of a row far from all others
+        return params
     v = half @ np.linalg.eigh(symmetrize(outside.T @ half))[1][:, -1]
     v /= np.linalg.norm(v)
     v *= 1.0 if v @ params.V[s] >= 0 else -1.0

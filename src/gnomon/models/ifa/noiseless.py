@@ -8,12 +8,13 @@ import numpy as np
 
 from ..._types import Array, IntArray, Result, Status
 from ...numerics.linalg import sign_of_columns, top_eigh
+from ...numerics.linear_gaussian import LOG_2PI
 from ...rows.contract import Rows as TableRows
 from ...rows.read import read
 from ...rows.threads import one_thread
 from .gem import climb_gem
-from .likelihood import FLOOR, LOG_2PI, Params, RowPosterior, Rows, complement, condition, excluded, log_or_absent
-from .order import component_order, latent_order
+from .likelihood import Params, RowPosterior, Rows, complement, condition, excluded, floors, padded_mixtures
+from .order import order_of
 from .profile import climb_all
 from .starts import draw_starts
 from .whitening import Whitened, log_volume, whiten_rows
@@ -87,15 +88,10 @@ def _fit(table: TableRows, labels: Labels, options: Options, generator: np.rando
         "log_likelihood": float(path[-1]),
         "n_passes": table.reads,
         "optima": [n * (float(r.path[-1]) - white.log_volume) for r in results],
-        "floors": floors(fitted.params),
+        "floors": floors(fitted.params.variances),
     }
     status = best.status if residual <= options.tol or best.status is not Status.CONVERGED else Status.STALLED
     return Result(fitted, status, path, stats)
-
-
-def floors(params: Params) -> list[tuple[int, int]]:
-    """Latents and components whose variance rests on its floor."""
-    return [(int(s), int(k)) for s, k in np.argwhere(params.variances <= FLOOR * (1.0 + 1e-9))]
 
 
 def _refuse_too_many(n_latents: int, rank: int) -> None:
@@ -118,7 +114,7 @@ def _in_units_of_x(params: Params, white: Whitened, labels: Labels) -> Fitted:
     params = params._replace(V=params.V * signs[:S, None], means=params.means * signs[:S, None])
     order = np.arange(d)
     if not labels.tied:
-        order[:S] = latent_order(labels.log_pl, np.einsum("ps,ps->s", mixing, mixing)[:S])
+        order[:S] = order_of(labels.log_pl, -np.einsum("ps,ps->s", mixing, mixing)[:S])
     params = _components_in_order(Params(*(A if len(A) < S else A[order[:S]] for A in params)), labels)
     unmixing = signs[order, None] * (B[order] @ white.whiten.T) / white.scale
     return Fitted(params, labels.sizes, white.mean, mixing[:, order] * signs[order] * white.scale, unmixing)
@@ -127,7 +123,7 @@ def _in_units_of_x(params: Params, white: Whitened, labels: Labels) -> Fitted:
 def _components_in_order(params: Params, labels: Labels) -> Params:
     for s, log_pl in enumerate(labels.log_pl):
         latents = slice(None) if labels.tied else slice(s, s + 1)
-        order = component_order(log_pl, params.means[s])
+        order = order_of(log_pl, params.means[s])
         for A in params[1:]:
             A[latents] = A[latents][:, order]
     return params
@@ -156,14 +152,9 @@ def restore(
     tied: bool,
 ) -> Fitted:
     """Put a fitted model together again from lists of weights, means and variances of the components."""
-    sizes = tuple(len(w) for w in weights)
-    S, c = len(sizes), max(sizes)
-    log_weights = np.full((1 if tied else S, c), -np.inf)
-    full_means, full_variances = np.zeros((S, c)), np.ones((S, c))
-    for s, k in enumerate(sizes):
-        log_weights[0 if tied else s, :k] = log_or_absent(weights[s])
-        full_means[s, :k], full_variances[s, :k] = means[s], variances[s]
-    return Fitted(Params(unmixing[:S], log_weights, full_means, full_variances), sizes, mean, mixing, unmixing)
+    log_weights, *moments = padded_mixtures(weights, means, variances)
+    params = Params(unmixing[: len(weights)], log_weights[:1] if tied else log_weights, *moments)
+    return Fitted(params, tuple(map(len, weights)), mean, mixing, unmixing)
 
 
 # -- new rows --------------------------------------------------------------------------------------------------------
@@ -178,20 +169,16 @@ def posterior(fitted: Fitted, X: Any, log_pl: Array | None = None) -> RowPosteri
     params, d = fitted.params, fitted.mixing.shape[1]
     S, b, c = len(params.V), len(params.log_weights), params.means.shape[1]
     scale = float(np.abs(fitted.mixing).max())
-    Z = read(X).in_units(fitted.mean, scale).times(fitted.unmixing.T * scale)
+    with np.errstate(over="ignore"):  # a row far enough away has infinite latents
+        Z = read(X).in_units(fitted.mean, scale).times(fitted.unmixing.T * scale)
     log_pl = np.zeros((b, c, len(Z))) if log_pl is None else log_pl
     impossible = excluded(params.log_weights, log_pl)
     near = np.clip(Z, -FARTHEST, FARTHEST)
     post = condition(params, np.ascontiguousarray(near[:, :S].T), np.where(impossible[:, None], 0.0, log_pl))
     rest = np.einsum("ij,ij->i", near[:, S:], near[:, S:])
-    density = post.log_density.sum(axis=0) - 0.5 * (rest + (d - S) * LOG_2PI) + log_jacobian(fitted.mixing)
+    density = post.log_density.sum(axis=0) - 0.5 * (rest + (d - S) * LOG_2PI) - log_volume(fitted.mixing)
     proba = [table[: fitted.sizes[i]].T for i, table in enumerate(post.resp)]
     return RowPosterior(Z, proba, np.where(impossible.any(axis=0), -np.inf, density))
-
-
-def log_jacobian(mixing: Array) -> float:
-    """What to add to the log-density of z for that of x: minus the log-volume of a unit cube of z, in units of X."""
-    return -log_volume(mixing)
 
 
 def sample(fitted: Fitted, n: int, generator: np.random.Generator) -> tuple[Array, IntArray]:

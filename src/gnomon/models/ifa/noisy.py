@@ -13,16 +13,15 @@ from ...numerics.linalg import canonical_rotation, sign_of_columns
 from ...rows.contract import Kept, Step, View
 from ...rows.read import read
 from ...rows.threads import one_thread
-from .likelihood import FLOOR, Params, RowPosterior, Rows, complement, excluded, log_or_absent
-from .noisy_em import NOISE_FLOOR, NoisyEM, climb_noisy, state_plausibilities
-from .noisy_factors import Noisy, StateMaps, all_states, condition_states, state_maps
-from .order import component_order, latent_order
+from .likelihood import RowPosterior, Rows, complement, excluded, floors, padded_mixtures
+from .noisy_em import NOISE_FLOOR, NoisyEM, climb_noisy, in_parts
+from .noisy_factors import Noisy, StateMaps, all_states, state_maps
+from .order import order_of
 from .profile import COARSE, climb
 from .starts import draw_starts
 from .whitening import Whitened, whiten_rows
 
 MAX_STATES = 4096
-BLOCK = 1 << 20  # numbers held at once for new rows
 
 
 class Options(NamedTuple):
@@ -65,9 +64,8 @@ def fit(
         result = climb_noisy(em, start, tol=options.tol, max_iter=options.max_iter)
     params = result.value[0]
     path = result.path - n * p * np.log(white.scale)
-    floors = [(int(s), int(c)) for s, c in np.argwhere(params.variances <= FLOOR * (1.0 + 1e-9))]
     stats = {"n_iter": result.stats["n_iter"], "residual": result.stats["residual"], "n_passes": rows.reads}
-    stats |= {"log_likelihood": float(path[-1]), "optima": optima, "floors": floors}
+    stats |= {"log_likelihood": float(path[-1]), "optima": optima, "floors": floors(params.variances)}
     ordered = _canonical(params, sizes, log_pl)
     ordered = ordered._replace(A=ordered.A * white.scale, noise_var=ordered.noise_var * white.scale**2)
     return Result(Fitted(ordered, sizes, white.rows.mean), result.status, path, stats)
@@ -87,12 +85,16 @@ def _refuse(sizes: tuple[int, ...], k: int, p: int) -> None:
         )
 
 
-def _padded(log_pl: Array, k: int) -> Array:
-    """Add Gaussian latents: one component, always plausible."""
-    S, c, n = log_pl.shape
-    extra = np.full((k - S, c, n), -np.inf)
+def _padded(logs: Array, k: int) -> Array:
+    """Add Gaussian latents to log-plausibilities (S, c, n) or log-weights (S, c): one component, always plausible."""
+    extra = np.full((k - len(logs), *logs.shape[1:]), -np.inf)
     extra[:, 0] = 0.0
-    return np.concatenate([log_pl, extra])
+    return np.concatenate([logs, extra])
+
+
+def _with_gaussians(log_weights: Array, means: Array, variances: Array, k: int) -> tuple[Array, Array, Array]:
+    more = (0, k - len(means)), (0, 0)
+    return _padded(log_weights, k), np.pad(means, more), np.pad(variances, more, constant_values=1.0)
 
 
 def _start(
@@ -109,16 +111,13 @@ def _start(
     rows = Rows(white.U, log_pl[:S])
     starts = draw_starts(rows, options.init, options.n_init, generator)
     found = [climb(start, rows, tol=COARSE, max_iter=options.max_iter) for start in starts]
-    best: Params = max(found, key=lambda r: float(r.path[-1])).value
+    best = max(found, key=lambda r: float(r.path[-1])).value
     B = np.vstack([best.V, complement(best.V, white.unwhiten)])
     A = np.asarray(np.linalg.solve(B.T, white.unwhiten.T).T)
     left = energy / n - float(np.sum(white.unwhiten**2))
     noise = max(left / (p - len(sizes)), NOISE_FLOOR * energy / (n * p))
-    rest, c = len(sizes) - S, max(sizes)
-    log_weights = np.vstack([best.log_weights, np.full((rest, c), -np.inf)])
-    log_weights[S:, 0] = 0.0
-    means, variances = (np.vstack([A_, np.full((rest, c), v)]) for A_, v in ((best.means, 0.0), (best.variances, 1.0)))
-    return Noisy(A, noise, log_weights, means, variances), [float(r.path[-1]) for r in found]
+    mixtures_of_all = _with_gaussians(*best[1:], len(sizes))
+    return Noisy(A, noise, *mixtures_of_all), [float(r.path[-1]) for r in found]
 
 
 def _canonical(params: Noisy, sizes: tuple[int, ...], log_pl: Array) -> Noisy:
@@ -128,10 +127,10 @@ def _canonical(params: Noisy, sizes: tuple[int, ...], log_pl: Array) -> Noisy:
     signs = sign_of_columns(A)
     A, means = A * signs, params.means * signs[:, None]
     order, S = np.arange(len(sizes)), int((~rest).sum())
-    order[:S] = latent_order(log_pl[:S], (A**2).sum(axis=0)[:S])
+    order[:S] = order_of(log_pl[:S], -(A**2).sum(axis=0)[:S])
     log_weights, means, variances = (M[order] for M in (params.log_weights, means, params.variances))
     for s in range(S):
-        by_mean = component_order(log_pl[s], means[s])
+        by_mean = order_of(log_pl[s], means[s])
         for M in (log_weights, means, variances):
             M[s] = M[s, by_mean]
     return Noisy(A[:, order], params.noise_var, log_weights, means, variances)
@@ -141,14 +140,9 @@ def restore(
     mean: Array, A: Array, noise_var: float, weights: list[Array], means: list[Array], variances: list[Array]
 ) -> Fitted:
     """Put a fitted model together again; latents without a mixture are Gaussian."""
-    k, S, c = A.shape[1], len(weights), max(map(len, weights))
-    log_weights, full_means, full_variances = np.full((k, c), -np.inf), np.zeros((k, c)), np.ones((k, c))
-    log_weights[S:, 0] = 0.0
-    for s, w in enumerate(weights):
-        log_weights[s, : len(w)] = log_or_absent(w)
-        full_means[s, : len(w)], full_variances[s, : len(w)] = means[s], variances[s]
-    sizes = (*map(len, weights), *(1,) * (k - S))
-    return Fitted(Noisy(A, noise_var, log_weights, full_means, full_variances), sizes, mean)
+    k, sizes = A.shape[1], tuple(map(len, weights))
+    params = Noisy(A, noise_var, *_with_gaussians(*padded_mixtures(weights, means, variances), k))
+    return Fitted(params, (*sizes, *(1,) * (k - len(sizes))), mean)
 
 
 # -- new rows --------------------------------------------------------------------------------------------------------
@@ -163,16 +157,9 @@ class Condition:
 
     def __call__(self, view: View) -> Step:
         found = []
-        size = max(1, BLOCK // self.maps.states.size)
-        for start in range(0, len(view.T), size):
-            part = slice(start, start + size)
-            log_pl = view.aligned.get("log_pl")
-            pl = np.zeros((1, len(self.maps.states)))
-            if log_pl is not None:
-                pl = state_plausibilities(log_pl[part], self.maps.states)
-            resp, z, density = condition_states(self.maps, view.T[part], view.aligned["length"][part], pl)
+        for resp, _, mean, density in in_parts(self.maps, view):
             proba = [resp @ np.eye(k)[self.maps.states[:, s]] for s, k in enumerate(self.sizes) if k > 1]
-            found.append((np.einsum("nq,nqi->ni", resp, z), density, *proba))
+            found.append((mean, density, *proba))
         return Step(keep=Kept.of(view, *map(np.concatenate, zip(*found, strict=True))))
 
 

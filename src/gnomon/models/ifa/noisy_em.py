@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from ..._types import Array, BoolArray, IntArray, Result
 from ...rows.contract import Step, View, add
 from ...rows.standard import StandardRows
 from ...solvers.em import run_em
+from .likelihood import FLOOR
 from .noisy_factors import (
     LatentMoments,
     Noisy,
@@ -24,7 +26,6 @@ from .noisy_factors import (
 
 BLOCK = 1 << 20  # numbers z of rows, states and latents held at once
 NOISE_FLOOR = 1e-6  # of the variance of x
-FLOOR = 1e-4  # of the variance of a latent
 
 
 class Sums(NamedTuple):
@@ -36,10 +37,17 @@ class Sums(NamedTuple):
 
 def state_plausibilities(log_pl: Array, states: IntArray) -> Array:
     """Log-plausibilities (m, q) of products of components, given those of the components of each latent (m, k, c)."""
-    found = np.zeros((len(log_pl), len(states)))
-    for s in range(states.shape[1]):
-        found += log_pl[:, s, states[:, s]]
-    return found
+    return np.asarray(log_pl[:, np.arange(states.shape[1]), states].sum(axis=2))
+
+
+def in_parts(maps: StateMaps, view: View) -> Iterator[tuple[Array, Array, Array, Array]]:
+    """Responsibilities, latent means given the state and given the row, and log-densities, some rows at a time."""
+    size, log_pl = max(1, BLOCK // maps.states.size), view.aligned.get("log_pl")
+    for start in range(0, len(view.T), size):
+        part = slice(start, start + size)
+        pl = np.zeros((1, len(maps.states))) if log_pl is None else state_plausibilities(log_pl[part], maps.states)
+        resp, z, density = condition_states(maps, view.T[part], view.aligned["length"][part], pl)
+        yield resp, z, np.einsum("nq,nqi->ni", resp, z), density
 
 
 @dataclass(frozen=True)
@@ -50,15 +58,11 @@ class Expect:
     n_components: int
 
     def __call__(self, view: View) -> Step:
-        U, total = np.empty_like(view.T), None
-        size = max(1, BLOCK // self.maps.states.size)
-        for start in range(0, len(U), size):
-            part = slice(start, start + size)
-            pl = state_plausibilities(view.aligned["log_pl"][part], self.maps.states)
-            resp, z, density = condition_states(self.maps, view.T[part], view.aligned["length"][part], pl)
-            U[part] = np.einsum("nq,nqi->ni", resp, z)
+        means, total = [], None
+        for resp, z, mean, density in in_parts(self.maps, view):
+            means.append(mean)
             total = add(total, latent_moments(self.maps, resp, z, density, self.n_components))
-        return Step(U, total)
+        return Step(np.concatenate(means), total)
 
 
 class NoisyEM:

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray
+from ...numerics.linear_gaussian import LOG_2PI
 
-LOG_2PI = float(np.log(2.0 * np.pi))
+FARTHEST = 1e150  # products with the loadings whose squares are numbers still
 
 
 class Noisy(NamedTuple):
@@ -75,16 +76,22 @@ def condition_states(maps: StateMaps, T: Array, energy: Array, log_pl: Array) ->
 
     Returns
     -------
-    responsibilities (n, q), latent means given the state (n, q, k), log-density (n,) in nats
+    responsibilities (n, q), latent means given the state (n, q, k), log-density (n,) in nats, minus infinity in rows so
+    far away that the square of their distance is no number
     """
-    z = maps.offsets + np.einsum("nj,qij->nqi", T, maps.gains)
+    reach = np.minimum(1.0, FARTHEST / np.maximum(np.abs(T).max(axis=1), 1.0))
+    far, near = reach < 1.0, T * reach[:, None]
+    z = maps.offsets + np.einsum("nj,qij->nqi", near, maps.gains)
     # x'x / s2 - (b + shift)' cov (b + shift) with b = A'x / s2; the part without x is in the constants
-    explained = np.einsum("ni,nqi->nq", T, z + maps.offsets) / maps.noise_var
-    log_joint = maps.constants + log_pl + 0.5 * (explained - (energy / maps.noise_var)[:, None])
+    explained = np.einsum("ni,nqi->nq", near, z + maps.offsets) / maps.noise_var
+    log_joint = maps.constants + log_pl + 0.5 * explained
     top = log_joint.max(axis=1)
     resp = np.exp(log_joint - top[:, None])
     total = resp.sum(axis=1)
-    return resp / total[:, None], z, top + np.log(total)
+    density = np.where(far, -np.inf, top + np.log(total) - 0.5 * energy / maps.noise_var)
+    if far.any():
+        z[far] = maps.offsets + (z[far] - maps.offsets) / reach[far, None, None]
+    return resp / total[:, None], z, density
 
 
 def latent_moments(maps: StateMaps, resp: Array, z: Array, log_density: Array, c: int) -> LatentMoments:

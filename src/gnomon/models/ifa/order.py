@@ -7,17 +7,8 @@ import numpy as np
 from ..._types import Array, IntArray
 
 
-def latent_order(log_pl: Array, explained: Array) -> IntArray:
-    """Order (S,) of latents with plausibilities (S, c, n): interchangeable ones by falling explained variance."""
-    return _order(log_pl, -explained)
-
-
-def component_order(log_pl: Array, means: Array) -> IntArray:
-    """Order (c,) of components with plausibilities (c, n): interchangeable ones by rising means."""
-    return _order(log_pl, means)
-
-
-def _order(log_pl: Array, keys: Array) -> IntArray:
+def order_of(log_pl: Array, keys: Array) -> IntArray:
+    """Order of latents (S, c, n), or components (c, n): equally plausible ones by rising keys."""
     order = np.arange(len(log_pl))
     left = list(order)
     while left:

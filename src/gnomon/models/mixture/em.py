@@ -104,10 +104,6 @@ class CompleteRows:
         """Maximize in closed form, or take one EM step over the latent variables."""
         return closed_form(sums, params, self.shape) if self.moments else latent_step(sums, params, self.shape)
 
-    def start(self, centers: Array, blocks: Array) -> Mixture:
-        """Local PCA around the centers, by a few power steps from the blocks (s, p, k)."""
-        return local_pca(self.rows, centers, blocks, self.shape)
-
 
 @dataclass(frozen=True)
 class _MaskedEStep:
@@ -163,10 +159,6 @@ class IncompleteRows:
     def m_step(self, sums: MaskedSums, params: Mixture) -> Mixture:
         """Regress features on latent variables, component by component."""
         return masked_step(sums, params, self.shape)
-
-    def start(self, centers: Array, blocks: Array) -> Mixture:
-        """Local PCA around the centers with missing entries at the mean of their column."""
-        return local_pca(self.rows, centers, blocks, self.shape)
 
 
 def masked_directions(params: Mixture) -> tuple[Array, Array]:

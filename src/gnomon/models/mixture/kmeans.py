@@ -75,13 +75,13 @@ class Partition:
         found = self.source.back(np.full((1, 1), 1.0 / self.weights[i]), self.rows[[i]])
         return np.asarray(found[:, 0])
 
-    def _means(self, labels: IntArray, s: int) -> tuple[Array, Array]:
-        """Weighted means (s, p) and counts (s,) of clusters."""
+    def _means(self, labels: IntArray, s: int) -> Array:
+        """Weighted means (s, p) of clusters."""
         member = np.zeros((len(self.rows), s))
         member[np.arange(len(self.rows)), labels] = 1.0
         counts = self.weights @ member
         sums = self.source.back(member, self._some)
-        return np.asarray(sums.T / np.maximum(counts, 1e-300)[:, None]), counts
+        return np.asarray(sums.T / np.maximum(counts, 1e-300)[:, None])
 
     def _distances(self, centers: Array) -> Array:
         """Squared distances (rows, s)."""
@@ -93,23 +93,18 @@ class Partition:
         """Lloyd's steps, one read each; an empty cluster takes the row farthest from its center."""
         labels = np.full(len(self.rows), -1)
         for _ in range(LLOYD_STEPS):
-            found, nearest, sums, counts = self._assigned(centers)
+            swept = self.source.sweep(centers.T, _Assign(np.einsum("sp,sp->s", centers, centers)), rows=self._some)
+            found, nearest = swept.kept.of_rows(self._some)
             if (found == labels).all():
                 break
             labels = found
-            centers = (sums / np.where(counts > 0, counts, 1.0)).T
+            counts = swept.sums
+            centers = (swept.product / np.where(counts > 0, counts, 1.0)).T
             for c in np.flatnonzero(counts == 0):
                 far = int(nearest.argmax())
                 nearest[far] = -np.inf
                 centers[c] = self._row(far)
         return centers
-
-    def _assigned(self, centers: Array) -> tuple[IntArray, Array, Array, Array]:
-        """Nearest center and squared distance of every row, weighted sums (p, s) and counts (s,) of the clusters."""
-        step = _Assign(np.einsum("sp,sp->s", centers, centers))
-        found = self.source.sweep(centers.T, step, rows=self._some)
-        labels, nearest = found.kept.of_rows(self._some)
-        return labels, nearest, found.product, found.sums
 
     def _spread_out(self, s: int, generator: np.random.Generator) -> Array:
         """k-means++: rows drawn with a probability in proportion to their squared distance from those drawn before."""
@@ -125,7 +120,7 @@ class Partition:
 
     def _split(self, s: int) -> Array:
         labels = np.zeros(len(self.rows), dtype=np.intp)
-        centers, _ = self._means(labels, 1)
+        centers = self._means(labels, 1)
         for new in range(1, s):
             distances = self._distances(centers)[np.arange(len(labels)), labels]
             scatter = np.bincount(labels, weights=self.weights * distances, minlength=new)
@@ -134,7 +129,7 @@ class Partition:
             inside = np.flatnonzero(labels == widest)
             along = self._along_leading_direction(inside, centers[widest])
             labels[inside[along > 0]] = new
-            centers, _ = self._means(labels, new + 1)
+            centers = self._means(labels, new + 1)
         return centers
 
     def _along_leading_direction(self, inside: IntArray, center: Array) -> Array:

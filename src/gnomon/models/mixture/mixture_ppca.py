@@ -16,14 +16,7 @@ from ...rows.masked import incomplete_rows
 from ...rows.read import read
 from ...rows.standard import ScaledRows, StandardRows
 from ...solvers.rank import refuse_full_rank_of_rows
-from .em import (
-    CompleteRows,
-    Control,
-    IncompleteRows,
-    climb,
-    masked_condition,
-    masked_directions,
-)
+from .em import CompleteRows, Control, IncompleteRows, climb, local_pca, masked_condition, masked_directions
 from .kmeans import Partition
 from .local_gaussians import LocalMaps, Mixture, Shape, condition, local_maps, responsibilities
 
@@ -162,7 +155,7 @@ def _climb_from(table: _Table, options: Options, generator: np.random.Generator,
     drawn, mean_squares = np.random.default_rng(0) if planned else generator, rows.rows.gather("length") / rows.shape[1]
     U = np.column_stack([random_signs(mean_squares, drawn) for _ in range(s * k)])
     blocks = rows.back(U).reshape(-1, s, k).transpose(1, 0, 2)
-    start = table.engine.start(centers, blocks)
+    start = local_pca(rows, centers, blocks, table.engine.shape)
     return climb(table.engine, start, Control(options.tol, options.max_iter, options.acceleration))
 
 
