@@ -5,10 +5,13 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from sklearn.datasets import load_iris
 
 import gnomon
+from gnomon._cli import fitting
 from gnomon._cli.targets import read_targets
+from gnomon.cli import main
 from gnomon.describe import target_of
 from gnomon.selection import GuidedSearch, compare, scoring, search
 from gnomon.tables import read_table
@@ -271,3 +274,48 @@ def test_names_of_classes_and_order_of_rows_do_not_matter(model):
     np.testing.assert_allclose(renamed.predict_proba(X), fitted.predict_proba(X), atol=1e-9)
     if model not in ("SDRGLM", "DomainStack"):  # folds are dealt by row
         np.testing.assert_allclose(permuted.predict_proba(X), fitted.predict_proba(X), atol=1e-4)
+
+
+def through_the_command(model, frame, tmp_path, monkeypatch):
+    """What the model that `gnomon fit` is asked for is to be fitted to, or the line that it refuses with."""
+    handed = []
+
+    def hand_over(name, X, y, components, seed, more, reading):
+        handed.append(read(y, N, **reading, several=fitting.several_targets(name)))
+        raise ValueError("read")
+
+    frame.assign(a=X[:, 0], b=X[:, 1]).to_parquet(tmp_path / "t.parquet", index=False)
+    if monkeypatch is not None:
+        monkeypatch.setattr(fitting, "fit_model", hand_over)
+    words = ["--target", *frame.columns, "--model", model.traits.command, "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(main, ["fit", str(tmp_path / "t.parquet"), *words, "--no-compare"])
+    assert done.exit_code == 2, done.output or done.exception
+    assert done.stderr.count("\n") == 1
+    return handed[0] if handed else done.stderr
+
+
+@pytest.mark.parametrize("form", [*VECTORS, *TABLES])
+@pytest.mark.parametrize("model", [model for model in MODELS if model not in ("KernelSPPCA", "DomainStack")])
+def test_gnomon_fit_hands_over_what_the_library_reads(model, form, tmp_path, monkeypatch):
+    """Through the command itself, in a file that keeps the types; KernelSPPCA and DomainStack have no name there."""
+    cls = getattr(gnomon, model)
+    if form in VECTORS:
+        y, expected = VECTORS[form]
+        expected = expected if isinstance(expected, str) else [expected]
+        if form.startswith("fractions") and not MODELS[model][1]:
+            expected = "Unknown label type: "
+        frame = pd.DataFrame({"y": y})
+    else:
+        frame = pd.DataFrame(TABLES[form]).rename(columns=str)
+        expected = MODELS[model][0][form]
+    if isinstance(expected, str):
+        said = {"ambiguous": "pass --unlabeled= if -1 is a class", ONE: "one column"}.get(expected, expected)
+        assert said in through_the_command(cls, frame, tmp_path, None)
+        return
+    found = through_the_command(cls, frame, tmp_path, monkeypatch).columns
+    if form in TABLES:
+        assert tuple(column.kind for column in found) == expected
+    else:
+        assert [
+            (column.kind, None if column.classes is None else column.classes.tolist()) for column in found
+        ] == expected

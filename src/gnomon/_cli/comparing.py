@@ -42,7 +42,7 @@ def _refuse_unlike(models: list[str], asked: dict[str, Any]) -> None:
             raise Refusal(f"--model {name}: it ignores the target, and PCA is compared in any case; leave it out.")
     if asked["parameters"] and len(models) > 1:
         raise Refusal("--set is of one model; name one by --model.")
-    other = next((name for name in models if fitting.several_of(name) != fitting.several_of(models[0])), None)
+    other = next((name for name in models if fitting.several_targets(name) != fitting.several_targets(models[0])), None)
     if len(asked["target"]) > 1 and other is not None:
         raise Refusal(f"--model: {models[0]} and {other} read several targets in different ways; compare one of them.")
 

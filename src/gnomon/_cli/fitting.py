@@ -26,7 +26,7 @@ from gnomon._cli.reporting import write_page
 from gnomon._cli.stored import StoredModel, refuse_empty_cells
 from gnomon._cli.targets import in_words, read_targets, refuse_what_cannot_guide, with_names
 from gnomon._files import RECORD, new_file, new_folder, sealed
-from gnomon.describe import Description
+from gnomon.describe import Description, several_of
 from gnomon.export import Columns
 from gnomon.export.steps import spare_rank
 from gnomon.rows.kind import is_sparse
@@ -81,9 +81,9 @@ def read(request: Request) -> Table:
     return read_table(request.table, targets=request.target, id=request.id, drop=request.drop)
 
 
-def several_of(model: str) -> str:
+def several_targets(model: str) -> str:
     """What several targets are to a model of that name."""
-    return "real" if model == "auto" else known_models()[model].traits.several
+    return "real" if model == "auto" else several_of(known_models()[model])
 
 
 def default_components(targets: Targets | None, X: Any, model: str = "auto") -> int | None:
@@ -152,7 +152,7 @@ def _mark(request: Request) -> str | None:
 
 
 def _targets(request: Request, table: Table, guided: bool) -> Targets:
-    several = several_of(request.model) if guided else "columns"
+    several = several_targets(request.model) if guided else "columns"
     targets = read_targets(table, kind=request.target_kind, unlabeled=request.unlabeled, several=several)
     if guided:
         refuse_what_cannot_guide(table, targets)

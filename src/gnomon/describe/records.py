@@ -169,7 +169,6 @@ class Traits(NamedTuple):
     guided: bool = True  # whether targets take part in the fit
     size: str = "n_components"  # the parameter that --components sets
     own_size: bool = False  # whether None there, its own default, is better than one for every model
-    several: str = "real"  # what several targets are: all "real", or "columns" of their own kinds
 
 
 def target_of(y: Any) -> Target:

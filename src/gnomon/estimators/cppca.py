@@ -165,7 +165,7 @@ class CPPCA(Outputs):
     0.91
     """
 
-    traits = Traits("cppca", several="columns")
+    traits = Traits("cppca")
 
     _rules = rules(
         inference=one_of("auto", *INFERENCES),

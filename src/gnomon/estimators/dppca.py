@@ -170,7 +170,7 @@ class DPPCA(DPPCARows):
     True
     """
 
-    traits = Traits("dppca", several="columns")
+    traits = Traits("dppca")
 
     def __init__(
         self,

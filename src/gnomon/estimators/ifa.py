@@ -156,7 +156,7 @@ class IFA(GuidedPredictor, Transformer):
     True
     """
 
-    traits = Traits("ifa", size="pca_components", own_size=True, several="columns")
+    traits = Traits("ifa", size="pca_components", own_size=True)
 
     _kinds = ("classes",)
     _constant = "kept"
