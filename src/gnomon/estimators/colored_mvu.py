@@ -1,5 +1,6 @@
 """Colored maximum variance unfolding, as a scikit-learn transformer."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from ._guided import Guided, guided_by
 from ._kernel import KernelTransformer
 
 
+@dataclass(eq=False, repr=False)
 class ColoredMVU(Guided, KernelTransformer):
     """Colored maximum variance unfolding: an embedding that varies with the labels and keeps short distances.
 
@@ -84,33 +86,19 @@ class ColoredMVU(Guided, KernelTransformer):
         The map as combinations of the training rows.
     kernel_mean_ : ndarray of shape (n_samples,)
         Mean kernel value of the training rows with each of them.
-    projection_ridge_ : float
+    projection_ridge_, gamma_ : float
         As used.
-    gamma_ : float
-        As used.
-    references_ : ndarray of shape (n_samples,)
-        Training rows the map rests on: all.
-    X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        The training rows.
-    target_kind_ : {"none", "classes", "real"}
-        What y was taken for.
-    classes_ : ndarray of shape (n_classes,)
-        Sorted labels; only with class targets.
+    references_, X_fit_ : ndarray of shape (n_samples,), {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Training rows the map rests on, which are all, and their entries.
+    target_kind_, classes_ : {"none", "classes", "real"}, ndarray of shape (n_classes,)
+        What y was taken for; the sorted labels of class targets.
     objective_residual_ : float
         Of the conic solver: the largest of the gap to the dual value, relative where it is above 1, and of the relative
         infeasibilities.
-    converged_ : bool
-        Whether that is at most `tol`.
-    n_iter_ : int
-        Its iterations.
-    n_components_ : int
-        Size of the embedding.
-    n_labeled_ : int
-        Number of labeled rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, when X had them.
+    converged_, n_iter_ : bool, int
+        Whether that is at most `tol`; its iterations.
+    n_components_, n_labeled_, n_features_in_, feature_names_in_
+        Size of the embedding, number of labeled rows and of features; column names, when X had them.
 
     Raises
     ------
@@ -151,38 +139,21 @@ class ColoredMVU(Guided, KernelTransformer):
     _fitted = "dual_coef_"
     _rules = rules(n_basis=integer(1), penalty=above(0), projection_ridge=at_least(0, "auto"))
 
-    def __init__(
-        self,
-        n_components: Any = None,
-        *,
-        n_neighbors: Any = 5,
-        n_basis: Any = 20,
-        penalty: Any = 100.0,
-        kernel: Any = "rbf",
-        gamma: Any = None,
-        degree: Any = 3,
-        coef0: Any = 1,
-        kernel_params: Any = None,
-        projection_ridge: Any = "auto",
-        tol: float = 1e-8,
-        max_iter: int = 200,
-        target: Any = "auto",
-        unlabeled: Any = "auto",
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.n_basis = n_basis
-        self.penalty = penalty
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.projection_ridge = projection_ridge
-        self.tol = tol
-        self.max_iter = max_iter
-        self.target = target
-        self.unlabeled = unlabeled
+    n_components: Any = None
+    _: KW_ONLY
+    n_neighbors: Any = 5
+    n_basis: Any = 20
+    penalty: Any = 100.0
+    kernel: Any = "rbf"
+    gamma: Any = None
+    degree: Any = 3
+    coef0: Any = 1
+    kernel_params: Any = None
+    projection_ridge: Any = "auto"
+    tol: float = 1e-8
+    max_iter: int = 200
+    target: Any = "auto"
+    unlabeled: Any = "auto"
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Solve the program and fit the map.

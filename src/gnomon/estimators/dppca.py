@@ -1,5 +1,6 @@
 """Discriminant probabilistic PCA as a scikit-learn estimator."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +13,11 @@ from ..models import dppca as model
 from ..rows.namespace import host_dtype
 from ..rows.read import read
 from ._dppca_rows import DPPCARows
-from ._estimator import check_choice, check_integer, check_real, check_variance
+from ._estimator import above, at_least, check_choice, check_variance, integer, rules
 from ._guided import guided_by
 
 
+@dataclass(eq=False, repr=False)
 class DPPCA(DPPCARows):
     """Discriminant probabilistic PCA: classes with means of their own that share a few within-class factors.
 
@@ -67,16 +69,12 @@ class DPPCA(DPPCARows):
     mean_ : ndarray of shape (n_features,)
         Mean of the class means, weighted by `class_prior_`; of several targets the mean of theirs.
     class_means_ : ndarray of shape (n_classes, n_features)
-        Means m_c.
-    factors_ : ndarray of shape (P, n_features)
-        Within-class factors V transposed, orthogonal rows by falling length; P may be less than `n_factors_` where
-        fewer stand out of the noise.
-    noise_variance_ : float
-        In squared units of X.
-    classes_ : ndarray of shape (n_classes,)
-        Sorted labels. This and what follows up to `optima_` is a list with one entry for each target if y was a table.
-    class_prior_ : ndarray of shape (n_classes,)
-        Probabilities of the classes.
+        Means m_c. This and what follows up to `optima_` is a list with one entry for each target if y was a table.
+    factors_, noise_variance_ : ndarray of shape (P, n_features), float
+        Within-class factors V transposed, orthogonal rows by falling length, P less than `n_factors_` where fewer stand
+        out of the noise; the noise in squared units of X.
+    classes_, class_prior_ : ndarray of shape (n_classes,)
+        Sorted labels and their probabilities.
     n_factors_, shrinkage_, unlabeled_weight_ : int, float, float
         What was used, chosen or given.
     agreement_path_ : list of tuple
@@ -88,31 +86,20 @@ class DPPCA(DPPCARows):
         step. It never falls.
     optima_ : ndarray of shape (n_init,)
         What the paths of all starts ended with.
-    n_components_ : int
-        Size of the projection.
-    n_class_components_ : int
-        How many of the components separate classes; the others are within-class factors.
-    target_kind_ : {"classes"}
-        What y was read as.
+    n_components_, n_class_components_ : int
+        Size of the projection; how many of them separate classes, the others being within-class factors.
     objective_residual_ : float
         Length of the last step, see `tol`; where the noise level did not settle, of the last step that set it. Of
         several targets the largest.
     noise_floors_ : tuple of str
         ("x",) where the noise variance rests on its floor, 1e-6 of the variance of X; else ().
-    converged_ : bool
-        Whether `objective_residual_` is at most `tol`.
-    n_iter_ : int
-        EM iterations, those that set the noise level included.
-    n_passes_ : float
-        Full reads of the data.
+    converged_, n_iter_, n_passes_ : bool, int, float
+        Whether `objective_residual_` is at most `tol`; EM iterations, those that set the noise level included; full
+        reads of the data.
     solver_ : {"exact", "leading"}
         "leading" where X is large on both sides and only leading directions are modeled one by one.
-    n_samples_, n_labeled_ : int
-        Rows used, and rows with a label of any target.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, when X had them.
+    n_samples_, n_labeled_, n_features_in_, feature_names_in_, target_kind_
+        Rows used, and those with a label of any target; the others as in `SPPCA`.
 
     Raises
     ------
@@ -172,37 +159,29 @@ class DPPCA(DPPCARows):
 
     traits = Traits("dppca")
 
-    def __init__(
-        self,
-        n_components: Any = None,
-        *,
-        n_factors: Any = "auto",
-        shrinkage: Any = "auto",
-        unlabeled_weight: Any = "auto",
-        class_prior: Any = None,
-        noise_variance: Any = "half",
-        tol: Any = 1e-6,
-        max_iter: Any = 200,
-        n_init: Any = 3,
-        target: Any = "auto",
-        unlabeled: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.n_factors = n_factors
-        self.shrinkage = shrinkage
-        self.unlabeled_weight = unlabeled_weight
-        self.class_prior = class_prior
-        self.noise_variance = noise_variance
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.target = target
-        self.unlabeled = unlabeled
-        self.random_state = random_state
-
     _kinds = ("classes",)
     _required = True
+    _rules = rules(
+        n_components=integer(1, "auto", None),
+        n_factors=integer(1, "auto", "usual"),
+        shrinkage=at_least(0, "auto"),
+        unlabeled_weight=at_least(0, "auto"),
+        noise_variance=above(0, "half", "ml"),
+    )
+
+    n_components: Any = None
+    _: KW_ONLY
+    n_factors: Any = "auto"
+    shrinkage: Any = "auto"
+    unlabeled_weight: Any = "auto"
+    class_prior: Any = None
+    noise_variance: Any = "half"
+    tol: Any = 1e-6
+    max_iter: Any = 200
+    n_init: Any = 3
+    target: Any = "auto"
+    unlabeled: Any = "auto"
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit by EM from ridge LDA of the labeled rows.
@@ -237,29 +216,11 @@ class DPPCA(DPPCARows):
         return self
 
     def _check_parameters(self):
-        if isinstance(self.n_components, str):
-            check_choice("n_components", self.n_components, ("auto",))
-        elif self.n_components is not None:
-            check_integer("n_components", self.n_components, 1)
-        if isinstance(self.n_factors, str):
-            check_choice("n_factors", self.n_factors, ("auto", "usual"))
-        else:
-            check_integer("n_factors", self.n_factors, 1)
-        for name in ("shrinkage", "unlabeled_weight"):
+        super()._check_parameters()
+        for name, bound in (("shrinkage", "below"), ("unlabeled_weight", "at most")):
             value = getattr(self, name)
-            if isinstance(value, str):
-                check_choice(name, value, ("auto",))
-                continue
-            check_real(name, value, 0, included=True)
-            if value > 1 or (name == "shrinkage" and value == 1):
-                raise ValueError(f"{name}={value!r} must be {'below' if name == 'shrinkage' else 'at most'} 1.")
-        if isinstance(self.noise_variance, str):
-            check_choice("noise_variance", self.noise_variance, ("half", "ml"))
-        else:
-            check_real("noise_variance", self.noise_variance, 0)
-        check_integer("n_init", self.n_init, 1)
-        check_real("tol", self.tol, 0)
-        check_integer("max_iter", self.max_iter, 1)
+            if not isinstance(value, str) and (value > 1 or (bound == "below" and value == 1)):
+                raise ValueError(f"{name}={value!r} must be {bound} 1.")
 
     def _priors(self, targets):
         """`class_prior` of each target."""

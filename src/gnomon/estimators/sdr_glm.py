@@ -1,11 +1,11 @@
 """Supervised dimension reduction with generalized linear models, as a scikit-learn estimator."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Status
@@ -14,16 +14,16 @@ from ..describe import Fit, Traits
 from ..models import sdr_glm as model
 from ..models.sdr_glm import FAMILIES
 from ..rows.kind import is_sparse
-from ._estimator import Transformer, check_choice, check_integer, check_real, refuse_missing
+from ._estimator import Transformer, above, one_of, refuse_missing, rules
 from ._glm_table import TARGET, glm_table
-from ._guided import GuidedPredictor, guided_by
-from ._predictions import join, with_classes
+from ._guided import guided_by
+from ._predictions import Predictor
 
-NAMES = tuple(FAMILIES)
 NEAR = 1e-6  # of a projection: a longer last step is said
 
 
-class SDRGLM(GuidedPredictor, Transformer):
+@dataclass(eq=False, repr=False)
+class SDRGLM(Predictor, Transformer):
     """Supervised dimension reduction with generalized linear models: one score vector explains features and targets.
 
     Row i has scores u_i. Features and targets are of exponential families with natural parameters linear in them::
@@ -68,15 +68,11 @@ class SDRGLM(GuidedPredictor, Transformer):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, n_features)
-        V_x: natural parameters of x (for Gaussian x its units) per unit of score. Rows are ordered by what they explain
-        of both tables, largest entry positive; U'U is diagonal.
-    x_intercept_ : ndarray of shape (n_features,)
-        b_x.
-    y_loadings_ : ndarray of shape (n_outputs, n_components_)
-        V_y transposed; one row per class for "multinomial".
-    y_intercept_ : ndarray of shape (n_outputs,)
-        b_y.
+    components_, x_intercept_ : ndarray of shape (n_components_, n_features), (n_features,)
+        V_x and b_x: natural parameters of x (for Gaussian x its units) per unit of score. Rows are ordered by what they
+        explain of both tables, largest entry positive; U'U is diagonal.
+    y_loadings_, y_intercept_ : ndarray of shape (n_outputs, n_components_), (n_outputs,)
+        V_y transposed, and b_y; one row per class for "multinomial".
     embedding_ : ndarray of shape (n_samples, n_components_)
         Scores of the training rows in the fit, from x and y; `transform` does not return these.
     projection_ridge_ : float
@@ -86,29 +82,17 @@ class SDRGLM(GuidedPredictor, Transformer):
         is 1 for scores of unit variance. Not there without targets.
     x_scale_ : float
         Standard deviation that Gaussian x is divided by; 1 for other families.
-    families_ : str or None
-        As used; None without targets.
-    target_kind_ : {"none", "classes", "real", "counts"}
-        What y was taken for; "real" for any table of numbers.
-    classes_ : ndarray of shape (n_classes,) or list
-        Sorted labels; only with class targets.
+    families_, target_kind_, classes_ : str or None, str, ndarray or list
+        Family of y as used, what y was taken for, and the sorted labels of class targets.
     objective_path_ : ndarray
         -J after each sweep, in nats, terms of the data alone left out; it never falls.
     objective_residual_ : float
         Share by which the last sweep changed the natural parameters; or what the projection of the training rows and
         the regression of the targets on it left undone, where that is more.
-    converged_ : bool
-        Whether that is at most `tol`.
-    n_iter_ : int
-        Number of sweeps.
-    n_components_ : int
-        Number of scores.
-    n_labeled_ : int
-        Rows with at least one observed target.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, when X had them.
+    converged_, n_iter_ : bool, int
+        Whether that is at most `tol`; number of sweeps.
+    n_components_, n_labeled_, n_features_in_, feature_names_in_
+        Number of scores, of rows with at least one target, of features; column names, when X had them.
 
     Raises
     ------
@@ -152,33 +136,26 @@ class SDRGLM(GuidedPredictor, Transformer):
     _constant = "labels"
     _takes_missing = True
     _sparse_forms = ("csr",)
+    _rules = rules(
+        x_family=one_of(*FAMILIES),
+        families=one_of(*FAMILIES, None),
+        alpha=above(0),
+        penalty=above(0),
+        projection_ridge=above(0, "auto"),
+    )
 
-    def __init__(
-        self,
-        n_components: Any = None,
-        *,
-        x_family: Any = "gaussian",
-        families: Any = None,
-        alpha: Any = 0.01,
-        penalty: Any = 0.1,
-        projection_ridge: Any = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 2000,
-        target: Any = "auto",
-        unlabeled: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.x_family = x_family
-        self.families = families
-        self.alpha = alpha
-        self.penalty = penalty
-        self.projection_ridge = projection_ridge
-        self.tol = tol
-        self.max_iter = max_iter
-        self.target = target
-        self.unlabeled = unlabeled
-        self.random_state = random_state
+    n_components: Any = None
+    _: KW_ONLY
+    x_family: Any = "gaussian"
+    families: Any = None
+    alpha: Any = 0.01
+    penalty: Any = 0.1
+    projection_ridge: Any = "auto"
+    tol: float = 1e-6
+    max_iter: int = 2000
+    target: Any = "auto"
+    unlabeled: Any = "auto"
+    random_state: Any = 0
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -297,42 +274,14 @@ class SDRGLM(GuidedPredictor, Transformer):
             raise ValueError(f"U has shape {U.shape}; (n_samples, {k}) is wanted.")
         return FAMILIES[self.x_family].mean(U @ self.components_ + self.x_intercept_)
 
-    def predict(self, X: Any) -> Any:
-        """Predict the targets at the projected scores.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Class labels, expected values or rates, or the more probable of 0 and 1.
-        """
-        mean = self._expected(X, "predict")
-        if self.target_kind_ != "classes":
-            return mean[:, 0] if self._vector else mean
-        found = [classes[p.argmax(axis=1)] for p, classes in zip(self._shares(mean), self._class_lists(), strict=True)]
-        return found[0] if self._vector else join(found)
-
-    @available_if(with_classes)
-    def predict_proba(self, X: Any) -> Any:
-        """Probability of each class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes) or list
-            Rows sum to one; columns in the order of `classes_`. For a table of labels a list with one array per column.
-        """
-        mean = self._expected(X, "predict_proba")
-        shares = self._shares(mean)
-        return shares[0] if self._vector else shares
+    def _predicted(self, X):
+        theta = self._project(X, self.projection_ridge_) @ self.coef_.T.astype(np.float64) + self.intercept_
+        if self.families_ == "multinomial":
+            return [theta]
+        if self.families_ == "bernoulli":  # log-odds of the second class, where there are two
+            pairs = [np.column_stack([np.zeros_like(one), one]) for one in theta.T]
+            return [pair[:, : len(classes)] for pair, (_, classes, _) in zip(pairs, self._form, strict=True)]
+        return list(FAMILIES[self.families_].mean(theta).T)
 
     def _said(self):
         return dict(
@@ -350,21 +299,7 @@ class SDRGLM(GuidedPredictor, Transformer):
             ),
         )
 
-    # -- parameters and rows -------------------------------------------------------------------------------------
-
-    def _check_parameters(self):
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, 1)
-        check_choice("x_family", self.x_family, NAMES)
-        check_choice("families", self.families, (*NAMES, None))
-        check_real("alpha", self.alpha, 0)
-        check_real("penalty", self.penalty, 0)
-        if isinstance(self.projection_ridge, str):
-            check_choice("projection_ridge", self.projection_ridge, ("auto",))
-        else:
-            check_real("projection_ridge", self.projection_ridge, 0)
-        check_real("tol", self.tol, 0)
-        check_integer("max_iter", self.max_iter, 1)
+    # -- rows -------------------------------------------------------------------------------------
 
     def _check_rows(self, X, *, reset=False):
         X = super()._check_rows(X, reset=reset)
@@ -437,25 +372,6 @@ class SDRGLM(GuidedPredictor, Transformer):
         if left > NEAR:
             warn(f"the projection of some rows is off by {left:.1e} of its size: rescale X.", ConvergenceWarning)
         return U
-
-    def _expected(self, X, method):
-        X = self._check_rows(X)
-        self._require_targets(method)
-        theta = self._project(X, self.projection_ridge_) @ self.coef_.T.astype(np.float64) + self.intercept_
-        return FAMILIES[self.families_].mean(theta).astype(X.dtype)
-
-    def _class_lists(self):
-        return [self.classes_] if self._vector else self.classes_
-
-    def _shares(self, mean):
-        """Probabilities of the classes of every output; a Bernoulli mean is that of the second one."""
-        if self.families_ == "multinomial":
-            return [mean]
-        pairs = [np.column_stack([1.0 - one, one]) for one in mean.T]
-        return [
-            pair if len(classes) == 2 else np.ones_like(pair[:, :1])
-            for pair, classes in zip(pairs, self._class_lists(), strict=True)
-        ]
 
 
 def _observed(X):

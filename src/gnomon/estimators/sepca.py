@@ -1,5 +1,6 @@
 """Supervised exponential family PCA by convex optimization, as a scikit-learn estimator."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ MOST = 2.0**53  # of all weights: beyond, a float cannot hold one row more or le
 SOLVERS = ("fista", "bundle", "coordinate")
 
 
+@dataclass(eq=False, repr=False)
 class SEPCA(Predictor, KernelCoordinates):
     """Supervised exponential family PCA: codes that explain kernel features and class labels, to a certified optimum.
 
@@ -97,10 +99,8 @@ class SEPCA(Predictor, KernelCoordinates):
         Value at `embedding_` of the problem before the relaxation.
     relaxation_tight_ : bool
         Whether `rank_value_` is within 1e-5 of the upper bound, relatively: then the codes are a global optimum.
-    y_loadings_ : ndarray of shape (n_classes, n_components)
-        Omega transposed, in nats per unit of `embedding_`.
-    y_intercept_ : ndarray of shape (n_classes,)
-        Bias b, in nats.
+    y_loadings_, y_intercept_ : ndarray of shape (n_classes, n_components), (n_classes,)
+        Omega transposed, in nats per unit of `embedding_`, and the bias b, in nats.
     coef_, intercept_ : ndarray of shape (n_classes, n_components), (n_classes,)
         Of the classifier on projected rows that `predict` uses.
     penalty_ : float
@@ -110,28 +110,19 @@ class SEPCA(Predictor, KernelCoordinates):
         nats over labeled rows whose label was hidden, in five folds.
     projection_ridge_ : float
         As used, relative to the scaled kernel.
-    kernel_scale_ : float
-        Mean squared distance of the training rows from their mean in feature space, which the kernel was divided by.
-    kernel_share_ : float
-        Share of it within the `rank_` eigenvectors used.
-    rank_ : int
-        Dimensions of feature space that are used.
+    kernel_scale_, kernel_share_, rank_ : float, float, int
+        Mean squared distance of the training rows from their mean in feature space, which the kernel was divided by;
+        the share of it within the eigenvectors used, and how many these are.
     gamma_ : float or None
         As used; None with a linear or precomputed kernel.
-    X_fit_ : {ndarray, sparse matrix} of shape (n_references, n_features) or None
-        Reference rows of the kernel values; None where none are needed.
-    references_ : ndarray of shape (n_references,) or None
-        Which training rows they are.
+    X_fit_, references_ : {ndarray, sparse matrix} of shape (n_references, n_features), ndarray of shape (n_references,)
+        Reference rows of the kernel values, and which training rows they are; None where none are needed.
     landmarks_ : ndarray of shape (n_landmarks,) or None
         Training rows that are the base of p(x | z); None when all are.
-    target_kind_ : {"none", "classes"}
-        What guided the fit; "none" when no row was labeled.
-    classes_ : ndarray of shape (n_classes,)
-        Labels; not set without y.
-    objective_path_ : ndarray of shape (n_iter_,)
-        Best lower bound after each iteration; it never falls.
-    solver_ : str
-        The solver that ran.
+    target_kind_, classes_ : {"none", "classes"}, ndarray of shape (n_classes,)
+        What guided the fit, and the labels, not set without y.
+    objective_path_, solver_ : ndarray of shape (n_iter_,), str
+        Best lower bound after each iteration, which never falls, and the solver that ran.
     objective_residual_ : float
         The larger of the relative gap and of what the search for the loadings, given the codes, left undone.
     converged_ : bool
@@ -193,44 +184,24 @@ class SEPCA(Predictor, KernelCoordinates):
         solver=one_of(*SOLVERS),
     )
 
-    def __init__(
-        self,
-        n_components: Any = None,
-        *,
-        penalty: Any = 0.1,
-        kernel: Any = "linear",
-        gamma: Any = None,
-        degree: Any = 3,
-        coef0: Any = 1,
-        kernel_params: Any = None,
-        projection_ridge: Any = "auto",
-        solver: Any = "fista",
-        rank_exact: Any = False,
-        n_landmarks: Any = "auto",
-        max_rank: Any = 400,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        target: Any = "auto",
-        unlabeled: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.penalty = penalty
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.projection_ridge = projection_ridge
-        self.solver = solver
-        self.rank_exact = rank_exact
-        self.n_landmarks = n_landmarks
-        self.max_rank = max_rank
-        self.tol = tol
-        self.max_iter = max_iter
-        self.target = target
-        self.unlabeled = unlabeled
-        self.random_state = random_state
+    n_components: Any = None
+    _: KW_ONLY
+    penalty: Any = 0.1
+    kernel: Any = "linear"
+    gamma: Any = None
+    degree: Any = 3
+    coef0: Any = 1
+    kernel_params: Any = None
+    projection_ridge: Any = "auto"
+    solver: Any = "fista"
+    rank_exact: Any = False
+    n_landmarks: Any = "auto"
+    max_rank: Any = 400
+    tol: float = 1e-6
+    max_iter: int = 1000
+    target: Any = "auto"
+    unlabeled: Any = "auto"
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Solve the convex problem, take the codes from its solution, and learn to project and to classify.
@@ -339,13 +310,8 @@ class SEPCA(Predictor, KernelCoordinates):
 
     def _map_wanted(self):
         """How rows are mapped to codes."""
-        if self.projection_ridge == "auto":
-            return model.Map(None)
-        return (
-            model.Map(0.0, centered=False)
-            if self.projection_ridge == "pinv"
-            else model.Map(float(self.projection_ridge))
-        )
+        special = {"auto": model.Map(None), "pinv": model.Map(0.0, centered=False)}
+        return special.get(self.projection_ridge) or model.Map(float(self.projection_ridge))
 
     def _store(self, result, reader, dtype):
         fitted, ranked = result.value, result.value.ranked
