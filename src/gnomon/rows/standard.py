@@ -9,7 +9,7 @@ import numpy as np
 
 from .._types import Array, IntArray
 from .contract import Block, Columns, Kept, PureStep, Rows, Step, Swept, View
-from .entries import MaskedEntries, entries
+from .entries import Entries, MaskedEntries, entries
 from .patterns import MaskView, group_by
 from .summary import Summary
 
@@ -17,19 +17,30 @@ SPAN = 1e-13  # of the largest eigenvalue and per row: smaller ones are rounding
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """X V in, X'U out."""
+class InUnits:
+    """A task on the entries of a block, centered and scaled."""
 
     mean: Array
     scale: float
     masked: bool
+
+    def entries(self, block: Block) -> Entries:
+        """The entries of a block in these units."""
+        return entries(block.X, self.mean, self.scale, self.masked)
+
+
+@dataclass(frozen=True)
+class Sweep(InUnits):
+    """X V in, X'U out; with `aligned` also the columns that the step returns."""
+
     V: Array | None
     step: PureStep
     V_mask: Array | None
     split: str | None
+    aligned: bool
 
-    def __call__(self, block: Block) -> tuple[Swept, Columns]:
-        here = entries(block.X, self.mean, self.scale, self.masked)
+    def __call__(self, block: Block) -> Any:
+        here = self.entries(block)
         T = np.empty((len(block.at), 0)) if self.V is None else here.times(self.V)
         mask = self._mask(here, block) if isinstance(here, MaskedEntries) else None
         found = self.step(View(T, mask, block.at, block.weights, block.aligned))
@@ -39,7 +50,8 @@ class Sweep:
             assert isinstance(here, MaskedEntries)
             assert mask is not None
             mask_product = here.mask_back(found.U_mask, mask)
-        return Swept(product, found.sums, found.keep, mask_product, None), found.aligned or {}
+        swept = Swept(product, found.sums, found.keep, mask_product, None)
+        return (swept, found.aligned or {}) if self.aligned else swept
 
     def _mask(self, here: MaskedEntries, block: Block) -> MaskView:
         keys = block.aligned["pattern"]
@@ -51,38 +63,21 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class First:
-    """A task without the columns that it returns."""
-
-    task: Any
-
-    def __call__(self, block: Block) -> Any:
-        return self.task(block)[0]
-
-
-@dataclass(frozen=True)
-class GramProduct:
+class GramProduct(InUnits):
     """X' diag(weights) X V."""
 
-    mean: Array
-    scale: float
-    masked: bool
     V: Array
 
     def __call__(self, block: Block) -> Any:
-        return entries(block.X, self.mean, self.scale, self.masked).gram_product(self.V, block.weights)
+        return self.entries(block).gram_product(self.V, block.weights)
 
 
 @dataclass(frozen=True)
-class Measure:
+class Measure(InUnits):
     """Squared lengths; of masked rows also how many entries each observes, and which rows observe the same."""
 
-    mean: Array
-    scale: float
-    masked: bool
-
     def __call__(self, block: Block) -> tuple[None, Columns]:
-        here = entries(block.X, self.mean, self.scale, self.masked)
+        here = self.entries(block)
         found: dict[str, Any] = {"length": here.lengths()}
         if isinstance(here, MaskedEntries):
             groups = here.patterns()
@@ -92,16 +87,13 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Project:
+class Project(InUnits):
     """Coordinates in place of entries, with the squared length that they leave out."""
 
-    mean: Array
-    scale: float
-    masked: bool
     B: Array
 
     def __call__(self, block: Block) -> Block:
-        here = entries(block.X, self.mean, self.scale, self.masked)
+        here = self.entries(block)
         T = here.times(self.B)
         outside = np.maximum(here.lengths() - np.einsum("ij,ij->i", T, T), 0.0)
         return block._replace(X=T, aligned={**block.aligned, "outside": outside})
@@ -176,6 +168,10 @@ class ScaledRows:
         """Full reads of the data so far."""
         return self.rows.reads
 
+    @property
+    def _units(self) -> tuple[Array, float, bool]:
+        return self.mean, self.scale, self.rows.masked
+
     def _over(self, rows: Rows) -> Any:
         return replace(self, rows=rows)
 
@@ -199,14 +195,15 @@ class ScaledRows:
         columns : mapping           further aligned columns for this sweep: (m, ...) where `rows` are given
         aligned : bool              whether the step returns columns for the next sweep; all rows are read then
         """
-        task = Sweep(self.mean, self.scale, self.rows.masked, V, step, V_mask, split)
+        task = Sweep(*self._units, V, step, V_mask, split, aligned)
         if aligned:
             assert rows is None
-            swept, with_columns = self.rows.fold_columns(task, columns)
-            return swept._replace(rows=self._over(with_columns))
+            found, with_columns = self.rows.fold_columns(task, columns)
+            return Swept(*found[:-1], self._over(with_columns))
         if rows is not None and len(rows) == 0:
             return Swept(np.zeros((self.shape[1], 0)), None, None, None, self)
-        return self.rows.fold(First(task), rows, columns)._replace(rows=self)  # type: ignore[no-any-return]
+        found = self.rows.fold(task, rows, columns)
+        return Swept(*found[:-1], self)
 
     def times(self, V: Array, rows: IntArray | None = None) -> Array:
         """X V (m, r) of all rows or some, in this process."""
@@ -222,7 +219,7 @@ class ScaledRows:
 
     def gram_product(self, V: Array) -> Array:
         """X' diag(weights) X V (p, r); missing entries count as their mean."""
-        return np.asarray(self.rows.fold(GramProduct(self.mean, self.scale, self.rows.masked, V)))
+        return np.asarray(self.rows.fold(GramProduct(*self._units, V)))
 
     def products(self, V: Array, marked: str) -> tuple[Array, Kept]:
         """X' diag(weights) X V (p, r), and X V of the rows that an aligned column of booleans marks; one read."""
@@ -231,11 +228,11 @@ class ScaledRows:
 
     def project(self, B: Array) -> Rows:
         """Coordinates in B (p, r), with the column "outside": squared length outside orthonormal B."""
-        return self.rows.map(Project(self.mean, self.scale, self.rows.masked, B))
+        return self.rows.map(Project(*self._units, B))
 
     def measured(self) -> Any:
         """The same with columns "length" (squares of observed entries) and, of masked rows, "seen" and "pattern"."""
-        return self._over(self.rows.fold_columns(Measure(self.mean, self.scale, self.rows.masked))[1])
+        return self._over(self.rows.fold_columns(Measure(*self._units))[1])
 
     def lengths(self) -> Array:
         """Sum of squares of the observed entries of every row (n,); one read."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._types import Array
-from .contract import Block, NotFinite
+from .contract import Block, NotFinite, add
 from .entries import DenseEntries, Entries, MaskedEntries, SparseEntries
 from .kind import is_sparse
 from .namespace import Place, host_double
@@ -18,8 +18,7 @@ LARGEST = 1e153  # squares of larger numbers, and sums of them, overflow
 CHUNK = 1 << 18  # stored entries handled at once where each needs its row and column
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """Weighted sums over the rows of one group, x about the mean of all rows and in units of `Summary.unit`."""
 
     weight: float
@@ -40,19 +39,6 @@ class Group:
             xx = xx * factor**2
             xx += np.column_stack([x, shift]) @ np.stack([shift, moved])
         return Group(self.weight, moved, self.y, self.xy * factor + np.outer(shift, self.y), self.yy, xx)
-
-    def __add__(self, other: Group) -> Group:
-        xx = None
-        if self.xx is not None and other.xx is not None:
-            xx = self.xx + other.xx
-        return Group(
-            self.weight + other.weight,
-            self.x + other.x,
-            self.y + other.y,
-            self.xy + other.xy,
-            self.yy + other.yy,
-            xx,
-        )
 
 
 @dataclass(frozen=True)
@@ -84,7 +70,7 @@ class Summary:
             mine, theirs = self.unit / unit, other.unit / unit
             squares = self.squares * mine**2 + other.squares * theirs**2 + (down * up) * some
             groups = tuple(
-                a.about(-down, mine) + b.about(up, theirs) for a, b in zip(self.groups, other.groups, strict=True)
+                add(a.about(-down, mine), b.about(up, theirs)) for a, b in zip(self.groups, other.groups, strict=True)
             )
         largest = float(np.maximum(self.largest, other.largest))
         return Summary(self.weight + other.weight, counts, mean, mean_low, squares, largest, unit, groups)

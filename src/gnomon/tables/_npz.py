@@ -46,7 +46,9 @@ def read_npz(path: str, wanted: Wanted) -> Table:
     targets: dict[str, np.ndarray] = {}
     for name in wanted.targets:
         targets |= _target_columns(path, name, beside, arrays)
-    ids = None if wanted.id is None else objects(_one_per_row(path, wanted.id, beside).tolist())
+    if wanted.id is not None and (wanted.id not in beside or beside[wanted.id].ndim != 1):
+        raise TableError(f"{path}: {wanted.id!r} must be a 1-D array with one entry per row to be the --id.")
+    ids = None if wanted.id is None else objects(beside[wanted.id].tolist())
     order = [columns.index(name) for name in features]
     if order != list(range(p)):
         X = X[:, order]
@@ -88,12 +90,6 @@ def _matrix(path: str, arrays: dict[str, np.ndarray]) -> Any:
             f"{path} holds neither X nor data, indices, indptr and shape; its arrays are {', '.join(arrays)}."
         )
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-
-
-def _one_per_row(path: str, name: str, beside: dict[str, np.ndarray]) -> np.ndarray:
-    if name not in beside or beside[name].ndim != 1:
-        raise TableError(f"{path}: {name!r} must be a 1-D array with one entry per row to be the --id.")
-    return beside[name]
 
 
 def _target_columns(

@@ -41,7 +41,6 @@ KINDS = ("classes", "real", "counts")
 TARGETS = ("auto", *KINDS)
 MOST_CLASSES = 20  # different whole numbers that are classes whatever they are
 ROWS_PER_CLASS = 3  # with fewer labeled rows for each of many different integers, numbers are likely meant
-SEVERAL = ("columns", "real", "one")
 
 
 def check_target(target: Any) -> None:
