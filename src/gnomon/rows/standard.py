@@ -195,15 +195,17 @@ class ScaledRows:
         columns : mapping           further aligned columns for this sweep: (m, ...) where `rows` are given
         aligned : bool              whether the step returns columns for the next sweep; all rows are read then
         """
+        if rows is not None and len(rows) == 0:
+            return Swept(np.zeros((self.shape[1], 0)), None, None, None, self)
         task = Sweep(*self._units, V, step, V_mask, split, aligned)
         if aligned:
             assert rows is None
-            found, with_columns = self.rows.fold_columns(task, columns)
-            return Swept(*found[:-1], self._over(with_columns))
-        if rows is not None and len(rows) == 0:
-            return Swept(np.zeros((self.shape[1], 0)), None, None, None, self)
-        found = self.rows.fold(task, rows, columns)
-        return Swept(*found[:-1], self)
+            swept, with_columns = self.rows.fold_columns(task, columns)
+            there = self._over(with_columns)
+        else:
+            swept, there = self.rows.fold(task, rows, columns), self
+        product, sums, kept, mask_product, _ = swept
+        return Swept(product, sums, kept, mask_product, there)
 
     def times(self, V: Array, rows: IntArray | None = None) -> Array:
         """X V (m, r) of all rows or some, in this process."""
