@@ -75,7 +75,7 @@ def beside_literal_em():
     def literal():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return SPPCA(10, solver="paper").fit(X, Y)
+            return SPPCA(10, solver="em", init="random", noise_init=1e-5, acceleration=None).fit(X, Y)
 
     seconds = paired({"SPPCA": lambda: SPPCA(10).fit(X, Y), "EM": literal}, repeats=1)
     short = SPPCA(10).fit(X, Y).log_likelihood_ - literal().log_likelihood_

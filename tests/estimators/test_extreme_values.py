@@ -68,3 +68,16 @@ def test_density_of_ifa_follows_the_units_of_each_column(spread):
     model = IFA([3, 2, 2, 2], n_init=1, max_iter=8)
     want = model.fit(X).score_samples(X) - powers.sum() * np.log(10.0)
     assert_allclose(model.fit(X * 10.0**powers).score_samples(X * 10.0**powers), want, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e50, 1e140])
+def test_outputs_larger_than_the_floats_of_x_are_told_in_double_precision(rng, size):
+    Z = rng.normal(size=(60, 2))
+    X = (Z @ rng.normal(size=(2, 6)) + 0.3 * rng.normal(size=(60, 6))).astype(np.float32)
+    y = Z[:, 0] + 0.1 * rng.normal(size=60)
+    plain = SPPCA(2, target="real").fit(X, y)
+    large = SPPCA(2, target="real").fit(X, size * y)
+    assert plain.predict(X).dtype == np.float32
+    assert_allclose(large.predict(X) / size, plain.predict(X), rtol=1e-4, atol=1e-5)
+    assert_allclose(large.y_loadings_ / size, plain.y_loadings_, rtol=1e-4)

@@ -146,14 +146,12 @@ def test_fixed_means_are_the_sample_means(solver):
     assert model.log_likelihood_ < SPPCA(2).fit(X, Y).log_likelihood_
 
 
-def test_solver_paper_is_plain_em_from_a_random_start():
+def test_solver_paper_is_algorithm_3_from_a_random_start():
     X, y = load("iris", 0.5)
     paper = SPPCA(2, solver="paper", max_iter=40, tol=1e-12)
     with pytest.warns(match="max_iter"):
         paper.fit(X, y)
-    literal = SPPCA(
-        2, solver="em", init="random", noise_init=1e-5, acceleration=None, means="fixed", max_iter=40, tol=1e-12
-    )
+    literal = SPPCA(2, solver="dual", init="random", noise_init=1e-5, max_iter=40, tol=1e-12)
     with pytest.warns(match="max_iter"):
         literal.fit(X, y)
     assert_same_fit(paper, literal, tol=1e-12)

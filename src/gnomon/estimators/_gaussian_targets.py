@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..rows.masked import incomplete_rows
+from ..rows.namespace import holding
 from ..targets.code import class_contrasts, code_like
 from ._estimator import check_variance
 from ._predictions import DeviationPredictor
@@ -27,6 +28,7 @@ class GaussianTargets(DeviationPredictor):
             y_mean = coded.origin + coded.basis @ y_mean
             y_loadings = coded.basis @ y_loadings
         self.y_basis_ = coded.basis
+        dtype = holding(dtype, y_loadings, y_mean, p.y_noise_var)
         self.y_loadings_, self.y_intercept_ = y_loadings.astype(dtype), y_mean.astype(dtype)
         self.y_noise_variance_ = None
         if len(p.y_noise_var):

@@ -38,8 +38,8 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
         takes all second moments at once, on the shorter side of the table. "subspace" grows a small basis and reads
         the data about ten times. "em" reads the data once an iteration; it is the one that takes missing entries in X.
         "dual" is the paper's algorithm 3, EM on the inner products of rows, with sample means and no acceleration.
-        "paper" is EM as the paper ran it: random start, noise variances 1e-5, no acceleration, sample means; with its
-        1000 iterations it stops far from the maximum. "auto" takes "em" when entries of X are missing, "ratio" when
+        "paper" is "dual" as the paper ran it: random start, noise variances 1e-5; with its 1000 iterations it stops far
+        from the maximum. "auto" takes "em" when entries of X are missing, "ratio" when
         nothing is, "moments" when n_samples or n_features is at most 1500, else "subspace"; `solver_` has the choice.
     tol : float, default=1e-6
         Stop when the relative residual of the likelihood equations, ``|X'Z - W_x C| / |X'Z|``, is at most this.
@@ -236,7 +236,7 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
         )
         if self.solver != "paper":
             return options
-        return options._replace(solver="em", init="random", noise_init=1e-5, acceleration=None, means="fixed")
+        return options._replace(solver="dual", init="random", noise_init=1e-5)
 
     def _draw_targets(self, X, latent, rng):
         self._require_targets("sample(return_y=True)")

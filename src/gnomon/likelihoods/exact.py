@@ -12,7 +12,7 @@ from .sites import ACCURACY, Near, SiteFit
 
 
 class GaussianSites:
-    """Real outputs: conditioning a normal distribution, rows that observe the same outputs together."""
+    """Real outputs: conditioning a normal distribution, all rows at once."""
 
     def __call__(
         self,
@@ -24,23 +24,17 @@ class GaussianSites:
         accuracy: float = ACCURACY,
     ) -> SiteFit:
         """As in `Sites`."""
-        n, h = mean.shape
-        out = SiteFit(np.zeros(n), np.zeros((n, h)), np.zeros((n, h, h)))
-        sets, of_row = output_sets(~np.isnan(Y))
-        for g, observed in enumerate(sets):
-            seen, rows = np.flatnonzero(observed), np.flatnonzero(of_row == g)
-            if len(seen) == 0:
-                continue
-            left = Y[np.ix_(rows, seen)] - mean[np.ix_(rows, seen)]
-            total = cov[np.ix_(seen, seen)] if cov.ndim == 2 else cov[np.ix_(rows, seen, seen)]
-            total = total + np.diag(noise[seen])
-            precision = np.linalg.inv(total)
-            slope = np.matmul(left[:, None, :], precision)[:, 0]
-            logs = np.einsum("ij,ij->i", slope, left) + np.linalg.slogdet(total)[1] + len(seen) * LOG_2PI
-            out.log_z[rows] = -0.5 * logs
-            out.slope[np.ix_(rows, seen)] = slope
-            out.curvature[np.ix_(rows, seen, seen)] = precision
-        return out
+        observed = ~np.isnan(Y)
+        sets, of_row = output_sets(observed) if cov.ndim == 2 else (observed, np.arange(len(Y)))
+        both = sets[:, :, None] & sets[:, None, :]
+        total = np.where(both, cov, 0.0)
+        total += np.where(sets, noise, 1.0)[:, :, None] * np.eye(len(noise))  # what is not observed stands apart
+        precision = np.where(both, np.linalg.inv(total), 0.0)[of_row]
+        left = np.where(observed, Y - mean, 0.0)
+        slope = np.matmul(left[:, None, :], precision)[:, 0]
+        log_det = np.linalg.slogdet(total)[1][of_row]
+        logs = (slope * left).sum(axis=1) + log_det + LOG_2PI * observed.sum(axis=1)
+        return SiteFit(-0.5 * logs, slope, precision)
 
 
 class OneOutput:

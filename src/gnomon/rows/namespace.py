@@ -90,7 +90,13 @@ def of_type(Z: Any, X: Any) -> Any:
 
 def like(A: Any, X: Any) -> Any:
     """The NumPy array A in the type of X, and where X is."""
-    return from_host(A, X) if is_foreign(X) else A.astype(X.dtype)
+    return from_host(A, X) if is_foreign(X) else A.astype(holding(X.dtype, A))
+
+
+def holding(dtype: Any, *arrays: Array) -> Any:
+    """The type of floats, or float64 where it cannot hold the numbers."""
+    largest = max(float(np.abs(A).max(initial=0.0, where=np.isfinite(A))) for A in arrays)
+    return np.float64 if largest > float(np.finfo(dtype).max) else dtype
 
 
 class Place:

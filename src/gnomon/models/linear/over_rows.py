@@ -323,20 +323,21 @@ class RowsEM:
         """New W, m and noise of x; the mean and the triangular root of the law of z, which V and b take up as well."""
         k, rules, rows = params.W.shape[1], self.rules, self.rows
         ridge = rules.prior_precision * params.x_noise_var
-        shift = np.zeros_like(params.m) if rules.free_means else params.m
+        free = rules.free_means and rows.rows.masked  # the mean of complete rows is that of the sample
+        shift = np.zeros_like(params.m) if free else params.m
         right = sums.xz1 - shift[:, None] * sums.zz1[:, k]
         if len(sums.zz1) == 1:
-            beta = regress(sums.zz1[0], right.T, ridge, rules.free_means).T
+            beta = regress(sums.zz1[0], right.T, ridge, free).T
             fitted = beta @ sums.zz1[0]
         else:
-            beta = regress(sums.zz1, right[:, :, None], ridge, rules.free_means)[:, :, 0]
+            beta = regress(sums.zz1, right[:, :, None], ridge, free)[:, :, 0]
             fitted = np.matmul(sums.zz1, beta[:, :, None])[:, :, 0]
         energy = rows.energy + float(rows.observed_weight @ shift**2 - 2.0 * shift @ sums.xz1[:, k])
         left = energy - float((beta * (2.0 * right - fitted)).sum())
         W, m = beta[:, :k], shift + beta[:, k]
         found = params._replace(W=W, m=m, x_noise_var=max(left / rows.n_entries, X_FLOOR))
         weight = float(sums.total[k, k])
-        mean = sums.total[:k, k] / weight if rules.free_means else np.zeros(k)
+        mean = sums.total[:k, k] / weight if free else np.zeros(k)
         if ridge:  # the prior holds z to its unit: nothing is folded
             return found, (np.zeros(k), np.eye(k))
         cov = symmetrize(sums.total[:k, :k] / weight - mean[:, None] * mean)
@@ -432,7 +433,10 @@ def starts(rows: StandardRows, codes: Array, base: Array, noise: Array, k: int, 
         W = B @ at.W_x
         if h and rules.n_guided < k:  # what the outputs share comes first
             W = W @ np.linalg.svd(at.W_y)[2].T
-        smallest = 1e-3 * float((at.W_x**2).sum())
+        lengths = (at.W_x**2).sum(axis=0)
+        smallest = min(
+            1e-3 * float(lengths.sum()), float(lengths.min())
+        )  # a column below the noise would shrink to none
         found.append(RowParams(W, np.zeros(p), max(at.x_noise_var, smallest), np.zeros((h, k)), base, noise))
     return found
 

@@ -21,7 +21,6 @@ from .in_basis import X_FLOOR, Y_FLOOR, GaussianInBasis, inner_of
 from .outputs_em import Rules
 from .over_rows import RowParams, RowsEM, maximize, random_start, starts
 from .patterns import Outputs, group_outputs, output_units, read_by_pattern
-from .row_em import RowEM, Schedule, fit_by_rows
 
 
 class Options(NamedTuple):
@@ -91,7 +90,7 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
             "own; use solver='auto'"
         )
     if solver == "em":
-        result, standard = _fit_by_em(rows, outputs, options, limits, y_scale, generator)
+        result, standard = _fit_over_rows(rows, outputs, options, limits, y_scale, generator)
     else:
         result, standard = _fit_in_basis(rows, outputs, options, limits, solver, generator)
     return _in_data_units(result, standard, outputs, limits, Units(y_mean, y_scale), solver)
@@ -117,45 +116,33 @@ def _limits(options: Options, y_scale: Array) -> Limits:
     )
 
 
-def _fit_by_em(
+def _fit_over_rows(
     rows: Rows, outputs: Outputs, options: Options, limits: Limits, y_scale: Array, generator: np.random.Generator
 ) -> tuple[Result[Params], StandardRows]:
-    k = options.n_components + options.n_private
-    standard = rows.standard(rows.summarize())
-    noise = options.noise_init
-    in_units = None if noise is None else (noise / standard.scale**2, noise / y_scale**2)
-    if rows.masked:
-        return _fit_incomplete(standard, outputs, options, limits, in_units, generator), standard
-    refuse_full_rank_of_rows(standard, k, generator)
-    em = RowEM(standard, outputs)
-    schedule = Schedule(options.tol, options.max_iter, options.init, options.n_init, in_units, options.acceleration)
-    return fit_by_rows(em, k, schedule, limits, generator), standard
-
-
-def _fit_incomplete(
-    rows: StandardRows, outputs: Outputs, options: Options, limits: Limits,
-    noise_init: tuple[float, Array] | None, generator: np.random.Generator,
-) -> Result[Params]:  # fmt: skip
-    """EM over rows that miss entries, the outputs as sites: CPPCA with real outputs, but for their noise."""
+    """EM over rows, complete or not, the outputs as sites: CPPCA with real outputs, but for their noise."""
     q, k = outputs.Y.shape[1], options.n_components + options.n_private
+    standard = rows.standard(rows.summarize())
+    if not rows.masked:
+        refuse_full_rank_of_rows(standard, k, generator)
     kind = "fixed" if limits.fixed_y_noise is not None else "shared" if limits.shared_y_noise else "each"
     layout = Layout(("gaussian",) * q, (0,) * q)
     prior, means = limits.prior_precision, limits.free_means
     rules = Rules(layout, 0.0, options.n_components, prior_precision=prior, free_means=means, noise=kind)
-    em = RowsEM(rows.with_columns(y=np.where(outputs.observed, outputs.Y, np.nan)), rules, GaussianSites())
+    known = standard.with_columns(y=np.where(outputs.observed, outputs.Y, np.nan))
+    em = RowsEM(known, rules, GaussianSites())
     noise = np.ones(q) if limits.fixed_y_noise is None else limits.fixed_y_noise
     candidates: list[RowParams] = []
     if options.init == "pca":
-        candidates = starts(rows, outputs.Y, np.zeros(q), noise, k, rules, generator)
+        candidates = starts(known, outputs.Y, np.zeros(q), noise, k, rules, generator)
     n_random = options.n_init if candidates else 1
     candidates += [random_start(rows.shape[1], q, noise, k, rules, generator) for _ in range(n_random)]
-    if noise_init is not None:
-        free = noise_init[1] if kind != "fixed" else noise
-        candidates = [at._replace(x_noise_var=noise_init[0], noise=free) for at in candidates]
+    if options.noise_init is not None:
+        free = options.noise_init / y_scale**2 if kind != "fixed" else noise
+        candidates = [at._replace(x_noise_var=options.noise_init / standard.scale**2, noise=free) for at in candidates]
     found = maximize(em, candidates, options.tol, options.max_iter, options.acceleration)
     at = found.value[0]
     params = Params(at.W, at.m, at.x_noise_var, at.V, at.b, at.noise)
-    return Result(params, found.status, found.path, found.stats)
+    return Result(params, found.status, found.path, found.stats), standard
 
 
 def _fit_in_basis(
