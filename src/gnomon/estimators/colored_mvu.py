@@ -237,10 +237,11 @@ class ColoredMVU(Guided, KernelTransformer):
 
     def _fit_map(self, X, Z):
         feature_map, T = self._feature_map(X, np.arange(X.shape[0]))
-        ridge = None if isinstance(self.projection_ridge, str) else float(self.projection_ridge)
-        fitted = model.ridge_map(T, Z, ridge)
-        self.projection_ridge_ = fitted.ridge
-        self.dual_coef_, self.kernel_mean_ = feature_map.basis @ fitted.coefficients, feature_map.shift
+        unit = float((T**2).sum()) / len(T)
+        ridge = None if isinstance(self.projection_ridge, str) else self.projection_ridge * unit
+        fitted = model.ridge_map(T, Z, ridge, grid=model.RIDGES)
+        self.projection_ridge_ = fitted.ridge / unit
+        self.dual_coef_, self.kernel_mean_ = feature_map.basis @ fitted.weights, feature_map.shift
 
     def _store(self, result, size, dtype):
         fitted = result.value

@@ -22,7 +22,7 @@ from ...graphs.spanning_tree import connected_edges, laplacian
 from ...numerics.linalg import sign_of_columns
 from .sdp import Optimum, minimize_quadratic, triangle
 
-RIDGES = np.logspace(-10, 2, 49)  # of the map to new rows, in units of the mean kernel value of a centered row
+RIDGES = np.logspace(-10, 2, 49)  # tried for the map to new rows
 
 
 class Options(NamedTuple):
@@ -106,40 +106,3 @@ def fit(squared: Array, L: Array, options: Options) -> Result[Fitted]:
     values, turn = np.linalg.eigh(result.value.Y)
     Z = Q @ (turn[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0) * shrink))
     return result._replace(value=Fitted(Z * sign_of_columns(Z), edges, along, result.value))  # type: ignore[arg-type,return-value]
-
-
-class RidgeMap(NamedTuple):
-    """Coefficients of the map from coordinates of feature space to the embedding."""
-
-    coefficients: Array  # (r, k)
-    ridge: float
-
-
-def ridge_map(T: Array, Z: Array, ridge: float | None) -> RidgeMap:
-    """Kernel ridge regression of the embedding Z (n, k) on coordinates T (n, r), T' T diagonal, columns with mean zero.
-
-    `ridge` is in units of the mean of |t|^2; 0 is the pseudo-inverse, which gives training rows their embedding if the
-    kernel has full rank. None takes the one with the least squared leave-one-out error. Source of the pseudo-inverse:
-    Guo 2008, eq. 11.
-    """
-    sizes = (T**2).sum(axis=0)  # eigenvalues of the centered kernel matrix
-    unit = float(sizes.sum()) / len(T)
-    if ridge is None:
-        errors = [_left_out(T / np.sqrt(sizes), sizes, Z, value * unit) for value in RIDGES]
-        ridge = float(RIDGES[int(np.argmin(errors))])
-    coefficients = (T.T @ Z) / (sizes + ridge * unit)[:, None]
-    return RidgeMap(coefficients, ridge)
-
-
-def _left_out(U: Array, sizes: Array, Z: Array, ridge: float) -> float:
-    """Squared leave-one-out error of ridge regression on U sqrt(sizes), U orthonormal with mean zero.
-
-    A residual is divided by one less its leverage; both are sums of positive parts, so that no digit is lost where a
-    small ridge makes both vanish.
-    """
-    shrunk = ridge / (sizes + ridge)
-    inside = U.T @ Z
-    outside = 1.0 - 1.0 / len(U) - (U**2).sum(axis=1)  # zero where the kernel has full rank
-    rest = np.where(outside > 1e-9, outside, 0.0) + (U**2) @ shrunk
-    residual = Z - U @ inside if (outside > 1e-9).any() else np.zeros_like(Z)
-    return float((((residual + U @ (shrunk[:, None] * inside)) / rest[:, None]) ** 2).sum())

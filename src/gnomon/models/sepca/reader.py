@@ -8,10 +8,10 @@ import numpy as np
 from scipy.special import log_softmax
 
 from ..._types import Array, IntArray
+from ...numerics.ridge_map import RidgeMap, ridge_map
 from .data import Data
 from .model import Options, fit
 from .rank import refit
-from .ridge_map import RidgeMap, ridge_map
 
 
 class Reader(NamedTuple):

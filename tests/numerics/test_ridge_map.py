@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from gnomon.models.sepca.ridge_map import held_out_errors, ridge_map
+from gnomon.numerics.ridge_map import held_out_errors, ridge_map
 
 
 def leave_one_out(T, Z, ridge):
