@@ -72,7 +72,7 @@ def test_units_change_nothing_else(rng, scale, noise):
 )
 def test_convergence_is_said_as_it_is(rng, settings):
     X, ids = table(rng)
-    with pytest.warns(ConvergenceWarning, match="objective_residual_"):
+    with pytest.warns(ConvergenceWarning, match="relative residual"):
         model = IFA(**settings).fit(X, np.where(rng.random(150) < 0.2, ids[:, 0], -1))
     assert not model.converged_
     assert model.objective_residual_ > model.tol

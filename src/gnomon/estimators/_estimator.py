@@ -113,7 +113,7 @@ RULES = {
 
 
 def rules(**own):
-    """The rules of an estimator: those of all, and its own."""
+    """The rules of an estimator: those of all, and its own; None where it checks a parameter itself."""
     return RULES | own
 
 
@@ -306,8 +306,9 @@ class Estimator(BaseEstimator):
 
     def _check_parameters(self):
         for name, value in self.get_params(deep=False).items():
-            if name in self._rules:
-                self._rules[name].check(name, value)
+            rule = self._rules.get(name)
+            if rule is not None:
+                rule.check(name, value)
 
     def _check_rows(self, X, *, reset=False):
         """Validated rows: of `fit` with `reset`, else of a method of the fitted model."""

@@ -37,6 +37,9 @@ class Predictor(GuidedPredictor):
     expected numbers (n,).
     """
 
+    def _require_predictions(self, method):
+        self._require_targets(method)
+
     def predict(self, X: Any) -> Any:
         """Predict the targets: the most probable class, or the expected number.
 
@@ -51,7 +54,7 @@ class Predictor(GuidedPredictor):
             A vector where y was one in `fit`.
         """
         X = self._check_rows(X)
-        self._require_targets("predict")
+        self._require_predictions("predict")
         return self._named(self._predicted(X), X)
 
     @available_if(with_classes)
@@ -70,7 +73,7 @@ class Predictor(GuidedPredictor):
             None for numbers.
         """
         X = self._check_rows(X)
-        self._require_targets("predict_proba")
+        self._require_predictions("predict_proba")
         tables = [None if found.ndim == 1 else like(softmax(found), X) for found in self._predicted(X)]
         return tables[0] if self._vector else tables
 

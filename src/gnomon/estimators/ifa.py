@@ -1,24 +1,25 @@
 """Independent factor analysis with labels per latent variable as a scikit-learn estimator."""
 
-import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..describe import Fit, Traits
+from ..describe import Traits
 from ..models import ifa as model
 from ..models.ifa import noiseless, noisy
 from ..targets.code import log_plausibilities
-from ._estimator import Transformer, check_choice, check_integer, check_real, check_variance
-from ._guided import GuidedPredictor, guided_by
+from ._density import JointDensity
+from ._estimator import Transformer, check_choice, check_variance, integer, one_of, rules
+from ._guided import guided_by
 from ._latent_labels import as_labels, components_of, count_labeled, known_components, read_plausibilities
-from ._predictions import join
+from ._predictions import Predictor, join
 
 
-class IFA(GuidedPredictor, Transformer):
+@dataclass(eq=False, repr=False)
+class IFA(Predictor, JointDensity, Transformer):
     """Independent factor analysis: an invertible linear map to independent latent variables, some of them with classes.
 
     A row is x = mean + mixing z with as many independent latents as X has directions. The first S of them are mixtures
@@ -115,10 +116,8 @@ class IFA(GuidedPredictor, Transformer):
     classes_ : ndarray of shape (K_1,) or list of them
         What the components of each class variable are called: the labels of its column of `y`, then names for those
         without a label. A list where y was a table.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, when X had them.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features, and their names when X had them.
 
     Raises
     ------
@@ -162,35 +161,26 @@ class IFA(GuidedPredictor, Transformer):
     _constant = "kept"
     _few_directions = True
     _fitted = "unmixing_"
+    _rules = rules(
+        init=one_of("both", "labels", "random"),
+        noise=one_of("none", "isotropic"),
+        pca_components=integer(1, None),
+        solver=one_of(*noiseless.SOLVERS),
+    )
 
-    def __init__(
-        self,
-        n_components_per_latent: Any = None,
-        *,
-        noise: Any = "none",
-        tied: Any = False,
-        pca_components: Any = None,
-        solver: Any = "profile",
-        init: Any = "both",
-        n_init: int = 5,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        target: Any = "auto",
-        unlabeled: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components_per_latent = n_components_per_latent
-        self.noise = noise
-        self.tied = tied
-        self.pca_components = pca_components
-        self.solver = solver
-        self.init = init
-        self.n_init = n_init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.target = target
-        self.unlabeled = unlabeled
-        self.random_state = random_state
+    n_components_per_latent: Any = None
+    _: KW_ONLY
+    noise: Any = "none"
+    tied: Any = False
+    pca_components: Any = None
+    solver: Any = "profile"
+    init: Any = "both"
+    n_init: int = 5
+    tol: float = 1e-6
+    max_iter: int = 1000
+    target: Any = "auto"
+    unlabeled: Any = "auto"
+    random_state: Any = 0
 
     @property
     def _n_features_out(self):
@@ -253,16 +243,9 @@ class IFA(GuidedPredictor, Transformer):
         return tables
 
     def _check_parameters(self):
+        super()._check_parameters()
         if not isinstance(self.tied, (bool, np.bool_)):
             raise TypeError(f"tied={self.tied!r} must be True or False.")
-        if self.pca_components is not None:
-            check_integer("pca_components", self.pca_components, 1)
-        check_choice("solver", self.solver, noiseless.SOLVERS)
-        check_choice("init", self.init, ("both", "labels", "random"))
-        check_integer("n_init", self.n_init, 1)
-        check_real("tol", self.tol, 0)
-        check_integer("max_iter", self.max_iter, 1)
-        check_choice("noise", self.noise, ("none", "isotropic"))
         if self.noise == "isotropic" and (self.tied or self.solver == "gem"):
             raise ValueError("noise='isotropic' has its own solver and no tied latents: leave solver and tied alone.")
         if self.tied and self.solver == "gem":
@@ -271,7 +254,7 @@ class IFA(GuidedPredictor, Transformer):
     def _store_noiseless(self, result):
         fitted = result.value
         self.mean_, self.mixing_, self.unmixing_ = fitted.mean, fitted.mixing, fitted.unmixing
-        self.noise_variance_, self.solver_ = 0.0, self.solver
+        self.noise_variance_ = 0.0
         self._store_mixtures(fitted.params, fitted.sizes)
 
     def _store_noisy(self, result):
@@ -282,7 +265,7 @@ class IFA(GuidedPredictor, Transformer):
         scaled = params.A / np.sqrt(params.noise_var)
         inner = np.linalg.solve(scaled.T @ scaled + np.eye(k), scaled.T)
         self.unmixing_ = inner / np.sqrt(params.noise_var)
-        self.noise_variance_, self.solver_ = float(params.noise_var), "em"
+        self.noise_variance_ = float(params.noise_var)
         self._store_mixtures(params, tuple(size for size in fitted.sizes if size > 1))
 
     def _store_mixtures(self, params, sizes):
@@ -295,19 +278,10 @@ class IFA(GuidedPredictor, Transformer):
         stats = result.stats
         self._shared = bool(self.tied)
         self.log_likelihood_ = stats["log_likelihood"]
-        self.objective_path_ = result.path
-        self.objective_residual_ = float(stats["residual"])
         self.optima_ = np.array(stats["optima"])
-        self.noise_floors_ = tuple(f"component {c} of latent {s}" for s, c in stats["floors"])
-        self.n_iter_ = max(1, int(stats["n_iter"]))
-        self.n_passes_ = float(stats["n_passes"])
-        self.converged_ = self.objective_residual_ <= self.tol
-        if not self.converged_:
-            warnings.warn(
-                f"IFA {result.status.value} (objective_residual_={self.objective_residual_:.1e}, tol={self.tol}).",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        floors = [f"component {c} of latent {s}" for s, c in stats["floors"]]
+        solver = "em" if self.noise == "isotropic" else self.solver
+        self._record(result._replace(stats={**stats, "floors": floors, "solver": solver}))
 
     def _model(self):
         """The fitted model, from the public attributes."""
@@ -352,41 +326,12 @@ class IFA(GuidedPredictor, Transformer):
             raise ValueError(f"Z has shape {Z.shape}; (n_samples, {d}) is wanted.")
         return (Z @ self.mixing_.T + self.mean_).astype(Z.dtype if Z.dtype == np.float32 else np.float64)
 
-    def predict_proba(self, X: Any) -> Any:
-        """Probability of each component of each class variable, given the row.
+    def _require_predictions(self, method):
+        """Components have their names without any label too."""
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        probabilities : list of ndarray of shape (n_samples, K_s)
-            One array for each column of `y`; the array itself, without a list, when `y` was a vector or absent.
-        """
-        X = self._check_rows(X)
-        found = [table.astype(X.dtype) for table in model.posterior(self._model(), X).proba]
-        return found[0] if self._vector else found
-
-    def predict(self, X: Any) -> Any:
-        """Most probable component of each class variable.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples, S) or (n_samples,)
-            Component numbers, one column for each column of `y` in `fit` (one column in all with `tied=True`); a vector
-            when `y` was a vector or absent.
-        """
-        shares = self.predict_proba(X)
-        if self._vector:
-            return self.classes_[shares.argmax(axis=1)]
-        return join([classes[share.argmax(axis=1)] for classes, share in zip(self.classes_, shares, strict=True)])
+    def _predicted(self, X):
+        with np.errstate(divide="ignore"):
+            return [np.log(table) for table in model.posterior(self._model(), X).proba]
 
     def _said(self):
         guided = self.n_labeled_ > 0
@@ -396,14 +341,8 @@ class IFA(GuidedPredictor, Transformer):
             project=self._mean_of,
             log_density=self.score_samples,
             loadings=self.mixing_.T,
-            fit=Fit(
-                solver=self.solver_,
-                converged=self.converged_,
-                n_iter=self.n_iter_,
-                n_reads=self.n_passes_,
-                log_likelihood=self.log_likelihood_,
+            fit=self._recorded(
                 noise_variance=self.noise_variance_ or None,
-                path=self.objective_path_,
                 floors=tuple(f"variance of {name}" for name in self.noise_floors_),
                 tables=(self._mixture_table(),) if guided else (),
             ),
@@ -419,22 +358,7 @@ class IFA(GuidedPredictor, Transformer):
         ]
         return ["latent", "class", "weight", "mean", "variance"], lines
 
-    def score_samples(self, X: Any, y: Any = None) -> Any:
-        """Log-density of each row in nats, jointly with its labels if they are passed.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_latents), default=None
-            Component numbers, -1 where unlabeled. None: log p(x).
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            In nats.
-        """
-        X = self._check_rows(X)
+    def _log_density(self, X, y):
         log_pl = None if y is None else self._log_plausibilities(y, X.shape[0])
         return model.log_density(self._model(), X, log_pl)
 
@@ -445,35 +369,13 @@ class IFA(GuidedPredictor, Transformer):
         tables = [log_plausibilities(numbers[:, s], len(form[1])) for s, form in enumerate(self._form)]
         return as_labels(tables, tied=self._shared).log_pl
 
-    def sample(self, n_samples: Any = 1, return_y: Any = False, random_state: Any = None) -> Any:
-        """Draw rows from the fitted model.
+    def _draw(self, n_samples, rng):
+        return model.sample(self._model(), n_samples, np.random.default_rng(rng.randint(2**31)))
 
-        Parameters
-        ----------
-        n_samples : int, default=1
-            How many rows.
-        return_y : bool, default=False
-            Return the components as well.
-        random_state : int, RandomState instance or None, default=None
-            Seed; None uses the `random_state` of the estimator.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Rows, in the units of X.
-        y : ndarray of shape (n_samples, S) or (n_samples,)
-            Components they come from, in the form of `predict`; only with `return_y=True`.
-        """
-        check_is_fitted(self)
-        check_integer("n_samples", n_samples, 1)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
-        generator = np.random.default_rng(rng.randint(2**31))
-        X, labels = model.sample(self._model(), n_samples, generator)
-        if not return_y:
-            return X
+    def _draw_targets(self, X, latent, rng):
         if self._vector:
-            return X, self.classes_[labels[:, 0]]
-        return X, join([classes[labels[:, s]] for s, classes in enumerate(self.classes_)])
+            return self.classes_[latent[:, 0]]
+        return join([classes[latent[:, s]] for s, classes in enumerate(self.classes_)])
 
 
 def combine_one_vs_rest(probabilities: Any, positive: Any = 1) -> Any:

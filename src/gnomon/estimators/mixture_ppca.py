@@ -1,32 +1,33 @@
 """Mixtures of probabilistic PCA as a scikit-learn estimator."""
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from ..describe import Fit
 from ..models import mixture as model
 from ..rows.kind import is_sparse
 from ..rows.masked import incomplete_rows
+from ._density import Criterion, JointDensity
 from ._estimator import (
     Transformer,
-    check_choice,
     check_integer,
     check_observed,
-    check_real,
     check_variance,
     check_weights,
     given_weights,
+    integer,
+    one_of,
+    rules,
 )
 
 SOLVERS = ("auto", "moments", "latent", "masked")
 
 
-class MixturePPCA(Transformer):
+@dataclass(eq=False, repr=False)
+class MixturePPCA(JointDensity, Criterion, Transformer):
     """Mixture of probabilistic PCA: several local subspaces, each with its own mean, loadings and noise.
 
     Each sample comes from component c with probability weight_c. It then has a latent vector z ~ N(0, I), and
@@ -98,10 +99,8 @@ class MixturePPCA(Transformer):
         Full reads of the data, all starts together.
     n_samples_ : int
         Rows used.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, when X had them.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features, and their names when X had them.
 
     Raises
     ------
@@ -136,28 +135,24 @@ class MixturePPCA(Transformer):
     """
 
     _takes_missing = True
+    _rules = rules(
+        init=one_of("kmeans", "random"),
+        n_components=None,
+        n_mixtures=integer(1),
+        shared_noise=one_of(False, True),
+        solver=one_of(*SOLVERS),
+    )
 
-    def __init__(
-        self,
-        n_mixtures: Any = 2,
-        n_components: Any = None,
-        *,
-        shared_noise: Any = False,
-        n_init: int = 5,
-        init: Any = "kmeans",
-        solver: Any = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_mixtures, self.n_components = n_mixtures, n_components
-        self.shared_noise = shared_noise
-        self.n_init = n_init
-        self.init = init
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_mixtures: Any = 2
+    n_components: Any = None
+    _: KW_ONLY
+    shared_noise: Any = False
+    n_init: int = 5
+    init: Any = "kmeans"
+    solver: Any = "auto"
+    tol: float = 1e-6
+    max_iter: int = 1000
+    random_state: Any = 0
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -204,23 +199,17 @@ class MixturePPCA(Transformer):
         return self
 
     def _check_parameters(self):
-        check_integer("n_mixtures", self.n_mixtures, 1)
-        if np.ndim(self.n_components) > 0:
-            for i, k in enumerate(self.n_components):
-                check_integer(f"n_components[{i}]", k, 1)
-            if len(self.n_components) != self.n_mixtures:
-                raise ValueError(
-                    f"n_components={self.n_components!r} holds {len(self.n_components)} numbers; one number, or "
-                    f"n_mixtures={self.n_mixtures} of them, is wanted."
-                )
-        elif self.n_components is not None:
-            check_integer("n_components", self.n_components, 1)
-        check_choice("shared_noise", self.shared_noise, (False, True))
-        check_integer("n_init", self.n_init, 1)
-        check_choice("init", self.init, ("kmeans", "random"))
-        check_choice("solver", self.solver, SOLVERS)
-        check_real("tol", self.tol, 0)
-        check_integer("max_iter", self.max_iter, 1)
+        super()._check_parameters()
+        if np.ndim(self.n_components) == 0:
+            integer(1, None).check("n_components", self.n_components)
+            return
+        for i, k in enumerate(self.n_components):
+            check_integer(f"n_components[{i}]", k, 1)
+        if len(self.n_components) != self.n_mixtures:
+            raise ValueError(
+                f"n_components={self.n_components!r} holds {len(self.n_components)} numbers; one number, or "
+                f"n_mixtures={self.n_mixtures} of them, is wanted."
+            )
 
     def _sizes(self, n_samples, n_features):
         """Latent dimensions of the components, once they fit the shape of X."""
@@ -247,28 +236,16 @@ class MixturePPCA(Transformer):
         self.mean_responsibilities_ = fitted.responsibilities
         self.n_components_ = np.array(fitted.sizes)
         self.log_likelihood_ = fitted.log_likelihood
-        self.objective_path_ = result.path
-        self.objective_residual_ = float(stats["residual"])
-        self.noise_floors_ = tuple(f"component {c}" for c in stats["floors"])
         self.collapsed_ = tuple(stats["collapsed"])
         self.optima_ = np.array(stats["optima"])
-        self.solver_ = stats["solver"]
-        self.n_iter_ = max(1, int(stats["n_iter"]))
-        self.n_passes_ = float(stats["n_passes"])
-        self.converged_ = self.objective_residual_ <= self.tol
+        floors = [f"component {c}" for c in stats["floors"]]
+        self._record(result._replace(stats={**stats, "floors": floors}))
         if self.collapsed_ or self.noise_floors_:
             warnings.warn(
                 f"MixturePPCA: components {sorted({*self.collapsed_, *stats['floors']})} collapsed onto few rows or "
                 "onto rows without noise, and their noise variance may rest on its floor; ask for fewer n_mixtures or "
                 "n_components, for shared_noise=True, or for a larger n_init.",
                 UserWarning,
-                stacklevel=3,
-            )
-        if not self.converged_:
-            warnings.warn(
-                f"MixturePPCA {result.status.value} "
-                f"(objective_residual_={self.objective_residual_:.1e}, tol={self.tol}).",
-                ConvergenceWarning,
                 stacklevel=3,
             )
 
@@ -409,61 +386,11 @@ class MixturePPCA(Transformer):
             raise TypeError("X is sparse, and a sparse X has no missing entries to impute; pass a dense one.")
         return model.impute(self._params(), X)
 
-    def score_samples(self, X: Any, y: Any = None) -> Any:
-        """Log-density of the observed entries of each row, in nats.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, NaN where an entry of a dense X is missing.
-        y : Ignored
-            Present because supervised models have it.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            In nats.
-        """
-        X = self._check_rows(X)
+    def _log_density(self, X, y):
         return model.log_density(self._params(), X)
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Average of `score_samples` over rows, in nats.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : Ignored
-            Present for the scikit-learn convention.
-
-        Returns
-        -------
-        score : float
-            Average log-density.
-        """
-        return float(self.score_samples(X).mean())
-
-    def _free(self):
+    def _n_free(self):
         return model.n_free(tuple(self.n_components_), self.n_features_in_, self.shared_noise)
-
-    def bic(self, X: Any, y: Any = None) -> float:
-        """Bayesian information criterion of the rows: -2 log-likelihood + (free parameters) log(n); lower is better.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : Ignored
-            Present because supervised models have it.
-
-        Returns
-        -------
-        bic : float
-            In nats times two.
-        """
-        log_density = self.score_samples(X)
-        return float(-2.0 * log_density.sum() + self._free() * np.log(len(log_density)))
 
     def aic(self, X: Any, y: Any = None) -> float:
         """Akaike information criterion of the rows: -2 log-likelihood + 2 (free parameters); lower is better.
@@ -480,33 +407,14 @@ class MixturePPCA(Transformer):
         aic : float
             In nats times two.
         """
-        return float(-2.0 * self.score_samples(X).sum() + 2.0 * self._free())
+        return float(-2.0 * self.score_samples(X).sum() + 2.0 * self._n_free())
 
-    def sample(self, n_samples: Any = 1, return_y: Any = False, random_state: Any = None) -> Any:
-        """Draw rows from the fitted model.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            How many rows.
-        return_y : bool, default=False
-            Return the components the rows come from as well.
-        random_state : int, RandomState instance or None, default=None
-            Seed; None uses the `random_state` of the estimator.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Rows, in the units of X.
-        y : ndarray of shape (n_samples,)
-            Indices of components; only with `return_y=True`.
-        """
-        check_is_fitted(self)
-        check_integer("n_samples", n_samples, 1)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
+    def _draw(self, n_samples, rng):
         X, labels = model.sample(self._params(), n_samples, np.random.default_rng(rng.randint(2**31)))
-        X = X.astype(self.components_.dtype)
-        return (X, labels) if return_y else X
+        return X.astype(self.components_.dtype), labels
+
+    def _draw_targets(self, X, latent, rng):
+        return latent
 
     def _said(self):
         return {
@@ -514,13 +422,5 @@ class MixturePPCA(Transformer):
             "project": self._posterior_of,
             "impute": self.impute,
             "log_density": self.score_samples,
-            "fit": Fit(
-                solver=self.solver_,
-                converged=self.converged_,
-                n_iter=self.n_iter_,
-                n_reads=self.n_passes_,
-                log_likelihood=self.log_likelihood_,
-                path=self.objective_path_,
-                floors=tuple(f"noise variance of mixture {name}" for name in self.noise_floors_),
-            ),
+            "fit": self._recorded(floors=tuple(f"noise variance of mixture {name}" for name in self.noise_floors_)),
         }
