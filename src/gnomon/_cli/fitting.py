@@ -315,10 +315,10 @@ def metrics(run: Run) -> dict[str, Any]:
         "n_features": int(run.table.X.shape[1]),
         "n_missing": run.table.n_missing,
         "n_labeled": 0 if run.targets is None else run.targets.n_labeled,
-        "classes": _classes(said),
+        "classes": _of_targets([None if one.classes is None else one.classes.tolist() for one in said.targets], []),
         "log_likelihood_nats": fit.log_likelihood,
         "noise_variance": fit.noise_variance,
-        "y_noise_variance": _target_noise(said),
+        "y_noise_variance": _of_targets([one.noise_variance for one in said.targets], None),
         "noise_floors": list(fit.floors),
         "certificate": None if fit.certificate is None else {k: float(v) for k, v in fit.certificate.items()},
         "solver": fit.solver,
@@ -331,19 +331,10 @@ def metrics(run: Run) -> dict[str, Any]:
     }
 
 
-def _classes(said: Description) -> list[Any]:
-    """The classes of the only target, or of each of several, None of numbers; none where all are numbers."""
-    found = [None if target.classes is None else target.classes.tolist() for target in said.targets]
-    if not any(found):
-        return []
-    return found[0] if len(found) == 1 else found
-
-
-def _target_noise(said: Description) -> float | list[float | None] | None:
-    """Noise variance of the targets; None for those that have none."""
-    found = [target.noise_variance for target in said.targets]
+def _of_targets(found: list[Any], none: Any) -> Any:
+    """What is known of the only target, or of each of several; `none` where nothing is."""
     if not any(value is not None for value in found):
-        return None
+        return none
     return found[0] if len(found) == 1 else found
 
 

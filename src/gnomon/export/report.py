@@ -98,10 +98,10 @@ def write_report(
     choice = SearchResults.of(choice)
     said = describe(estimator)
     names = _target_names(target_names, said)
-    title = title or f"{said.model} in {_components(said)}"
+    title = title or f"{said.model} in {html.count(said.n_components, 'component')}"
     parts = [
         html.tag("h1", title),
-        *_head(said, _as_rows(X), y, names, n_fitted),
+        *_head(said, X, y, names, n_fitted),
         *[html.tag("p", one.verdict, "verdict") for one in (choice, comparison) if one],
         *_projections(said, X, y, names),
         _choice(choice) if choice else "",
@@ -123,17 +123,9 @@ def _target_names(given, said):
     return [given] if isinstance(given, str) else [str(name) for name in given]
 
 
-def _as_rows(X):
-    """The rows as a matrix, for what is said of the table itself."""
-    return check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False)
-
-
-def _components(said):
-    return html.count(said.n_components, "component")
-
-
-def _head(said, rows, y, names, n_fitted):
+def _head(said, X, y, names, n_fitted):
     """What was fitted, what is shown, and how many of each there are."""
+    rows = check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False)
     n_labeled = said.n_labeled if n_fitted is None else int(said.labeled(y, rows.shape[0]).sum())
     return [
         html.tag("p", _what_was_fitted(said, n_fitted or rows.shape[0], names), "lead"),
@@ -144,7 +136,7 @@ def _head(said, rows, y, names, n_fitted):
 
 def _what_was_fitted(said, n, names):
     size = f"{html.count(n, 'row')} of {html.count(said.n_features, 'column')}"
-    start = f"{said.model} with {_components(said)} was fitted to {size}"
+    start = f"{said.model} with {html.count(said.n_components, 'component')} was fitted to {size}"
     if not said.targets:
         return f"{start}, without labels."
     if len(said.targets) == 1 and said.targets[0].kind == "classes":

@@ -24,6 +24,40 @@ class Step(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    def fit(self, X, y=None):
+        """Learn what the rows are like.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
+            Rows, NaN where an entry is missing.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : Columns or GapFiller
+            Fitted.
+        """
+        self._fit(X)
+        return self
+
+    def transform(self, X):
+        """Return the rows as what comes after this step takes them.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
+            Rows, NaN where an entry is missing.
+
+        Returns
+        -------
+        X : ndarray or sparse matrix of shape (n_samples, n_features)
+            Numbers: columns in the order of the fit, or without NaN; observed entries are unchanged.
+        """
+        check_is_fitted(self, "n_features_in_")
+        return self._transform(X)
+
     def inverse_transform(self, X):
         """Return X as it is: what was ordered or filled stays.
 
@@ -76,27 +110,13 @@ class Columns(Step):
     def __init__(self, ignored=()):
         self.ignored = ignored
 
-    def fit(self, X, y=None):
-        """Remember the columns.
-
-        Parameters
-        ----------
-        X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
-            The table.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : Columns
-            Fitted.
-        """
+    def _fit(self, X):
         self.__dict__.pop("feature_names_in_", None)
         frame = as_frame(X)
         if frame is None:
             _matrix(self, X, reset=True)
-            return self
-        return self.remember([name for name in frame.columns if name not in self.ignored])
+        else:
+            self.remember([name for name in frame.columns if name not in self.ignored])
 
     def remember(self, names):
         """Take these columns for those of the fit.
@@ -115,20 +135,7 @@ class Columns(Step):
         self.n_features_in_ = len(names)
         return self
 
-    def transform(self, X):
-        """Return the columns in the order of the fit.
-
-        Parameters
-        ----------
-        X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
-            The table; a frame may have its columns in any order.
-
-        Returns
-        -------
-        X : ndarray or sparse matrix of shape (n_samples, n_features)
-            Numbers, NaN where a cell is empty.
-        """
-        check_is_fitted(self, "n_features_in_")
+    def _transform(self, X):
         frame = as_frame(X)
         if "feature_names_in_" not in vars(self):
             return _matrix(self, X, reset=False)
@@ -189,46 +196,18 @@ class GapFiller(Step):
         self.max_components = max_components
         self.random_state = random_state
 
-    def fit(self, X, y=None):
-        """Fit the model that fills.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, NaN where an entry is missing.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : GapFiller
-            Fitted.
-        """
+    def _fit(self, X):
         X = _matrix(self, X, reset=True)
         self.model_ = None
         if is_sparse(X):
             self.mean_ = np.zeros(X.shape[1])
-            return self
+            return
         self.mean_ = np.nanmean(X, axis=0)
         k = min(self.max_components, spare_rank(X))
         if k > 0:
             self.model_ = PPCA(k, random_state=self.random_state).fit(X)
-        return self
 
-    def transform(self, X):
-        """Fill the gaps.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, NaN where an entry is missing.
-
-        Returns
-        -------
-        X : ndarray or sparse matrix of shape (n_samples, n_features)
-            Without NaN; observed entries are unchanged.
-        """
-        check_is_fitted(self, "mean_")
+    def _transform(self, X):
         X = _matrix(self, X, reset=False)
         if not count_missing(X):
             return X
