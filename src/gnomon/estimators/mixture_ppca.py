@@ -46,7 +46,8 @@ class MixturePPCA(JointDensity, Criterion, Transformer):
     n_init : int, default=5
         Starts; the best likelihood wins, among those in which no component collapsed where there are any. A single
         component needs one. A fit takes as many times longer; of 24 planted mixtures and 4 real tables one start falls
-        short of the best of 20 in 7, five in one.
+        short of the best of 20 in 7, five in one. Tables of few rows, or whose columns hold few values, have many
+        maxima, and five starts mostly fall short of thirty there.
     init : {"kmeans", "random"}, default="kmeans"
         Starting centers. "kmeans" splits the rows along principal directions and refines by k-means: the first start
         needs no seed, further ones are k-means++. "random" takes random rows.
