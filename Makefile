@@ -29,6 +29,18 @@ coverage:         ## the same with branch coverage, which doubles the time
 slow:             ## the tests marked slow
 	$(ONE_THREAD) $(PYTHON) -m pytest -n auto -m slow $(ARGS)
 
+torture:          ## kills, full disks, races and long runs; TORTURE=0.05 takes that share of them
+	$(ONE_THREAD) $(PYTHON) -m pytest -m torture tests/torture $(ARGS)
+
+lowest:           ## the whole suite and the demo under the lowest versions that pyproject.toml allows
+	rm -rf build/lowest
+	$(PYTHON) -m venv build/lowest
+	$(PYTHON) tools/lowest.py > build/lowest/pins.txt
+	build/lowest/bin/python -m pip install --quiet -r build/lowest/pins.txt
+	build/lowest/bin/python -m pip install --quiet --no-deps -e .
+	build/lowest/bin/gnomon demo --out build/lowest/demo
+	$(ONE_THREAD) build/lowest/bin/python -m pytest -n auto $(ARGS)
+
 mutants:          ## edits of the code that must make a named test fail
 	$(ONE_THREAD) $(PYTHON) tools/mutants.py $(ARGS)
 

@@ -32,6 +32,11 @@ def pytest_configure(config):
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_ignore_collect(collection_path, config):
+    """Torture is for those who ask for it by its marker."""
+    return True if collection_path.name == "torture" and config.option.markexpr != "torture" else None
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("costly") and item.callspec.params.get("rng"):

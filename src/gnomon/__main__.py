@@ -28,14 +28,13 @@ def main():
         command(prog_name="gnomon")
     except MemoryError as error:
         limit = "" if allowed == NO_LIMIT else f", and {allowed} are allowed"
-        said = (
-            f"out of memory: more than {_needed(error)} MB are needed{limit}; use fewer rows or columns, or allow more."
-        )
-        code = 1
+        code, said = 1, f"out of memory: more than {_needed(error)} MB are needed{limit}; use less data, or allow more."
     except ImportError as error:
-        said, code = f"a library cannot be imported ({error}).", 1
+        code, said = 1, f"a library cannot be imported ({error})."
     except OSError as error:
-        said, code = f"{_where(error)}{error.strerror or error}.", 2
+        full = error.filename is None and error.errno in (errno.ENOSPC, errno.EFBIG)  # results name their files
+        where = "standard output" if full else os.fsdecode(error.filename or "a file")
+        code, said = 2, f"{where}: {error.strerror or error}."
     print("gnomon:", *said.split(), file=sys.stderr)
     sys.exit(code)
 
@@ -67,13 +66,6 @@ def _needed(error):
     with suppress(OSError), open("/proc/self/status") as file:
         held = 1024 * sum(int(line.split()[1]) for line in file if line.startswith("VmPeak"))
     return (held + getattr(error, "_total_size", 0)) // 10**6
-
-
-def _where(error):
-    """What an error is about: its file, or what was printed; to read from a file that is open finds no full disk."""
-    if error.filename is None:
-        return "standard output: " if error.errno in (errno.ENOSPC, errno.EFBIG) else ""
-    return f"{os.fsdecode(error.filename)}: "
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import pytest
 import dead_check
 import home_check
 import import_check
+import lowest
 import size_check
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -136,3 +137,18 @@ def test_home_check_finds_what_serves_one_estimator(package):
         "gnomon.solvers.x: used by a alone; it belongs in that model's folder",
         "gnomon.solvers.y: used by b alone; it belongs in that model's folder",
     ]
+
+
+def test_lowest_versions_are_read_from_the_project():
+    text = """[project]
+name = "gnomon"
+dependencies = ["numpy>=2.0"]
+[project.optional-dependencies]
+plot = []
+io = ["pyarrow>=17,<99"]
+convex = []
+test = ["gnomon[io]", "pytest>=8.3"]
+"""
+    assert lowest.pins(text) == ["numpy==2.0", "pyarrow==17", "pytest==8.3"]
+    with pytest.raises(ValueError, match="not enough values"):
+        lowest.pins(text.replace(">=2.0", ""))
