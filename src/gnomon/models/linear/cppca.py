@@ -11,7 +11,6 @@ from ...likelihoods.inference import choose_inference, sites_of
 from ...likelihoods.layout import Layout
 from ...likelihoods.sites import Sites
 from ...numerics.linalg import canonical_rotation, guided_rotation, orthonormal_columns
-from ...numerics.linear_gaussian import Limits
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
@@ -31,13 +30,12 @@ from .basis import (
 from .class_likelihood import Labeled, LabelParams, applies, log_evidence, raise_classes
 from .grow import START_ACCURACY, grow
 from .outputs_em import LOOSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
-from .over_rows import KeepLabeled, RowsEM, condition_of, mask_factors, maximize, starts
-from .ratio import JointMoments, params_at
+from .over_rows import KeepLabeled, RowsEM, condition_of, gaussian_starts, mask_factors, maximize, starts
+from .ratio import JointMoments
 
 SMALL = 1 << 22  # coordinates of labeled rows up to which one thread is faster than several that wait for one another
 WHOLE_MOMENTS = 400  # dimensions all of which make the first basis, where products are those of small matrices, and
 FEW_COORDINATES = 1 << 18  # the labeled rows have no more coordinates than that
-START_LOG_RATIOS = np.log(10.0) * np.array([4.0, -1.0, -3.0])  # noise of coded y over that of x: ignored to decisive
 APPROXIMATE = ("laplace", "ep")  # ways of inference whose objective may fall
 MANY_LABELED, FEW_LABELED = 1600, 400  # of many labeled rows, a few are enough to choose a start by
 START_STEPS, TRIAL_ITERATIONS = 5, 5
@@ -232,13 +230,9 @@ def _starts(view: View, codes: Array, Y: Array, rules: Rules, k: int) -> list[Pa
     b, h = base_predictors(rules.layout, Y, w), rules.layout.size
     noise = np.ones(len(rules.layout.kinds))
     found = []
-    for log_ratio in START_LOG_RATIOS[: None if codes.shape[1] else 1]:
-        at = params_at(joint, k, float(log_ratio), Limits(X_FLOOR, Y_FLOOR))
+    for at in gaussian_starts(joint, k, rules):
         W = C @ at.W_x
-        if h and rules.n_guided < k:  # what the outputs share comes first
-            W = W @ np.linalg.svd(at.W_y)[2].T
-        smallest = 1e-3 * float((W**2).sum())
-        found.append(Params(W, max(at.x_noise_var, X_FLOOR, smallest * 1e-3), np.zeros((h, k)), b, noise))
+        found.append(Params(W, max(at.x_noise_var, 1e-6 * float((W**2).sum())), np.zeros((h, k)), b, noise))
     return found
 
 

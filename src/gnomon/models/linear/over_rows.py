@@ -15,11 +15,12 @@ import numpy as np
 from ..._types import Array, Result, Status
 from ...likelihoods.sites import ACCURACY, Sites
 from ...numerics.linalg import kronecker_sum, orthonormal_columns, symmetrize
-from ...numerics.linear_gaussian import LOG_2PI, Limits, regress
+from ...numerics.linear_gaussian import LOG_2PI, Limits, Params, regress
 from ...numerics.masked import batch_inverse, bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
 from ...rows.contract import Kept, Step, View
 from ...rows.standard import StandardRows
 from ...solvers.em import run_em
+from .basis import SPARE_DIRECTIONS
 from .outputs_em import (
     HALVINGS,
     LOOSEST,
@@ -34,7 +35,6 @@ from .outputs_em import (
 )
 from .ratio import JointMoments, params_at
 
-SPARE_DIRECTIONS = 10
 POWER_STEPS = 3
 START_LOG_RATIOS = np.log(10.0) * np.array([4.0, -1.0, -3.0])  # noise of coded y over that of x: ignored to decisive
 TRIAL_ITERATIONS = 25
@@ -409,6 +409,17 @@ class RowVector:
         return RowParams(W.reshape(p, k), m, max(float(logs[n]), X_FLOOR), V.reshape(h, k), b, noise)
 
 
+def gaussian_starts(joint: JointMoments, k: int, rules: Rules) -> list[Params]:
+    """The Gaussian model of x and coded outputs over a few noise ratios; what the outputs share comes first."""
+    found = []
+    for log_ratio in START_LOG_RATIOS[: None if len(joint.yy) else 1]:
+        at = params_at(joint, k, float(log_ratio), Limits(X_FLOOR, Y_FLOOR))
+        if len(joint.yy) and rules.n_guided < k:
+            at = at._replace(W_x=at.W_x @ np.linalg.svd(at.W_y)[2].T)
+        found.append(at)
+    return found
+
+
 def starts(rows: StandardRows, codes: Array, base: Array, noise: Array, k: int, rules: Rules,
            generator: np.random.Generator) -> list[RowParams]:  # fmt: skip
     """Loadings from the Gaussian model of x and coded outputs over a few noise ratios, missing entries at their mean.
@@ -428,12 +439,9 @@ def starts(rows: StandardRows, codes: Array, base: Array, noise: Array, k: int, 
     yy = (codes * w[:, None]).T @ codes / weight
     joint = JointMoments(xx / rows.weight, B.T @ xy / weight, yy, outside / rows.weight, rows.weight, p)
     found, h = [], len(base)
-    for log_ratio in START_LOG_RATIOS[: None if codes.shape[1] else 1]:
-        at = params_at(joint, k, float(log_ratio), Limits(X_FLOOR, Y_FLOOR))
+    for at in gaussian_starts(joint, k, rules):
         W = B @ at.W_x
-        if h and rules.n_guided < k:  # what the outputs share comes first
-            W = W @ np.linalg.svd(at.W_y)[2].T
-        lengths = (at.W_x**2).sum(axis=0)
+        lengths = np.linalg.eigvalsh(at.W_x.T @ at.W_x)
         smallest = min(
             1e-3 * float(lengths.sum()), float(lengths.min())
         )  # a column below the noise would shrink to none
