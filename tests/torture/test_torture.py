@@ -88,7 +88,8 @@ def test_kills_at_random_moments(folder):
         assert_whole(table)
         codes.append(running.returncode)
         if number != signal.SIGKILL:
-            assert running.returncode in (0, 128 + number), (name, number, said)
+            # -number: before the first and after the last line of gnomon the system's own handler ends Python
+            assert running.returncode in (0, 128 + number, -number), (name, number, said)
             assert set(hidden()) == before, (name, number)
             assert len(said.splitlines()) <= 1, said
     for leftover in hidden():
