@@ -25,7 +25,7 @@ def planted(n, p, q, k, labeled, seed=0):
 
 
 def tall(n, p, limit):
-    """K = 10, q = 5, one row in ten labeled, beside PCA."""
+    """K = 10, q = 5, one row in ten labeled, besides PCA."""
     X, Y = planted(n, p, 5, 10, n // 10)
     ours, peer = {"SPPCA": lambda: SPPCA(10).fit(X, Y)}, {"PCA": lambda: PCA(10).fit(X)}
     pair = paired({**ours, **peer, "X'X": lambda: X.T @ X}, repeats=PAIRS)

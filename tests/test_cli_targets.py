@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from commands import column, refusal, run
-from gnomon._cli.commands import Refusal
+from gnomon._cli.commands import InputError
 from gnomon._cli.targets import read_targets, refuse_what_cannot_guide
 from gnomon.export import load_model
 from gnomon.tables import Table, write_table
@@ -54,7 +54,7 @@ def test_several_targets_are_numbers_or_columns():
 def test_what_guides_nothing_is_refused():
     for cells, said in [([None, None], "t.csv: no row has a value in 'y'"), (["a", None], "only the value a in 1")]:
         table = table_of(y=cells)
-        with pytest.raises(Refusal, match=said):
+        with pytest.raises(InputError, match=said):
             refuse_what_cannot_guide(table, read_targets(table))
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import click
 
 import gnomon
-from gnomon._cli.commands import ManyValues, OneLineErrors, Refusal
+from gnomon._cli.commands import InputError, ManyValues, OneLineErrors
 from gnomon.tables import TableError
 
 TARGET_KINDS = ("classes", "real", "counts")
@@ -49,7 +49,7 @@ def working(steps: int) -> Iterator:
         try:
             yield step
         except TableError as error:
-            raise Refusal(str(error)) from error
+            raise InputError(str(error)) from error
 
 
 @click.group(cls=OneLineErrors, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -115,7 +115,7 @@ OPTIONS = {
         help="How to read the target. Default: text, and up to 20 different whole numbers, are classes.",
     ),
     "unlabeled": click.option(
-        "--unlabeled", metavar="CELL", help="A target cell that means unlabeled, beside the empty one."
+        "--unlabeled", metavar="CELL", help="A target cell that means unlabeled, besides the empty one."
     ),
     "scale": click.option(
         "--scale",
@@ -366,4 +366,4 @@ def reproduce(name):
         try:
             _registry.run(name)
         except FileNotFoundError as error:
-            raise Refusal(str(error)) from error
+            raise InputError(str(error)) from error

@@ -84,10 +84,10 @@ def test_the_fit_is_a_fixed_point_of_em(rng, noise, shrinkage, weight):
     target = np.trace(S) / len(S)
     s2 = None if noise == "ml" else fitted.s2
     again = oracle.em_step(fitted, X, labels, weight, s2=s2, n_factors=3, shrinkage=shrinkage, target=target)
-    loose = 1e-3 if shrinkage else 1e-6  # what the shrinkage draws to was set before the climb
+    tolerance = 1e-3 if shrinkage else 1e-6  # what the shrinkage draws to was set before the climb
     assert_allclose(again.means, fitted.means, atol=1e-6)
     assert_allclose(again.prior, fitted.prior, atol=1e-6)
-    assert_allclose(oracle.covariance(again), oracle.covariance(fitted), atol=loose * np.abs(S).max())
+    assert_allclose(oracle.covariance(again), oracle.covariance(fitted), atol=tolerance * np.abs(S).max())
     if noise == "half":
         third = (1 - shrinkage) * np.linalg.eigvalsh(S)[-3] + shrinkage * target
         assert_allclose(fitted.s2, third, rtol=5e-3)

@@ -49,7 +49,7 @@ def test_a_looser_accuracy_is_off_by_its_square_and_below(rng):
     mean, cov, Y, layout = problem(rng, 6, 3, 2.0)
     exact = SoftmaxRows(layout)(Y, mean, cov, np.ones(1), None, 1e-10).log_z
     for accuracy in (1e-1, 1e-2, 1e-3):
-        loose = SoftmaxRows(layout)(Y, mean, cov, np.ones(1), None, accuracy).log_z
-        assert (loose <= exact + 1e-12).all()
-        assert (exact - loose).max() < 10.0 * accuracy**2
+        bound = SoftmaxRows(layout)(Y, mean, cov, np.ones(1), None, accuracy).log_z
+        assert (bound <= exact + 1e-12).all()
+        assert (exact - bound).max() < 10.0 * accuracy**2
     assert (exact - SoftmaxRows(layout)(Y, mean, cov, np.ones(1), None, 0.1).log_z).max() > 1e-12  # it did stop earlier

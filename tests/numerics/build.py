@@ -3,7 +3,7 @@
 import numpy as np
 
 from gnomon.numerics.linear_gaussian import Params
-from gnomon.numerics.moments import LooseRows, Moments, output_sets, pattern_from_rows
+from gnomon.numerics.moments import Moments, UngroupedRows, output_sets, pattern_from_rows
 from oracles import gaussian
 
 TARGETS = ("labeled", "semi", "entries", "unlabeled", "none")
@@ -24,24 +24,24 @@ def draw(rng, n=40, p=5, k=2, q=3, targets="semi", s2_x=0.3):
 
 
 def moments(X, Y, weights=None, B=None, loose_below=3):
-    """Sufficient statistics of rows seen through B (p, r); patterns with few rows are kept as loose rows."""
+    """Sufficient statistics of rows seen through B (p, r); patterns with few rows are kept as ungrouped rows."""
     n, p = X.shape
     w = np.ones(n) if weights is None else weights
     B = np.eye(p) if B is None else B
     T, observed = X @ B, ~np.isnan(Y)
     sets = output_sets(observed)
-    patterns, loose = [], []
+    patterns, ungrouped = [], []
     for g, outputs in enumerate(sets.sets):
         rows = np.flatnonzero(sets.of_row == g)
         if len(rows) < loose_below:
-            loose.extend(rows)
+            ungrouped.extend(rows)
             continue
         o = np.flatnonzero(outputs)
         patterns.append(pattern_from_rows(o, T[rows], Y[np.ix_(rows, o)], w[rows]))
     kept = None
-    if loose:
-        i = np.array(loose)
-        kept = LooseRows(T[i], np.where(observed[i], Y[i], 0.0), observed[i], w[i], output_sets(observed[i]))
+    if ungrouped:
+        i = np.array(ungrouped)
+        kept = UngroupedRows(T[i], np.where(observed[i], Y[i], 0.0), observed[i], w[i], output_sets(observed[i]))
     outside = float(w @ ((X - T @ B.T) ** 2).sum(axis=1))
     return Moments(tuple(patterns), kept, p, Y.shape[1], outside)
 

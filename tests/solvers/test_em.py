@@ -22,7 +22,7 @@ def start(X, Y, k=2):
     return Params(np.eye(p, k) + 0.1, X.mean(axis=0), 1.0, W_y, np.nanmean(Y, axis=0), np.ones(q))
 
 
-def climb(X, Y, *, expand=True, acceleration=None, tol=1e-9, max_iter=20_000):
+def maximize(X, Y, *, expand=True, acceleration=None, tol=1e-9, max_iter=20_000):
     moments = build.moments(X, Y)
     return run_em(
         lambda params: e_step(params, moments),
@@ -41,7 +41,7 @@ def climb(X, Y, *, expand=True, acceleration=None, tol=1e-9, max_iter=20_000):
 @pytest.mark.parametrize("targets", ["labeled", "semi", "entries"])
 def test_climbs_monotonely_to_the_same_maximum(rng, targets, acceleration):
     _, X, Y = build.draw(rng, n=60, targets=targets)
-    reference, found = climb(X, Y), climb(X, Y, acceleration=acceleration)
+    reference, found = maximize(X, Y), maximize(X, Y, acceleration=acceleration)
     assert found.status is Status.CONVERGED
     assert (np.diff(found.path) >= -1e-9 * np.abs(found.path[:-1])).all()
     assert found.path[-1] > found.path[0] + 10.0
@@ -55,14 +55,14 @@ def test_climbs_monotonely_to_the_same_maximum(rng, targets, acceleration):
 def test_acceleration_saves_iterations():
     rng = np.random.default_rng(0)
     _, X, Y = build.draw(rng, n=60, targets="semi", s2_x=3.0)
-    steps = [climb(X, Y, acceleration=a, tol=1e-6).stats["n_iter"] for a in ACCELERATIONS]
-    plain = climb(X, Y, expand=False, tol=1e-6).stats["n_iter"]
+    steps = [maximize(X, Y, acceleration=a, tol=1e-6).stats["n_iter"] for a in ACCELERATIONS]
+    plain = maximize(X, Y, expand=False, tol=1e-6).stats["n_iter"]
     assert max(steps[1:]) < 0.7 * steps[0] < 0.7 * plain
 
 
 def test_stops_at_max_iter():
     _, X, Y = build.draw(np.random.default_rng(0))
-    found = climb(X, Y, max_iter=3)
+    found = maximize(X, Y, max_iter=3)
     assert found.status is Status.MAX_ITER
     assert found.stats["n_iter"] == 3
     assert found.stats["residual"] > 1e-9

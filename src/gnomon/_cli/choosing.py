@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 
 import gnomon
 from gnomon import SPPCA
-from gnomon._cli.commands import Refusal, one_line
+from gnomon._cli.commands import InputError, one_line
 from gnomon.describe import models
 from gnomon.export import GapFiller
 from gnomon.rows.kind import is_sparse
@@ -39,7 +39,7 @@ def known_models() -> dict[str, type]:
 def parameters(name: str, words: Sequence[str]) -> dict[str, Any]:
     """The words NAME=VALUE of --set as parameters of a model; a value is a number, None, True, False or text."""
     if words and name == "auto":
-        raise Refusal("--set needs a model to set: name one by --model.")
+        raise InputError("--set needs a model to set: name one by --model.")
     found: dict[str, Any] = {}
     if not words:
         return found
@@ -49,11 +49,11 @@ def parameters(name: str, words: Sequence[str]) -> dict[str, Any]:
     for word in words:
         key, equals, value = word.partition("=")
         if not equals:
-            raise Refusal(f"--set {word}: NAME=VALUE is wanted, for example --set kernel=rbf.")
+            raise InputError(f"--set {word}: NAME=VALUE is wanted, for example --set kernel=rbf.")
         if key in own:
-            raise Refusal(f"--set {word}: use {own[key]}.")
+            raise InputError(f"--set {word}: use {own[key]}.")
         if key not in known:
-            raise Refusal(f"--set {word}: {name} has no parameter {key!r}; it has {', '.join(sorted(known))}.")
+            raise InputError(f"--set {word}: {name} has no parameter {key!r}; it has {', '.join(sorted(known))}.")
         found[key] = _value(value)
     return found
 

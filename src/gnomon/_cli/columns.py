@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon._cli.commands import Refusal
+from gnomon._cli.commands import InputError
 from gnomon._cli.stored import StoredModel
 from gnomon.rows.kind import is_sparse
 from gnomon.tables import Table
@@ -34,9 +34,9 @@ def prediction_columns(stored: StoredModel, table: Table, *, probabilities: bool
     """Predicted classes with probabilities, or predicted numbers, with standard deviations where the model has them."""
     said = stored.said
     if not said.targets:
-        raise Refusal(f"{said.model} was fitted without targets and predicts nothing; use gnomon transform.")
+        raise InputError(f"{said.model} was fitted without targets and predicts nothing; use gnomon transform.")
     if said.predict is None:
-        raise Refusal(f"{said.model} does not predict; use gnomon transform, and a classifier on its result.")
+        raise InputError(f"{said.model} does not predict; use gnomon transform, and a classifier on its result.")
     columns: dict[str, Any] = {}
     deviations: dict[str, Any] = {}
     for target, found, name in zip(said.targets, said.predict(table.X), stored.targets, strict=True):
@@ -55,7 +55,7 @@ def prediction_columns(stored: StoredModel, table: Table, *, probabilities: bool
 def imputed_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarray]:
     """The features of a table, empty cells filled."""
     if is_sparse(table.X):
-        raise Refusal(f"{table.path}: a sparse table has no empty cells to fill; what it does not store is zero.")
+        raise InputError(f"{table.path}: a sparse table has no empty cells to fill; what it does not store is zero.")
     values = np.where(np.isnan(table.X), stored.filled(table), table.X) if table.n_missing else table.X
     return {name: values[:, j] for j, name in enumerate(table.feature_names)}
 

@@ -7,7 +7,7 @@ import sys
 import click
 
 
-class Refusal(click.ClickException):
+class InputError(click.ClickException):
     """Bad input: its message becomes one line on stderr, and the exit code is 2."""
 
     exit_code = 2

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from gnomon._cli import fitting
-from gnomon._cli.commands import Refusal, one_line
+from gnomon._cli.commands import InputError, one_line
 from gnomon._cli.outputs import said_in_one_line
 from gnomon.selection import Comparison
 from gnomon.tables import write_table
@@ -30,7 +30,7 @@ def compare_models(
     try:
         return runs, fitting.compared(runs)
     except ValueError as error:
-        raise Refusal(f"{table.path}: no comparison: {one_line(error)}") from error
+        raise InputError(f"{table.path}: no comparison: {one_line(error)}") from error
 
 
 def _refuse_unlike(models: list[str], asked: dict[str, Any]) -> None:
@@ -39,12 +39,14 @@ def _refuse_unlike(models: list[str], asked: dict[str, Any]) -> None:
         raise click.UsageError("--target is missing; a comparison is made by labels.")
     for name in models:
         if not fitting.is_guided(name):
-            raise Refusal(f"--model {name}: it ignores the target, and PCA is compared in any case; leave it out.")
+            raise InputError(f"--model {name}: it ignores the target, and PCA is compared in any case; leave it out.")
     if asked["parameters"] and len(models) > 1:
-        raise Refusal("--set is of one model; name one by --model.")
+        raise InputError("--set is of one model; name one by --model.")
     other = next((name for name in models if fitting.several_targets(name) != fitting.several_targets(models[0])), None)
     if len(asked["target"]) > 1 and other is not None:
-        raise Refusal(f"--model: {models[0]} and {other} read several targets in different ways; compare one of them.")
+        raise InputError(
+            f"--model: {models[0]} and {other} read several targets in different ways; compare one of them."
+        )
 
 
 def write_scores(comparison: Comparison, out: str, force: bool, safe_csv: bool) -> None:

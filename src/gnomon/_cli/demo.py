@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gnomon import datasets
-from gnomon._cli.commands import Refusal
+from gnomon._cli.commands import InputError
 from gnomon._cli.fitting import Request
 from gnomon.tables import Table
 
@@ -48,7 +48,7 @@ def demo_table(name: str, n_per_class: int, seed: int) -> Example:
     try:
         partial = datasets.make_partial(truth, n_per_class=n_per_class, random_state=seed)
     except ValueError as error:
-        raise Refusal(f"--labels {n_per_class} is too many: {error}") from None
+        raise InputError(f"--labels {n_per_class} is too many: {error}") from None
     hidden = np.array([value is None or value == -1 for value in partial])
     given = truth.astype(object)
     given[hidden] = None

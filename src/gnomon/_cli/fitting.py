@@ -20,7 +20,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 import gnomon
 from gnomon._cli.choosing import fit_model, gap_steps, known_models, parameters
 from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
-from gnomon._cli.commands import Refusal, one_line
+from gnomon._cli.commands import InputError, one_line
 from gnomon._cli.outputs import said_in_one_line
 from gnomon._cli.reporting import write_page
 from gnomon._cli.stored import StoredModel, refuse_empty_cells
@@ -132,9 +132,9 @@ def fit(request: Request, table: Table) -> Run:
             fitted = fit_model(request.model, X, y, components, request.seed, more, reading)
             gaps = gap_steps(fitted, X, request.seed)
         except ImportError as error:
-            raise Refusal(one_line(error)) from error
+            raise InputError(one_line(error)) from error
         except (ValueError, TypeError) as error:
-            raise Refusal(f"{table.path}: {in_words(table, error)}") from error
+            raise InputError(f"{table.path}: {in_words(table, error)}") from error
     pipeline = Pipeline([*before.steps, *gaps, *fitted.steps])
     names = list(table.targets) if guided else []
     stored = StoredModel(pipeline, names, request.id, list(request.drop), table.X.shape[0])
@@ -176,21 +176,21 @@ def _refuse_empty_columns(table: Table) -> None:
     empty = np.flatnonzero(np.isnan(table.X).all(axis=0))
     if len(empty):
         name = table.feature_names[empty[0]]
-        raise Refusal(f"{table.path}, column {name!r}: no row has a value; {drop_hint(name)}.")
+        raise InputError(f"{table.path}, column {name!r}: no row has a value; {drop_hint(name)}.")
 
 
 def _refuse_row_numbers(table: Table, keep: tuple[str, ...]) -> None:
     """A number that counts the rows is no feature: where rows are sorted by class it gives the classes away."""
     unknown = sorted(set(keep) - set(table.feature_names))
     if unknown:
-        raise Refusal(f"{table.path}: --keep names {unknown[0]!r}, which is not a feature of the table.")
+        raise InputError(f"{table.path}: --keep names {unknown[0]!r}, which is not a feature of the table.")
     if is_sparse(table.X) or len(table.X) < FEWEST_NUMBERED:
         return
     counting = np.flatnonzero(np.all(table.X[1:3] - table.X[:2] == 1.0, axis=0))  # the few worth reading as a whole
     for j in counting[(np.diff(table.X[:, counting], axis=0) == 1.0).all(axis=0)]:
         name = table.feature_names[j]
         if name not in keep:
-            raise Refusal(
+            raise InputError(
                 f"{table.path}, column {name!r} counts the rows ({table.X[0, j]:g}, {table.X[1, j]:g}, ...): "
                 f"name it with --id {shlex.quote(name)}, {drop_hint(name)}, or make it a feature with "
                 f"--keep {shlex.quote(name)}."

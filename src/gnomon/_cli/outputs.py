@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from gnomon._cli.commands import Refusal, one_line
+from gnomon._cli.commands import InputError, one_line
 from gnomon._files import Taken, changed, is_stream, sweep
 from gnomon.tables import check_output
 
@@ -17,12 +17,12 @@ from gnomon.tables import check_output
 def refuse_existing(path: str, force: bool) -> None:
     """Refuse an output name that is taken, unless --force was given, or that has no folder to be in."""
     if not path:
-        raise Refusal("--out is empty; name the result.")
+        raise InputError("--out is empty; name the result.")
     out = Path(path)
     if not out.absolute().parent.is_dir():
-        raise Refusal(f"{path}: the folder {out.parent} does not exist; make it first.")
+        raise InputError(f"{path}: the folder {out.parent} does not exist; make it first.")
     if os.path.lexists(out) and not force:
-        raise Refusal(f"{path} exists and was kept; choose another --out, or add --force to replace it.")
+        raise InputError(f"{path} exists and was kept; choose another --out, or add --force to replace it.")
     for name in sweep(out.absolute().parent):
         click.echo(f"gnomon: deleted {name}, which a run that was killed had left.", err=True)
 
@@ -34,18 +34,18 @@ def check_folder(path: str, force: bool, table: str | None = None) -> None:
     if not os.path.lexists(out):
         return
     if out.is_symlink() or not out.is_dir():
-        raise Refusal(f"{path} is not a folder, and --force replaces only folders that gnomon wrote.")
+        raise InputError(f"{path} is not a folder, and --force replaces only folders that gnomon wrote.")
     if table is not None and out.resolve() in Path(table).resolve().parents:
-        raise Refusal(f"{path} holds the input, {table}; choose another --out.")
+        raise InputError(f"{path} holds the input, {table}; choose another --out.")
     foreign = changed(out)
     if foreign:
-        raise Refusal(f"{path} holds {foreign}, which gnomon did not write, or not so; --force does not replace it.")
+        raise InputError(f"{path} holds {foreign}, which gnomon did not write, or not so; --force does not replace it.")
 
 
 def check_file(path: str, force: bool, table: str) -> None:
     """Check the name of a result table."""
     if not path:
-        raise Refusal("--out is empty; name the result.")
+        raise InputError("--out is empty; name the result.")
     if Path(path).suffix or not is_stream(path):
         check_output(path)
     _check_name(path, force, table)
@@ -54,7 +54,7 @@ def check_file(path: str, force: bool, table: str) -> None:
 def check_page(path: str, force: bool, table: str) -> None:
     """Check the name of a report."""
     if Path(path).suffix.lower() != ".html" and not is_stream(path):
-        raise Refusal(f"{path}: a report is a page of HTML; choose a name that ends in .html.")
+        raise InputError(f"{path}: a report is a page of HTML; choose a name that ends in .html.")
     _check_name(path, force, table)
 
 
@@ -63,10 +63,10 @@ def _check_name(path: str, force: bool, table: str) -> None:
         return
     out = Path(path)
     if out.exists() and out.samefile(table):
-        raise Refusal(f"{path} is the input; choose another --out.")
+        raise InputError(f"{path} is the input; choose another --out.")
     refuse_existing(path, force)
     if out.is_dir():
-        raise Refusal(f"{path} is a folder; --out wants the name of a file.")
+        raise InputError(f"{path} is a folder; --out wants the name of a file.")
 
 
 @contextmanager
@@ -75,7 +75,7 @@ def said_in_one_line(path: str) -> Iterator[None]:
     try:
         yield
     except Taken as error:
-        raise Refusal(one_line(error)) from None
+        raise InputError(one_line(error)) from None
     except OSError as error:
         path = "standard output" if path == "-" else path
-        raise Refusal(f"{path} cannot be written ({one_line(error)}).") from error
+        raise InputError(f"{path} cannot be written ({one_line(error)}).") from error

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gnomon._cli.columns import row_column
-from gnomon._cli.commands import Refusal, one_line
+from gnomon._cli.commands import InputError, one_line
 from gnomon._cli.stored import StoredModel
 from gnomon._cli.targets import read_like
 from gnomon.export import write_report
@@ -52,7 +52,9 @@ def _figures(file: Path) -> dict[str, Any]:
             "comparison": figures["comparison"] and Comparison.from_dict(figures["comparison"]),
         }
     except (ValueError, TypeError, KeyError, OSError) as error:
-        raise Refusal(f"{file} is not what gnomon fit wrote ({one_line(error)}); name model.gnomon itself.") from None
+        raise InputError(
+            f"{file} is not what gnomon fit wrote ({one_line(error)}); name model.gnomon itself."
+        ) from None
 
 
 def write_page(
@@ -85,4 +87,4 @@ def write_page(
             settings=figures.get("settings"),
         )
     except ImportError as error:
-        raise Refusal(one_line(error)) from error
+        raise InputError(one_line(error)) from error

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from gnomon._cli.commands import Refusal, one_line
+from gnomon._cli.commands import InputError, one_line
 from gnomon.describe import Description, describe
 from gnomon.export import load_metadata, load_model, save_model
 from gnomon.tables import Table, TableError, read_table
@@ -62,13 +62,13 @@ class StoredModel:
         file = Path(path) / "model.gnomon" if Path(path).is_dir() else Path(path)
         if not file.is_file():
             hint = f" (is {path} a folder that gnomon fit wrote?)" if Path(path).is_dir() else ""
-            raise Refusal(f"{file} does not exist{hint}.")
+            raise InputError(f"{file} does not exist{hint}.")
         try:
             pipeline, metadata = load_model(file), load_metadata(file)
         except (ValueError, OSError) as error:
-            raise Refusal(one_line(error)) from None
+            raise InputError(one_line(error)) from None
         if not metadata or set(metadata) != set(FACTS):
-            raise Refusal(f"{file} names no columns; use a model that gnomon fit wrote.")
+            raise InputError(f"{file} names no columns; use a model that gnomon fit wrote.")
         return cls(pipeline, **metadata)
 
     def read(self, path: str, id: str | None, drop: tuple[str, ...], *, with_targets: bool = False) -> Table:
@@ -89,7 +89,7 @@ class StoredModel:
             return upto.inverse_transform(upto.transform(table.X))
         impute = self.said.impute
         if impute is None:
-            raise Refusal(f"{self.said.model} fills no empty cells; use a model that does, such as ppca.")
+            raise InputError(f"{self.said.model} fills no empty cells; use a model that does, such as ppca.")
         return impute(table.X)
 
 

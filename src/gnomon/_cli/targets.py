@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon._cli.commands import Refusal, one_line
+from gnomon._cli.commands import InputError, one_line
 from gnomon.describe import Target
 from gnomon.tables import Table, TableError
 from gnomon.targets import Targets, read
@@ -25,7 +25,7 @@ def read_targets(
     kind : str or None, default=None
         The kind of all targets, where the rules of `gnomon.targets.read` are not what is meant.
     unlabeled : str or None, default=None
-        A cell that means unlabeled, beside the empty one; "" says that only the empty one does. None reads -1 as there.
+        A cell that means unlabeled, besides the empty one; "" says that only the empty one does. None: as there.
     several : str, default="real"
         What several targets are, as there.
     """
@@ -72,12 +72,12 @@ def refuse_what_cannot_guide(table: Table, targets: Targets) -> None:
     """Refuse targets without a value, and one that is the same wherever it is known."""
     if not targets.n_labeled:
         names = ", ".join(map(repr, table.targets))
-        raise Refusal(f"{table.path}: no row has a value in {names}; without labels use --model ppca.")
+        raise InputError(f"{table.path}: no row has a value in {names}; without labels use --model ppca.")
     for name, column in zip(table.targets, targets.columns, strict=True):
         known = column.given(column.values)[column.labeled]
         if len(set(known.tolist())) < 2:
             what = f"only the value {known[0]} in {len(known)} labeled rows" if len(known) else "no value at all"
-            raise Refusal(f"{table.path}, column {name!r}: {what}, which guides nothing; label more rows.")
+            raise InputError(f"{table.path}, column {name!r}: {what}, which guides nothing; label more rows.")
 
 
 def with_names(table: Table, text: str) -> str:

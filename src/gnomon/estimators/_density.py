@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..rows.namespace import beside, to_host
+from ..rows.namespace import asarray_like, to_host
 from ._estimator import check_integer
 
 
@@ -29,7 +29,7 @@ class Density:
             In nats.
         """
         X = self._check_rows(X)
-        return beside(self._log_density(X, y), X)
+        return asarray_like(self._log_density(X, y), X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Average of `score_samples` over rows, in nats.

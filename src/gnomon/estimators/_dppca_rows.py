@@ -7,7 +7,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..models import dppca as model
-from ..rows.namespace import as_table, beside, like, of_type
+from ..rows.namespace import as_table, asarray_like, like, of_type
 from ..rows.products import project
 from ..rows.read import read
 from ._density import JointDensity
@@ -133,7 +133,7 @@ class DPPCARows(Predictor, JointDensity, Transformer):
             raise ValueError(f"Z has shape {tuple(Z.shape)}; (n_samples, {len(self.components_)}) is wanted.")
         (one,) = self._models()
         back = model.back(one, self.components_.astype(np.float64))
-        return Z @ beside(back, Z) + beside(self.mean_, Z)
+        return Z @ asarray_like(back, Z) + asarray_like(self.mean_, Z)
 
     def _draw(self, n_samples, rng):
         (one,) = self._models()

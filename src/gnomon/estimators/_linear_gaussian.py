@@ -11,7 +11,7 @@ from ..numerics.masked import masked_posterior
 from ..numerics.moments import output_sets
 from ..rows.kind import is_sparse
 from ..rows.masked import filled, incomplete_rows
-from ..rows.namespace import all_finite, as_table, beside, like, take_rows, to_host
+from ..rows.namespace import all_finite, as_table, asarray_like, like, take_rows, to_host
 from ..rows.products import project
 from ..rows.read import read
 from ._density import Criterion, Density
@@ -139,7 +139,7 @@ class LinearGaussian(Density, Criterion, LatentPosterior):
         k = self.components_.shape[0]
         if Z.ndim != 2 or Z.shape[1] != k:
             raise ValueError(f"Z has shape {tuple(Z.shape)}; (n_samples, {k}) is wanted.")
-        return Z @ beside(self.components_, Z) + beside(self.mean_, Z)
+        return Z @ asarray_like(self.components_, Z) + asarray_like(self.mean_, Z)
 
     def _log_density(self, X, y):
         return self._condition(X, y, ("log_density",))["log_density"]

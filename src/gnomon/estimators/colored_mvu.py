@@ -65,7 +65,7 @@ class ColoredMVU(Guided, KernelTransformer):
     target : {"auto", "classes", "real"}, default="auto"
         What y means: "auto" follows the rules of `gnomon.targets.read`, the others override them.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`. With several real outputs, a row that
+        What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`. With several real outputs, a row that
         misses one counts as unlabeled.
 
     Attributes

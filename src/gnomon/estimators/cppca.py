@@ -62,7 +62,7 @@ class CPPCA(Outputs):
         Half this times the squared length of v is taken off the objective, for all outputs but real ones. Without it
         labels that x separates send v to infinity.
     n_private : int, default=0
-        Latent dimensions that explain x only, beside the `n_components` guided ones: v is zero there. The guided ones
+        Latent dimensions that explain x only, besides the `n_components` guided ones: v is zero there. The guided ones
         come first; `transform` returns all.
     label_weight : float, default=1.0
         Each labeled row counts as that many rows, so that few labels are heard among many features.
@@ -85,7 +85,7 @@ class CPPCA(Outputs):
         What y means where `families` is None: "auto" follows the rules of `gnomon.targets.read`, and the others
         override them; a list has one entry per column of y.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`.
+        What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
         Starting block of the basis. The maximum does not depend on it.
 
@@ -141,7 +141,7 @@ class CPPCA(Outputs):
     With one label of two classes the likelihood is exact to about nine digits: a label touches z through a = v'z + b
     alone, which is Gaussian given x. EM updates W in closed form and v and b by Newton steps of the likelihood itself.
 
-    With several classes W and the noise maximize a lower bound, which is loose where x says little of z and would
+    With several classes W and the noise maximize a lower bound, which is not tight where x says little of z and would
     leave `y_loadings_` too short. Those of classes and their `y_intercept_` therefore maximize the likelihood itself,
     integrated at fixed points with W held, so that `predict_proba` is calibrated there too, see the theory page.
 

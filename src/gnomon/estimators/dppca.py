@@ -44,7 +44,7 @@ class DPPCA(DPPCARows):
         entry for each.
     noise_variance : {"half", "ml"} or float, default="half"
         Noise variance. "half": the P-th eigenvalue of the within-class covariance, where the factors end. "ml": what is
-        left beside the factors, by maximum likelihood, which is far too small when there are more features than rows.
+        left besides the factors, by maximum likelihood, which is far too small when there are more features than rows.
         A number is in squared units of X.
     tol : float, default=1e-6
         EM stops when a step moves the class means by less than this many within-class standard deviations, and
@@ -82,7 +82,7 @@ class DPPCA(DPPCARows):
     log_likelihood_ : float
         Log-likelihood of the training rows in nats, in the units of X; unlabeled rows count `unlabeled_weight_`.
     objective_path_ : ndarray
-        The same with the penalty of shrinkage, at the final noise level, at the start of the climb and after each EM
+        The same with the penalty of shrinkage, at the final noise level, at the start of the ascent and after each EM
         step. It never falls.
     optima_ : ndarray of shape (n_init,)
         What the paths of all starts ended with.
@@ -128,7 +128,7 @@ class DPPCA(DPPCARows):
     libraries are read where they are, their coordinates come to the host.
 
     EM starts from ridge LDA of the labeled rows. First responsibilities are cooled from temperature 10 to 1
-    (deterministic annealing) and the noise level is set by iterating; then EM climbs the likelihood at that level.
+    (deterministic annealing) and the noise level is set by iterating; then EM maximizes the likelihood at that level.
     Further starts cool from lower temperatures.
 
     In a table of labels every column divides the rows in its own way and has a model of its own, in which rows without

@@ -49,7 +49,7 @@ class IFA(Predictor, JointDensity, Transformer):
         Principal components that X is reduced to first. None keeps every direction, which needs more rows than columns.
         With `noise="isotropic"` nothing is left out: it is the number of latents.
     solver : {"profile", "gem"}, default="profile"
-        "profile" leaves the Gaussian latents out of the search, makes a few closed-form sweeps and then climbs by
+        "profile" leaves the Gaussian latents out of the search, makes a few closed-form sweeps and then ascends by
         L-BFGS. "gem" is the paper's alternation of EM and gradient steps: the same maxima, many times slower.
     init : {"both", "labels", "random"}, default="both"
         Starts: discriminant directions of the labeled rows, random directions, or the one and then the others.
@@ -63,7 +63,7 @@ class IFA(Predictor, JointDensity, Transformer):
     target : {"auto", "classes"}, default="auto"
         What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`.
+        What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
         Seed of the random starts.
 
@@ -108,7 +108,7 @@ class IFA(Predictor, JointDensity, Transformer):
     n_iter_ : int
         Steps of the best start.
     n_passes_ : float
-        Full reads of X; the climb works on the whitened rows in memory.
+        Full reads of X; the ascent works on the whitened rows in memory.
     n_samples_, n_labeled_ : int
         Rows used, and those of them with something known of a class variable.
     target_kind_ : {"classes", "none"}

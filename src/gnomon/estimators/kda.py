@@ -48,7 +48,7 @@ class KDA(Predictor, KernelTransformer):
     target : {"auto", "classes"}, default="auto"
         What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`. Unlabeled rows are left out: they
+        What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`. Unlabeled rows are left out: they
         change nothing, neither the mean nor the directions.
     n_landmarks : int, default=None
         For many labeled rows: work in the span of this many of them, drawn at random (Nystrom). Memory n_labeled x

@@ -67,7 +67,7 @@ class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
     max_iter : int, default=1000
         Most iterations.
     n_private : int, default=0
-        Latent dimensions that explain phi(x) only, beside the `n_components` guided ones, as in `SPPCA`; `transform`
+        Latent dimensions that explain phi(x) only, besides the `n_components` guided ones, as in `SPPCA`; `transform`
         returns all, guided first.
     label_weight : float, default=1.0
         Each labeled row counts as that many rows, so that few labels are heard among many features.
@@ -79,7 +79,7 @@ class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
     target : {"auto", "classes", "real"}, default="auto"
         What y means: "auto" follows the rules of `gnomon.targets.read`, the others override them.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`.
+        What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
         Landmarks, starting block of the basis and random starts. Without landmarks the maximum does not depend on it.
 

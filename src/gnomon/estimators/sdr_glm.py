@@ -62,7 +62,7 @@ class SDRGLM(Predictor, Transformer):
     target : {"auto", "classes", "real", "counts"} or list of these, default="auto"
         What y means: "auto" follows `families`, else the rules of `gnomon.targets.read`, and the others override them.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`.
+        What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
         Block that starts the fit of a large table; nothing else is random.
 

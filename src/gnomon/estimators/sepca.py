@@ -81,7 +81,7 @@ class SEPCA(Predictor, KernelCoordinates):
     target : {"auto", "classes"}, default="auto"
         What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row beside None, NaN and pd.NA, as in `SPPCA`.
+        What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
         Draws the landmarks, and the folds of ``penalty="auto"``; nothing else is random.
 
@@ -261,8 +261,8 @@ class SEPCA(Predictor, KernelCoordinates):
         self.penalty_ = float(PENALTIES[self.penalty_losses_["log_loss"].argmin()] if auto else self.penalty)
         data = data._replace(penalty=self.penalty_)
         result = model.fit(data, options)
-        reader = model.learn(data, result.value.ranked.Z, self._map_wanted())
-        self._store(result, reader, X.dtype)
+        classifier = model.learn(data, result.value.ranked.Z, self._map_wanted())
+        self._store(result, classifier, X.dtype)
 
     def transform(self, X: Any) -> Any:
         """Project rows by the kernel ridge regression of codes on kernel features; labels take no part.
@@ -313,7 +313,7 @@ class SEPCA(Predictor, KernelCoordinates):
         special = {"auto": model.Map(None), "pinv": model.Map(0.0, centered=False)}
         return special.get(self.projection_ridge) or model.Map(float(self.projection_ridge))
 
-    def _store(self, result, reader, dtype):
+    def _store(self, result, classifier, dtype):
         fitted, ranked = result.value, result.value.ranked
         self.embedding_ = ranked.Z.astype(dtype)
         self.y_loadings_, self.y_intercept_ = ranked.Omega.T.astype(dtype), ranked.b.astype(dtype)
@@ -324,9 +324,13 @@ class SEPCA(Predictor, KernelCoordinates):
             "optima": fitted.optima,
         }
         self.rank_value_, self.relaxation_tight_ = ranked.value, fitted.tight
-        self._weights, self._offset, self.projection_ridge_ = reader.map.weights, reader.map.offset, reader.map.ridge
-        if reader.slopes.shape[1]:
-            self.coef_, self.intercept_ = reader.slopes.T, reader.intercept
+        self._weights, self._offset, self.projection_ridge_ = (
+            classifier.map.weights,
+            classifier.map.offset,
+            classifier.map.ridge,
+        )
+        if classifier.slopes.shape[1]:
+            self.coef_, self.intercept_ = classifier.slopes.T, classifier.intercept
         self.objective_path_ = result.path
         self.objective_residual_ = float(result.stats["residual"])
         self.solver_ = self.solver

@@ -46,7 +46,7 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
     max_iter : int, default=1000
         Most EM iterations, or most extensions of the basis.
     n_private : int, default=0
-        Latent dimensions that explain x only, beside the `n_components` guided ones: their loadings on y are zero. The
+        Latent dimensions that explain x only, besides the `n_components` guided ones: their loadings on y are zero. The
         guided ones come first, ordered by how much of y they explain; `transform` returns all, guided first.
     label_weight : float, default=1.0
         Each labeled row counts as that many rows, so that few labels are heard among many features.
@@ -60,7 +60,7 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
     means : {"ml", "fixed"}, default="ml"
         Estimate the means together with the loadings, or hold them at the sample means, as the paper does.
     n_init : int, default=2
-        Random starts that "em" tries beside PCA. "moments" and "subspace" start from computed points, "ratio" needs
+        Random starts that "em" tries besides PCA. "moments" and "subspace" start from computed points, "ratio" needs
         none.
     init : {"pca", "random"}, default="pca"
         Start of `solver="em"`.
@@ -72,7 +72,7 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
     target : {"auto", "classes", "real"}, default="auto"
         What y means: "auto" follows the rules of `gnomon.targets.read`, the others override them.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row beside None, NaN and pd.NA: "auto" takes -1 in a column of numbers read as classes;
+        What marks an unlabeled row besides None, NaN and pd.NA: "auto" takes -1 in a column of numbers read as classes;
         None takes nothing, so that -1 is a class; any other value is itself the mark.
     random_state : int, RandomState instance or None, default=0
         Starting block of the basis and random starts. The maximum does not depend on it.

@@ -78,7 +78,7 @@ def load(name):
 def errors_of_draw(X, y, labeled, dims=DIMS, **parameters):
     """Return ({(method, K): error}, what DPPCA chose) for one draw of the rows of unit length whose class is known.
 
-    The parameters are those of DPPCA beside `n_components`.
+    The parameters are those of DPPCA besides `n_components`.
     """
     found = {}
     k = max(dims)

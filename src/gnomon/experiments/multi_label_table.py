@@ -47,7 +47,7 @@ PRINTED = {
 def scores_of_draw(X, Y, labeled, dims=DIMS, methods=METHODS, **parameters):
     """Return {(method, K): (F1-macro, F1-micro, AUC)} for one draw of the rows whose labels are known.
 
-    The parameters are those of DPPCA beside `n_components`.
+    The parameters are those of DPPCA besides `n_components`.
     """
     known = np.where(labeled[:, None], Y, np.nan)
     maps = {

@@ -15,7 +15,7 @@ draws. Models:
 where the paper's single column comes from is not said. Without labels components have no names, so that "IFA matched"
 gives them the best ones before rows are counted.
 
-Where there are labels the climb starts from their discriminant directions alone. With `init="both"` the best of five
+Where there are labels the ascent starts from their discriminant directions alone. With `init="both"` the best of five
 starts is at times another maximum, with 40 % of labels on crabs 0.5 to 3 nats higher in four draws of 30, that tells
 the classes apart less well: 95.2, 95.4, 95.6 and 96.2 on crabs at 10, 20, 40 and 70 % (here 95.2, 95.9, 96.0 and 96.2).
 

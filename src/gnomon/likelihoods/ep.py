@@ -28,7 +28,7 @@ class ExpectationPropagation:
     """Labels with one predictor each, a ~ N(mean, cov) in every row.
 
     Each factor is refitted in turn so that the posterior of its predictor has the mean and variance that the label
-    itself would give beside all other factors. All labels of all rows are refitted in parallel, with damping. With at
+    itself would give besides all other factors. All labels of all rows are refitted in parallel, with damping. With at
     most one label that is not Gaussian the result is exact.
     Source: Minka, UAI 2001; Rasmussen and Williams, Gaussian Processes for Machine Learning, section 3.6.
     """

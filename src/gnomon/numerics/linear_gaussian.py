@@ -12,7 +12,7 @@ import numpy as np
 
 from .._types import Array, BoolArray, IntArray
 from .linalg import inverse_logdet, solve_positive, symmetrize
-from .moments import LooseRows, Moments, OutputSets, Pattern
+from .moments import Moments, OutputSets, Pattern, UngroupedRows
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -161,13 +161,13 @@ def apply_by_row(covs: Array, of_row: IntArray, b: Array) -> Array:
     return out
 
 
-def loose_posterior(params: Params, rows: LooseRows) -> RowPosterior:
+def ungrouped_posterior(params: Params, rows: UngroupedRows) -> RowPosterior:
     """`row_posterior` of rows given in the basis of the moments."""
     return row_posterior(params, (rows.T - params.m_x) @ params.W_x, rows.Y, rows.observed, rows.groups)
 
 
 class _Accumulator:
-    """Adds the contributions of patterns and loose rows to one set of `LatentSums`."""
+    """Adds the contributions of patterns and ungrouped rows to one set of `LatentSums`."""
 
     def __init__(self, params: Params, moments: Moments) -> None:
         r, k = params.W_x.shape
@@ -207,9 +207,9 @@ class _Accumulator:
             self.y_energy[o] += squares[r:]
             self.y_count[o] += g.weight
 
-    def add_loose(self, rows: LooseRows) -> None:
+    def add_ungrouped(self, rows: UngroupedRows) -> None:
         p, w = self.params, rows.weights
-        post = loose_posterior(p, rows)
+        post = ungrouped_posterior(p, rows)
         seen = rows.observed.astype(float)
         dx, dy = rows.T - p.m_x, np.where(rows.observed, rows.Y - p.m_y, 0.0)
         logs = seen @ (LOG_2PI + np.log(p.y_noise_var)) + post.log_det_precision + dy**2 @ (1.0 / p.y_noise_var)
@@ -262,8 +262,8 @@ def e_step(params: Params, moments: Moments) -> LatentSums:
     total = _Accumulator(params, moments)
     for pattern in moments.patterns:
         total.add_pattern(pattern)
-    if moments.loose is not None:
-        total.add_loose(moments.loose)
+    if moments.ungrouped is not None:
+        total.add_ungrouped(moments.ungrouped)
     return total.sums(moments.weight, moments.n_features)
 
 

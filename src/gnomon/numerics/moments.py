@@ -34,7 +34,7 @@ def output_sets(observed: BoolArray) -> OutputSets:
     return OutputSets(sets, of_row.reshape(-1).astype(np.intp))
 
 
-class LooseRows(NamedTuple):
+class UngroupedRows(NamedTuple):
     """Rows whose pattern of observed outputs is rare: kept one by one."""
 
     T: Array  # (m, r)
@@ -48,7 +48,7 @@ class Moments(NamedTuple):
     """All that the likelihood needs, in standard units: x restricted to a basis of r directions out of p."""
 
     patterns: tuple[Pattern, ...]
-    loose: LooseRows | None
+    ungrouped: UngroupedRows | None
     n_features: float  # p, or the effective dimension of a feature space
     n_outputs: int  # q
     outside_energy: float  # weighted sum of squares of x outside the basis
@@ -56,20 +56,20 @@ class Moments(NamedTuple):
     @property
     def size(self) -> int:
         """Number r of basis directions."""
-        if self.loose is not None:
-            return int(self.loose.T.shape[1])
+        if self.ungrouped is not None:
+            return int(self.ungrouped.T.shape[1])
         return len(self.patterns[0].mean) - len(self.patterns[0].outputs)
 
     @property
     def weight(self) -> float:
         """Total weight of the rows."""
-        loose = 0.0 if self.loose is None else float(self.loose.weights.sum())
-        return loose + sum(pattern.weight for pattern in self.patterns)
+        ungrouped = 0.0 if self.ungrouped is None else float(self.ungrouped.weights.sum())
+        return ungrouped + sum(pattern.weight for pattern in self.patterns)
 
     @property
     def same_outputs(self) -> bool:
         """Whether each row observes every output or none."""
-        return self.loose is None and all(len(g.outputs) in (0, self.n_outputs) for g in self.patterns)
+        return self.ungrouped is None and all(len(g.outputs) in (0, self.n_outputs) for g in self.patterns)
 
 
 def joined(tt: Array, ty: Array, yy: Array) -> Array:
@@ -104,8 +104,8 @@ def second_moment(moments: Moments) -> Array:
     out = np.zeros((r, r))
     for g in moments.patterns:
         out += g.scatter[:r, :r] + g.weight * np.outer(g.mean[:r], g.mean[:r])
-    if moments.loose is not None:
-        out += (moments.loose.T * moments.loose.weights[:, None]).T @ moments.loose.T
+    if moments.ungrouped is not None:
+        out += (moments.ungrouped.T * moments.ungrouped.weights[:, None]).T @ moments.ungrouped.T
     return symmetrize(out)
 
 
@@ -123,7 +123,7 @@ def completed(moments: Moments) -> Completed:
     r, q = moments.size, moments.n_outputs
     xy, yy = np.zeros((r, q)), np.zeros((q, q))
     pairs, y_sum, y_count = np.zeros((q, q)), np.zeros(q), np.zeros(q)
-    for g in [*moments.patterns, *_loose_patterns(moments)]:
+    for g in [*moments.patterns, *_ungrouped_patterns(moments)]:
         o = g.outputs
         xy[:, o] += g.scatter[:r, r:]
         yy[np.ix_(o, o)] += g.scatter[r:, r:]
@@ -135,9 +135,9 @@ def completed(moments: Moments) -> Completed:
     return Completed(second_moment(moments) / moments.weight, xy / some, symmetrize(yy), y_sum / some)
 
 
-def _loose_patterns(moments: Moments) -> list[Pattern]:
-    """One pattern per output over the loose rows that observe it."""
-    rows, out = moments.loose, list[Pattern]()
+def _ungrouped_patterns(moments: Moments) -> list[Pattern]:
+    """One pattern per output over the ungrouped rows that observe it."""
+    rows, out = moments.ungrouped, list[Pattern]()
     if rows is None:
         return out
     for j in range(moments.n_outputs):

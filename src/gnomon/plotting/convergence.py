@@ -7,7 +7,7 @@ from gnomon.plotting._style import POSITIVE, figure_and_axes, plain_axes
 
 
 class ConvergenceDisplay:
-    """The path of the log-likelihood in nats, or of whatever else a model climbs.
+    """The path of the log-likelihood in nats, or of whatever else a model maximizes.
 
     Made by `from_estimator`.
 
@@ -82,7 +82,7 @@ class ConvergenceDisplay:
         steps = np.arange(1, len(self.path) + 1)
         self.ax_.plot(steps, self.path, color=POSITIVE, lw=1.4, marker="o", ms=3 if len(steps) < 80 else 0)
         self.ax_.xaxis.get_major_locator().set_params(integer=True)
-        if np.ptp(self.path) < 1:  # less than a nat is no visible climb
+        if np.ptp(self.path) < 1:  # less than a nat is no visible rise
             self.ax_.set_ylim(self.path.mean() - 1, self.path.mean() + 1)
         self.ax_.ticklabel_format(axis="y", useOffset=False)
         self.ax_.set(xlabel="iteration", ylabel=self.label)

@@ -73,7 +73,7 @@ def from_host(A: Any, X: Any, dtype: Any = None) -> Any:
     return xp.astype(xp.asarray(values, device=compat.device(X)), dtype, copy=False)
 
 
-def beside(A: Any, X: Any) -> Any:
+def asarray_like(A: Any, X: Any) -> Any:
     """The NumPy array A as it is, or, when X is foreign, where X is and in X's type."""
     return from_host(A, X) if is_foreign(X) else A
 

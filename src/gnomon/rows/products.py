@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from .._types import Array, BoolArray
 from .kind import is_sparse
-from .namespace import Place, beside, like, namespace, row_slices
+from .namespace import Place, asarray_like, like, namespace, row_slices
 
 
 def row_counts(mask: BoolArray) -> Array:
@@ -26,7 +26,7 @@ def project(X: Any, mean: Array, V: Array) -> Any:
         return np.asarray(X @ V - mean @ V).astype(X.dtype)  # the difference of two large products, in double
     place, xp, parts = Place(X), namespace(X), []
     if X.dtype != xp.float32:
-        return X @ beside(V, X) - beside(mean @ V, X)
+        return X @ asarray_like(V, X) - asarray_like(mean @ V, X)
     for rows in row_slices(X):  # in single precision a large mean must go before the product
         block = place.floats(X[rows, :]) - place.put(mean)
         parts.append(xp.astype(block, X.dtype, copy=False) @ like(V, X))

@@ -44,7 +44,7 @@ def run_em(
     safeguard: Callable[[S, P, P], tuple[P, S]] | None = None,
     warm: bool = False,
 ) -> Result[tuple[P, S]]:
-    """Climb the likelihood until the residual is at most `tol`.
+    """Maximize the likelihood until the residual is at most `tol`.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 
 from gnomon.models.ifa import noisy as model
 from gnomon.models.ifa import noisy_em
-from gnomon.models.ifa.noisy_em import NoisyEM, NoisyVector, climb_noisy, state_plausibilities
+from gnomon.models.ifa.noisy_em import NoisyEM, NoisyVector, maximize_noisy, state_plausibilities
 from models.ifa.noisy_draws import SIZES, log_pl_of, planted, random_model
 from oracles import ifa as oracle
 from rows.copied import copied_rows
@@ -64,7 +64,7 @@ def test_climbing_ends_where_a_step_is_short(rng):
     X, _, known, _ = planted(rng)
     rows = copied_rows(X)
     em = NoisyEM(rows.standard(rows.summarize()), log_pl_of(known), SIZES)
-    found = climb_noisy(em, random_model(rng, 6)[0].params, tol=1e-4, max_iter=3000)
+    found = maximize_noisy(em, random_model(rng, 6)[0].params, tol=1e-4, max_iter=3000)
     at, sums = found.value
     assert em.residual(sums, at, em.m_step(sums, at)) <= 1e-4
     assert (np.diff(found.path) >= -1e-9 * np.abs(found.path[:-1])).all()

@@ -20,8 +20,8 @@ def problem(rng):
 
 def test_the_best_start_is_climbed_to_the_end(rng):
     rows, present, starts = problem(rng)
-    found = profile.climb_all(starts, rows, tol=1e-7, max_iter=500)
-    alone = [profile.climb(start, rows, tol=1e-7, max_iter=500) for start in starts]
+    found = profile.maximize_all(starts, rows, tol=1e-7, max_iter=500)
+    alone = [profile.maximize(start, rows, tol=1e-7, max_iter=500) for start in starts]
     ends = [result.path[-1] for result in found]
     best = found[int(np.argmax(ends))]
     assert_allclose(max(ends), max(result.path[-1] for result in alone), rtol=0, atol=1e-10)
@@ -37,7 +37,7 @@ def test_the_best_start_is_climbed_to_the_end(rng):
 
 def test_a_climb_that_is_cut_short_is_not_prolonged(rng):
     rows, present, starts = problem(rng)
-    found = profile.climb_all(starts, rows, tol=1e-9, max_iter=1)
+    found = profile.maximize_all(starts, rows, tol=1e-9, max_iter=1)
     assert all(result.status is Status.MAX_ITER for result in found)
     assert max(len(result.path) for result in found) <= profile.N_SWEEPS + 2
 
@@ -50,7 +50,7 @@ def test_in_its_units_every_entry_has_a_curvature_of_one(rng):
         rows = Rows(U, np.log((ids[:, None, :] == np.arange(2)[:, None]).astype(float)))
     present = np.ones((2, 2), bool)
     start = labeled_start(rows, rng)
-    best = profile.climb(start, rows, tol=1e-9, max_iter=500).value
+    best = profile.maximize(start, rows, tol=1e-9, max_iter=500).value
     packing = Packing(present, 2, tied=False)
     vector, units = packing.pack(best), packing.units(best)
     assert units.max() / units.min() > 10

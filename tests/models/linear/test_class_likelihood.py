@@ -8,7 +8,7 @@ from gnomon.likelihoods.categorical import logit_contrasts
 from gnomon.likelihoods.inference import sites_of
 from gnomon.likelihoods.layout import Layout
 from gnomon.models.linear import class_likelihood as file
-from gnomon.models.linear.class_likelihood import Labeled, LabelParams, log_evidence, raise_classes
+from gnomon.models.linear.class_likelihood import Labeled, LabelParams, log_evidence, refine_classes
 
 LAYOUTS = [
     Layout(("categorical",), (4,)),
@@ -45,7 +45,7 @@ def test_no_nearby_label_parameters_are_better(rng, monkeypatch, layout):
     monkeypatch.setattr(file, "POINTS", 1 << 20)
     monkeypatch.setattr(file, "MOST", 4096)
     monkeypatch.setattr(file, "FINAL_POINTS", 4096)
-    found, left = raise_classes(layout, rows, params, 0.5, 3, 1e-8)
+    found, left = refine_classes(layout, rows, params, 0.5, 3, 1e-8)
     last = layout.parts[-1][1]  # what comes before it is set without it
 
     def value(V, b):
@@ -66,7 +66,7 @@ def test_no_nearby_label_parameters_are_better(rng, monkeypatch, layout):
 def test_private_dimensions_stay_out(rng):
     rows, params = problem(rng, LAYOUTS[0])
     params.V[:, 2] = 0.0
-    found, left = raise_classes(LAYOUTS[0], rows, params, 0.1, 2, 1e-6)
+    found, left = refine_classes(LAYOUTS[0], rows, params, 0.1, 2, 1e-6)
     assert not found.V[:, 2].any()
     assert found.V[:, :2].all()
 

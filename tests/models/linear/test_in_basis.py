@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from gnomon.models.linear import in_basis as restricted
-from gnomon.models.linear.in_basis import START_LOG_RATIOS, ModelLimits, RestrictedEM, joint_moments, obey, params_at
+from gnomon.models.linear.in_basis import (
+    START_LOG_RATIOS,
+    ModelLimits,
+    RestrictedEM,
+    constrain,
+    joint_moments,
+    params_at,
+)
 from gnomon.numerics.linear_gaussian import Limits, e_step
 from gnomon.numerics.moments import Moments, pattern_from_rows
 
@@ -31,7 +38,7 @@ def starts(inner, m):
 def test_many_rows_start_from_the_first_and_from_every_peak(rng):
     m = moments(rng, labeled=2000)
     joint = joint_moments(m)
-    grid = [obey(params_at(joint, 2, ratio, FLOORS), FLOORS) for ratio in START_LOG_RATIOS]
+    grid = [constrain(params_at(joint, 2, ratio, FLOORS), FLOORS) for ratio in START_LOG_RATIOS]
     values = [e_step(s, m).log_likelihood for s in grid]
     best = int(np.argmax(values))
     assert 0 < best < len(grid) - 1

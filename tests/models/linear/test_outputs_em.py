@@ -94,7 +94,7 @@ def test_an_e_step_is_pure_in_its_arguments(rng):
     far = em.e_step(other, first, 1e-3)
     near = em.e_step(params, far, 1e-4)
     em.residual(far, other, em.m_step(far, other))
-    em.climb(other, 1e-6, 5, "alternating")
+    em.maximize(other, 1e-6, 5, "alternating")
     for a, b in ((first, em.e_step(params)), (near, em.e_step(params, far, 1e-4))):
         for mine, again in zip(a[:-2], b[:-2]):
             assert np.array_equal(mine, again)
@@ -123,7 +123,7 @@ def test_a_prior_and_held_means_are_in_the_equations(rng):
     penalty = 1.5 * ((params.W**2).sum() + (params.V[3] ** 2).sum())
     assert_allclose(free.e_step(params).objective - held.e_step(params).objective, penalty, rtol=1e-9)
     assert held.e_step(params).gradient[3, -1] == 0.0
-    found = held.climb(params._replace(b=np.append(params.b[:3], 0.3)), 1e-8, 500, "alternating")
+    found = held.maximize(params._replace(b=np.append(params.b[:3], 0.3)), 1e-8, 500, "alternating")
     (best, sums), path = found.value, found.path
     assert found.status.name == "CONVERGED"
     assert (np.diff(path) >= -1e-9 * np.abs(path[:-1])).all()

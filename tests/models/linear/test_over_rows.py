@@ -115,7 +115,7 @@ def test_no_step_lowers_the_objective_and_the_end_is_stationary(rng, layout, mis
     em, params, *_ = problem(rng, layout, missing=missing, **rules)
     if "noise" in rules:
         params = params._replace(noise=np.full_like(params.noise, 0.8))
-    found = em.climb(params, 1e-7, 600, "alternating")
+    found = em.maximize(params, 1e-7, 600, "alternating")
     assert found.status.name == "CONVERGED"
     assert (np.diff(found.path) >= -1e-9 * np.abs(found.path[:-1])).all()
     assert found.path[-1] > found.path[0] + 1.0
@@ -137,12 +137,12 @@ def test_copied_rows_give_the_same_and_steps_are_pure(inference, layout):
         first = em.e_step(params)
         far = em.e_step(params._replace(V=2.0 * params.V), first, 1e-3)
         near = em.e_step(params, far, 1e-4)
-        em.climb(params, 1e-6, 3, "alternating")
+        em.maximize(params, 1e-6, 3, "alternating")
         for a, b in ((first, em.e_step(params)), (near, em.e_step(params, far, 1e-4))):
             for mine, again in zip(a[:8], b[:8]):
                 assert np.array_equal(mine, again)
         found.append(first)
-        found.append(em.climb(params, 1e-6, 200, "alternating").value[1])
+        found.append(em.maximize(params, 1e-6, 200, "alternating").value[1])
     for a, b in zip(found[:2], found[2:]):
         assert_allclose(a.objective, b.objective, rtol=1e-10)
         assert_allclose(a.xz1, b.xz1, rtol=1e-5, atol=1e-6 * np.abs(b.xz1).max())

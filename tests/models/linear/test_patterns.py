@@ -76,7 +76,7 @@ def test_swept_moments_are_those_of_the_rows(rng, targets, form):
 @pytest.mark.parametrize("targets", TARGETS)
 def test_moments_taken_at_once_are_those_of_the_rows(rng, targets, shape, max_patterns):
     case = Case(rng, targets, *shape)
-    if len(case.outputs.loose) and shape[0] >= shape[1]:
+    if len(case.outputs.ungrouped) and shape[0] >= shape[1]:
         with pytest.raises(ValueError, match="subspace"):
             case.seen(held=True)
     else:
@@ -87,7 +87,7 @@ def test_moments_taken_at_once_are_those_of_the_rows(rng, targets, shape, max_pa
 @pytest.mark.parametrize("kind", ["swept", "tall", "wide"])
 def test_products_in_the_full_space(rng, targets, kind):
     case = Case(rng, targets, *((12, 20) if kind == "wide" else (N, P)))
-    if kind == "tall" and len(case.outputs.loose):
+    if kind == "tall" and len(case.outputs.ungrouped):
         kind = "swept"  # moments of columns refuse loose rows, as tested above
     data, _, expand = case.seen(held=kind != "swept")
     basis = data.basis
@@ -181,14 +181,14 @@ class TestGroupOutputs:
     def test_every_row_is_in_one_group(self, rng, max_patterns):
         _, _, Y = build.draw(rng, n=60, targets="entries")
         o = group_outputs(Y, np.ones(60))
-        rows = np.concatenate([o.bulk, *(rows for _, rows in o.patterns), o.loose])
+        rows = np.concatenate([o.majority, *(rows for _, rows in o.patterns), o.ungrouped])
         assert_array_equal(np.sort(rows), np.arange(60))
-        for outputs, members in [(o.bulk_outputs, o.bulk), *o.patterns]:
+        for outputs, members in [(o.majority_outputs, o.majority), *o.patterns]:
             observed = np.zeros(3, dtype=bool)
             observed[outputs] = True
             assert (~np.isnan(Y[members]) == observed).all()
-            assert len(members) <= len(o.bulk)
-        assert (len(o.loose) > 0) == (max_patterns == 0)
+            assert len(members) <= len(o.majority)
+        assert (len(o.ungrouped) > 0) == (max_patterns == 0)
         assert_array_equal(o.Y, np.nan_to_num(Y))
 
     def test_rows_of_weight_zero_observe_nothing(self):
@@ -199,11 +199,11 @@ class TestGroupOutputs:
         _, _, Y = build.draw(rng, n=60, targets="entries")
         order = rng.permutation(60)
         a, b = group_outputs(Y, np.ones(60)), group_outputs(Y[order], np.ones(60))
-        assert_array_equal(np.sort(order[b.bulk]), a.bulk)
+        assert_array_equal(np.sort(order[b.majority]), a.majority)
 
     def test_many_outputs(self, rng):
         Y = rng.normal(size=(30, 40))
         Y[rng.random(30) < 0.5, 35] = np.nan
         o = group_outputs(Y, np.ones(30))
-        assert len(o.patterns) == 1 or len(o.loose) > 0
-        assert len(o.bulk) + len(o.others) == 30
+        assert len(o.patterns) == 1 or len(o.ungrouped) > 0
+        assert len(o.majority) + len(o.others) == 30

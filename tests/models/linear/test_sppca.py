@@ -67,7 +67,7 @@ def test_free_parameters_are_the_rank_of_what_they_can_change(rng):
 
 
 @pytest.mark.parametrize(
-    "n, p, complete, n_loose, solver",
+    "n, p, complete, n_ungrouped, solver",
     [
         (100, 5, True, 0, "ratio"),
         (100, 5, False, 0, "moments"),
@@ -76,5 +76,5 @@ def test_free_parameters_are_the_rank_of_what_they_can_change(rng):
         (5000, 1600, False, 0, "subspace"),
     ],
 )
-def test_the_choice_of_solver(n, p, complete, n_loose, solver):
-    assert choose_solver(n, p, complete=complete, plain=True, supervised=True, n_loose=n_loose) == solver
+def test_the_choice_of_solver(n, p, complete, n_ungrouped, solver):
+    assert choose_solver(n, p, complete=complete, plain=True, supervised=True, n_ungrouped=n_ungrouped) == solver

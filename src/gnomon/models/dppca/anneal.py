@@ -19,7 +19,7 @@ SMALL = 1 << 22  # coordinates up to which one thread is faster than several tha
 
 
 class Annealing(NamedTuple):
-    """How the responsibilities cool and the noise level is set, before EM climbs at that level.
+    """How the responsibilities cool and the noise level is set, before EM ascends at that level.
 
     With few labels the first class means are far off and, in many dimensions, sure of themselves: EM from there ends in
     a poor maximum. High temperatures let a row count for several classes until the means are better (deterministic
@@ -55,7 +55,7 @@ class Options(NamedTuple):
 
 
 class Level(NamedTuple):
-    """What is held fixed while EM climbs: the noise variance (None: maximum likelihood) and what shrinkage pulls to."""
+    """What is fixed while EM ascends: the noise variance (None: maximum likelihood) and what shrinkage pulls to."""
 
     noise_var: float | None
     target: float
@@ -203,8 +203,8 @@ def fit_coordinates(rows: Reduced, index: IntArray, n_classes: int, options: Opt
     -------
     Result(Fitted, status, objective path, stats) with stats "n_iter", "residual", "floor" (whether the noise rests on
     its floor), "optima" (what every start came to; the best is returned). With
-    ``noise_variance="half"`` or shrinkage the level is set by iterating, from a high temperature down; then EM climbs
-    at that level: the path is that of the climb. Where the level does not settle, the fit has not
+    ``noise_variance="half"`` or shrinkage the level is set by iterating, from a high temperature down; then EM ascends
+    at that level: the path is that of the ascent. Where the level does not settle, the fit has not
     converged, and the residual is the length of the last step there.
     """
     with one_thread(when=rows.T.size <= SMALL):
@@ -220,10 +220,10 @@ def fit_coordinates(rows: Reduced, index: IntArray, n_classes: int, options: Opt
 
 
 def _from_start(problem: Problem, hot: float) -> Result[tuple[Params, Stats]]:
-    """Cool from a temperature, then climb."""
+    """Cool from a temperature, then ascend."""
     o = problem.options
     params, level, n_settle, unsettled = _settle(problem, hot)
-    result = _climb(problem, params, level)
+    result = _maximize(problem, params, level)
     status, residual = result.status, float(result.stats["residual"])
     if unsettled > max(o.annealing.tol, o.tol):
         status, residual = Status.MAX_ITER, max(residual, unsettled)
@@ -231,7 +231,7 @@ def _from_start(problem: Problem, hot: float) -> Result[tuple[Params, Stats]]:
     return Result(result.value, status, result.path, info)
 
 
-def _climb(problem: Problem, params: Params, level: Level) -> Result[tuple[Params, Stats]]:
+def _maximize(problem: Problem, params: Params, level: Level) -> Result[tuple[Params, Stats]]:
     if problem.labeled.all():
         stats = problem.e_step(params, level)
         return Result((params, stats), Status.CONVERGED, np.array([stats.objective]), {"n_iter": 0, "residual": 0.0})

@@ -13,9 +13,9 @@ from . import anneal
 from .reduction import Reduced, ranks
 
 FEWEST_FACTORS, MOST_FACTORS = 20, 40  # of those taken where nothing tells how many there are
-N_FACTORS = (30, 20)  # tried beside the usual number
+N_FACTORS = (30, 20)  # tried besides the usual number
 UNLABELED_WEIGHT = (1.0, 0.1, 0.0)
-SHRINKAGE = 1e-3  # where "auto" has nothing to compare by, and the only one beside few factors
+SHRINKAGE = 1e-3  # where "auto" has nothing to compare by, and the only one besides few factors
 SHRINKAGES = (1e-3, 1e-1)  # where all within-class factors are kept
 N_SPLITS = 3
 TIE = 0.04  # of the score: candidates nearer to the best are told apart by the order in which they are tried

@@ -95,7 +95,7 @@ def fit(
         raise ValueError("X is constant: all rows are equal; there is nothing to fit.")
     separating = sum(one.n_classes - 1 for one in labels)
     k = _size(n_components, separating, rank)
-    least = max(1, k - separating)  # factors that the projection needs beside the classes
+    least = max(1, k - separating)  # factors that the projection needs besides the classes
     if not isinstance(options.noise_variance, str):
         options = options._replace(noise_variance=options.noise_variance / reduced.standard.scale**2)
     found = [_fit_target(reduced, one, least, given, options) for one in labels]

@@ -112,8 +112,8 @@ def normalize(params: Square) -> Square:
     return params._replace(W=W, means=params.means / size, variances=variances)
 
 
-def climb_gem(start: Params, rows: Rows, unwhiten: Array, tol: float, max_iter: int) -> Result[Params]:
-    """Climb from a start until a step gains at most `tol` / 100 nats per row; arguments as in `profile.climb`.
+def maximize_gem(start: Params, rows: Rows, unwhiten: Array, tol: float, max_iter: int) -> Result[Params]:
+    """Maximize from a start until a step gains at most `tol` / 100 nats per row; arguments as in `profile.maximize`.
 
     Gradient steps are those in coordinates x = unwhiten u.
 

@@ -12,10 +12,10 @@ from ...numerics.linear_gaussian import LOG_2PI
 from ...rows.contract import Rows as TableRows
 from ...rows.read import read
 from ...rows.threads import one_thread
-from .gem import climb_gem
+from .gem import maximize_gem
 from .likelihood import Params, RowPosterior, Rows, complement, condition, excluded, floors, padded_mixtures
 from .order import order_of
-from .profile import climb_all
+from .profile import maximize_all
 from .starts import draw_starts
 from .whitening import Whitened, log_volume, whiten_rows
 
@@ -74,9 +74,9 @@ def _fit(table: TableRows, labels: Labels, options: Options, generator: np.rando
     with one_thread():
         starts = draw_starts(rows, options.init, options.n_init, generator)
         if options.solver == "gem":
-            results = [climb_gem(start, rows, white.unwhiten, options.tol, options.max_iter) for start in starts]
+            results = [maximize_gem(start, rows, white.unwhiten, options.tol, options.max_iter) for start in starts]
         else:
-            results = climb_all(starts, rows, tol=options.tol, max_iter=options.max_iter)
+            results = maximize_all(starts, rows, tol=options.tol, max_iter=options.max_iter)
     best = max(results, key=lambda r: float(r.path[-1]))
     n = rows.U.shape[1]
     path = n * (best.path - white.log_volume)

@@ -14,10 +14,10 @@ from ...rows.contract import Kept, Step, View
 from ...rows.read import read
 from ...rows.threads import one_thread
 from .likelihood import RowPosterior, Rows, complement, excluded, floors, padded_mixtures
-from .noisy_em import NOISE_FLOOR, NoisyEM, climb_noisy, in_parts
+from .noisy_em import NOISE_FLOOR, NoisyEM, in_parts, maximize_noisy
 from .noisy_factors import Noisy, StateMaps, all_states, state_maps
 from .order import order_of
-from .profile import COARSE, climb
+from .profile import COARSE, maximize
 from .starts import draw_starts
 from .whitening import Whitened, whiten_rows
 
@@ -61,7 +61,7 @@ def fit(
     with one_thread():
         start, optima = _start(white, log_pl, sizes, options, generator)
         em = NoisyEM(white.rows, log_pl, sizes)
-        result = climb_noisy(em, start, tol=options.tol, max_iter=options.max_iter)
+        result = maximize_noisy(em, start, tol=options.tol, max_iter=options.max_iter)
     params = result.value[0]
     path = result.path - n * p * np.log(white.scale)
     stats = {"n_iter": result.stats["n_iter"], "residual": result.stats["residual"], "n_passes": rows.reads}
@@ -110,7 +110,7 @@ def _start(
     energy = white.rows.energy
     rows = Rows(white.U, log_pl[:S])
     starts = draw_starts(rows, options.init, options.n_init, generator)
-    found = [climb(start, rows, tol=COARSE, max_iter=options.max_iter) for start in starts]
+    found = [maximize(start, rows, tol=COARSE, max_iter=options.max_iter) for start in starts]
     best = max(found, key=lambda r: float(r.path[-1])).value
     B = np.vstack([best.V, complement(best.V, white.unwhiten)])
     A = np.asarray(np.linalg.solve(B.T, white.unwhiten.T).T)

@@ -123,8 +123,8 @@ class NoisyVector:
         return Noisy(A.reshape(like.A.shape), noise_var, log_weights, full_means, full_variances)
 
 
-def climb_noisy(em: NoisyEM, start: Noisy, *, tol: float, max_iter: int) -> Result[tuple[Noisy, Sums]]:
-    """Climb from a start until a step is shorter than `tol`; every other step is extrapolated."""
+def maximize_noisy(em: NoisyEM, start: Noisy, *, tol: float, max_iter: int) -> Result[tuple[Noisy, Sums]]:
+    """Maximize from a start until a step is shorter than `tol`; every other step is extrapolated."""
     return run_em(
         em.e_step,
         em.m_step,

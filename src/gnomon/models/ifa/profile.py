@@ -38,8 +38,8 @@ def sweeps(params: Params, rows: Rows, n_sweeps: int) -> tuple[Params, list[floa
     return params, path
 
 
-def climb(start: Params, rows: Rows, *, tol: float, max_iter: int, n_sweeps: int = N_SWEEPS) -> Result[Params]:
-    """Climb from a start until no entry of the projected gradient of the log-likelihood per row exceeds `tol`.
+def maximize(start: Params, rows: Rows, *, tol: float, max_iter: int, n_sweeps: int = N_SWEEPS) -> Result[Params]:
+    """Maximize from a start until no entry of the projected gradient of the log-likelihood per row exceeds `tol`.
 
     Entries are in units of the Fisher information: half the square of one is about what it has left to gain, in nats.
 
@@ -76,17 +76,17 @@ def climb(start: Params, rows: Rows, *, tol: float, max_iter: int, n_sweeps: int
     return Result(params, status, np.asarray(path), {"residual": residual, "n_iter": len(path) - 1})
 
 
-def climb_all(starts: list[Params], rows: Rows, *, tol: float, max_iter: int) -> list[Result[Params]]:
-    """Climb from every start; after the first, only those that are the best so far are climbed beyond `COARSE`."""
+def maximize_all(starts: list[Params], rows: Rows, *, tol: float, max_iter: int) -> list[Result[Params]]:
+    """Maximize from every start; after the first, only those that are the best so far are carried beyond `COARSE`."""
     results: list[Result[Params]] = []
     best = -np.inf
     for start in starts:
         enough = max(tol, COARSE) if results else tol
-        found = climb(start, rows, tol=enough, max_iter=max_iter)
+        found = maximize(start, rows, tol=enough, max_iter=max_iter)
         better = found.path[-1] > best + ROUNDING * abs(best) if results else True
         if better and enough > tol and found.status is not Status.MAX_ITER:
             left = max(1, max_iter - int(found.stats["n_iter"]))
-            end = climb(found.value, rows, tol=tol, max_iter=left, n_sweeps=0)
+            end = maximize(found.value, rows, tol=tol, max_iter=left, n_sweeps=0)
             n_iter = found.stats["n_iter"] + end.stats["n_iter"]
             found = Result(end.value, end.status, np.append(found.path, end.path[1:]), {**end.stats, "n_iter": n_iter})
         results.append(found)

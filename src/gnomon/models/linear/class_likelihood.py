@@ -52,7 +52,7 @@ def _several(layout: Layout) -> list[bool]:
     return [family.n_classes > 2 for family in layout.families]
 
 
-def raise_classes(
+def refine_classes(
     layout: Layout, rows: Labeled, params: LabelParams, ridge: float, n_guided: int, tol: float,
     max_iter: int = MAX_ITER,
 ) -> tuple[LabelParams, float]:  # fmt: skip
@@ -65,7 +65,7 @@ def raise_classes(
     for j, (family, at) in enumerate(layout.parts):
         if family.n_classes > 2:
             blocks = _given_others(layout, rows, out, j, n_points)
-            out.V[at], out.b[at], gradient = _climb(blocks, out.V[at], out.b[at], ridge, n_guided, tol, max_iter)
+            out.V[at], out.b[at], gradient = _maximize(blocks, out.V[at], out.b[at], ridge, n_guided, tol, max_iter)
             left = max(left, gradient)
     return out, left
 
@@ -104,7 +104,7 @@ def _without(layout: Layout, rows: Labeled, params: LabelParams, masked: BoolArr
     return rows.latent + np.matmul(fit.slope[:, None, :], VS)[:, 0], cov, fit.log_z
 
 
-def _climb(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: int, tol: float,
+def _maximize(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: int, tol: float,
            max_iter: int) -> tuple[Array, Array, float]:  # fmt: skip
     """Raise the evidence of one output until the mean gradient of a row is `tol`; V is zero behind `n_guided`."""
     h, k = V.shape

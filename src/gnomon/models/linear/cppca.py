@@ -27,9 +27,9 @@ from .basis import (
     SweptProducts,
     View,
 )
-from .class_likelihood import Labeled, LabelParams, applies, log_evidence, raise_classes
+from .class_likelihood import Labeled, LabelParams, applies, log_evidence, refine_classes
 from .grow import START_ACCURACY, grow
-from .outputs_em import LOOSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
+from .outputs_em import COARSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
 from .over_rows import KeepLabeled, RowsEM, condition_of, gaussian_starts, mask_factors, maximize, starts
 from .ratio import JointMoments
 
@@ -158,7 +158,7 @@ def with_integrated_classes(result: Result[Params], rows: Labeled, of_x: float, 
     """
     params = result.value
     labels = LabelParams(params.V, params.b, params.noise)
-    labels, left = raise_classes(rules.layout, rows, labels, rules.ridge, rules.n_guided, tol)
+    labels, left = refine_classes(rules.layout, rows, labels, rules.ridge, rules.n_guided, tol)
     value = of_x + float(rows.weights @ log_evidence(rules.layout, rows, labels))
     value -= 0.5 * float(rules.penalty @ (labels.V**2).sum(axis=1))
     stats = {**result.stats, "residual": max(result.stats["residual"], left)}
@@ -243,7 +243,7 @@ def _begin(em: OutputsEM, codes: Array, k: int, options: Options) -> Result[tupl
         return _first(em, starts, options)
     some, few = _some_labeled(em.view, em.Y)
     start = _first(OutputsEM(some, few, em.rules, em.sites), starts, options).value[0]
-    return em.climb(start, START_ACCURACY, TRIAL_ITERATIONS, options.acceleration)
+    return em.maximize(start, START_ACCURACY, TRIAL_ITERATIONS, options.acceleration)
 
 
 def _first(em: OutputsEM, starts: list[Params], options: Options) -> Result[tuple[Params, Sums]]:
@@ -252,8 +252,8 @@ def _first(em: OutputsEM, starts: list[Params], options: Options) -> Result[tupl
     for start in starts:
         if best is not None and x_log_likelihood(start, given_x(start), em.view) < best.path[-1]:
             continue  # even labels that are certain would not make up for x
-        start = em.raise_labels(start, START_STEPS, LOOSEST)
-        trial = em.climb(start, START_ACCURACY, TRIAL_ITERATIONS, options.acceleration)
+        start = em.refine_labels(start, START_STEPS, COARSEST)
+        trial = em.maximize(start, START_ACCURACY, TRIAL_ITERATIONS, options.acceleration)
         if best is None or trial.path[-1] > best.path[-1]:
             best = trial
     assert best is not None
@@ -299,7 +299,7 @@ class OutputsInBasis:
             tol = self.options.tol if self.basis.whole else tol
         left = max(max_iter - n_iter, 1)
         params, near = start
-        found = em.climb(params, tol, left, self.options.acceleration, near, near.accuracy)
+        found = em.maximize(params, tol, left, self.options.acceleration, near, near.accuracy)
         path.append(found.path[1:])
         stats = {"residual": found.stats["residual"], "n_iter": n_iter + found.stats["n_iter"]}
         return Result(State(*found.value), found.status, np.concatenate(path), stats)

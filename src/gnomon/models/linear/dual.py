@@ -185,7 +185,7 @@ def fit(
     _check_sizes(values, n, options, beyond)
     y_mean, y_scale = output_units(Y, w, together=options.one_target)
     outputs = group_outputs((Y - y_mean) / y_scale, w)
-    complete = len(outputs.others) == 0 and len(outputs.bulk_outputs) == Y.shape[1]
+    complete = len(outputs.others) == 0 and len(outputs.majority_outputs) == Y.shape[1]
     plain = options.effective_dimension >= r and options.n_private == 0
     solver = options.solver
     if solver == "auto":

@@ -31,7 +31,7 @@ Inner = Callable[[Moments, Params | None, bool, float], Result[Params]]  # momen
 
 X_FLOOR, Y_FLOOR = 1e-6, 1e-5  # smallest noise variances, relative to the variance of x and of y
 START_LOG_RATIOS = np.log(10.0) * np.arange(4.0, -5.0, -1.0)  # y to x noise of the starts: labels ignored to decisive
-FEW_ROWS = 1000  # up to so many, every second start is climbed from, and not the most likely ones only
+FEW_ROWS = 1000  # up to so many, every second start is started from, and not the most likely ones only
 TRIAL_ITERATIONS = 25
 WIDE = 100  # a basis of more directions is searched on the coarser grid once a first search is done
 
@@ -137,7 +137,7 @@ class RestrictedEM:
         """Return the best parameters found in the basis."""
         with one_thread():
             starts = self._starts(moments) if start is None else [start]
-            best = max((self._climb(moments, s, tol) for s in starts), key=lambda trial: float(trial.path[-1]))
+            best = max((self._maximize(moments, s, tol) for s in starts), key=lambda trial: float(trial.path[-1]))
         return Result(best.value[0], best.status, best.path, {})
 
     def _starts(self, moments: Moments) -> list[Params]:
@@ -154,9 +154,9 @@ class RestrictedEM:
             peaks = (values[1:-1] >= values[:-2]) & (values[1:-1] >= values[2:])
             peaks[0] = True
             ratios = START_LOG_RATIOS[peaks]
-        return [obey(params_at(joint, self.k, log_ratio, floors), floors) for log_ratio in ratios]
+        return [constrain(params_at(joint, self.k, log_ratio, floors), floors) for log_ratio in ratios]
 
-    def _climb(self, moments: Moments, start: Params, tol: float) -> Result[tuple[Params, LatentSums]]:
+    def _maximize(self, moments: Moments, start: Params, tol: float) -> Result[tuple[Params, LatentSums]]:
         floors, p = self.limits.floors, moments.n_features
         return run_em(
             lambda params: with_prior(e_step(params, moments), params, floors),
@@ -171,8 +171,8 @@ class RestrictedEM:
         )
 
 
-def obey(params: Params, limits: Limits, *, keep_noise: bool = False) -> Params:
-    """Make a start obey the constraints: noise at least its floor, the fixed noise, guided dimensions first."""
+def constrain(params: Params, limits: Limits, *, keep_noise: bool = False) -> Params:
+    """Project a start onto the constraints: noise at least its floor, the fixed noise, guided dimensions first."""
     y_noise = np.maximum(params.y_noise_var, limits.y_floor)
     if limits.fixed_y_noise is not None:
         y_noise = limits.fixed_y_noise

@@ -24,7 +24,7 @@ from .in_basis import Y_FLOOR as Y_FLOOR
 HALVINGS = 12
 SMALLEST_SHARE = 0.05
 FIRST_STEP = 1.0  # length of each v after one Newton step from zero, at most
-LOOSEST, LOOSENESS = 1e-2, 0.1  # accuracy of rows: of the first steps, and as a share of the residual
+COARSEST, COARSENESS = 1e-2, 0.1  # accuracy of rows: of the first steps, and as a share of the residual
 MOST_UNKNOWNS = 200  # label parameters up to which a Newton step is solved by factorizing
 CG_ACCURACY, CG_STEPS = 1e-2, 50
 
@@ -201,9 +201,9 @@ class OutputsEM:
         for j, (family, at) in enumerate(self.rules.layout.parts):
             if family.noisy:
                 rows, i = self.seen[:, j], at.start
-                w, bend = self.view.weights[rows], fit.curvature[rows, i, i]
-                gain[j] = w @ (fit.slope[rows, i] ** 2 - bend)
-                curvature[j] = w @ bend**2
+                w, second = self.view.weights[rows], fit.curvature[rows, i, i]
+                gain[j] = w @ (fit.slope[rows, i] ** 2 - second)
+                curvature[j] = w @ second**2
                 count[j] = w.sum()
         return self.rules.noise_steps(params.noise, gain, curvature, count)
 
@@ -257,7 +257,7 @@ class OutputsEM:
             length *= 0.5
         return None
 
-    def raise_labels(self, params: Params, n_steps: int, accuracy: float) -> Params:
+    def refine_labels(self, params: Params, n_steps: int, accuracy: float) -> Params:
         """Newton steps of V, b and the noise of outputs alone."""
         same = np.eye(params.W.shape[1])
         sums = self.e_step(params, None, accuracy)
@@ -296,15 +296,15 @@ class OutputsEM:
         sites = 0.0 if sums.fit.gap is None else float(self.view.weights @ sums.fit.gap) / self.label_weight
         return max(loadings, moves, sites, float(np.linalg.norm(sums.gradient)) / self.label_weight)
 
-    def climb(
+    def maximize(
         self, start: Params, tol: float, max_iter: int, acceleration: str | None, near: Sums | None = None,
-        loosest: float = LOOSEST,
+        coarsest: float = COARSEST,
     ) -> Result[tuple[Params, Sums]]:  # fmt: skip
         """Run EM from `start`; sites are found the more accurately the smaller the residual is.
 
-        Proposals are made where the objective can judge them. `loosest` is the accuracy of the first step.
+        Proposals are made where the objective can judge them. `coarsest` is the accuracy of the first step.
         """
-        schedule = Schedule.for_tolerance(loosest, tol)
+        schedule = Schedule.for_tolerance(coarsest, tol)
 
         def residual(sums: Sums, params: Params, after: Params) -> float:
             return schedule.follow(self.residual(sums, params, after), sums.accuracy)
@@ -332,14 +332,14 @@ class Schedule:
         self.accuracy, self.sharpest = max(accuracy, sharpest), sharpest
 
     @classmethod
-    def for_tolerance(cls, loosest: float, tol: float) -> Schedule:
-        """From the loosest accuracy to one that does not stand in the way of `tol`."""
-        return cls(loosest, min(ACCURACY, LOOSENESS * tol))
+    def for_tolerance(cls, coarsest: float, tol: float) -> Schedule:
+        """From the coarsest accuracy to one that does not stand in the way of `tol`."""
+        return cls(coarsest, min(ACCURACY, COARSENESS * tol))
 
     def follow(self, residual: float, used: float) -> float:
         """Take note of a residual; return it, no sharper than the sites it was made of."""
         found = max(residual, used) if used > self.sharpest else residual
-        self.accuracy = min(max(LOOSENESS * found, self.sharpest), self.accuracy)
+        self.accuracy = min(max(COARSENESS * found, self.sharpest), self.accuracy)
         return found
 
 
@@ -385,11 +385,11 @@ def conjugate_gradients(gradient: Array, curvature: Array, z1: Array, ridge: Arr
         new_size = float(np.sum(left * scaled))
         toward, size = scaled + new_size / size * toward, new_size
         image = np.matmul(curvature, (z1 @ toward.T)[:, :, None])[:, :, 0].T @ z1 + ridge * toward
-        bend = float(np.sum(toward * image))
-        if bend <= 0.0:
+        second = float(np.sum(toward * image))
+        if second <= 0.0:
             break
-        D += size / bend * toward
-        left -= size / bend * image
+        D += size / second * toward
+        left -= size / second * image
     return D
 
 

@@ -22,8 +22,8 @@ from ...rows.standard import StandardRows
 from ...solvers.em import run_em
 from .basis import SPARE_DIRECTIONS
 from .outputs_em import (
+    COARSEST,
     HALVINGS,
-    LOOSEST,
     MOST_UNKNOWNS,
     X_FLOOR,
     Y_FLOOR,
@@ -175,9 +175,9 @@ class SitesStep:
         gain, curvature, count = np.zeros((3, Y.shape[1]))
         for j, i in self.noisy:
             rows = np.flatnonzero(~np.isnan(Y[:, j]))
-            bend = fit.curvature[rows, i, i]
-            gain[j] = w[rows] @ (fit.slope[rows, i] ** 2 - bend)
-            curvature[j] = w[rows] @ bend**2
+            second = fit.curvature[rows, i, i]
+            gain[j] = w[rows] @ (fit.slope[rows, i] ** 2 - second)
+            curvature[j] = w[rows] @ second**2
             count[j] = w[rows].sum()
         return gain, curvature, count
 
@@ -356,12 +356,12 @@ class RowsEM:
         moves = float(np.abs(np.log(noises)).max())
         return max(loadings, moves, sums.gap, float(np.linalg.norm(sums.gradient)) / self.label_weight)
 
-    def climb(
+    def maximize(
         self, start: RowParams, tol: float, max_iter: int, acceleration: str | None, near: RowSums | None = None,
-        loosest: float = LOOSEST,
+        coarsest: float = COARSEST,
     ) -> Result[tuple[RowParams, RowSums]]:  # fmt: skip
         """Run EM from `start`; sites are found the more accurately the smaller the residual is."""
-        schedule = Schedule.for_tolerance(loosest, tol)
+        schedule = Schedule.for_tolerance(coarsest, tol)
         return run_em(
             lambda params, last: self.e_step(params, near if last is None else last, schedule.accuracy),
             self.m_step,
@@ -459,12 +459,12 @@ def random_start(p: int, h: int, noise: Array, k: int, rules: Rules, generator: 
 def maximize(em: RowsEM, candidates: list[RowParams], tol: float, max_iter: int,
              acceleration: str | None) -> Result[tuple[RowParams, RowSums]]:  # fmt: skip
     """A few iterations from each start, then all from the best; the path is that of the best."""
-    trials = [em.climb(start, TRIAL_ACCURACY, min(TRIAL_ITERATIONS, max_iter), acceleration) for start in candidates]
+    trials = [em.maximize(start, TRIAL_ACCURACY, min(TRIAL_ITERATIONS, max_iter), acceleration) for start in candidates]
     best = max(trials, key=lambda trial: float(trial.path[-1]))
     left = max_iter - best.stats["n_iter"]
     if left <= 0:
         return best._replace(status=Status.MAX_ITER)
     params, sums = best.value
-    found = em.climb(params, tol, left, acceleration, sums, max(sums.accuracy * 0.1, ACCURACY))
+    found = em.maximize(params, tol, left, acceleration, sums, max(sums.accuracy * 0.1, ACCURACY))
     path = np.concatenate([best.path, found.path[1:]])
     return found._replace(path=path, stats={**found.stats, "n_iter": len(path) - 1})

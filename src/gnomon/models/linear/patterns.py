@@ -13,11 +13,11 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 
 from ..._types import Array, BoolArray, IntArray
-from ...numerics.linear_gaussian import Params, latent_map, loose_posterior
+from ...numerics.linear_gaussian import Params, latent_map, ungrouped_posterior
 from ...numerics.moments import (
-    LooseRows,
     Moments,
     OutputSets,
+    UngroupedRows,
     joined,
     output_sets,
     pattern_from_rows,
@@ -38,21 +38,21 @@ class Outputs(NamedTuple):
     Y: Array  # (n, q)  zero where not observed
     observed: BoolArray  # (n, q)
     weights: Array  # (n,)
-    bulk: IntArray  # rows of the most frequent pattern
-    bulk_outputs: IntArray
+    majority: IntArray  # rows of the most frequent pattern
+    majority_outputs: IntArray
     patterns: tuple[tuple[IntArray, IntArray], ...]  # (outputs, rows) of the other frequent patterns
-    loose: IntArray  # rows of all remaining patterns
-    loose_groups: OutputSets
+    ungrouped: IntArray  # rows of all remaining patterns
+    ungrouped_groups: OutputSets
 
-    def loose_rows(self, T: Array) -> LooseRows:
-        """The loose rows with their coordinates T."""
-        i = self.loose
-        return LooseRows(T, self.Y[i], self.observed[i], self.weights[i], self.loose_groups)
+    def ungrouped_rows(self, T: Array) -> UngroupedRows:
+        """The ungrouped rows with their coordinates T."""
+        i = self.ungrouped
+        return UngroupedRows(T, self.Y[i], self.observed[i], self.weights[i], self.ungrouped_groups)
 
     @property
     def others(self) -> IntArray:
-        """Rows outside the bulk, pattern by pattern, the loose ones last."""
-        return np.concatenate([*(rows for _, rows in self.patterns), self.loose]).astype(np.intp)
+        """Rows outside the majority, pattern by pattern, the ungrouped ones last."""
+        return np.concatenate([*(rows for _, rows in self.patterns), self.ungrouped]).astype(np.intp)
 
 
 def group_outputs(Y: Array, weights: Array) -> Outputs:
@@ -63,7 +63,7 @@ def group_outputs(Y: Array, weights: Array) -> Outputs:
     rows = [np.flatnonzero(inverse == g) for g in by_size[:MAX_PATTERNS]]
     outputs = [np.flatnonzero(observed[r[0]]) for r in rows]
     frequent = tuple((o, r) for o, r in zip(outputs[1:], rows[1:], strict=True))
-    loose = np.flatnonzero(np.isin(inverse, by_size[MAX_PATTERNS:]))
+    ungrouped = np.flatnonzero(np.isin(inverse, by_size[MAX_PATTERNS:]))
     return Outputs(
         np.where(observed, Y, 0.0),
         observed,
@@ -71,8 +71,8 @@ def group_outputs(Y: Array, weights: Array) -> Outputs:
         rows[0],
         outputs[0],
         frequent,
-        loose,
-        output_sets(observed[loose]),
+        ungrouped,
+        output_sets(observed[ungrouped]),
     )
 
 
@@ -117,7 +117,7 @@ def _pattern_numbers(observed: BoolArray) -> tuple[IntArray, IntArray, IntArray]
 
 
 class KeptRows(NamedTuple):
-    """Rows outside the majority pattern, pattern by pattern, the loose ones last; or fewer rows with their moments."""
+    """Rows outside the majority pattern, by pattern, the ungrouped ones last; or fewer rows with their moments."""
 
     one: Array  # (m,)   what stands for the 1 of a row beside x and y
     Y: Array  # (m, q)   zero where not observed
@@ -128,37 +128,37 @@ class KeptRows(NamedTuple):
 class ByPattern:
     """What the likelihood of real outputs needs of a basis."""
 
-    def __init__(self, products: Products, capacity: int, outputs: Outputs, kept: KeptRows, bulk: Group) -> None:
+    def __init__(self, products: Products, capacity: int, outputs: Outputs, kept: KeptRows, majority: Group) -> None:
         self.basis = Basis(products, capacity)
-        self.outputs, self.kept, self.bulk = outputs, kept, bulk
+        self.outputs, self.kept, self.majority = outputs, kept, majority
         self.n_grouped = kept.patterns[-1][1].stop if kept.patterns else 0
 
-    def _loose(self) -> LooseRows | None:
-        return self.outputs.loose_rows(self.basis.T[self.n_grouped :]) if len(self.outputs.loose) else None
+    def _ungrouped(self) -> UngroupedRows | None:
+        return self.outputs.ungrouped_rows(self.basis.T[self.n_grouped :]) if len(self.outputs.ungrouped) else None
 
     def moments(self) -> Moments:
         """Sufficient statistics of the rows seen through the basis."""
-        basis, kept, o, bulk = self.basis, self.kept, self.outputs.bulk_outputs, self.bulk
+        basis, kept, o, majority = self.basis, self.kept, self.outputs.majority_outputs, self.majority
         T, w = basis.T, kept.weights
         tt = basis.xx - (T * w[:, None]).T @ T
-        t = -(w * kept.one) @ T  # centered rows sum to zero, so the bulk is minus the others
-        ty = basis.vectors.T @ bulk.xy[:, o]
-        patterns = [pattern_from_sums(o, bulk.weight, t, bulk.y[o], tt, ty, bulk.yy[np.ix_(o, o)])]
+        t = -(w * kept.one) @ T  # centered rows sum to zero, so the majority is minus the others
+        ty = basis.vectors.T @ majority.xy[:, o]
+        patterns = [pattern_from_sums(o, majority.weight, t, majority.y[o], tt, ty, majority.yy[np.ix_(o, o)])]
         for seen, at in kept.patterns:
             patterns.append(pattern_from_rows(seen, T[at], kept.Y[at][:, seen], w[at], kept.one[at]))
         space = basis.products.space
         n_outputs = self.outputs.Y.shape[1]
-        return Moments(tuple(patterns), self._loose(), space.n_features, n_outputs, basis.outside_energy)
+        return Moments(tuple(patterns), self._ungrouped(), space.n_features, n_outputs, basis.outside_energy)
 
     def latent_cross(self, params: Params) -> Array:
         """X'Z (d, k), the sum of x E[z]' in the full space, x centered by the sample mean."""
-        o, r = self.outputs.bulk_outputs, self.basis.size
+        o, r = self.outputs.majority_outputs, self.basis.size
         gain = latent_map(params, o).gain
         offset = gain @ np.concatenate([params.m_x, params.m_y[o]])
         difference = self._kept_latent(params) - self.basis.T @ gain[:, :r].T
         cross = self.basis.cross(gain[:, :r], difference)
-        cross -= np.outer(self.bulk.x, offset)
-        cross += self.bulk.xy[:, o] @ gain[:, r:].T
+        cross -= np.outer(self.majority.x, offset)
+        cross += self.majority.xy[:, o] @ gain[:, r:].T
         return cross
 
     def _kept_latent(self, params: Params) -> Array:
@@ -168,9 +168,9 @@ class ByPattern:
             one = kept.one[at, None]
             centered = np.hstack([T[at] - one * params.m_x, kept.Y[at][:, seen] - one * params.m_y[seen]])
             Z[at] = centered @ latent_map(params, seen).gain.T
-        loose = self._loose()
-        if loose is not None:
-            Z[self.n_grouped :] = loose_posterior(params, loose).mean
+        ungrouped = self._ungrouped()
+        if ungrouped is not None:
+            Z[self.n_grouped :] = ungrouped_posterior(params, ungrouped).mean
         return Z
 
 
@@ -179,7 +179,7 @@ def read_by_pattern(rows: Rows, outputs: Outputs, capacity: int, *, held: bool) 
     n, p = rows.shape
     if not held:
         number = np.ones(n, dtype=np.intp)
-        number[outputs.bulk] = 0
+        number[outputs.majority] = 0
         products = SweptProducts(rows, outputs.others, outputs.Y, number, 2)
         return ByPattern(products, capacity, outputs, _kept_rows(outputs), products.groups[0]), products.rows
     if n >= p:
@@ -195,10 +195,10 @@ def by_coordinates(
     """A basis over rows given by principal coordinates T (n, d)."""
     o, w = outputs, outputs.weights
     products = HeldProducts.of_coordinates(space, T, w, o.Y, o.others, features)
-    T, Y, w = T[o.bulk], o.Y[o.bulk], w[o.bulk]
+    T, Y, w = T[o.majority], o.Y[o.majority], w[o.majority]
     wT, wY = w[:, None] * T, w[:, None] * Y
-    bulk = Group(float(w.sum()), wT.sum(axis=0), wY.sum(axis=0), wT.T @ Y, wY.T @ Y, None)
-    return ByPattern(products, capacity, outputs, _kept_rows(outputs), bulk)
+    majority = Group(float(w.sum()), wT.sum(axis=0), wY.sum(axis=0), wT.T @ Y, wY.T @ Y, None)
+    return ByPattern(products, capacity, outputs, _kept_rows(outputs), majority)
 
 
 def _kept_rows(o: Outputs) -> KeptRows:
@@ -209,7 +209,7 @@ def _kept_rows(o: Outputs) -> KeptRows:
 
 
 def _columns(rows: Rows, o: Outputs, capacity: int) -> tuple[ByPattern, StandardRows]:
-    if len(o.loose):
+    if len(o.ungrouped):
         raise ValueError("moments of columns need few patterns of missing outputs; use solver='subspace'")
     number = np.zeros(rows.shape[0], dtype=np.intp)
     for g, (_, inside) in enumerate(o.patterns, start=1):

@@ -48,7 +48,7 @@ class Fitted(NamedTuple):
     log_likelihood: float  # nats, training rows
 
 
-def choose_solver(n: int, p: int, *, complete: bool, plain: bool, supervised: bool, n_loose: int) -> str:
+def choose_solver(n: int, p: int, *, complete: bool, plain: bool, supervised: bool, n_ungrouped: int) -> str:
     """Name the solver that "auto" takes for rows without missing features.
 
     "ratio" when every row observes every output of a plain model (a global search); else "moments" when the second
@@ -57,7 +57,7 @@ def choose_solver(n: int, p: int, *, complete: bool, plain: bool, supervised: bo
     if complete and plain and supervised:
         return "ratio"
     small = p <= EXACT_SIDE if n >= p else n <= EXACT_SIDE
-    return "moments" if small and (n_loose == 0 or p > n) else "subspace"
+    return "moments" if small and (n_ungrouped == 0 or p > n) else "subspace"
 
 
 def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) -> Result[Fitted]:
@@ -74,7 +74,7 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
     y_mean, y_scale = output_units(Y, weights, together=options.one_target)
     outputs = group_outputs((Y - y_mean) / y_scale, weights)
     limits = _limits(options, y_scale)
-    complete = len(outputs.others) == 0 and len(outputs.bulk_outputs) == Y.shape[1]
+    complete = len(outputs.others) == 0 and len(outputs.majority_outputs) == Y.shape[1]
     plain = options.output_noise == "ml" and not (options.n_private or options.prior_precision)
     solver = options.solver
     if rows.masked:
@@ -82,7 +82,12 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
             raise ValueError(f"solver={solver!r} needs complete rows; X has missing entries, so use solver='auto'")
         solver = "em"
     elif solver == "auto":
-        kind = {"complete": complete, "plain": plain, "supervised": Y.shape[1] > 0, "n_loose": len(outputs.loose)}
+        kind = {
+            "complete": complete,
+            "plain": plain,
+            "supervised": Y.shape[1] > 0,
+            "n_ungrouped": len(outputs.ungrouped),
+        }
         solver = choose_solver(n, p, **kind)
     if solver == "ratio" and not (complete and plain):
         raise ValueError(

@@ -269,7 +269,7 @@ class MixtureVector:
         return Mixture(shares / shares.sum(), means.reshape(s, p), W.reshape(s, p, k), noise)
 
 
-def climb(
+def maximize(
     rows: CompleteRows | IncompleteRows, start: Mixture, control: Control
 ) -> Result[tuple[Mixture, LocalSums | MaskedSums]]:
     """Run EM from a starting point to its maximum.

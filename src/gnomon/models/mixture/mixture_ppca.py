@@ -16,7 +16,7 @@ from ...rows.masked import incomplete_rows
 from ...rows.read import read
 from ...rows.standard import ScaledRows, StandardRows
 from ...solvers.rank import refuse_full_rank_of_rows
-from .em import CompleteRows, Control, IncompleteRows, climb, local_pca, masked_condition, masked_directions
+from .em import CompleteRows, Control, IncompleteRows, local_pca, masked_condition, masked_directions, maximize
 from .kmeans import Partition
 from .local_gaussians import LocalMaps, Mixture, Shape, condition, local_maps, responsibilities
 
@@ -97,7 +97,7 @@ def fit(X: Any, weights: Array | None, options: Options, generator: np.random.Ge
     else:
         table = _complete_table(rows.standard(rows.summarize()), shape, solver == "moments", generator)
     starts = [
-        _climb_from(table, options, generator, first=i == 0)
+        _maximize_from(table, options, generator, first=i == 0)
         for i in range(options.n_init if len(options.sizes) > 1 else 1)
     ]
     found = [_in_data_units(table, result, options.sizes) for result in starts]
@@ -148,7 +148,7 @@ def _some_rows(rows: ScaledRows) -> IntArray:
     return np.arange(n) if n <= m else random_rows(m, rows.rows.gather("length") / p, np.random.default_rng(0))
 
 
-def _climb_from(table: _Table, options: Options, generator: np.random.Generator, *, first: bool) -> Any:
+def _maximize_from(table: _Table, options: Options, generator: np.random.Generator, *, first: bool) -> Any:
     planned = first and options.init == "kmeans"
     s, k, rows = len(options.sizes), max(options.sizes), table.engine.rows
     centers = table.partition.centers(s, options.init, None if planned else generator)
@@ -156,7 +156,7 @@ def _climb_from(table: _Table, options: Options, generator: np.random.Generator,
     U = np.column_stack([random_signs(mean_squares, drawn) for _ in range(s * k)])
     blocks = rows.back(U).reshape(-1, s, k).transpose(1, 0, 2)
     start = local_pca(rows, centers, blocks, table.engine.shape)
-    return climb(table.engine, start, Control(options.tol, options.max_iter, options.acceleration))
+    return maximize(table.engine, start, Control(options.tol, options.max_iter, options.acceleration))
 
 
 def _in_data_units(table: _Table, result: Any, sizes: tuple[int, ...]) -> Result[Fitted]:

@@ -1,16 +1,16 @@
 """Supervised exponential family PCA."""
 
+from .classifier import Classifier, Map, deal_folds, held_out_loss, learn
 from .data import Data
 from .fista import relative_gap
 from .model import Fitted, Options, fit, solve
-from .reader import Map, Reader, deal_folds, held_out_loss, learn
 
 __all__ = [
     "Data",
     "Fitted",
     "Map",
     "Options",
-    "Reader",
+    "Classifier",
     "deal_folds",
     "fit",
     "held_out_loss",

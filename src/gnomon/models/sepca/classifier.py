@@ -14,7 +14,7 @@ from .model import Options, fit
 from .rank import refit
 
 
-class Reader(NamedTuple):
+class Classifier(NamedTuple):
     """Codes and class scores of rows from their coordinates in feature space."""
 
     map: RidgeMap
@@ -38,14 +38,14 @@ class Map(NamedTuple):
     centered: bool = True
 
 
-def learn(data: Data, Z: Array, wanted: Map) -> Reader:
+def learn(data: Data, Z: Array, wanted: Map) -> Classifier:
     """The map from coordinates to codes Z (n, k), and multinomial regression of the labels on the codes it gives.
 
     The regression has ridge 1, on the bias too, for codes of unit variance over all rows.
     """
     plan = ridge_map(data.rows, Z, wanted.ridge, data.weights, centered=wanted.centered)
     if not data.Y.shape[1]:
-        return Reader(plan, np.zeros((Z.shape[1], 0)), np.zeros(0), 0.0)
+        return Classifier(plan, np.zeros((Z.shape[1], 0)), np.zeros(0), 0.0)
     codes = plan.offset + data.rows @ plan.weights
     n, labeled = len(codes), data.labeled
     w = np.full(n, 1.0 / n) if data.weights is None else data.weights / data.weights.sum()
@@ -57,7 +57,7 @@ def learn(data: Data, Z: Array, wanted: Map) -> Reader:
     alone = Data(*x_part, data.Y, np.arange(len(labeled)), codes.shape[1], 1.0, weights, np.ones(1))
     found = refit(alone, (codes[labeled] - center) / scale, np.zeros(data.Y.shape[1]), 1e-11)
     slopes = found.Omega / scale[:, None]
-    return Reader(plan, slopes, found.b - center @ slopes, found.residual)
+    return Classifier(plan, slopes, found.b - center @ slopes, found.residual)
 
 
 def deal_folds(Y: Array, n_folds: int, generator: np.random.Generator) -> IntArray:
@@ -76,7 +76,7 @@ def held_out_loss(data: Data, folds: IntArray, options: Options, wanted: Map) ->
     for fold in range(int(folds.max()) + 1):
         seen = folds != fold
         known, w = data.only(seen), data.labeled_weights[~seen]
-        reader = learn(known, fit(known, options).value.ranked.Z, wanted)
-        codes = reader.codes(data.rows[data.labeled[~seen]])
-        total -= float(np.vdot(reader.log_proba(codes), w * data.Y[~seen]))
+        classifier = learn(known, fit(known, options).value.ranked.Z, wanted)
+        codes = classifier.codes(data.rows[data.labeled[~seen]])
+        total -= float(np.vdot(classifier.log_proba(codes), w * data.Y[~seen]))
     return total / float(data.labeled_weights[folds >= 0].sum())

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from gnomon.models.sepca import model, reader
-from gnomon.models.sepca.reader import Map, deal_folds, held_out_loss, learn
+from gnomon.models.sepca import classifier, model
+from gnomon.models.sepca.classifier import Map, deal_folds, held_out_loss, learn
 from models.sepca_problem import problem
 from oracles import sepca as oracle
 
@@ -69,7 +69,7 @@ def test_the_held_out_loss_is_that_of_models_that_never_saw_the_labels(rng):
     for fold in range(2):
         keep = np.flatnonzero(folds != fold)
         known = data._replace(Y=data.Y[keep], labeled=keep)
-        found = reader.learn(known, model.fit(known, options).value.ranked.Z, wanted)
+        found = classifier.learn(known, model.fit(known, options).value.ranked.Z, wanted)
         for i in np.flatnonzero(folds == fold):
             scores = found.codes(data.rows[[i]]) @ found.slopes + found.intercept
             losses.append(-np.log(oracle.softmax(scores)[0] @ data.Y[i]))
