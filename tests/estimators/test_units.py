@@ -1,6 +1,7 @@
 """Units and small truths of the linear family: outputs of any unit, exact outputs, draws, landmarks, limits of one."""
 
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -49,6 +50,48 @@ def test_the_unit_of_one_output_is_its_own_affair(rng, make):
     assert_allclose(b.transform(X), a.transform(X), atol=1e-6)
     assert_allclose(b.predict(X), a.predict(X) * units, rtol=1e-6)
     assert_allclose(b.log_likelihood_, a.log_likelihood_ - len(Y) * np.log(units).sum(), rtol=1e-9, atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", [SPPCA, KernelSPPCA])
+@pytest.mark.parametrize("relation", ["multiple", "sum", "shares"])
+def test_the_unit_of_one_of_several_dependent_outputs_is_its_own_affair(rng, estimator, relation):
+    X, Y = two_outputs(rng)
+    more = {"multiple": 3.0 * Y[:, :1], "sum": Y.sum(axis=1, keepdims=True), "shares": 5.0 - Y @ [[1.0], [2.0]]}
+    Y = np.hstack([Y[:, :1] if relation == "multiple" else Y, more[relation]])
+    Y[::3] = np.nan
+    weights = rng.integers(1, 4, len(Y)).astype(float)
+    a = estimator(2, tol=1e-8).fit(X, Y, sample_weight=weights)
+    assert a.y_basis_.shape == (Y.shape[1], Y.shape[1] - 1)
+    expected, std = a.predict(X, return_std=True)
+    inside = a.log_likelihood_
+    for j in range(Y.shape[1]):
+        for size in (1e-6, 1e6):
+            units = np.ones(Y.shape[1])
+            units[j] = size
+            b = estimator(2, tol=1e-8).fit(X, Y * units, sample_weight=weights)
+            assert_allclose(b.transform(X), a.transform(X), atol=1e-6)
+            found, spread = b.predict(X, return_std=True)
+            assert_allclose(found, expected * units, rtol=1e-6, atol=1e-6 * size)
+            assert_allclose(spread, std * units, rtol=1e-6)
+            known = ~np.isnan(Y[:, 0])
+            fall = _log_volume(a.y_basis_ * units[:, None]) * weights[known].sum()
+            assert_allclose(b.log_likelihood_, inside - fall, rtol=1e-9, atol=1e-5)
+            assert_allclose(b.posterior(X, Y * units)[0], a.posterior(X, Y)[0], atol=1e-6)
+
+
+def _log_volume(basis):
+    minors = [np.linalg.det(basis[list(rows)]) for rows in combinations(range(len(basis)), basis.shape[1])]
+    return np.log(np.linalg.norm(minors))
+
+
+def test_dependent_outputs_repeated_or_weighted_are_one_fit(rng):
+    X, Y = two_outputs(rng)
+    Y = np.column_stack([Y, 100.0 * Y.sum(axis=1)])
+    weights = rng.integers(1, 4, len(Y))
+    a = SPPCA(2, tol=1e-9).fit(X, Y, sample_weight=weights.astype(float))
+    b = SPPCA(2, tol=1e-9).fit(np.repeat(X, weights, axis=0), np.repeat(Y, weights, axis=0))
+    assert_allclose(a.predict(X), b.predict(X), rtol=1e-6)
+    assert_allclose(a.log_likelihood_, b.log_likelihood_, rtol=1e-9)
 
 
 def test_per_output_is_cppca_with_real_outputs(rng):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gnomon.targets.code import class_contrasts, code_classes, dependent_span
+from gnomon.targets.code import class_contrasts, code_classes, dependent_span, to_coordinates
 from oracles import closed_forms
 
 
@@ -37,6 +37,24 @@ class TestDependentSpan:
         assert basis.shape == (4, 3)
         assert_allclose(basis.T @ basis, np.eye(3), atol=1e-13)
         assert_allclose(basis.sum(axis=0), 0.0, atol=1e-13)
+
+    def test_outputs_count_in_their_own_units_and_coordinates_keep_the_volume(self, rng):
+        Y = np.eye(4)[rng.integers(0, 4, 30)]
+        units = np.array([1.0, 1e6, 1e-6, 7.0])
+        basis, moved = dependent_span(Y), dependent_span(Y * units)
+        assert_allclose(basis.sum(axis=0), 0.0, atol=1e-13)
+        assert_allclose(np.linalg.slogdet(basis.T @ basis)[1], 0.0, atol=1e-12)
+        lengths = np.linalg.norm(basis, axis=1)
+        ratio = np.linalg.norm(moved, axis=1) / (lengths * units)
+        assert_allclose(ratio, ratio[0], rtol=1e-10)
+        minors = [np.linalg.det(np.delete(moved, row, axis=0)) for row in range(4)]
+        assert_allclose(np.linalg.norm(minors), 1.0, rtol=1e-9)
+        assert_allclose(to_coordinates(moved).T @ moved, np.eye(3), atol=1e-9)
+
+    def test_a_repeated_row_is_a_row_of_more_weight(self, rng):
+        Y, weights = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 4)), rng.integers(1, 4, 30)
+        basis, repeated = dependent_span(Y, weights.astype(float)), dependent_span(np.repeat(Y, weights, axis=0))
+        assert_allclose(basis @ basis.T, repeated @ repeated.T, atol=1e-12)
 
     def test_ignores_rows_without_values(self, rng):
         Y = np.eye(3)[rng.integers(0, 3, 30)]

@@ -26,7 +26,7 @@ def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
     missing = False if look_later else check_values(X)
     if supervised:
         targets = estimator._read_y(y, X.shape[0], kept)
-        coded = code(targets)
+        coded = code(targets, weights if kept is None else weights[kept])
         _check_outputs(options, coded)
         options = options._replace(one_target=coded.one_target(targets.kind))
     if kept is not None:

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..rows.masked import incomplete_rows
 from ..rows.namespace import holding
-from ..targets.code import class_contrasts, code_like
+from ..targets.code import class_contrasts, code_like, to_coordinates
 from ._estimator import check_variance
 from ._predictions import DeviationPredictor
 
@@ -42,7 +42,7 @@ class GaussianTargets(DeviationPredictor):
         y_loadings = np.asarray(self.y_loadings_, dtype=np.float64)
         y_mean = np.asarray(self.y_intercept_, dtype=np.float64)
         if self.y_basis_ is not None:
-            y_loadings, y_mean = self.y_basis_.T @ y_loadings, np.zeros(self.y_basis_.shape[1])
+            y_loadings, y_mean = to_coordinates(self.y_basis_).T @ y_loadings, np.zeros(self.y_basis_.shape[1])
         y_noise = np.broadcast_to(np.asarray(self.y_noise_variance_, dtype=np.float64), y_mean.shape)
         return y_loadings, y_mean, y_noise
 

@@ -207,9 +207,9 @@ class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
         if self.n_landmarks is not None and self.n_landmarks > len(rows):
             raise ValueError(f"n_landmarks={self.n_landmarks} must be at most n_samples={len(rows)}; use None for all.")
         targets = self._read_y(y, X.shape[0], rows)
-        coded = code(targets)
         self.n_samples_ = len(rows)
         weights = None if weights is None else weights[rows]
+        coded = code(targets, weights)
         if self.label_weight != 1.0:
             weights = np.where(targets.labeled, self.label_weight, 1.0) * (1.0 if weights is None else weights)
         rng = check_random_state(self.random_state)

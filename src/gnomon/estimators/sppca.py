@@ -97,7 +97,8 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
         m_y. With unlabeled rows this is the maximum likelihood estimate, not the mean of the labeled rows.
     y_basis_ : ndarray of shape (n_outputs, rank) or None
         When real outputs obey an exact linear relation (one-of-C columns, say), y has a density only on the span of
-        this orthonormal basis, and the model lives there.
+        this basis, and the model lives there: y - y_intercept_ = y_basis_ @ c, where every output counts in its own
+        unit. `y_noise_variance_` is then that of each coordinate c, whose volume is that of y.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels; only for class targets.
     target_kind_ : {"none", "classes", "real"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import helmert
+from scipy.linalg import helmert, qr
 
 from .._types import Array, IntArray
 from ..rows.products import row_counts
@@ -29,24 +29,50 @@ def code_classes(index: IntArray, n_classes: int) -> Array:
     return out
 
 
-def dependent_span(Y: Array) -> Array | None:
-    """Orthonormal basis (q, rank) of the directions in which the outputs vary, or None when they are independent.
+def dependent_span(Y: Array, weights: Array | None = None) -> Array | None:
+    """Basis (q, rank) of the directions in which the outputs vary, or None when they are independent.
 
-    Only an exact relation counts: rank below q although there are rows enough to show more, in a Y (n, q) whose rows
-    are either complete or without any value. Then y has no density in q dimensions, but it has one on this span.
+    Every output counts in its own unit, the root of its variance, or the distance of its values where it has but two,
+    as codes of classes do: there the basis is orthonormal up to a factor, which is such that coordinates have the
+    volume of what they stand for. Only an exact relation counts: rank below q
+    although there are rows enough to show more, in a Y (n, q) whose rows are either complete or without any value. Then
+    y has no density in q dimensions, but it has one on this span.
     """
     counts, q = row_counts(~np.isnan(Y)), Y.shape[1]
     complete = np.flatnonzero(counts == q)
     if q < 2 or len(complete) < 3 or ((counts > 0) & (counts < q)).any():
         return None
-    rows = Y[complete]
-    rows /= np.abs(rows).max() or 1.0
-    rows -= rows.mean(axis=0)
-    _, sizes, Vt = np.linalg.svd(np.linalg.qr(rows, mode="r"))
-    rank = int((sizes > 1e-10 * sizes[0]).sum()) if sizes[0] > 0 else 0
+    rows, w = Y[complete], np.ones(len(complete)) if weights is None else weights[complete]
+    largest = np.abs(rows).max(axis=0)
+    largest[largest == 0.0] = 1.0
+    rows /= largest
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    two_values = ((rows == low) | (rows == high)).all(axis=0)
+    rows -= w @ rows / w.sum()
+    units = np.where(two_values, high - low, np.sqrt(w @ rows**2 / w.sum()))
+    units[units == 0.0] = 1.0
+    _, sizes, Vt = np.linalg.svd(np.linalg.qr(rows / units, mode="r"))
+    rounding = 4.0 * np.finfo(np.float64).eps / units.min()
+    rank = int((sizes > max(1e-10, rounding) * sizes[0]).sum()) if sizes[0] > 0 else 0
     if 0 < rank < min(q, len(rows) - 1):
-        return np.asarray(Vt[:rank].T)
+        return _of_unit_volume(Vt[:rank].T, units * largest)
     return None
+
+
+def _of_unit_volume(basis: Array, units: Array) -> Array:
+    """Multiply the rows of an orthonormal basis by their units, and all by what makes its volume one."""
+    most = float(units.max())
+    scaled = basis * (units / most)[:, None]
+    # with the longest rows first and pivots, short ones keep their digits
+    (R, _) = qr(scaled[np.argsort(-units)], mode="r", pivoting=True)
+    side = float(np.exp(np.log(np.abs(R.diagonal())).mean()))
+    return np.asarray(scaled / side)
+
+
+def to_coordinates(basis: Array) -> Array:
+    """The map (q, rank) from outputs on the span of `basis`, less their origin, to coordinates on it."""
+    units = np.linalg.norm(basis, axis=1)
+    return np.asarray(np.linalg.pinv(basis / units[:, None]).T / units[:, None])
 
 
 class Coded(NamedTuple):
@@ -57,7 +83,7 @@ class Coded(NamedTuple):
     table : (n, q) float64
         NaN where not observed: contrasts of classes, numbers, or their coordinates on `basis`.
     basis : (q_given, q) or None
-        Orthonormal span of linearly dependent outputs.
+        Span of linearly dependent outputs, see `dependent_span`.
     origin : (q_given,) or None
         Their mean.
     """
@@ -71,19 +97,23 @@ class Coded(NamedTuple):
         return kind == "classes" or self.basis is not None
 
 
-def code(targets: Targets) -> Coded:
-    """Code what was read: one column of classes by contrasts, numbers as they are or on the span where they vary."""
+def code(targets: Targets, weights: Array | None = None) -> Coded:
+    """Code what was read: one column of classes by contrasts, numbers as they are or on the span where they vary.
+
+    Weights (n,) of the rows enter the units of outputs that are linearly dependent.
+    """
     if targets.kind == "none":
         return Coded(np.zeros((targets.n_samples, 0)), None, None)
     if targets.kind == "classes":
         return Coded(code_classes(targets.index, len(targets.classes)), None, None)
     refuse_constant(targets)
     table = targets.table
-    basis = dependent_span(table[targets.labeled])
+    labeled = targets.labeled
+    basis = dependent_span(table[labeled], None if weights is None else weights[labeled])
     if basis is None:
         return Coded(table, None, None)
     origin = table[~np.isnan(table).any(axis=1)].mean(axis=0)
-    return Coded((table - origin) @ basis, basis, origin)
+    return Coded((table - origin) @ to_coordinates(basis), basis, origin)
 
 
 def code_like(table: Array, n_classes: int | None, basis: Array | None, origin: Array) -> Array:
@@ -102,9 +132,10 @@ def _on_span(table: Array, basis: Array, origin: Array) -> Array:
             "give all of them or none."
         )
     deviation = table - origin
-    coded = deviation @ basis
-    away = np.abs(deviation - coded @ basis.T)
-    scale = np.abs(origin).max() + np.nanmax(np.abs(deviation), initial=0.0)
+    coded = deviation @ to_coordinates(basis)
+    units = np.linalg.norm(basis, axis=1)
+    away = np.abs(deviation - coded @ basis.T) / units
+    scale = np.abs(origin / units).max() + np.nanmax(np.abs(deviation / units), initial=0.0)
     off = np.flatnonzero(np.nan_to_num(away).max(axis=1, initial=0.0) > 1e-6 * scale)
     if len(off):
         raise ValueError(
