@@ -250,7 +250,8 @@ def test_too_few_iterations_are_reported_once(solver):
 def test_passes_are_counted():
     X, y = load("wine", 0.5)
     em = SPPCA(2, solver="em", n_init=0).fit(X, y)
-    assert em.n_iter_ <= em.n_passes_ <= 2 * em.n_iter_ + 12
+    trials = 2 * 25  # two of three starts, left after 25 iterations at most
+    assert em.n_iter_ <= em.n_passes_ <= 2 * (em.n_iter_ + trials) + 12
     assert 1 <= SPPCA(2, solver="moments").fit(X, y).n_passes_ <= 4
     assert SPPCA(2, solver="subspace").fit(X, y).n_passes_ <= 15
 
