@@ -39,7 +39,7 @@ def pytest_ignore_collect(collection_path, config):
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.get_closest_marker("costly") and item.callspec.params.get("rng"):
+        if item.get_closest_marker("costly") and any(item.callspec.params.get(name) for name in ("rng", "seed")):
             item.add_marker(pytest.mark.slow)
     if not os.environ.get("GNOMON_DATA"):
         for item in items:

@@ -52,6 +52,7 @@ def test_predictions_at_the_mean_of_z_are_not_calibrated():
     assert calibration_error(np.column_stack([1.0 - second, second]), y[800:]) > 2 * 0.025
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("n_classes, noise_var", [(3, 4.0), (3, 1.0), (4, 4.0), (4, 1.0), (6, 4.0)])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_several_classes_are_calibrated_where_x_says_little_of_z(n_classes, noise_var, seed):
@@ -83,6 +84,7 @@ def test_classes_beside_counts_and_numbers_are_calibrated(seed):
     assert calibration_error(proba, y[800:]) < 0.035
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_two_outputs_of_classes_are_calibrated_and_near_the_density_of_the_latent_plane(seed):
     rng = np.random.default_rng(seed)

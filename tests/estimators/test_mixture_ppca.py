@@ -282,6 +282,7 @@ def held_out_gain(rows, n_mixtures, n_components):
     return mixture.score(test) - PPCA(n_components).fit(train).score(test)
 
 
+@pytest.mark.slow
 def test_digits_are_better_described_by_local_subspaces():
     digits = load_digits().data
     assert held_out_gain(digits, 10, 5) > 5
@@ -292,6 +293,7 @@ def test_digits_are_better_described_by_local_subspaces():
     assert ((found.impute(rows) - digits)[lost] ** 2).mean() < 0.45 * column
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_usps_is_better_described_by_local_subspaces():
     assert held_out_gain(np.asarray(fetch_usps().data, dtype=float), 10, 10) > 50

@@ -379,6 +379,7 @@ def test_one_read_of_the_rows_per_iteration(rng):
 # -- rows elsewhere ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("solver", ["moments", "latent", "masked", "wide"])
 def test_rows_that_are_copied_to_every_step_give_the_same_fit(rng, solver, monkeypatch):
     monkeypatch.setattr(namespace, "BLOCK_ENTRIES", 1)  # the same blocks, so that rounding picks the same maximum
