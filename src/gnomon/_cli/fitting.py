@@ -276,8 +276,9 @@ def write_results(
             write_table(folder / name, columns)
         if can_write_report():
             write_page(folder / "report.html", run.stored, run.table, run.y, figures, y_true=y_true)
+        record = sealed(figures, folder)  # of the files there are, before that of the record is begun
         with new_file(folder / RECORD) as file:
-            file.write(sealed(figures, folder).encode())
+            file.write(record.encode())
         names = sorted(entry.name for entry in folder.iterdir())
     return names
 

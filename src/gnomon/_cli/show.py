@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from io import StringIO
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table as RichTable
 
 from gnomon._cli.demo import Example
 from gnomon._cli.fitting import Run
 from gnomon.selection import Comparison, SearchResults
+from gnomon.selection._table import text_table
 
 WIDTH = 100
 MOST_NAMES = 6
@@ -79,14 +77,7 @@ def _model_line(run: Run) -> str:
 def _choice_lines(choice: SearchResults) -> list[str]:
     """The best candidates as a table, why others have no score, and the verdict."""
     header, body = choice.cells(most=MOST_CANDIDATES)
-    table = RichTable(*header, box=None, pad_edge=False)
-    for column in table.columns[3:]:
-        column.justify = "right"
-    for row in body:
-        table.add_row(*row)
-    console = Console(width=WIDTH, file=StringIO(), force_terminal=False)
-    console.print(table)
-    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    lines = text_table(header, body, right=range(3, len(header)))
     more = len(choice.rows) - len(body)
     return [*lines, *([f"and {more} candidates more, in metrics.json"] if more > 0 else []), choice.verdict]
 

@@ -20,26 +20,15 @@ FACTS = ("targets", "id", "drop", "n_rows")
 class StoredModel:
     """A fitted pipeline that takes the columns of a table, and the names around it.
 
-    Attributes
-    ----------
-    pipeline : Pipeline
-        The steps "columns", then "standard" or "unit" scale, "gaps" filled, "preprocessing" and "model"; those between
-        the first and the last only where they are needed.
-    targets : list of str
-        What it predicts.
-    id : str or None
-        Column that named the rows.
-    drop : list of str
-        Columns that were left out; they may be there or not in a new table.
-    n_rows : int
-        Rows that it was fitted to.
+    Its steps are "columns", then "standard" or "unit" scale, "gaps" filled, "preprocessing" and "model"; those between
+    the first and the last only where they are needed.
     """
 
     pipeline: Pipeline
-    targets: list[str]
-    id: str | None
-    drop: list[str]
-    n_rows: int
+    targets: list[str]  # what it predicts
+    id: str | None  # column that named the rows
+    drop: list[str]  # columns that were left out; they may be there or not in a new table
+    n_rows: int  # that it was fitted to
 
     @property
     def said(self) -> Description:

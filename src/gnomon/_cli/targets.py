@@ -16,18 +16,9 @@ from gnomon.targets import Targets, read
 def read_targets(
     table: Table, *, kind: str | None = None, unlabeled: str | None = None, several: str = "real"
 ) -> Targets:
-    """Read the targets of a table.
+    """Read the targets of a table by the rules of `gnomon.targets.read`, or all as of one kind.
 
-    Parameters
-    ----------
-    table : Table
-        With at least one target.
-    kind : str or None, default=None
-        The kind of all targets, where the rules of `gnomon.targets.read` are not what is meant.
-    unlabeled : str or None, default=None
-        A cell that means unlabeled, besides the empty one; "" says that only the empty one does. None: as there.
-    several : str, default="real"
-        What several targets are, as there.
+    `unlabeled` is a cell that means so besides the empty one; "" says that only the empty one does.
     """
     columns = list(table.targets.values())
     if unlabeled:

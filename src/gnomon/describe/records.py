@@ -49,23 +49,12 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True)
 class Target:
-    """One target as a fitted model knows it.
+    """One target as a fitted model knows it."""
 
-    Attributes
-    ----------
-    kind : {"classes", "real"}
-    classes : ndarray of shape (C,) or None
-        Its classes, as predictions name them; None for numbers.
-    column : int or None
-        Which column of y; None where y is that column.
-    noise_variance : float or None
-        Of numbers in squared units of y, of classes that of their codes.
-    """
-
-    kind: str
-    classes: Array | None = None
-    column: int | None = None
-    noise_variance: float | None = None
+    kind: str  # "classes" or "real"
+    classes: Array | None = None  # (C,) as predictions name them; None for numbers
+    column: int | None = None  # of y; None where y is that column
+    noise_variance: float | None = None  # of numbers in squared units of y, of classes that of their codes
 
     def given(self, y: Any) -> Array:
         """The cells (n,) of this target in y as given to `fit`."""
@@ -98,51 +87,21 @@ class Target:
 
 @dataclass(frozen=True)
 class Description:
-    """What a fitted model says of itself.
+    """What a fitted model says of itself; None where it has no such thing."""
 
-    Attributes
-    ----------
-    model : str
-        Name of its class.
-    parameters : mapping
-        As `get_params` returns them.
-    n_features, n_components : int
-        Columns of X and of the projection.
-    project : callable
-        project(X) gives a `Projection` of rows.
-    feature_names : tuple of str or None
-        Names of the columns it was fitted to.
-    targets : tuple of Target
-        What guided the fit; none where no row had a label.
-    n_labeled : int
-        Rows with a label; of several targets, those of the one that most rows have.
-    uses_unlabeled : bool
-        Whether unlabeled rows took part in the fit.
-    predict : callable or None
-        predict(X) gives one `Prediction` for each target.
-    impute : callable or None
-        impute(X) fills missing entries.
-    log_density : callable or None
-        log_density(X) (n,) in nats: how typical rows are.
-    loadings : ndarray of shape (k, p) or None
-        What a unit of each component adds to every column.
-    fit : Fit
-        How the fit went.
-    """
-
-    model: str
-    parameters: Mapping[str, Any]
+    model: str  # name of its class
+    parameters: Mapping[str, Any]  # as `get_params` returns them
     n_features: int
     n_components: int
-    project: Callable[[Any], Projection]
-    feature_names: tuple[str, ...] | None = None
-    targets: tuple[Target, ...] = ()
-    n_labeled: int = 0
-    uses_unlabeled: bool = True
-    predict: Callable[[Any], tuple[Prediction, ...]] | None = None
-    impute: Callable[[Any], Any] | None = None
-    log_density: Callable[[Any], Array] | None = None
-    loadings: Array | None = None
+    project: Callable[[Any], Projection]  # of rows
+    feature_names: tuple[str, ...] | None = None  # of the columns it was fitted to
+    targets: tuple[Target, ...] = ()  # what guided the fit; none where no row had a label
+    n_labeled: int = 0  # rows with a label; of several targets, those of the one that most rows have
+    uses_unlabeled: bool = True  # whether unlabeled rows took part in the fit
+    predict: Callable[[Any], tuple[Prediction, ...]] | None = None  # one for each target
+    impute: Callable[[Any], Any] | None = None  # fills missing entries
+    log_density: Callable[[Any], Array] | None = None  # (n,) in nats: how typical rows are
+    loadings: Array | None = None  # (k, p) what a unit of each component adds to every column
     fit: Fit = field(default_factory=Fit)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -360,6 +360,22 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     @property
     def _n_features_out(self):
         return len(self.components_)
+
+    def transform(self, X: Any) -> Any:
+        """Project rows; what the projection is, the class says.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or with a precomputed kernel their kernel values with the training rows.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components_)
+            Projections, in the type of X.
+        """
+        X = self._check_rows(X)
+        return self._projected(X).astype(X.dtype)
 
     def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.

@@ -199,21 +199,8 @@ class ColoredMVU(Guided, KernelTransformer):
         self._fit_map(X, result.value.Z[:, : self.n_components_] * size)
         return self
 
-    def transform(self, X: Any) -> Any:
-        """Map rows into the embedding by kernel ridge regression.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components_)
-            Embedding, in units of X.
-        """
-        X = self._check_rows(X)
-        return ((self._cross(X) - self.kernel_mean_) @ self.dual_coef_).astype(X.dtype)
+    def _projected(self, X):
+        return (self._cross(X) - self.kernel_mean_) @ self.dual_coef_
 
     def _check_parameters(self):
         super()._check_parameters()

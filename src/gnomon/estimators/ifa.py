@@ -41,7 +41,8 @@ class IFA(Predictor, JointDensity, Transformer):
     noise : {"none", "isotropic"}, default="none"
         "none": x is a function of the latents, as in the paper. "isotropic": x = mean + mixing z + e with
         e ~ N(0, noise_variance I) and fewer latents than columns, one for each class variable or `pca_components` of
-        them, the further ones Gaussian (Attias' model). Posteriors are exact sums over all products of components.
+        them, the further ones Gaussian (Attias' model). Posteriors, whose means `transform` gives, are exact sums over
+        all products of components.
     tied : bool, default=False
         One class variable of C components for C - 1 latents, whose variances within classes are the same for every
         class. With every row labeled it equals linear discriminant analysis.
@@ -290,21 +291,8 @@ class IFA(Predictor, JointDensity, Transformer):
             return noisy.restore(self.mean_, self.mixing_, self.noise_variance_, *mixtures)
         return noiseless.restore(self.mean_, self.mixing_, self.unmixing_, *mixtures, tied=self._shared)
 
-    def transform(self, X: Any) -> Any:
-        """Latent variables of rows, mixtures first: unmixing (x - mean), or their posterior means under noise.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components_)
-            Latents, of variance one over the training rows.
-        """
-        X = self._check_rows(X)
-        return model.posterior(self._model(), X).z.astype(X.dtype)
+    def _projected(self, X):
+        return model.posterior(self._model(), X).z
 
     def inverse_transform(self, Z: Any) -> Any:
         """Map latents to rows: mean + mixing z.

@@ -64,7 +64,8 @@ class KDA(Predictor, KernelTransformer):
     kernel_mean_ : ndarray of shape (n_references,)
         Mean kernel value of the labeled rows with each reference.
     class_centers_ : ndarray of shape (n_classes, n_directions)
-        Projected class means; the variance within classes is 1 in every direction.
+        Projected class means, that of all labeled rows at zero; the variance within classes, shrinkage included, is 1
+        in every direction.
     class_log_prior_ : ndarray of shape (n_classes,)
         Log share of each class among the labeled rows.
     between_variance_ : ndarray of shape (n_directions,)
@@ -178,21 +179,8 @@ class KDA(Predictor, KernelTransformer):
         self._record_y(targets)
         return self
 
-    def transform(self, X: Any) -> Any:
-        """Project rows on the discriminant directions; the mean of the labeled rows is at zero.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or kernel values with the training rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components_)
-            Projections; the variance within classes, shrinkage included, is 1.
-        """
-        X = self._check_rows(X)
-        return self._project(X)[:, : self.n_components_].astype(X.dtype)
+    def _projected(self, X):
+        return self._project(X)[:, : self.n_components_]
 
     def _check_parameters(self):
         super()._check_parameters()

@@ -148,22 +148,9 @@ class NeighborFeatures(Transformer):
         """
         return self._fit(X)
 
-    def transform(self, X: Any) -> Any:
-        """Features of rows: those of the fit as they were, others from their neighbors among these.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows without missing entries.
-
-        Returns
-        -------
-        F : ndarray of shape (n_samples, n_components_)
-            Features, float32 for a float32 X.
-        """
-        X = self._check_rows(X)
+    def _projected(self, X):
         found = nearest(self._prepared(X), self.points_, self.n_neighbors_)
-        return (extend(found, self.features_, self.eigenvalues_) - self.mean_).astype(X.dtype)
+        return extend(found, self.features_, self.eigenvalues_) - self.mean_
 
     def _fit(self, X):
         self._check_parameters()

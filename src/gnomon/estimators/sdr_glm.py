@@ -219,21 +219,8 @@ class SDRGLM(Predictor, Transformer):
         self._store(result, found, max(residuals), outputs, X.dtype)
         return self
 
-    def transform(self, X: Any) -> Any:
-        """Project rows from x alone, training rows too.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        U : ndarray of shape (n_samples, n_components_)
-            Scores.
-        """
-        X = self._check_rows(X)
-        return self._project(X, self.projection_ridge_).astype(X.dtype)
+    def _projected(self, X):
+        return self._project(X, self.projection_ridge_)
 
     def impute(self, X: Any) -> Any:
         """Fill missing entries with their mean at the scores that the observed entries of the row give.

@@ -264,24 +264,8 @@ class SEPCA(Predictor, KernelCoordinates):
         classifier = model.learn(data, result.value.ranked.Z, self._map_wanted())
         self._store(result, classifier, X.dtype)
 
-    def transform(self, X: Any) -> Any:
-        """Project rows by the kernel ridge regression of codes on kernel features; labels take no part.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or kernel values with the training rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-            Codes.
-        """
-        X = self._check_rows(X)
-        return self._codes(X).astype(X.dtype)
-
     def _predicted(self, X):
-        return [self._codes(X) @ self.coef_.T + self.intercept_]
+        return [self._projected(X) @ self.coef_.T + self.intercept_]
 
     def _size(self, T, Y):
         """Number of codes, once it fits rows and rank."""
@@ -370,5 +354,5 @@ class SEPCA(Predictor, KernelCoordinates):
             ),
         )
 
-    def _codes(self, X):
+    def _projected(self, X):
         return self._offset + self._coordinates(X) @ self._weights

@@ -46,10 +46,6 @@ def save_model(estimator, path, *, metadata=None):
     metadata : dict or None, default=None
         Numbers, text, lists, dicts, arrays and fitted models to keep beside the model, for :func:`load_metadata`.
 
-    See Also
-    --------
-    load_model : the way back.
-
     Examples
     --------
     >>> from pathlib import Path
@@ -94,10 +90,6 @@ def load_model(path):
     fitted model
         Its predictions are those of the saved one, bit for bit.
 
-    See Also
-    --------
-    save_model : writes the file.
-
     Examples
     --------
     >>> from gnomon.export import load_model
@@ -130,10 +122,6 @@ def load_metadata(path):
     -------
     dict or None
         The metadata, with arrays as arrays.
-
-    See Also
-    --------
-    save_model : writes the file.
 
     Examples
     --------

@@ -49,8 +49,8 @@ class Table:
         return f"<p><strong>{escape(self.verdict)}</strong></p>{table}{said}"
 
 
-def text_table(header, body):
-    """Lines of text with aligned columns."""
+def text_table(header, body, right=()):
+    """Lines of text with aligned columns, some of them to the right."""
     widths = [max(map(len, column)) for column in zip(header, *body)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)) for line in [header, *body]]
-    return [line.rstrip() for line in lines]
+    places = [f"{'>' if j in right else '<'}{width}" for j, width in enumerate(widths)]
+    return ["  ".join(map(format, line, places)).rstrip() for line in [header, *body]]

@@ -1,6 +1,8 @@
 """Search for the model, the preprocessing and the settings that few labels support best."""
 
+from dataclasses import KW_ONLY, dataclass
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -55,6 +57,7 @@ def _of_best(name, summary, shape):
     return method
 
 
+@dataclass(eq=False, repr=False)
 class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Choose among models, preprocessing and settings by the labels at hand, few as they may be.
 
@@ -145,30 +148,17 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     (150, 2)
     """
 
-    def __init__(
-        self,
-        candidates=None,
-        *,
-        preprocessing=None,
-        baselines=True,
-        n_components=None,
-        n_splits=None,
-        n_permutations=19,
-        target="auto",
-        unlabeled="auto",
-        n_jobs=None,
-        random_state=0,
-    ):
-        self.candidates = candidates
-        self.preprocessing = preprocessing
-        self.baselines = baselines
-        self.n_components = n_components
-        self.n_splits = n_splits
-        self.n_permutations = n_permutations
-        self.target = target
-        self.unlabeled = unlabeled
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    candidates: Any = None
+    _: KW_ONLY
+    preprocessing: Any = None
+    baselines: Any = True
+    n_components: Any = None
+    n_splits: Any = None
+    n_permutations: Any = 19
+    target: Any = "auto"
+    unlabeled: Any = "auto"
+    n_jobs: Any = None
+    random_state: Any = 0
 
     def fit(self, X, y):
         """Score the candidates, and fit the best to all labels.

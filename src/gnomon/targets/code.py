@@ -76,21 +76,11 @@ def to_coordinates(basis: Array) -> Array:
 
 
 class Coded(NamedTuple):
-    """Targets as coordinates of a Gaussian model.
+    """Targets as coordinates of a Gaussian model."""
 
-    Attributes
-    ----------
-    table : (n, q) float64
-        NaN where not observed: contrasts of classes, numbers, or their coordinates on `basis`.
-    basis : (q_given, q) or None
-        Span of linearly dependent outputs, see `dependent_span`.
-    origin : (q_given,) or None
-        Their mean.
-    """
-
-    table: Array
-    basis: Array | None
-    origin: Array | None
+    table: Array  # (n, q) contrasts of classes, numbers, or their coordinates on `basis`; NaN where not observed
+    basis: Array | None  # (q_given, q) span of linearly dependent outputs, see `dependent_span`
+    origin: Array | None  # (q_given,) their mean
 
     def one_target(self, kind: str) -> bool:
         """Whether the columns share a unit: those that code classes, or coordinates on a basis."""

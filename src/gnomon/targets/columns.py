@@ -12,27 +12,13 @@ from .._types import Array, BoolArray, IntArray
 
 
 class Column(NamedTuple):
-    """One target.
+    """One target."""
 
-    Attributes
-    ----------
-    kind : {"none", "classes", "real", "counts"}
-        "none" where no row is labeled.
-    values : (n,) float64
-        Class numbers, reals or counts; NaN where unlabeled.
-    classes : (C,) or None
-        Sorted labels; None for numbers.
-    name : str
-        As errors call it: "y", "column 2 of y" or "column 'age' of y".
-    reason : str
-        Why it is of this kind, in words for the user.
-    """
-
-    kind: str
-    values: Array
-    classes: Array | None
-    name: str
-    reason: str
+    kind: str  # "classes", "real", "counts", or "none" where no row is labeled
+    values: Array  # (n,) class numbers, reals or counts; NaN where unlabeled
+    classes: Array | None  # (C,) sorted labels; None for numbers
+    name: str  # as errors call it: "y", "column 2 of y" or "column 'age' of y"
+    reason: str  # why it is of this kind, in words for the user
 
     @property
     def labeled(self) -> BoolArray:
@@ -54,21 +40,11 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Targets:
-    """All targets of the rows of X.
+    """All targets of the rows of X."""
 
-    Attributes
-    ----------
-    columns : tuple of Column
-        None of them when y was None.
-    n_samples : int
-        Rows.
-    vector : bool
-        y was one column, so that predictions are vectors.
-    """
-
-    columns: tuple[Column, ...]
+    columns: tuple[Column, ...]  # none when y was None
     n_samples: int
-    vector: bool
+    vector: bool  # y was one column, so that predictions are vectors
 
     @property
     def kind(self) -> str:

@@ -16,24 +16,12 @@ WAY_OUT = "mark unlabeled rows by -1 (classes), None or NaN"
 
 
 class Raw(NamedTuple):
-    """One column as given.
+    """One column as given."""
 
-    Attributes
-    ----------
-    form : {"none", "text", "bool", "categorical", "int", "float"}
-        What its known cells are; "none" where there are none.
-    values : (n,)
-        Numbers, or objects with None where missing.
-    missing : (n,) bool
-        None, NaN, pd.NA, NaT, or the mark of the caller.
-    name : str
-        As errors call it.
-    """
-
-    form: str
-    values: Any
-    missing: BoolArray
-    name: str
+    form: str  # of its known cells: "text", "bool", "categorical", "int", "float", or "none" where there are none
+    values: Any  # (n,) numbers, or objects with None where missing
+    missing: BoolArray  # (n,) None, NaN, pd.NA, NaT, or the mark of the caller
+    name: str  # as errors call it
 
 
 def columns_of(y: Any, n_samples: int, mark: Any) -> tuple[list[Raw], bool]:
@@ -49,8 +37,10 @@ def _cells(y: Any, n_samples: int) -> tuple[list[tuple[str, Array, bool]], bool]
     """Name, cells and whether they are categories, of every column; and whether y is one column."""
     if is_sparse(y):
         raise TypeError("y is a sparse matrix; give a dense array (for multi-label indicators, y.toarray()).")
-    if hasattr(y, "columns"):
-        _refuse_repeated([str(name) for name in y.columns])
+    names = [str(name) for name in getattr(y, "columns", ())]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"y has several columns named {repeated[0]!r}; give each its own name.")
     native = y if isinstance(y, np.ndarray) else nw.from_native(y, pass_through=True, allow_series=True)
     if isinstance(native, nw.Series):
         return [("y", *_series(native))], True
@@ -98,12 +88,6 @@ def _some(cells: list[tuple[str, Array, bool]], shape: tuple[int, ...]) -> list[
     if not cells:
         raise ValueError(f"y has shape {shape}; at least one column is wanted.")
     return cells
-
-
-def _refuse_repeated(names: list[str]) -> None:
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ValueError(f"y has several columns named {repeated[0]!r}; give each its own name.")
 
 
 def _is_list_of_columns(y: Any, n_samples: int) -> bool:

@@ -39,18 +39,9 @@ def is_rich(index: IntArray) -> bool:
 
 
 def half_splits(index: IntArray, n_splits: int, generator: np.random.Generator) -> list[tuple[IntArray, IntArray]]:
-    """Split the labeled rows of each class into two random halves, `n_splits` times.
+    """Split the labeled rows of each class at random: pairs like `index` (n,), -1 for the rows of the other half.
 
-    Parameters
-    ----------
-    index : (n,)      class number of each row, -1 where unlabeled
-    n_splits : int    how many splits
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    list of (first, second), each (n,) like `index` with -1 for the rows of the other half. An odd row goes to either
-    half by chance; the only row of a class goes to both, so that both halves know every class.
+    An odd row goes to either half by chance; the only row of a class goes to both, so that both know every class.
     """
     rows = np.flatnonzero(index >= 0)
     classes = index[rows]

@@ -63,21 +63,9 @@ def read(
     model: str = "the model",
     rows: IntArray | None = None,
 ) -> Targets:
-    """Read y as the module says.
+    """Read y as the module says: `rows` (m,) of it or all, for a model of that name that takes these `kinds`.
 
-    Parameters
-    ----------
-    y : None, vector, table, frame or list of vectors with n_samples rows
-    target : one of `TARGETS`, or one per column
-    unlabeled : "auto", None or a label
-    kinds : the kinds that the model takes
-    several : what a table of several columns is under "auto": "columns" of their own, all "real", or refused ("one")
-    model : its name, for errors
-    rows : (m,) or None     rows to read, the others do not count; None reads all
-
-    Returns
-    -------
-    Targets
+    `several` is what a table is under "auto": "columns" of their own, all "real", or refused ("one").
     """
     check_target(target)
     if y is None:
