@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 
 from estimators.support import quietly
 from gnomon import CPPCA, PPCA, SPPCA
-from gnomon.estimators import _outputs as predictor_file
+from gnomon.models.linear import conditioning as predictor_file
 from gnomon.models.linear import cppca as model_file
 from oracles import cppca as oracle
 

@@ -3,10 +3,8 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..models.linear import dual
 from ..models.linear import sppca as model
 from ..rows.contract import NotFinite
-from ..rows.masked import incomplete_rows
 from ..rows.namespace import host_dtype, take_rows
 from ..rows.read import read
 from ..targets.code import code
@@ -27,7 +25,11 @@ def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
     if supervised:
         targets = estimator._read_y(y, X.shape[0], kept)
         coded = code(targets, weights if kept is None else weights[kept])
-        _check_outputs(options, coded)
+        if options.output_noise == "per_output" and coded.basis is not None:
+            raise ValueError(
+                "output_noise='per_output' needs linearly independent outputs; the columns of y obey an exact "
+                "relation. Drop one of them, give class labels, or use output_noise='ml'."
+            )
         options = options._replace(one_target=coded.one_target(targets.kind))
     if kept is not None:
         X, weights = take_rows(X, kept), weights[kept]
@@ -51,8 +53,6 @@ def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
 
 def _fit(estimator, X, Y, weights, options, missing, seed):
     def fit_one(k):
-        if options.solver == "dual":
-            return _fit_dual(X, Y, weights, options._replace(n_components=k), np.random.default_rng(seed))
         rows, sized = read(X, weights, masked=missing), options._replace(n_components=k)
         return model.fit(rows, Y, sized, np.random.default_rng(seed))
 
@@ -75,39 +75,3 @@ def _fit(estimator, X, Y, weights, options, missing, seed):
             break
     estimator.bic_path_ = np.array(criteria)
     return best
-
-
-def _check_outputs(options, coded):
-    if options.output_noise == "per_output" and coded.basis is not None:
-        raise ValueError(
-            "output_noise='per_output' needs linearly independent outputs; the columns of y obey an exact relation. "
-            "Drop one of them, give class labels, or use output_noise='ml'."
-        )
-
-
-def _fit_dual(X, Y, weights, options, generator):
-    """Fit by algorithm 3 and return a result in the form of the primal model.
-
-    Raises ValueError for what the paper's dual form does not have: weights, missing entries, a prior, output noise of
-    its own, private dimensions.
-    """
-    neutral = (0, "ml", 0.0)
-    if weights is not None or (options.n_private, options.output_noise, options.prior_precision) != neutral:
-        raise ValueError(
-            "solver='dual' is algorithm 3 of the paper: without sample_weight, label_weight, n_private, output_noise "
-            "and prior_precision. Use solver='auto', which is exact on the n x n side too."
-        )
-    if len(incomplete_rows(X)):
-        raise ValueError("solver='dual' needs complete rows; X has missing entries, so use solver='auto'.")
-    rows = read(X)
-    standard = rows.standard(rows.summarize())
-    coordinates = standard.coordinates()
-    inner = dual.Options(
-        options.n_components, X.shape[1], "dual", options.tol, options.max_iter, options.init, options.noise_init,
-        one_target=options.one_target,
-    )  # fmt: skip
-    result = dual.fit(coordinates.T * standard.scale, Y, inner, generator, orient=coordinates.expand)
-    p = result.value.params
-    params = p._replace(W_x=coordinates.expand(p.W_x), m_x=standard.mean)
-    stats = {**result.stats, "n_passes": rows.reads}
-    return result._replace(value=model.Fitted(params, result.value.log_likelihood), stats=stats)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..models.linear.conditioning import outputs_at
 from ..rows.masked import incomplete_rows
 from ..rows.namespace import holding
 from ..targets.code import class_contrasts, code_like, to_coordinates
@@ -66,9 +67,7 @@ class GaussianTargets(DeviationPredictor):
 
     def _of_batch(self, X):
         """Log-densities (n, C) of the codes of classes, up to a constant of the row, or outputs (n, q); and (n, q)."""
-        p = self._params()
-        post = self._condition(X, None, ("mean", "cov"))
-        mean, cov = p.m_y + post["mean"] @ p.W_y.T, p.W_y @ post["cov"] @ p.W_y.T + np.diag(p.y_noise_var)
+        mean, cov = outputs_at(self._params(), *self._condition(X))
         if self.target_kind_ == "classes":
             return _class_log_density(mean, cov, class_contrasts(len(self.classes_))), mean
         if self.y_basis_ is not None:

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..models import linear
+from ..models.linear.conditioning import draw_rows
 from ..models.linear.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
-from ..numerics.masked import masked_posterior
-from ..numerics.moments import output_sets
 from ..rows.kind import is_sparse
 from ..rows.masked import filled, incomplete_rows
-from ..rows.namespace import all_finite, as_table, asarray_like, like, take_rows, to_host
+from ..rows.namespace import all_finite, as_table, asarray_like, like, to_host
 from ..rows.products import project
 from ..rows.read import read
 from ._density import Criterion, Density
@@ -47,44 +47,13 @@ class LinearGaussian(Density, Criterion, LatentPosterior):
         """Targets of new rows as coded in fit, NaN where not observed; an unsupervised model ignores y."""
         return np.zeros((n_samples, 0))
 
-    def _condition(self, X, y=None, want=("mean",)):
-        """Posterior statistics of validated rows: any of "mean", "cov" (by row or shared) and "log_density"."""
-        params = self._params()
-        Y = self._code_targets(y, X.shape[0])
-        observed = ~np.isnan(Y)
-        groups = output_sets(observed)
-        incomplete = incomplete_rows(X)
-        out = {}
-        if len(incomplete) < X.shape[0]:
-            noise_std = float(np.sqrt(params.x_noise_var))
-            rows = read(X).in_units(params.m_x, noise_std)
-            XW = rows.times(params.W_x) * noise_std
-            post = lg.row_posterior(params, XW, Y, observed, groups)
-            out["mean"] = post.mean
-            if "cov" in want:
-                shared = len(post.covs) == 1 and len(incomplete) == 0
-                out["cov"] = post.covs[0] if shared else post.covs[post.of_row]
-            if "log_density" in want:
-                out["log_density"] = _log_density(params, post, rows.lengths(), X.shape[1], Y, observed)
-        if len(incomplete):
-            self._condition_incomplete(params, X, Y, observed, groups, incomplete, want, out)
-        return out
+    def _model(self):
+        """The parameters that rows are conditioned with."""
+        return self._params()
 
-    def _condition_incomplete(self, params, X, Y, observed, groups, incomplete, want, out):
-        """Fill in the statistics of rows with missing features."""
-        n, k = X.shape[0], params.W_x.shape[1]
-        shapes = {"mean": (n, k), "cov": (n, k, k), "log_density": (n,)}
-        for name in want:
-            out.setdefault(name, np.empty(shapes[name]))
-        rows, Y, observed = read(take_rows(X, incomplete), masked=True), Y[incomplete], observed[incomplete]
-        groups = groups._replace(of_row=groups.of_row[incomplete])
-        with np.errstate(over="ignore"):  # the square of a distance may be infinite
-            post = masked_posterior(params, rows, Y, observed, groups)
-        found = {"mean": post.mean, "cov": post.cov}
-        if "log_density" in want:
-            found["log_density"] = _log_density(params, post, post.x_energy, post.n_observed, Y, observed)
-        for name in want:
-            out[name][incomplete] = found[name]
+    def _condition(self, X, y=None):
+        """Posterior mean and covariance of validated rows."""
+        return linear.posterior(self._model(), read(X, masked=None), self._code_targets(y, X.shape[0]))
 
     def _project(self, X, with_cov):
         check_is_fitted(self)
@@ -95,8 +64,8 @@ class LinearGaussian(Density, Criterion, LatentPosterior):
             Z = project(X, params.m_x, post.gain.T)
         if all_finite(Z) or not check_values(X):  # what is not finite in X shows in Z: no look at X before
             return Z, like(post.cov, X)
-        some = self._condition(X, None, ("mean", "cov") if with_cov else ("mean",))
-        return like(some["mean"], X), like(some["cov"], X) if with_cov else None
+        mean, cov = self._condition(X)
+        return like(mean, X), like(cov, X) if with_cov else None
 
     def impute(self, X: Any, y: Any = None) -> Any:
         """Fill missing entries with their expectation given what is observed in the row.
@@ -142,15 +111,13 @@ class LinearGaussian(Density, Criterion, LatentPosterior):
         return Z @ asarray_like(self.components_, Z) + asarray_like(self.mean_, Z)
 
     def _log_density(self, X, y):
-        return self._condition(X, y, ("log_density",))["log_density"]
+        return linear.log_density(self._model(), read(X, masked=None), self._code_targets(y, X.shape[0]))
 
     def _n_free(self):
         return n_free_parameters(self._params(), getattr(self, "output_noise", "ml"))
 
     def _draw(self, n_samples, rng):
-        p = self._params()
-        Z = rng.standard_normal((n_samples, p.W_x.shape[1]))
-        X = p.m_x + Z @ p.W_x.T + np.sqrt(p.x_noise_var) * rng.standard_normal((n_samples, len(p.m_x)))
+        X, Z = draw_rows(self._params(), n_samples, rng)
         return X.astype(self.components_.dtype), Z
 
     def get_covariance(self) -> Any:
@@ -195,10 +162,3 @@ class LinearGaussian(Density, Criterion, LatentPosterior):
         self.mean_ = mean.astype(dtype)
         self.noise_variance_ = float(noise_variance)
         self.log_likelihood_ = log_likelihood
-
-
-def _log_density(params, post, energy, n_features, Y, observed):
-    """As in `linear_gaussian`; minus infinity so far away that the square of the distance is no float."""
-    with np.errstate(invalid="ignore"):
-        density = lg.log_density(params, post, energy, n_features, Y, observed)
-    return np.where(np.isinf(energy), -np.inf, density)

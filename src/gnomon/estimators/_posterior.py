@@ -7,7 +7,7 @@ from ._estimator import Transformer
 
 
 class LatentPosterior(Transformer):
-    """From `_condition(X, y, want)`: a dict of "mean" (n, k), "cov" by row or shared, and what else is wanted."""
+    """From `_condition(X, y)`: the mean (n, k), and the covariance by row or shared."""
 
     def posterior(self, X: Any, y: Any = None) -> Any:
         """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
@@ -27,8 +27,8 @@ class LatentPosterior(Transformer):
             One covariance when it is the same for every row, else one per row.
         """
         X = self._check_rows(X)
-        post = self._condition(X, y, ("mean", "cov"))
-        return like(post["mean"], X), like(post["cov"], X)
+        mean, cov = self._condition(X, y)
+        return like(mean, X), like(cov, X)
 
     def transform(self, X: Any, return_cov: Any = False) -> Any:
         """Project rows: the posterior mean of the latent variables given x.

@@ -223,7 +223,9 @@ class CPPCA(Outputs):
             X, weights = take_rows(X, kept), weights[kept]
         labeled = np.flatnonzero(targets.labeled)
         layout = self._store_reading(targets)
-        self._check_inference(layout)
+        wanted = complaint(layout, self.inference)
+        if wanted is not None:
+            raise ValueError(f"inference={self.inference!r} is for {wanted}; use inference='auto'.")
         self.n_components_ = resolve_n_components(self.n_components, self.n_private, *X.shape)
         if self.label_weight != 1.0 and len(labeled):
             weights = np.ones(X.shape[0]) if weights is None else weights.copy()
@@ -249,11 +251,6 @@ class CPPCA(Outputs):
         for name in self.families if isinstance(self.families, list | tuple) else [self.families]:
             check_choice("families", name, (*TARGET, None))
 
-    def _check_inference(self, layout):
-        wanted = complaint(layout, self.inference)
-        if wanted is not None:
-            raise ValueError(f"inference={self.inference!r} is for {wanted}; use inference='auto'.")
-
     def _read_outputs(self, y, n_samples, kept):
         families = self.families
         if families is None:
@@ -272,9 +269,9 @@ class CPPCA(Outputs):
 
     def _store(self, result, dtype):
         fitted, layout = result.value, self._layout
-        p = fitted.params
-        self._store_features(p.W, fitted.mean, p.x_noise_var, fitted.log_likelihood, dtype)
-        coef, intercept = [np.zeros((0, p.W.shape[1]))], [np.zeros(0)]
+        x, p = fitted.params.x, fitted.params.labels
+        self._store_features(x.W_x, x.m_x, x.x_noise_var, fitted.log_likelihood, dtype)
+        coef, intercept = [np.zeros((0, p.V.shape[1]))], [np.zeros(0)]
         for family, predictors in layout.parts:
             coef.append(family.contrasts @ p.V[predictors])
             intercept.append(family.contrasts @ p.b[predictors])

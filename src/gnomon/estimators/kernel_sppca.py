@@ -295,10 +295,10 @@ class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
         root = self._loadings_root
         return lg.Params(root, np.zeros(len(root)), self.noise_variance_, *self._target_params())
 
-    def _condition(self, X, y=None, want=("mean", "cov")):
-        """Posterior of validated rows: "mean", and "cov" by row or shared."""
+    def _condition(self, X, y=None):
+        """Posterior mean of validated rows, and covariance by row or shared."""
         Y = self._code_targets(y, X.shape[0])
         observed = ~np.isnan(Y)
         XW = project(self._cross(X).astype(np.float64), self.kernel_mean_, self.dual_coef_)
         post = lg.row_posterior(self._params(), XW, Y, observed, output_sets(observed))
-        return {"mean": post.mean, "cov": post.covs[0] if len(post.covs) == 1 else post.covs[post.of_row]}
+        return post.mean, post.covs[0] if len(post.covs) == 1 else post.covs[post.of_row]

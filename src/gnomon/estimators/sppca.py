@@ -8,6 +8,7 @@ import numpy as np
 from ..describe import Traits
 from ..likelihoods.family import drawn_class
 from ..models.linear import sppca as model
+from ..models.linear.conditioning import draw_outputs
 from ._density import JointDensity
 from ._estimator import above, integer, one_of, rules
 from ._fit_gaussian import fit_gaussian
@@ -241,8 +242,7 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
 
     def _draw_targets(self, X, latent, rng):
         self._require_targets("sample(return_y=True)")
-        p = self._params()
-        Y = p.m_y + latent @ p.W_y.T + np.sqrt(p.y_noise_var) * rng.standard_normal((len(X), len(p.m_y)))
+        Y = draw_outputs(self._params(), latent, rng)
         if self.target_kind_ == "classes":
             return self.classes_[drawn_class(self.predict_proba(X), rng.random_sample(len(X))).astype(np.intp)]
         if self.y_basis_ is not None:

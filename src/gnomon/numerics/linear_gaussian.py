@@ -6,7 +6,7 @@ x is given in an orthonormal basis of r out of p directions; outside it there is
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -52,15 +52,6 @@ class LatentSums(NamedTuple):
     y_zy: Array  # (q, k + 1)
     y_energy: Array  # (q,)
     y_count: Array  # (q,)
-
-
-class Conditioned(Protocol):
-    """What the log-density needs of a posterior, row by row."""
-
-    @property
-    def log_det_precision(self) -> Array: ...
-    @property
-    def fit(self) -> Array: ...
 
 
 class OutputSums(Protocol):
@@ -244,7 +235,7 @@ def _augmented(zz: Array, z: Array, weight: float) -> Array:
 
 
 def log_density(
-    params: Params, post: Conditioned, x_energy: Array, n_features: Array | int, Y: Array, observed: BoolArray
+    params: Params, post: Any, x_energy: Array, n_features: Array | int, Y: Array, observed: BoolArray
 ) -> Array:
     """Log of p(observed x, observed y) per row, in nats; `x_energy` (m,) is |x - m_x|^2 / x_noise_var."""
     dy = np.where(observed, Y - params.m_y, 0.0)

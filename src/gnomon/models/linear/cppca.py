@@ -10,6 +10,7 @@ from ..._types import Array, IntArray, Result, Status
 from ...likelihoods.inference import choose_inference, sites_of
 from ...likelihoods.layout import Layout
 from ...likelihoods.sites import Sites
+from ...numerics import linear_gaussian as lg
 from ...numerics.linalg import canonical_rotation, guided_rotation, orthonormal_columns
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
@@ -28,6 +29,7 @@ from .basis import (
     View,
 )
 from .class_likelihood import Labeled, LabelParams, applies, log_evidence, refine_classes
+from .conditioning import Model
 from .grow import START_ACCURACY, grow
 from .outputs_em import COARSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
 from .over_rows import KeepLabeled, RowsEM, condition_of, gaussian_starts, mask_factors, maximize, starts
@@ -70,8 +72,7 @@ class Options(NamedTuple):
 class Fitted(NamedTuple):
     """Parameters in the units of the data, rotated and signed canonically."""
 
-    params: Params  # W (p, k); V and b of Gaussian outputs in units of y
-    mean: Array  # (p,)
+    params: Model
     objective: float  # nats, training rows, with the ridge
     log_likelihood: float  # without it
 
@@ -367,8 +368,9 @@ def in_data_units(result: Result[Params], x: Scales, m: Array, rules: Rules, uni
     path = result.path - x.n_entries * np.log(x.scale) - float(x.n_outputs @ np.log(units.scale))
     penalty = 0.5 * float(rules.penalty @ (params.V**2).sum(axis=1))
     penalty += 0.5 * rules.prior_precision * float((params.W**2).sum())
-    fitted = Params(params.W @ R * x.scale, params.x_noise_var * x.scale**2, V, b, noise)
+    none = np.zeros((0, R.shape[1])), np.zeros(0), np.zeros(0)
+    of_x = lg.Params(params.W @ R * x.scale, x.mean + m * x.scale, params.x_noise_var * x.scale**2, *none)
+    fitted = Model(of_x, LabelParams(V, b, noise), layout, result.stats["inference"])
     objective = float(path[-1])
-    mean = x.mean + m * x.scale
     stats = {**result.stats, "floors": floors}
-    return Result(Fitted(fitted, mean, objective, objective + penalty), result.status, path, stats)
+    return Result(Fitted(fitted, objective, objective + penalty), result.status, path, stats)

@@ -15,6 +15,7 @@ from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
 from ...solvers.rank import refuse_full_rank, refuse_full_rank_of_rows
+from . import dual
 from .basis import CAPACITY, EXACT_SIDE
 from .grow import grow
 from .in_basis import X_FLOOR, Y_FLOOR, GaussianInBasis, inner_of
@@ -69,6 +70,8 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
     "floors" (names of the noise floors that are active) and "optima" (log-likelihoods of the local optima that the
     ratio search saw).
     """
+    if options.solver == "dual":
+        return _fit_dual(rows, Y, options, generator)
     n, p = rows.shape
     weights = np.ones(n) if rows.weights is None else rows.weights
     y_mean, y_scale = output_units(Y, weights, together=options.one_target)
@@ -82,13 +85,10 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
             raise ValueError(f"solver={solver!r} needs complete rows; X has missing entries, so use solver='auto'")
         solver = "em"
     elif solver == "auto":
-        kind = {
-            "complete": complete,
-            "plain": plain,
-            "supervised": Y.shape[1] > 0,
-            "n_ungrouped": len(outputs.ungrouped),
-        }
-        solver = choose_solver(n, p, **kind)
+        supervised, n_ungrouped = Y.shape[1] > 0, len(outputs.ungrouped)
+        solver = choose_solver(
+            n, p, complete=complete, plain=plain, supervised=supervised, n_ungrouped=n_ungrouped
+        )  # fmt: skip
     if solver == "ratio" and not (complete and plain):
         raise ValueError(
             "solver='ratio' needs every output of every row, and no output_noise, n_private or prior_precision of its "
@@ -99,6 +99,29 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
     else:
         result, standard = _fit_in_basis(rows, outputs, options, limits, solver, generator)
     return _in_data_units(result, standard, outputs, limits, Units(y_mean, y_scale), solver)
+
+
+def _fit_dual(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) -> Result[Fitted]:
+    """Fit by algorithm 3 of the paper."""
+    neutral = (0, "ml", 0.0)
+    if rows.weights is not None or (options.n_private, options.output_noise, options.prior_precision) != neutral:
+        raise ValueError(
+            "solver='dual' is algorithm 3 of the paper: without sample_weight, label_weight, n_private, output_noise "
+            "and prior_precision. Use solver='auto', which is exact on the n x n side too."
+        )
+    if rows.masked:
+        raise ValueError("solver='dual' needs complete rows; X has missing entries, so use solver='auto'.")
+    standard = rows.standard(rows.summarize())
+    coordinates = standard.coordinates()
+    inner = dual.Options(
+        options.n_components, rows.shape[1], "dual", options.tol, options.max_iter, options.init, options.noise_init,
+        one_target=options.one_target,
+    )  # fmt: skip
+    result = dual.fit(coordinates.T * standard.scale, Y, inner, generator, orient=coordinates.expand)
+    p = result.value.params
+    params = p._replace(W_x=coordinates.expand(p.W_x), m_x=standard.mean)
+    fitted = Fitted(params, result.value.log_likelihood)
+    return Result(fitted, result.status, result.path, {**result.stats, "n_passes": rows.reads})
 
 
 class Units(NamedTuple):

@@ -1,0 +1,125 @@
+"""What a fitted model says of rows, in the units of the data: posterior, density, predictions and samples."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._types import Array
+from ...likelihoods.inference import sites_of
+from ...likelihoods.layout import Layout
+from ...likelihoods.sites import SiteFit
+from ...numerics import linear_gaussian as lg
+from ...numerics.masked import masked_posterior
+from ...numerics.moments import output_sets
+from ...rows.contract import Rows
+from .class_likelihood import Labeled, LabelParams, applies, log_evidence
+
+
+class Model(NamedTuple):
+    """A fitted model with outputs of any kind, and the way to condition on them; `Params` has Gaussian ones alone."""
+
+    x: lg.Params  # without outputs
+    labels: LabelParams
+    layout: Layout
+    inference: str
+
+    def sites(self, Y: Array, mean: Array, cov: Array) -> SiteFit:
+        """The fit of the labels, given what x says of z."""
+        V, b, noise = self.labels
+        return sites_of(self.layout, self.inference)(Y, mean @ V.T + b, V @ cov @ V.T, noise)
+
+
+def _given(params: lg.Params, rows: Rows, Y: Array | None, *, density: bool) -> tuple[Array, Array, Array]:
+    """Posterior mean and covariance, and the log-density if it is asked for."""
+    n, p = rows.shape
+    Y = np.full((n, len(params.m_y)), np.nan) if Y is None else Y
+    observed = ~np.isnan(Y)
+    groups = output_sets(observed)
+    post: Any
+    if rows.masked:
+        with np.errstate(over="ignore"):  # the square of a distance may be infinite
+            post = masked_posterior(params, rows, Y, observed, groups)
+        cov, energy, n_features = post.cov, post.x_energy, post.n_observed
+    else:
+        noise_std = float(np.sqrt(params.x_noise_var))
+        known = rows.in_units(params.m_x, noise_std)
+        post = lg.row_posterior(params, known.times(params.W_x) * noise_std, Y, observed, groups)
+        cov = post.covs[0] if len(post.covs) == 1 else post.covs[post.of_row]
+        energy, n_features = known.lengths() if density else np.zeros(n), p
+    with np.errstate(invalid="ignore"):
+        logs = lg.log_density(params, post, energy, n_features, Y, observed)
+    return post.mean, cov, np.where(np.isinf(energy), -np.inf, logs)
+
+
+def posterior(params: lg.Params | Model, rows: Rows, Y: Array | None = None) -> tuple[Array, Array]:
+    """Mean (n, k) of z, and covariance (k, k) or (n, k, k), given x and the observed entries of Y (n, q), if passed."""
+    if not isinstance(params, Model):
+        return _given(params, rows, Y, density=False)[:2]
+    mean, cov, _ = _given(params.x, rows, None, density=False)
+    if Y is None:
+        return mean, cov
+    fit = params.sites(Y, mean, cov)
+    VS = params.labels.V @ cov  # (h, k) or (n, h, k)
+    mean = mean + np.matmul(fit.slope[:, None, :], VS)[:, 0]
+    return mean, cov - np.matmul(np.swapaxes(VS, -1, -2), np.matmul(fit.curvature, VS))
+
+
+def log_density(params: lg.Params | Model, rows: Rows, Y: Array | None = None) -> Array:
+    """Log p(observed x, observed y) of every row (n,), in nats."""
+    if not isinstance(params, Model):
+        return _given(params, rows, Y, density=True)[2]
+    mean, cov, of_x = _given(params.x, rows, None, density=True)
+    if Y is None:
+        return of_x
+    if not applies(params.layout, params.inference):
+        return np.asarray(of_x + params.sites(Y, mean, cov).log_z)
+    return of_x + log_evidence(params.layout, Labeled(Y, mean, cov, np.ones(len(Y))), params.labels)
+
+
+def outputs_at(params: lg.Params, mean: Array, cov: Array) -> tuple[Array, Array]:
+    """Mean (n, q) and covariance, (q, q) or (n, q, q), of Gaussian outputs at a posterior of z."""
+    return params.m_y + mean @ params.W_y.T, params.W_y @ cov @ params.W_y.T + np.diag(params.y_noise_var)
+
+
+def predict(params: lg.Params | Model, rows: Rows) -> tuple[Any, Array]:
+    """Mean and covariance of Gaussian outputs; of a `Model` what each output is expected to be, and deviations (n, q).
+
+    That is an array for each: probabilities (n, C) of classes, or numbers (n,).
+    """
+    mean, cov = posterior(params, rows)
+    if not isinstance(params, Model):
+        return outputs_at(params, mean, cov)
+    V, b, noise = params.labels
+    mean, cov = mean @ V.T + b, V @ cov @ V.T
+    found, std = [], []
+    for (family, at), s in zip(params.layout.parts, noise, strict=True):
+        found.append(family.predict(mean[:, at], cov[..., at, at]))
+        std.append(family.deviation(mean[:, at.start], cov[..., at.start, at.start], s))
+    return found, np.column_stack(std)
+
+
+def draw_rows(params: lg.Params, n: int, rng: np.random.Generator | np.random.RandomState) -> tuple[Array, Array]:
+    """Draw n rows (n, p) and their latent variables (n, k)."""
+    Z = rng.standard_normal((n, params.W_x.shape[1]))
+    noise = np.sqrt(params.x_noise_var) * rng.standard_normal((n, len(params.m_x)))
+    return params.m_x + Z @ params.W_x.T + noise, Z
+
+
+def draw_outputs(params: lg.Params | Model, Z: Array, rng: np.random.Generator | np.random.RandomState) -> Array:
+    """Draw outputs (n, q) at latent variables; classes by their number."""
+    if not isinstance(params, Model):
+        noise = np.sqrt(params.y_noise_var) * rng.standard_normal((len(Z), len(params.m_y)))
+        return np.asarray(params.m_y + Z @ params.W_y.T + noise)
+    a, drawn = Z @ params.labels.V.T + params.labels.b, np.zeros((len(Z), len(params.layout.kinds)))
+    for j, (family, at) in enumerate(params.layout.parts):
+        uniform, normal = rng.random(len(Z)), rng.standard_normal(len(Z))
+        drawn[:, j] = family.draw(a[:, at], float(params.labels.noise[j]), uniform, normal)
+    return drawn
+
+
+def sample(params: lg.Params | Model, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Draw n rows (n, p) and their outputs (n, q)."""
+    X, Z = draw_rows(params.x if isinstance(params, Model) else params, n, rng)
+    return X, draw_outputs(params, Z, rng)
