@@ -10,7 +10,6 @@ from gnomon.experiments._draw import draw_positive
 from gnomon.experiments.multi_label_table import (
     METHODS,
     format_table,
-    main,
     reproduce,
     scores_of_draw,
 )
@@ -66,14 +65,6 @@ def test_the_table_shows_the_printed_figures_beside_ours(small):
     assert "(0.3432)" in lines[3]
     assert "(" not in lines[-1]
     assert all(r["n_draws"] == 2 and 0 <= r["mean"] <= 1 for r in records)
-
-
-def test_command_line_prints_table_and_provenance(small, monkeypatch, capsys):
-    monkeypatch.setattr(multi_label_table, "reproduce", lambda n_draws: reproduce(n_draws=n_draws, methods=("FULL",)))
-    main(["--draws", "1"])
-    printed = capsys.readouterr().out
-    assert "(0.3813)" in printed
-    assert "'versions'" in printed
 
 
 @pytest.mark.realdata

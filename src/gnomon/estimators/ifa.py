@@ -102,8 +102,8 @@ class IFA(Predictor, JointDensity, Transformer):
         Log-likelihood that each start reached.
     noise_floors_ : tuple of str
         "component 1 of latent 0" and so on: whose variance rests on its floor, 1e-4 of the variance of the latent.
-    solver_ : str
-        The solver that ran.
+    solver_, n_features_in_, feature_names_in_
+        As in `SPPCA`.
     converged_ : bool
         Whether `objective_residual_` is at most `tol`; a warning is given where it is not.
     n_iter_ : int
@@ -117,8 +117,6 @@ class IFA(Predictor, JointDensity, Transformer):
     classes_ : ndarray of shape (K_1,) or list of them
         What the components of each class variable are called: the labels of its column of `y`, then names for those
         without a label. A list where y was a table.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names when X had them.
 
     Raises
     ------

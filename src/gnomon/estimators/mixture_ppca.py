@@ -1,12 +1,12 @@
 """Mixtures of probabilistic PCA as a scikit-learn estimator."""
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import ClassifierTags, check_random_state
 
+from .._warn import warn
 from ..models import mixture as model
 from ..rows.kind import is_sparse
 from ..rows.masked import incomplete_rows
@@ -90,8 +90,8 @@ class MixturePPCA(JointDensity, Criterion, Transformer):
         Components left with no more rows than their latent dimensions plus one.
     optima_ : ndarray of shape (n_init,)
         Log-likelihood that each start reached.
-    solver_ : str
-        The solver that ran.
+    solver_, n_features_in_, feature_names_in_
+        As in `SPPCA`.
     converged_ : bool
         Whether `objective_residual_` is at most `tol`; a warning is given where it is not.
     n_iter_ : int
@@ -100,8 +100,6 @@ class MixturePPCA(JointDensity, Criterion, Transformer):
         Full reads of the data, all starts together.
     n_samples_ : int
         Rows used.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names when X had them.
 
     Raises
     ------
@@ -242,12 +240,10 @@ class MixturePPCA(JointDensity, Criterion, Transformer):
         floors = [f"component {c}" for c in stats["floors"]]
         self._record(result._replace(stats={**stats, "floors": floors}))
         if self.collapsed_ or self.noise_floors_:
-            warnings.warn(
+            warn(
                 f"MixturePPCA: components {sorted({*self.collapsed_, *stats['floors']})} collapsed onto few rows or "
                 "onto rows without noise, and their noise variance may rest on its floor; ask for fewer n_mixtures or "
-                "n_components, for shared_noise=True, or for a larger n_init.",
-                UserWarning,
-                stacklevel=3,
+                "n_components, for shared_noise=True, or for a larger n_init."
             )
 
     def _params(self):

@@ -1,12 +1,12 @@
 """Features from a nearest-neighbor graph, as a scikit-learn transformer."""
 
 import importlib.util
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 
+from .._warn import warn
 from ..graphs.graph import neighbor_graph
 from ..graphs.neighbors import Neighbors, distinct_rows, nearest, unit_rows
 from ..models.neighbor_features import extend, graph_features
@@ -200,11 +200,9 @@ def _choose(algorithm, n_points):
     if n_points <= MOST_EXACT:
         return "exact"
     if importlib.util.find_spec("pynndescent") is None:
-        warnings.warn(
+        warn(
             f"{n_points} rows are compared pair by pair, which takes long, because pynndescent is not installed: "
-            "pip install 'gnomon[neighbors]', or pass algorithm='exact' to say that this is meant.",
-            UserWarning,
-            stacklevel=4,
+            "pip install 'gnomon[neighbors]', or pass algorithm='exact' to say that this is meant."
         )
         return "exact"
     return "approximate"

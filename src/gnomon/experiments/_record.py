@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_info
 
+from gnomon._files import new_file
+from gnomon.plotting._style import pyplot
+
 PACKAGES = ("gnomon", "numpy", "scipy", "scikit-learn")
 
 
@@ -25,6 +28,14 @@ def provenance():
         "versions": {name: version(name) for name in PACKAGES},
         "threads": max((pool["num_threads"] for pool in threadpool_info()), default=1),
     }
+
+
+def save_figure(figure, path):
+    """Write a picture as PNG, in a folder that is made, and close it."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with new_file(path) as picture:
+        figure.savefig(picture, format="png", dpi=120)
+    pyplot().close(figure)
 
 
 def _commit():

@@ -10,11 +10,8 @@ The paper does not say how features and projections were scaled; here neither is
 of PCA with K = 5 is within 0.03 of the print, that of PCA with K = 10 and 20 within 0.05. AUC is 0.02 to 0.04 above the
 print for all three. F1-macro of SPPCA and S2PPCA with K = 5 and 10 is not reproduced: the maximum-likelihood
 models stay near PCA. Label weights of 10 and 100 (S2PPCA, four draws) change that by at most 0.02.
-
-    python -m gnomon.experiments.multi_label_table --draws 10
 """
 
-import argparse
 import warnings
 from itertools import product
 
@@ -122,14 +119,6 @@ def _cell(record):
     return f"{record['mean']:.4f} ± {record['se']:.4f}{printed}"
 
 
-def main(arguments=None):
-    """Read the command line, print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=10, help="draws of the labeled rows")
-    options = parser.parse_args(arguments)
-    print(format_table(reproduce(n_draws=options.draws)))
-    print(provenance())
-
-
 if __name__ == "__main__":
-    main()
+    print(format_table(reproduce()))
+    print(provenance())

@@ -20,8 +20,7 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
 from gnomon import KDA, SDRGLM, SEPCA, SPPCA, ColoredMVU, KernelSPPCA
-from gnomon._files import new_file
-from gnomon.experiments._record import provenance
+from gnomon.experiments._record import provenance, save_figure
 from gnomon.plotting._style import class_style, pyplot
 
 FOLDER = "gnomon-figures"
@@ -123,14 +122,10 @@ def draw_figure(name, random_state=0):
 
 def reproduce(folder=FOLDER, *, n_draws=PAPER_DRAWS):
     """Write the pictures to a folder; return {figure: ({method: accuracies}, file)}."""
-    Path(folder).mkdir(parents=True, exist_ok=True)
     made = {}
     for name in EXPERIMENTS:
         file = Path(folder) / f"sepca-{name}.png"
-        figure = draw_figure(name)
-        with new_file(file) as picture:
-            figure.savefig(picture, format="png", dpi=120)
-        pyplot().close(figure)
+        save_figure(draw_figure(name), file)
         made[name] = accuracies(name, n_draws), file
     return made
 

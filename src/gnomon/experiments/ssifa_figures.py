@@ -15,10 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from gnomon import IFA
-from gnomon._files import new_file
 from gnomon.experiments import ssifa_table2 as table
 from gnomon.experiments._draw import draw_share
-from gnomon.experiments._record import provenance
+from gnomon.experiments._record import provenance, save_figure
 from gnomon.plotting._style import class_style, pyplot
 from gnomon.selection.baselines import pca_map
 
@@ -126,16 +125,12 @@ def reproduce(folder=FOLDER, *, figures=tuple(FIGURES), tell=None, **quicker):
     The folder is made; `tell` is called with each file as soon as it is there; `quicker` are `shares`, `n_draws` or
     `n_gem` in place of those of the paper, for the figures that have them.
     """
-    Path(folder).mkdir(parents=True, exist_ok=True)
     made = {}
     for name in figures:
         draw, data, options = FIGURES[name]
         more = {key: value for key, value in quicker.items() if key in (draw.__kwdefaults__ or {})}
         made[name] = Path(folder) / f"ssifa-{name}-{data}.png"
-        figure = draw(data, **options, **more)
-        with new_file(made[name]) as picture:
-            figure.savefig(picture, format="png", dpi=120)
-        pyplot().close(figure)
+        save_figure(draw(data, **options, **more), made[name])
         if tell is not None:
             tell(made[name])
     return made

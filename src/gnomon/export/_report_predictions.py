@@ -35,8 +35,11 @@ def prediction_sections(said, X, y, y_true, row_ids, names):
         rows = np.arange(n) if y is None else np.flatnonzero(~target.labeled(y))
         if not len(rows):
             continue
-        make = _classes if target.kind == "classes" else _one_number
-        parts.append(_section(make(target, one, y_true, rows, name), rows, ids))
+        if target.kind == "classes":
+            body = _classes(target, one, y_true, rows, name)
+        else:
+            body = _numbers([target], [one], y_true, rows, [name])
+        parts.append(_section(body, rows, ids))
     return parts
 
 
@@ -75,10 +78,6 @@ def _classes(target, found, y_true, rows, name):
         said = f" {100 * (1 - wrong.mean()):.1f} % of the predictions agree with the hidden truth."
         header = [*header, "truth"]
     return _Body(header, (2, 4), lines, doubt, wrong, said)
-
-
-def _one_number(target, found, y_true, rows, name):
-    return _numbers([target], [found], y_true, rows, [name])
 
 
 def _numbers(targets, found, y_true, rows, names):
