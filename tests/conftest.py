@@ -31,13 +31,11 @@ def pytest_configure(config):
         config.pluginmanager.register(RealdataCount())
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_ignore_collect(collection_path, config):
-    """Torture is for those who ask for it by its marker."""
-    return True if collection_path.name == "torture" and config.option.markexpr != "torture" else None
-
-
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    if config.option.markexpr != "torture":  # for those who ask for it by its marker, whatever path they name
+        torture = [item for item in items if item.get_closest_marker("torture")]
+        config.hook.pytest_deselected(items=torture)
+        items[:] = [item for item in items if item not in torture]
     for item in items:
         if item.get_closest_marker("costly") and any(item.callspec.params.get(name) for name in ("rng", "seed")):
             item.add_marker(pytest.mark.slow)

@@ -16,7 +16,7 @@ from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
 from ...solvers.rank import refuse_full_rank, refuse_full_rank_of_rows
 from . import dual
-from .basis import CAPACITY, EXACT_SIDE
+from .basis import CAPACITY, EXACT_SIDE, WHOLE
 from .grow import grow
 from .in_basis import X_FLOOR, Y_FLOOR, GaussianInBasis, inner_of
 from .outputs_em import Rules
@@ -182,7 +182,7 @@ def _fit_in_basis(
     inner = inner_of(solver, outputs.Y.shape[1], k, limits, options.max_iter)
     basis = data.basis
     with one_thread(when=held or rows.own_threads):
-        basis.start(k, generator)
+        basis.start(k, generator, WHOLE if held else 0)  # coordinates in all directions would be the rows themselves
         refuse_full_rank(basis.xx, standard.energy, k)
         model = GaussianInBasis(data, inner, limits)
         result = grow(

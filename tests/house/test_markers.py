@@ -1,4 +1,4 @@
-"""Tests marked `realdata` are skipped without GNOMON_DATA, and can be made compulsory."""
+"""Tests marked `realdata` are skipped without GNOMON_DATA, and can be made compulsory; torture runs by its marker."""
 
 import os
 import shutil
@@ -57,3 +57,14 @@ def test_tests_of_other_processes_count(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "realdata tests that ran: 1" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "passed"), [((), 0), (("-m", "not slow"), 0), (("test_it.py",), 0), (("-m", "torture"), 1)]
+)
+def test_torture_runs_only_where_its_marker_is_asked_for(pytester, words, passed):
+    shutil.copy(CONFTEST, pytester.path)
+    pytester.makeini("[pytest]\nmarkers =\n    slow: slow\n    torture: torture\n")
+    pytester.makepyfile(test_it="import pytest\n\n@pytest.mark.torture\ndef test_kill():\n    assert True\n")
+    done = pytester.runpytest_inprocess("-p", "no:cacheprovider", *words)
+    done.assert_outcomes(passed=passed, deselected=1 - passed)
