@@ -1,10 +1,14 @@
 """The limit on threads holds inside, and is lifted afterwards."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
+from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from gnomon import CPPCA, PPCA, SEPCA, SPPCA
 from gnomon.rows.threads import one_thread
 
 
@@ -52,4 +56,19 @@ def test_the_last_of_several_threads_lifts_the_limit():
         [thread.start() for thread in both]
         [thread.join() for thread in both]
         assert set(seen[0]) == {1}  # the first has left, and the second is still inside
+        assert threads() == before
+
+
+@pytest.mark.parametrize("model", [PPCA(2), SPPCA(2), CPPCA(2), SEPCA(2)], ids=lambda model: type(model).__name__)
+def test_fits_in_four_threads_are_equal_to_the_bit(model):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 12)), np.where(rng.random(60) < 0.5, np.arange(60) % 3, -1)
+
+    def fitted(_):
+        return clone(model).fit(X, y).transform(X).tobytes()
+
+    with threadpool_limits(3, user_api="blas"):
+        alone, before = fitted(0), threads()
+        with ThreadPoolExecutor(4) as pool:
+            assert set(pool.map(fitted, range(8))) == {alone}
         assert threads() == before
