@@ -198,3 +198,17 @@ def test_converged_is_what_the_residual_says_with_limits_of_one():
         told.append(model.converged_)
     assert told.count(False) >= 12
     assert told.count(True) >= 1  # a closed form needs no iterations, and says so truthfully
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize(("n_classes", "k"), [(3, 2), (3, 4), (5, 2)])
+def test_probabilities_do_not_depend_on_the_order_of_classes(rng, n_classes, k, missing):
+    y = rng.integers(0, n_classes, 150)
+    X = rng.normal(size=(n_classes, 6))[y] + 0.8 * rng.normal(size=(150, 6))
+    if missing:
+        X[rng.random(X.shape) < 0.05] = np.nan
+    y[rng.random(150) < 0.3] = -1
+    order = rng.permutation(n_classes)
+    renamed = np.where(y < 0, -1, order[y])
+    expected, found = (CPPCA(k, tol=1e-8, max_iter=2000).fit(X, labels).predict_proba(X) for labels in (y, renamed))
+    assert_allclose(found[:, order], expected, atol=1e-6)

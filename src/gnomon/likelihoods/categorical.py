@@ -10,7 +10,7 @@ import numpy as np
 from .._types import Array, IntArray
 from ..targets.code import class_contrasts
 from .family import Evidence, Terms, drawn_class
-from .quadrature import chunks, normal_nodes
+from .quadrature import chunks, normal_nodes, with_signs
 
 
 class Categorical:
@@ -98,7 +98,7 @@ def softmax_probabilities(mean: Array, cov: Array, n_classes: int) -> Array:
     H = logit_contrasts(n_classes)
     nodes, weights = normal_nodes(n_classes - 1)
     values, vectors = np.linalg.eigh(cov)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+    root = with_signs(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :], np.matmul(H, vectors))
     shared = None if cov.ndim == 3 else nodes @ root.T @ H.T  # (s, C)
     logits = mean @ H.T
     out = np.empty((len(mean), n_classes))

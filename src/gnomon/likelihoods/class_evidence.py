@@ -13,7 +13,7 @@ import numpy as np
 
 from .._types import Array, IntArray
 from .categorical import logit_contrasts
-from .quadrature import sobol_normal
+from .quadrature import sobol_normal, with_signs
 
 CHUNK = 1 << 20  # rows times points held at once
 SMALLEST = 1e-300
@@ -37,7 +37,7 @@ def class_rows(
     """
     values, vectors = np.linalg.eigh(cov)
     root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
-    root = np.matmul(root, np.swapaxes(np.linalg.svd(np.matmul(V, root))[2], -1, -2))
+    root = _turned(root, V)
     points = sobol_normal(n_points, latent.shape[1])
     size, blocks = max(1, CHUNK // n_points), []
     for start in range(0, len(latent), size):
@@ -49,6 +49,18 @@ def class_rows(
             block = ClassRows(latent[at, None], spread, classes[at, None], weights[at, None])
         blocks.append(block)
     return blocks
+
+
+def _turned(root: Array, V: Array) -> Array:
+    """Columns of `root` (k, k), or one for each row, turned so that V makes most of the first.
+
+    What V does not see, and signs, follow from `root` alone: neither depends on the order of the classes.
+    """
+    n_seen = min(len(V), int(V.any(axis=0).sum()))
+    seen = np.swapaxes(np.linalg.svd(np.matmul(V, root))[2], -1, -2)[..., :n_seen]
+    every = np.broadcast_to(np.eye(V.shape[1]), root.shape)
+    turned = np.matmul(root, np.linalg.qr(np.concatenate([seen, every], axis=-1))[0])
+    return with_signs(turned, turned)
 
 
 def class_evidence(blocks: list[ClassRows], V: Array, b: Array) -> tuple[Array, Array]:

@@ -72,6 +72,12 @@ def sobol_normal(n_points: int, size: int) -> Array:
     return np.vstack([points, -points])
 
 
+def with_signs(root: Array, seen: Array) -> Array:
+    """Columns of `root`, each with the sign that makes the largest entry of that column of `seen` positive."""
+    at = np.abs(seen).argmax(axis=-2)[..., None, :]
+    return np.asarray(root * np.where(np.take_along_axis(seen, at, axis=-2) < 0.0, -1.0, 1.0))
+
+
 def chunks(n: int, n_nodes: int) -> list[slice]:
     """Slices of n rows that hold no more than `CHUNK` numbers with the nodes of each."""
     size = max(1, CHUNK // n_nodes)

@@ -155,9 +155,13 @@ def with_integrated_classes(result: Result[Params], rows: Labeled, of_x: float, 
                             tol: float) -> Result[Params]:  # fmt: skip
     """Refine the label parameters of classes by the likelihood itself; the path ends at it, above the bound.
 
-    `of_x` is the part of the objective that outputs leave alone.
+    `of_x` is the part of the objective that outputs leave alone. The points of integration lie along the latent axes,
+    so these are turned first to where neither the start nor the order of classes matters.
     """
     params = result.value
+    R = rotation_of(params, rules.n_guided)
+    params = params._replace(W=params.W @ R, V=params.V @ R)
+    rows = rows._replace(latent=rows.latent @ R, cov=R.T @ rows.cov @ R)
     labels = LabelParams(params.V, params.b, params.noise)
     labels, left = refine_classes(rules.layout, rows, labels, rules.ridge, rules.n_guided, tol)
     value = of_x + float(rows.weights @ log_evidence(rules.layout, rows, labels))
