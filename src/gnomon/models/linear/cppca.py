@@ -109,17 +109,18 @@ def fit(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Option
     with one_thread(when=basis.T.size <= SMALL):
         model = OutputsInBasis(basis, weights, Y, codes, rules, sites_of(layout, inference), options)
         found = grow(basis, model, k, tol=options.tol, max_expansions=options.max_iter, max_iter=options.max_iter)
-        result = Result(found.value.params, found.status, found.path, found.stats)
+        params = found.value.params
+        whole = params._replace(W=products.features(basis.vectors @ params.W))
+        result = Result(whole, found.status, found.path, found.stats)
         if applies(layout, inference):
-            params, view = result.value, basis.view(weights)
+            view = basis.view(weights)
             post = given_x(params)
             labels = Labeled(Y, view.T @ post.gain.T, post.cov, view.weights)
             of_x = x_log_likelihood(params, post, view) - 0.5 * options.prior_precision * float((params.W**2).sum())
             result = with_integrated_classes(result, labels, of_x, rules, options.tol)
     stats = {**result.stats, "solver": solver, "inference": inference, "n_passes": rows.reads}
-    full = result.value._replace(W=products.features(basis.vectors @ result.value.W))
     scales = Scales(x.mean, x.scale, x.n_entries, weights @ ~np.isnan(Y))
-    return in_data_units(result._replace(value=full, stats=stats), scales, np.zeros(rows.shape[1]), rules, units)
+    return in_data_units(result._replace(stats=stats), scales, np.zeros(rows.shape[1]), rules, units)
 
 
 def fit_over_rows(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Options,
