@@ -53,4 +53,4 @@ def test_cppca(rng, solver):
     )
     assert there.status is here.status
     assert_allclose(there.path[-1], here.path[-1], rtol=1e-9)
-    assert_allclose(there.value.params.W, here.value.params.W, atol=1e-5)
+    assert_allclose(there.value.params.x.W_x, here.value.params.x.W_x, atol=1e-5)

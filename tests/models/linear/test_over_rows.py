@@ -157,8 +157,8 @@ def test_complete_rows_have_one_maximum_whichever_loop_finds_it(rng, layout):
     grown = cppca.fit(read(X), labeled, Y[labeled], layout, options, np.random.default_rng(0))
     over = cppca.fit(read(X), labeled, Y[labeled], layout, options._replace(solver="em"), np.random.default_rng(0))
     assert_allclose(over.value.objective, grown.value.objective, rtol=1e-9)
-    assert_allclose(over.value.params.W, grown.value.params.W, atol=1e-4)
-    assert_allclose(over.value.mean, X.mean(axis=0), atol=1e-6)
+    assert_allclose(over.value.params.x.W_x, grown.value.params.x.W_x, atol=1e-4)
+    assert_allclose(over.value.params.x.m_x, X.mean(axis=0), atol=1e-6)
 
 
 def test_a_limit_of_one_iteration_is_told(rng):
