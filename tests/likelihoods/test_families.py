@@ -135,3 +135,14 @@ def test_terms_of_several_outputs_are_those_of_each(rng):
             assert_allclose(found.curvature[i, at, at], one.curvature[0])
             assert_allclose(found.tilt[i, at], one.tilt[0])
         assert_allclose(found.value[i], total)
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0, 1e4, 1e12])
+def test_rows_of_one_covariance_share_its_points(rng, size):
+    family, n, w = family_of("categorical", 4), 30, 3
+    mean, B = 3.0 * rng.normal(size=(n, w)), rng.normal(size=(w, w))
+    mean[0] *= 1e4
+    cov = size * B @ B.T
+    shared = family.predict(mean, cov)
+    assert_allclose(shared, family.predict(mean, np.tile(cov, (n, 1, 1))), atol=1e-12)
+    assert_allclose(shared.sum(axis=1), 1.0, atol=1e-12)

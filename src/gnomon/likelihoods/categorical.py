@@ -6,11 +6,14 @@ Two classes are then the logit label, and a ridge treats all classes alike.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import softmax
 
 from .._types import Array, IntArray
 from ..targets.code import class_contrasts
 from .family import Evidence, Terms, drawn_class
 from .quadrature import chunks, normal_nodes, with_signs
+
+WIDEST = 600.0  # range of offsets whose exponentials keep every sum over classes above zero
 
 
 class Categorical:
@@ -54,7 +57,7 @@ class Categorical:
 
     def draw(self, a: Array, noise: float, uniform: Array, normal: Array) -> Array:
         """As in `Family`."""
-        return drawn_class(self.predict(a, np.zeros((self.width, self.width))), uniform)
+        return drawn_class(softmax(a @ logit_contrasts(self.n_classes).T, axis=1), uniform)
 
 
 def logit_contrasts(n_classes: int) -> Array:
@@ -99,14 +102,23 @@ def softmax_probabilities(mean: Array, cov: Array, n_classes: int) -> Array:
     nodes, weights = normal_nodes(n_classes - 1)
     values, vectors = np.linalg.eigh(cov)
     root = with_signs(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :], np.matmul(H, vectors))
-    shared = None if cov.ndim == 3 else nodes @ root.T @ H.T  # (s, C)
     logits = mean @ H.T
+    if cov.ndim == 2:
+        shared = nodes @ root.T @ H.T  # (s, C)
+        if np.ptp(shared, axis=1).max() < WIDEST:
+            return _by_products(logits, shared, weights)
     out = np.empty((len(mean), n_classes))
     for rows in chunks(len(mean), len(nodes) * n_classes):
-        spread = np.matmul(nodes, np.swapaxes(root[rows], -1, -2)) @ H.T if shared is None else shared
-        a = logits[rows, None, :] + spread
-        a -= a.max(axis=2, keepdims=True)
-        np.exp(a, out=a)
-        a /= a.sum(axis=2, keepdims=True)
-        out[rows] = np.einsum("s,nsc->nc", weights, a)
+        offsets = np.matmul(nodes, np.swapaxes(root[rows], -1, -2)) @ H.T if cov.ndim == 3 else shared
+        out[rows] = np.einsum("s,nsc->nc", weights, softmax(logits[rows, None, :] + offsets, axis=2))
+    return np.asarray(out / out.sum(axis=1, keepdims=True))
+
+
+def _by_products(logits: Array, shared: Array, weights: Array) -> Array:
+    """Averages over points s of softmax(logits + shared_s): exp(a + b) is a product, so sums over classes are too."""
+    own = np.exp(logits - logits.max(axis=1, keepdims=True))
+    point = np.exp(shared - shared.max(axis=1, keepdims=True))
+    out = np.empty_like(own)
+    for rows in chunks(len(own), len(point)):
+        out[rows] = own[rows] * ((weights / (own[rows] @ point.T)) @ point)
     return np.asarray(out / out.sum(axis=1, keepdims=True))
