@@ -267,6 +267,7 @@ def test_the_bound_never_falls_and_no_nearby_point_is_better(rng, monkeypatch):
     assert penalty > 0
 
 
+@pytest.mark.costly
 def test_classes_end_at_the_integrated_likelihood_above_the_bound(rng, monkeypatch):
     X, Y = several(rng)
     y = np.where(np.isnan(Y[:, 1]), -1, Y[:, 1]).astype(int)
@@ -286,6 +287,7 @@ def test_classes_end_at_the_integrated_likelihood_above_the_bound(rng, monkeypat
         assert moved.tolist() == ([False] + [True] * 3 + [False] * 2 if kinds else [True] * 3)
 
 
+@pytest.mark.costly
 def test_several_classes_have_the_density_of_the_latent_plane(rng):
     X, Y = several(rng)
     y = np.where(np.isnan(Y[:, 1]), -1, Y[:, 1]).astype(int)
@@ -297,6 +299,7 @@ def test_several_classes_have_the_density_of_the_latent_plane(rng):
     assert_allclose(found, model.predict_proba(X[:12]), atol=1e-3)  # two ways to the same integral
 
 
+@pytest.mark.costly
 def test_real_outputs_alone_are_sppca(rng):
     X, Y = several(rng)
     Y = Y[:, 3:]
@@ -312,6 +315,7 @@ def test_real_outputs_alone_are_sppca(rng):
         assert_allclose(model.score_samples(X, Y), other.score_samples(X, Y), atol=1e-3)
 
 
+@pytest.mark.costly
 def test_two_classes_are_one_label_however_they_are_given(rng):
     X, y = binary(rng)
     table = np.where(y < 0, np.nan, y)
@@ -346,6 +350,7 @@ def test_one_label_in_a_table_of_missing_others_is_the_binary_model(rng):
     assert_allclose(both.predict_proba(X)[0], alone.predict_proba(X), atol=0.02)
 
 
+@pytest.mark.costly
 def test_several_probit_labels_take_ep(rng):
     X, Z = oracle.draw(rng, 150, 6)
     Y = (Z @ rng.normal(size=(2, 4)) * 2 + rng.normal(size=(150, 4)) > 0).astype(float)
@@ -373,6 +378,7 @@ def test_softmax_is_calibrated_and_recovers_classes():
         assert abs((y[400:, None] == np.arange(4))[some].mean() - proba[some].mean()) < 0.05
 
 
+@pytest.mark.costly
 def test_label_weight_repeats_labeled_rows(rng):
     X, y = binary(rng)
     known = np.flatnonzero(y >= 0)
@@ -399,6 +405,7 @@ def test_private_dimensions_explain_x_alone(rng):
     assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-4)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("solver", ["moments", "subspace"])
 def test_wide_tall_sparse_and_float32_agree(rng, solver):
     for n, p in ((60, 150), (150, 120)):
@@ -424,6 +431,7 @@ def test_rows_repeat_and_their_order_does_not_matter(rng):
     assert_allclose(a.y_loadings_, b.y_loadings_, atol=1e-4)
 
 
+@pytest.mark.costly
 def test_sample_looks_like_the_rows(rng):
     X, Y = several(rng, 400)
     model = CPPCA(2, families=KINDS).fit(X, Y)
@@ -436,6 +444,7 @@ def test_sample_looks_like_the_rows(rng):
     assert set(labels) <= {0, 1, 2}
 
 
+@pytest.mark.costly
 def test_families_are_one_for_all_columns_or_one_for_each(rng):
     X, y = binary(rng)
     Y = np.column_stack([np.where(y < 0, np.nan, y), X[:, 0] > 0])
@@ -446,6 +455,7 @@ def test_families_are_one_for_all_columns_or_one_for_each(rng):
     assert CPPCA(2, families=["probit"]).fit(X).families_ == []
 
 
+@pytest.mark.costly
 def test_frames_choose_the_families(rng):
     X, Y = several(rng)
     frame = pd.DataFrame({"sold": Y[:, 0], "color": pd.Series(Y[:, 1]).map({0: "red", 1: "green", 2: "blue"}),
@@ -461,6 +471,7 @@ def test_frames_choose_the_families(rng):
     assert np.isfinite(model.score_samples(X, frame)).all()
 
 
+@pytest.mark.costly
 def test_many_labeled_rows_start_from_a_few_and_end_at_the_same_maximum(rng, monkeypatch):
     X, Z = oracle.draw(rng, 1800, 6, 0.5)
     y = (Z @ rng.normal(size=(2, 3)) * 2 + rng.gumbel(size=(1800, 3))).argmax(axis=1)

@@ -146,6 +146,7 @@ def test_em_never_lowers_the_objective(rng, noise, shrinkage, p):
 # 3 two routes to one answer
 
 
+@pytest.mark.costly
 def test_sparse_rows_give_the_fit_of_dense_ones(rng):
     _, X, _, labels = planted(rng, p=30)
     X[np.abs(X) < 1.0] = 0.0

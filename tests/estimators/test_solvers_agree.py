@@ -58,6 +58,7 @@ def test_all_solvers_agree_with_single_outputs_missing():
     assert_same_fit(em_fit(X, Y), moments)
 
 
+@pytest.mark.costly
 def test_many_patterns_of_missing_outputs(rng):
     X = rng.normal(size=(90, 6)) @ rng.normal(size=(6, 6))
     Y = X @ rng.normal(size=(6, 5)) + rng.normal(size=(90, 5))
@@ -70,6 +71,7 @@ def test_many_patterns_of_missing_outputs(rng):
         SPPCA(2, solver="moments").fit(X, Y)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("targets", ["labeled", "semi", "entries"])
 def test_more_features_than_rows(rng, targets):
     X = rng.normal(size=(30, 3)) @ rng.normal(size=(3, 80)) + 0.5 * rng.normal(size=(30, 80))

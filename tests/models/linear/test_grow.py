@@ -112,6 +112,7 @@ def test_more_features_than_rows(rng, targets):
     assert_same_model(model, best, tol=1e-5)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("k", [10, 14])
 def test_many_dimensions_beside_the_basis(rng, k):
     X, Y = rows(rng, n=60, p=40, k=4, targets="labeled")
