@@ -1,8 +1,8 @@
 """Check that everything at the top of a module can be reached from the public names, and that methods are named.
 
-Roots are the names in each package's `__all__`, the command line, and what a module runs when it is imported. A name
-that only tests reach is dead. Methods are followed by name alone: a private one, or any one below the estimators, that
-no other code names is dead.
+Roots are the names in each package's `__all__`, the command line, what `gnomon reproduce` calls of an experiment, and
+what a module runs when it is imported. A name that only tests reach is dead. Methods are followed by name alone: a
+private one, or any one below the estimators, that no other code names is dead.
 """
 
 import ast
@@ -82,6 +82,8 @@ def public(trees: dict[str, ast.Module]) -> Iterator[Node]:
     """Yield the roots."""
     for module, tree in trees.items():
         yield module, ""
+        if module.startswith(f"{PACKAGE}.experiments."):
+            yield from ((module, name) for name in ("reproduce", "format_table"))
         for node in tree.body:
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
                 yield from ((module, name) for name in ast.literal_eval(node.value))

@@ -1,17 +1,14 @@
 """Local files: checked by digest, described, and missed with a message that says what to do."""
 
 import hashlib
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import sklearn.datasets
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from gnomon import datasets
-from gnomon.datasets import _sources
-from gnomon.datasets._sources import FILES, SourceFile
+from gnomon.datasets._sources import FILES
 
 SHAPES = {
     "fetch_yale": (165, 1024, 15),
@@ -105,45 +102,6 @@ def test_missing_file_says_what_to_do(tmp_path, monkeypatch):
         datasets.fetch_usps(data_home=tmp_path)
 
 
-def test_orl_falls_back_on_olivetti_with_a_warning(tmp_path, monkeypatch):
-    faces = SimpleNamespace(data=np.ones((4, 6), np.float32), target=np.array([0, 0, 1, 1]), DESCR="faces")
-
-    def fetch_olivetti_faces(*, download_if_missing):
-        return faces
-
-    monkeypatch.setattr(sklearn.datasets, "fetch_olivetti_faces", fetch_olivetti_faces)
-    with pytest.warns(UserWarning, match="another crop"):
-        bunch = datasets.fetch_orl(data_home=tmp_path)
-    assert bunch.data is faces.data
-    assert bunch.provenance == "sklearn.datasets.fetch_olivetti_faces"
-
-
-def test_news20_falls_back_on_scikit_learn_with_a_warning(tmp_path, monkeypatch):
-    news = SimpleNamespace(
-        data=sparse.identity(2, format="csr"), target=np.array([0, 1]), target_names=["a", "b"], DESCR="news"
-    )
-
-    def fetch_20newsgroups_vectorized(*, download_if_missing, subset, remove):
-        assert subset == "all"
-        return news
-
-    monkeypatch.setattr(sklearn.datasets, "fetch_20newsgroups_vectorized", fetch_20newsgroups_vectorized)
-    with pytest.warns(UserWarning, match="unstemmed words"):
-        assert datasets.fetch_news20(data_home=tmp_path).target_names == ["a", "b"]
-
-
-def test_both_places_missing_is_one_message(tmp_path, monkeypatch):
-    def fetch_olivetti_faces(*, download_if_missing):
-        assert not download_if_missing
-        raise OSError("Data not found\nand nothing downloaded")
-
-    monkeypatch.setattr(sklearn.datasets, "fetch_olivetti_faces", fetch_olivetti_faces)
-    with pytest.raises(FileNotFoundError) as caught:
-        datasets.fetch_orl(data_home=tmp_path, download_if_missing=False)
-    assert "orl_32x32.npz is not in" in str(caught.value)
-    assert str(caught.value).endswith("fetch_olivetti_faces failed too: Data not found and nothing downloaded")
-
-
 @pytest.mark.parametrize(
     "call, message",
     [
@@ -157,7 +115,6 @@ def test_wrong_choices_are_named(call, message):
         call()
 
 
-def test_every_source_has_its_own_file_and_digest():
-    assert len({source.name for source in FILES.values()}) == len(FILES)
+def test_every_source_has_its_own_digest():
     assert {len(source.sha256) for source in FILES.values()} == {64}
-    assert isinstance(_sources.FILES["wq"], SourceFile)
+    assert len({source.sha256 for source in FILES.values()}) == len(FILES)

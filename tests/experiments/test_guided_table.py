@@ -5,17 +5,14 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 
-from gnomon import DPPCA
 from gnomon.experiments import guided_table
 from gnomon.experiments._draw import draw_labeled
 from gnomon.experiments.guided_table import (
     errors_of_draw,
     format_table,
-    main,
     reproduce,
     search_of_draw,
 )
-from gnomon.selection import GuidedSearch
 
 FAST = {"n_factors": 10, "shrinkage": 1e-3, "unlabeled_weight": 1.0}
 
@@ -50,7 +47,7 @@ def test_no_hidden_label_reaches_the_model(digits):
 
 
 def test_the_table_shows_every_method_and_the_errors_to_reach(digits):
-    records = reproduce(["orl_32x32"], dims=(5, 10), n_draws=2, **FAST)
+    records = list(reproduce(["orl_32x32"], dims=(5, 10), n_draws=2, **FAST))
     text = format_table(records)
     assert [line.split()[1] for line in text.splitlines()[1:6]] == list(guided_table.METHODS)
     assert "to reach" in text
@@ -59,22 +56,12 @@ def test_the_table_shows_every_method_and_the_errors_to_reach(digits):
     assert first["chosen"] == [(10, 1e-3, 1.0)] * 2
 
 
-def test_command_line_prints_table_and_provenance(digits, monkeypatch, capsys):
-    monkeypatch.setattr(guided_table, "DPPCA", lambda k: DPPCA(k, **FAST))
-    main(["--data", "orl_32x32", "--draws", "2"])
-    printed = capsys.readouterr().out
-    assert "predictions" in printed
-    assert "'versions'" in printed
-
-
-def test_the_search_has_a_table_of_its_own(digits, monkeypatch, capsys):
-    monkeypatch.setattr(
-        guided_table, "GuidedSearch", lambda **k: GuidedSearch(**k, preprocessing=["unit rows"], n_splits=2)
-    )
-    main(["--data", "orl_32x32", "--draws", "1", "--search"])
-    lines = capsys.readouterr().out.splitlines()
+def test_the_search_has_a_table_of_its_own(digits):
+    few = {"preprocessing": ["unit rows"], "n_splits": 2}
+    records = list(reproduce(["orl_32x32"], n_draws=1, methods=guided_table.SEARCH, **few))
+    lines = format_table(records).splitlines()
     assert lines[1].split()[:2] == ["orl_32x32", "search"]
-    assert "chose: (" in lines[-2]
+    assert "chose: (" in lines[-1]
 
 
 def test_no_hidden_label_reaches_the_search(digits):
@@ -94,7 +81,7 @@ def test_bundled_digits_have_unit_length_and_no_error_to_reach():
     X, y = guided_table.load("digits")
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0)
     assert (X.shape, y.max()) == ((1797, 64), 9)
-    records = reproduce(["digits"], dims=(5,), n_draws=1, **FAST)
+    records = list(reproduce(["digits"], dims=(5,), n_draws=1, **FAST))
     assert {r["target"] for r in records} == {None}
     assert "to reach" not in format_table(records)
 
@@ -110,7 +97,7 @@ def test_news_are_words_with_weights():
 @pytest.mark.realdata
 @pytest.mark.slow
 def test_the_search_takes_neighbors_for_digits():
-    records = reproduce(["usps_3456"], dims=(5,), n_draws=2, methods=guided_table.SEARCH)
+    records = list(reproduce(["usps_3456"], dims=(5,), n_draws=2, methods=guided_table.SEARCH))
     assert all("neighbors" in choice[1] for choice in records[0]["chosen"])
     assert next(r for r in records if r["method"] == "its predictions")["mean"] < 0.04
 
@@ -119,7 +106,7 @@ def test_the_search_takes_neighbors_for_digits():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["orl_32x32", "yale_32x32", "11_tumors_166", "lung_cancer_102"])
 def test_errors_to_reach_are_reached(name):
-    records = reproduce([name], n_draws=10)
+    records = list(reproduce([name], n_draws=10))
     mine = {r["K"]: r for r in records if r["method"] == "DPPCA"}
     for k, wanted in zip(guided_table.DIMS, guided_table.TARGETS[name], strict=True):
         assert wanted is None or mine[k]["mean"] <= wanted, format_table(records)

@@ -61,7 +61,7 @@ def test_scores_are_those_of_the_definition():
 
 @pytest.mark.costly
 def test_the_table_shows_the_printed_figures_beside_ours(small):
-    records = reproduce(dims=(5, 10), n_draws=2, methods=("FULL", "PLS", "DPPCA", "predictions"), **FAST)
+    records = list(reproduce(dims=(5, 10), n_draws=2, methods=("FULL", "PLS", "DPPCA", "predictions"), **FAST))
     lines = format_table(records).splitlines()
     assert [line.split()[:2] for line in lines[1:4]] == [["FULL", "5"], ["FULL", "10"], ["PLS", "5"]]
     assert "(0.3432)" in lines[3]
@@ -72,7 +72,7 @@ def test_the_table_shows_the_printed_figures_beside_ours(small):
 @pytest.mark.realdata
 @pytest.mark.slow
 def test_plain_methods_come_near_the_printed_f1():
-    records = reproduce(n_draws=5, methods=("FULL", "PCA", "PLS"))
+    records = list(reproduce(n_draws=5, methods=("FULL", "PCA", "PLS")))
     for r in records:
         if r["score"] != "AUC":
             assert abs(r["mean"] - r["printed"]) < 0.06, r

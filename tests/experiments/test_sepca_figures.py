@@ -38,11 +38,12 @@ def test_sepca_and_discriminants_separate_best():
 
 
 def test_pictures_are_written_with_a_panel_a_method(tmp_path):
-    made = figures.reproduce(tmp_path, n_draws=2)
+    made = list(figures.reproduce(tmp_path, n_draws=2))
     assert {path.name for path in tmp_path.iterdir()} == {"sepca-figure1.png", "sepca-figure2.png"}
-    for name, (found, file) in made.items():
-        assert imread(file).shape[1] == round(3.0 * len(found) * 120)
-        panels = figures.draw_figure(name).axes
+    for one in made:
+        found = one["accuracies"]
+        assert imread(one["file"]).shape[1] == round(3.0 * len(found) * 120)
+        panels = figures.draw_figure(one["figure"]).axes
         assert [ax.get_title() for ax in panels] == list(found)
         assert all(sum(len(dots.get_offsets()) for dots in ax.collections) == 120 for ax in panels)
     assert "sepca-figure2.png" in figures.format_table(made)

@@ -39,7 +39,7 @@ def test_every_method_runs_on_the_same_draws_and_beats_guessing(digits):
 
 def test_records_put_the_printed_number_beside_ours(monkeypatch, digits):
     monkeypatch.setattr(table, "load", lambda name: digits)
-    records = table.reproduce(("yale",), methods=("SEPCA", "SEPCA-LR"), n_draws=2)
+    records = list(table.reproduce(("yale",), methods=("SEPCA", "SEPCA-LR"), n_draws=2))
     assert [r["printed"] for r in records] == [64.4, 64.4]
     assert all(60 < r["mean"] <= 100 for r in records)
     assert "64.4" in table.format_table(records)

@@ -63,7 +63,7 @@ def test_records_put_the_printed_number_beside_ours(monkeypatch, digits):
         data, target = digits
 
     monkeypatch.setattr(sppca_table2.datasets, "fetch_yale", lambda: Data)
-    records = reproduce(["yale"], methods=("FULL", "PCA"), dims=(10,), n_draws=3)
+    records = list(reproduce(["yale"], methods=("FULL", "PCA"), dims=(10,), n_draws=3))
     assert [(r["method"], r["K"], r["printed_mean"]) for r in records] == [("FULL", 10, 0.5656), ("PCA", 10, 0.5993)]
     full = records[0]
     error = np.sqrt(full["sd"] ** 2 / 3 + 0.0394**2 / 50)
@@ -84,7 +84,7 @@ def test_provenance_names_versions_and_threads():
 @pytest.mark.parametrize("name", ["yale", "orl"])
 def test_full_pca_and_pls_are_within_two_standard_errors_of_the_printed_table(name):
     # Over 1000 draws every cell is within 1.7; the seed is fixed because 15 draws may stray by chance.
-    records = reproduce([name], methods=("FULL", "PCA", "PLS"), n_draws=15, random_state=1)
+    records = list(reproduce([name], methods=("FULL", "PCA", "PLS"), n_draws=15, random_state=1))
     assert len(records) == 9
     assert {r["method"]: r["printed_mean"] for r in records if r["K"] == 20}["PLS"] == PRINTED[name]["PLS"][2][0]
     assert max(abs(r["z"]) for r in records) < 2, format_table(records)
@@ -92,7 +92,7 @@ def test_full_pca_and_pls_are_within_two_standard_errors_of_the_printed_table(na
 
 @pytest.mark.realdata
 def test_semi_supervised_sppca_is_near_the_printed_table_on_orl():
-    records = reproduce(["orl"], methods=("PCA", "S2PPCA"), dims=(20,), n_draws=3, random_state=1)
+    records = list(reproduce(["orl"], methods=("PCA", "S2PPCA"), dims=(20,), n_draws=3, random_state=1))
     mean = {r["method"]: r["mean"] for r in records}
     assert mean["S2PPCA"] < mean["PCA"] - 0.02
     assert max(abs(r["z"]) for r in records) < 3, format_table(records)

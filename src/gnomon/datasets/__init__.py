@@ -6,22 +6,25 @@ files is shipped.
 """
 
 from gnomon.datasets._bundled import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
-from gnomon.datasets._fetch_dense import (
+from gnomon.datasets._fetch import (
     fetch_9_tumors,
     fetch_11_tumors,
+    fetch_amazon,
     fetch_corn,
     fetch_crabs,
     fetch_gcm,
     fetch_lung_cancer,
+    fetch_news20,
     fetch_orl,
     fetch_pie,
+    fetch_rcv1,
+    fetch_tdt2,
     fetch_usps,
     fetch_wq,
     fetch_yale,
     fetch_yaleb,
     fetch_yeast,
 )
-from gnomon.datasets._fetch_text import fetch_amazon, fetch_news20, fetch_rcv1, fetch_tdt2
 from gnomon.datasets._generated import make_low_rank, make_partial, make_text
 
 __all__ = [

@@ -14,14 +14,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from gnomon.datasets._generated import array_digest
-from gnomon.datasets._sources import SourceFile
+from gnomon.datasets._sources import FILES
 
 Loader = TypeVar("Loader", bound=Callable[..., Any])
 DATA_HOME = """data_home : path or None, default=None
     Folder of the file; None means the one that the environment variable GNOMON_DATA names."""
-DOWNLOAD = """download_if_missing : bool, default=True
-    Let scikit-learn download its version when the local file and its own copy are missing."""
 TOLD = """{own}
 {parameters}
 
@@ -38,97 +35,70 @@ Examples
 """
 
 
-def documented(loader: Loader, parameters: list[str], **words: Any) -> Loader:
+def documented(loader: Loader, parameters: str, **words: Any) -> Loader:
     """Complete a docstring, which may end with parameters of its own, by what every loader says."""
     own = inspect.cleandoc(loader.__doc__ or "")
     if "\nParameters\n" not in own:
         own += "\n\nParameters\n----------"
-    loader.__doc__ = TOLD.format(own=own, parameters="\n".join(parameters), name=loader.__name__, **words)
+    loader.__doc__ = TOLD.format(own=own, parameters=parameters, name=loader.__name__, **words)
     return loader
 
 
 def fetcher(*shape: int) -> Callable[[Loader], Loader]:
     """Document a loader of a file whose data have this shape."""
-
-    def complete(loader: Loader) -> Loader:
-        last = [DOWNLOAD] if "download_if_missing" in inspect.signature(loader).parameters else []
-        return documented(loader, [DATA_HOME, *last], digest="of the file", skip="  # doctest: +SKIP", shape=shape)
-
-    return complete
+    return lambda loader: documented(loader, DATA_HOME, digest="of the file", skip="  # doctest: +SKIP", shape=shape)
 
 
-def read_file(source: SourceFile, data_home: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-    """The arrays of one known file, once its digest agrees."""
-    content = find_file(source, data_home).read_bytes()
+def read_bunch(name: str, data_home: Any, fields: Any = None, **more: Any) -> Any:
+    """A Bunch of one known file; `fields`, of its arrays, and `more` replace and add entries."""
+    source = FILES[name]
+    content = find_file(name, data_home).read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     if digest != source.sha256:
         raise ValueError(
-            f"{source.name} has sha256 {digest}, wanted {source.sha256}: the file is damaged or another "
+            f"{name}.npz has sha256 {digest}, wanted {source.sha256}: the file is damaged or another "
             f"version. Make it again from its source, {source.provenance}."
         )
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
+        held = {name: arrays[name] for name in arrays.files}
+    found = _stored(held) | (fields(held) if fields else {}) | more
+    data, target = found["data"], found["target"]
+    n_targets = target.shape[1] if target.ndim == 2 else int(target.max()) + 1
+    names = {
+        "feature_names": [f"x{j}" for j in range(data.shape[1])],
+        "target_names": [str(j) for j in range(n_targets)],
+    }
+    return Bunch(**(names | found), DESCR=source.description, provenance=source.provenance, sha256=source.sha256)
 
 
-def find_file(source: SourceFile, data_home: str | os.PathLike[str] | None) -> Path:
+def _stored(arrays: dict[str, Any]) -> dict[str, Any]:
+    """The entries that a file holds under their usual names."""
+    found = {name: [str(text) for text in arrays[name]] for name in ("feature_names", "target_names") if name in arrays}
+    if "X" in arrays:
+        integers = arrays["X"].dtype.kind in "iu"
+        found["data"] = arrays["X"].astype(np.float64) if integers else arrays["X"]
+    elif "indptr" in arrays:
+        found["data"] = read_csr(arrays)
+    found["target"] = arrays["y"].astype(np.int64) if "y" in arrays else arrays["Y"].astype(np.float64)
+    return found
+
+
+def find_file(name: str, data_home: str | os.PathLike[str] | None) -> Path:
     """Path of a known file, or FileNotFoundError that says where it was looked for and what to do."""
     folder = data_home if data_home is not None else os.environ.get("GNOMON_DATA")
-    todo = f"It is no part of this library; its source is {source.provenance}."
+    todo = f"It is no part of this library; its source is {FILES[name].provenance}."
     if not folder:
         raise FileNotFoundError(
-            f"{source.name} was not looked for, because GNOMON_DATA is not set: set it to the folder that "
+            f"{name}.npz was not looked for, because GNOMON_DATA is not set: set it to the folder that "
             f"holds the file, or pass data_home. {todo}"
         )
-    path = Path(folder) / source.name
+    path = Path(folder) / f"{name}.npz"
     if not path.is_file():
-        raise FileNotFoundError(f"{source.name} is not in {folder} (GNOMON_DATA or data_home). {todo}")
+        raise FileNotFoundError(f"{name}.npz is not in {folder} (GNOMON_DATA or data_home). {todo}")
     return path
 
 
 def read_csr(arrays: dict[str, Any], dtype: Any = np.float64) -> sparse.csr_matrix:
     """The matrix stored as data, indices, indptr and shape; indices become 32-bit, as SciPy wants them."""
-    parts = (
-        arrays["data"].astype(dtype),
-        arrays["indices"].astype(np.int32),
-        arrays["indptr"].astype(np.int32),
-    )
-    return sparse.csr_matrix(parts, shape=tuple(int(size) for size in arrays["shape"]))
-
-
-def bunch_of(
-    source: SourceFile,
-    data: Any,
-    target: Any,
-    *,
-    feature_names: list[str] | None = None,
-    target_names: list[str] | None = None,
-    **more: Any,
-) -> Any:
-    """A Bunch of one file; names that the file lacks are numbers."""
-    n_targets = target.shape[1] if target.ndim == 2 else int(target.max()) + 1
-    return Bunch(
-        data=data,
-        target=target,
-        feature_names=feature_names or [f"x{j}" for j in range(data.shape[1])],
-        target_names=target_names or [str(j) for j in range(n_targets)],
-        DESCR=source.description,
-        provenance=source.provenance,
-        sha256=source.sha256,
-        **more,
-    )
-
-
-def second_place(fetcher: Any, missing: FileNotFoundError, download_if_missing: bool, **options: Any) -> Any:
-    """What scikit-learn's fetcher gives; when it fails too, the message on the local file stays in front."""
-    try:
-        return fetcher(download_if_missing=download_if_missing, **options)
-    except OSError as failure:
-        reason = " ".join(str(failure).split())
-        raise FileNotFoundError(f"{missing} sklearn.datasets.{fetcher.__name__} failed too: {reason}") from failure
-
-
-def bunch_of_fetched(fetched: Any, origin: str, target_names: list[str] | None) -> Any:
-    """A Bunch of what one of scikit-learn's fetchers gave."""
-    target = fetched.target.astype(np.int64)
-    stand_in = SourceFile("", array_digest(fetched.data, target), origin, fetched.DESCR)
-    return bunch_of(stand_in, fetched.data, target, target_names=target_names)
+    indices, indptr = (arrays[name].astype(np.int32) for name in ("indices", "indptr"))
+    return sparse.csr_matrix((arrays["data"].astype(dtype), indices, indptr), shape=tuple(map(int, arrays["shape"])))

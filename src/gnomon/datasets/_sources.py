@@ -1,4 +1,4 @@
-"""The known data files: name, digest of the bytes, origin and content.
+"""The known data files: name without its ending, digest of the bytes, origin and content.
 
 None of them is shipped. The origin names the public repository, its commit and the license that it states;
 for most data sets it states none, so treat them as for tests and benchmarks on your own machine.
@@ -12,61 +12,52 @@ from typing import NamedTuple
 class SourceFile(NamedTuple):
     """One known data file."""
 
-    name: str
     sha256: str
     provenance: str
     description: str
 
 
 FILES = {
-    "yale_32": SourceFile(
-        "yale_32x32.npz",
+    "yale_32x32": SourceFile(
         "9e9ae2445b3f2194438ab4fddc0457aac32164cf239db1db0b96f89f9e1a814b",
         "github.com/ishaqima/LSDP, Yale_32x32.mat, commit b2f45a964962 (no license stated)",
         "Yale faces, 32 x 32 pixels: 11 images of each of 15 people. Images are flattened column by column.",
     ),
-    "yale_64": SourceFile(
-        "yale_64x64.npz",
+    "yale_64x64": SourceFile(
         "3cbdd5b480234951ff839679d9f82d34c540590eb5073abd6f2aa407ec656573",
         "github.com/ishaqima/LSDP, Yale_64x64.mat, commit b2f45a964962 (no license stated)",
         "Yale faces, 64 x 64 pixels: 11 images of each of 15 people, another crop than the 32 x 32 file. "
         "Images are flattened column by column.",
     ),
-    "orl_32": SourceFile(
-        "orl_32x32.npz",
+    "orl_32x32": SourceFile(
         "8dd715dcf659f172b9bf16710c1b71de68d5252bf776914d617f0e5acc80fc2c",
         "github.com/ishaqima/LSDP, ORL_32x32.mat, commit b2f45a964962 (no license stated)",
         "ORL (AT&T) faces, 32 x 32 pixels: 10 images of each of 40 people. Images are flattened column by column.",
     ),
-    "orl_64": SourceFile(
-        "orl_64x64.npz",
+    "orl_64x64": SourceFile(
         "c6c47a01eb95ea9d437e9d2ea610c087ed70a8e908992c5fdd687e176c1fc923",
         "github.com/ishaqima/LSDP, ORL_64x64.mat, commit b2f45a964962 (no license stated)",
         "ORL (AT&T) faces, 64 x 64 pixels: 10 images of each of 40 people. Images are flattened column by column.",
     ),
-    "yaleb_32": SourceFile(
-        "yaleb_32x32.npz",
+    "yaleb_32x32": SourceFile(
         "362ee277e5b8eb7b8b0cd6ecb4bb48aec218472d4446b560d8ccf3612df31c86",
         "github.com/ishaqima/LSDP, YaleB_32x32.mat, commit b2f45a964962 (no license stated)",
         "Extended Yale B, near-frontal faces, 32 x 32 pixels: 2,414 images of 38 people, 59 to 64 each. "
         "Images are flattened column by column.",
     ),
-    "yaleb_192": SourceFile(
-        "yaleb5_192x168.npz",
+    "yaleb5_192x168": SourceFile(
         "baf1923e2cd3c42ec06b6ee9b12fac86f97fb1d79ecb6a9ce44de0d755b356b6",
         "github.com/Uranium2/recognition, CroppedYale/yaleB01-05, commit 55008b5f2ab7 (no license stated)",
         "Extended Yale B, cropped, 192 x 168 pixels: the first 5 people under 64 lights each. Images are "
         "flattened row by row.",
     ),
-    "pie_jpeg": SourceFile(
-        "pie_32x32_jpeg.npz",
+    "pie_32x32_jpeg": SourceFile(
         "478dcbc0d019a32234791eb2b0162e96527459c3ddeec4bd4adc8192bae0b2df",
         "github.com/Zavier-Ong/EE5907-Pattern-Recognition-P2, PIE, commit 06b85b2b480b (no license stated)",
         "CMU PIE, five near-frontal poses, 32 x 32 pixels: 11,554 images of 68 people; the pixels went "
         "through JPEG. Images are flattened column by column.",
     ),
-    "pie_first10": SourceFile(
-        "pie_32x32_first10.npz",
+    "pie_32x32_first10": SourceFile(
         "ec28f5ff300882a6cb6bf934858cc14f89e4b73a082ff0b4a497814e3fb4afc2",
         "github.com/zhadier/Image-Classification-using-KNN-classifier, PIE_32x32.mat, commit 84be8821adff "
         "(no license stated)",
@@ -74,67 +65,57 @@ FILES = {
         "column by column.",
     ),
     "usps": SourceFile(
-        "usps.npz",
         "6f6792fcb95a3cc69cf797edc3824c477c7210728f5025ddea107eaee3e0cffd",
         "github.com/niuers/Learning-From-Data-A-Short-Course, usps.h5, commit 879a698b960e (no license stated)",
         "USPS handwritten digits, 16 x 16 pixels in [0, 1]; rows 0 to 7290 are the official training part.",
     ),
     "crabs": SourceFile(
-        "crabs.npz",
         "98dc76bd3c6d309bd98e628a6e38d20e880edea40f667376fd7d0d77e1f9bdcf",
         "github.com/vincentarelbundock/Rdatasets, MASS/crabs.csv, commit 1dcc2bf5f955 (GPL-3)",
         "Leptograpsus crabs: 5 measurements in mm of 200 animals of two colors and two sexes.",
     ),
-    "11_tumors": SourceFile(
-        "11_tumors_166.npz",
+    "11_tumors_166": SourceFile(
         "a24f92901111deb9b9461e81a2e09fc3b882913814c5c40929b3bd49b5ac7e13",
         "github.com/MLDMXM2017/MOGA-ECOC, Cancers_*.data, commit fe1324e919a8, and github.com/jlmorillo/"
         "On-the-use-of-Oversampling-and-Feature-Selection-techniques-for-dealing-with-Microarray-Data, "
         "commit dc7ef293d82d (no license stated)",
         "GEMS 11_Tumors gene expression, 166 of its 174 rows: four bladder and four pancreas samples are missing.",
     ),
-    "lung_cancer": SourceFile(
-        "lung_cancer_102.npz",
+    "lung_cancer_102": SourceFile(
         "e7bc3fb3a06562e4e8d0f7f1151b83e0f47ccf3c1bc8eba16093b6711900a6e7",
         "github.com/MLDMXM2017/MOGA-ECOC, Lung2_*.data, commit fe1324e919a8 (no license stated)",
         "GEMS Lung_Cancer gene expression, a stratified half: 102 of its 203 rows.",
     ),
-    "gcm": SourceFile(
-        "gcm_243genes.npz",
+    "gcm_243genes": SourceFile(
         "e96ee35927c6b37774111f0bd6c5871aac9f34f63169a217d662ed78b59c0a78",
         "github.com/MLDMXM2017/MOGA-ECOC, GCM_*.data, commit fe1324e919a8 (no license stated)",
         "Global cancer map: 190 tumors of 14 types, 243 genes chosen by the source by an unstated rule "
         "that may have used the labels.",
     ),
     "9_tumors": SourceFile(
-        "9_tumors.npz",
         "aa8e62d98ebfab4ca8a91828b4c518c117e90f4b80396463cc3fc5ce356734b7",
         "github.com/primekangkang/Genedata, 9_Tumors.mat, commit c78cd4b44d86 (no license stated)",
         "GEMS 9_Tumors gene expression (NCI60): 60 rows, 5,726 genes.",
     ),
     "tdt2": SourceFile(
-        "tdt2.npz",
         "211f030931e6d5ca7268aa9bdbb3deb82a16ff629b587c634ee1959e5aacfa7e",
         "github.com/jiangelle/Mat-data-time, TDT2.mat, commit 1125d509f310 (no license stated; an LDC corpus)",
         "TDT2 news: word counts of 9,394 stories in 30 categories, largest category first, sorted by "
         "category. The 20 largest categories are ``target < 20``.",
     ),
     "news20": SourceFile(
-        "news20.npz",
         "12b3d6cda651ee56fbc88f81c724ea631006ee8652788a6a79056f99e4a18da1",
         "github.com/TanyaOdyniuk/SparkInvertedIndex, 20_newsgroup, commit 0da732d6fc76 (no license stated)",
         "20 Newsgroups, the original collection without headers: counts of Porter stems that occur five "
         "times or more, sorted by group.",
     ),
-    "amazon": SourceFile(
-        "amazon4.npz",
+    "amazon4": SourceFile(
         "6683ed95bbcce16f49ee56af2fef74715c3fcdf435728b94225bf654d14e35ad",
         "github.com/GRAAL-Research/domain_adversarial_neural_network, data/*.svmlight, commit 74eec5e0ae06 "
         "(BSD-style license of the code; the reviews are of Blitzer, Dredze and Pereira 2007)",
         "Amazon reviews of four product domains: counts of 5,000 unigrams and bigrams, negative or positive.",
     ),
-    "rcv1": SourceFile(
-        "rcv1_subsets.npz",
+    "rcv1_subsets": SourceFile(
         "15af983533b5f9cba575f8f80ce666e149b7b02de14f381754f2acf2f301332b",
         "github.com/fcharte/mldr.datasets, additional-data/rcv1sub1-5.rda, commit 5ef92bcd6548 "
         "(LGPL-3 for the package)",
@@ -142,19 +123,16 @@ FILES = {
         "topics. The names of the topics are inferred.",
     ),
     "yeast": SourceFile(
-        "yeast.npz",
         "f2a98914faf19e44a511b70649f57f26b27872c12aa4637a787d4d0f5dad8b8b",
         "github.com/tsoumakas/mulan, data/multi-label/yeast, commit 43f6389095ad (GPL for the code)",
         "Yeast genes: 103 features, 14 functional classes, about four of them per gene.",
     ),
     "wq": SourceFile(
-        "wq.npz",
         "8d59d07bca67e5775ffda030cc4660e8475f29fd019a57ab5466ad18ada1dd00",
         "github.com/tsoumakas/mulan, data/multi-target/wq.arff, commit 43f6389095ad (GPL for the code)",
         "Water quality: 16 physical and chemical readings, abundance grades 0, 1, 3, 5 of 14 species.",
     ),
-    "corn": SourceFile(
-        "corn_nir.npz",
+    "corn_nir": SourceFile(
         "b60d0e660880098b74a55106e26bdc411e9383b66fb02270948e4fdef97403b8",
         "github.com/bitjungle/gopca, testdata/corn, commit 2daf43d0d970 (license of the data unknown)",
         "Near-infrared spectra of 80 corn samples at 700 wavelengths from three instruments; moisture, "

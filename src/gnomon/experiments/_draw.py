@@ -14,11 +14,8 @@ def draw_labeled(y, n_per_class, seed):
     3
     """
     rng = np.random.default_rng(seed)
-    drawn = []
-    for rows in _classes(y):
-        count = min(n_per_class, max(len(rows) - 1, 1))
-        drawn.append(rng.choice(rows, count, replace=False))
-    return _mask(len(y), drawn)
+    counts = [(rows, min(n_per_class, max(len(rows) - 1, 1))) for rows in _classes(y)]
+    return _mask(len(y), [rng.choice(rows, count, replace=False) for rows, count in counts])
 
 
 def draw_share(y, percent, seed):
@@ -30,11 +27,8 @@ def draw_share(y, percent, seed):
     3
     """
     rng = np.random.default_rng(seed)
-    drawn = []
-    for rows in _classes(y):
-        count = max(1, round(percent * len(rows) / 100)) if percent > 0 else 0
-        drawn.append(rng.permutation(rows)[:count])
-    return _mask(len(y), drawn)
+    counts = [(rows, max(1, round(percent * len(rows) / 100)) if percent > 0 else 0) for rows in _classes(y)]
+    return _mask(len(y), [rng.permutation(rows)[:count] for rows, count in counts])
 
 
 def draw_positive(Y, n_positive, seed):
@@ -46,11 +40,8 @@ def draw_positive(Y, n_positive, seed):
     2
     """
     rng = np.random.default_rng(seed)
-    drawn = []
-    for column in np.asarray(Y).T:
-        rows = np.flatnonzero(column == 1)
-        drawn.append(rng.choice(rows, min(n_positive, len(rows)), replace=False))
-    return _mask(len(Y), drawn)
+    positive = [np.flatnonzero(column == 1) for column in np.asarray(Y).T]
+    return _mask(len(Y), [rng.choice(rows, min(n_positive, len(rows)), replace=False) for rows in positive])
 
 
 def one_nn_error(Z, y, labeled):

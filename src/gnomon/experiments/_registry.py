@@ -1,10 +1,15 @@
-"""The experiments by name: every module of this package that does not start with an underscore."""
+"""The experiments by name: every module of this package that does not start with an underscore.
+
+Each has `reproduce()`, which yields its findings one by one, each a dict, and `format_table` of all of them.
+"""
 
 import ast
 import pkgutil
-import runpy
 import sys
+from importlib import import_module
 from pathlib import Path
+
+from gnomon.experiments._record import provenance
 
 
 def experiments():
@@ -15,14 +20,14 @@ def experiments():
 
 
 def run(name):
-    """Run an experiment as ``python -m gnomon.experiments.MODULE`` does: it prints its table and how it was made."""
-    if name not in experiments():
-        raise ValueError(f"there is no experiment {name!r}; known: {', '.join(experiments())}.")
-    given, sys.argv = sys.argv, [name]  # the words after it are not for the experiment
-    try:
-        runpy.run_module(f"gnomon.experiments.{name.replace('-', '_')}", run_name="__main__", alter_sys=True)
-    finally:
-        sys.argv = given
+    """Run an experiment: print its table and how it was made; on stderr what each finding is about, as it comes."""
+    module = import_module(f"gnomon.experiments.{name.replace('-', '_')}")
+    found = []
+    for one in module.reproduce():
+        found.append(one)
+        print(*(value for value in one.values() if isinstance(value, str | int)), file=sys.stderr, flush=True)
+    print(module.format_table(found))
+    print(provenance())
 
 
 def _first_line(path):

@@ -19,7 +19,7 @@ label of the target is used for anything but the accuracies.
 The paper prints average gains over its baseline (`PRINTED`); the accuracies of the pairs are in figures only.
 """
 
-import sys
+from itertools import permutations, product
 from time import perf_counter
 
 import numpy as np
@@ -31,7 +31,6 @@ from sklearn.preprocessing import StandardScaler
 
 import gnomon
 from gnomon import datasets
-from gnomon.experiments._record import provenance
 
 N_LABELED = 1600
 DIMS = (10, 20)
@@ -45,11 +44,6 @@ OPTIONS = {
     "CPPCA": {"tol": 1e-3},
     "DPPCA": {"n_factors": 20, "shrinkage": 0.9, "unlabeled_weight": 1.0, "tol": 1e-3},
 }
-
-
-def available(methods=METHODS):
-    """The methods whose estimator this version of the library has."""
-    return tuple(m for m in methods if m.split()[0] not in OPTIONS or hasattr(gnomon, m.split()[0]))
 
 
 def draw_pair(data, source, target, rng, n_labeled=N_LABELED):
@@ -93,31 +87,24 @@ def classifier(method, dims=DIMS, cv=5):
     return gnomon.DomainStack(projection, grid=grid, augment=name == method, center="domains", cv=cv)
 
 
-def reproduce(methods=None, *, pairs=None, dims=DIMS, n_labeled=N_LABELED, random_state=0, tell=None):
-    """Run the table; return one record a method and pair, with what was chosen.
+def reproduce(methods=METHODS, *, pairs=None, dims=DIMS, n_labeled=N_LABELED, random_state=0):
+    """Run the table; yield one record a method and pair, with what was chosen.
 
     `pairs` are numbers of domains, source and target, all twelve by default; `dims` numbers of components to choose
-    among. `tell` is called with each record as soon as it is there.
+    among.
     """
     data = datasets.fetch_amazon()
     X, names = (data.data > 0).astype(float).tocsr(), data.domain_names
-    n_domains = len(names)
-    pairs = pairs or [(s, t) for s in range(n_domains) for t in range(n_domains) if s != t]
-    records = []
-    for method in available() if methods is None else methods:
-        for source, target in pairs:
-            rng = np.random.default_rng([random_state, source])
-            labeled, predicted, others = draw_pair(data, source, target, rng, n_labeled)
-            rows = np.concatenate([labeled, predicted, others])
-            start = perf_counter()
-            score, chosen = accuracy(
-                method, X[rows], data.target[rows], data.domain[rows], n_labeled, len(predicted), dims=dims
-            )
-            record = {"method": method, "source": names[source], "target": names[target], "accuracy": score}
-            records.append({**record, "chosen": chosen, "seconds": perf_counter() - start})
-            if tell is not None:
-                tell(records[-1])
-    return records
+    for method, (source, target) in product(methods, pairs or permutations(range(len(names)), 2)):
+        rng = np.random.default_rng([random_state, source])
+        labeled, predicted, others = draw_pair(data, source, target, rng, n_labeled)
+        rows = np.concatenate([labeled, predicted, others])
+        start = perf_counter()
+        score, chosen = accuracy(
+            method, X[rows], data.target[rows], data.domain[rows], n_labeled, len(predicted), dims=dims
+        )
+        record = {"method": method, "source": names[source], "target": names[target], "accuracy": score}
+        yield {**record, "chosen": chosen, "seconds": perf_counter() - start}
 
 
 def format_table(records):
@@ -135,12 +122,3 @@ def format_table(records):
         printed = (f"{PRINTED[m]:+13.3f}" if m in PRINTED else f"{'':13}" for m in methods)
         lines.append(f"{'gain printed in the paper':25}" + "".join(printed))
     return "\n".join(lines)
-
-
-def _tell(record):
-    print(f"{record['method']}: {record['source']} -> {record['target']} {record['accuracy']:.3f}", file=sys.stderr)
-
-
-if __name__ == "__main__":
-    print(format_table(reproduce(tell=_tell)))
-    print(provenance())

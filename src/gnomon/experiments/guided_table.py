@@ -5,12 +5,8 @@ five; draws by the seeds 100, 101, ...; every method projects to K dimensions an
 their nearest labeled row. PCA sees all rows, ridge LDA and PLS the labeled ones. DPPCA runs with its own choices
 ("auto"), which see no other label than those of the draw; "predictions" are its own, without a neighbor.
 "search" is what `gnomon.selection.GuidedSearch` takes among models, preprocessing and settings, by the same labels.
-
-    python -m gnomon.experiments.guided_table --data orl_32x32 --data yale_32x32 --draws 10
-    python -m gnomon.experiments.guided_table --data usps_3456 --data tdt2 --search
 """
 
-import argparse
 import warnings
 from itertools import product
 
@@ -21,7 +17,7 @@ from sklearn.preprocessing import normalize
 
 from gnomon import DPPCA, datasets
 from gnomon.experiments._draw import draw_labeled, one_nn_error, one_of_c
-from gnomon.experiments._record import provenance, record
+from gnomon.experiments._record import record
 from gnomon.rows.kind import is_sparse
 from gnomon.selection import GuidedSearch
 from gnomon.selection.baselines import NotApplicable, lda_map, pca_map, pls_map
@@ -30,6 +26,7 @@ DIMS = (5, 10, 20)
 METHODS = ("PCA", "LDA", "PLS", "DPPCA", "predictions")
 SEARCH = ("search", "its predictions")
 FIRST_SEED = 100
+SETS = ("orl_32x32", "yale_32x32", "11_tumors_166", "lung_cancer_102", "yaleb_32x32")
 N_TOPICS = 20  # of tdt2, the largest, as in the SPPCA paper
 SMALL = 500  # rows below which two rows a class are labeled, else five
 
@@ -120,14 +117,13 @@ def search_of_draw(X, y, labeled, dims=DIMS, **parameters):
     return found | {("its predictions", m): wrong for m in dims}, chosen
 
 
-def reproduce(sets=tuple(LOADERS), *, dims=DIMS, n_draws=10, methods=METHODS, **parameters):
-    """Run the table; return one record a cell, with the error to reach beside ours.
+def reproduce(sets=SETS, *, dims=DIMS, n_draws=10, methods=METHODS, **parameters):
+    """Run the table; yield one record a cell, with the error to reach beside ours.
 
     A record holds what `_record.record` gives, data, method, K, target, and for DPPCA and the search what was chosen in
-    each draw. `methods` are `METHODS` or `SEARCH`.
+    each draw. `sets` are of `LOADERS`, `methods` are `METHODS` or `SEARCH`.
     """
     of_draw = search_of_draw if methods == SEARCH else errors_of_draw
-    records = []
     for name in sets:
         X, y = load(name)
         n_per_class = 2 if X.shape[0] < SMALL else 5
@@ -138,8 +134,7 @@ def reproduce(sets=tuple(LOADERS), *, dims=DIMS, n_draws=10, methods=METHODS, **
         for method, m in product(methods, dims):
             errors = [found[method, m] for found, _ in draws]
             chosen = [choice for _, choice in draws] if method in ("DPPCA", "search") else None
-            records.append(record(errors, data=name, method=method, K=m, target=wanted.get(m), chosen=chosen))
-    return records
+            yield record(errors, data=name, method=method, K=m, target=wanted.get(m), chosen=chosen)
 
 
 def format_table(records):
@@ -159,20 +154,3 @@ def format_table(records):
         what = "" if isinstance(chosen[0][0], str) else " (factors, shrinkage, weight)"
         lines.append(f"{name:18}chose{what}: " + ", ".join(map(str, chosen)))
     return "\n".join(lines)
-
-
-def main(arguments=None):
-    """Read the command line, print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", action="append", choices=sorted(LOADERS), help="data set; repeat for several")
-    parser.add_argument("--draws", type=int, default=10, help="draws of the labeled rows")
-    parser.add_argument("--search", action="store_true", help="GuidedSearch among models and preprocessing instead")
-    options = parser.parse_args(arguments)
-    methods = SEARCH if options.search else METHODS
-    for name in options.data or ["orl_32x32", "yale_32x32", "11_tumors_166", "lung_cancer_102", "yaleb_32x32"]:
-        print(format_table(reproduce([name], n_draws=options.draws, methods=methods)), flush=True)
-    print(provenance())
-
-
-if __name__ == "__main__":
-    main()

@@ -22,7 +22,7 @@ from sklearn.svm import SVC
 
 from gnomon import DPPCA, SPPCA, datasets
 from gnomon.experiments._draw import draw_positive
-from gnomon.experiments._record import provenance, record
+from gnomon.experiments._record import record
 from gnomon.selection.baselines import pca_map, pls_map
 
 DIMS = (5, 10, 20)
@@ -73,19 +73,17 @@ def scores_of_draw(X, Y, labeled, dims=DIMS, methods=METHODS, **parameters):
 
 
 def reproduce(*, dims=DIMS, n_draws=10, methods=METHODS, **parameters):
-    """Run the table on yeast; return one record for each method, K and score, with the printed figure beside ours."""
+    """Run the table on yeast; yield one record for each method, K and score, with the printed figure beside ours."""
     data = datasets.fetch_yeast()
     X, Y = data.data, data.target.astype(int)
     draws = [
         scores_of_draw(X, Y, draw_positive(Y, N_POSITIVE, FIRST_SEED + i), dims, methods, **parameters)
         for i in range(n_draws)
     ]
-    records = []
     for method, k, (i, score) in product(methods, dims, enumerate(SCORES)):
         printed = PRINTED[method][DIMS.index(k)][i] if method in PRINTED and k in DIMS else None
         values = [found[method, k][i] for found in draws]
-        records.append(record(values, method=method, K=k, score=score, printed=printed))
-    return records
+        yield record(values, method=method, K=k, score=score, printed=printed)
 
 
 def format_table(records):
@@ -117,8 +115,3 @@ def _scores(truth, predicted, decisions):
 def _cell(record):
     printed = "" if record["printed"] is None else f" ({record['printed']:.4f})"
     return f"{record['mean']:.4f} ± {record['se']:.4f}{printed}"
-
-
-if __name__ == "__main__":
-    print(format_table(reproduce()))
-    print(provenance())

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
 from gnomon import KDA, SDRGLM, SEPCA, SPPCA, ColoredMVU, KernelSPPCA
-from gnomon.experiments._record import provenance, save_figure
+from gnomon.experiments._record import save_figure
 from gnomon.plotting._style import class_style, pyplot
 
 FOLDER = "gnomon-figures"
@@ -121,25 +121,18 @@ def draw_figure(name, random_state=0):
 
 
 def reproduce(folder=FOLDER, *, n_draws=PAPER_DRAWS):
-    """Write the pictures to a folder; return {figure: ({method: accuracies}, file)}."""
-    made = {}
+    """Write the pictures to a folder; yield figure, file, {method: accuracies} of each."""
     for name in EXPERIMENTS:
         file = Path(folder) / f"sepca-{name}.png"
         save_figure(draw_figure(name), file)
-        made[name] = accuracies(name, n_draws), file
-    return made
+        yield {"figure": name, "file": str(file), "accuracies": accuracies(name, n_draws)}
 
 
 def format_table(made):
     """Return what `reproduce` made as text."""
     lines = [f"{'figure':9}{'method':14}test rows next to their class, percent"]
-    for name, (found, file) in made.items():
-        for method, shares in found.items():
-            lines.append(f"{name:9}{method:14}{100 * shares.mean():6.1f} ± {100 * shares.std(ddof=1):4.1f}")
-        lines.append(f"{name:9}{file}")
+    for one in made:
+        for method, shares in one["accuracies"].items():
+            lines.append(f"{one['figure']:9}{method:14}{100 * shares.mean():6.1f} ± {100 * shares.std(ddof=1):4.1f}")
+        lines.append(f"{one['figure']:9}{one['file']}")
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(format_table(reproduce()))
-    print(provenance())

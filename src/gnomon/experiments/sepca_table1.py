@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 
 from gnomon import SEPCA, datasets
-from gnomon.experiments._record import provenance, record
+from gnomon.experiments._record import record
 from gnomon.rows.kind import is_sparse
 from gnomon.selection.baselines import lda_map
 
@@ -112,16 +112,14 @@ def _regress(Z, y, Z_new):
 
 
 def reproduce(sets=tuple(PRINTED), *, methods=METHODS, n_draws=PAPER_DRAWS, random_state=0):
-    """Run the table; return one record a cell: data, method, mean and sd in percent, n_draws, printed (or None)."""
-    records = []
+    """Run the table; yield one record a cell: data, method, mean and sd in percent, n_draws, printed (or None)."""
     for name in sets:
         X, y = load(name)
         pool = 30 if name == "usps3456" else None
         found = accuracies(X, y, methods=methods, n_draws=n_draws, pool=pool, random_state=random_state)
         for method, values in found.items():
             printed = PRINTED[name].get(method.partition("-")[0])
-            records.append(record(100 * values, data=name, method=method, printed=printed))
-    return records
+            yield record(100 * values, data=name, method=method, printed=printed)
 
 
 def format_table(records):
@@ -131,8 +129,3 @@ def format_table(records):
         printed = "" if r["printed"] is None else f"{r['printed']:.1f}"
         lines.append(f"{r['data']:11}{r['method']:12}{r['mean']:6.1f} ± {r['sd']:4.1f}   {printed:>8}")
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(format_table(reproduce()))
-    print(provenance())

@@ -35,7 +35,7 @@ from sklearn.preprocessing import normalize
 
 from gnomon import SPPCA, datasets
 from gnomon.experiments._draw import draw_labeled, one_nn_error, one_of_c
-from gnomon.experiments._record import provenance, record
+from gnomon.experiments._record import record
 from gnomon.selection.baselines import lda_map, pca_map, pls_map
 
 DIMS = (5, 10, 20)
@@ -96,19 +96,21 @@ def one_nn_errors(X, y, *, methods=METHODS, dims=DIMS, n_draws=PAPER_DRAWS, n_pe
 
 
 def reproduce(sets=("yale", "orl"), *, methods=METHODS, dims=DIMS, n_draws=PAPER_DRAWS, random_state=0):
-    """Run the table; return one record a cell, with the printed number beside ours.
+    """Run the table; yield one record a cell, with the printed number beside ours.
 
     A record holds data, method, K, mean, sd, n_draws, printed_mean, printed_sd and z: our mean minus the
     printed one, in standard errors of that difference, sqrt(sd^2 / n_draws + printed_sd^2 / 50).
     """
-    records = []
     for name in sets:
         data = getattr(datasets, LOADERS[name])()
         errors = one_nn_errors(
             data.data, data.target, methods=methods, dims=dims, n_draws=n_draws, random_state=random_state
         )
-        records += [_record(name, method, k, values) for (method, k), values in errors.items()]
-    return records
+        for (method, k), values in errors.items():
+            ours = record(values, data=name, method=method, K=k)
+            printed_mean, printed_sd = PRINTED[name][method.partition("-")[0]][DIMS.index(k)]
+            z = (ours["mean"] - printed_mean) / np.hypot(ours["se"], printed_sd / np.sqrt(PAPER_DRAWS))
+            yield {**ours, "printed_mean": printed_mean, "printed_sd": printed_sd, "z": float(z)}
 
 
 def format_table(records):
@@ -133,15 +135,3 @@ def _project(method, X, y, labeled, k, seed):
     if name == "SPPCA":
         return model.fit(X[labeled], y[labeled]).transform(X)
     return model.fit(X, np.where(labeled, y, -1)).transform(X)
-
-
-def _record(name, method, k, values):
-    ours = record(values, data=name, method=method, K=k)
-    printed_mean, printed_sd = PRINTED[name][method.partition("-")[0]][DIMS.index(k)]
-    z = (ours["mean"] - printed_mean) / np.hypot(ours["se"], printed_sd / np.sqrt(PAPER_DRAWS))
-    return {**ours, "printed_mean": printed_mean, "printed_sd": printed_sd, "z": float(z)}
-
-
-if __name__ == "__main__":
-    print(format_table(reproduce()))
-    print(provenance())

@@ -17,7 +17,7 @@ import numpy as np
 from gnomon import IFA
 from gnomon.experiments import ssifa_table2 as table
 from gnomon.experiments._draw import draw_share
-from gnomon.experiments._record import provenance, save_figure
+from gnomon.experiments._record import save_figure
 from gnomon.plotting._style import class_style, pyplot
 from gnomon.selection.baselines import pca_map
 
@@ -119,23 +119,19 @@ FIGURES = {
 }
 
 
-def reproduce(folder=FOLDER, *, figures=tuple(FIGURES), tell=None, **quicker):
-    """Write the pictures to a folder and return {figure: file}.
+def reproduce(folder=FOLDER, *, figures=tuple(FIGURES), **quicker):
+    """Write the pictures to a folder, which is made, and yield figure and file of each.
 
-    The folder is made; `tell` is called with each file as soon as it is there; `quicker` are `shares`, `n_draws` or
-    `n_gem` in place of those of the paper, for the figures that have them.
+    `quicker` are `shares`, `n_draws` or `n_gem` in place of those of the paper, for the figures that have them.
     """
-    made = {}
     for name in figures:
         draw, data, options = FIGURES[name]
         more = {key: value for key, value in quicker.items() if key in (draw.__kwdefaults__ or {})}
-        made[name] = Path(folder) / f"ssifa-{name}-{data}.png"
-        save_figure(draw(data, **options, **more), made[name])
-        if tell is not None:
-            tell(made[name])
-    return made
+        file = Path(folder) / f"ssifa-{name}-{data}.png"
+        save_figure(draw(data, **options, **more), file)
+        yield {"figure": name, "file": str(file)}
 
 
-if __name__ == "__main__":
-    reproduce(tell=lambda file: print(file, flush=True))
-    print(provenance())
+def format_table(made):
+    """Return the names of the files, a line each."""
+    return "\n".join(one["file"] for one in made)

@@ -32,7 +32,7 @@ import numpy as np
 
 from gnomon import IFA, combine_one_vs_rest, datasets
 from gnomon.experiments._draw import draw_share
-from gnomon.experiments._record import provenance, record
+from gnomon.experiments._record import record
 from gnomon.selection.baselines import nearest_labels, pca_map
 
 SHARES = (0, 10, 20, 30, 40, 50, 60, 70, 80)
@@ -157,22 +157,17 @@ def matched(found, Y):
     return np.array([best[s, t] for t, s in enumerate(order)])
 
 
-def reproduce(sets=SETS, *, shares=SHARES, n_draws=N_DRAWS, random_state=0, tell=None):
-    """Run the table; return one record a cell, with the printed number beside ours where there is one.
+def reproduce(sets=SETS, *, shares=SHARES, n_draws=N_DRAWS, random_state=0):
+    """Run the table; yield one record a cell, with the printed number beside ours where there is one.
 
     A record holds what `_record.record` gives, data, method, share (labeled rows, per cent), by_variable and printed.
-    `tell` is called with each record as soon as it is there.
     """
-    records = []
     for name, share in product(sets, shares):
         for method, values in detection_rates(name, share, n_draws=n_draws, random_state=random_state).items():
             values = 100.0 * values
             cell = record(values.mean(axis=1), data=name, method=method, share=share)
             printed = PRINTED[name].get(method, {}).get(share)
-            records.append({**cell, "by_variable": values.mean(axis=0).tolist(), "printed": printed})
-            if tell is not None:
-                tell(records[-1])
-    return records
+            yield {**cell, "by_variable": values.mean(axis=0).tolist(), "printed": printed}
 
 
 def compare_solvers(name, share=10, *, n_gem=GEM_STARTS, random_state=0):
@@ -219,13 +214,3 @@ def format_table(records):
             each = "".join(f"{r['by_variable'][s]:7.1f}" if r else f"{'':7}" for r in row)
             lines.append(f"{'':7}{f'  variable {s}':25}" + each)
     return "\n".join(lines)
-
-
-def _tell(record):
-    print(f"{record['data']} {record['share']} %: {record['method']} {record['mean']:.1f}", flush=True)
-
-
-if __name__ == "__main__":
-    print(format_table(reproduce(tell=_tell)))
-    print({name: compare_solvers(name) for name in ("crabs", "iris")})
-    print(provenance())
