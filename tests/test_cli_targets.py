@@ -5,7 +5,7 @@ import pytest
 
 from commands import column, refusal, run
 from gnomon._cli.commands import InputError
-from gnomon._cli.targets import read_targets, refuse_what_cannot_guide
+from gnomon._cli.targets import check_guides, read_targets
 from gnomon.export import load_model
 from gnomon.tables import Table, write_table
 
@@ -55,7 +55,7 @@ def test_what_guides_nothing_is_refused():
     for cells, said in [([None, None], "t.csv: no row has a value in 'y'"), (["a", None], "only the value a in 1")]:
         table = table_of(y=cells)
         with pytest.raises(InputError, match=said):
-            refuse_what_cannot_guide(table, read_targets(table))
+            check_guides(table, read_targets(table))
 
 
 @pytest.fixture

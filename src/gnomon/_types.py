@@ -18,7 +18,7 @@ class Status(Enum):
     """How an iteration ended; the text is the advice an estimator passes on."""
 
     CONVERGED = "converged"
-    MAX_ITER = "stopped at max_iter; raise max_iter or loosen tol"
+    MAX_ITER = "stopped at max_iter; raise max_iter or take a larger tol"
     STALLED = "no further progress at this precision; the result may be less accurate than tol"
 
 

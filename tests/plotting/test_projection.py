@@ -16,7 +16,7 @@ from sklearn.preprocessing import scale
 
 from gnomon import PPCA, SPPCA
 from gnomon.plotting import ProjectionDisplay
-from gnomon.plotting._style import NEUTRAL, class_style, spread
+from gnomon.plotting._style import NEUTRAL, class_style, far_points
 from gnomon.plotting.projection import RADIUS_95
 
 NAMES = np.array(["$barolo", "_grignolino", "barbera"], dtype=object)
@@ -223,10 +223,10 @@ def test_an_axes_is_used_when_given(wine):
     assert display.figure_ is figure
 
 
-def test_spread_takes_far_points_first():
+def test_points_that_lie_far_apart_come_first():
     line = np.array([[0.0], [1.0], [2.0], [10.0]])
-    assert_array_equal(spread(line, 3), [3, 0, 2])
-    assert_array_equal(spread(line, 9), [0, 1, 2, 3])
+    assert_array_equal(far_points(line, 3), [3, 0, 2])
+    assert_array_equal(far_points(line, 9), [0, 1, 2, 3])
 
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):

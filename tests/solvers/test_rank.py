@@ -2,7 +2,7 @@
 
 import pytest
 
-from gnomon.solvers.rank import refuse_full_rank_of_rows
+from gnomon.solvers.rank import check_rank_of_rows
 from rows.copied import copied_rows
 
 
@@ -16,11 +16,11 @@ def standard_rows(X):
 def test_rows_are_refused_from_their_rank_on(rng, rank, scale):
     X = scale * (rng.normal(size=(40, rank)) @ rng.normal(size=(rank, 9)) + 5.0)
     with pytest.raises(ValueError, match=f"n_components={rank} must be less than the rank of X, {rank}"):
-        refuse_full_rank_of_rows(standard_rows(X), rank, rng)
+        check_rank_of_rows(standard_rows(X), rank, rng)
     noisy = X + 1e-3 * scale * rng.normal(size=X.shape)
-    refuse_full_rank_of_rows(standard_rows(noisy), rank, rng)
+    check_rank_of_rows(standard_rows(noisy), rank, rng)
 
 
 def test_as_many_dimensions_as_columns_are_refused(rng):
     with pytest.raises(ValueError, match="Ask for at most 3"):
-        refuse_full_rank_of_rows(standard_rows(rng.normal(size=(40, 4))), 4, rng)
+        check_rank_of_rows(standard_rows(rng.normal(size=(40, 4))), 4, rng)

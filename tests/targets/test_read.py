@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from gnomon.targets import read, read_like
-from gnomon.targets.code import code, log_plausibilities, refuse_constant
+from gnomon.targets.code import check_variation, code, log_plausibilities
 
 
 def quietly(y, n_samples=None, **options):
@@ -226,8 +226,8 @@ def test_what_cannot_guide_is_refused():
         (np.array([["a", "b"], ["b", "b"]]), "column 1 of y has the single value 'b'"),
     ]:
         with pytest.raises(ValueError, match=match):
-            refuse_constant(read(y, len(y)))
-    refuse_constant(read(["a", "a"], 2))
+            check_variation(read(y, len(y)))
+    check_variation(read(["a", "a"], 2))
 
 
 def test_codes_of_a_reading():

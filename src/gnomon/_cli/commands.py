@@ -53,13 +53,13 @@ class ManyValues(click.Command):
 
     def parse_args(self, ctx, args):
         """Write `--target a b` as `--target a --target b`, then parse."""
-        return super().parse_args(ctx, self._spread(args))
+        return super().parse_args(ctx, self._expanded(args))
 
-    def _spread(self, args):
+    def _expanded(self, args):
         names = ((name, param) for param in self.params for name in (*param.opts, *param.secondary_opts))
         options = {name: param for name, param in names if isinstance(param, click.Option)}
         missing = sum(param.required for param in self.params if isinstance(param, click.Argument))
-        spread, repeated, waiting = [], None, False
+        expanded, repeated, waiting = [], None, False
         for word in args:
             option = options.get(word.split("=")[0]) if word.startswith("-") and word != "-" else None
             if waiting:
@@ -68,8 +68,8 @@ class ManyValues(click.Command):
                 waiting = not option.is_flag and "=" not in word
                 repeated = word.split("=")[0] if option.multiple else None
             elif repeated and not missing and not word.startswith("--"):
-                spread.append(repeated)
+                expanded.append(repeated)
             else:
                 missing = max(0, missing - 1)
-            spread.append(word)
-        return spread
+            expanded.append(word)
+        return expanded

@@ -18,7 +18,7 @@ def compare_models(
     models: list[str], asked: dict[str, Any], step: Callable[[str], None]
 ) -> tuple[list[fitting.Run], Comparison]:
     """Fit models of these names to one table and score them on its labeled rows."""
-    _refuse_unlike(models, asked)
+    _check_alike(models, asked)
     requests = [fitting.Request("compare", model=name, **asked) for name in models]
     step("reading the table")
     table = fitting.read(requests[0])
@@ -33,7 +33,7 @@ def compare_models(
         raise InputError(f"{table.path}: no comparison: {one_line(error)}") from error
 
 
-def _refuse_unlike(models: list[str], asked: dict[str, Any]) -> None:
+def _check_alike(models: list[str], asked: dict[str, Any]) -> None:
     """Refuse models that do not read the targets alike."""
     if not asked["target"]:
         raise click.UsageError("--target is missing; a comparison is made by labels.")

@@ -23,8 +23,8 @@ from gnomon._cli.columns import joined, prediction_columns, projection_columns, 
 from gnomon._cli.commands import InputError, one_line
 from gnomon._cli.outputs import said_in_one_line
 from gnomon._cli.reporting import write_page
-from gnomon._cli.stored import StoredModel, refuse_empty_cells
-from gnomon._cli.targets import in_words, read_targets, refuse_what_cannot_guide, with_names
+from gnomon._cli.stored import StoredModel, check_cells
+from gnomon._cli.targets import check_guides, in_words, read_targets, with_names
 from gnomon._files import RECORD, new_file, new_folder, sealed
 from gnomon.describe import Description, several_of
 from gnomon.export import Columns
@@ -106,7 +106,7 @@ def is_guided(model: str) -> bool:
 def scale_steps(table: Table, scale: str) -> list[tuple[str, BaseEstimator]]:
     """The step that makes columns, or rows, of a table comparable; none where they are taken as they are."""
     if scale == "unit":
-        refuse_empty_cells(table)
+        check_cells(table)
         return [("unit", Normalizer().fit(table.X))]
     return [("standard", StandardScaler(with_mean=False).fit(table.X))] if scale == "standard" else []
 
@@ -114,8 +114,8 @@ def scale_steps(table: Table, scale: str) -> list[tuple[str, BaseEstimator]]:
 def fit(request: Request, table: Table) -> Run:
     """Read the targets, scale the table and fit the model; warnings become notes."""
     guided = bool(table.targets) and is_guided(request.model)
-    _refuse_empty_columns(table)
-    _refuse_row_numbers(table, request.keep)
+    _check_columns(table)
+    _check_row_numbers(table, request.keep)
     ignored = [*table.targets, *request.drop, *([] if request.id is None else [request.id])]
     first = Columns(ignored=ignored).remember(table.feature_names)
     before = Pipeline([("columns", first), *scale_steps(table, request.scale)])
@@ -155,7 +155,7 @@ def _targets(request: Request, table: Table, guided: bool) -> Targets:
     several = several_targets(request.model) if guided else "columns"
     targets = read_targets(table, kind=request.target_kind, unlabeled=request.unlabeled, several=several)
     if guided:
-        refuse_what_cannot_guide(table, targets)
+        check_guides(table, targets)
     return targets
 
 
@@ -169,7 +169,7 @@ def _size_notes(request: Request, said: Description) -> list[str]:
     ]
 
 
-def _refuse_empty_columns(table: Table) -> None:
+def _check_columns(table: Table) -> None:
     """A column without any value says nothing, and no model can fill it."""
     if not table.n_missing:
         return
@@ -179,7 +179,7 @@ def _refuse_empty_columns(table: Table) -> None:
         raise InputError(f"{table.path}, column {name!r}: no row has a value; {drop_hint(name)}.")
 
 
-def _refuse_row_numbers(table: Table, keep: tuple[str, ...]) -> None:
+def _check_row_numbers(table: Table, keep: tuple[str, ...]) -> None:
     """A number that counts the rows is no feature: where rows are sorted by class it gives the classes away."""
     unknown = sorted(set(keep) - set(table.feature_names))
     if unknown:

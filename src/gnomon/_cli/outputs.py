@@ -14,7 +14,7 @@ from gnomon._files import Taken, changed, is_stream, sweep
 from gnomon.tables import check_output
 
 
-def refuse_existing(path: str, force: bool) -> None:
+def check_free(path: str, force: bool) -> None:
     """Refuse an output name that is taken, unless --force was given, or that has no folder to be in."""
     if not path:
         raise InputError("--out is empty; name the result.")
@@ -29,7 +29,7 @@ def refuse_existing(path: str, force: bool) -> None:
 
 def check_folder(path: str, force: bool, table: str | None = None) -> None:
     """Check the name of a result folder; --force replaces only a folder of such results, and not the input."""
-    refuse_existing(path, force)
+    check_free(path, force)
     out = Path(path)
     if not os.path.lexists(out):
         return
@@ -64,7 +64,7 @@ def _check_name(path: str, force: bool, table: str) -> None:
     out = Path(path)
     if out.exists() and out.samefile(table):
         raise InputError(f"{path} is the input; choose another --out.")
-    refuse_existing(path, force)
+    check_free(path, force)
     if out.is_dir():
         raise InputError(f"{path} is a folder; --out wants the name of a file.")
 

@@ -68,7 +68,7 @@ class StoredModel:
             path, id=id, likely_id=self.id, likely_targets=likely, drop=drop, ignore=ignore, features=self.features
         )
         if "unit" in self.pipeline.named_steps:
-            refuse_empty_cells(table)
+            check_cells(table)
         return table
 
     def filled(self, table: Table) -> Any:
@@ -82,7 +82,7 @@ class StoredModel:
         return impute(table.X)
 
 
-def refuse_empty_cells(table: Table) -> None:
+def check_cells(table: Table) -> None:
     """Refuse a table with an empty cell where rows are divided by their length."""
     cell = table.first_empty
     if cell is not None:

@@ -59,7 +59,7 @@ def _written(label: Any) -> str:
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
-def refuse_what_cannot_guide(table: Table, targets: Targets) -> None:
+def check_guides(table: Table, targets: Targets) -> None:
     """Refuse targets without a value, and one that is the same wherever it is known."""
     if not targets.n_labeled:
         names = ", ".join(map(repr, table.targets))

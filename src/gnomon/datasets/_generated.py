@@ -230,8 +230,8 @@ def _draw_counts(
 ) -> sparse.csr_matrix:
     """Word counts per document; all words are drawn at once by inverting the stacked distributions."""
     n, p, n_topics = len(topic), vocabularies.shape[1], len(vocabularies) - 1
-    spread = 0.5
-    lengths = rng.lognormal(np.log(words_per_sample) - spread**2 / 2, spread, size=n).astype(np.int64) + 1
+    sigma = 0.5
+    lengths = rng.lognormal(np.log(words_per_sample) - sigma**2 / 2, sigma, size=n).astype(np.int64) + 1
     document = np.repeat(np.arange(n), lengths)
     minor = rng.integers(n_topics, size=n)
     share = rng.beta(4, 4, size=n)  # of topical words; it differs by document, so topics span n_topics dimensions

@@ -179,7 +179,7 @@ def check_table(estimator, X, *, reset):
     except OverflowError as error:
         raise ValueError(f"X holds an integer that no float can hold ({error}); rescale it.") from error
     except (TypeError, ValueError) as error:
-        refuse_missing(estimator, "contains NaN" in str(error))
+        check_complete(estimator, "contains NaN" in str(error))
         raise name_column(X, error) from error
     if is_sparse(found) and not found.has_canonical_format:
         found = found.copy()
@@ -253,7 +253,7 @@ def check_observed(X):
         raise ValueError("X is constant: every column has one value wherever it is observed; there is nothing to fit.")
 
 
-def refuse_missing(estimator, missing, why="needs every entry"):
+def check_complete(estimator, missing, why="needs every entry"):
     """Raise when entries of X are missing, for a model that needs them all."""
     if missing:
         raise ValueError(
@@ -316,7 +316,7 @@ class Estimator(BaseEstimator):
             check_is_fitted(self)
         X = check_table(self, X, reset=reset)
         missing = check_values(X)
-        refuse_missing(self, missing and not self._takes_missing)
+        check_complete(self, missing and not self._takes_missing)
         return X
 
     def _record(self, result):

@@ -27,7 +27,7 @@ def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
         coded = code(targets, weights if kept is None else weights[kept])
         if options.output_noise == "per_output" and coded.basis is not None:
             raise ValueError(
-                "output_noise='per_output' needs linearly independent outputs; the columns of y obey an exact "
+                "output_noise='per_output' needs linearly independent outputs; the columns of y satisfy an exact "
                 "relation. Drop one of them, give class labels, or use output_noise='ml'."
             )
         options = options._replace(one_target=coded.one_target(targets.kind))

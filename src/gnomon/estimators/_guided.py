@@ -12,7 +12,7 @@ from .._warn import warn
 from ..describe import Prediction, Target
 from ..rows.namespace import to_host
 from ..targets import KINDS, check_target, read, read_like
-from ..targets.code import refuse_constant
+from ..targets.code import check_variation
 from ._estimator import check_size, n_rows
 
 
@@ -26,7 +26,7 @@ class Guided:
     _several = "columns"  # or "real": a table is numbers; or "one": y is one column
     _required = False  # whether there is no model without labels
     _fewest_classes = 1
-    _constant = "refused"  # a column of a single value cannot guide; "labels": one label among several may, or "kept"
+    _constant = "error"  # a column of a single value cannot guide; "labels": one label among several may, or "kept"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -49,9 +49,9 @@ class Guided:
         )  # fmt: skip
         if targets.kind == "none" and self._required:
             raise ValueError(f"y marks every row as unlabeled; {name} needs a labeled row of each class, or fit PPCA.")
-        self._refuse_few_classes(targets)
+        self._check_classes(targets)
         if self._constant != "kept":
-            refuse_constant(targets, classes=self._constant == "refused")
+            check_variation(targets, classes=self._constant == "error")
         for column in targets.columns:
             if column.kind in ("real", "counts"):
                 check_size("y", column.values)
@@ -64,7 +64,7 @@ class Guided:
             )
         return targets
 
-    def _refuse_few_classes(self, targets):
+    def _check_classes(self, targets):
         for column in targets.columns:
             if column.classes is not None and len(column.classes) < self._fewest_classes:
                 raise ValueError(

@@ -18,7 +18,7 @@ def components_of(targets, n_components):
     sizes = [max(len(classes), 2) for classes in found]
     if n_components is not None:
         sizes = _given(n_components, len(found))
-        _refuse_count(n_components, sizes, len(found), "y")
+        _check_count(n_components, sizes, len(found), "y")
     return [_named(column, *pair) for column, *pair in zip(targets.columns, found, sizes, strict=True)]
 
 
@@ -57,7 +57,7 @@ def read_plausibilities(plausibilities, n_samples, n_components):
     tables = [_plausibility_table(table, s, n_samples) for s, table in enumerate(_listed(plausibilities))]
     if n_components is not None:
         sizes = _given(n_components, len(tables))
-        _refuse_count(n_components, sizes, len(tables), "plausibilities")
+        _check_count(n_components, sizes, len(tables), "plausibilities")
         for s, (size, table) in enumerate(zip(sizes, tables, strict=True)):
             if size != table.shape[1]:
                 raise ValueError(
@@ -83,7 +83,7 @@ def count_labeled(tables):
     return int(np.any([np.any(table != table[0], axis=0) for table in tables], axis=0).sum())
 
 
-def _refuse_count(n_components, sizes, n_latents, name):
+def _check_count(n_components, sizes, n_latents, name):
     if len(sizes) != n_latents:
         raise ValueError(
             f"n_components_per_latent={n_components!r} is for {len(sizes)} latents; {name} has {n_latents}."

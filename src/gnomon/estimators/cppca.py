@@ -138,7 +138,7 @@ class CPPCA(Outputs):
 
     Notes
     -----
-    With one label of two classes the likelihood is exact to about nine digits: a label touches z through a = v'z + b
+    With one label of two classes the likelihood is exact to about nine digits: a label depends on z through a = v'z + b
     alone, which is Gaussian given x. EM updates W in closed form and v and b by Newton steps of the likelihood itself.
 
     With several classes W and the noise maximize a lower bound, which is not tight where x says little of z and would
@@ -201,7 +201,7 @@ class CPPCA(Outputs):
             One output or a table of them, see `families`. Missing: None, NaN or pd.NA, and -1 among integer classes.
             None fits the unsupervised model.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts for; rows of weight zero are left out.
+            How many rows each row stands for; rows of weight zero are left out.
 
         Returns
         -------

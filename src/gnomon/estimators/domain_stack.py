@@ -1,4 +1,4 @@
-"""Classify rows of a domain without labels: rows of all domains stacked, projected, and put beside their features."""
+"""Classify rows of a domain without labels: rows of all domains stacked, projected, and joined to their features."""
 
 import inspect
 from dataclasses import KW_ONLY, dataclass
@@ -265,7 +265,7 @@ class DomainStack(GuidedPredictor, Estimator):
         return projection, means, factor, factor * Z
 
     def _features(self, X, Z, scale):
-        """Features of total variance one, with projections of `scale` squared that beside them; or these alone."""
+        """Features of total variance one, with projections of `scale` squared that next to them; or these alone."""
         return side_by_side(X * (1.0 / self._unit), Z * (scale / self._unit)) if self.augment else Z / self._unit
 
     def _new_features(self, X, domain):

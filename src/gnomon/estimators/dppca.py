@@ -38,7 +38,7 @@ class DPPCA(DPPCARows):
         Share r in [0, 1) by which the within-class covariance S is drawn toward a multiple of the identity of the
         same trace, as in ridge LDA: (1 - r) S + r tr(S)/p I.
     unlabeled_weight : {"auto"} or float, default="auto"
-        How many rows an unlabeled row counts for, in [0, 1]; 0 learns from the labeled rows only.
+        How many rows an unlabeled row stands for, in [0, 1]; 0 learns from the labeled rows only.
     class_prior : None, "uniform" or array-like of shape (n_classes,), default=None
         Probabilities of the classes. None estimates them, with the unlabeled rows. For several targets a list with one
         entry for each.

@@ -33,7 +33,7 @@ class KDA(Predictor, KernelTransformer):
         Number of directions `transform` returns, at most n_classes - 1, which None takes. Prediction uses them all.
     shrinkage : float, default=1e-3
         Share of the identity in the covariance, from 0 to 1. With fewer labeled rows than dimensions, as in most
-        kernels, 0 is refused because nothing varies within classes along some directions.
+        kernels, 0 is an error because nothing varies within classes along some directions.
     kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="linear"
         As in `KernelSPPCA`. With "precomputed", `fit` takes the kernel matrix of all its rows, unlabeled ones
         included, and every other method the kernel values (n_samples, n_training_rows) of new rows with them.
@@ -173,8 +173,8 @@ class KDA(Predictor, KernelTransformer):
         self.effective_dimension_ = float(self.n_features_in_ if self._linear else self.rank_)
         size = np.sqrt((T**2).mean())  # the model works at the size of one, whatever the units of the kernel
         index = targets.index[rows]
-        share, spread = float(self.shrinkage), self.effective_dimension_
-        fitted = model.closed_form(T / size, index, len(targets.classes), share, spread)
+        share, dimension = float(self.shrinkage), self.effective_dimension_
+        fitted = model.closed_form(T / size, index, len(targets.classes), share, dimension)
         self._store(fitted, feature_map, size)
         self._record_y(targets)
         return self

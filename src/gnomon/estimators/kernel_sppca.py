@@ -192,7 +192,7 @@ class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
             Classes (str, int, bool, categorical), unlabeled where -1, None, NaN or pd.NA; or real outputs (float), NaN
             where missing. None fits the unsupervised model: probabilistic kernel PCA.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts for; rows of weight zero are left out.
+            How many rows each row stands for; rows of weight zero are left out.
 
         Returns
         -------

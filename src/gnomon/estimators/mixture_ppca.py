@@ -172,7 +172,7 @@ class MixturePPCA(JointDensity, Criterion, Transformer):
         y : Ignored
             Present for the scikit-learn convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts for; rows of weight zero are left out.
+            How many rows each row stands for; rows of weight zero are left out.
 
         Returns
         -------
@@ -266,7 +266,7 @@ class MixturePPCA(JointDensity, Criterion, Transformer):
         y : Ignored
             Present for the scikit-learn convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts for.
+            How many rows each row stands for.
 
         Returns
         -------

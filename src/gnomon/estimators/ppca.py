@@ -97,7 +97,7 @@ class PPCA(LinearGaussian):
         y : Ignored
             Present for the scikit-learn convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts for; rows of weight zero are left out.
+            How many rows each row stands for; rows of weight zero are left out.
 
         Returns
         -------

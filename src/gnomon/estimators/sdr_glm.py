@@ -14,7 +14,7 @@ from ..describe import Fit, Traits
 from ..models import sdr_glm as model
 from ..models.sdr_glm import FAMILIES
 from ..rows.kind import is_sparse
-from ._estimator import Transformer, above, one_of, refuse_missing, rules
+from ._estimator import Transformer, above, check_complete, one_of, rules
 from ._glm_table import TARGET, glm_table
 from ._guided import guided_by
 from ._predictions import Predictor
@@ -292,7 +292,7 @@ class SDRGLM(Predictor, Transformer):
         X = super()._check_rows(X, reset=reset)
         values = X.data if is_sparse(X) else X
         values = values[~np.isnan(values)] if (missing := np.isnan(values).any()) else values
-        refuse_missing(
+        check_complete(
             self, missing and self.x_family == "multinomial", "with x_family='multinomial' needs every entry"
         )
         wanted = FAMILIES[self.x_family].complaint(values)
@@ -317,11 +317,11 @@ class SDRGLM(Predictor, Transformer):
         mean = np.asarray(X.mean(axis=0) if sparse else np.nanmean(X, axis=0), dtype=np.float64).ravel()
         if sparse:  # not moved, so that it stays sparse
             scaled = X.astype(np.float64) * (1.0 / size)
-            spread = scaled.multiply(scaled).mean() - ((mean / size) ** 2).mean()
+            variance = scaled.multiply(scaled).mean() - ((mean / size) ** 2).mean()
         else:
             self._x_shift = mean
-            spread = np.nanmean(((X - mean) / size) ** 2, dtype=np.float64)
-        self.x_scale_ = size * float(np.sqrt(spread))
+            variance = np.nanmean(((X - mean) / size) ** 2, dtype=np.float64)
+        self.x_scale_ = size * float(np.sqrt(variance))
 
     def _in_units(self, X):
         if is_sparse(X):

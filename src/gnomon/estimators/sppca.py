@@ -97,7 +97,7 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
     y_intercept_ : ndarray of shape (n_outputs,)
         m_y. With unlabeled rows this is the maximum likelihood estimate, not the mean of the labeled rows.
     y_basis_ : ndarray of shape (n_outputs, rank) or None
-        When real outputs obey an exact linear relation (one-of-C columns, say), y has a density only on the span of
+        When real outputs satisfy an exact linear relation (one-of-C columns, say), y has a density only on the span of
         this basis, and the model lives there: y - y_intercept_ = y_basis_ @ c, where every output counts in its own
         unit. `y_noise_variance_` is then that of each coordinate c, whose volume is that of y.
     classes_ : ndarray of shape (n_classes,)
@@ -207,7 +207,7 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
             Classes (str, int, bool, categorical), unlabeled where -1, None, NaN or pd.NA; or real outputs (float), NaN
             where missing. None fits the unsupervised model.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts for; rows of weight zero are left out.
+            How many rows each row stands for; rows of weight zero are left out.
 
         Returns
         -------

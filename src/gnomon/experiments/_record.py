@@ -1,4 +1,4 @@
-"""What is told of a number: its spread over draws, and how it was made."""
+"""What is told of a number: its deviation over draws, and how it was made."""
 
 import platform
 import subprocess

@@ -64,7 +64,7 @@ def encode_model(estimator: Any, arrays: list[np.ndarray], name: str) -> dict[st
     fitted = {key: value for key, value in held.items() if key not in (*params, ROUTING)}
     if get_tags(estimator).requires_fit and kind != "Pipeline" and not any(key.endswith("_") for key in fitted):
         raise ValueError(f"{name} is a {kind} that is not fitted; call fit first.")
-    refuse_strange(fitted, name)
+    check_fitted_names(fitted, name)
     return {
         "class": kind,
         "params": {key: encode(value, arrays, key) for key, value in params.items()},
@@ -78,13 +78,13 @@ def decode_model(kept: dict[str, Any], arrays: list[np.ndarray], where: Any) -> 
     if cls is None:
         raise UnknownClass(kept["class"])
     fitted = {key: decode(value, arrays) for key, value in kept["fitted"].items()}
-    refuse_strange(fitted, where)
+    check_fitted_names(fitted, where)
     model = cls(**{key: decode(value, arrays) for key, value in kept["params"].items()})
     vars(model).update(fitted)
     return model
 
 
-def refuse_strange(fitted: dict[str, Any], where: Any) -> None:
+def check_fitted_names(fitted: dict[str, Any], where: Any) -> None:
     """Refuse attributes that are no result of a fit."""
     for key in fitted:
         if not FITTED.fullmatch(key):

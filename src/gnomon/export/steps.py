@@ -232,12 +232,12 @@ def spare_rank(X):
     X = np.asarray(X, dtype=np.float64)
     eps = np.finfo(X.dtype).eps
     mean = np.nanmean(X, axis=0)
-    spread = np.nanstd(X, axis=0)
-    varies = spread > n * eps * np.abs(mean)
+    std = np.nanstd(X, axis=0)
+    varies = std > n * eps * np.abs(mean)
     if not varies.any():
         return 0
-    scaled = np.nan_to_num((X - mean)[:, varies] / spread[varies])
-    rounding = (n + p) * eps * (1.0 + (np.abs(mean[varies]) / spread[varies]).max())
+    scaled = np.nan_to_num((X - mean)[:, varies] / std[varies])
+    rounding = (n + p) * eps * (1.0 + (np.abs(mean[varies]) / std[varies]).max())
     sizes = np.linalg.svd(scaled @ np.random.default_rng(0).normal(size=(varies.sum(), most)), compute_uv=False)
     return max(0, int((sizes > rounding * sizes[0]).sum()) - 1)
 

@@ -17,7 +17,7 @@ def neighbor_graph(found: Neighbors) -> Any:
 
     Parameters
     ----------
-    found : Neighbors   of each point, itself among them or not; those with a share count for it
+    found : Neighbors   of each point, itself among them or not; those with a share count by it
 
     Returns
     -------

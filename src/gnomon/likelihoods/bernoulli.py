@@ -19,13 +19,13 @@ def logit_evidence(mean: Array, var: Array, sign: Array) -> Evidence:
     `sign` is +1 for the second class and -1 for the first; `var` is an array (m,) or one number.
     """
     rule = normal_rule(float(np.max(var, initial=0.0)))
-    spread = np.broadcast_to(np.sqrt(var), mean.shape)
-    parts = [_logit_chunk(mean[rows], spread[rows], sign[rows], rule) for rows in chunks(len(mean), len(rule.nodes))]
+    std = np.broadcast_to(np.sqrt(var), mean.shape)
+    parts = [_logit_chunk(mean[rows], std[rows], sign[rows], rule) for rows in chunks(len(mean), len(rule.nodes))]
     return Evidence(*(np.concatenate(part) for part in zip(*parts, strict=True))) if parts else Evidence(*[mean] * 3)
 
 
-def _logit_chunk(mean: Array, spread: Array, sign: Array, rule: Rule) -> Evidence:
-    a = sign[:, None] * (mean[:, None] + spread[:, None] * rule.nodes)
+def _logit_chunk(mean: Array, std: Array, sign: Array, rule: Rule) -> Evidence:
+    a = sign[:, None] * (mean[:, None] + std[:, None] * rule.nodes)
     logs = log_expit(a)
     s = np.exp(logs)
     logs += rule.log_weights
@@ -57,10 +57,10 @@ class Expectation(NamedTuple):
 def expected_log(link: str, mean: Array, var: Array, sign: Array) -> Expectation:
     """Expected log-likelihood of labels of a Bernoulli output, elementwise (m,), by quadrature."""
     rule = normal_rule(float(np.max(var, initial=0.0)))
-    weights, spread = np.exp(rule.log_weights), np.broadcast_to(np.sqrt(var), mean.shape)
+    weights, std = np.exp(rule.log_weights), np.broadcast_to(np.sqrt(var), mean.shape)
     parts = []
     for rows in chunks(len(mean), len(rule.nodes)):
-        a = sign[rows, None] * (mean[rows, None] + spread[rows, None] * rule.nodes)
+        a = sign[rows, None] * (mean[rows, None] + std[rows, None] * rule.nodes)
         at_nodes = log_and_derivatives(link, a)
         value, slope, curvature = (part @ weights for part in at_nodes)
         parts.append(Expectation(value, sign[rows] * slope, curvature))

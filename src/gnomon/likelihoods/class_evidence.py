@@ -20,10 +20,10 @@ SMALLEST = 1e-300
 
 
 class ClassRows(NamedTuple):
-    """Some rows with one class each, in groups of m rows that share a covariance; s points stand for the spread."""
+    """Some rows with one class each, in groups of m rows that share a covariance; s points stand for the covariance."""
 
     latent: Array  # (g, m, k)
-    spread: Array  # (g, s, k)   points of N(0, cov)
+    deviations: Array  # (g, s, k)   points of N(0, cov)
     classes: IntArray  # (g, m)
     weights: Array  # (g, m)
 
@@ -45,8 +45,8 @@ def class_rows(
         if cov.ndim == 2:
             block = ClassRows(latent[None, at], (points @ root.T)[None], classes[None, at], weights[None, at])
         else:
-            spread = np.matmul(points, np.swapaxes(root[at], -1, -2))
-            block = ClassRows(latent[at, None], spread, classes[at, None], weights[at, None])
+            deviations = np.matmul(points, np.swapaxes(root[at], -1, -2))
+            block = ClassRows(latent[at, None], deviations, classes[at, None], weights[at, None])
         blocks.append(block)
     return blocks
 
@@ -85,7 +85,7 @@ def _block_evidence(rows: ClassRows, V: Array, b: Array) -> tuple[Array, Array]:
     groups = np.arange(len(rows.latent))[:, None]
     center = rows.latent @ V.T + b  # (g, m, C)
     center -= center.max(axis=2, keepdims=True)
-    moved = rows.spread @ V.T  # (g, s, C)
+    moved = rows.deviations @ V.T  # (g, s, C)
     moved -= moved.max(axis=2, keepdims=True)
     of_row, of_point = np.exp(center), np.exp(moved)
     total = of_row @ np.swapaxes(of_point, 1, 2)  # (g, m, s)
@@ -101,5 +101,5 @@ def _block_evidence(rows: ClassRows, V: Array, b: Array) -> tuple[Array, Array]:
     own -= of_row * (share @ of_point)
     by_point -= of_point * (np.swapaxes(share, 1, 2) @ of_row)
     in_V = np.tensordot(own, rows.latent, axes=((0, 1), (0, 1)))
-    in_V += np.tensordot(by_point, rows.spread, axes=((0, 1), (0, 1)))
+    in_V += np.tensordot(by_point, rows.deviations, axes=((0, 1), (0, 1)))
     return log_z.ravel(), np.column_stack([in_V, own.sum(axis=(0, 1))])

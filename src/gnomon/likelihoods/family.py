@@ -81,14 +81,14 @@ class Family(Protocol):
         """Predictive standard deviation (n,); NaN for classes."""
 
     def draw(self, a: Array, noise: float, uniform: Array, normal: Array) -> Array:
-        """Values (n,) drawn at predictors a (n, w), from one uniform and one normal number a row."""
+        """Values (n,) drawn at predictors a (n, w), from one uniform and one normal number per row."""
 
 
 class Exponential(Protocol):
     """A table of one exponential family in its natural parameter theta (n, p).
 
     The negative log-likelihood of x at theta is partition(theta) - x theta, terms of x alone left out; mean and
-    variance are the first and second derivative of the partition. `bound` is the curvature of a quadratic that touches
+    variance are the first and second derivative of the partition. `bound` is the curvature of a quadratic tangent to
     the partition at theta and lies above it everywhere, so that minimizing it never raises that.
     """
 

@@ -21,8 +21,8 @@ class Gaussian:
     def terms(self, y: Array, mean: Array, cov: Array | None, noise: float, tilt: Array) -> Terms:
         """As in `Family`."""
         left = y - mean[:, 0]
-        spread = 0.0 if cov is None else cov[:, 0, 0]
-        value = -0.5 * (LOG_2PI + np.log(noise) + (left**2 + spread) / noise)
+        variance = 0.0 if cov is None else cov[:, 0, 0]
+        value = -0.5 * (LOG_2PI + np.log(noise) + (left**2 + variance) / noise)
         return Terms(value, left[:, None] / noise, np.full((len(y), 1, 1), 1.0 / noise), tilt)
 
     def evidence(self, y: Array, mean: Array, var: Array, noise: float) -> Evidence:

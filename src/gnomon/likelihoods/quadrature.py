@@ -35,9 +35,9 @@ def normal_rule(largest_var: float) -> Rule:
     """
     if largest_var <= 1.0:
         return _hermite(HERMITE_NODES)
-    spread = float(np.sqrt(largest_var))
-    half = min(int(np.ceil((REACH + spread) * spread / STEP)), MOST_NODES // 2)
-    return _trapezoid(half, (REACH + spread) / half)
+    std = float(np.sqrt(largest_var))
+    half = min(int(np.ceil((REACH + std) * std / STEP)), MOST_NODES // 2)
+    return _trapezoid(half, (REACH + std) / half)
 
 
 @lru_cache(maxsize=4)

@@ -26,7 +26,7 @@ class _Point(NamedTuple):
     """Posterior N(u, P) of the d coordinates of each row, P = (I + G' D_s G)^-1 with D_s = diag(s) - s s'."""
 
     u: Array  # (n, d)
-    spread: Array  # (n, C)   s, weights of classes
+    shares: Array  # (n, C)   s, weights of classes
     tilt: Array  # (n, C)   t of the bound, weights of classes
     P: Array  # (n, d, d)
     weights: Array  # (n, C)   of the sum in the bound; s and t are equal to it at the maximum
@@ -117,12 +117,12 @@ class SoftmaxRows:
 def _at(old: _Point, logits: Array, one_of_c: Array, G: Array, products: Array, step: Array | None) -> _Point:
     """The point to which a step leads (`old` itself with None)."""
     d = G.shape[1]
-    u, spread, tilt = old.u, old.spread, old.tilt
+    u, shares, tilt = old.u, old.shares, old.tilt
     if step is not None:
-        spread = spread + step * (old.weights - spread)
+        shares = shares + step * (old.weights - shares)
         tilt = tilt + step * _tilt_step(old, G)
-    center = spread @ G
-    M = (spread @ products).reshape(-1, d, d) - center[:, :, None] * center[:, None, :] + np.eye(d)
+    center = shares @ G
+    M = (shares @ products).reshape(-1, d, d) - center[:, :, None] * center[:, None, :] + np.eye(d)
     P = np.asarray(np.linalg.inv(M), dtype=np.float64)
     if step is not None:
         u = u + step * _times(P, old.slope)
@@ -138,12 +138,12 @@ def _at(old: _Point, logits: Array, one_of_c: Array, G: Array, products: Array, 
     log_det = 2.0 * np.log(np.linalg.cholesky(M).reshape(len(M), d * d)[:, :: d + 1]).sum(axis=1)
     far = P.reshape(len(P), d * d)[:, :: d + 1].sum(axis=1) + (u**2).sum(axis=1) - d + log_det
     value = own - (top + np.log(total))[:, 0] - 0.5 * ((middle * moved).sum(axis=1) + far)
-    return _Point(u, spread, tilt, P, weights, (one_of_c - weights) @ G - u, value)
+    return _Point(u, shares, tilt, P, weights, (one_of_c - weights) @ G - u, value)
 
 
 def _move(point: _Point) -> Array:
     """What is zero at the maximum: the slope, and how far the weights are from those of the bound."""
-    return np.hstack([point.slope, point.weights - point.spread, point.weights - point.tilt])
+    return np.hstack([point.slope, point.weights - point.shares, point.weights - point.tilt])
 
 
 def _tilt_step(point: _Point, G: Array) -> Array:

@@ -2,7 +2,7 @@
 
 Everything is done in the coordinates T of the labeled rows on an orthonormal basis of their centered span in feature
 space, where the kernel is a plain inner product. With S the within-class covariance (divisor n) and d the number of
-dimensions it is spread over, S is replaced by (1 - shrinkage) S + shrinkage tr(S) / d I. With a linear kernel this is
+dimensions it is taken over, S is replaced by (1 - shrinkage) S + shrinkage tr(S) / d I. With a linear kernel this is
 linear discriminant analysis with that shrinkage.
 """
 
@@ -36,7 +36,7 @@ def closed_form(T: Array, index: IntArray, n_classes: int, shrinkage: float, dim
     T : (n, r)          coordinates of the labeled rows, mean zero
     index : (n,)        class of each row, 0 to n_classes - 1, each at least once
     shrinkage : float       0 to 1
-    dimension : float   over how many dimensions the trace of the within-class covariance is spread
+    dimension : float   over how many dimensions the trace of the within-class covariance is divided
 
     Returns
     -------
@@ -52,8 +52,8 @@ def closed_form(T: Array, index: IntArray, n_classes: int, shrinkage: float, dim
     means = one_of_c.T @ T / (n * share)[:, None]
     deviations = T - means[index]
     within = deviations.T @ deviations / n
-    spread = float(np.trace(within)) or float((T**2).sum()) / n  # one row a class: nothing varies within
-    shrunk = symmetrize((1.0 - shrinkage) * within + shrinkage * spread / dimension * np.eye(r))
+    trace = float(np.trace(within)) or float((T**2).sum()) / n  # one row per class: nothing varies within
+    shrunk = symmetrize((1.0 - shrinkage) * within + shrinkage * trace / dimension * np.eye(r))
     values, vectors = eigh(shrunk)
     if values[0] <= SINGULAR * values[-1]:
         raise ValueError(

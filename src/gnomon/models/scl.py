@@ -114,7 +114,7 @@ def fit(rows: Rows, pivots: IntArray, n_components: int | None, ridge: float | N
     n, p = rows.shape
     if solver == "auto":
         solver = "covariance" if p <= n else "gram"
-    _refuse_large(n, p, solver)
+    _check_side(n, p, solver)
     summary = rows.summarize(second=solver == "covariance")
     source = rows.standard(summary)
     groups = summary.standard_groups()
@@ -157,7 +157,7 @@ def _by_gram(source: StandardRows, pivots: IntArray, ridge: float) -> Array:
     return np.asarray((units - source.back(solved)) / ridge)
 
 
-def _refuse_large(n: int, p: int, solver: str) -> None:
+def _check_side(n: int, p: int, solver: str) -> None:
     side = p if solver == "covariance" else n
     if side > LARGEST_SIDE:
         raise ValueError(

@@ -44,12 +44,12 @@ def plain_axes(ax):
     ax.tick_params(length=3, color=NEUTRAL)
 
 
-def spread(points, n_wanted):
+def far_points(points, n_wanted):
     """Return indices of up to `n_wanted` points that lie far apart, each farthest from those before it.
 
     Examples
     --------
-    >>> spread(np.array([[0.0], [0.1], [9.0], [5.0]]), 3).tolist()
+    >>> far_points(np.array([[0.0], [0.1], [9.0], [5.0]]), 3).tolist()
     [2, 0, 3]
     """
     if len(points) <= n_wanted:

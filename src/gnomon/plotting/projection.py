@@ -7,10 +7,10 @@ from gnomon.plotting._style import (
     NEUTRAL,
     VALUE_MAP,
     class_style,
+    far_points,
     figure_and_axes,
     literal,
     plain_axes,
-    spread,
 )
 
 MAX_LEGEND = 28
@@ -198,7 +198,7 @@ class ProjectionDisplay:
     def _draw_regions(self, points, n_wanted):
         """Draw the 95 % region of some rows: an ellipse, or a bar for one component."""
         rows = np.flatnonzero(self.labeled) if self.labeled.any() else np.arange(len(points))
-        rows = rows[spread(points[rows], n_wanted)]
+        rows = rows[far_points(points[rows], n_wanted)]
         for row in rows:
             color = self._color(row)
             cov = self.covariance if self.covariance.ndim == 2 else self.covariance[row]

@@ -111,7 +111,7 @@ class Rows(ABC):
 
     @property
     def reads(self) -> float:
-        """Full reads of the data so far; reading some of the rows counts for their share."""
+        """Full reads of the data so far; reading some of the rows counts by their share."""
         return self.counter.total
 
     @property

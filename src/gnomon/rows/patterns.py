@@ -31,8 +31,8 @@ class MaskView(NamedTuple):
         if not self.repeated:
             return np.asarray(A * weights[:, None])
         m = len(self.of_row)
-        spread = sparse.csr_array((weights, self.of_row, np.arange(m + 1)), shape=(m, len(self.first)))
-        return np.asarray(spread.T @ A)
+        of_pattern = sparse.csr_array((weights, self.of_row, np.arange(m + 1)), shape=(m, len(self.first)))
+        return np.asarray(of_pattern.T @ A)
 
 
 def group_by(keys: Any) -> MaskView:

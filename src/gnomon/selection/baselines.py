@@ -72,7 +72,7 @@ def lda_map(X, labels, n_components, shrinkage=LDA_SHRINKAGE):
     centers = one_of_c.T @ scores / one_of_c.sum(axis=0)[:, None]  # (c, r)
     deviations = scores - centers[index]
     within, total = deviations.T @ deviations / n, scores.T @ scores / n
-    scale = np.trace(within) or np.trace(total)  # one row a class: nothing varies within
+    scale = np.trace(within) or np.trace(total)  # one row per class: nothing varies within
     shrunk = (1 - shrinkage) * within + shrinkage * scale / p * np.eye(len(within))
     values, vectors = np.linalg.eigh(shrunk)
     whiten = vectors / np.sqrt(values)  # (r, r)

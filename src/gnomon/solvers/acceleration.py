@@ -1,4 +1,4 @@
-"""Acceleration of fixed-point maps; a proposal is the driver's to accept or refuse."""
+"""Acceleration of fixed-point maps; a proposal is the driver's to accept or reject."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ class Squarem:
 
 
 class Alternating:
-    """Anderson mixing until a proposal is refused, then SQUAREM until one is refused, and so on.
+    """Anderson mixing until a proposal is rejected, then SQUAREM until one is rejected, and so on.
 
     Anderson mixing is the faster of the two near a maximum; on a plateau, where a noise variance leaves zero by a small
-    factor a step, its proposals are refused one after another and SQUAREM's long steps get across.
+    factor a step, its proposals are rejected one after another and SQUAREM's long steps get across.
     """
 
     def __init__(self, depth: int = 8) -> None:

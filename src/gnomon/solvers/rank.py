@@ -11,22 +11,22 @@ from ..rows.standard import StandardRows
 NOTHING = 1e-12  # of the energy
 
 
-def refuse_full_rank(xx: Array, energy: float, k: int) -> None:
+def check_rank(xx: Array, energy: float, k: int) -> None:
     """Raise ValueError when k reaches the rank of rows, xx (r, r) their second moment in a basis of their own."""
     if energy - float(np.trace(xx)) <= NOTHING * energy:
-        _refuse(int((np.linalg.eigvalsh(xx) > NOTHING * energy).sum()) if energy > 0 else 0, k)
+        _check_below(int((np.linalg.eigvalsh(xx) > NOTHING * energy).sum()) if energy > 0 else 0, k)
 
 
-def refuse_full_rank_of_rows(rows: StandardRows, k: int, generator: np.random.Generator) -> None:
+def check_rank_of_rows(rows: StandardRows, k: int, generator: np.random.Generator) -> None:
     """The same by two passes over the rows, for solvers that keep no basis."""
     block = rows.gram_product(generator.standard_normal((rows.shape[1], k + 1)))
     B = orthonormal_columns(block)
     inside = float(np.sum(B * rows.gram_product(B)))
     if rows.energy - inside <= NOTHING * rows.energy:
-        _refuse(B.shape[1], k)
+        _check_below(B.shape[1], k)
 
 
-def _refuse(rank: int, k: int) -> None:
+def _check_below(rank: int, k: int) -> None:
     if k >= rank:
         raise ValueError(
             f"n_components={k} must be less than the rank of X, {rank}: with as many latent dimensions as the data "

@@ -13,10 +13,10 @@ from gnomon.tables._table import (
     Wanted,
     bad_feature,
     cell_name,
+    check_unique,
     choose_features,
     in_range,
     objects,
-    refuse_duplicates,
     usable,
 )
 
@@ -38,7 +38,7 @@ def read_npz(path: str, wanted: Wanted) -> Table:
         for name, array in arrays.items()
         if name not in ("X", *CSR_PARTS) and array.ndim in (1, 2) and len(array) == n
     }
-    refuse_duplicates(path, [*columns, *beside])
+    check_unique(path, [*columns, *beside])
     wanted = wanted.settled(list(beside))
     unused = [name for name in beside if name not in (*wanted.targets, wanted.id, *wanted.drop)]
     wanted = wanted._replace(ignore=[*wanted.ignore, *unused])
@@ -52,7 +52,7 @@ def read_npz(path: str, wanted: Wanted) -> Table:
     order = [columns.index(name) for name in features]
     if order != list(range(p)):
         X = X[:, order]
-    _refuse_unusable(path, X, features)
+    _check_usable(path, X, features)
     return Table(path, X, features, targets, ids, wanted.id)
 
 
@@ -110,7 +110,7 @@ def _given(values: np.ndarray) -> np.ndarray:
     return objects([None if value == "" or value != value else value for value in values.tolist()])
 
 
-def _refuse_unusable(path: str, X: Any, names: list[str]) -> None:
+def _check_usable(path: str, X: Any, names: list[str]) -> None:
     if not sparse.issparse(X):
         bad = np.flatnonzero(~usable(X))
         if bad.size:

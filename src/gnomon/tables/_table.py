@@ -158,7 +158,7 @@ def listing(names: Iterable[str], most: int = 8) -> str:
     return shown if len(quoted) <= most else f"{shown}, ... ({len(quoted)} in all)"
 
 
-def refuse_duplicates(path: str, names: Sequence[str]) -> None:
+def check_unique(path: str, names: Sequence[str]) -> None:
     """Refuse two columns of one name."""
     if len(set(names)) == len(names):
         return

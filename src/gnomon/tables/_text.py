@@ -17,12 +17,12 @@ from gnomon.tables._table import (
     Wanted,
     bad_feature,
     cell_name,
+    check_unique,
     choose_features,
     in_range,
     number,
     objects,
     out_of_range,
-    refuse_duplicates,
     row_of,
     usable,
 )
@@ -76,15 +76,15 @@ def _rows(path: str, reader: Any) -> Iterator[Row]:
 def _collect(path: str, rows: Iterator[Row], wanted: Wanted, delimiter: str) -> Table:
     header = _header(path, next(rows, Row(1, [])).cells, delimiter)
     names = [name or unnamed(j) for j, name in enumerate(header)]
-    refuse_duplicates(path, names)
+    check_unique(path, names)
     wanted = wanted.settled(names)
     features = choose_features(path, names, wanted)
-    _refuse_nameless(path, header, features)
+    _check_named(path, header, features)
     place = {name: j for j, name in enumerate(names)}
     kept: dict[str, list[Any]] = {name: [] for name in (*wanted.targets, wanted.id) if name is not None}
     blocks, lines = [], []
     while chunk := list(islice(rows, CHUNK_ROWS)):
-        _refuse_ragged(path, chunk, len(names), len(lines))
+        _check_lengths(path, chunk, len(names), len(lines))
         columns = list(zip(*(row.cells for row in chunk)))
         block = np.empty((len(chunk), len(features)))
         for j, name in enumerate(features):
@@ -115,7 +115,7 @@ def _header(path: str, names: list[str], delimiter: str) -> list[str]:
     return [name.strip() for name in names]
 
 
-def _refuse_nameless(path: str, header: list[str], features: list[str]) -> None:
+def _check_named(path: str, header: list[str], features: list[str]) -> None:
     for j, name in enumerate(header):
         if not name and unnamed(j) in features:
             raise TableError(
@@ -124,7 +124,7 @@ def _refuse_nameless(path: str, header: list[str], features: list[str]) -> None:
             )
 
 
-def _refuse_ragged(path: str, chunk: list[Row], n_columns: int, n_before: int) -> None:
+def _check_lengths(path: str, chunk: list[Row], n_columns: int, n_before: int) -> None:
     for i, row in enumerate(chunk, n_before):
         if len(row.cells) != n_columns:
             cells = "1 cell" if len(row.cells) == 1 else f"{len(row.cells)} cells"

@@ -96,7 +96,7 @@ def code(targets: Targets, weights: Array | None = None) -> Coded:
         return Coded(np.zeros((targets.n_samples, 0)), None, None)
     if targets.kind == "classes":
         return Coded(code_classes(targets.index, len(targets.classes)), None, None)
-    refuse_constant(targets)
+    check_variation(targets)
     table = targets.table
     labeled = targets.labeled
     basis = dependent_span(table[labeled], None if weights is None else weights[labeled])
@@ -129,12 +129,12 @@ def _on_span(table: Array, basis: Array, origin: Array) -> Array:
     off = np.flatnonzero(np.nan_to_num(away).max(axis=1, initial=0.0) > 1e-6 * scale)
     if len(off):
         raise ValueError(
-            f"row {off[0]} of y breaks a linear relation that the outputs in fit obey exactly; it has no density."
+            f"row {off[0]} of y breaks a linear relation that the outputs in fit satisfy exactly; it has no density."
         )
     return np.asarray(coded)
 
 
-def refuse_constant(targets: Targets, *, classes: bool = True) -> None:
+def check_variation(targets: Targets, *, classes: bool = True) -> None:
     """Raise for a column of several that is never observed, and for numbers of a single value.
 
     With `classes`, for a single class in one of several columns too.

@@ -33,7 +33,7 @@ def can_split(index: IntArray) -> bool:
 
 
 def is_rich(index: IntArray) -> bool:
-    """Whether a half still has two rows of most classes; with one row it cannot tell how far a class spreads."""
+    """Whether a half still has two rows of most classes; with one row it cannot tell the covariance of a class."""
     labeled = index[index >= 0]
     return len(labeled) > 0 and bool(np.median(np.bincount(labeled)) >= RICH)
 

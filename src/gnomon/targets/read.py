@@ -128,7 +128,7 @@ def _read_column(
     if wanted != "auto":
         kind, reason = wanted, "as asked"
     elif as_numbers:
-        _refuse_marked_table(raw, unlabeled)
+        _check_unmarked(raw, unlabeled)
         kind, reason = "real", "a table of several columns"
     else:
         kind, reason, remark = _decide(_strip(raw, unlabeled) if _is_whole(raw) else raw)
@@ -137,7 +137,7 @@ def _read_column(
     values = np.full(len(raw.values), np.nan)
     if raw.form == "none":
         return Column("none", values, None, raw.name, "no row is labeled"), ""
-    _refuse_kind(raw.name, kind, kinds, model)
+    _check_kind(raw.name, kind, kinds, model)
     if kind != "classes":
         return Column(kind, _numbers(raw, kind), None, raw.name, reason), remark
     known = np.flatnonzero(~raw.missing)
@@ -181,7 +181,7 @@ def _decide(raw: Raw) -> tuple[str, str, str]:
     return "classes", reason, ""
 
 
-def _refuse_kind(name: str, kind: str, kinds: Sequence[str], model: str) -> None:
+def _check_kind(name: str, kind: str, kinds: Sequence[str], model: str) -> None:
     if kind in kinds:
         return
     if kind == "real":
@@ -217,7 +217,7 @@ def _strip(raw: Raw, unlabeled: Any) -> Raw:
     return raw._replace(missing=missing, form="none" if missing.all() else raw.form)
 
 
-def _refuse_marked_table(raw: Raw, unlabeled: Any) -> None:
+def _check_unmarked(raw: Raw, unlabeled: Any) -> None:
     if raw.form == "int" and isinstance(unlabeled, str) and unlabeled == "auto" and (raw.values == -1).any():
         raise ValueError(
             f"{raw.name} is a column of integers that holds -1, which is ambiguous: say target='real' if it is a "

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from gnomon.models.linear.basis import Basis
 from gnomon.models.linear.cppca import products_of
-from gnomon.solvers.rank import refuse_full_rank
+from gnomon.solvers.rank import check_rank
 from rows.copied import copied_rows
 
 WAYS = [("subspace", (25, 8)), ("moments", (25, 8)), ("subspace", (10, 20)), ("moments", (10, 20))]
@@ -80,6 +80,6 @@ def test_a_start_of_few_dimensions_is_whole_and_the_rank_is_refused(rng):
     basis.start(2, rng)
     assert basis.whole
     assert basis.vectors.shape == (9, 9)
-    refuse_full_rank(basis.xx, products.space.energy, 8)
+    check_rank(basis.xx, products.space.energy, 8)
     with pytest.raises(ValueError, match="less than the rank of X, 9"):
-        refuse_full_rank(basis.xx, products.space.energy, 9)
+        check_rank(basis.xx, products.space.energy, 9)

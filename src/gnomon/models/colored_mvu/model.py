@@ -51,7 +51,7 @@ def class_kernel(index: IntArray) -> Array:
 
 
 def real_kernel(Y: Array, labeled: BoolArray) -> Array:
-    """Label kernel (n, n) of real outputs, each in units of its standard deviation: Gaussian, as wide as they spread.
+    """Label kernel (n, n) of real outputs, each in units of its standard deviation: a Gaussian kernel.
 
     exp(-|y_i - y_j|^2 / (2 q)) with q outputs; rows that are not labeled are like themselves alone.
     """

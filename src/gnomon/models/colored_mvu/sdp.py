@@ -65,7 +65,7 @@ def minimize_quadratic(P: Array, q: Array, m: int, *, tol: float, max_iter: int)
     state = str(solution.status)
     y = np.asarray(solution.x, dtype=np.float64)
     if not np.isfinite(y).all() or "Infeasible" in state:
-        raise RuntimeError(f"the conic solver gave up ({state}) on a problem that has a minimum; loosen tol.")
+        raise RuntimeError(f"the conic solver gave up ({state}) on a problem that has a minimum; take a larger tol.")
     values, vectors = np.linalg.eigh(from_triangle(y, m))
     Y = (vectors * np.maximum(values, 0.0)) @ vectors.T  # off the cone by rounding at most
     y = triangle(Y)

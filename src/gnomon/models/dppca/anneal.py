@@ -22,7 +22,7 @@ class Annealing(NamedTuple):
     """How the responsibilities cool and the noise level is set, before EM ascends at that level.
 
     With few labels the first class means are far off and, in many dimensions, sure of themselves: EM from there ends in
-    a poor maximum. High temperatures let a row count for several classes until the means are better (deterministic
+    a poor maximum. High temperatures let a row belong to several classes until the means are better (deterministic
     annealing, Ueda and Nakano 1998).
     """
 
@@ -179,14 +179,14 @@ def init(problem: Problem, temperature: float) -> tuple[Stats, Level]:
     counts = resp.sum(axis=0)
     means = (resp.T @ T) / counts[:, None]
     deviations = T - means[problem.index[some]]
-    spread = float((deviations**2).sum() + problem.outside[some].sum()) / len(some) / problem.p
-    noise = max(START_SHRINKAGE * (spread if spread > FLOOR else 1.0), FLOOR)
+    variance = float((deviations**2).sum() + problem.outside[some].sum()) / len(some) / problem.p
+    noise = max(START_SHRINKAGE * (variance if variance > FLOOR else 1.0), FLOOR)
     U, sizes, _ = np.linalg.svd(deviations.T, full_matrices=False)
     kept = sizes > 1e-10 * max(float(sizes.max(initial=0.0)), 1e-10)
     values = (1.0 - START_SHRINKAGE) * sizes[kept] ** 2 / len(some) + noise
     prior = problem.options.class_prior
     prior = counts / counts.sum() if prior is None else np.asarray(prior, dtype=np.float64)
-    level = Level(None, max(spread, FLOOR))
+    level = Level(None, max(variance, FLOOR))
     return problem.e_step(Params(prior, means, Within(U[:, kept], values, noise)), level, temperature), level
 
 

@@ -52,14 +52,14 @@ def usual_factors(n: int) -> int:
 def candidates(given: Open, n: int, rank: int, least: int, index: IntArray) -> list[tuple[int, float, float]]:
     """Combinations of what the parameters leave open, for n rows whose coordinates have that rank.
 
-    Halves with one labeled row a class cannot tell how many factors there are, and would choose too few: then the
+    Halves with one labeled row per class cannot tell how many factors there are, and would choose too few: then the
     usual number is the only one beside all there are.
 
-    `least` factors are needed by the projection; the labeled rows alone have `spread` within-class directions, so that
-    as many factors, or more, are all they have.
+    `least` factors are needed by the projection; the labeled rows alone have `n_within` directions within classes, so
+    that as many factors, or more, are all they have.
     """
     all_labeled = bool((index >= 0).all())
-    spread = int((index >= 0).sum()) - int(index.max()) - 1
+    n_within = int((index >= 0).sum()) - int(index.max()) - 1
     usual = usual_factors(n)
     wanted = usual if given.n_factors == "usual" else given.n_factors
     some = sorted({usual, *N_FACTORS}, reverse=True) if is_rich(index) else [usual]
@@ -71,7 +71,7 @@ def candidates(given: Open, n: int, rank: int, least: int, index: IntArray) -> l
     for w, size in product(weights, [*sizes, rank]):
         if wanted != "auto" and size != rank:
             continue
-        if wanted == "auto" and w == 0 and spread <= size < rank:
+        if wanted == "auto" and w == 0 and n_within <= size < rank:
             continue
         if wanted == "auto" and size == rank and w > 0 and rank > max(*some, least) and not all_labeled:
             continue  # as many factors as the rows allow, and rows whose class is a guess: nothing is left to learn

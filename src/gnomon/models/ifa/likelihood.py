@@ -214,8 +214,8 @@ class Packing:
         safe = np.maximum(weights, LEAST_SHARE)
         information = safe / params.variances  # (S, c)
         rows_of_v = np.repeat(information.sum(axis=1), self.d)
-        spread = np.broadcast_to(0.5 * safe, self.present.shape)
-        last = np.full(len(self.present), 0.5) if self.tied else self._flat(spread, self.present)
+        per_variance = np.broadcast_to(0.5 * safe, self.present.shape)
+        last = np.full(len(self.present), 0.5) if self.tied else self._flat(per_variance, self.present)
         parts = (rows_of_v, self._flat(safe, self.weights_present), self._flat(information, self.present), last)
         return np.asarray(1.0 / np.sqrt(np.concatenate(parts)))
 

@@ -69,7 +69,7 @@ def fit(X: Any, labels: Labels, options: Options, generator: np.random.Generator
 def _fit(table: TableRows, labels: Labels, options: Options, generator: np.random.Generator) -> Result[Fitted]:
     white = whiten_rows(table, options.n_kept, generator)
     n_latents = len(labels.sizes)
-    _refuse_too_many(n_latents, len(white.U))
+    _check_count(n_latents, len(white.U))
     rows = Rows(white.U, labels.log_pl, n_latents if labels.tied else 0)
     with one_thread():
         starts = draw_starts(rows, options.init, options.n_init, generator)
@@ -94,7 +94,7 @@ def _fit(table: TableRows, labels: Labels, options: Options, generator: np.rando
     return Result(fitted, status, path, stats)
 
 
-def _refuse_too_many(n_latents: int, rank: int) -> None:
+def _check_count(n_latents: int, rank: int) -> None:
     if n_latents > rank:
         raise ValueError(
             f"{n_latents} latent variables need as many directions in which X varies, and it has {rank}; ask for fewer "

@@ -54,7 +54,7 @@ def fit(
     """
     rows = read(X)
     (n, p), k = rows.shape, options.n_latents
-    _refuse(sizes, k, p)
+    _check_sizes(sizes, k, p)
     white = whiten_rows(rows, k, generator)
     sizes = (*sizes, *(1,) * (k - len(sizes)))
     log_pl = _padded(log_pl, k)
@@ -71,7 +71,7 @@ def fit(
     return Result(Fitted(ordered, sizes, white.rows.mean), result.status, path, stats)
 
 
-def _refuse(sizes: tuple[int, ...], k: int, p: int) -> None:
+def _check_sizes(sizes: tuple[int, ...], k: int, p: int) -> None:
     if not len(sizes) <= k < p:
         raise ValueError(
             f"noise='isotropic' has {k} latents (pca_components, else one for each class variable); at least "

@@ -131,8 +131,8 @@ def maximize(
         log_weights = np.log(sums.counts / n)
     weights = sums.counts / n
     center = (weights * means).sum(axis=1)
-    spread = np.sqrt((weights * (variances + (means - center[:, None]) ** 2)).sum(axis=1))
+    std = np.sqrt((weights * (variances + (means - center[:, None]) ** 2)).sum(axis=1))
     present = np.isfinite(params.log_weights)
-    means = np.where(present, (means - center[:, None]) / spread[:, None], 0.0)
-    variances = np.where(present, np.maximum(variances / spread[:, None] ** 2, floors[1]), 1.0)
-    return Noisy(A * spread, noise, log_weights, means, variances)
+    means = np.where(present, (means - center[:, None]) / std[:, None], 0.0)
+    variances = np.where(present, np.maximum(variances / std[:, None] ** 2, floors[1]), 1.0)
+    return Noisy(A * std, noise, log_weights, means, variances)

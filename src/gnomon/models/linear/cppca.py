@@ -15,7 +15,7 @@ from ...numerics.linalg import canonical_rotation, guided_rotation, orthonormal_
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
-from ...solvers.rank import refuse_full_rank
+from ...solvers.rank import check_rank
 from .basis import (
     CAPACITY,
     EXACT_SIDE,
@@ -104,7 +104,7 @@ def fit(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Option
     basis = Basis(products, max(CAPACITY, 6 * k))
     few = solver == "moments" and len(labeled) * products.size <= FEW_COORDINATES
     basis.start(k, generator, WHOLE_MOMENTS if few else WHOLE)
-    refuse_full_rank(basis.xx, x.energy, k)
+    check_rank(basis.xx, x.energy, k)
     rules = options.rules(layout, inference)
     with one_thread(when=basis.T.size <= SMALL):
         model = OutputsInBasis(basis, weights, Y, codes, rules, sites_of(layout, inference), options)

@@ -168,9 +168,9 @@ def fit(
     ----------
     T : (n, r)          T' diag(weights) T is diagonal, falling
     weights : (n,) or None
-        How many rows each row counts for, above zero.
+        How many rows each row stands for, above zero.
     orient : callable or None
-        (r, k) -> (any, k): an image of the loadings whose largest entry per column shall be positive. None takes the
+        (r, k) -> (any, k): an image of the loadings whose largest entry per column becomes positive. None takes the
         training rows along them.
     beyond : float
         Weighted sum of squared lengths of the rows outside the coordinates, which count as noise.

@@ -14,7 +14,7 @@ from ...numerics.linear_gaussian import Limits, Params, log_prior
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
-from ...solvers.rank import refuse_full_rank, refuse_full_rank_of_rows
+from ...solvers.rank import check_rank, check_rank_of_rows
 from . import dual
 from .basis import CAPACITY, EXACT_SIDE, WHOLE
 from .grow import grow
@@ -151,7 +151,7 @@ def _fit_over_rows(
     q, k = outputs.Y.shape[1], options.n_components + options.n_private
     standard = rows.standard(rows.summarize())
     if not rows.masked:
-        refuse_full_rank_of_rows(standard, k, generator)
+        check_rank_of_rows(standard, k, generator)
     kind = "fixed" if limits.fixed_y_noise is not None else "shared" if limits.shared_y_noise else "each"
     layout = Layout(("gaussian",) * q, (0,) * q)
     prior, means = limits.prior_precision, limits.free_means
@@ -183,7 +183,7 @@ def _fit_in_basis(
     basis = data.basis
     with one_thread(when=held or rows.own_threads):
         basis.start(k, generator, WHOLE if held else 0)  # coordinates in all directions would be the rows themselves
-        refuse_full_rank(basis.xx, standard.energy, k)
+        check_rank(basis.xx, standard.energy, k)
         model = GaussianInBasis(data, inner, limits)
         result = grow(
             basis, model, k, tol=options.tol, max_expansions=options.max_iter, look_again=solver == "ratio"

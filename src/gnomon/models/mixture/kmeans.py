@@ -61,7 +61,7 @@ class Partition:
             return np.array([self._row(i) for i in self._drawn(s, generator)])
         if generator is None:
             return self._refined(self._split(s))
-        return self._refined(self._spread_out(s, generator))
+        return self._refined(self._far_apart(s, generator))
 
     def _drawn(self, s: int, generator: np.random.Generator) -> list[int]:
         """Different rows, by their weights."""
@@ -106,7 +106,7 @@ class Partition:
                 centers[c] = self._row(far)
         return centers
 
-    def _spread_out(self, s: int, generator: np.random.Generator) -> Array:
+    def _far_apart(self, s: int, generator: np.random.Generator) -> Array:
         """k-means++: rows drawn with a probability in proportion to their squared distance from those drawn before."""
         chance = self.weights
         centers = np.zeros((0, self.source.shape[1]))

@@ -156,7 +156,7 @@ def closed_form(sums: LocalSums, params: Mixture, shape: Shape) -> Mixture:
     for c in np.flatnonzero(live):
         S = sums.products[c] / sums.counts[c] - np.outer(means[c], means[c])
         values[c], vectors[c] = top_eigh(symmetrize(S), shape.sizes[c])
-        rest[c] = _spread(sums, means, c) - values[c].sum()
+        rest[c] = _trace(sums, means, c) - values[c].sum()
     noise = _noise_of_eigenvalues(values, rest, sums.counts, live, params, shape)
     W = params.W.copy()
     for c in np.flatnonzero(live):
@@ -180,7 +180,7 @@ def latent_step(sums: LocalSums, params: Mixture, shape: Shape) -> Mixture:
         zz = symmetrize(noise[c] * inverse + inverse @ (W[c].T @ xz))
         root = np.linalg.cholesky(zz)
         found = np.linalg.solve(root, xz.T).T  # the regression of x on z, times the root of the latent covariance
-        left = _spread(sums, means, c) - float((found * found).sum())
+        left = _trace(sums, means, c) - float((found * found).sum())
         W[c], noise[c] = found, left / shape.ambient
     return Mixture(mix_weights, means, W, _floored(noise, sums.counts, live, shape))
 
@@ -224,7 +224,7 @@ def _weights_and_means(counts: Array, sums: Array, params: Mixture) -> tuple[Arr
     return counts / counts.sum(), means, live
 
 
-def _spread(sums: LocalSums, means: Array, c: np.intp) -> float:
+def _trace(sums: LocalSums, means: Array, c: np.intp) -> float:
     """Trace of the local covariance."""
     return float(sums.energies[c] / sums.counts[c] - means[c] @ means[c])
 

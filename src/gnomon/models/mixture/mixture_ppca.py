@@ -15,7 +15,7 @@ from ...rows.contract import Kept, Rows, Step, View
 from ...rows.masked import incomplete_rows
 from ...rows.read import read
 from ...rows.standard import ScaledRows, StandardRows
-from ...solvers.rank import refuse_full_rank_of_rows
+from ...solvers.rank import check_rank_of_rows
 from .em import CompleteRows, Control, IncompleteRows, local_pca, masked_condition, masked_directions, maximize
 from .kmeans import Partition
 from .local_gaussians import LocalMaps, Mixture, Shape, condition, local_maps, responsibilities
@@ -121,7 +121,7 @@ class _Table(NamedTuple):
 
 
 def _complete_table(source: StandardRows, shape: Shape, moments: bool, generator: np.random.Generator) -> _Table:
-    refuse_full_rank_of_rows(source, max(shape.sizes), generator)
+    check_rank_of_rows(source, max(shape.sizes), generator)
     n, p = source.shape
     reader: ScaledRows = source
     expand: Map = _same

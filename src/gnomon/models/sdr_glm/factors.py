@@ -1,6 +1,6 @@
 """Steps that fit theta = U V + b to tables of exponential families: loadings given scores, scores given loadings.
 
-Each step minimizes a quadratic that lies above the objective and touches it (Gaussian: the objective itself), so the
+Each step minimizes a quadratic above the objective and tangent to it (Gaussian: the objective itself), so the
 objective never rises; Poisson tables have none, and Newton steps are halved, column by column or row by row, until the
 objective falls. Natural parameters are formed block by block; a sparse table enters through products only.
 """
