@@ -97,7 +97,7 @@ def softmax_terms(y: IntArray, mean: Array, cov: Array | None, tilt: Array, n_cl
 
 
 def softmax_probabilities(mean: Array, cov: Array, n_classes: int) -> Array:
-    """Probabilities (n, C) of the classes of a categorical output; mean (n, C - 1), cov (C - 1, C - 1) or one per row."""
+    """Probabilities (n, C) of the classes of one output; mean (n, C - 1), cov (C - 1, C - 1) or one per row."""
     H = logit_contrasts(n_classes)
     nodes, weights = normal_nodes(n_classes - 1)
     values, vectors = np.linalg.eigh(cov)
