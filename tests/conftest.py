@@ -1,6 +1,7 @@
 """Fixtures and rules that all tests share."""
 
 import os
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,14 @@ def rng(request):
 def data_dir():
     """The folder that GNOMON_DATA names; only for tests marked `realdata`."""
     return Path(os.environ["GNOMON_DATA"])
+
+
+@pytest.fixture
+def few_splits(monkeypatch):
+    """Two splits for each comparison of the command line: for tests that ask nothing of its scores."""
+    from gnomon.selection import compare
+
+    monkeypatch.setattr("gnomon._cli.fitting.compare", partial(compare, n_splits=2))
 
 
 def pytest_configure(config):

@@ -22,6 +22,8 @@ from gnomon.datasets import load_diabetes, load_iris, make_low_rank, make_partia
 from gnomon.export import load_model
 from gnomon.tables import write_table
 
+pytestmark = pytest.mark.usefixtures("few_splits")
+
 IRIS = load_iris()
 SPECIES = np.array(IRIS.target_names, dtype=object)[IRIS.target]
 PARTIAL = make_partial(SPECIES, n_per_class=8, random_state=0)

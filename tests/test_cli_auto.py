@@ -16,6 +16,8 @@ from gnomon.export import load_model
 from gnomon.selection import GuidedSearch
 from gnomon.tables import write_table
 
+pytestmark = pytest.mark.usefixtures("few_splits")
+
 IRIS = load_iris()
 X_IRIS, SPECIES = IRIS.data[::2].copy(), np.array(IRIS.target_names, dtype=object)[IRIS.target[::2]]
 PARTIAL = make_partial(SPECIES, n_per_class=8, random_state=0)
@@ -127,7 +129,8 @@ def test_real_targets_choose_too():
     assert "predicted_std" in Path("out/projection.csv").read_text(encoding="utf-8").splitlines()[0]
 
 
-def test_missing_entries_leave_models_that_take_them():
+def test_missing_entries_leave_models_that_take_them(monkeypatch):
+    monkeypatch.setattr("gnomon._cli.choosing.GuidedSearch", partial(QUICKLY, preprocessing=["rows"]))
     X = X_IRIS.copy()
     X[::5, 2] = np.nan
     table("t.csv", X, PARTIAL)

@@ -14,6 +14,8 @@ import pytest
 from commands import column, refusal, run
 from gnomon.tables import read_table, write_table
 
+pytestmark = pytest.mark.usefixtures("few_splits")
+
 FIT = ("fit", "data/table.csv", "--target", "kind", "--model", "sppca", "--no-compare")
 GNOMON = [sys.executable, "-m", "gnomon"]
 

@@ -11,6 +11,8 @@ from gnomon import IFA
 from gnomon.export import load_model, write_report
 from gnomon.tables import write_table
 
+pytestmark = pytest.mark.usefixtures("few_splits")
+
 NAMES = ["a", "b", "c", "d"]
 
 

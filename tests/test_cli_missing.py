@@ -14,6 +14,8 @@ from gnomon.cli import main
 from gnomon.datasets import load_wine, make_partial
 from gnomon.tables import write_table
 
+pytestmark = pytest.mark.usefixtures("few_splits")
+
 WINE = load_wine()
 NAMES = [f"x{j}" for j in range(13)]
 HOLES = np.random.default_rng(5).random(WINE.data.shape) < 0.1

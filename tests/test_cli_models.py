@@ -12,6 +12,8 @@ from gnomon.datasets import load_iris, make_partial
 from gnomon.export import load_model
 from gnomon.tables import write_table
 
+pytestmark = pytest.mark.usefixtures("few_splits")
+
 IRIS = load_iris()
 PARTIAL = make_partial(np.array(IRIS.target_names, dtype=object)[IRIS.target], n_per_class=8, random_state=0)
 NAMES = ["a", "b", "c", "d"]

@@ -12,6 +12,8 @@ from gnomon import KDA, SPPCA
 from gnomon.datasets import load_iris, make_partial
 from gnomon.tables import write_table
 
+pytestmark = pytest.mark.usefixtures("few_splits")
+
 IRIS = load_iris()
 X, Y = IRIS.data[::3], np.array(IRIS.target_names, dtype=object)[IRIS.target[::3]]
 PARTIAL = make_partial(Y, n_per_class=6, random_state=0)

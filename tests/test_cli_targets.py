@@ -9,6 +9,8 @@ from gnomon._cli.targets import check_guides, read_targets
 from gnomon.export import load_model
 from gnomon.tables import Table, write_table
 
+pytestmark = pytest.mark.usefixtures("few_splits")
+
 
 def table_of(**targets):
     columns = {name: np.array([*cells, None], dtype=object)[:-1] for name, cells in targets.items()}
