@@ -17,7 +17,7 @@ class CopiedRows(_Copies, LocalRows):
     """A write into a closure is lost, and what does not pickle fails at once; no short cut looks at the array."""
 
     BLOCK = 16  # rows, so that small tables have several blocks
-    summarize = Rows.summarize
+    summarize, project, there, like = Rows.summarize, Rows.project, Rows.there, Rows.like
 
     def _block_rows(self):
         return self.BLOCK

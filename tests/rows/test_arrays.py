@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon.rows import kind, namespace
+from gnomon.rows.masked import look
 from gnomon.rows.products import project
 from gnomon.rows.read import read
 from namespaces import WITH_TORCH, get, put
@@ -46,8 +47,10 @@ def test_what_is_not_finite_is_named(bad, found, monkeypatch):
     if bad is not None:
         X[70, 1] = bad
         X[3, 0] = np.nan
-    assert namespace.first_not_finite(put(X, "strict")) == found
-    assert namespace.all_finite(put(X, "strict")) == (found is None)
+    seen = look(read(put(X, "strict")))
+    assert seen.infinite == (found == "infinity")
+    assert seen.missing == (bad is not None)
+    assert seen.largest == 1e308
 
 
 def test_numbers_go_to_the_device_in_its_type():

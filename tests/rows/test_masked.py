@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from gnomon.rows import namespace
 from gnomon.rows.contract import Kept, Step
 from gnomon.rows.entries import MaskedEntries
-from gnomon.rows.masked import column_range, filled, incomplete_rows
+from gnomon.rows.masked import FindRange, filled, look
 from gnomon.rows.read import read
 from namespaces import WITH_TORCH, get, put
 from rows.copied import copied_rows
@@ -130,12 +130,14 @@ def test_what_is_missing_is_found_and_filled(library, monkeypatch):
     X = table("both")
     X[:, 11], X[:, 12] = np.nan, 2.5
     Z, components = np.random.default_rng(3).normal(size=(N, 2)), V[:, :2].T
-    lowest, highest = column_range(stored(X, library))
-    assert_array_equal(np.isnan(lowest), np.arange(P) == 11)
-    assert_array_equal(lowest, np.fmin.reduce(X, axis=0))
-    assert_array_equal(highest, np.fmax.reduce(X, axis=0))
-    assert_array_equal(incomplete_rows(stored(X, library)), np.flatnonzero(np.isnan(X).any(axis=1)))
-    assert len(incomplete_rows(stored(np.ones((5, 2)), library))) == 0
-    out = filled(stored(X, library), np.ones(P), Z, components)
+    rows = rows_of(X, library)
+    found = rows.fold(FindRange())
+    assert_array_equal(np.isnan(found.low), np.arange(P) == 11)
+    assert_array_equal(found.low, np.fmin.reduce(X, axis=0))
+    assert_array_equal(found.high, np.fmax.reduce(X, axis=0))
+    assert look(rows).missing
+    assert read(stored(X, library), masked=None).masked
+    assert not look(read(stored(np.ones((5, 2)), library))).missing
+    out = filled(rows, np.ones(P), Z, components).gather()
     assert out.dtype == stored(X, library).dtype
     assert_allclose(get(out), np.where(np.isnan(X), 1.0 + Z @ components, X), rtol=1e-5)

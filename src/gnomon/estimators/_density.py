@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..rows.namespace import asarray_like, to_host
+from ..rows.namespace import to_host
 from ._estimator import check_integer
 
 
 class Density:
-    """From `_log_density(X, y)` of validated rows and `_draw(n_samples, rng)`: rows and what lies behind them."""
+    """From `_log_density(rows, y)` of validated rows and `_draw(n_samples, rng)`: rows and what lies behind them."""
 
     def score_samples(self, X: Any, y: Any = None) -> Any:
         """Log-density of each row, log p(observed x, observed y) in nats, or log p(observed x) without y.
@@ -28,8 +28,8 @@ class Density:
         log_density : ndarray of shape (n_samples,)
             In nats.
         """
-        X = self._check_rows(X)
-        return asarray_like(self._log_density(X, y), X)
+        rows = self._check_rows(X)
+        return rows.there(self._log_density(rows, y))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Average of `score_samples` over rows, in nats.

@@ -7,9 +7,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..models import dppca as model
-from ..rows.namespace import as_table, asarray_like, like, of_type
-from ..rows.products import project
-from ..rows.read import read
+from ..rows.namespace import as_table, asarray_like
 from ._density import JointDensity
 from ._estimator import Transformer
 from ._predictions import Predictor
@@ -45,8 +43,7 @@ class DPPCARows(Predictor, JointDensity, Transformer):
         parts = (self.class_prior_, self.class_means_, self.factors_, self.noise_variance_)
         return [model.Model(*one) for one in zip(*map(self._listed, parts), strict=True)]
 
-    def _predicted(self, X):
-        rows = read(X)
+    def _predicted(self, rows):
         return [model.log_joint(one, rows) for one in self._models()]
 
     def transform(self, X: Any, return_cov: Any = False) -> Any:
@@ -70,7 +67,7 @@ class DPPCARows(Predictor, JointDensity, Transformer):
             Covariance of the projection of the row without its noise, given x; only with `return_cov=True`.
         """
         rows = self._check_rows(X)
-        Z = of_type(project(rows, self.mean_, self.components_.T.astype(np.float64)), rows)
+        Z = rows.project(self.mean_, self.components_.T.astype(np.float64))
         return (Z, self.posterior(X)[1]) if return_cov else Z
 
     @one_target
@@ -94,17 +91,17 @@ class DPPCARows(Predictor, JointDensity, Transformer):
         cov : ndarray of shape (n_samples, n_components, n_components)
             Their covariances.
         """
-        X = self._check_rows(X)
+        rows = self._check_rows(X)
         (one,) = self._models()
-        mean, cov = model.posterior(one, self.components_.astype(np.float64), read(X), self._index(y, X.shape[0]))
-        return like(mean, X), like(cov, X)
+        mean, cov = model.posterior(one, self.components_.astype(np.float64), rows, self._index(y, rows.shape[0]))
+        return rows.like(mean), rows.like(cov)
 
     score_samples = one_target(JointDensity.score_samples)
     sample = one_target(JointDensity.sample)
 
-    def _log_density(self, X, y):
+    def _log_density(self, rows, y):
         (one,) = self._models()
-        return model.log_density(one, read(X), self._index(y, X.shape[0]))
+        return model.log_density(one, rows, self._index(y, rows.shape[0]))
 
     def _index(self, y, n_samples):
         """Class number of new rows, -1 where unlabeled."""

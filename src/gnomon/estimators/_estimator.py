@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import assert_all_finite
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from .._warn import warn
 from ..describe import Description, Fit, Projection
 from ..rows.contract import Rows
 from ..rows.frames import check_names, name_column
-from ..rows.kind import is_foreign, is_sparse
-from ..rows.masked import column_range
-from ..rows.namespace import as_floats, first_not_finite, to_host
+from ..rows.kind import is_foreign
+from ..rows.masked import FindRange, look
+from ..rows.namespace import as_floats, to_host
+from ..rows.read import as_table, read
 from ..rows.summary import LARGEST
 
 TINY = float(np.finfo(np.float64).tiny)  # smaller variances have lost their digits, or are zero
@@ -117,8 +118,13 @@ def rules(**own):
     return RULES | own
 
 
-def check_weights(sample_weight, n_samples):
-    """Return float64 weights (n_samples,) or None; they are finite, not negative, and not all zero."""
+def check_weights(sample_weight, rows):
+    """Return float64 weights (n_samples,), those of the rows themselves or None; finite, not negative, not all zero."""
+    n_samples = rows.shape[0]
+    if rows.weights is not None and sample_weight is not None:
+        raise ValueError("the rows of X have weights already; pass sample_weight, or read X with weights, not both.")
+    if sample_weight is None:
+        sample_weight = rows.weights
     if sample_weight is None:
         return None
     weights = np.asarray(to_host(sample_weight), dtype=np.float64)
@@ -153,52 +159,52 @@ def resolve_n_components(n_components, n_private, n_samples, n_features):
 
 
 def check_table(estimator, X, *, reset):
-    """Validate the form of rows: dense or sparse; float32 or float64. `check_values` looks at the entries.
+    """Return `Rows` of a valid form: dense or sparse, float32 or float64. `check_values` looks at the entries.
 
-    `Rows` are gathered. An array of another library than NumPy stays where it is for those who take it. Entries that a
-    sparse X stores several times are summed, in a copy. A kernel matrix is dense, its entries are looked at first.
+    An array of another library than NumPy stays where it is for those who take it, and `Rows` are not gathered but by
+    those who need them all in memory. A kernel matrix is dense, its entries are looked at first.
     """
-    min_samples, kernel = 2 if reset else 1, estimator._precomputed
     if isinstance(X, Rows):
-        X = _gathered(estimator, X, reset)
+        if reset and X.weights is not None and not has_fit_parameter(estimator, "sample_weight"):
+            name = type(estimator).__name__
+            raise ValueError(f"the rows of X have weights, and {name} takes none; read X without them.")
+        if not estimator._in_memory:
+            return _check_where_it_is(estimator, X, reset).anew(masked=False)
+        return check_table(estimator, X.gather(), reset=reset).anew(weights=X.weights)
     check_names(X)
     if estimator._takes_devices and is_foreign(X):
-        return _check_foreign_table(estimator, X, reset, min_samples)
-    if isinstance(X, np.ma.MaskedArray):  # what is masked is missing
-        X = X.astype(X.dtype if X.dtype.kind == "f" else np.float64).filled(np.nan)
+        return read(as_floats(_check_where_it_is(estimator, X, reset)))
+    kernel = estimator._precomputed
+    options = {
+        "accept_sparse": False if kernel else estimator._sparse_forms,
+        "dtype": (np.float64, np.float32),
+        "ensure_min_samples": 2 if reset else 1,
+        "ensure_all_finite": kernel,
+    }
     try:
-        found = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            accept_sparse=False if kernel else estimator._sparse_forms,
-            dtype=(np.float64, np.float32),
-            ensure_min_samples=min_samples,
-            ensure_all_finite=kernel,
-        )
+        table = as_table(X)
+        if table is X:
+            found = validate_data(estimator, X, reset=reset, **options)
+        else:  # the names are those of X
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+            found = check_array(table, estimator=estimator, input_name="X", **options)
     except OverflowError as error:
         raise ValueError(f"X holds an integer that no float can hold ({error}); rescale it.") from error
     except (TypeError, ValueError) as error:
         check_complete(estimator, "contains NaN" in str(error))
         raise name_column(X, error) from error
-    if is_sparse(found) and not found.has_canonical_format:
-        found = found.copy()
-        found.sum_duplicates()
-    return found
+    return read(found)
 
 
-def _gathered(estimator, rows, reset):
-    if reset and rows.weights is not None and not has_fit_parameter(estimator, "sample_weight"):
-        raise ValueError(f"the rows of X have weights, and {type(estimator).__name__} takes none; read X without them.")
-    return rows.gather()
-
-
-def given_weights(X, sample_weight):
-    """The weights passed to `fit`, or those of `Rows`; not both."""
-    own = X.weights if isinstance(X, Rows) else None
-    if own is not None and sample_weight is not None:
-        raise ValueError("the rows of X have weights already; pass sample_weight, or read X with weights, not both.")
-    return sample_weight if own is None else own
+def _check_where_it_is(estimator, X, reset):
+    """X, whose shape is right, and whose names and number of features are those of the fit."""
+    if len(X.shape) != 2:
+        raise ValueError(f"Expected 2D array: X has shape {tuple(X.shape)}; (n_samples, n_features) is wanted.")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    for found, least, what in zip(X.shape, (2 if reset else 1, 1), ("sample", "feature"), strict=True):
+        if found < least:
+            raise ValueError(f"Found array with {found} {what}(s): X must have at least {least}.")
+    return X
 
 
 def n_rows(X):
@@ -206,50 +212,33 @@ def n_rows(X):
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
-def _check_foreign_table(estimator, X, reset, min_samples):
-    if X.ndim != 2:
-        raise ValueError(f"Expected 2D array: X has shape {tuple(X.shape)}; (n_samples, n_features) is wanted.")
-    validate_data(estimator, X, reset=reset, skip_check_array=True)  # names and number of features only
-    for found, least, what in zip(X.shape, (min_samples, 1), ("sample", "feature"), strict=True):
-        if found < least:
-            raise ValueError(f"Found array with {found} {what}(s): X must have at least {least}.")
-    return as_floats(X)
+def as_given(found, X):
+    """Rows for who passed `Rows` as X, else their array."""
+    return found if isinstance(X, Rows) else found.gather()
 
 
-def check_values(X):
-    """Return whether entries are missing; raise for infinity, for what cannot be squared, and for NaN in a sparse X.
-
-    One sum over the entries where all is well.
-    """
-    if is_foreign(X):
-        found = first_not_finite(X)
-        if found == "infinity":
-            raise ValueError("Input X contains infinity.")
-        return found == "NaN"
-    values = X.data if is_sparse(X) else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        finite = np.isfinite(np.einsum(values, range(values.ndim), values, range(values.ndim), []))
-    if finite:
-        return False
-    assert_all_finite(values, allow_nan=True, input_name="X")
-    check_size("X", values)
-    missing = bool(np.isnan(values).any())
-    if missing and is_sparse(X):
+def check_values(rows):
+    """Return whether entries are missing; raise for infinity, for what cannot be squared, and for NaN in a sparse X."""
+    seen = look(rows)
+    if seen.infinite:
+        raise ValueError(f"Input X contains infinity or a value too large for {rows.dtype}.")
+    check_size("X", np.array([seen.largest]))
+    if seen.missing and rows.sparse:
         raise ValueError(
             "Input X contains NaN among its stored entries; missing entries need a dense X, since an entry that a "
             "sparse X does not store is a zero."
         )
-    return missing
+    return seen.missing
 
 
-def check_observed(X):
-    """Raise when a column of an incomplete X is never observed, and when every column is constant."""
-    lowest, highest = column_range(X)
-    check_size("X", np.concatenate([lowest, highest]))
-    never = np.flatnonzero(np.isnan(highest))
+def check_observed(rows):
+    """Raise when a column of incomplete rows is never observed, and when every column is constant."""
+    found = rows.anew().fold(FindRange())
+    check_size("X", np.concatenate([found.low, found.high]))
+    never = np.flatnonzero(np.isnan(found.high))
     if len(never):
         raise ValueError(f"column {never[0]} of X is never observed; drop it.")
-    if (highest == lowest).all():
+    if (found.high == found.low).all():
         raise ValueError("X is constant: every column has one value wherever it is observed; there is nothing to fit.")
 
 
@@ -293,6 +282,7 @@ class Estimator(BaseEstimator):
     _sparse_forms = ("csr", "csc")
     _takes_devices = False  # whether arrays of other libraries stay where they are
     _precomputed = False  # whether X is a kernel matrix
+    _in_memory = False  # whether the model needs all rows in this process
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -311,13 +301,13 @@ class Estimator(BaseEstimator):
                 rule.check(name, value)
 
     def _check_rows(self, X, *, reset=False):
-        """Validated rows: of `fit` with `reset`, else of a method of the fitted model."""
+        """Validated `Rows`: of `fit` with `reset`, else of a method of the fitted model."""
         if not reset:
             check_is_fitted(self)
-        X = check_table(self, X, reset=reset)
-        missing = check_values(X)
+        rows = check_table(self, X, reset=reset)
+        missing = check_values(rows)
         check_complete(self, missing and not self._takes_missing)
-        return X
+        return rows.anew(masked=missing)
 
     def _record(self, result):
         """Set what every iterated fit leaves behind; warn when it did not converge."""
@@ -374,8 +364,8 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Z : ndarray of shape (n_samples, n_components_)
             Projections, in the type of X.
         """
-        X = self._check_rows(X)
-        return self._projected(X).astype(X.dtype)
+        rows = self._check_rows(X)
+        return self._projected(rows).astype(rows.dtype)
 
     def describe(self) -> Description:
         """Return what the fitted model says of itself, as plots, reports and the command line read it.

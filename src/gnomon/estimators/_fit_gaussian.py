@@ -5,25 +5,22 @@ from sklearn.utils import check_random_state
 
 from ..models.linear import sppca as model
 from ..rows.contract import NotFinite
-from ..rows.namespace import host_dtype, take_rows
-from ..rows.read import read
 from ..targets.code import code
-from ._estimator import check_observed, check_table, check_values, check_weights, given_weights, resolve_n_components
+from ._estimator import check_observed, check_table, check_values, check_weights, resolve_n_components
 
 RISES = 3  # how often BIC may rise in a row before the search for k ends
 
 
 def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
     """Validate the data, fit the two-view Gaussian model, set the attributes."""
-    sample_weight = given_weights(X, sample_weight)
-    X = check_table(estimator, X, reset=True)
-    weights = check_weights(sample_weight, X.shape[0])
+    rows = check_table(estimator, X, reset=True)
+    weights = check_weights(sample_weight, rows)
     kept = None if weights is None or weights.all() else np.flatnonzero(weights)
     # what is not finite shows in the first sums of the rows, so that no look of its own is needed
-    look_later = isinstance(X, np.ndarray) and kept is None and options.solver == "auto"
-    missing = False if look_later else check_values(X)
+    look_later = kept is None and options.solver == "auto"
+    missing = False if look_later else check_values(rows)
     if supervised:
-        targets = estimator._read_y(y, X.shape[0], kept)
+        targets = estimator._read_y(y, rows.shape[0], kept)
         coded = code(targets, weights if kept is None else weights[kept])
         if options.output_noise == "per_output" and coded.basis is not None:
             raise ValueError(
@@ -32,17 +29,17 @@ def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
             )
         options = options._replace(one_target=coded.one_target(targets.kind))
     if kept is not None:
-        X, weights = take_rows(X, kept), weights[kept]
-    Y = coded.table if supervised else np.zeros((X.shape[0], 0))
-    estimator.n_samples_ = X.shape[0]
+        rows, weights = rows.take(kept), weights[kept]
+    Y = coded.table if supervised else np.zeros((rows.shape[0], 0))
+    estimator.n_samples_ = rows.shape[0]
     if supervised and estimator.label_weight != 1.0:
         weights = np.where(targets.labeled, estimator.label_weight, 1.0) * (1.0 if weights is None else weights)
     seed = check_random_state(estimator.random_state).randint(2**31)
     try:
-        result = _fit(estimator, X, Y, weights, options, missing, seed)
+        result = _fit(estimator, rows.anew(weights=weights, masked=missing), Y, options, seed)
     except NotFinite:
-        result = _fit(estimator, X, Y, weights, options, check_values(X), seed)
-    fitted, dtype = result.value, host_dtype(X)
+        result = _fit(estimator, rows.anew(weights=weights, masked=check_values(rows)), Y, options, seed)
+    fitted, dtype = result.value, rows.dtype
     p = fitted.params
     estimator._store_features(p.W_x, p.m_x, p.x_noise_var, fitted.log_likelihood, dtype)
     if supervised:
@@ -51,24 +48,22 @@ def fit_gaussian(estimator, X, y, sample_weight, options, *, supervised):
     estimator._record(result)
 
 
-def _fit(estimator, X, Y, weights, options, missing, seed):
+def _fit(estimator, rows, Y, options, seed):
     def fit_one(k):
-        rows, sized = read(X, weights, masked=missing), options._replace(n_components=k)
-        return model.fit(rows, Y, sized, np.random.default_rng(seed))
+        return model.fit(rows.anew(), Y, options._replace(n_components=k), np.random.default_rng(seed))
 
-    if missing:
-        check_observed(X)
+    if rows.masked:
+        check_observed(rows)
     estimator.bic_path_ = None
     if options.n_components != "auto":
-        estimator.n_components_ = resolve_n_components(options.n_components, options.n_private, *X.shape)
+        estimator.n_components_ = resolve_n_components(options.n_components, options.n_private, *rows.shape)
         return fit_one(estimator.n_components_)
-    largest = min(X.shape[0] - 1, X.shape[1]) - 1 - options.n_private
-    resolve_n_components(1, options.n_private, *X.shape)
+    largest = min(rows.shape[0] - 1, rows.shape[1]) - 1 - options.n_private
+    resolve_n_components(1, options.n_private, *rows.shape)
     best, criteria = None, []
     for k in range(1, largest + 1):
         result = fit_one(k)
-        n = float(X.shape[0] if weights is None else weights.sum())
-        criteria.append(model.bic(result.value, n, options.output_noise))
+        criteria.append(model.bic(result.value, rows.weight, options.output_noise))
         if best is None or criteria[-1] < min(criteria[:-1]):
             best, estimator.n_components_ = result, k
         if k > RISES and (np.diff(criteria[-RISES - 1 :]) > 0).all():

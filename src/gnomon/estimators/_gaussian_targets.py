@@ -3,7 +3,6 @@
 import numpy as np
 
 from ..models.linear.conditioning import outputs_at
-from ..rows.masked import incomplete_rows
 from ..rows.namespace import holding
 from ..targets.code import class_contrasts, code_like, to_coordinates
 from ._estimator import check_variance
@@ -53,21 +52,22 @@ class GaussianTargets(DeviationPredictor):
         n_classes = len(self.classes_) if self.target_kind_ == "classes" else None
         return code_like(self._values_of(y, n_samples), n_classes, self.y_basis_, self.y_intercept_)
 
-    def _predicted_with_std(self, X):
-        parts = [self._of_batch(rows) for rows in self._batches(X)]
+    def _predicted_with_std(self, rows):
+        parts = [self._of_batch(batch) for batch in self._batches(rows)]
         found, std = (np.concatenate(part) for part in zip(*parts, strict=True))
         return ([found] if self.target_kind_ == "classes" else list(found.T)), std
 
-    def _batches(self, X):
-        """X as it is, or in slices when every row has a predictive covariance of its own."""
-        if len(incomplete_rows(X)) == 0:
-            return [X]
+    def _batches(self, rows):
+        """The rows as they are, or some at a time when each has a predictive covariance of its own."""
+        if not rows.masked:
+            return [rows]
         size = max(1, BATCH // max(self.y_loadings_.shape[0], self.components_.shape[0]) ** 2)
-        return [X[start : min(start + size, X.shape[0]), :] for start in range(0, X.shape[0], size)]
+        n = rows.shape[0]
+        return [rows.take(np.arange(start, min(start + size, n))) for start in range(0, n, size)]
 
-    def _of_batch(self, X):
+    def _of_batch(self, rows):
         """Log-densities (n, C) of the codes of classes, up to a constant of the row, or outputs (n, q); and (n, q)."""
-        mean, cov = outputs_at(self._params(), *self._condition(X))
+        mean, cov = outputs_at(self._params(), *self._condition(rows))
         if self.target_kind_ == "classes":
             return _class_log_density(mean, cov, class_contrasts(len(self.classes_))), mean
         if self.y_basis_ is not None:

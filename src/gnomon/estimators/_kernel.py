@@ -18,6 +18,8 @@ WIDE = 2000  # features up to which a linear kernel works with the columns of X
 class KernelTransformer(Transformer):
     """Rows and their kernel values with references, for estimators with `kernel` and its parameters."""
 
+    _in_memory = True
+
     @property
     def _n_features_out(self):
         return self.n_components_
@@ -122,8 +124,9 @@ class KernelCoordinates(KernelTransformer):
         T = kept / size
         return T, (T if self.landmarks_ is None else T[self.landmarks_])
 
-    def _coordinates(self, X):
+    def _coordinates(self, rows):
         """Coordinates (l, r) of validated rows, in double precision."""
+        X = rows.gather()
         if self._linear:
             return np.asarray(project(X, self._shift, self._basis), dtype=np.float64)
         return (self._cross(X) - self._shift) @ self._basis

@@ -9,13 +9,10 @@ from ..models import linear
 from ..models.linear.conditioning import draw_rows
 from ..models.linear.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
-from ..rows.kind import is_sparse
-from ..rows.masked import filled, incomplete_rows
-from ..rows.namespace import all_finite, as_table, asarray_like, like, to_host
-from ..rows.products import project
-from ..rows.read import read
+from ..rows.masked import filled
+from ..rows.namespace import all_finite, as_table, asarray_like
 from ._density import Criterion, Density
-from ._estimator import check_table, check_values, check_variance
+from ._estimator import as_given, check_table, check_values, check_variance
 from ._posterior import LatentPosterior
 
 
@@ -51,21 +48,21 @@ class LinearGaussian(Density, Criterion, LatentPosterior):
         """The parameters that rows are conditioned with."""
         return self._params()
 
-    def _condition(self, X, y=None):
+    def _condition(self, rows, y=None):
         """Posterior mean and covariance of validated rows."""
-        return linear.posterior(self._model(), read(X, masked=None), self._code_targets(y, X.shape[0]))
+        return linear.posterior(self._model(), rows, self._code_targets(y, rows.shape[0]))
 
     def _project(self, X, with_cov):
         check_is_fitted(self)
-        X = check_table(self, X, reset=False)
+        rows = check_table(self, X, reset=False)
         params = self._params()
         post = lg.latent_map(params, np.arange(0))
         with np.errstate(over="ignore", invalid="ignore"):
-            Z = project(X, params.m_x, post.gain.T)
-        if all_finite(Z) or not check_values(X):  # what is not finite in X shows in Z: no look at X before
-            return Z, like(post.cov, X)
-        mean, cov = self._condition(X)
-        return like(mean, X), like(cov, X) if with_cov else None
+            Z = rows.project(params.m_x, post.gain.T)
+        if all_finite(Z) or not check_values(rows):  # what is not finite in X shows in Z
+            return Z, rows.like(post.cov)
+        mean, cov = self._condition(rows.anew(masked=True))
+        return rows.like(mean), rows.like(cov) if with_cov else None
 
     def impute(self, X: Any, y: Any = None) -> Any:
         """Fill missing entries with their expectation given what is observed in the row.
@@ -80,15 +77,15 @@ class LinearGaussian(Density, Criterion, LatentPosterior):
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            A copy without missing entries; observed ones are unchanged.
+            A copy without missing entries; observed ones are unchanged. Of `Rows`, new ones that stay where they are.
         """
-        X = self._check_rows(X)
-        if is_sparse(X):
+        rows = self._check_rows(X)
+        if rows.sparse:
             raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
-        if len(incomplete_rows(X)) == 0:
-            return filled(X, self.mean_, np.zeros((X.shape[0], 0)), np.zeros((0, X.shape[1])))
-        components = np.asarray(self.components_, dtype=np.float64)
-        return filled(X, self.mean_, to_host(self.posterior(X, y)[0]), components)
+        Z, components = np.zeros((rows.shape[0], len(self.components_))), np.asarray(self.components_, dtype=np.float64)
+        if rows.masked:
+            Z = self._condition(rows, y)[0]
+        return as_given(filled(rows, self.mean_, Z, components), X)
 
     def inverse_transform(self, Z: Any) -> Any:
         """Map latent variables to the mean of x: mean + Z components.
@@ -110,8 +107,8 @@ class LinearGaussian(Density, Criterion, LatentPosterior):
             raise ValueError(f"Z has shape {tuple(Z.shape)}; (n_samples, {k}) is wanted.")
         return Z @ asarray_like(self.components_, Z) + asarray_like(self.mean_, Z)
 
-    def _log_density(self, X, y):
-        return linear.log_density(self._model(), read(X, masked=None), self._code_targets(y, X.shape[0]))
+    def _log_density(self, rows, y):
+        return linear.log_density(self._model(), rows, self._code_targets(y, rows.shape[0]))
 
     def _n_free(self):
         return n_free_parameters(self._params(), getattr(self, "output_noise", "ml"))

@@ -6,7 +6,6 @@ from ..likelihoods.layout import Layout
 from ..models import linear
 from ..models.linear.class_likelihood import LabelParams
 from ..models.linear.conditioning import Model, draw_outputs
-from ..rows.read import read
 from ._density import JointDensity
 from ._linear_gaussian import LinearGaussian
 from ._predictions import DeviationPredictor, join
@@ -86,10 +85,10 @@ class Outputs(DeviationPredictor, JointDensity, LinearGaussian):
         rotations = g * (g - 1) // 2 + (k - g) * (k - g - 1) // 2
         return p * (k + 1) + 1 + h * (g + 1) + int(self._layout.noisy.sum()) - rotations
 
-    def _predicted_with_std(self, X):
+    def _predicted_with_std(self, rows):
         if not self._layout.kinds:  # one class only
-            return [np.zeros((X.shape[0], 1))], None
-        found, std = linear.predict(self._model(), read(X, masked=None))
+            return [np.zeros((rows.shape[0], 1))], None
+        found, std = linear.predict(self._model(), rows)
         with np.errstate(divide="ignore"):
             return [np.log(values) if values.ndim == 2 else values for values in found], std
 

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from ..rows.namespace import like
 from ._estimator import Transformer
 
 
 class LatentPosterior(Transformer):
-    """From `_condition(X, y)`: the mean (n, k), and the covariance by row or shared."""
+    """From `_condition(rows, y)`: the mean (n, k), and the covariance by row or shared."""
 
     def posterior(self, X: Any, y: Any = None) -> Any:
         """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
@@ -26,9 +25,9 @@ class LatentPosterior(Transformer):
         cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
             One covariance when it is the same for every row, else one per row.
         """
-        X = self._check_rows(X)
-        mean, cov = self._condition(X, y)
-        return like(mean, X), like(cov, X)
+        rows = self._check_rows(X)
+        mean, cov = self._condition(rows, y)
+        return rows.like(mean), rows.like(cov)
 
     def transform(self, X: Any, return_cov: Any = False) -> Any:
         """Project rows: the posterior mean of the latent variables given x.

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ..rows.namespace import like
 from ._guided import GuidedPredictor
 
 
@@ -53,9 +52,9 @@ class Predictor(GuidedPredictor):
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             A vector where y was one in `fit`.
         """
-        X = self._check_rows(X)
+        rows = self._check_rows(X)
         self._require_predictions("predict")
-        return self._named(self._predicted(X), X)
+        return self._named(self._predicted(rows), rows)
 
     @available_if(with_classes)
     def predict_proba(self, X: Any) -> Any:
@@ -72,12 +71,12 @@ class Predictor(GuidedPredictor):
             Rows sum to one; columns in the order of `classes_`. With a table of targets a list with one array for each,
             None for numbers.
         """
-        X = self._check_rows(X)
+        rows = self._check_rows(X)
         self._require_predictions("predict_proba")
-        tables = [None if found.ndim == 1 else like(softmax(found), X) for found in self._predicted(X)]
+        tables = [None if found.ndim == 1 else rows.like(softmax(found)) for found in self._predicted(rows)]
         return tables[0] if self._vector else tables
 
-    def _named(self, found, X):
+    def _named(self, found, rows):
         """Labels and numbers of the targets, side by side; numbers alone are in the type of X and where it is."""
         lists = [classes for _, classes, _ in self._form]
         columns = [
@@ -85,14 +84,14 @@ class Predictor(GuidedPredictor):
             for values, classes in zip(found, lists, strict=True)
         ]
         out = columns[0] if self._vector else join(columns)
-        return out if any(classes is not None for classes in lists) else like(out, X)
+        return out if any(classes is not None for classes in lists) else rows.like(out)
 
 
 class DeviationPredictor(Predictor):
     """The same with standard deviations of numbers, from `_predicted_with_std`: a list as above, and a table (n, q)."""
 
-    def _predicted(self, X):
-        return self._predicted_with_std(X)[0]
+    def _predicted(self, rows):
+        return self._predicted_with_std(rows)[0]
 
     def predict(self, X: Any, return_std: Any = False) -> Any:
         """Predict the targets, integrating over the uncertainty of the projection.
@@ -112,13 +111,13 @@ class DeviationPredictor(Predictor):
             In units of y, the noise of real outputs and the chance of counts included; NaN for classes. Only with
             `return_std=True`.
         """
-        X = self._check_rows(X)
+        rows = self._check_rows(X)
         self._require_targets("predict")
         if return_std and self.target_kind_ == "classes":
             raise ValueError("return_std=True is for real outputs and counts; for classes use predict_proba.")
-        found, std = self._predicted_with_std(X)
-        y = self._named(found, X)
-        return (y, like(std[:, 0] if self._vector else std, X)) if return_std else y
+        found, std = self._predicted_with_std(rows)
+        y = self._named(found, rows)
+        return (y, rows.like(std[:, 0] if self._vector else std)) if return_std else y
 
 
 def softmax(logs):

@@ -114,6 +114,8 @@ class ColoredMVU(Guided, KernelTransformer):
 
     Notes
     -----
+    `Rows` are brought into this process as a whole: distances need pairs of them.
+
     Memory n_samples squared. With one class and no unlabeled row L says nothing, and L = I is taken.
 
     References
@@ -172,7 +174,7 @@ class ColoredMVU(Guided, KernelTransformer):
             Fitted.
         """
         self._check_parameters()
-        X = self._check_rows(X, reset=True)
+        X = self._check_rows(X, reset=True).gather()
         targets = self._read_y(y, X.shape[0])
         self._record_y(targets)
         conic_solver()
@@ -199,8 +201,8 @@ class ColoredMVU(Guided, KernelTransformer):
         self._fit_map(X, result.value.Z[:, : self.n_components_] * size)
         return self
 
-    def _projected(self, X):
-        return (self._cross(X) - self.kernel_mean_) @ self.dual_coef_
+    def _projected(self, rows):
+        return (self._cross(rows.gather()) - self.kernel_mean_) @ self.dual_coef_
 
     def _check_parameters(self):
         super()._check_parameters()

@@ -9,15 +9,11 @@ from sklearn.utils import check_random_state
 from ..describe import Traits
 from ..likelihoods.inference import INFERENCES, complaint
 from ..models.linear import cppca as model
-from ..rows.masked import incomplete_rows
-from ..rows.namespace import host_dtype, take_rows
-from ..rows.read import read
 from ._estimator import (
     at_least,
     check_choice,
     check_observed,
     check_weights,
-    given_weights,
     one_of,
     resolve_n_components,
     rules,
@@ -209,26 +205,24 @@ class CPPCA(Outputs):
             Fitted.
         """
         self._check_parameters()
-        sample_weight = given_weights(X, sample_weight)
-        X = self._check_rows(X, reset=True)
-        missing = len(incomplete_rows(X)) > 0
-        if missing and self.solver not in ("auto", "em"):
+        rows = self._check_rows(X, reset=True)
+        if rows.masked and self.solver not in ("auto", "em"):
             raise ValueError(
                 f"solver={self.solver!r} needs complete rows; X has missing entries, so use solver='auto'."
             )
-        weights = check_weights(sample_weight, X.shape[0])
+        weights = check_weights(sample_weight, rows)
         kept = None if weights is None or weights.all() else np.flatnonzero(weights)
-        targets = self._read_outputs(y, X.shape[0], kept)
+        targets = self._read_outputs(y, rows.shape[0], kept)
         if kept is not None:
-            X, weights = take_rows(X, kept), weights[kept]
+            rows, weights = rows.take(kept), weights[kept]
         labeled = np.flatnonzero(targets.labeled)
         layout = self._store_reading(targets)
         wanted = complaint(layout, self.inference)
         if wanted is not None:
             raise ValueError(f"inference={self.inference!r} is for {wanted}; use inference='auto'.")
-        self.n_components_ = resolve_n_components(self.n_components, self.n_private, *X.shape)
+        self.n_components_ = resolve_n_components(self.n_components, self.n_private, *rows.shape)
         if self.label_weight != 1.0 and len(labeled):
-            weights = np.ones(X.shape[0]) if weights is None else weights.copy()
+            weights = np.ones(rows.shape[0]) if weights is None else weights.copy()
             weights[labeled] *= self.label_weight
         Y = targets.table[np.ix_(labeled, usable(self._form))]
         options = model.Options(
@@ -236,10 +230,10 @@ class CPPCA(Outputs):
             self.acceleration, self.prior_precision, self.means,
         )  # fmt: skip
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        if missing:
-            check_observed(X)
-        result = model.fit(read(X, weights, masked=missing), labeled, Y, layout, options, generator)
-        self._store(result, host_dtype(X))
+        if rows.masked:
+            check_observed(rows)
+        result = model.fit(rows.anew(weights=weights), labeled, Y, layout, options, generator)
+        self._store(result, rows.dtype)
         return self
 
     def _said(self):

@@ -89,6 +89,8 @@ class DomainStack(GuidedPredictor, Estimator):
 
     Notes
     -----
+    `Rows` are brought into this process as a whole: the classifier reads them beside the projection.
+
     Nothing is chosen by labels of the target domain. Labels that guide the projection make its labeled rows look
     better than others, so that choices are made on rows whose labels it has not seen.
 
@@ -114,6 +116,7 @@ class DomainStack(GuidedPredictor, Estimator):
     _required = True
     _fewest_classes = 2
     _sparse_forms = ("csr",)
+    _in_memory = True
     _rules = rules(C=above(0, "auto"), center=one_of("rows", "domains"), scale=above(0, "auto"))
     _fitted = "classifier_"
 
@@ -148,7 +151,7 @@ class DomainStack(GuidedPredictor, Estimator):
             Fitted.
         """
         self._check_parameters()
-        X = self._check_rows(X, reset=True)
+        X = self._check_rows(X, reset=True).gather()
         targets = self._read_y(y, X.shape[0])
         self._record_y(targets)
         index, labeled = targets.index, targets.labeled
@@ -269,7 +272,7 @@ class DomainStack(GuidedPredictor, Estimator):
         return side_by_side(X * (1.0 / self._unit), Z * (scale / self._unit)) if self.augment else Z / self._unit
 
     def _new_features(self, X, domain):
-        X = self._check_rows(X)
+        X = self._check_rows(X).gather()
         Z = _dense(self.projection_.transform(X)) - self._means[self._domain_numbers(domain, X.shape[0])]
         return self._features(X, self._factor * Z, self.scale_)
 

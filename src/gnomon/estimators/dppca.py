@@ -10,8 +10,6 @@ from .._types import Status
 from .._warn import warn
 from ..describe import Fit, Traits
 from ..models import dppca as model
-from ..rows.namespace import host_dtype
-from ..rows.read import read
 from ._dppca_rows import DPPCARows
 from ._estimator import above, at_least, check_choice, check_variance, integer, rules
 from ._guided import guided_by
@@ -199,9 +197,8 @@ class DPPCA(DPPCARows):
             Fitted.
         """
         self._check_parameters()
-        X = self._check_rows(X, reset=True)
-        targets = self._read_y(y, X.shape[0])
-        rows = read(X)
+        rows = self._check_rows(X, reset=True)
+        targets = self._read_y(y, rows.shape[0])
         found = model.fit(
             rows,
             [model.Labels(c.numbers, len(c.classes), p) for c, p in zip(targets.columns, self._priors(targets))],
@@ -210,8 +207,8 @@ class DPPCA(DPPCARows):
             model.Options(noise_variance=self.noise_variance, tol=self.tol, max_iter=self.max_iter, n_init=self.n_init),
         )
         self._record_y(targets)
-        self._store(found, host_dtype(X))
-        self.n_samples_, self.n_passes_ = X.shape[0], float(rows.reads)
+        self._store(found, rows.dtype)
+        self.n_samples_, self.n_passes_ = rows.shape[0], float(rows.reads)
         self._warn_unconverged(found, targets)
         return self
 

@@ -206,8 +206,8 @@ class IFA(Predictor, JointDensity, Transformer):
             Fitted.
         """
         self._check_parameters()
-        X = self._check_rows(X, reset=True)
-        tables = self._known(y, plausibilities, X.shape[0])
+        rows = self._check_rows(X, reset=True)
+        tables = self._known(y, plausibilities, rows.shape[0])
         labels = as_labels(tables, tied=self.tied)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         control = (self.init, self.n_init, self.tol, self.max_iter)
@@ -216,9 +216,9 @@ class IFA(Predictor, JointDensity, Transformer):
             options = noisy.Options(k, *control)
         else:
             options = noiseless.Options(self.pca_components, self.solver, *control)
-        result = model.fit(X, labels, options, generator)
+        result = model.fit(rows, labels, options, generator)
         (self._store_noisy if self.noise == "isotropic" else self._store_noiseless)(result)
-        self.n_samples_, self.n_labeled_ = X.shape[0], count_labeled(tables)
+        self.n_samples_, self.n_labeled_ = rows.shape[0], count_labeled(tables)
         self.target_kind_ = "classes" if self.n_labeled_ else "none"
         self._store(result)
         return self
@@ -289,8 +289,8 @@ class IFA(Predictor, JointDensity, Transformer):
             return noisy.restore(self.mean_, self.mixing_, self.noise_variance_, *mixtures)
         return noiseless.restore(self.mean_, self.mixing_, self.unmixing_, *mixtures, tied=self._shared)
 
-    def _projected(self, X):
-        return model.posterior(self._model(), X).z
+    def _projected(self, rows):
+        return model.posterior(self._model(), rows).z
 
     def inverse_transform(self, Z: Any) -> Any:
         """Map latents to rows: mean + mixing z.
@@ -315,9 +315,9 @@ class IFA(Predictor, JointDensity, Transformer):
     def _require_predictions(self, method):
         """Components have their names without any label too."""
 
-    def _predicted(self, X):
+    def _predicted(self, rows):
         with np.errstate(divide="ignore"):
-            return [np.log(table) for table in model.posterior(self._model(), X).proba]
+            return [np.log(table) for table in model.posterior(self._model(), rows).proba]
 
     def _said(self):
         guided = self.n_labeled_ > 0
@@ -344,9 +344,9 @@ class IFA(Predictor, JointDensity, Transformer):
         ]
         return ["latent", "class", "weight", "mean", "variance"], lines
 
-    def _log_density(self, X, y):
-        log_pl = None if y is None else self._log_plausibilities(y, X.shape[0])
-        return model.log_density(self._model(), X, log_pl)
+    def _log_density(self, rows, y):
+        log_pl = None if y is None else self._log_plausibilities(y, rows.shape[0])
+        return model.log_density(self._model(), rows, log_pl)
 
     def _log_plausibilities(self, y, n_samples):
         """Log-plausibilities (b, c, n) of labels of new rows, as in `fit`."""

@@ -101,6 +101,8 @@ class KDA(Predictor, KernelTransformer):
 
     Notes
     -----
+    `Rows` are brought into this process as a whole: the kernel needs pairs of them.
+
     Time n^3 and memory n^2 for n labeled rows, whatever the kernel; n m^2 and n m with m landmarks. Where a class
     has one row and all others too, nothing varies within classes; the total variance then takes the place of the
     variance within, so that directions are those of PCA of the rows, and probabilities rest on that assumption.
@@ -161,7 +163,7 @@ class KDA(Predictor, KernelTransformer):
             Fitted.
         """
         self._check_parameters()
-        X = self._check_rows(X, reset=True)
+        X = self._check_rows(X, reset=True).gather()
         targets = self._read_classes(y, X.shape[0])
         rows = np.flatnonzero(targets.labeled)
         feature_map, T = self._feature_map(X, rows, self._landmarks(rows))
@@ -179,8 +181,8 @@ class KDA(Predictor, KernelTransformer):
         self._record_y(targets)
         return self
 
-    def _projected(self, X):
-        return self._project(X)[:, : self.n_components_]
+    def _projected(self, rows):
+        return self._project(rows)[:, : self.n_components_]
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -221,12 +223,12 @@ class KDA(Predictor, KernelTransformer):
             )
         self.n_components_ = found if self.n_components is None else int(self.n_components)
 
-    def _project(self, X):
-        return (self._cross(X) - self.kernel_mean_) @ self.dual_coef_
+    def _project(self, rows):
+        return (self._cross(rows.gather()) - self.kernel_mean_) @ self.dual_coef_
 
-    def _predicted(self, X):
+    def _predicted(self, rows):
         fitted = model.Fitted(self.dual_coef_, self.class_centers_, self.class_log_prior_, self.between_variance_)
-        return [model.log_posterior(self._project(X), fitted)]
+        return [model.log_posterior(self._project(rows), fitted)]
 
     def _said(self):
         name = "variance of class means along direction {}, in units of the variance within"

@@ -12,7 +12,7 @@ from ..numerics import linear_gaussian as lg
 from ..numerics.moments import output_sets
 from ..rows.products import project
 from ..targets.code import code
-from ._estimator import above, check_weights, given_weights, one_of, rules
+from ._estimator import above, check_weights, one_of, rules
 from ._gaussian_targets import GaussianTargets
 from ._guided import guided_by
 from ._kernel import KernelTransformer
@@ -127,6 +127,8 @@ class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
 
     Notes
     -----
+    `Rows` are brought into this process as a whole: the kernel needs pairs of them.
+
     There is no `score_samples`: x has no density under the model, only phi(x) has, relative to a dimension that is
     chosen rather than known. Time and memory: n^3 and n^2 for n rows, n m^2 and n m for m landmarks.
 
@@ -200,9 +202,8 @@ class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
             Fitted.
         """
         self._check_parameters()
-        sample_weight = given_weights(X, sample_weight)
-        X = self._check_rows(X, reset=True)
-        weights = check_weights(sample_weight, X.shape[0])
+        whole = self._check_rows(X, reset=True)
+        X, weights = whole.gather(), check_weights(sample_weight, whole)
         rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
         if self.n_landmarks is not None and self.n_landmarks > len(rows):
             raise ValueError(f"n_landmarks={self.n_landmarks} must be at most n_samples={len(rows)}; use None for all.")
@@ -295,8 +296,9 @@ class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
         root = self._loadings_root
         return lg.Params(root, np.zeros(len(root)), self.noise_variance_, *self._target_params())
 
-    def _condition(self, X, y=None):
+    def _condition(self, rows, y=None):
         """Posterior mean of validated rows, and covariance by row or shared."""
+        X = rows.gather()
         Y = self._code_targets(y, X.shape[0])
         observed = ~np.isnan(Y)
         XW = project(self._cross(X).astype(np.float64), self.kernel_mean_, self.dual_coef_)

@@ -8,16 +8,14 @@ from sklearn.utils import ClassifierTags, check_random_state
 
 from .._warn import warn
 from ..models import mixture as model
-from ..rows.kind import is_sparse
-from ..rows.masked import incomplete_rows
 from ._density import Criterion, JointDensity
 from ._estimator import (
     Transformer,
+    as_given,
     check_integer,
     check_observed,
     check_variance,
     check_weights,
-    given_weights,
     integer,
     one_of,
     rules,
@@ -180,21 +178,19 @@ class MixturePPCA(JointDensity, Criterion, Transformer):
             Fitted.
         """
         self._check_parameters()
-        sample_weight = given_weights(X, sample_weight)
-        X = self._check_rows(X, reset=True)
-        missing = len(incomplete_rows(X)) > 0
-        weights = check_weights(sample_weight, X.shape[0])
-        if weights is not None and not weights.all():
-            X, weights = X[weights > 0], weights[weights > 0]
-        if missing:
-            check_observed(X)
+        rows = self._check_rows(X, reset=True)
+        rows = rows.anew(weights=check_weights(sample_weight, rows))
+        if rows.weights is not None and not rows.weights.all():
+            rows = rows.take(np.flatnonzero(rows.weights))
+        if rows.masked:
+            check_observed(rows)
         options = model.Options(
-            self._sizes(*X.shape), self.shared_noise, self.solver, self.n_init, self.init, self.tol, self.max_iter
+            self._sizes(*rows.shape), self.shared_noise, self.solver, self.n_init, self.init, self.tol, self.max_iter
         )
         seed = check_random_state(self.random_state).randint(2**31)
-        result = model.fit(X, weights, options, np.random.default_rng(seed))
-        self.n_samples_ = X.shape[0]
-        self._store(result, X.dtype)
+        result = model.fit(rows, None, options, np.random.default_rng(seed))
+        self.n_samples_ = rows.shape[0]
+        self._store(result, rows.dtype)
         return self
 
     def _check_parameters(self):
@@ -288,8 +284,8 @@ class MixturePPCA(JointDensity, Criterion, Transformer):
         labels : ndarray of shape (n_samples,)
             Indices of components.
         """
-        X = self._check_rows(X)
-        return model.predict(self._params(), X)
+        rows = self._check_rows(X)
+        return model.predict(self._params(), rows)
 
     def predict_proba(self, X: Any) -> Any:
         """Responsibilities: the probability of each component given the observed entries of a row.
@@ -304,8 +300,8 @@ class MixturePPCA(JointDensity, Criterion, Transformer):
         probabilities : ndarray of shape (n_samples, n_mixtures)
             Rows sum to one.
         """
-        X = self._check_rows(X)
-        return model.posterior(self._params(), X).resp.astype(X.dtype)
+        rows = self._check_rows(X)
+        return model.posterior(self._params(), rows).resp.astype(rows.dtype)
 
     def transform(self, X: Any, return_cov: Any = False) -> Any:
         """Project rows: local coordinates, weighted by how probable their component is.
@@ -355,15 +351,15 @@ class MixturePPCA(JointDensity, Criterion, Transformer):
         return self._moments(X, component, True)
 
     def _moments(self, X, component, with_cov):
-        X = self._check_rows(X)
+        rows = self._check_rows(X)
         self._check_component(component)
-        post = model.posterior(self._params(), X, with_cov=with_cov)
+        post = model.posterior(self._params(), rows, with_cov=with_cov)
         if component is None:
             mean, cov = model.gated_moments(post, tuple(self.n_components_), with_cov=with_cov)
         else:
             k = self.n_components_[component]
             mean, cov = post.z[:, component, :k], post.covs[..., component, :k, :k]
-        return mean.astype(X.dtype), cov.astype(X.dtype) if with_cov else None
+        return mean.astype(rows.dtype), cov.astype(rows.dtype) if with_cov else None
 
     def impute(self, X: Any) -> Any:
         """Fill missing entries by their expectation given the observed entries of the row.
@@ -376,15 +372,15 @@ class MixturePPCA(JointDensity, Criterion, Transformer):
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            A copy; observed entries are unchanged.
+            A copy; observed entries are unchanged. Of `Rows`, new ones that stay where they are.
         """
-        X = self._check_rows(X)
-        if is_sparse(X):
-            raise TypeError("X is sparse, and a sparse X has no missing entries to impute; pass a dense one.")
-        return model.impute(self._params(), X)
+        rows = self._check_rows(X)
+        if rows.sparse:
+            raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
+        return as_given(model.impute(self._params(), rows), X)
 
-    def _log_density(self, X, y):
-        return model.log_density(self._params(), X)
+    def _log_density(self, rows, y):
+        return model.log_density(self._params(), rows)
 
     def _n_free(self):
         return model.n_free(tuple(self.n_components_), self.n_features_in_, self.shared_noise)

@@ -71,6 +71,8 @@ class NeighborFeatures(Transformer):
 
     Notes
     -----
+    `Rows` are brought into this process as a whole: distances need pairs of them.
+
     A row of the fit gets the same features from `fit_transform` and from `transform`. Any other row gets the mean of
     the features of its nearest rows of the fit, each divided by its eigenvalue (the Nystrom extension, by brute force
     whatever `algorithm` is). Rows that occur several times are one point of the graph. The graph has weight 1 between
@@ -94,6 +96,7 @@ class NeighborFeatures(Transformer):
     """
 
     _sparse_forms = ("csr",)
+    _in_memory = True
     _rules = rules(
         algorithm=one_of("auto", "exact", "approximate"),
         damping=above(0),
@@ -148,13 +151,13 @@ class NeighborFeatures(Transformer):
         """
         return self._fit(X)
 
-    def _projected(self, X):
-        found = nearest(self._prepared(X), self.points_, self.n_neighbors_)
+    def _projected(self, rows):
+        found = nearest(self._prepared(rows.gather()), self.points_, self.n_neighbors_)
         return extend(found, self.features_, self.eigenvalues_) - self.mean_
 
     def _fit(self, X):
         self._check_parameters()
-        X = self._check_rows(X, reset=True)
+        X = self._check_rows(X, reset=True).gather()
         self.origin_, self.unit_ = _frame(X, self.metric)
         rows = self._prepared(X)
         first, place = distinct_rows(rows)

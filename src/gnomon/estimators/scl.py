@@ -8,11 +8,10 @@ from sklearn.base import OneToOneFeatureMixin
 
 from ..describe import Fit
 from ..models import scl as model
-from ..rows.products import project, side_by_side
-from ..rows.read import read
+from ..rows.products import Append
 from ..targets import read as read_targets
 from ._domains import block_scale, read_domains
-from ._estimator import Transformer, above, integer, one_of, rules
+from ._estimator import Transformer, above, as_given, integer, one_of, rules
 
 N_PIVOTS = {"frequency": 1000, "mutual_information": 100}
 
@@ -143,20 +142,19 @@ class SCL(Transformer):
             Fitted.
         """
         self._check_parameters()
-        X = self._check_rows(X, reset=True)
-        if X.shape[1] < 2:
+        rows = self._check_rows(X, reset=True)
+        if rows.shape[1] < 2:
             raise ValueError(
-                f"X has n_features={X.shape[1]}; pivots are predicted from other features, so at least 2 are wanted."
+                f"X has n_features={rows.shape[1]}; pivots are predicted from other features, so at least 2 are wanted."
             )
-        targets = read_targets(y, X.shape[0], target=self.target, unlabeled=self.unlabeled, model="SCL")
+        targets = read_targets(y, rows.shape[0], target=self.target, unlabeled=self.unlabeled, model="SCL")
         domains, group = read_domains(domain, targets.labeled)
         self.n_domains_ = len(domains)
-        rows = read(X)
         self._choose_pivots(rows, group, targets)
         ridge = None if self.ridge == "auto" else float(self.ridge)
         fitted = model.fit(rows, self.pivots_, self.n_components, ridge, self.solver)
-        self.components_ = np.ascontiguousarray(fitted.theta.T, dtype=X.dtype)
-        self.mean_ = fitted.mean.astype(X.dtype)
+        self.components_ = np.ascontiguousarray(fitted.theta.T, dtype=rows.dtype)
+        self.mean_ = fitted.mean.astype(rows.dtype)
         self.singular_values_ = fitted.singular_values
         self.ridge_, self.solver_ = fitted.ridge, fitted.solver
         self.n_components_ = len(self.components_)
@@ -176,9 +174,9 @@ class SCL(Transformer):
         Z : ndarray of shape (n_samples, n_components_), or {ndarray, sparse} of (n_samples, n_features + n_components_)
             Projections in units of X; with `augment`, sparse when X is sparse.
         """
-        X = self._check_rows(X)
-        Z = project(X, np.asarray(self.mean_, dtype=np.float64), self.components_.T.astype(np.float64))
-        return side_by_side(X, self.block_scale_ * Z) if self.augment else Z
+        rows = self._check_rows(X)
+        Z = rows.project(np.asarray(self.mean_, dtype=np.float64), self.components_.T.astype(np.float64))
+        return as_given(rows.with_columns(more=Z).map(Append(self.block_scale_)), X) if self.augment else Z
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns that `transform` returns.

@@ -107,6 +107,8 @@ class SDRGLM(Predictor, Transformer):
 
     Notes
     -----
+    `Rows` are brought into this process as a whole: every sweep goes over them several times.
+
     Sweeps alternate between loadings and scores. Each minimizes a quadratic above J: J itself (Gaussian), the bounds of
     Jaakkola and Jordan (Bernoulli) and Boehning (multinomial); for counts Newton steps are halved until J falls. J is
     not convex, so the minimum may be local. Sparse X stays sparse for every family: its natural parameters are formed
@@ -135,6 +137,7 @@ class SDRGLM(Predictor, Transformer):
 
     _constant = "labels"
     _takes_missing = True
+    _in_memory = True
     _sparse_forms = ("csr",)
     _rules = rules(
         x_family=one_of(*FAMILIES),
@@ -180,7 +183,7 @@ class SDRGLM(Predictor, Transformer):
             Fitted.
         """
         self._check_parameters()
-        X = self._check_rows(X, reset=True)
+        X = self._check_rows(X, reset=True).gather()
         follows = ("auto", "real") if self.families == "poisson" else ("auto",)  # counts are numbers too
         asked = TARGET.get(self.families) if self.target in follows else None
         targets = self._read_y(y, X.shape[0], target=asked)
@@ -219,8 +222,8 @@ class SDRGLM(Predictor, Transformer):
         self._store(result, found, max(residuals), outputs, X.dtype)
         return self
 
-    def _projected(self, X):
-        return self._project(X, self.projection_ridge_)
+    def _projected(self, rows):
+        return self._project(rows.gather(), self.projection_ridge_)
 
     def impute(self, X: Any) -> Any:
         """Fill missing entries with their mean at the scores that the observed entries of the row give.
@@ -237,7 +240,7 @@ class SDRGLM(Predictor, Transformer):
         X : ndarray of shape (n_samples, n_features)
             A copy without missing entries; observed ones are unchanged.
         """
-        X = self._check_rows(X)
+        X = self._check_rows(X).gather()
         if is_sparse(X):
             raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
         return np.where(np.isnan(X), self.inverse_transform(self._project(X, self._fit_ridge)), X).astype(X.dtype)
@@ -261,8 +264,8 @@ class SDRGLM(Predictor, Transformer):
             raise ValueError(f"U has shape {U.shape}; (n_samples, {k}) is wanted.")
         return FAMILIES[self.x_family].mean(U @ self.components_ + self.x_intercept_)
 
-    def _predicted(self, X):
-        theta = self._project(X, self.projection_ridge_) @ self.coef_.T.astype(np.float64) + self.intercept_
+    def _predicted(self, rows):
+        theta = self._project(rows.gather(), self.projection_ridge_) @ self.coef_.T.astype(np.float64) + self.intercept_
         if self.families_ == "multinomial":
             return [theta]
         if self.families_ == "bernoulli":  # log-odds of the second class, where there are two
@@ -289,7 +292,8 @@ class SDRGLM(Predictor, Transformer):
     # -- rows -------------------------------------------------------------------------------------
 
     def _check_rows(self, X, *, reset=False):
-        X = super()._check_rows(X, reset=reset)
+        rows = super()._check_rows(X, reset=reset)
+        X = rows.gather()
         values = X.data if is_sparse(X) else X
         values = values[~np.isnan(values)] if (missing := np.isnan(values).any()) else values
         check_complete(
@@ -299,7 +303,7 @@ class SDRGLM(Predictor, Transformer):
         if wanted:
             low = f"Negative values in data: {values.min():g}" if values.min() < 0 else f"the value {_odd(values):g}"
             raise ValueError(f"X holds {low}; x_family={self.x_family!r} wants {wanted}.")
-        return X
+        return rows
 
     def _set_units(self, X):
         """Set what is subtracted from Gaussian x and what it is divided by; raise when X is constant."""

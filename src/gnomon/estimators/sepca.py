@@ -12,7 +12,7 @@ from .._warn import warn
 from ..describe import Fit, Traits
 from ..models import sepca as model
 from ..rows.threads import one_thread
-from ._estimator import above, check_weights, given_weights, integer, one_of, rules
+from ._estimator import above, check_weights, integer, one_of, rules
 from ._guided import guided_by
 from ._kernel import KernelCoordinates
 from ._predictions import Predictor
@@ -146,6 +146,8 @@ class SEPCA(Predictor, KernelCoordinates):
 
     Notes
     -----
+    `Rows` are brought into this process as a whole: the kernel needs pairs of them.
+
     Values are log-likelihoods less the constants that do not depend on the fit: n log m for a base of m rows. A single
     class, or none, gives no guidance: the unsupervised model is fitted, with a warning. Classes are predicted by
     multinomial regression on the projections of the labeled training rows, in units of their standard deviation over
@@ -222,9 +224,8 @@ class SEPCA(Predictor, KernelCoordinates):
             Fitted.
         """
         self._check_parameters()
-        sample_weight = given_weights(X, sample_weight)
-        X = self._check_rows(X, reset=True)
-        weights = check_weights(sample_weight, X.shape[0])
+        rows = self._check_rows(X, reset=True)
+        X, weights = rows.gather(), check_weights(sample_weight, rows)
         if weights is not None and self.solver != "fista":
             raise ValueError(f"solver={self.solver!r} takes no sample_weight; use solver='fista'.")
         if weights is not None and weights.sum() > MOST:
@@ -264,8 +265,8 @@ class SEPCA(Predictor, KernelCoordinates):
         classifier = model.learn(data, result.value.ranked.Z, self._map_wanted())
         self._store(result, classifier, X.dtype)
 
-    def _predicted(self, X):
-        return [self._projected(X) @ self.coef_.T + self.intercept_]
+    def _predicted(self, rows):
+        return [self._projected(rows) @ self.coef_.T + self.intercept_]
 
     def _size(self, T, Y):
         """Number of codes, once it fits rows and rank."""
@@ -354,5 +355,5 @@ class SEPCA(Predictor, KernelCoordinates):
             ),
         )
 
-    def _projected(self, X):
-        return self._offset + self._coordinates(X) @ self._weights
+    def _projected(self, rows):
+        return self._offset + self._coordinates(rows) @ self._weights

@@ -6,14 +6,16 @@ the solver's, so rows may live in another process, on another machine or on a de
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
 from .._types import Array, IntArray
+from .namespace import holding
 from .patterns import MaskView
 
 if TYPE_CHECKING:
@@ -56,11 +58,12 @@ class Reads:
 
 
 class Rows(ABC):
-    """A table of rows; a storage writes `fold`, `fold_columns`, `map`, `gather` and `with_columns`.
+    """A table of rows; a storage writes `fold`, `fold_columns`, `map`, `gather`, `take` and `with_columns`.
 
     Attributes
     ----------
     shape : (n, p)
+    dtype                       NumPy's type of what is computed from the rows: float32 or float64
     weights : (n,) or None      how much each row weighs; None is one each
     masked : bool               whether entries are missing (NaN)
     sparse : bool               whether X would be large if it were dense
@@ -68,6 +71,7 @@ class Rows(ABC):
     """
 
     shape: tuple[int, int]
+    dtype: Any
     weights: Array | None
     masked: bool = False
     sparse: bool = False
@@ -98,6 +102,10 @@ class Rows(ABC):
         """One column, a tuple of several, or with no name the rows themselves, in this process."""
 
     @abstractmethod
+    def take(self, rows: IntArray) -> Rows:
+        """Some rows alone, with their weights and columns."""
+
+    @abstractmethod
     def with_columns(self, **columns: Any) -> Rows:
         """The same rows with more columns (n, ...) aligned."""
 
@@ -108,6 +116,26 @@ class Rows(ABC):
     @abstractmethod
     def coordinate_rows(self, T: Array) -> Rows:
         """Coordinates (n, r) that are at hand as rows of the same weights."""
+
+    def anew(self, *, weights: Array | None = None, masked: bool | None = None) -> Self:
+        """The same rows, whose reads are counted anew, with other weights and `masked` where these are given."""
+        out = copy.copy(self)
+        out.counter = Reads()
+        out.weights = self.weights if weights is None else weights
+        out.masked = self.masked if masked is None else masked
+        return out
+
+    def there(self, A: Array) -> Any:
+        """Numbers about the rows where the rows are, which is here unless they say otherwise."""
+        return A
+
+    def like(self, A: Array) -> Any:
+        """The same in the type of the rows, if it can hold them."""
+        return A.astype(holding(self.dtype, A))
+
+    def project(self, mean: Array, V: Array) -> Any:
+        """(X - mean) V (n, r), NaN where an entry is; in the type of the rows, and where they are."""
+        return self.like(self.in_units(mean, 1.0).times(V))
 
     @property
     def reads(self) -> float:

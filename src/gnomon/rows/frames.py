@@ -1,4 +1,4 @@
-"""Frames of any library: their names, and the cell that is no number."""
+"""Frames of any library: their names, their numbers, and the cell that is no number."""
 
 from __future__ import annotations
 
@@ -14,6 +14,29 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     check_names(X)
     found = nw.from_native(X, pass_through=True, eager_only=True)
     return found if isinstance(found, nw.DataFrame) else None
+
+
+def numbers(X: Any) -> Any:
+    """The cells of a frame as float64, or float32 where every column is; NaN where a cell says nothing.
+
+    None where X is no frame; a frame of sparse columns is a sparse matrix.
+    """
+    frame = as_frame(X)
+    if frame is None:
+        return None
+    if hasattr(X, "sparse"):  # pandas has it where all columns are
+        return X.sparse.to_coo().tocsr()
+    types = set(frame.schema.values())
+    dtype = np.float32 if types == {nw.Float32()} else np.float64
+    if all(kind.is_numeric() or kind == nw.Boolean() for kind in types):
+        return np.asarray(frame.to_numpy(), dtype=dtype)
+    return np.array([_numbers(frame[name]) for name in frame.columns]).T
+
+
+def _numbers(column: nw.Series[Any]) -> list[float]:
+    """The cells of a column; text and objects may be numbers."""
+    missing = column.is_null().to_numpy()
+    return [np.nan if gone else float(cell) for gone, cell in zip(missing, column.to_list(), strict=True)]
 
 
 def check_names(X: Any) -> None:

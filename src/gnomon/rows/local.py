@@ -10,13 +10,13 @@ import numpy as np
 
 from .._types import Array, IntArray
 from .contract import A, Block, Columns, Reads, Rows, Task, add
-from .kind import is_foreign
-from .namespace import Place, block_rows, host_double, take_rows
+from .kind import is_foreign, is_sparse
+from .namespace import Place, asarray_like, block_rows, host_double, host_dtype, namespace, take_rows
+from .products import project
 from .raw_moments import raw_inner_products, raw_summary, shift_of
 from .summary import Summary
 
 MASKED_DEVICE_ENTRIES = 1 << 21  # read at once from another device; numbers per row and pair of dimensions follow
-LARGEST_GATHERED = 1 << 31  # entries
 
 
 class LocalRows(Rows):
@@ -27,7 +27,7 @@ class LocalRows(Rows):
 
     def __init__(self, X: Any, weights: Array | None = None, *, masked: bool = False) -> None:
         self.X, self.weights, self.masked = X, weights, masked
-        self.shape = (X.shape[0], X.shape[1])
+        self.shape, self.dtype = (X.shape[0], X.shape[1]), host_dtype(X)
         self.counter = Reads()
         self.aligned: dict[str, Any] = {}
 
@@ -78,19 +78,33 @@ class LocalRows(Rows):
     def map(self, task: Task[Block]) -> LocalRows:
         self.counter.total += 1.0
         done = [self._run(task, block) for block in self._blocks(None, {})]
-        out = self.coordinate_rows(np.concatenate([block.X for block in done]))
+        blocks = [block.X for block in done]
+        out = self.coordinate_rows(blocks[0] if len(blocks) == 1 else namespace(blocks[0]).concat(blocks))
         names = done[0].aligned
         return out.with_columns(**{name: np.concatenate([block.aligned[name] for block in done]) for name in names})
 
     def coordinate_rows(self, T: Array) -> LocalRows:
-        return LocalRows(T, self.weights)
+        return (SparseRows if is_sparse(T) else LocalRows)(T, self.weights)
+
+    def take(self, rows: IntArray) -> LocalRows:
+        out = self.anew(weights=None if self.weights is None else self.weights[rows])
+        out.X, out.shape = take_rows(self.X, rows), (len(rows), self.shape[1])
+        out.aligned = {name: values[rows] for name, values in self.aligned.items()}
+        return out
+
+    def there(self, A: Array) -> Any:
+        return asarray_like(A, self.X)
+
+    def like(self, A: Array) -> Any:
+        return asarray_like(A, self.X) if is_foreign(self.X) else super().like(A)
+
+    def project(self, mean: Array, V: Array) -> Any:
+        return project(self.X, mean, V)
 
     def gather(self, *columns: str) -> Any:
         if columns:
             found = tuple(self.aligned[name] for name in columns)
             return found[0] if len(found) == 1 else found
-        if self.shape[0] * self.shape[1] > LARGEST_GATHERED:
-            raise ValueError(f"{self.shape[0]} x {self.shape[1]} entries do not fit here; use fewer rows.")
         return self.X
 
     def with_columns(self, **columns: Any) -> LocalRows:

@@ -1,42 +1,86 @@
-"""Which entries of a table are missing, and filling them."""
+"""What the entries of a table are: missing, infinite, large, observed at all; and filling those that are missing."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from .._types import Array, IntArray
+from .._types import Array
+from .contract import Block, Rows
 from .kind import is_sparse
-from .namespace import Place, namespace, row_slices, to_host
+from .namespace import Place, namespace
 
 
-def incomplete_rows(X: Any) -> IntArray:
-    """Indices of the rows with a NaN, of any dense X; none in a sparse one."""
-    xp = Place(X).xp
-    if is_sparse(X) or not bool(xp.isnan(xp.sum(X))):  # one sum tells of any NaN
-        return np.zeros(0, dtype=np.intp)
-    return np.flatnonzero(to_host(xp.any(xp.isnan(X), axis=1)))
+@dataclass(frozen=True)
+class Seen:
+    """What some entries are."""
+
+    missing: bool  # one is NaN
+    infinite: bool  # one is
+    largest: float  # |x| of the others; zero where all their squares add up to a number
+
+    def __add__(self, other: Seen) -> Seen:
+        return Seen(self.missing or other.missing, self.infinite or other.infinite, max(self.largest, other.largest))
 
 
-def column_range(X: Any) -> tuple[Array, Array]:
-    """Smallest and largest observed entry of each column (p,), NaN where none is; on the host."""
-    place, lowest, highest = Place(X), np.full(X.shape[1], np.nan), np.full(X.shape[1], np.nan)
-    for rows in row_slices(X):
-        block = X[rows, :]
-        missing, far = place.xp.isnan(block), place.xp.full_like(block, np.inf)
-        low = place.host(place.xp.min(place.xp.where(missing, far, block), axis=0))
-        high = place.host(place.xp.max(place.xp.where(missing, -far, block), axis=0))
-        lowest = np.fmin(lowest, np.where(np.isinf(low), np.nan, low))
-        highest = np.fmax(highest, np.where(np.isinf(high), np.nan, high))
-    return lowest, highest
+@dataclass(frozen=True)
+class Look:
+    """Look at the entries of a block; one sum of squares where all is well."""
+
+    def __call__(self, block: Block) -> Seen:
+        values = block.X.data if is_sparse(block.X) else block.X
+        xp, place = namespace(values), Place(values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(place.sum_of_squares(values)):
+                return Seen(False, False, 0.0)
+        finite = xp.isfinite(values)
+        largest = xp.max(xp.where(finite, xp.abs(values), xp.zeros_like(values)))
+        return Seen(bool(xp.any(xp.isnan(values))), bool(xp.any(xp.isinf(values))), float(largest))
 
 
-def filled(X: Any, mean: Array, Z: Array, components: Array) -> Any:
-    """A copy of a dense X with mean + Z components in place of NaN; where X is and in its type."""
-    place, xp, parts = Place(X), namespace(X), []
-    components_put, mean_put = place.put(components), place.put(mean)
-    for here in row_slices(X):
-        expected = xp.astype(place.put(Z[here]) @ components_put + mean_put, X.dtype, copy=False)
-        parts.append(xp.where(xp.isnan(X[here, :]), expected, X[here, :]))
-    return xp.concat(parts, axis=0)
+def look(rows: Rows) -> Seen:
+    """What the entries of rows are; a read that nobody counts."""
+    return rows.anew().fold(Look())
+
+
+@dataclass(frozen=True)
+class Range:
+    """Smallest and largest observed entry of each column (p,), NaN where none is."""
+
+    low: Array
+    high: Array
+
+    def __add__(self, other: Range) -> Range:
+        return Range(np.fmin(self.low, other.low), np.fmax(self.high, other.high))
+
+
+@dataclass(frozen=True)
+class FindRange:
+    """The range of the columns of a dense block."""
+
+    def __call__(self, block: Block) -> Range:
+        place, X = Place(block.X), block.X
+        missing, far = place.xp.isnan(X), place.xp.full_like(X, np.inf)
+        low = place.host(place.xp.min(place.xp.where(missing, far, X), axis=0))
+        high = place.host(place.xp.max(place.xp.where(missing, -far, X), axis=0))
+        return Range(np.where(np.isinf(low), np.nan, low), np.where(np.isinf(high), np.nan, high))
+
+
+@dataclass(frozen=True)
+class Fill:
+    """mean + z components in place of NaN, z the column "filling"."""
+
+    mean: Array
+    components: Array
+
+    def __call__(self, block: Block) -> Block:
+        place, xp = Place(block.X), namespace(block.X)
+        expected = place.put(block.aligned["filling"]) @ place.put(self.components) + place.put(self.mean)
+        X = xp.where(xp.isnan(block.X), xp.astype(expected, block.X.dtype, copy=False), block.X)
+        return block._replace(X=X, aligned={})
+
+
+def filled(rows: Rows, mean: Array, Z: Array, components: Array) -> Rows:
+    """Dense rows with mean + Z components in place of NaN, where they are and in their type."""
+    return rows.with_columns(filling=Z).map(Fill(mean, components))

@@ -38,10 +38,9 @@ def widest(X: Any) -> Any:
 
 
 def host_dtype(X: Any) -> Any:
-    """The NumPy type of what is computed from X: its own for NumPy and sparse rows, float32 or float64 for others."""
-    if not is_foreign(X):
-        return X.dtype
-    return np.dtype(np.float32 if X.dtype == namespace(X).float32 else np.float64)
+    """The NumPy type of what is computed from X: float32 where it is, else float64."""
+    single = namespace(X).float32 if is_foreign(X) else np.float32
+    return np.dtype(np.float32 if X.dtype == single else np.float64)
 
 
 def to_host(A: Any) -> Any:
@@ -83,11 +82,6 @@ def as_table(Z: Any) -> Any:
     return as_floats(Z) if is_foreign(Z) else np.asarray(Z)
 
 
-def of_type(Z: Any, X: Any) -> Any:
-    """Numbers Z computed from X, in the type of X if they are NumPy's; foreign ones stay."""
-    return Z if is_foreign(Z) else Z.astype(X.dtype, copy=False)
-
-
 def like(A: Any, X: Any) -> Any:
     """The NumPy array A in the type of X, and where X is."""
     return from_host(A, X) if is_foreign(X) else A.astype(holding(X.dtype, A))
@@ -127,6 +121,12 @@ class Place:
             product = host_double(product)
         return product if total is None else total + product
 
+    def sum_of_squares(self, values: Any) -> float:
+        """Sum of all squares, without a copy of NumPy's arrays."""
+        if self.foreign:
+            return float(self.xp.sum(values * values))
+        return float(np.einsum(values, range(values.ndim), values, range(values.ndim), []))
+
     def squares(self, block: Any) -> Any:
         """Sum of squares of every row."""
         return self.xp.sum(block * block, axis=1) if self.foreign else np.einsum("ij,ij->i", block, block)
@@ -158,18 +158,3 @@ def all_finite(A: Any) -> bool:
     """Whether no entry of A, foreign or not, is NaN or infinite."""
     xp = namespace(A) if is_foreign(A) else np
     return bool(xp.all(xp.isfinite(A)))
-
-
-def first_not_finite(X: Any) -> str | None:
-    """ "NaN" or "infinity" when a foreign X holds one, else None; one sum tells in most cases."""
-    xp = namespace(X)
-    if bool(xp.isfinite(xp.sum(X))):
-        return None
-    found = None
-    for rows in row_slices(X):
-        block = X[rows, :]
-        if bool(xp.any(xp.isinf(block))):
-            return "infinity"
-        if bool(xp.any(xp.isnan(block))):
-            found = "NaN"
-    return found

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._types import Array, BoolArray
+from .contract import Block
 from .kind import is_sparse
 from .namespace import Place, asarray_like, like, namespace, row_slices
 
@@ -31,6 +33,16 @@ def project(X: Any, mean: Array, V: Array) -> Any:
         block = place.floats(X[rows, :]) - place.put(mean)
         parts.append(xp.astype(block, X.dtype, copy=False) @ like(V, X))
     return xp.concat(parts, axis=0)
+
+
+@dataclass(frozen=True)
+class Append:
+    """The column "more" (n, k) times a factor put beside the entries."""
+
+    factor: float
+
+    def __call__(self, block: Block) -> Block:
+        return block._replace(X=side_by_side(block.X, self.factor * block.aligned["more"]), aligned={})
 
 
 def side_by_side(X: Any, Z: Array) -> Any:

@@ -11,6 +11,7 @@ from gnomon.models.mixture import local_gaussians as local
 from gnomon.models.mixture import mixture_ppca as model
 from gnomon.models.mixture.em import CompleteRows, IncompleteRows
 from gnomon.rows import namespace
+from gnomon.rows.read import read
 from models.mixture.planted import SIZES, params_of, planted
 from oracles import mixture as oracle
 from rows.copied import copied_rows
@@ -78,7 +79,7 @@ def test_rows_without_any_entry_are_left_to_the_prior(rng):
 def test_imputed_entries_are_conditional_expectations(rng):
     truth, X, _ = planted(rng, n=30, spread=0.7)
     X = hide(rng, X)
-    found = model.impute(params_of(truth), X)
+    found = model.impute(params_of(truth), read(X, masked=True)).gather()
     assert_allclose(found, oracle.impute(truth, X), rtol=1e-8, atol=1e-9)
     seen = ~np.isnan(X)
     assert (found[seen] == X[seen]).all()

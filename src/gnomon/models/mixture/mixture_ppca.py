@@ -12,7 +12,7 @@ from ..._types import Array, IntArray, Result
 from ...numerics.linalg import canonical_rotation
 from ...numerics.scramble import random_rows, random_signs
 from ...rows.contract import Kept, Rows, Step, View
-from ...rows.masked import incomplete_rows
+from ...rows.masked import filled
 from ...rows.read import read
 from ...rows.standard import ScaledRows, StandardRows
 from ...solvers.rank import check_rank_of_rows
@@ -24,7 +24,6 @@ NOISE_FLOOR = 1e-6  # smallest noise variance, relative to the variance of x
 MOMENT_SIDE = 32  # up to this many coordinates, p x p products per component are cheaper than more iterations
 GRAM_SIDE = 1500  # up to this many rows, a table with more columns is rotated to its row space first
 PARTITION_ROWS, PARTITION_ENTRIES = 1000, 1 << 22  # k-means for the start reads so many rows, or entries if more
-BLOCK = 1 << 19  # entries of incomplete rows that are conditioned at a time
 
 
 class Options(NamedTuple):
@@ -81,7 +80,7 @@ def fit(X: Any, weights: Array | None, options: Options, generator: np.random.Ge
     "floors" (components whose noise rests on its floor), "collapsed" (components with too few rows for their
     dimensions) and "optima" (log-likelihood of every start).
     """
-    rows = X if isinstance(X, Rows) else read(X, weights, masked=None)
+    rows = read(X, weights, masked=None)
     sparse, missing, (n, p) = rows.sparse, rows.masked, rows.shape
     solver = options.solver
     if solver == "auto":
@@ -92,7 +91,7 @@ def fit(X: Any, weights: Array | None, options: Options, generator: np.random.Ge
         raise ValueError(f"solver={solver!r} would make the sparse X dense; use solver='auto' or 'latent'.")
     shape = Shape(options.sizes, p, NOISE_FLOOR, options.shared)
     if solver == "masked":
-        masked = rows if missing else read(X, weights, masked=True)
+        masked = rows.anew(masked=True)
         table = _masked_table(masked.standard(masked.summarize()), shape)
     else:
         table = _complete_table(rows.standard(rows.summarize()), shape, solver == "moments", generator)
@@ -194,7 +193,7 @@ def posterior(params: Mixture, X: Any, *, with_cov: bool = False) -> RowPosterio
     scale = float(np.sqrt(params.noise_vars.max()))
     mean = params.mix_weights @ params.means
     units = Mixture(params.mix_weights, (params.means - mean) / scale, params.W / scale, params.noise_vars / scale**2)
-    rows = (X if isinstance(X, Rows) else read(X, masked=None)).in_units(mean, scale)
+    rows = read(X, masked=None).in_units(mean, scale)
     if rows.rows.masked:
         directions, mask_directions = masked_directions(units)
         found = rows.sweep(directions, _MaskedPosterior(units, with_cov), V_mask=mask_directions)
@@ -259,17 +258,14 @@ def gated_moments(post: RowPosterior, sizes: tuple[int, ...], *, with_cov: bool)
     return mean, np.asarray(second - mean[:, :, None] * mean[:, None, :])
 
 
-def impute(params: Mixture, X: Array) -> Array:
+def impute(params: Mixture, rows: Rows) -> Rows:
     """Fill NaN by the expectation of the missing entries given the observed ones; the rest stays as it is."""
-    out = X.copy()
-    post = posterior(params, X)
-    broken, size = incomplete_rows(X), max(16, BLOCK // X.shape[1])
-    for rows in (broken[i : i + size] for i in range(0, len(broken), size)):
-        expected = post.resp[rows] @ params.means
-        weighted = post.resp[rows, :, None] * post.z[rows]
-        expected += np.einsum("nsk,spk->np", weighted, params.W, optimize=True)
-        out[rows] = np.where(np.isnan(X[rows]), expected, X[rows])
-    return out
+    n, p = rows.shape
+    post = posterior(params, rows)
+    weighted = post.resp[:, :, None] * post.z
+    loadings = params.W.transpose(0, 2, 1).reshape(-1, p)
+    Z = np.hstack([post.resp, weighted.reshape(n, -1)])
+    return filled(rows, np.zeros(p), Z, np.vstack([params.means, loadings]))
 
 
 def sample(params: Mixture, n: int, generator: np.random.Generator) -> tuple[Array, IntArray]:

@@ -1,0 +1,75 @@
+"""Numbers of frames: of any library, with empty cells, as scikit-learn would have read them where it can."""
+
+import datetime
+import decimal
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+
+from gnomon import KDA, PPCA
+from gnomon.rows.frames import numbers
+from gnomon.rows.read import as_table
+
+pd = pytest.importorskip("pandas")
+NAN = np.nan
+
+
+def columns(kind):
+    """Columns of numbers that are held in many ways, and what they are."""
+    values = {
+        "real": [1.5, None, -2.0],
+        "whole": [1, 2, None],
+        "truth": [True, False, True],
+        "text": ["1.5", "2", None],
+    }
+    want = np.array([[1.5, 1, 1, 1.5], [NAN, 2, 0, 2], [-2.0, NAN, 1, NAN]])
+    if kind == "pandas":
+        types = {"real": "float64", "whole": "Int64", "truth": "bool", "text": "object"}
+        return pd.DataFrame(values).astype(types), want
+    library = pytest.importorskip(kind)
+    return (library.DataFrame if kind == "polars" else library.table)(values), want
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_frames_are_read_as_numbers(kind):
+    frame, want = columns(kind)
+    found = numbers(frame)
+    assert found.dtype == np.float64
+    assert_array_equal(found, want)
+    assert_array_equal(as_table(frame), want)
+
+
+def test_types_of_frames():
+    assert numbers(np.ones((2, 2))) is None
+    assert numbers([[1.0]]) is None
+    single = pd.DataFrame(np.ones((3, 2), dtype=np.float32))
+    assert numbers(single).dtype == np.float32
+    assert numbers(single.astype({0: "float64"})).dtype == np.float64
+    whole = pd.DataFrame({"a": pd.Categorical([1, 2, 1]), "b": [decimal.Decimal("0.5")] * 3})
+    assert_array_equal(numbers(whole), [[1, 0.5], [2, 0.5], [1, 0.5]])
+    sparse = pd.DataFrame.sparse.from_spmatrix(sp.eye(3))
+    assert sp.issparse(numbers(sparse))
+    masked = np.ma.masked_array([[1, 2], [3, 4]], [[False, True], [False, False]])
+    assert_array_equal(as_table(masked), [[1, NAN], [3, 4]])
+
+
+@pytest.mark.parametrize("value", ["red", datetime.date(2020, 1, 1)])
+def test_a_cell_that_is_no_number_is_named(value):
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, value, 2.0]})
+    with pytest.raises((ValueError, TypeError)):
+        PPCA(1).fit(frame)
+    with pytest.raises(ValueError, match=r"column 'b' of X holds 'red' in row 1"):
+        PPCA(1).fit(frame.assign(b=[1.0, "red", 2.0]))
+
+
+def test_names_stay_with_numbers():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(20, 4)), columns=list("abcd"))
+    y = np.arange(20) % 2
+    model = KDA().fit(frame, y)
+    assert model.feature_names_in_.tolist() == list("abcd")
+    assert_array_equal(model.transform(frame), KDA().fit(frame.to_numpy(), y).transform(frame.to_numpy()))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(frame[list("abdc")])
