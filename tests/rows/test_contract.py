@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon.rows import namespace
 from gnomon.rows.contract import Kept, NotFinite, Step
-from gnomon.rows.read import read
+from gnomon.rows.read import as_table, read
 from namespaces import WITH_TORCH, get, put
 from rows.copied import CopiedRows, ForkedRows, copied_rows
 
@@ -292,6 +292,43 @@ def test_summaries_merge_to_the_whole(offset, size, cuts, sparse, seed):
             assert_allclose(left, right, atol=40 * tolerance)
         if not (sparse and offset > 1e4):  # X'X of sparse rows is centered afterwards
             assert_allclose(a.xx, b.xx, atol=40 * tolerance * (max(1.0, offset) if sparse else 1.0))
+
+
+def stored_as(X, kind):
+    if kind == "frame":
+        return read(as_table(pytest.importorskip("pandas").DataFrame(X)))
+    return {"dense": read, "sparse": lambda X: read(sp.csr_array(X)), "copied": copied_rows}[kind](X)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(
+    "kinds", [("dense",), ("sparse",), ("copied",), ("frame",), ("dense", "sparse", "copied", "frame")]
+)
+def test_parts_of_any_storage_add_up_in_one_read_each(kinds, masked):
+    offset = 10.0 if "sparse" in kinds else 1e8
+    rng = np.random.default_rng(3)
+    X, Y, weights = rng.normal(size=(40, 3)) + offset, rng.normal(size=(40, 2)), rng.random(40) + 0.5
+    if masked:
+        X[rng.random(X.shape) < 0.3] = np.nan
+        X[19:21, 1] = np.nan  # a part without an entry of a column
+        kinds = tuple("copied" if kind == "sparse" else kind for kind in kinds)
+    total = None
+    for i, (a, b) in enumerate(pairwise([0, 7, 19, 21, 40])):
+        rows = stored_as(X[a:b], kinds[i % len(kinds)]).anew(weights=weights[a:b], masked=masked)
+        part = rows.summarize(Y[a:b], second=True)
+        assert rows.reads == 1
+        total = part if total is None else total + part
+    w = np.where(np.isnan(X), 0.0, weights[:, None])
+    D = np.nan_to_num(X - offset)
+    mean = (w * D).sum(axis=0) / w.sum(axis=0)
+    D -= mean
+    assert_allclose(total.counts, w.sum(axis=0))
+    assert_allclose(total.mean - offset + total.mean_low, mean, atol=1e-14 * offset)
+    assert_allclose(total.squares, (w * D**2).sum(axis=0), rtol=1e-9)
+    assert len(total.groups) == (0 if masked else 1)  # products of incomplete rows are no moments
+    for group in total.groups:
+        assert_allclose(group.xy, (w * D).T @ Y, rtol=1e-7, atol=1e-7)
+        assert_allclose(group.xx, (w * D).T @ D, rtol=1e-7, atol=1e-7)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])

@@ -148,7 +148,7 @@ class Rows(ABC):
         return float(self.shape[0] if self.weights is None else self.weights.sum())
 
     def summarize(self, Y: Any = None, group: Any = None, n_groups: int = 1, *, second: bool = False) -> Summary:
-        """Means and squares, by group sums and products with Y (n, q), and with `second` X'X; one read.
+        """Means and squares; of complete rows by group sums and products with Y (n, q), with `second` X'X; one read.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class Rows(ABC):
         """
         from .summary import Summarize
 
-        task = Summarize(self.masked, n_groups if Y is not None or second else 0, second)
+        task = Summarize(self.masked, n_groups if (Y is not None or second) and not self.masked else 0, second)
         columns = {} if Y is None else {"summary_y": Y}
         if group is not None:
             columns["summary_group"] = group
