@@ -177,3 +177,10 @@ def test_the_command_line_finds_the_classes_by_their_traits():
     assert found["sdr-glm"] is gnomon.SDRGLM
     assert not found["ppca"].traits.guided
     assert isinstance(describe(PPCA(2).fit(X)), Description)
+
+
+def test_noise_of_class_codes_is_one_number():
+    model = SPPCA(2, output_noise="per_output").fit(X, SPECIES)
+    (target,) = model.describe().targets
+    assert model.y_noise_variance_.shape == (2,)
+    assert target.noise_variance == pytest.approx(model.y_noise_variance_.mean())

@@ -65,6 +65,9 @@ class Density:
         """
         return self._drawn(n_samples, random_state)[0]
 
+    def _said(self):
+        return super()._said() | {"log_density": lambda X: self.score_samples(X)}
+
     def _drawn(self, n_samples, random_state):
         """Rows, what lies behind them, and the generator they came from."""
         check_is_fitted(self)

@@ -11,16 +11,27 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from .._types import Status
 from .._warn import warn
 from ..describe import Description, Fit, Projection
 from ..rows.contract import Rows
 from ..rows.frames import check_names, name_column
 from ..rows.kind import is_foreign
 from ..rows.masked import FindRange, look
-from ..rows.namespace import as_floats, to_host
+from ..rows.namespace import as_floats, as_numbers, to_host
 from ..rows.read import as_table, read
 from ..rows.summary import LARGEST
 
+RECORD = {
+    "solver": "solver_",
+    "converged": "converged_",
+    "n_iter": "n_iter_",
+    "n_reads": "n_passes_",
+    "log_likelihood": "log_likelihood_",
+    "noise_variance": "noise_variance_",
+    "path": "objective_path_",
+    "floors": "noise_floors_",
+}  # fields of the record of a fit, and the attributes that hold them
 TINY = float(np.finfo(np.float64).tiny)  # smaller variances have lost their digits, or are zero
 
 
@@ -313,29 +324,44 @@ class Estimator(BaseEstimator):
         """Set what every iterated fit leaves behind; warn when it did not converge."""
         stats = result.stats
         self.objective_path_ = result.path
-        self.objective_residual_ = float(stats["residual"])
         self.noise_floors_ = tuple(stats["floors"])
         self.solver_ = stats["solver"]
-        self.n_iter_ = max(1, int(stats["n_iter"]))
         self.n_passes_ = float(stats["n_passes"])
-        self.converged_ = self.objective_residual_ <= self.tol
+        self._record_end(result.status, stats)
+
+    def _record_end(self, status, stats, what="relative residual"):
+        """Set how the iterations ended; the warning says of `what` the residual is."""
+        residual = self.objective_residual_ = float(stats["residual"])
+        self.n_iter_ = max(1, int(stats["n_iter"]))
+        self.converged_ = residual <= self.tol
         if not self.converged_:
-            warn(
-                f"{type(self).__name__} {result.status.value} "
-                f"(relative residual {self.objective_residual_:.1e}, tol={self.tol}).",
-                ConvergenceWarning,
-            )
+            status = Status.STALLED if status is Status.CONVERGED else status
+            warn(f"{type(self).__name__} {status.value} ({what} {residual:.1e}, tol={self.tol}).", ConvergenceWarning)
 
     def _recorded(self, **more):
         """The same as a part of the description."""
-        return Fit(
-            solver=self.solver_,
-            converged=self.converged_,
-            n_iter=self.n_iter_,
-            n_reads=self.n_passes_,
-            log_likelihood=self.log_likelihood_,
-            path=self.objective_path_,
-            **{"floors": self.noise_floors_} | more,
+        known = vars(self)
+        return Fit(**{field: known[name] for field, name in RECORD.items() if name in known} | more)
+
+    def _said(self):
+        """What the model says of itself; every capability adds its part."""
+        return {"fit": self._recorded()}
+
+    def describe(self) -> Description:
+        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+
+        Returns
+        -------
+        Description
+        """
+        check_is_fitted(self)
+        names = vars(self).get("feature_names_in_")
+        return Description(
+            model=type(self).__name__,
+            parameters=self.get_params(deep=False),
+            n_features=int(self.n_features_in_),
+            feature_names=None if names is None else tuple(map(str, names)),
+            **self._said(),
         )
 
 
@@ -367,27 +393,29 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         rows = self._check_rows(X)
         return self._projected(rows).astype(rows.dtype)
 
-    def describe(self) -> Description:
-        """Return what the fitted model says of itself, as plots, reports and the command line read it.
+    def _said(self):
+        said = {"n_components": self._n_features_out, "project": lambda X: Projection(np.asarray(self.transform(X)))}
+        return super()._said() | said
+
+
+class Invertible:
+    """A projection with a way back, `_back(Z)`."""
+
+    def inverse_transform(self, Z: Any) -> Any:
+        """Map projections to rows: the mean of x there, unless the class says otherwise.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n_samples, n_components_)
+            Projections, as `transform` returns them.
 
         Returns
         -------
-        Description
+        X : ndarray of shape (n_samples, n_features)
+            Rows, in the units of X.
         """
         check_is_fitted(self)
-        names = vars(self).get("feature_names_in_")
-        return Description(
-            model=type(self).__name__,
-            parameters=self.get_params(deep=False),
-            n_features=int(self.n_features_in_),
-            feature_names=None if names is None else tuple(map(str, names)),
-            **self._said(),
-        )
-
-    def _mean_of(self, X):
-        """The projection of a model without a posterior, for its description."""
-        return Projection(np.asarray(self.transform(X)))
-
-    def _posterior_of(self, X):
-        """The projection with its posterior covariance, for its description."""
-        return Projection(*self.transform(X, return_cov=True))
+        Z, k = as_numbers(Z), self._n_features_out
+        if Z.ndim != 2 or Z.shape[1] != k:
+            raise ValueError(f"Z has shape {tuple(Z.shape)}; (n_samples, {k}) is wanted.")
+        return self._back(Z)

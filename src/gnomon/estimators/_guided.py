@@ -84,6 +84,19 @@ class Guided:
         """New targets as in fit (n, q): class numbers or numbers, NaN where missing."""
         return read_like(to_host(y), n_samples, self._form, unlabeled=self.unlabeled, **options)
 
+    def _said(self):
+        if self.target_kind_ == "none":
+            return super()._said()
+        noise = np.array(vars(self).get("y_noise_variance_"), dtype=object)
+        if self.target_kind_ == "classes" and noise.ndim:
+            noise = noise.mean()  # of the codes of the classes
+        noises = np.broadcast_to(noise, len(self._form)).tolist()
+        targets = tuple(
+            Target("real" if classes is None else "classes", classes, None if self._vector else j, noises[j])
+            for j, (_, classes, _) in enumerate(self._form)
+        )
+        return super()._said() | {"n_labeled": int(self.n_labeled_), "targets": targets}
+
     def _require_targets(self, method):
         if self.target_kind_ == "none":
             raise ValueError(f"{method} needs a model fitted with labeled rows; this one was fitted without any.")
@@ -92,6 +105,7 @@ class Guided:
 class GuidedPredictor(Guided):
     """A `Guided` model that predicts: scikit-learn's tags of classifiers and regressors, and `score`."""
 
+    _with_std = False  # whether `predict` returns standard deviations of numbers
     _few_directions = False  # whether classes are told apart in one direction where X has two columns
 
     def __sklearn_tags__(self):
@@ -136,6 +150,25 @@ class GuidedPredictor(Guided):
         ]
         return float(np.mean(scores))
 
+    def _said(self):
+        found = {} if self.target_kind_ == "none" else {"predict": self._predictions}
+        return super()._said() | found
+
+    def _predictions(self, X):
+        q, lists = len(self._form), [classes for _, classes, _ in self._form]
+        proba = std = [None] * q
+        if self._with_std and any(classes is None for classes in lists):
+            found, std = (columns_of(part, q) for part in self.predict(X, return_std=True))
+        else:
+            found = columns_of(self.predict(X), q)
+        if any(classes is not None for classes in lists):
+            proba = self.predict_proba(X)
+            proba = [proba] if self._vector else proba
+        return tuple(
+            Prediction(found[j].astype(float), None, std[j]) if classes is None else Prediction(found[j], proba[j])
+            for j, classes in enumerate(lists)
+        )
+
     def _mean_log_density(self, X, sample_weight):
         if not hasattr(self, "score_samples"):
             raise ValueError(f"score of {type(self).__name__} needs y: this model has no density of x.")
@@ -156,34 +189,6 @@ def _column_score(classes, values, predicted, weights):
     position = {label: i for i, label in enumerate(classes.tolist())}
     right = values[known] == [position[label] for label in predicted[known].tolist()]
     return np.average(right, weights=weights)
-
-
-def guided_by(estimator, noise=None, *, with_std=True):
-    """The targets of a supervised model, and how each of them is predicted."""
-    if estimator.target_kind_ == "none":
-        return {}
-    form, vector = estimator._form, estimator._vector
-    noises = [None] * len(form) if noise is None else np.broadcast_to(noise, len(form)).tolist()
-    targets = tuple(
-        Target("real" if classes is None else "classes", classes, None if vector else j, noises[j])
-        for j, (_, classes, _) in enumerate(form)
-    )
-    numbers, classes = ([one for _, one, _ in form if (one is None) == wanted] for wanted in (True, False))
-
-    def predict(X):
-        std = [None] * len(form)
-        if with_std and numbers:
-            values, std = (columns_of(part, len(form)) for part in estimator.predict(X, return_std=True))
-        else:
-            values = columns_of(estimator.predict(X), len(form))
-        proba = estimator.predict_proba(X) if classes else [None] * len(form)
-        proba = [proba] if classes and vector else proba
-        return tuple(
-            Prediction(values[j].astype(float), None, std[j]) if one is None else Prediction(values[j], proba[j])
-            for j, (_, one, _) in enumerate(form)
-        )
-
-    return {"n_labeled": int(estimator.n_labeled_), "targets": targets, "predict": predict}
 
 
 def columns_of(values, q):

@@ -10,13 +10,13 @@ from ..models.linear.conditioning import draw_rows
 from ..models.linear.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
 from ..rows.masked import filled
-from ..rows.namespace import all_finite, as_table, asarray_like
+from ..rows.namespace import all_finite, asarray_like
 from ._density import Criterion, Density
-from ._estimator import as_given, check_table, check_values, check_variance
+from ._estimator import Invertible, as_given, check_table, check_values, check_variance
 from ._posterior import LatentPosterior
 
 
-class LinearGaussian(Density, Criterion, LatentPosterior):
+class LinearGaussian(Density, Criterion, Invertible, LatentPosterior):
     """Projection, uncertainty and density of rows, with missing entries or without."""
 
     _takes_missing = True
@@ -87,24 +87,7 @@ class LinearGaussian(Density, Criterion, LatentPosterior):
             Z = self._condition(rows, y)[0]
         return as_given(filled(rows, self.mean_, Z, components), X)
 
-    def inverse_transform(self, Z: Any) -> Any:
-        """Map latent variables to the mean of x: mean + Z components.
-
-        Parameters
-        ----------
-        Z : array-like of shape (n_samples, n_components)
-            Latent variables.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Expected rows, in the units of X.
-        """
-        check_is_fitted(self)
-        Z = as_table(Z)
-        k = self.components_.shape[0]
-        if Z.ndim != 2 or Z.shape[1] != k:
-            raise ValueError(f"Z has shape {tuple(Z.shape)}; (n_samples, {k}) is wanted.")
+    def _back(self, Z):
         return Z @ asarray_like(self.components_, Z) + asarray_like(self.mean_, Z)
 
     def _log_density(self, rows, y):
@@ -143,14 +126,7 @@ class LinearGaussian(Density, Criterion, LatentPosterior):
         return (np.eye(len(p.W_x)) - p.W_x @ gain) / p.x_noise_var
 
     def _said(self):
-        return {
-            "n_components": len(self.components_),
-            "project": self._posterior_of,
-            "impute": self.impute,
-            "log_density": self.score_samples,
-            "loadings": self.components_,
-            "fit": self._recorded(noise_variance=self.noise_variance_),
-        }
+        return super()._said() | {"impute": self.impute, "loadings": self.components_}
 
     def _store_features(self, W, mean, noise_variance, log_likelihood, dtype):
         """Set what the fitted model knows of x."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..describe import Projection
 from ._estimator import Transformer
 
 
@@ -51,3 +52,6 @@ class LatentPosterior(Transformer):
 
     def _project(self, X, with_cov):
         return self.posterior(X)
+
+    def _said(self):
+        return super()._said() | {"project": lambda X: Projection(*self.transform(X, return_cov=True))}

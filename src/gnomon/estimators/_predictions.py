@@ -90,6 +90,8 @@ class Predictor(GuidedPredictor):
 class DeviationPredictor(Predictor):
     """The same with standard deviations of numbers, from `_predicted_with_std`: a list as above, and a table (n, q)."""
 
+    _with_std = True
+
     def _predicted(self, rows):
         return self._predicted_with_std(rows)[0]
 

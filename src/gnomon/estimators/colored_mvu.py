@@ -4,18 +4,15 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from .._types import Status
-from .._warn import warn
-from ..describe import Fit, Traits
+from ..describe import Traits
 from ..models import colored_mvu as model
 from ..models.colored_mvu import conic_solver
 from ..rows.kind import is_sparse
 from ..rows.products import row_counts
 from ..targets.code import code
 from ._estimator import TINY, above, at_least, integer, rules
-from ._guided import Guided, guided_by
+from ._guided import Guided
 from ._kernel import KernelTransformer
 
 
@@ -243,15 +240,7 @@ class ColoredMVU(Guided, KernelTransformer):
         lower, upper = -fitted.optimum.value, -fitted.optimum.bound
         gap = max(upper - lower, 0.0) / max(abs(lower), TINY)
         self.certificate_ = {"upper": upper, "lower": lower, "gap": gap, "optima": None}
-        self.objective_residual_ = float(result.stats["residual"])
-        self.n_iter_ = max(1, int(result.stats["n_iter"]))
-        self.converged_ = result.status is Status.CONVERGED
-        if not self.converged_:
-            residual = self.objective_residual_
-            warn(
-                f"ColoredMVU: the conic solver {result.status.value} (residual {residual:.1e}, tol={self.tol}).",
-                ConvergenceWarning,
-            )
+        self._record_end(result.status, result.stats, "residual of the conic solver")
 
     def _said(self):
         rms = float(np.sqrt((self.edge_errors_**2).mean()))
@@ -262,17 +251,8 @@ class ColoredMVU(Guided, KernelTransformer):
             ("objective", value),
             ("root mean square change of a squared distance of neighbors, relative", f"{100 * rms:.1f} %"),
         )
-        return dict(
-            **(guided_by(self, with_std=False) | {"predict": None}),
-            n_components=self.n_components_,
-            project=self._mean_of,
-            fit=Fit(
-                converged=self.converged_,
-                n_iter=self.n_iter_,
-                certificate={name: bounds[name] for name in ("lower", "upper", "gap")},
-                facts=facts,
-            ),
-        )
+        certificate = {name: bounds[name] for name in ("lower", "upper", "gap")}
+        return super()._said() | {"fit": self._recorded(certificate=certificate, facts=facts)}
 
 
 def _squared_distances(X):

@@ -18,7 +18,6 @@ from ._estimator import (
     resolve_n_components,
     rules,
 )
-from ._guided import guided_by
 from ._outputs import TARGET, Outputs, families_of, layout_of, usable
 
 
@@ -235,10 +234,6 @@ class CPPCA(Outputs):
         result = model.fit(rows.anew(weights=weights), labeled, Y, layout, options, generator)
         self._store(result, rows.dtype)
         return self
-
-    def _said(self):
-        found = np.atleast_1d(np.array(self.y_noise_variance_, dtype=object))
-        return super()._said() | guided_by(self, found)
 
     def _check_parameters(self):
         super()._check_parameters()

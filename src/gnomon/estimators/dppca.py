@@ -4,15 +4,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from .._types import Status
-from .._warn import warn
-from ..describe import Fit, Traits
+from ..describe import Projection, Traits
 from ..models import dppca as model
 from ._dppca_rows import DPPCARows
 from ._estimator import above, at_least, check_choice, check_variance, integer, rules
-from ._guided import guided_by
 
 
 @dataclass(eq=False, repr=False)
@@ -62,8 +58,9 @@ class DPPCA(DPPCARows):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Directions D transposed: `transform` is (X - mean_) components_'. Projected rows of one class have unit
-        covariance.
+        Directions D transposed: `transform` is (X - mean_) components_'. Projected rows of one class are uncorrelated,
+        of variance one in the first `n_class_components_` columns and of 0.01 in the others, which separate no classes
+        and must not blur distances between rows.
     mean_ : ndarray of shape (n_features,)
         Mean of the class means, weighted by `class_prior_`; of several targets the mean of theirs.
     class_means_ : ndarray of shape (n_classes, n_features)
@@ -128,6 +125,11 @@ class DPPCA(DPPCARows):
     EM starts from ridge LDA of the labeled rows. First responsibilities are cooled from temperature 10 to 1
     (deterministic annealing) and the noise level is set by iterating; then EM maximizes the likelihood at that level.
     Further starts cool from lower temperatures.
+
+    `posterior`, and the covariance of `transform`, are of D'(m_c + V z - mean_), the projection of a row without its
+    noise. The class is averaged over by its posterior probability, so that the covariance holds the doubt about it; a
+    class given in y is taken as known. `inverse_transform` gives the row nearest to `mean_`, in the within-class
+    metric, among those that project to Z.
 
     In a table of labels every column divides the rows in its own way and has a model of its own, in which rows without
     that label count as unlabeled; X is reduced to coordinates once. The projection separates the classes of all
@@ -209,7 +211,6 @@ class DPPCA(DPPCARows):
         self._record_y(targets)
         self._store(found, rows.dtype)
         self.n_samples_, self.n_passes_ = rows.shape[0], float(rows.reads)
-        self._warn_unconverged(found, targets)
         return self
 
     def _check_parameters(self):
@@ -254,41 +255,21 @@ class DPPCA(DPPCARows):
         self.objective_path_ = of([fit.path for fit in fits])
         self.optima_ = of([np.array(fit.optima) for fit in fits])
         self.noise_floors_ = tuple(sorted({name for fit in fits for name in fit.floors}))
-        self.objective_residual_ = max(fit.residual for fit in fits)
-        self.n_iter_ = max(fit.n_iter for fit in fits)
-        self.converged_ = all(fit.status is Status.CONVERGED for fit in fits)
-
-    def _warn_unconverged(self, found, targets):
-        stopped = [j for j, fit in enumerate(found.targets) if fit.status is not Status.CONVERGED]
-        if stopped:
-            where = "" if targets.vector else f"columns {stopped[:10]} of y, "
-            warn(
-                f"DPPCA {found.targets[stopped[0]].status.value} ({where}last step {self.objective_residual_:.1e}, "
-                f"tol={self.tol}).",
-                ConvergenceWarning,
-            )
+        stopped = [j for j, fit in enumerate(fits) if fit.residual > self.tol]
+        where = "" if self._vector else f"columns {stopped[:10]} of y, "
+        status = fits[stopped[0] if stopped else 0].status
+        stats = {"residual": max(fit.residual for fit in fits), "n_iter": max(fit.n_iter for fit in fits)}
+        self._record_end(status, stats, f"{where}last step")
 
     def _said(self):
-        one = self._vector
-        return dict(
-            **guided_by(self),
-            n_components=self.n_components_,
-            project=self._posterior_of if one else self._mean_of,
-            log_density=self.score_samples if one else None,
-            loadings=self.components_,
-            fit=Fit(
-                solver=self.solver_,
-                converged=self.converged_,
-                n_iter=self.n_iter_,
-                n_reads=self.n_passes_,
-                log_likelihood=self.log_likelihood_ if one else None,
-                noise_variance=self.noise_variance_ if one else None,
-                path=self.objective_path_ if one else None,
-                objective="log-likelihood with the penalty of shrinkage",
-                floors=self.noise_floors_,
-                facts=(("DPPCA.shrinkage_", self.shrinkage_),) if one else (),
-            ),
-        )
+        facts = {"loadings": self.components_}
+        if self._vector:
+            objective = "log-likelihood with the penalty of shrinkage"
+            record = self._recorded(objective=objective, facts=(("DPPCA.shrinkage_", self.shrinkage_),))
+            return super()._said() | facts | {"fit": record}
+        nothing = dict.fromkeys(("log_likelihood", "noise_variance", "path"))
+        plain = {"project": lambda X: Projection(np.asarray(self.transform(X))), "log_density": None}
+        return super()._said() | facts | plain | {"fit": self._recorded(**nothing)}
 
 
 def _prior(given, column):

@@ -5,21 +5,19 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from ..describe import Traits
 from ..models import ifa as model
 from ..models.ifa import noiseless, noisy
 from ..targets.code import log_plausibilities
 from ._density import JointDensity
-from ._estimator import Transformer, check_choice, check_variance, integer, one_of, rules
-from ._guided import guided_by
+from ._estimator import Invertible, Transformer, check_choice, check_variance, integer, one_of, rules
 from ._latent_labels import as_labels, components_of, count_labeled, known_components, read_plausibilities
 from ._predictions import Predictor, join
 
 
 @dataclass(eq=False, repr=False)
-class IFA(Predictor, JointDensity, Transformer):
+class IFA(Predictor, JointDensity, Invertible, Transformer):
     """Independent factor analysis: an invertible linear map to independent latent variables, some of them with classes.
 
     A row is x = mean + mixing z with as many independent latents as X has directions. The first S of them are mixtures
@@ -132,7 +130,8 @@ class IFA(Predictor, JointDensity, Transformer):
     Notes
     -----
     Columns without variance, and directions in which the rows do not vary, are left out: densities are then on the
-    affine space that the rows span, and so they are with `pca_components`. Memory: the whitened rows,
+    affine space that the rows span, and so they are with `pca_components`. `inverse_transform` is mean + mixing z: the
+    training rows exactly, unless `pca_components` or noise left something out. Memory: the whitened rows,
     n_samples x n_components_ numbers; X itself is neither copied nor made dense.
 
     References
@@ -292,24 +291,7 @@ class IFA(Predictor, JointDensity, Transformer):
     def _projected(self, rows):
         return model.posterior(self._model(), rows).z
 
-    def inverse_transform(self, Z: Any) -> Any:
-        """Map latents to rows: mean + mixing z.
-
-        Parameters
-        ----------
-        Z : array-like of shape (n_samples, n_components_)
-            Latents.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Rows; those of the training data exactly, unless `pca_components` left directions out.
-        """
-        check_is_fitted(self)
-        Z = np.asarray(Z)
-        d = self.mixing_.shape[1]
-        if Z.ndim != 2 or Z.shape[1] != d:
-            raise ValueError(f"Z has shape {Z.shape}; (n_samples, {d}) is wanted.")
+    def _back(self, Z):
         return (Z @ self.mixing_.T + self.mean_).astype(Z.dtype if Z.dtype == np.float32 else np.float64)
 
     def _require_predictions(self, method):
@@ -320,19 +302,12 @@ class IFA(Predictor, JointDensity, Transformer):
             return [np.log(table) for table in model.posterior(self._model(), rows).proba]
 
     def _said(self):
-        guided = self.n_labeled_ > 0
-        return dict(
-            **guided_by(self),
-            n_components=self.n_components_,
-            project=self._mean_of,
-            log_density=self.score_samples,
-            loadings=self.mixing_.T,
-            fit=self._recorded(
-                noise_variance=self.noise_variance_ or None,
-                floors=tuple(f"variance of {name}" for name in self.noise_floors_),
-                tables=(self._mixture_table(),) if guided else (),
-            ),
+        record = self._recorded(
+            noise_variance=self.noise_variance_ or None,
+            floors=tuple(f"variance of {name}" for name in self.noise_floors_),
+            tables=(self._mixture_table(),) if self.n_labeled_ > 0 else (),
         )
+        return super()._said() | {"loadings": self.mixing_.T, "fit": record}
 
     def _mixture_table(self):
         """The components of the latents with classes; every latent has variance one over the rows."""

@@ -6,10 +6,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..describe import Fit, Traits
+from ..describe import Traits
 from ..models import kda as model
 from ._estimator import at_least, rules
-from ._guided import guided_by
 from ._kernel import KernelTransformer
 from ._predictions import Predictor
 
@@ -233,10 +232,4 @@ class KDA(Predictor, KernelTransformer):
     def _said(self):
         name = "variance of class means along direction {}, in units of the variance within"
         facts = tuple((name.format(j), variance) for j, variance in enumerate(self.between_variance_, start=1))
-        return {
-            **guided_by(self),
-            "uses_unlabeled": False,
-            "n_components": self.n_components_,
-            "project": self._mean_of,
-            "fit": Fit(facts=facts),
-        }
+        return super()._said() | {"uses_unlabeled": False, "fit": self._recorded(facts=facts)}

@@ -14,7 +14,6 @@ from ..rows.products import project
 from ..targets.code import code
 from ._estimator import above, check_weights, one_of, rules
 from ._gaussian_targets import GaussianTargets
-from ._guided import guided_by
 from ._kernel import KernelTransformer
 from ._posterior import LatentPosterior
 
@@ -224,14 +223,6 @@ class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
         self._store_targets(result, X.dtype, coded)
         self._record(result._replace(stats={**result.stats, "n_passes": 1.0}))
         return self
-
-    def _said(self):
-        return {
-            **guided_by(self, self.y_noise_variance_),
-            "n_components": self.n_components_,
-            "project": self._posterior_of,
-            "fit": self._recorded(),
-        }
 
     def _check_parameters(self):
         super()._check_parameters()

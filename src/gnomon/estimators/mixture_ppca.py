@@ -10,7 +10,6 @@ from .._warn import warn
 from ..models import mixture as model
 from ._density import Criterion, JointDensity
 from ._estimator import (
-    Transformer,
     as_given,
     check_integer,
     check_observed,
@@ -20,12 +19,13 @@ from ._estimator import (
     one_of,
     rules,
 )
+from ._posterior import LatentPosterior
 
 SOLVERS = ("auto", "moments", "latent", "masked")
 
 
 @dataclass(eq=False, repr=False)
-class MixturePPCA(JointDensity, Criterion, Transformer):
+class MixturePPCA(JointDensity, Criterion, LatentPosterior):
     """Mixture of probabilistic PCA: several local subspaces, each with its own mean, loadings and noise.
 
     Each sample comes from component c with probability weight_c. It then has a latent vector z ~ N(0, I), and
@@ -110,6 +110,11 @@ class MixturePPCA(JointDensity, Criterion, Transformer):
 
     Notes
     -----
+    Local coordinates of different components are not comparable, so `transform` has columns for each component: the
+    posterior mean of its latent vector times the probability that the row comes from it. For a row that clearly belongs
+    to component c they are its local coordinates in the columns of c and zeros elsewhere, and they change smoothly
+    between components, which a choice of the best one would not. `posterior` has the coordinates in a given component.
+
     A component left with too few rows for its subspace has a likelihood without bound, so the noise variances have a
     floor, and a warning names such components: fewer `n_mixtures` or `n_components`, `shared_noise=True` or more starts
     help.
@@ -303,31 +308,8 @@ class MixturePPCA(JointDensity, Criterion, Transformer):
         rows = self._check_rows(X)
         return model.posterior(self._params(), rows).resp.astype(rows.dtype)
 
-    def transform(self, X: Any, return_cov: Any = False) -> Any:
-        """Project rows: local coordinates, weighted by how probable their component is.
-
-        Local coordinates of different components are not comparable, so each component has its own columns: the
-        posterior mean of its latent vector where the row comes from it, zero where it does not. For a row that clearly
-        belongs to component c they are its local coordinates in the columns of c and zeros elsewhere, and they change
-        smoothly between components, which a choice of the best one would not. `posterior` has the coordinates in a
-        given component.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, NaN where an entry of a dense X is missing.
-        return_cov : bool, default=False
-            Return the posterior covariances as well.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, sum of n_components_)
-            Projections.
-        cov : ndarray of shape (n_samples, D, D)
-            Their covariances, D the number of columns of Z; only with `return_cov=True`.
-        """
-        mean, cov = self._moments(X, None, return_cov)
-        return (mean, cov) if return_cov else mean
+    def _project(self, X, with_cov):
+        return self._moments(X, None, with_cov)
 
     def posterior(self, X: Any, y: Any = None, component: Any = None) -> Any:
         """Posterior mean and covariance of what `transform` returns, or of local coordinates in one component.
@@ -410,10 +392,5 @@ class MixturePPCA(JointDensity, Criterion, Transformer):
         return latent
 
     def _said(self):
-        return {
-            "n_components": self._n_features_out,
-            "project": self._posterior_of,
-            "impute": self.impute,
-            "log_density": self.score_samples,
-            "fit": self._recorded(floors=tuple(f"noise variance of mixture {name}" for name in self.noise_floors_)),
-        }
+        floors = tuple(f"noise variance of mixture {name}" for name in self.noise_floors_)
+        return super()._said() | {"impute": self.impute, "fit": self._recorded(floors=floors)}

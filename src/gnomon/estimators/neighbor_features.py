@@ -184,9 +184,6 @@ class NeighborFeatures(Transformer):
             return unit_rows(X)
         return X * (1.0 / self.unit_) if is_sparse(X) else (X - self.origin_) / self.unit_
 
-    def _said(self):
-        return {"n_components": self.n_components_, "project": self._mean_of}
-
 
 def _frame(X, metric):
     """Where the origin is put and what counts as one, so that squares keep their digits at any scale of X."""

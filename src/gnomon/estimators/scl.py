@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
-from ..describe import Fit
 from ..models import scl as model
 from ..rows.products import Append
 from ..targets import read as read_targets
@@ -216,9 +215,4 @@ class SCL(Transformer):
         self.n_pivots_ = len(pivots)
 
     def _said(self):
-        return {
-            "n_components": self.n_components_,
-            "project": self._mean_of,
-            "loadings": self.components_,
-            "fit": Fit(solver=self.solver_),
-        }
+        return super()._said() | {"loadings": self.components_}

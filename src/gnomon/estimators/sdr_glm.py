@@ -6,24 +6,21 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from .._types import Status
 from .._warn import warn
-from ..describe import Fit, Traits
+from ..describe import Traits
 from ..models import sdr_glm as model
 from ..models.sdr_glm import FAMILIES
 from ..rows.kind import is_sparse
-from ._estimator import Transformer, above, check_complete, one_of, rules
+from ._estimator import Invertible, Transformer, above, check_complete, one_of, rules
 from ._glm_table import TARGET, glm_table
-from ._guided import guided_by
 from ._predictions import Predictor
 
 NEAR = 1e-6  # of a projection: a longer last step is said
 
 
 @dataclass(eq=False, repr=False)
-class SDRGLM(Predictor, Transformer):
+class SDRGLM(Predictor, Invertible, Transformer):
     """Supervised dimension reduction with generalized linear models: one score vector explains features and targets.
 
     Row i has scores u_i. Features and targets are of exponential families with natural parameters linear in them::
@@ -113,7 +110,7 @@ class SDRGLM(Predictor, Transformer):
     Jaakkola and Jordan (Bernoulli) and Boehning (multinomial); for counts Newton steps are halved until J falls. J is
     not convex, so the minimum may be local. Sparse X stays sparse for every family: its natural parameters are formed
     in blocks of rows. A sweep costs about n p k operations, n p k^2 for Bernoulli and Poisson tables and where entries
-    are missing.
+    are missing. `inverse_transform` gives expected values, probabilities, shares of a row's total, or rates.
 
     References
     ----------
@@ -245,24 +242,8 @@ class SDRGLM(Predictor, Transformer):
             raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
         return np.where(np.isnan(X), self.inverse_transform(self._project(X, self._fit_ridge)), X).astype(X.dtype)
 
-    def inverse_transform(self, U: Any) -> Any:
-        """Map scores to the mean of x.
-
-        Parameters
-        ----------
-        U : array-like of shape (n_samples, n_components_)
-            Scores.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Expected rows: values, probabilities, shares of a row's total, or rates.
-        """
-        check_is_fitted(self)
-        U, k = np.asarray(U), self.components_.shape[0]
-        if U.ndim != 2 or U.shape[1] != k:
-            raise ValueError(f"U has shape {U.shape}; (n_samples, {k}) is wanted.")
-        return FAMILIES[self.x_family].mean(U @ self.components_ + self.x_intercept_)
+    def _back(self, Z):
+        return FAMILIES[self.x_family].mean(Z @ self.components_ + self.x_intercept_)
 
     def _predicted(self, rows):
         theta = self._project(rows.gather(), self.projection_ridge_) @ self.coef_.T.astype(np.float64) + self.intercept_
@@ -274,20 +255,8 @@ class SDRGLM(Predictor, Transformer):
         return list(FAMILIES[self.families_].mean(theta).T)
 
     def _said(self):
-        return dict(
-            **guided_by(self, with_std=False),
-            n_components=self.n_components_,
-            project=self._mean_of,
-            impute=self.impute,
-            loadings=self.components_,
-            fit=Fit(
-                converged=self.converged_,
-                n_iter=self.n_iter_,
-                path=self.objective_path_,
-                objective="objective",
-                facts=(("SDRGLM.projection_ridge_", self.projection_ridge_),),
-            ),
-        )
+        record = self._recorded(objective="objective", facts=(("SDRGLM.projection_ridge_", self.projection_ridge_),))
+        return super()._said() | {"impute": self.impute, "loadings": self.components_, "fit": record}
 
     # -- rows -------------------------------------------------------------------------------------
 
@@ -347,12 +316,8 @@ class SDRGLM(Predictor, Transformer):
         if found is not None:
             self.coef_ = (found.part.V * scale).T.astype(dtype)
             self.intercept_ = (found.part.b * scale + shift).astype(dtype)
-        self.objective_path_, self.objective_residual_ = result.path, residual
-        self.n_iter_ = max(1, int(result.stats["n_iter"]))
-        self.converged_ = residual <= self.tol
-        if not self.converged_:
-            status = Status.STALLED if result.status is Status.CONVERGED else result.status
-            warn(f"SDRGLM {status.value} (relative residual {residual:.1e}, tol={self.tol}).", ConvergenceWarning)
+        self.objective_path_ = result.path
+        self._record_end(result.status, {**result.stats, "residual": residual})
 
     def _project(self, X, ridge):
         """Scores of validated rows in double precision."""

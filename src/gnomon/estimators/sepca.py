@@ -4,16 +4,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from .._types import Status
-from .._warn import warn
-from ..describe import Fit, Traits
+from ..describe import Traits
 from ..models import sepca as model
 from ..rows.threads import one_thread
 from ._estimator import above, check_weights, integer, one_of, rules
-from ._guided import guided_by
 from ._kernel import KernelCoordinates
 from ._predictions import Predictor
 
@@ -317,16 +313,9 @@ class SEPCA(Predictor, KernelCoordinates):
         if classifier.slopes.shape[1]:
             self.coef_, self.intercept_ = classifier.slopes.T, classifier.intercept
         self.objective_path_ = result.path
-        self.objective_residual_ = float(result.stats["residual"])
         self.solver_ = self.solver
-        self.n_iter_ = max(1, int(result.stats["n_iter"]))
-        self.converged_ = result.status is Status.CONVERGED
-        if not self.converged_:
-            gap, residual = self.certificate_["gap"], self.objective_residual_
-            warn(
-                f"SEPCA {result.status.value} (relative gap {gap:.1e}, residual {residual:.1e}, tol={self.tol}).",
-                ConvergenceWarning,
-            )
+        what = f"relative gap {self.certificate_['gap']:.1e}, residual"
+        self._record_end(result.status, result.stats, what)
 
     def _said(self):
         bounds, tight = self.certificate_, "yes" if self.relaxation_tight_ else "no"
@@ -339,21 +328,9 @@ class SEPCA(Predictor, KernelCoordinates):
         )
         not_tight = "" if self.relaxation_tight_ else " not"
         gap = f"within {bounds['gap']:.0e} of the optimum of the relaxation, which is{not_tight} tight"
-        return dict(
-            **guided_by(self),
-            n_components=self.n_components_,
-            project=self._mean_of,
-            fit=Fit(
-                solver=self.solver_,
-                converged=self.converged_,
-                n_iter=self.n_iter_,
-                path=self.objective_path_,
-                objective="best lower bound",
-                certificate={name: bounds[name] for name in ("lower", "upper", "gap")},
-                remarks=(gap,),
-                facts=facts,
-            ),
-        )
+        certificate = {name: bounds[name] for name in ("lower", "upper", "gap")}
+        record = self._recorded(objective="best lower bound", certificate=certificate, remarks=(gap,), facts=facts)
+        return super()._said() | {"fit": record}
 
     def _projected(self, rows):
         return self._offset + self._coordinates(rows) @ self._weights

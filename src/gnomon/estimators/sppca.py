@@ -13,7 +13,6 @@ from ._density import JointDensity
 from ._estimator import above, integer, one_of, rules
 from ._fit_gaussian import fit_gaussian
 from ._gaussian_targets import GaussianTargets
-from ._guided import guided_by
 from ._linear_gaussian import LinearGaussian
 
 
@@ -217,9 +216,6 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
         self._check_parameters()
         fit_gaussian(self, X, y, sample_weight, self._options(), supervised=True)
         return self
-
-    def _said(self):
-        return super()._said() | guided_by(self, self.y_noise_variance_)
 
     def _options(self):
         options = model.Options(

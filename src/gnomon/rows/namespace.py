@@ -77,7 +77,7 @@ def asarray_like(A: Any, X: Any) -> Any:
     return from_host(A, X) if is_foreign(X) else A
 
 
-def as_table(Z: Any) -> Any:
+def as_numbers(Z: Any) -> Any:
     """Numbers as an array: of NumPy, or floats of another library where they are."""
     return as_floats(Z) if is_foreign(Z) else np.asarray(Z)
 
