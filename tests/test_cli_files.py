@@ -125,10 +125,24 @@ def test_links_pipes_and_standard_output():
     assert Path("pipe.csv").is_fifo()
 
 
+def test_standard_output_gets_the_result_and_nothing_else():
+    run(*FIT, "--out", "out")
+    assert run("report", "out", "data/table.csv", "--out", "-").endswith("</html>\n")
+    compare = ("compare", "data/table.csv", "--target", "kind", "--model", "sppca", "--out")
+    run(*compare, "scores.csv")
+    assert len(run(*compare, "-").splitlines()) == len(Path("scores.csv").read_text().splitlines())
+    assert "a folder, which standard output cannot be" in refusal(*FIT, "--out", "-")
+    assert not Path("-").exists()
+    code, said = shell("predict", "out", "data/table.csv", "--out", "-", preexec_fn=lambda: os.close(1))
+    assert (code, said) == (2, ["gnomon: standard output is closed."])
+
+
 def test_names_that_are_odd():
     run(*FIT, "--out", "out")
     assert refusal(*FIT, "--out", "") == "gnomon: --out is empty; name the result.\n"
-    assert refusal("predict", "out", "data/table.csv", "--out", "") == "gnomon: --out is empty; name the result.\n"
+    for command in ("predict", "report"):
+        assert refusal(command, "out", "data/table.csv", "--out", "") == "gnomon: --out is empty; name the result.\n"
+    assert refusal("predict", "out", "", "--out", "new.csv") == "gnomon: . is a folder; name a table file in it.\n"
     name = os.fsdecode(b"\xff")
     os.rename("data/table.csv", f"data/{name}.csv")
     code, said = shell("predict", "out", f"data/{name}.csv", "--out", f"p{name}.parquet")

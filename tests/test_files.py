@@ -103,15 +103,18 @@ def test_results_changed_at_the_last_moment_are_exchanged_back(monkeypatch):
 
 @FALLBACK
 def test_one_result_is_whole_at_every_instant(monkeypatch, has_renameat2):
-    """Before and after every rename, link and unlink, one folder holds a whole result."""
+    """After every rename, link and unlink one folder holds a whole result, and no half one has a final name."""
     without_renameat2(monkeypatch, has_renameat2)
     results(content=b"old")
-    seen = []
+    seen, torn = [], []
 
     def look(call):
         def looking(*arguments, **options):
             found = call(*arguments, **options)
-            seen.append([path for path in Path().iterdir() if path.is_dir() and changed(path) is None])
+            folders = [path for path in Path().iterdir() if path.is_dir()]
+            whole = [path for path in folders if changed(path) is None and len(os.listdir(path)) == 2]
+            seen.append(whole)
+            torn.extend(path for path in folders if path not in whole and not path.name.startswith("."))
             return found
 
         return looking
@@ -122,6 +125,7 @@ def test_one_result_is_whole_at_every_instant(monkeypatch, has_renameat2):
     results(replace=True)
     assert len(seen) > 2
     assert all(seen)
+    assert torn == []
 
 
 @pytest.mark.parametrize("broken", ["", "[]", "{}", '{"sha256": 3}', '{"sha256": {"metrics.json": "0"}}', "\x00"])

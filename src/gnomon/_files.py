@@ -88,7 +88,10 @@ def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterat
             try:
                 _take_or_set_aside(temporary, target)
             finally:
-                _discard(old) if target.exists() else _take(old, target)
+                if not target.exists():
+                    _take(old, target)
+                elif changed(old) is None:
+                    _take(old, temporary)  # it goes under that name, for nothing half deleted has a final one
         elif changed(temporary):  # the old one, which nobody reaches by its name now
             _rename(temporary, target, EXCHANGE)
             _take_or_set_aside(temporary, target)

@@ -213,9 +213,10 @@ def compare(models, out, safe_csv, force, **asked):
         runs, comparison = comparing.compare_models(models, asked, step)
         if out is not None:
             comparing.write_scores(comparison, out, force, safe_csv)
-    click.echo(show.summary(runs, comparison))
+    streamed = out is not None and outputs.is_stream(out)
+    click.echo(show.summary(runs, comparison), err=streamed)
     if out is not None:
-        click.echo(f"\nWrote the scores to {out}.")
+        click.echo(f"\nWrote the scores to {out}.", err=streamed)
 
 
 @main.command(cls=ManyValues)
@@ -262,9 +263,8 @@ def impute(**asked):
 
 def _apply(what, *, stored, table, out, id, drop, safe_csv, force):
     from gnomon._cli.columns import OF_NEW_ROWS, joined, row_column
-    from gnomon._cli.outputs import check_file, said_in_one_line
+    from gnomon._cli.outputs import check_file, is_stream, said_in_one_line
     from gnomon._cli.stored import StoredModel
-    from gnomon._files import is_stream
     from gnomon.tables import write_table
 
     with working(3) as step:
@@ -295,13 +295,13 @@ def report(stored, table, out, id, drop, unlabeled, force):
     from gnomon._cli import outputs, reporting
 
     with working(2) as step:
-        outputs.check_page(out, force, table)
+        outputs.check_file(out, force, table, page=True)
         step("reading")
         rows = reporting.read(stored, table, id, drop, unlabeled)
         step("writing")
         with outputs.said_in_one_line(out):
             reporting.write_page(out, *rows, n_fitted=rows.stored.n_rows, replace=force)
-    click.echo(f"reported on {rows.table.X.shape[0]} rows of {table}; wrote {out}")
+    click.echo(f"reported on {rows.table.X.shape[0]} rows of {table}; wrote {out}", err=outputs.is_stream(out))
 
 
 @main.command()

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,12 +182,13 @@ KERNELS = ("Sandybridge", "Prescott", "Haswell")
 def test_the_decisive_tests_hold_in_other_arithmetic(kernel):
     if os.environ.get("OPENBLAS_CORETYPE") == kernel:
         pytest.skip("this is the process that the test starts")
-    here = f"{__file__}::"
     names = (
-        "test_a_latent_with_one_label_predicts_it",
-        "test_uncorrelated_columns_are_not_decided_by_rounding[{}-False]",
+        "test_ifa_rules.py::test_a_latent_with_one_label_predicts_it",
+        "test_ifa_rules.py::test_uncorrelated_columns_are_not_decided_by_rounding[{}-False]",
+        "test_ifa.py::test_all_rows_of_one_class_or_all_labeled_are_fitted",
     )
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(here + name for name in names)]
+    tests = [str(Path(__file__).with_name(name)) for name in names]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "OPENBLAS_CORETYPE": kernel, "GNOMON_REQUIRE_REALDATA": ""}
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout[-3000:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ def check_free(path: str, force: bool) -> None:
 
 def check_folder(path: str, force: bool, table: str | None = None) -> None:
     """Check the name of a result folder; --force replaces only a folder of such results, and not the input."""
+    if path == "-":
+        raise InputError("--out: the results are a folder, which standard output cannot be; name one.")
     check_free(path, force)
     out = Path(path)
     if not os.path.lexists(out):
@@ -42,26 +45,19 @@ def check_folder(path: str, force: bool, table: str | None = None) -> None:
         raise InputError(f"{path} holds {foreign}, which gnomon did not write, or not so; --force does not replace it.")
 
 
-def check_file(path: str, force: bool, table: str) -> None:
-    """Check the name of a result table."""
+def check_file(path: str, force: bool, table: str, *, page: bool = False) -> None:
+    """Check the name of a result table, or of a report."""
     if not path:
         raise InputError("--out is empty; name the result.")
-    if Path(path).suffix or not is_stream(path):
-        check_output(path)
-    _check_name(path, force, table)
-
-
-def check_page(path: str, force: bool, table: str) -> None:
-    """Check the name of a report."""
-    if Path(path).suffix.lower() != ".html" and not is_stream(path):
+    if path == "-" and sys.stdout is None:
+        raise InputError("standard output is closed.")
+    out, stream = Path(path), is_stream(path)
+    if page and out.suffix.lower() != ".html" and not stream:
         raise InputError(f"{path}: a report is a page of HTML; choose a name that ends in .html.")
-    _check_name(path, force, table)
-
-
-def _check_name(path: str, force: bool, table: str) -> None:
-    if is_stream(path):
+    if not page and (out.suffix or not stream):
+        check_output(path)
+    if stream:
         return
-    out = Path(path)
     if out.exists() and out.samefile(table):
         raise InputError(f"{path} is the input; choose another --out.")
     check_free(path, force)

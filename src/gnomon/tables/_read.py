@@ -70,7 +70,7 @@ def read_table(
     """
     file = Path(path)
     if file.is_dir():
-        raise TableError(f"{path} is a folder; name a table file in it.")
+        raise TableError(f"{file} is a folder; name a table file in it.")
     if not file.is_file():
         raise TableError(f"{path} does not exist.")
     if file.suffix.lower() not in READERS:
