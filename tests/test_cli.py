@@ -95,6 +95,13 @@ def test_version_and_help():
     assert run("--version") == f"gnomon, version {gnomon.__version__}\n"
     assert "gnomon demo" in run("--help")
     assert run() == run("--help")
+    assert "..." not in run("--help").partition("Commands:")[2]
+
+
+def test_help_imports_no_library_of_numbers():
+    code = "import sys, gnomon.cli as cli; cli.main(['--help'], standalone_mode=False); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
 
 
 @pytest.mark.parametrize("command", ["demo", "fit", "transform", "predict", "impute"])

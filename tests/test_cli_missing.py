@@ -111,10 +111,17 @@ def test_a_column_may_be_empty_in_a_new_table(no_report):
     assert columns_of("z-new.parquet.csv") == columns_of("z-new.csv.csv")
 
 
+def test_advice_on_a_fit_that_stopped_early_is_in_words_of_the_command_line(no_report):
+    said = run("fit", "t.csv", "--target", "kind", "--model", "sppca", "--set", "max_iter=2", "--out", "out")
+    assert "raise --set max_iter=N or loosen --set tol=X" in " ".join(said.split())
+
+
 @pytest.mark.parametrize("scale, k", [("none", 2), ("standard", 3)])
 def test_impute_fills_empty_cells_and_keeps_the_others(scale, k, no_report):
     run("fit", "t.csv", "--model", "ppca", "--drop", "kind", "--scale", scale, "--components", k, "--out", "out")
-    assert run("impute", "out", "t.csv", "--out", "full.csv") == "filled 178 rows of t.csv; wrote full.csv\n"
+    assert run("impute", "out", "t.csv", "--out", "full.csv") == (
+        f"filled {HOLES.sum()} empty cells in 178 rows of t.csv; wrote full.csv\n"
+    )
     table = columns_of("full.csv")
     assert list(table) == ["row", *NAMES]
     filled = numbers(table, *NAMES)

@@ -78,6 +78,11 @@ def graph(trees: dict[str, ast.Module]) -> tuple[dict[Node, set[Node]], dict[Nod
     return edges, lines
 
 
+def listed(names: ast.List) -> list[str]:
+    """Return the names that a list spells out."""
+    return [name.value for name in names.elts if isinstance(name, ast.Constant)]
+
+
 def public(trees: dict[str, ast.Module]) -> Iterator[Node]:
     """Yield the roots."""
     for module, tree in trees.items():
@@ -86,7 +91,7 @@ def public(trees: dict[str, ast.Module]) -> Iterator[Node]:
             yield from ((module, name) for name in ("reproduce", "format_table"))
         for node in tree.body:
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
-                yield from ((module, name) for name in ast.literal_eval(node.value))
+                yield from ((module, name) for name in listed(node.value))
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_HOMES":
                 homes = ast.literal_eval(node.value)
                 yield from ((f"{module}.estimators.{home}", name) for name, home in homes.items())

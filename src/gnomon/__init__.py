@@ -13,20 +13,21 @@ if TYPE_CHECKING:
     from . import plotting as plotting
     from . import selection as selection
     from . import tables as tables
-    from .estimators.colored_mvu import ColoredMVU
-    from .estimators.cppca import CPPCA
-    from .estimators.domain_stack import DomainStack
-    from .estimators.dppca import DPPCA
-    from .estimators.ifa import IFA, combine_one_vs_rest
-    from .estimators.kda import KDA
-    from .estimators.kernel_sppca import KernelSPPCA
-    from .estimators.mixture_ppca import MixturePPCA
-    from .estimators.neighbor_features import NeighborFeatures
-    from .estimators.ppca import PPCA
-    from .estimators.scl import SCL
-    from .estimators.sdr_glm import SDRGLM
-    from .estimators.sepca import SEPCA
-    from .estimators.sppca import SPPCA
+    from .estimators.colored_mvu import ColoredMVU as ColoredMVU
+    from .estimators.cppca import CPPCA as CPPCA
+    from .estimators.domain_stack import DomainStack as DomainStack
+    from .estimators.dppca import DPPCA as DPPCA
+    from .estimators.ifa import IFA as IFA
+    from .estimators.ifa import combine_one_vs_rest as combine_one_vs_rest
+    from .estimators.kda import KDA as KDA
+    from .estimators.kernel_sppca import KernelSPPCA as KernelSPPCA
+    from .estimators.mixture_ppca import MixturePPCA as MixturePPCA
+    from .estimators.neighbor_features import NeighborFeatures as NeighborFeatures
+    from .estimators.ppca import PPCA as PPCA
+    from .estimators.scl import SCL as SCL
+    from .estimators.sdr_glm import SDRGLM as SDRGLM
+    from .estimators.sepca import SEPCA as SEPCA
+    from .estimators.sppca import SPPCA as SPPCA
 
 __version__ = "0.1.0.dev0"
 
@@ -49,24 +50,7 @@ _HOMES = {
 }
 _SUBPACKAGES = ("datasets", "export", "plotting", "selection", "tables")
 
-__all__ = [
-    "CPPCA",
-    "PPCA",
-    "MixturePPCA",
-    "SPPCA",
-    "KernelSPPCA",
-    "DPPCA",
-    "SEPCA",
-    "NeighborFeatures",
-    "SCL",
-    "DomainStack",
-    "SDRGLM",
-    "KDA",
-    "IFA",
-    "combine_one_vs_rest",
-    "ColoredMVU",
-    "__version__",
-]
+__all__ = [*_HOMES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,6 @@ import click
 
 import gnomon
 from gnomon._cli.commands import InputError, ManyValues, OneLineErrors
-from gnomon.tables import TableError
 
 TARGET_KINDS = ("classes", "real", "counts")
 
@@ -37,6 +36,8 @@ def working(steps: int) -> Iterator:
     """A progress bar on stderr when a person is watching; yields the function that names the next step."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from gnomon.tables import TableError
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), TimeElapsedColumn())
@@ -156,11 +157,12 @@ def takes(*names):
 @click.option("--compare/--no-compare", default=True, help="Compare with PCA, LDA and PLS on held-out labels.")
 @takes("folder", "safe csv", "replace folder")
 def fit(compare, out, safe_csv, force, **asked):
-    """Fit a projection to TABLE (.csv, .tsv, .parquet, .npz) and write it to a new folder.
+    """Fit a projection to TABLE and write it to a folder.
 
-    DIR gets model.gnomon, projection.csv (and .parquet), metrics.json and report.html. Every column that is
-    neither --target, --id nor --drop is a feature and must be numeric; empty cells are missing values. The model is
-    chosen by how well models of half the labels agree on the unlabeled rows, unless --model names one.
+    TABLE is a .csv, .tsv, .parquet or .npz file. DIR gets model.gnomon, projection.csv (and .parquet), metrics.json and
+    report.html. Every column that is neither --target, --id nor --drop is a feature and must be numeric; empty cells
+    are missing values. The model is chosen by how well models of half the labels agree on the unlabeled rows, unless
+    --model names one.
 
     \b
     gnomon fit flowers.csv --target species --out flowers
@@ -195,10 +197,11 @@ def fit(compare, out, safe_csv, force, **asked):
 @main.command(cls=ManyValues)
 @takes(*ROLES, "components", "models", "set", *READING, "maybe a file", "safe csv", "replace file")
 def compare(models, out, safe_csv, force, **asked):
-    """Score models beside PCA, LDA, PLS and all features on the labeled rows of TABLE.
+    """Score models beside baselines on held-out labels.
 
-    Labeled rows are held out in turn: no method sees their labels, and unlabeled rows stay in. Classes are scored by
-    the share of wrong rows, numbers by R2. The scores are those that `gnomon fit` prints for the model that it fits.
+    The baselines are PCA, LDA, PLS and all features. Labeled rows of TABLE are held out in turn: no method sees their
+    labels, and unlabeled rows stay in. Classes are scored by the share of wrong rows, numbers by R2. The scores are
+    those that `gnomon fit` prints for the model that it fits.
 
     \b
     gnomon compare flowers.csv --target species --id flower
@@ -236,7 +239,7 @@ def transform(**asked):
 @main.command(cls=ManyValues)
 @takes(*NEW_TABLE)
 def predict(**asked):
-    """Predict the targets of the rows of TABLE with a stored model.
+    """Predict the targets of TABLE with a stored model.
 
     FILE gets the row's id or number and the prediction: a class with the probability of each class, or
     numbers with their standard deviations.
@@ -250,7 +253,7 @@ def predict(**asked):
 @main.command(cls=ManyValues)
 @takes(*NEW_TABLE)
 def impute(**asked):
-    """Fill the empty feature cells of TABLE with a stored model.
+    """Fill the empty cells of TABLE with a stored model.
 
     FILE gets the row's id or number and the features, in the units of TABLE: cells with a value as they are, empty
     ones with their expectation given the other features of the row.
@@ -277,31 +280,36 @@ def _apply(what, *, stored, table, out, id, drop, safe_csv, force):
         step("writing")
         with said_in_one_line(out):
             write_table(out, result, replace=force, safe=safe_csv)
-    click.echo(f"{what} {data.X.shape[0]} rows of {table}; wrote {out}", err=is_stream(out))
+    cells = "cell" if data.n_missing == 1 else "cells"
+    done = f"filled {data.n_missing} empty {cells} in" if what == "filled" else what
+    click.echo(f"{done} {data.X.shape[0]} rows of {table}; wrote {out}", err=is_stream(out))
 
 
 @main.command(cls=ManyValues)
 @takes("model file", "table", "page", "id", "drop", "unlabeled", "replace file")
 def report(stored, table, out, id, drop, unlabeled, force):
-    """Write an HTML report of a stored model and the rows of TABLE, without fitting again.
+    """Write an HTML report of a stored model and TABLE.
 
-    Columns are matched by name, in any order. Target columns are read where TABLE has them: their rows are drawn as
-    labeled ones, and all others are predicted. Of a folder that `gnomon fit` wrote, the report repeats how the model
-    was chosen and how it compares.
+    Nothing is fitted again. Columns are matched by name, in any order. Target columns are read where TABLE has them:
+    their rows are drawn as labeled ones, and all others are predicted. Of a folder that `gnomon fit` wrote, the report
+    repeats how the model was chosen and how it compares.
 
     \b
     gnomon report flowers more.csv --out more.html
     """
     from gnomon._cli import outputs, reporting
+    from gnomon._cli.stored import StoredModel
 
     with working(2) as step:
         outputs.check_file(out, force, table, page=True)
         step("reading")
-        rows = reporting.read(stored, table, id, drop, unlabeled)
+        model = StoredModel.load(stored)
+        data = model.read(table, id, drop, with_targets=True)
+        y, figures = reporting.targets_like(model, data, unlabeled), reporting.figures_beside(stored)
         step("writing")
         with outputs.said_in_one_line(out):
-            reporting.write_page(out, *rows, n_fitted=rows.stored.n_rows, replace=force)
-    click.echo(f"reported on {rows.table.X.shape[0]} rows of {table}; wrote {out}", err=outputs.is_stream(out))
+            reporting.write_page(out, model, data, y, figures, n_fitted=model.n_rows, replace=force)
+    click.echo(f"reported on {data.X.shape[0]} rows of {table}; wrote {out}", err=outputs.is_stream(out))
 
 
 @main.command()
@@ -323,9 +331,10 @@ def report(stored, table, out, id, drop, unlabeled, force):
 @click.option("--out", default="gnomon-demo", show_default=True, metavar="DIR", help="New folder for the results.")
 @takes("replace folder")
 def demo(data, labels, seed, out, force):
-    """Try everything on real data with most labels hidden; needs no network.
+    """Try everything on real data; needs no network.
 
-    DIR gets what `gnomon fit` writes, and table.csv, the table that was fitted, to try the other commands on.
+    Most labels are hidden. DIR gets what `gnomon fit` writes, and table.csv, the table that was fitted, to try the
+    other commands on.
     """
     from gnomon._cli import fitting, outputs, show
     from gnomon._cli.demo import demo_table
@@ -350,9 +359,10 @@ def demo(data, labels, seed, out, force):
 @main.command()
 @click.argument("name", required=False)
 def reproduce(name):
-    """Run the experiment NAME: a table of a paper, with the printed numbers beside ours. Without NAME, list them.
+    """Run an experiment by its name, or list them all.
 
-    Experiments on real data read the folder that the environment variable GNOMON_DATA names.
+    An experiment is a table of a paper, with the printed numbers beside ours. Experiments on real data read the folder
+    that the environment variable GNOMON_DATA names.
     """
     from gnomon.experiments import _registry
 

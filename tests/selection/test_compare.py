@@ -379,7 +379,7 @@ def test_comparison_survives_json_and_shows_names_as_text(wine):
     X, y, labeled = wine
     estimators = {"<b>mine</b>": SPPCA(2)}
     result = compare(X, np.where(labeled, y, -1), estimators=estimators, y_true=y, random_state=0)
-    stored = Comparison.from_dict(json.loads(json.dumps(result.to_dict())))
+    stored = Comparison(**json.loads(json.dumps(result.to_dict())))
     assert stored == result
     assert repr(stored) == repr(result)
     page = result._repr_html_()

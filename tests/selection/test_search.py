@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from gnomon import SPPCA
 from gnomon.selection import Candidate, GuidedSearch, SearchResults, candidates
+from gnomon.selection._table import results_of
 from gnomon.selection.baselines import PCAClassifier, RidgeLDA
 from selection.drawn import blobs, few_labels
 
@@ -382,9 +383,9 @@ def test_results_survive_json_and_print(iris):
     X, y = iris
     search = GuidedSearch(["ridge LDA"], preprocessing=["rows"], n_splits=1, n_permutations=3).fit(X, few_labels(y, 4))
     results = search.results_
-    back = SearchResults.from_dict(json.loads(json.dumps(results.to_dict())))
-    assert back == results == SearchResults.of(search) == SearchResults.of(results.to_dict())
-    assert SearchResults.of(None) is None
+    back = SearchResults(**json.loads(json.dumps(results.to_dict())))
+    assert back == results == results_of(SearchResults, search) == results_of(SearchResults, results.to_dict())
+    assert results_of(SearchResults, None) is None
     assert repr(back) == repr(results)
     assert repr(results).splitlines()[1].startswith("*")
     assert "<table>" in results._repr_html_()

@@ -128,7 +128,11 @@ def fit(request: Request, table: Table) -> Run:
             guides = targets if guided else None
             y = None if guides is None else guides.given()
             components = request.components or default_components(guides, X, request.model)
-            reading = {} if guides is None else {"target": guides.asked, "unlabeled": _mark(request)}
+            reading = (
+                {}
+                if guides is None
+                else {"target": guides.asked, "unlabeled": "auto" if request.unlabeled is None else None}
+            )
             fitted = fit_model(request.model, X, y, components, request.seed, more, reading)
             gaps = gap_steps(fitted, X, request.seed)
         except ImportError as error:
@@ -144,11 +148,6 @@ def fit(request: Request, table: Table) -> Run:
     if request.scale == "none":
         notes += _scale_notes(table, guides)
     return Run(request, table, targets, stored, X, y, fitted.choice, notes=notes)
-
-
-def _mark(request: Request) -> str | None:
-    """The parameter `unlabeled` once the cells that --unlabeled names are empty."""
-    return "auto" if request.unlabeled is None else None
 
 
 def _targets(request: Request, table: Table, guided: bool) -> Targets:
@@ -301,6 +300,9 @@ def metrics(run: Run) -> dict[str, Any]:
     """Settings, versions and figures of a fit, ready for JSON."""
     said, request = run.stored.said, run.request
     fit = said.fit
+    choice = None if run.choice is None else run.choice.to_dict()
+    if choice is not None:  # as it is whatever the machine
+        choice["rows"] = [row | {"seconds": None} for row in choice["rows"]]
     return {
         "command": request.command,
         "table": run.table.path,
@@ -327,7 +329,7 @@ def metrics(run: Run) -> dict[str, Any]:
         "n_iterations": int(fit.n_iter or 0),
         "n_passes": fit.n_reads,
         "notes": run.notes,
-        "choice": None if run.choice is None else _without_seconds(run.choice.to_dict()),
+        "choice": choice,
         "comparison": None if run.comparison is None else run.comparison.to_dict(),
     }
 
@@ -337,11 +339,6 @@ def _of_targets(found: list[Any], none: Any) -> Any:
     if not any(value is not None for value in found):
         return none
     return found[0] if len(found) == 1 else found
-
-
-def _without_seconds(choice: dict[str, Any]) -> dict[str, Any]:
-    """A choice as it is whatever the machine."""
-    return choice | {"rows": [row | {"seconds": None} for row in choice["rows"]]}
 
 
 def settings(run: Run) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from gnomon._cli.stored import StoredModel
 from gnomon._cli.targets import read_like
 from gnomon.export import write_report
 from gnomon.selection import Comparison, SearchResults
+from gnomon.selection._table import results_of
 from gnomon.tables import Table
 
 UNITS = {
@@ -23,35 +24,24 @@ UNITS = {
 }
 
 
-class Rows(NamedTuple):
-    """A stored model, rows to report on, their targets, and the figures of the fit."""
-
-    stored: StoredModel
-    table: Table
-    y: np.ndarray | None
-    figures: dict[str, Any]
+def targets_like(stored: StoredModel, table: Table, unlabeled: str | None) -> np.ndarray | None:
+    """The targets of new rows as a stored model names them; None where the table has none of them."""
+    return read_like(table, dict(zip(stored.targets, stored.said.targets, strict=True)), unlabeled)
 
 
-def read(path: str, table: str, id: str | None, drop: tuple[str, ...], unlabeled: str | None) -> Rows:
-    """Read the model, the rows with their targets, and what the folder of the model says of the fit."""
-    stored = StoredModel.load(path)
-    found = stored.read(table, id, drop, with_targets=True)
-    y = read_like(found, dict(zip(stored.targets, stored.said.targets, strict=True)), unlabeled)
-    return Rows(stored, found, y, _figures(Path(path) / "metrics.json"))
-
-
-def _figures(file: Path) -> dict[str, Any]:
-    """How the model was chosen and how it compares, by the figures that gnomon fit wrote beside it, if it did."""
+def figures_beside(stored: str) -> dict[str, Any]:
+    """How a model was chosen and how it compares, by the figures that gnomon fit wrote beside it, if it did."""
+    file = Path(stored) / "metrics.json"
     if not file.is_file():
         return {}
     try:
         figures = json.loads(file.read_text(encoding="utf-8"))
         return {
             "settings": dict(figures["settings"]),
-            "choice": figures["choice"] and SearchResults.from_dict(figures["choice"]),
-            "comparison": figures["comparison"] and Comparison.from_dict(figures["comparison"]),
+            "choice": results_of(SearchResults, figures["choice"]),
+            "comparison": results_of(Comparison, figures["comparison"]),
         }
-    except (ValueError, TypeError, KeyError, OSError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OSError) as error:
         raise InputError(
             f"{file} is not what gnomon fit wrote ({one_line(error)}); name model.gnomon itself."
         ) from None

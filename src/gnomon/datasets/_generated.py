@@ -10,6 +10,8 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils import Bunch
 
+N_WORDS = 120  # of a document in the mean, repeated words included
+
 
 def make_partial(
     y: Any, n_labeled: int | None = None, *, n_per_class: int | None = None, random_state: Any = None
@@ -163,8 +165,6 @@ def make_text(
     n_features: int = 25_000,
     n_topics: int = 20,
     *,
-    words_per_sample: float = 120.0,
-    dtype: Any = "float64",
     random_state: Any = 0,
 ) -> Any:
     """Generate a sparse TF-IDF matrix of documents with power-law words and topics.
@@ -181,10 +181,6 @@ def make_text(
         Words in the vocabulary.
     n_topics : int, default=20
         Topics, which are the classes.
-    words_per_sample : float, default=120.0
-        Mean number of words in a document, repeated words included.
-    dtype : {"float64", "float32"}, default="float64"
-        Type of `data`.
     random_state : int, Generator or None, default=0
         The same integer gives the same matrix.
 
@@ -200,16 +196,12 @@ def make_text(
     >>> make_text(100, 500, 3).data.shape
     (100, 500)
     """
-    if min(n_samples, n_features, n_topics) < 1 or words_per_sample < 1:
-        raise ValueError(
-            f"n_samples={n_samples}, n_features={n_features}, n_topics={n_topics} and "
-            f"words_per_sample={words_per_sample} must all be at least 1."
-        )
+    if min(n_samples, n_features, n_topics) < 1:
+        raise ValueError(f"n_samples={n_samples}, n_features={n_features} and n_topics={n_topics} must be at least 1.")
     rng = np.random.default_rng(random_state)
     vocabularies = _word_distributions(n_features, n_topics, rng)
     topic = rng.integers(n_topics, size=n_samples)
-    counts = _draw_counts(vocabularies, topic, words_per_sample, rng)
-    data = TfidfTransformer().fit_transform(counts).astype(dtype)
+    data = TfidfTransformer().fit_transform(_draw_counts(vocabularies, topic, rng))
     return Bunch(
         **_described(data, topic, [f"word{j}" for j in range(n_features)], [f"topic{j}" for j in range(n_topics)]),
         DESCR=f"TF-IDF of {n_samples} generated documents over {n_features} words and {n_topics} topics.",
@@ -225,13 +217,10 @@ def _word_distributions(n_features: int, n_topics: int, rng: np.random.Generator
     return cumulative / cumulative[:, -1:]
 
 
-def _draw_counts(
-    vocabularies: np.ndarray, topic: np.ndarray, words_per_sample: float, rng: np.random.Generator
-) -> sparse.csr_matrix:
+def _draw_counts(vocabularies: np.ndarray, topic: np.ndarray, rng: np.random.Generator) -> sparse.csr_matrix:
     """Word counts per document; all words are drawn at once by inverting the stacked distributions."""
     n, p, n_topics = len(topic), vocabularies.shape[1], len(vocabularies) - 1
-    sigma = 0.5
-    lengths = rng.lognormal(np.log(words_per_sample) - sigma**2 / 2, sigma, size=n).astype(np.int64) + 1
+    lengths = rng.lognormal(np.log(N_WORDS) - 0.5**2 / 2, 0.5, size=n).astype(np.int64) + 1
     document = np.repeat(np.arange(n), lengths)
     minor = rng.integers(n_topics, size=n)
     share = rng.beta(4, 4, size=n)  # of topical words; it differs by document, so topics span n_topics dimensions

@@ -1,15 +1,7 @@
 """What a fitted model says of itself: the one thing that plots, reports and the command line read of it."""
 
 from gnomon.describe._read import describe, models, settled, several_of
-from gnomon.describe.records import (
-    Description,
-    Fit,
-    Prediction,
-    Projection,
-    Target,
-    Traits,
-    target_of,
-)
+from gnomon.describe.records import Description, Fit, Prediction, Projection, Target, Traits, target_of
 
 __all__ = [
     "Description",

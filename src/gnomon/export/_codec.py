@@ -26,19 +26,7 @@ PLAIN = (type(None), bool, int, str)
 FITTED = re.compile(r"[A-Za-z]\w*_|_[A-Za-z]\w*")
 ROUTING = "_metadata_request"  # an object of scikit-learn; what a loaded model is asked for does not need it
 CSR = ("data", "indices", "indptr")
-
-
-STEPS = (
-    Columns,
-    GapFiller,
-    MaxAbsScaler,
-    MinMaxScaler,
-    Normalizer,
-    Pipeline,
-    RobustScaler,
-    StandardScaler,
-    TfidfTransformer,
-)
+SCALERS = (MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler, TfidfTransformer)
 
 
 class UnknownClass(Exception):
@@ -48,7 +36,7 @@ class UnknownClass(Exception):
 def model_classes() -> dict[str, type]:
     """The classes that a file may hold, by name: those of gnomon, and what may stand before a model."""
     public = [getattr(gnomon, name) for name in gnomon.__all__]
-    return {cls.__name__: cls for cls in (*public, *STEPS) if isinstance(cls, type)}
+    return {cls.__name__: cls for cls in (*public, Columns, GapFiller, Pipeline, *SCALERS) if isinstance(cls, type)}
 
 
 def encode_model(estimator: Any, arrays: list[np.ndarray], name: str) -> dict[str, Any]:

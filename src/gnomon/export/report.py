@@ -15,6 +15,7 @@ from gnomon.export._report_fit import fit_section
 from gnomon.export._report_predictions import prediction_sections
 from gnomon.plotting import LoadingsDisplay, ProjectionDisplay
 from gnomon.selection import Comparison, SearchResults
+from gnomon.selection._table import results_of
 from gnomon.tables import count_missing
 
 N_LOADINGS = 15
@@ -94,8 +95,7 @@ def write_report(
     ...     file.read_text(encoding="utf-8")[:15]
     '<!DOCTYPE html>'
     """
-    comparison = Comparison.from_dict(comparison) if isinstance(comparison, dict) else comparison
-    choice = SearchResults.of(choice)
+    comparison, choice = results_of(Comparison, comparison), results_of(SearchResults, choice)
     said = describe(estimator)
     names = _target_names(target_names, said)
     title = title or f"{said.model} in {html.count(said.n_components, 'component')}"

@@ -1,5 +1,7 @@
 """Colors, markers and axes shared by the displays."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 # Okabe and Ito's colors, told apart with any common color vision; their yellow is too pale on white.
@@ -14,6 +16,29 @@ def class_style(code):
     """Return the color and marker of a class: 49 classes differ, by color first."""
     n = len(CLASS_COLORS)
     return CLASS_COLORS[code % n], CLASS_MARKERS[code // n % len(CLASS_MARKERS)]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Display:
+    """A picture in one panel; a display sets its size in inches and draws into `ax_`."""
+
+    def plot(self, ax=None):
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        ConvergenceDisplay or SelectionDisplay
+            This display.
+        """
+        self.figure_, self.ax_ = figure_and_axes(ax, figsize=self._size())
+        self._draw()
+        plain_axes(self.ax_)
+        return self
 
 
 def figure_and_axes(ax, **figure):

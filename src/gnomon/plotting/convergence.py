@@ -1,12 +1,16 @@
 """The objective, iteration by iteration."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from gnomon.describe import describe
-from gnomon.plotting._style import POSITIVE, figure_and_axes, plain_axes
+from gnomon.plotting._style import POSITIVE, Display
 
 
-class ConvergenceDisplay:
+@dataclass(eq=False, repr=False, kw_only=True)
+class ConvergenceDisplay(Display):
     """The path of the log-likelihood in nats, or of whatever else a model maximizes.
 
     Made by `from_estimator`.
@@ -35,10 +39,9 @@ class ConvergenceDisplay:
     'log-likelihood in nats'
     """
 
-    def __init__(self, *, path, title="", label="log-likelihood in nats"):
-        self.path = path
-        self.title = title
-        self.label = label
+    path: Any
+    title: str = ""
+    label: str = "log-likelihood in nats"
 
     @classmethod
     def from_estimator(cls, estimator, *, ax=None):
@@ -65,20 +68,10 @@ class ConvergenceDisplay:
             title += f", {fit.n_reads:.3g} {'pass' if fit.n_reads == 1 else 'passes'} over the data"
         return cls(path=np.asarray(fit.path, dtype=float), title=title, label=f"{fit.objective} in nats").plot(ax=ax)
 
-    def plot(self, ax=None):
-        """Draw the path.
+    def _size(self):
+        return 5.6, 3.2
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        ConvergenceDisplay
-            This display.
-        """
-        self.figure_, self.ax_ = figure_and_axes(ax, figsize=(5.6, 3.2))
+    def _draw(self):
         steps = np.arange(1, len(self.path) + 1)
         self.ax_.plot(steps, self.path, color=POSITIVE, lw=1.4, marker="o", ms=3 if len(steps) < 80 else 0)
         self.ax_.xaxis.get_major_locator().set_params(integer=True)
@@ -87,5 +80,3 @@ class ConvergenceDisplay:
         self.ax_.ticklabel_format(axis="y", useOffset=False)
         self.ax_.set(xlabel="iteration", ylabel=self.label)
         self.ax_.set_title(self.title, fontsize="small")
-        plain_axes(self.ax_)
-        return self

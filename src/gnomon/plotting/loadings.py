@@ -1,11 +1,15 @@
 """The features that make up each component."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from gnomon.describe import describe
 from gnomon.plotting._style import NEGATIVE, POSITIVE, literal, plain_axes, pyplot
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LoadingsDisplay:
     """Bars of the largest loadings of each component, by feature name.
 
@@ -36,10 +40,9 @@ class LoadingsDisplay:
     (2,)
     """
 
-    def __init__(self, *, loadings, feature_names, dims):
-        self.loadings = loadings
-        self.feature_names = feature_names
-        self.dims = dims
+    loadings: Any
+    feature_names: Any
+    dims: Any
 
     @classmethod
     def from_estimator(cls, estimator, *, n_top=15, dims=None, feature_names=None, ax=None):

@@ -1,22 +1,18 @@
 """Scatter plot of a projection with the uncertainty of its rows."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from gnomon.describe import describe, target_of
-from gnomon.plotting._style import (
-    NEUTRAL,
-    VALUE_MAP,
-    class_style,
-    far_points,
-    figure_and_axes,
-    literal,
-    plain_axes,
-)
+from gnomon.plotting._style import NEUTRAL, VALUE_MAP, class_style, far_points, figure_and_axes, literal, plain_axes
 
 MAX_LEGEND = 28
 RADIUS_95 = {1: 1.959964, 2: 2.447747}  # square roots of the 95 % points of chi-squared
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ProjectionDisplay:
     """Rows in the latent space: labeled ones solid, unlabeled ones faint in the color of their prediction.
 
@@ -57,28 +53,16 @@ class ProjectionDisplay:
     'component 1'
     """
 
-    def __init__(self, *, projection, covariance, labeled, values, class_names=None, dims=(0, 1), target_name="y"):
-        self.projection = projection
-        self.covariance = covariance
-        self.labeled = labeled
-        self.values = values
-        self.class_names = class_names
-        self.dims = dims
-        self.target_name = target_name
+    projection: Any
+    covariance: Any
+    labeled: Any
+    values: Any
+    class_names: Any = None
+    dims: Any = (0, 1)
+    target_name: str = "y"
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator,
-        X,
-        y=None,
-        *,
-        dims=None,
-        n_ellipses=12,
-        output=0,
-        target_name="y",
-        ax=None,
-    ):
+    def from_estimator(cls, estimator, X, y=None, *, dims=None, n_ellipses=12, output=0, target_name="y", ax=None):
         """Project rows with a fitted model and draw them.
 
         Parameters

@@ -1,11 +1,15 @@
 """The scores of a search."""
 
-from gnomon.plotting._style import NEGATIVE, NEUTRAL, POSITIVE, figure_and_axes, literal, plain_axes
+from dataclasses import dataclass
+
+from gnomon.plotting._style import NEGATIVE, NEUTRAL, POSITIVE, Display, literal
 from gnomon.selection import SearchResults
+from gnomon.selection._table import results_of
 from gnomon.selection.results import named
 
 
-class SelectionDisplay:
+@dataclass(eq=False, repr=False, kw_only=True)
+class SelectionDisplay(Display):
     """The candidates of a search by their scores, best on top: the chosen one, the other models and the baselines.
 
     Made by `from_search`.
@@ -39,11 +43,10 @@ class SelectionDisplay:
     'agreement of half-label models less their error'
     """
 
-    def __init__(self, *, names, scores, baseline, chosen):
-        self.names = names
-        self.scores = scores
-        self.baseline = baseline
-        self.chosen = chosen
+    names: list
+    scores: list
+    baseline: list
+    chosen: int
 
     @classmethod
     def from_search(cls, search, *, most=15, ax=None):
@@ -62,7 +65,7 @@ class SelectionDisplay:
         -------
         SelectionDisplay
         """
-        results = SearchResults.of(search)
+        results = results_of(SearchResults, search)
         scored = [i for i, row in enumerate(results.rows) if row["score"] is not None]
         order = sorted(scored, key=lambda i: -results.rows[i]["score"])
         order = [i for i in order if i in order[:most] or i == results.chosen]
@@ -75,20 +78,11 @@ class SelectionDisplay:
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax=None):
-        """Draw one dot per candidate.
+    def _size(self):
+        return 7.2, 0.6 + 0.28 * len(self.names)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        SelectionDisplay
-            This display.
-        """
-        self.figure_, self.ax_ = figure_and_axes(ax, figsize=(7.2, 0.6 + 0.28 * len(self.names)))
+    def _draw(self):
+        """One dot per candidate."""
         height = range(len(self.names), 0, -1)
         kinds = ["baseline" if base else "model" for base in self.baseline]
         kinds[self.chosen] = "chosen"
@@ -101,5 +95,3 @@ class SelectionDisplay:
         self.ax_.grid(axis="y", color=NEUTRAL, alpha=0.2)
         self.ax_.set_xlabel("agreement of half-label models less their error")
         self.ax_.legend(fontsize="small", frameon=False, loc="lower right")
-        plain_axes(self.ax_)
-        return self

@@ -13,25 +13,9 @@ class Table:
         Returns
         -------
         dict
-            One entry per attribute, for `from_dict`.
+            One entry per attribute; the class makes the same results of them.
         """
         return asdict(self)
-
-    @classmethod
-    def from_dict(cls, stored):
-        """Make the results that `to_dict` stored.
-
-        Parameters
-        ----------
-        stored : dict
-            As `to_dict` returned it.
-
-        Returns
-        -------
-        Comparison or SearchResults
-            Equal to the first ones.
-        """
-        return cls(**stored)
 
     @property
     def _remarks(self):
@@ -47,6 +31,13 @@ class Table:
         said = "".join(f"<p>{escape(note)}</p>" for note in self._remarks)
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
         return f"<p><strong>{escape(self.verdict)}</strong></p>{table}{said}"
+
+
+def results_of(kind, given):
+    """Results of a kind, whatever holds them: none, results, a fitted search, or what `to_dict` returned."""
+    if given is None or isinstance(given, kind):
+        return given
+    return kind(**given) if isinstance(given, dict) else given.results_
 
 
 def text_table(header, body, right=()):

@@ -1,9 +1,7 @@
 """Score models beside PCA, LDA, PLS and all features on the same partially labeled rows."""
 
-from collections.abc import Callable
 from functools import cache
 from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -148,20 +146,13 @@ def _fill(X):
     return np.where(missing, np.nanmean(X, axis=0), X), int(missing.sum())
 
 
-class _Fitted(NamedTuple):
-    """A method that has seen the visible targets of a split."""
-
-    project: Callable | None
-    predict: Callable | None = None
-
-
 def _model(estimator, problem):
-    """Return the fit of a model: all rows, the visible targets."""
+    """The fit of a model to all rows and the visible targets of a split: how it projects and predicts, or None."""
 
     def fit(X, visible):
         model = prepared(estimator, n_permutations=0, **problem.settings())
         fit_partial(model, X, problem.targets.given(visible), np.isfinite(visible).all(axis=1))
-        return _Fitted(model.transform if projects(model) else None, model.predict if predicts(model) else None)
+        return model.transform if projects(model) else None, model.predict if predicts(model) else None
 
     return fit
 
@@ -170,7 +161,7 @@ def _baselines(X, problem, n_components, seed):
     pca = cache(lambda: pca_map(X, n_components, seed))  # blind to labels, so the same in every split
 
     def fit_pca(X, visible):
-        return _Fitted(pca().project)
+        return pca().project, None
 
     def fit_lda(X, visible):
         task = _only_task(problem)
@@ -188,13 +179,13 @@ def _baselines(X, problem, n_components, seed):
         return _linear(pls_map(X[rows], values, n_components, task.classes))
 
     def fit_nothing(X, visible):
-        return _Fitted(lambda X: X)
+        return lambda X: X, None
 
     return {"PCA": fit_pca, "LDA": fit_lda, "PLS": fit_pls, "all features": fit_nothing}
 
 
 def _linear(found):
-    return _Fitted(found.project, lambda X: found.predict(found.project(X)))
+    return found.project, lambda X: found.predict(found.project(X))
 
 
 def _only_task(problem):
@@ -210,20 +201,20 @@ def _score(fit, problem, X, splits):
     for split in splits:
         started = perf_counter()
         try:
-            fitted = fit(X, split.visible)
+            project, predict = fit(X, split.visible)
         except NotApplicable as reason:
             return Outcome(note=str(reason))
         seconds = max(seconds, perf_counter() - started)
         seen = np.flatnonzero(np.isfinite(split.visible).any(axis=1))
-        Z_seen = None if fitted.project is None else fitted.project(X[seen])
+        Z_seen = None if project is None else project(X[seen])
         dims = dims if Z_seen is None else Z_seen.shape[1]
         for t, task in enumerate(problem.tasks):
             rows = split.rows[np.isfinite(task.truth[split.rows]).any(axis=1)]
-            if len(rows) and fitted.project is not None:
+            if len(rows) and project is not None:
                 known = split.visible[seen][:, task.columns]
-                projected[t].append((rows, task.projection_loss(Z_seen, known, fitted.project(X[rows]), rows)))
-            if len(rows) and fitted.predict is not None:
-                found = np.reshape(fitted.predict(X[rows]), (len(rows), -1))[:, task.columns]
+                projected[t].append((rows, task.projection_loss(Z_seen, known, project(X[rows]), rows)))
+            if len(rows) and predict is not None:
+                found = np.reshape(predict(X[rows]), (len(rows), -1))[:, task.columns]
                 predicted[t].append((rows, task.loss(task.codes(found), rows)))
     return Outcome(dims, [_means(found) for found in projected], [_means(found) for found in predicted], seconds)
 

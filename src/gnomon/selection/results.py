@@ -104,24 +104,6 @@ class SearchResults(Table):
         if isinstance(self.labels_helped, dict):  # as `to_dict` stores it
             object.__setattr__(self, "labels_helped", PermutationTest(**self.labels_helped))
 
-    @classmethod
-    def of(cls, given):
-        """Return results, whatever holds them.
-
-        Parameters
-        ----------
-        given : None, SearchResults, fitted search or dict
-            None stays None.
-
-        Returns
-        -------
-        SearchResults or None
-            As given, `results_` of the search, or made from the dict.
-        """
-        if isinstance(given, dict):
-            return cls.from_dict(given)
-        return given if given is None or isinstance(given, cls) else given.results_
-
     def cells(self, most=None):
         """Return the table as strings, best score first, the chosen row marked by a star.
 

@@ -198,17 +198,17 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         vars(self).pop("classes_", None)
         if halves.kind == "classes":
             self.classes_ = targets.classes
-        self.labels_helped_ = self._permute(trials, best, rng) if self.n_permutations else None
+        self.labels_helped_ = None
+        if self.n_permutations:  # of the chosen candidate alone
+            fit, alone = trials.half_fit(best), len(trials.tried) == 1
+            self.labels_helped_ = permuted_scores(
+                halves.redrawn(rng), fit, self.n_permutations, rng, self.n_jobs, alone
+            )
         tried, chosen = [trial.row() for trial in trials.tried], trials.tried.index(best)
         said = verdict(tried, chosen, halves.kind, self.labels_helped_)
         self.results_ = SearchResults(tried, chosen, halves.kind, said, self.labels_helped_)
         self.best_estimator_ = trials.final(best, X, y, targets, self.unlabeled)
         return self
-
-    def _permute(self, trials, best, rng):
-        """How the chosen candidate scores with the labels as they are and after they changed places."""
-        halves, alone = trials.halves.redrawn(rng), len(trials.tried) == 1
-        return permuted_scores(halves, trials.half_fit(best), self.n_permutations, rng, self.n_jobs, alone)
 
     @property
     def best_score_(self):
