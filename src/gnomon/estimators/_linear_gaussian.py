@@ -48,9 +48,9 @@ class LinearGaussian(Density, Criterion, Invertible, LatentPosterior):
         """The parameters that rows are conditioned with."""
         return self._params()
 
-    def _condition(self, rows, y=None):
+    def _condition(self, rows, y=None, with_cov=True):
         """Posterior mean and covariance of validated rows."""
-        return linear.posterior(self._model(), rows, self._code_targets(y, rows.shape[0]))
+        return linear.posterior(self._model(), rows, self._code_targets(y, rows.shape[0]), with_cov=with_cov)
 
     def _project(self, X, with_cov):
         check_is_fitted(self)
@@ -61,7 +61,7 @@ class LinearGaussian(Density, Criterion, Invertible, LatentPosterior):
             Z = rows.project(params.m_x, post.gain.T)
         if all_finite(Z) or not check_values(rows):  # what is not finite in X shows in Z
             return Z, rows.like(post.cov)
-        mean, cov = self._condition(rows.anew(masked=True))
+        mean, cov = self._condition(rows.anew(masked=True), with_cov=with_cov)
         return rows.like(mean), rows.like(cov) if with_cov else None
 
     def impute(self, X: Any, y: Any = None) -> Any:
@@ -84,7 +84,7 @@ class LinearGaussian(Density, Criterion, Invertible, LatentPosterior):
             raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
         Z, components = np.zeros((rows.shape[0], len(self.components_))), np.asarray(self.components_, dtype=np.float64)
         if rows.masked:
-            Z = self._condition(rows, y)[0]
+            Z = self._condition(rows, y, with_cov=False)[0]
         return as_given(filled(rows, self.mean_, Z, components), X)
 
     def _back(self, Z):

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._types import Array, BoolArray
 from ..rows.contract import Kept, Rows, Step, View
-from .linear_gaussian import Params, output_precisions
+from .linear_gaussian import Params, RowPosterior, apply_by_row, output_precisions
 from .moments import OutputSets
 
 
@@ -67,17 +67,6 @@ def batch_inverse(S: Array) -> BatchInverse:
     return BatchInverse(np.asarray(np.linalg.inv(S)), np.asarray(log_det))
 
 
-class MaskedPosterior(NamedTuple):
-    """Posterior of z for rows with missing features, one covariance each."""
-
-    mean: Array  # (m, k)
-    cov: Array  # (m, k, k)
-    log_det_precision: Array  # (m,)
-    fit: Array  # (m,)      explained part of the quadratic form
-    x_energy: Array  # (m,)     |x_o - m_o|^2 / x_noise_var
-    n_observed: Array  # (m,)
-
-
 @dataclass(frozen=True)
 class ConditionRows:
     """Condition z on what some rows observe of features, in units of the noise of x, and of outputs."""
@@ -89,23 +78,30 @@ class ConditionRows:
         params, mask, k = self.params, view.mask, self.params.W_x.shape[1]
         assert mask is not None
         precision = masked_precisions(mask.T, k) + self.of_sets[view.aligned["set"][mask.first]]
-        post = batch_inverse(precision)
-        cov, log_det = mask.by_row(post.inverse), mask.by_row(post.log_det)
+        post, first = batch_inverse(precision), view.at[mask.first]
         dy = np.where(view.aligned["observed"], view.aligned["y"] - params.m_y, 0.0)
         b = view.T + (dy / params.y_noise_var) @ params.W_y
-        mean = np.einsum("mab,mb->ma", cov, b)
+        mean = apply_by_row(post.inverse, mask.of_row, b)
         fit = np.einsum("ma,ma->m", b, mean)
-        return Step(keep=Kept.of(view, mean, cov, log_det, fit, view.aligned["length"], view.aligned["seen"]))
+        keep = Kept.of(view, mean, fit, view.aligned["length"], view.aligned["seen"], first[mask.of_row])
+        return Step(sums=Kept(((first, tuple(post)),)), keep=keep)
 
 
-def masked_posterior(params: Params, rows: Rows, Y: Array, observed: BoolArray, groups: OutputSets) -> MaskedPosterior:
+def masked_posterior(
+    params: Params, rows: Rows, Y: Array, observed: BoolArray, groups: OutputSets
+) -> tuple[RowPosterior, Array, Array]:
     """Condition z on the features that rows with missing entries observe, and on the observed outputs.
 
-    Rows are in the units of `params`; Y, `observed` and `groups` are aligned with them.
+    Rows are in the units of `params`; Y, `observed` and `groups` are aligned with them. Rows of a block that observe
+    the same share a covariance. Beside the posterior comes |x_o - m_o|^2 / x_noise_var and how many features each row
+    observes.
     """
     root = float(np.sqrt(params.x_noise_var))
     scaled = params.W_x / root
     known = rows.in_units(params.m_x, root).with_columns(y=Y, observed=observed, set=groups.of_row)
     step = ConditionRows(params, output_precisions(params, groups.sets))
     found = known.sweep(scaled, step, V_mask=triangle_of_outer(scaled), split="set")
-    return MaskedPosterior(*found.kept.of_rows())
+    mean, fit, energy, seen, first = found.kept.of_rows()
+    covs, log_det = found.sums.of_rows()
+    of_row = np.unique(first, return_inverse=True)[1]
+    return RowPosterior(mean, covs, of_row, log_det[of_row], fit), energy, seen

@@ -1,5 +1,7 @@
 """Posterior, density, predictions and samples against the joint Gaussian of x, y and z."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -84,3 +86,20 @@ def test_samples_have_the_moments_of_the_model(rng, form):
     size = np.sqrt(np.diag(wanted))
     assert_allclose(v.mean(axis=0), np.concatenate([params.m_x, params.m_y]), atol=0.015 * size.max())
     assert np.abs((np.cov(v.T) - wanted) / np.outer(size, size)).max() < 0.02
+
+
+@pytest.mark.parametrize("form", [lambda params: params, as_model])
+def test_rows_that_observe_the_same_share_a_covariance(rng, form):
+    n, p, k = 30_000, 12, 16  # a covariance of each row would be 61 MB
+    params = Params(rng.normal(size=(p, k)), np.zeros(p), 0.4, rng.normal(size=(Q, k)), np.zeros(Q), np.full(Q, 0.5))
+    X = rng.normal(size=(n, p))
+    X[::50, 3] = X[::70, 5] = np.nan
+    rows, model = read(X, masked=True), form(params)
+    if isinstance(model, Model):
+        model = model._replace(x=model.x._replace(W_y=np.zeros((0, k))))
+    for ask in (lambda: posterior(model, rows, with_cov=False), lambda: log_density(model, rows)):
+        tracemalloc.start()
+        ask()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 45e6

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._types import Array
+from ..._types import Array, IntArray
 from ...likelihoods.inference import sites_of
 from ...likelihoods.layout import Layout
 from ...likelihoods.sites import SiteFit
@@ -25,57 +25,76 @@ class Model(NamedTuple):
     layout: Layout
     inference: str
 
-    def sites(self, Y: Array, mean: Array, cov: Array) -> SiteFit:
+    def sites(self, Y: Array, given: Given) -> SiteFit:
         """The fit of the labels, given what x says of z."""
         V, b, noise = self.labels
-        return sites_of(self.layout, self.inference)(Y, mean @ V.T + b, V @ cov @ V.T, noise)
+        return sites_of(self.layout, self.inference)(Y, given.mean @ V.T + b, given.cov(V), noise)
 
 
-def _given(params: lg.Params, rows: Rows, Y: Array | None, *, density: bool) -> tuple[Array, Array, Array]:
-    """Posterior mean and covariance, and the log-density if it is asked for."""
+class Given(NamedTuple):
+    """Posterior of z row by row, rows that observe the same sharing a covariance; and the log-density (n,)."""
+
+    mean: Array  # (n, k)
+    covs: Array  # (u, k, k)
+    of_row: IntArray  # (n,)
+    log_density: Array
+
+    def cov(self, V: Array | None = None) -> Array:
+        """The covariance of z, or of V z: one for all rows, or one of each."""
+        covs = self.covs if V is None else V @ self.covs @ V.T
+        return covs[0] if len(covs) == 1 else covs[self.of_row]
+
+
+def _given(params: lg.Params, rows: Rows, Y: Array | None, *, density: bool) -> Given:
+    """The posterior of z, and the log-density if it is asked for."""
     n, p = rows.shape
     Y = np.full((n, len(params.m_y)), np.nan) if Y is None else Y
     observed = ~np.isnan(Y)
     groups = output_sets(observed)
-    post: Any
+    n_features: Any = p
     if rows.masked:
         with np.errstate(over="ignore"):  # the square of a distance may be infinite
-            post = masked_posterior(params, rows, Y, observed, groups)
-        cov, energy, n_features = post.cov, post.x_energy, post.n_observed
+            post, energy, n_features = masked_posterior(params, rows, Y, observed, groups)
     else:
         noise_std = float(np.sqrt(params.x_noise_var))
         known = rows.in_units(params.m_x, noise_std)
         post = lg.row_posterior(params, known.times(params.W_x) * noise_std, Y, observed, groups)
-        cov = post.covs[0] if len(post.covs) == 1 else post.covs[post.of_row]
-        energy, n_features = known.lengths() if density else np.zeros(n), p
+        energy = known.lengths() if density else np.zeros(n)
     with np.errstate(invalid="ignore"):
         logs = lg.log_density(params, post, energy, n_features, Y, observed)
-    return post.mean, cov, np.where(np.isinf(energy), -np.inf, logs)
+    return Given(post.mean, post.covs, post.of_row, np.where(np.isinf(energy), -np.inf, logs))
 
 
-def posterior(params: lg.Params | Model, rows: Rows, Y: Array | None = None) -> tuple[Array, Array]:
-    """Mean (n, k) of z, and covariance (k, k) or (n, k, k), given x and the observed entries of Y (n, q), if passed."""
-    if not isinstance(params, Model):
-        return _given(params, rows, Y, density=False)[:2]
-    mean, cov, _ = _given(params.x, rows, None, density=False)
-    if Y is None:
-        return mean, cov
-    fit = params.sites(Y, mean, cov)
+def posterior(
+    params: lg.Params | Model, rows: Rows, Y: Array | None = None, *, with_cov: bool = True
+) -> tuple[Array, Any]:
+    """Mean (n, k) of z, and covariance (k, k) or (n, k, k), given x and the observed entries of Y (n, q), if passed.
+
+    Without a covariance memory is that of the means, and of a covariance for each set of rows that observe the same.
+    """
+    if isinstance(params, Model):
+        given = _given(params.x, rows, None, density=False)
+    else:
+        given = _given(params, rows, Y, density=False)
+    if Y is None or not isinstance(params, Model):
+        return given.mean, given.cov() if with_cov else None
+    fit, cov = params.sites(Y, given), given.cov()
     VS = params.labels.V @ cov  # (h, k) or (n, h, k)
-    mean = mean + np.matmul(fit.slope[:, None, :], VS)[:, 0]
+    mean = given.mean + np.matmul(fit.slope[:, None, :], VS)[:, 0]
     return mean, cov - np.matmul(np.swapaxes(VS, -1, -2), np.matmul(fit.curvature, VS))
 
 
 def log_density(params: lg.Params | Model, rows: Rows, Y: Array | None = None) -> Array:
     """Log p(observed x, observed y) of every row (n,), in nats."""
     if not isinstance(params, Model):
-        return _given(params, rows, Y, density=True)[2]
-    mean, cov, of_x = _given(params.x, rows, None, density=True)
+        return _given(params, rows, Y, density=True).log_density
+    given = _given(params.x, rows, None, density=True)
     if Y is None:
-        return of_x
+        return given.log_density
     if not applies(params.layout, params.inference):
-        return np.asarray(of_x + params.sites(Y, mean, cov).log_z)
-    return of_x + log_evidence(params.layout, Labeled(Y, mean, cov, np.ones(len(Y))), params.labels)
+        return np.asarray(given.log_density + params.sites(Y, given).log_z)
+    labeled = Labeled(Y, given.mean, given.cov(), np.ones(len(Y)))
+    return given.log_density + log_evidence(params.layout, labeled, params.labels)
 
 
 def outputs_at(params: lg.Params, mean: Array, cov: Array) -> tuple[Array, Array]:
@@ -88,11 +107,11 @@ def predict(params: lg.Params | Model, rows: Rows) -> tuple[Any, Array]:
 
     That is an array for each: probabilities (n, C) of classes, or numbers (n,).
     """
-    mean, cov = posterior(params, rows)
     if not isinstance(params, Model):
-        return outputs_at(params, mean, cov)
+        return outputs_at(params, *posterior(params, rows))
     V, b, noise = params.labels
-    mean, cov = mean @ V.T + b, V @ cov @ V.T
+    given = _given(params.x, rows, None, density=False)
+    mean, cov = given.mean @ V.T + b, given.cov(V)
     found, std = [], []
     for (family, at), s in zip(params.layout.parts, noise, strict=True):
         found.append(family.predict(mean[:, at], cov[..., at, at]))
