@@ -38,11 +38,12 @@ class Given(NamedTuple):
     covs: Array  # (u, k, k)
     of_row: IntArray  # (n,)
     log_density: Array
+    shared: bool  # whether all rows have the one covariance
 
     def cov(self, V: Array | None = None) -> Array:
         """The covariance of z, or of V z: one for all rows, or one of each."""
         covs = self.covs if V is None else V @ self.covs @ V.T
-        return covs[0] if len(covs) == 1 else covs[self.of_row]
+        return covs[0] if self.shared else covs[self.of_row]
 
 
 def _given(params: lg.Params, rows: Rows, Y: Array | None, *, density: bool) -> Given:
@@ -62,7 +63,8 @@ def _given(params: lg.Params, rows: Rows, Y: Array | None, *, density: bool) -> 
         energy = known.lengths() if density else np.zeros(n)
     with np.errstate(invalid="ignore"):
         logs = lg.log_density(params, post, energy, n_features, Y, observed)
-    return Given(post.mean, post.covs, post.of_row, np.where(np.isinf(energy), -np.inf, logs))
+    shared = len(post.covs) == 1 and not rows.masked
+    return Given(post.mean, post.covs, post.of_row, np.where(np.isinf(energy), -np.inf, logs), shared)
 
 
 def posterior(

@@ -1,0 +1,91 @@
+"""Summaries of parts add up to that of the whole, whatever the parts are stored as."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from gnomon.rows.read import as_table, read
+from rows.copied import copied_rows
+
+
+def exact(X):
+    """Mean, squares and X'X about the mean by fractions."""
+    columns = [[Fraction(float(x)) for x in column] for column in X.T]
+    means = [sum(column) / len(column) for column in columns]
+    squares = [float(sum((x - m) ** 2 for x in column)) for column, m in zip(columns, means, strict=True)]
+    return np.array([float(m) for m in means]), np.array(squares)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    offset=st.sampled_from([0.0, 1.0, 1e4, 1e8]),
+    size=st.sampled_from([2.0**-330, 1.0, 2.0**330]),
+    cuts=st.lists(st.integers(1, 39), max_size=4, unique=True),
+    sparse=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+def test_summaries_merge_to_the_whole(offset, size, cuts, sparse, seed):
+    rng = np.random.default_rng(seed)
+    X, Y = (rng.normal(size=(40, 3)) + offset) * size, rng.normal(size=(40, 2))
+    edges = [0, *sorted(cuts), 40]
+    form = sp.csr_array if sparse else np.asarray
+
+    def summary(a, b):
+        return read(form(X[a:b])).summarize(Y[a:b], np.arange(a, b) % 2, 2, second=True)
+
+    whole, merged = summary(0, 40), None
+    for a, b in pairwise(edges):
+        merged = summary(a, b) if merged is None else merged + summary(a, b)
+    mean, squares = exact(X / size)
+    tolerance = 1e-12 if not sparse else 1e-12 * max(1.0, offset)
+    for found in (whole, merged):
+        assert_allclose(found.mean / size, mean, rtol=1e-15, atol=1e-15)
+        assert_allclose(found.squares * (found.unit / size) ** 2, squares, rtol=tolerance)
+    for a, b in zip(whole.standard_groups(), merged.standard_groups(), strict=True):
+        for left, right in ((a.x, b.x), (a.xy, b.xy)):
+            assert_allclose(left, right, atol=40 * tolerance)
+        if not (sparse and offset > 1e4):  # X'X of sparse rows is centered afterwards
+            assert_allclose(a.xx, b.xx, atol=40 * tolerance * (max(1.0, offset) if sparse else 1.0))
+
+
+def stored_as(X, kind):
+    if kind == "frame":
+        return read(as_table(pytest.importorskip("pandas").DataFrame(X)))
+    return {"dense": read, "sparse": lambda X: read(sp.csr_array(X)), "copied": copied_rows}[kind](X)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(
+    "kinds", [("dense",), ("sparse",), ("copied",), ("frame",), ("dense", "sparse", "copied", "frame")]
+)
+def test_parts_of_any_storage_add_up_in_one_read_each(kinds, masked):
+    offset = 10.0 if "sparse" in kinds else 1e8
+    rng = np.random.default_rng(3)
+    X, Y, weights = rng.normal(size=(40, 3)) + offset, rng.normal(size=(40, 2)), rng.random(40) + 0.5
+    if masked:
+        X[rng.random(X.shape) < 0.3] = np.nan
+        X[19:21, 1] = np.nan  # a part without an entry of a column
+        kinds = tuple("copied" if kind == "sparse" else kind for kind in kinds)
+    total = None
+    for i, (a, b) in enumerate(pairwise([0, 7, 19, 21, 40])):
+        rows = stored_as(X[a:b], kinds[i % len(kinds)]).anew(weights=weights[a:b], masked=masked)
+        part = rows.summarize(Y[a:b], second=True)
+        assert rows.reads == 1
+        total = part if total is None else total + part
+    w = np.where(np.isnan(X), 0.0, weights[:, None])
+    D = np.nan_to_num(X - offset)
+    mean = (w * D).sum(axis=0) / w.sum(axis=0)
+    D -= mean
+    assert_allclose(total.counts, w.sum(axis=0))
+    assert_allclose(total.mean - offset + total.mean_low, mean, atol=1e-14 * offset)
+    assert_allclose(total.squares, (w * D**2).sum(axis=0), rtol=1e-9)
+    assert len(total.groups) == (0 if masked else 1)  # products of incomplete rows are no moments
+    for group in total.groups:
+        assert_allclose(group.xy, (w * D).T @ Y, rtol=1e-7, atol=1e-7)
+        assert_allclose(group.xx, (w * D).T @ D, rtol=1e-7, atol=1e-7)
