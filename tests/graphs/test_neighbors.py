@@ -86,3 +86,25 @@ def test_points_that_are_equally_far_share_the_places_that_are_left():
     moved = neighbors.nearest(points[:1] * (1 + 1e-13), points * (1 + 1e-13), 2)
     assert_array_equal(moved.indices, [[0, 1, 2]])
     assert_array_equal(moved.share, [[1, 0.5, 0.5]])
+
+
+@pytest.mark.parametrize("chunk", [1 << 22, 100])
+def test_ties_of_many_points_are_shared_by_all_of_them(rng, monkeypatch, chunk):
+    monkeypatch.setattr(neighbors, "CHUNK", chunk)
+    corners = np.concatenate([np.eye(60), np.zeros((1, 60)), 3.0 * np.eye(60)[:1]])
+    order = rng.permutation(62)
+    found = neighbors.nearest(corners[order], corners[order], 3)
+    W = np.zeros((62, 62))
+    for i, (near, share) in enumerate(zip(found.indices, found.share, strict=True)):
+        np.add.at(W[order[i]], order[near], share)
+    assert_allclose(W.sum(axis=1), 3.0)
+    assert_allclose(W[60, :60], 2 / 60)  # the origin, from which all corners are equally far
+    assert_allclose(W[5, [5, 60]], 1.0)
+    assert_allclose(np.delete(W[5, :60], 5), 1 / 59)
+
+
+def test_more_ties_than_there_are_places_for(monkeypatch):
+    monkeypatch.setattr(neighbors, "MOST", 8 * 30)
+    found = neighbors.nearest(np.eye(30), np.eye(30), 2)
+    assert found.share.shape == (30, 8)
+    assert_allclose(found.share.sum(axis=1), 2.0)

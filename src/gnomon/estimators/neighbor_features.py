@@ -77,7 +77,7 @@ class NeighborFeatures(Transformer):
     the features of its nearest rows of the fit, each divided by its eigenvalue (the Nystrom extension, by brute force
     whatever `algorithm` is). Rows that occur several times are one point of the graph. The graph has weight 1 between
     rows that are each other's neighbors and 1/2 where only one is the other's; rows that are equally far share the last
-    places. Nothing is drawn at random.
+    places (of more than 2^24 / n_samples such rows the first ones do). Nothing is drawn at random.
 
     References
     ----------

@@ -11,7 +11,8 @@ from .._types import Array, IntArray
 
 CHUNK = 1 << 22  # squared distances held at once
 TIED = 1e-9  # squared distances that differ by less than this times their size are equal
-WIDEST = 4  # times k: no more points are looked at, so that of more that are equally far the first ones are taken
+AT_FIRST = 4  # times k: so many points are looked at, and four times as many while the farthest is still tied
+MOST = 1 << 24  # places for neighbors of all rows: of so many points that are equally far the first ones are taken
 SAME = 1e-13  # squared distance, relative to the squared lengths, below which two rows are the same point
 
 
@@ -88,8 +89,8 @@ def nearest(rows: Any, points: Any, k: int) -> Neighbors:
     Neighbors
     """
     n, m = rows.shape[0], points.shape[0]
-    width = min(WIDEST * k, m)
-    indices, squared, share = np.empty((n, width), dtype=np.intp), np.empty((n, width)), np.empty((n, width))
+    most = min(m, max(AT_FIRST * k, MOST // n))
+    parts = []
     lengths, across = _squared_lengths(points), points.T.tocsr() if sp.issparse(points) else points.T
     for block in _pieces(np.arange(n), m):
         part = rows[block[0] : block[-1] + 1]
@@ -99,15 +100,32 @@ def nearest(rows: Any, points: Any, k: int) -> Neighbors:
         d *= -2.0
         d += lengths
         d += own[:, None]
-        d[d <= SAME * (lengths + own[:, None])] = 0.0  # what is left of them is rounding
+        rounding = SAME * (lengths + own[:, None])
+        d[d <= rounding] = 0.0  # what is left of them is rounding
+        parts.append(_nearest_of(d, rounding, k, most))
+    used = max(part.share.shape[1] for part in parts)
+    fill = (0, np.inf, 0.0)
+    return Neighbors(*(np.concatenate([_widened(a, used, x) for a in found]) for found, x in zip(zip(*parts), fill)))
+
+
+def _nearest_of(d: Array, rounding: Array, k: int, most: int) -> Neighbors:
+    """The nearest points by squared distances (b, m), all that are equally far among them, at most `most`."""
+    width = min(AT_FIRST * k, most)
+    while True:
         near = np.sort(np.argpartition(d, width - 1, axis=1)[:, :width], axis=1)
         found = np.take_along_axis(d, near, axis=1)
         order = np.argsort(found, axis=1, kind="stable")
         near, found = np.take_along_axis(near, order, axis=1), np.take_along_axis(found, order, axis=1)
-        rounding = SAME * (lengths[near] + own[:, None])
-        indices[block], squared[block], share[block] = near, found, _shares(found, rounding, k)
+        share = _shares(found, np.take_along_axis(rounding, near, axis=1), k)
+        if width == most or not share[:, -1].any():
+            break
+        width = min(4 * width, most)
     used = int((share > 0).sum(axis=1).max())
-    return Neighbors(indices[:, :used], squared[:, :used], share[:, :used])
+    return Neighbors(near[:, :used], found[:, :used], share[:, :used])
+
+
+def _widened(A: Array, width: int, fill: float) -> Array:
+    return np.pad(A, ((0, 0), (0, width - A.shape[1])), constant_values=fill)
 
 
 def _shares(squared: Array, rounding: Array, k: int) -> Array:
