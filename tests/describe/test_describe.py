@@ -15,7 +15,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 import gnomon
 from gnomon import CPPCA, IFA, KDA, PPCA, SPPCA
-from gnomon.describe import Description, Target, describe, models
+from gnomon.describe import Description, Target, describe, models, several_of
 from gnomon.export import write_report
 from gnomon.plotting import ConvergenceDisplay, LoadingsDisplay, ProjectionDisplay
 from gnomon.selection import GuidedSearch
@@ -184,3 +184,21 @@ def test_noise_of_class_codes_is_one_number():
     (target,) = model.describe().targets
     assert model.y_noise_variance_.shape == (2,)
     assert target.noise_variance == pytest.approx(model.y_noise_variance_.mean())
+
+
+def test_a_stack_of_domains_says_its_projections_and_classes():
+    model = gnomon.DomainStack(PPCA(2), scale=1.0, C=1.0).fit(X, Y)
+    said = describe(model)
+    assert (said.n_components, said.n_labeled) == (2, 50)
+    assert said.project(X).mean.shape == (150, 2)
+    (found,) = said.predict(X)
+    assert_array_equal(found.values, model.predict(X))
+    assert_array_equal(found.proba, model.predict_proba(X))
+
+
+def test_a_class_says_what_a_table_of_targets_is_to_it():
+    several = {name: several_of(getattr(gnomon, name)) for name in CLASS_MODELS}
+    assert [name for name, kind in several.items() if kind == "real"] == ["SPPCA", "KernelSPPCA"]
+    assert [name for name, kind in several.items() if kind == "one"] == ["SEPCA", "KDA"]
+    assert several_of(make_pipeline(StandardScaler(), PCA())) == "columns"
+    assert "KernelSPPCA" not in [cls.__name__ for cls in models(gnomon).values()]

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from gnomon import CPPCA, IFA, PPCA, SPPCA
+from gnomon import CPPCA, DPPCA, IFA, PPCA, SPPCA, MixturePPCA
 
 pytestmark = [
     pytest.mark.filterwarnings("error::RuntimeWarning"),
@@ -81,3 +81,16 @@ def test_outputs_larger_than_the_floats_of_x_are_told_in_double_precision(rng, s
     assert plain.predict(X).dtype == np.float32
     assert_allclose(large.predict(X) / size, plain.predict(X), rtol=1e-4, atol=1e-5)
     assert_allclose(large.y_loadings_ / size, plain.y_loadings_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1e37, 1e38, 3e38])
+@pytest.mark.parametrize(
+    "model", [PPCA(2), SPPCA(2), CPPCA(2), DPPCA(), IFA(n_init=1), MixturePPCA(2, 1, n_init=1)], ids=repr
+)
+def test_single_precision_near_its_largest_number(model, size):
+    """Sums and squares of such rows are beyond single precision; densities and draws are not."""
+    X = (np.random.default_rng(0).uniform(-1, 1, (60, 6)) * size).astype(np.float32)
+    model.fit(X, (X[:, 0] > 0).astype(int))
+    assert np.isfinite(model.score_samples(X)).all()
+    assert np.isfinite(model.transform(X)).all()
+    assert np.isfinite(model.sample(200, random_state=0)).all()

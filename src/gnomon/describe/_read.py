@@ -90,12 +90,17 @@ def settled(model: Any, names: Any) -> dict[str, Any]:
 
 
 def several_of(model: Any) -> str:
-    """What several targets are to a model that says so; columns of their own kinds to any other."""
-    return str(getattr(model, "_several", "columns"))
+    """What a table of targets is to a model, or to a class of models, by its traits."""
+    return _traits(model).several
 
 
 def models(package: Any) -> dict[str, type]:
     """The classes of a package that the command line can fit, by the name it has for them."""
     named = (getattr(package, name) for name in package.__all__)
-    classes = [(cls, getattr(cls, "traits", None)) for cls in named if inspect.isclass(cls)]
-    return {traits.command: cls for cls, traits in classes if isinstance(traits, Traits)}
+    classes = [(_traits(cls).command, cls) for cls in named if inspect.isclass(cls)]
+    return {command: cls for command, cls in classes if command is not None}
+
+
+def _traits(model: Any) -> Traits:
+    traits = getattr(model, "traits", None)
+    return traits if isinstance(traits, Traits) else Traits()

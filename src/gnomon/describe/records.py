@@ -122,12 +122,13 @@ class Description:
 
 
 class Traits(NamedTuple):
-    """What a class says of its models before any is fitted: all that the command line asks."""
+    """What a class says of its models before any is fitted: all that the command line and comparisons ask."""
 
-    command: str  # its name after --model
+    command: str | None = None  # its name after --model; None where there is none
     guided: bool = True  # whether targets take part in the fit
     size: str = "n_components"  # the parameter that --components sets
     own_size: bool = False  # whether None there, its own default, is better than one for every model
+    several: str = "columns"  # what a table of targets is: columns of their own kinds, all "real", or not taken ("one")
 
 
 def target_of(y: Any) -> Target:

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ..models import dppca as model
-from ..rows.namespace import asarray_like
+from ..rows.namespace import asarray_like, holding
 from ._density import JointDensity
 from ._estimator import Invertible
 from ._posterior import LatentPosterior
@@ -77,7 +77,7 @@ class DPPCARows(Predictor, JointDensity, Invertible, LatentPosterior):
     def _draw(self, n_samples, rng):
         (one,) = self._models()
         X, index = model.sample(one, n_samples, rng)
-        return X.astype(self.components_.dtype), index
+        return X.astype(holding(self.components_.dtype, X)), index
 
     def _draw_targets(self, X, latent, rng):
         return self.classes_[latent]

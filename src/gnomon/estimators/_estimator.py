@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from .._types import Status
@@ -151,6 +151,13 @@ def check_weights(sample_weight, rows):
     if not weights.any():
         raise ValueError("sample_weight is zero for every row; at least two rows must count.")
     return weights
+
+
+def weigh_labels(weights, targets, label_weight):
+    """Weights of rows, of which those with a label stand for `label_weight` times as many."""
+    if label_weight == 1.0:
+        return weights
+    return np.where(targets.labeled, label_weight, 1.0) * (1.0 if weights is None else weights)
 
 
 def resolve_n_components(n_components, n_private, n_samples, n_features):
@@ -311,6 +318,55 @@ class Estimator(BaseEstimator):
             if rule is not None:
                 rule.check(name, value)
 
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the model; the class says what is maximized.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or with a precomputed kernel their kernel matrix (n_samples, n_samples). NaN marks missing entries of
+            a dense X where the model takes them; float32 stays float32.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Targets of a model that labels guide: classes (str, int, bool, categorical), unlabeled where -1, None, NaN
+            or pd.NA; or numbers, NaN where missing. None fits the unsupervised model, where there is one.
+
+        Returns
+        -------
+        self : estimator
+            Fitted.
+        """
+        self._fit_rows(X, y, None)
+        return self
+
+    def _fit_rows(self, X, y, sample_weight):
+        """The outline of every fit; `_fit(rows, targets)` is the part of the model."""
+        self._check_parameters()
+        rows = self._check_rows(X, reset=True)
+        rows = rows.anew(weights=check_weights(sample_weight, rows))
+        kept = None if rows.weights is None or rows.weights.all() else np.flatnonzero(rows.weights)
+        targets = self._read_y(y, rows.shape[0], kept)
+        if kept is not None:
+            rows = self._take(rows, kept)
+        if rows.masked:
+            check_observed(rows)
+        self.n_samples_ = rows.shape[0]
+        found = self._fit(rows, targets)
+        if kept is not None:
+            self._renumber(kept)
+        return found
+
+    def _read_y(self, y, n_samples, rows=None):
+        """The targets of a model that labels guide; other models ignore y."""
+
+    def _take(self, rows, kept):
+        return rows.take(kept)
+
+    def _renumber(self, kept):
+        """Where the model names rows, name them by their place in X, of which `kept` were used."""
+
+    def _seed(self):
+        return check_random_state(self.random_state).randint(2**31)
+
     def _check_rows(self, X, *, reset=False):
         """Validated `Rows`: of `fit` with `reset`, else of a method of the fitted model."""
         if not reset:
@@ -396,6 +452,32 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _said(self):
         said = {"n_components": self._n_features_out, "project": lambda X: Projection(np.asarray(self.transform(X)))}
         return super()._said() | said
+
+
+class Weighted:
+    """An estimator whose rows may have weights."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model; the class says what is maximized.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or with a precomputed kernel their kernel matrix (n_samples, n_samples). NaN marks missing entries of
+            a dense X where the model takes them; float32 stays float32.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Targets of a model that labels guide: classes (str, int, bool, categorical), unlabeled where -1, None, NaN
+            or pd.NA; or numbers, NaN where missing. None fits the unsupervised model.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many rows each row stands for; rows of weight zero are left out.
+
+        Returns
+        -------
+        self : estimator
+            Fitted.
+        """
+        self._fit_rows(X, y, sample_weight)
+        return self
 
 
 class Invertible:

@@ -18,7 +18,6 @@ class GaussianTargets(DeviationPredictor):
     """
 
     _kinds = ("classes", "real")
-    _several = "real"
     _few_directions = True
 
     def _store_targets(self, result, dtype, coded):

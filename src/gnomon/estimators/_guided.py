@@ -9,7 +9,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from .._warn import warn
-from ..describe import Prediction, Target
+from ..describe import Prediction, Target, Traits
 from ..rows.namespace import to_host
 from ..targets import KINDS, check_target, read, read_like
 from ..targets.code import check_variation
@@ -19,11 +19,12 @@ from ._estimator import check_size, n_rows
 class Guided:
     """Parameters `target` and `unlabeled`; attributes `target_kind_`, `classes_` and `n_labeled_`.
 
-    A subclass may say which kinds of targets it takes, and what a table of several columns is to it.
+    A subclass may say which kinds of targets it takes; what a table of several columns is to it, its traits say.
     """
 
+    traits = Traits()
+
     _kinds = KINDS
-    _several = "columns"  # or "real": a table is numbers; or "one": y is one column
     _required = False  # whether there is no model without labels
     _fewest_classes = 1
     _constant = "error"  # a column of a single value cannot guide; "labels": one label among several may, or "kept"
@@ -32,20 +33,21 @@ class Guided:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self._required
         tags.target_tags.single_output = True
-        tags.target_tags.multi_output = self._several != "one"
+        tags.target_tags.multi_output = self.traits.several != "one"
         return tags
 
-    def _read_y(self, y, n_samples, rows=None, target=None):
+    def _read_y(self, y, n_samples, rows=None):
         """Read y for `fit`, and warn where it says nothing; `rows` are those that count."""
         check_target(self.target)
         name = type(self).__name__
         if y is None and self._required:
             raise ValueError(f"{name} requires y to be passed, but the target y is None; give labels, or fit PPCA.")
-        if self._several == "one" and isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+        if self.traits.several == "one" and isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
             warn("A column-vector y was passed when a 1d array was expected.", DataConversionWarning)
+        target = self._asked_target() or self.target
         targets = read(
-            to_host(y), n_samples, target=target or self.target, unlabeled=self.unlabeled, kinds=self._kinds,
-            several=self._several, model=name, rows=rows,
+            to_host(y), n_samples, target=target, unlabeled=self.unlabeled, kinds=self._kinds,
+            several=self.traits.several, model=name, rows=rows,
         )  # fmt: skip
         if targets.kind == "none" and self._required:
             raise ValueError(f"y marks every row as unlabeled; {name} needs a labeled row of each class, or fit PPCA.")
@@ -62,7 +64,11 @@ class Guided:
                 f"y holds the single class {targets.classes.tolist()[0]!r}; it cannot guide the projection, and "
                 "predict returns it for every row."
             )
+        self._record_y(targets)
         return targets
+
+    def _asked_target(self):
+        """What other parameters say of `target`, or None."""
 
     def _check_classes(self, targets):
         for column in targets.columns:

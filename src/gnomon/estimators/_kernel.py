@@ -7,6 +7,7 @@ from ..numerics import gram
 from ..numerics.linalg import symmetrize
 from ..rows.kind import is_sparse
 from ..rows.products import project
+from ..rows.read import read
 from ._estimator import Transformer, check_choice
 
 NAMES = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian")
@@ -42,6 +43,16 @@ class KernelTransformer(Transformer):
                 "gamma, degree or coef0."
             )
 
+    def _take(self, rows, kept):
+        if not self._precomputed:
+            return super()._take(rows, kept)
+        return read(rows.gather()[np.ix_(kept, kept)], rows.weights[kept])
+
+    def _renumber(self, kept):
+        self.references_, self.landmarks_ = (
+            None if rows is None else kept[rows] for rows in (self.references_, self.landmarks_)
+        )
+
     # -- feature space -------------------------------------------------------------------------------------------
 
     def _feature_map(self, X, rows, landmarks=None, weights=None):
@@ -68,11 +79,12 @@ class KernelTransformer(Transformer):
             self._by_rows = not takes_tables(self.kernel, X, self.kernel_params or {})
         return gram.checked_gram(self._cross(self.X_fit_), "the kernel matrix"), 0.0
 
-    def _squared_lengths(self, X, rows):
+    def _squared_lengths(self, X):
         """Kernel values (n,) of rows with themselves."""
         if self._precomputed:
-            return X[rows, rows].astype(np.float64)
-        parts = [np.diagonal(self._values(X[some], X[some])) for some in np.array_split(rows, max(1, len(rows) // 16))]
+            return np.diagonal(X).astype(np.float64)
+        n = X.shape[0]
+        parts = [np.diagonal(self._values(X[some], X[some])) for some in np.array_split(np.arange(n), max(1, n // 16))]
         return np.concatenate(parts)
 
     def _default_gamma(self, X):

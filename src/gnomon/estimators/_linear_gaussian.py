@@ -10,13 +10,14 @@ from ..models.linear.conditioning import draw_rows
 from ..models.linear.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
 from ..rows.masked import filled
-from ..rows.namespace import all_finite, asarray_like
+from ..rows.namespace import all_finite, asarray_like, holding
 from ._density import Criterion, Density
-from ._estimator import Invertible, as_given, check_table, check_values, check_variance
+from ._estimator import Invertible, Weighted, check_table, check_values, check_variance
+from ._imputation import Imputer
 from ._posterior import LatentPosterior
 
 
-class LinearGaussian(Density, Criterion, Invertible, LatentPosterior):
+class LinearGaussian(Weighted, Density, Criterion, Imputer, Invertible, LatentPosterior):
     """Projection, uncertainty and density of rows, with missing entries or without."""
 
     _takes_missing = True
@@ -64,28 +65,11 @@ class LinearGaussian(Density, Criterion, Invertible, LatentPosterior):
         mean, cov = self._condition(rows.anew(masked=True), with_cov=with_cov)
         return rows.like(mean), rows.like(cov) if with_cov else None
 
-    def impute(self, X: Any, y: Any = None) -> Any:
-        """Fill missing entries with their expectation given what is observed in the row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows; NaN marks missing entries.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Targets as in `fit`, conditioned on as well. Unsupervised models ignore them.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            A copy without missing entries; observed ones are unchanged. Of `Rows`, new ones that stay where they are.
-        """
-        rows = self._check_rows(X)
-        if rows.sparse:
-            raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
+    def _imputed(self, rows, y):
         Z, components = np.zeros((rows.shape[0], len(self.components_))), np.asarray(self.components_, dtype=np.float64)
         if rows.masked:
             Z = self._condition(rows, y, with_cov=False)[0]
-        return as_given(filled(rows, self.mean_, Z, components), X)
+        return filled(rows, self.mean_, Z, components)
 
     def _back(self, Z):
         return Z @ asarray_like(self.components_, Z) + asarray_like(self.mean_, Z)
@@ -98,7 +82,7 @@ class LinearGaussian(Density, Criterion, Invertible, LatentPosterior):
 
     def _draw(self, n_samples, rng):
         X, Z = draw_rows(self._params(), n_samples, rng)
-        return X.astype(self.components_.dtype), Z
+        return X.astype(holding(self.components_.dtype, X)), Z
 
     def get_covariance(self) -> Any:
         """Covariance of x under the model, components' components + noise_variance I.
@@ -126,7 +110,7 @@ class LinearGaussian(Density, Criterion, Invertible, LatentPosterior):
         return (np.eye(len(p.W_x)) - p.W_x @ gain) / p.x_noise_var
 
     def _said(self):
-        return super()._said() | {"impute": self.impute, "loadings": self.components_}
+        return super()._said() | {"loadings": self.components_}
 
     def _store_features(self, W, mean, noise_variance, log_likelihood, dtype):
         """Set what the fitted model knows of x."""

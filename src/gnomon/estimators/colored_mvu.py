@@ -1,7 +1,7 @@
 """Colored maximum variance unfolding, as a scikit-learn transformer."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -94,8 +94,8 @@ class ColoredMVU(Guided, KernelTransformer):
         infeasibilities.
     converged_, n_iter_ : bool, int
         Whether that is at most `tol`; its iterations.
-    n_components_, n_labeled_, n_features_in_, feature_names_in_
-        Size of the embedding, number of labeled rows and of features; column names, when X had them.
+    n_components_, n_samples_, n_labeled_, n_features_in_, feature_names_in_
+        Size of the embedding, number of rows, labeled rows and features; column names, when X had them.
 
     Raises
     ------
@@ -130,10 +130,9 @@ class ColoredMVU(Guided, KernelTransformer):
     (150, 2)
     """
 
-    traits = Traits("colored-mvu")
+    traits = Traits("colored-mvu", several="real")
 
     _kinds = ("classes", "real")
-    _several = "real"
 
     _fitted = "dual_coef_"
     _rules = rules(n_basis=integer(1), penalty=above(0), projection_ridge=at_least(0, "auto"))
@@ -154,27 +153,9 @@ class ColoredMVU(Guided, KernelTransformer):
     target: Any = "auto"
     unlabeled: Any = "auto"
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Solve the program and fit the map.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows without missing entries; at least two must differ.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Classes, unlabeled where -1, None, NaN or pd.NA; or real outputs, NaN where missing. None is maximum
-            variance unfolding.
-
-        Returns
-        -------
-        self : ColoredMVU
-            Fitted.
-        """
-        self._check_parameters()
-        X = self._check_rows(X, reset=True).gather()
-        targets = self._read_y(y, X.shape[0])
-        self._record_y(targets)
+    def _fit(self, rows, targets):
         conic_solver()
+        X = rows.gather()
         L = self._label_kernel(targets, X.shape[0])
         most = min(self.n_basis, X.shape[0] - 1)
         self.n_components_ = min(2, most) if self.n_components is None else int(self.n_components)
@@ -196,7 +177,6 @@ class ColoredMVU(Guided, KernelTransformer):
         result = model.fit(squared, L, options)
         self._store(result, size, X.dtype)
         self._fit_map(X, result.value.Z[:, : self.n_components_] * size)
-        return self
 
     def _projected(self, rows):
         return (self._cross(rows.gather()) - self.kernel_mean_) @ self.dual_coef_

@@ -1,10 +1,9 @@
 """Classification probabilistic PCA: outputs of any kind given the latent variables, as a scikit-learn estimator."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ..describe import Traits
 from ..likelihoods.inference import INFERENCES, complaint
@@ -12,11 +11,10 @@ from ..models.linear import cppca as model
 from ._estimator import (
     at_least,
     check_choice,
-    check_observed,
-    check_weights,
     one_of,
     resolve_n_components,
     rules,
+    weigh_labels,
 )
 from ._outputs import TARGET, Outputs, families_of, layout_of, usable
 
@@ -185,73 +183,41 @@ class CPPCA(Outputs):
     unlabeled: Any = "auto"
     random_state: Any = 0
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit by maximum likelihood, or its approximation, with a ridge on the label parameters.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN marks missing entries of a dense X; float32 stays float32.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            One output or a table of them, see `families`. Missing: None, NaN or pd.NA, and -1 among integer classes.
-            None fits the unsupervised model.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row stands for; rows of weight zero are left out.
-
-        Returns
-        -------
-        self : CPPCA
-            Fitted.
-        """
-        self._check_parameters()
-        rows = self._check_rows(X, reset=True)
+    def _fit(self, rows, targets):
         if rows.masked and self.solver not in ("auto", "em"):
             raise ValueError(
                 f"solver={self.solver!r} needs complete rows; X has missing entries, so use solver='auto'."
             )
-        weights = check_weights(sample_weight, rows)
-        kept = None if weights is None or weights.all() else np.flatnonzero(weights)
-        targets = self._read_outputs(y, rows.shape[0], kept)
-        if kept is not None:
-            rows, weights = rows.take(kept), weights[kept]
         labeled = np.flatnonzero(targets.labeled)
         layout = self._store_reading(targets)
         wanted = complaint(layout, self.inference)
         if wanted is not None:
             raise ValueError(f"inference={self.inference!r} is for {wanted}; use inference='auto'.")
         self.n_components_ = resolve_n_components(self.n_components, self.n_private, *rows.shape)
-        if self.label_weight != 1.0 and len(labeled):
-            weights = np.ones(rows.shape[0]) if weights is None else weights.copy()
-            weights[labeled] *= self.label_weight
         Y = targets.table[np.ix_(labeled, usable(self._form))]
         options = model.Options(
             self.n_components_, self.solver, self.inference, self.label_ridge, self.n_private, self.tol, self.max_iter,
             self.acceleration, self.prior_precision, self.means,
         )  # fmt: skip
-        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        if rows.masked:
-            check_observed(rows)
-        result = model.fit(rows.anew(weights=weights), labeled, Y, layout, options, generator)
+        rows = rows.anew(weights=weigh_labels(rows.weights, targets, self.label_weight))
+        result = model.fit(rows, labeled, Y, layout, options, np.random.default_rng(self._seed()))
         self._store(result, rows.dtype)
-        return self
 
     def _check_parameters(self):
         super()._check_parameters()
         for name in self.families if isinstance(self.families, list | tuple) else [self.families]:
             check_choice("families", name, (*TARGET, None))
 
-    def _read_outputs(self, y, n_samples, kept):
+    def _asked_target(self):
         families = self.families
-        if families is None:
-            return self._read_y(y, n_samples, kept)
-        target = TARGET[families] if isinstance(families, str) else [TARGET[name] for name in families]
-        return self._read_y(y, n_samples, kept, target=target)
+        if families is None or isinstance(families, str):
+            return TARGET.get(families)
+        return [TARGET[name] for name in families]
 
     def _store_reading(self, targets):
         """Set what describes y; return the outputs that guide the projection."""
-        self._record_y(targets)
         families = list(self.families) if isinstance(self.families, tuple) else self.families
-        self.n_samples_, self.families_ = targets.n_samples, families_of(targets, families)
+        self.families_ = families_of(targets, families)
         layout = layout_of(self._form, self.families_)
         self._distributions, self._n_classes = layout.kinds, layout.n_classes
         return layout

@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
 
+from ..describe import Projection, Traits
 from ..rows.products import side_by_side
 from ..rows.read import read
 from ._domains import block_scale, match_domains, read_domains
@@ -111,8 +112,9 @@ class DomainStack(GuidedPredictor, Estimator):
     True
     """
 
+    traits = Traits(several="one")
+
     _kinds = ("classes",)
-    _several = "one"
     _required = True
     _fewest_classes = 2
     _sparse_forms = ("csr",)
@@ -132,14 +134,14 @@ class DomainStack(GuidedPredictor, Estimator):
     unlabeled: Any = "auto"
     random_state: Any = 0
 
-    def fit(self, X: Any, y: Any, domain: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, domain: Any = None) -> Self:
         """Fit the projection to all rows and the classifier to the labeled ones.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows of all domains, without missing entries.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,), default=None
             Classes, unlabeled where -1, None, NaN or pd.NA; at least two classes. Floats must be whole numbers.
         domain : array-like of shape (n_samples,), default=None
             The domain of each row, any labels. None takes the labeled rows as one domain and the unlabeled ones as
@@ -153,7 +155,6 @@ class DomainStack(GuidedPredictor, Estimator):
         self._check_parameters()
         X = self._check_rows(X, reset=True).gather()
         targets = self._read_y(y, X.shape[0])
-        self._record_y(targets)
         index, labeled = targets.index, targets.labeled
         self.domains_, group = read_domains(domain, labeled)
         without = np.setdiff1d(np.arange(len(self.domains_)), group[labeled])
@@ -272,9 +273,19 @@ class DomainStack(GuidedPredictor, Estimator):
         return side_by_side(X * (1.0 / self._unit), Z * (scale / self._unit)) if self.augment else Z / self._unit
 
     def _new_features(self, X, domain):
+        return self._features(*self._with_projections(X, domain), self.scale_)
+
+    def _with_projections(self, X, domain):
         X = self._check_rows(X).gather()
         Z = _dense(self.projection_.transform(X)) - self._means[self._domain_numbers(domain, X.shape[0])]
-        return self._features(X, self._factor * Z, self.scale_)
+        return X, self._factor * Z
+
+    def _said(self):
+        said = {
+            "n_components": self._means.shape[1],
+            "project": lambda X: Projection(self._with_projections(X, None)[1]),
+        }
+        return super()._said() | said
 
     def _domain_numbers(self, domain, n_samples):
         if self.center == "rows":

@@ -1,7 +1,7 @@
 """Discriminant probabilistic PCA as a scikit-learn estimator."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -183,24 +183,7 @@ class DPPCA(DPPCARows):
     unlabeled: Any = "auto"
     random_state: Any = 0
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit by EM from ridge LDA of the labeled rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows without missing entries; float32 stays float32.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Classes, unlabeled where -1, None, NaN or pd.NA. In a table every column is a target of its own.
-
-        Returns
-        -------
-        self : DPPCA
-            Fitted.
-        """
-        self._check_parameters()
-        rows = self._check_rows(X, reset=True)
-        targets = self._read_y(y, rows.shape[0])
+    def _fit(self, rows, targets):
         found = model.fit(
             rows,
             [model.Labels(c.numbers, len(c.classes), p) for c, p in zip(targets.columns, self._priors(targets))],
@@ -208,10 +191,8 @@ class DPPCA(DPPCARows):
             model.Open(self.n_factors, self.shrinkage, self.unlabeled_weight),
             model.Options(noise_variance=self.noise_variance, tol=self.tol, max_iter=self.max_iter, n_init=self.n_init),
         )
-        self._record_y(targets)
         self._store(found, rows.dtype)
-        self.n_samples_, self.n_passes_ = rows.shape[0], float(rows.reads)
-        return self
+        self.n_passes_ = float(rows.reads)
 
     def _check_parameters(self):
         super()._check_parameters()

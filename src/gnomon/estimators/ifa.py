@@ -4,7 +4,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ..describe import Traits
 from ..models import ifa as model
@@ -208,7 +207,7 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         rows = self._check_rows(X, reset=True)
         tables = self._known(y, plausibilities, rows.shape[0])
         labels = as_labels(tables, tied=self.tied)
-        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        generator = np.random.default_rng(self._seed())
         control = (self.init, self.n_init, self.tol, self.max_iter)
         if self.noise == "isotropic":
             k = len(labels.sizes) if self.pca_components is None else self.pca_components
@@ -233,7 +232,6 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         else:
             tables = read_plausibilities(plausibilities, n_samples, self.n_components_per_latent)
             components = [np.arange(len(table)) for table in tables]
-        self._record_y(targets)
         self._vector = plausibilities is None and targets.vector and (self.tied or len(tables) == 1)
         names = ["y"] if self._vector else [f"column {s} of y" for s in range(len(tables))]
         self._form = [("classes", classes, name) for classes, name in zip(components, names, strict=True)]

@@ -1,7 +1,7 @@
 """Kernel discriminant analysis with shrinkage, as a scikit-learn estimator."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -81,8 +81,8 @@ class KDA(Predictor, KernelTransformer):
         n_features for the linear kernel, else `rank_`.
     gamma_ : float or None
         As used; None with a precomputed kernel.
-    n_components_, n_labeled_ : int
-        Numbers of directions that `transform` returns, and of labeled rows.
+    n_components_, n_samples_, n_labeled_ : int
+        Numbers of directions that `transform` returns, of rows, and of labeled rows.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of features (of training rows with a precomputed kernel), and their names when X had them.
 
@@ -124,10 +124,9 @@ class KDA(Predictor, KernelTransformer):
     array([0, 1, 1, 0])
     """
 
-    traits = Traits("kda", own_size=True)
+    traits = Traits("kda", own_size=True, several="one")
 
     _kinds = ("classes",)
-    _several = "one"
     _required = True
     _fewest_classes = 2
     _rules = rules(shrinkage=at_least(0))
@@ -146,39 +145,24 @@ class KDA(Predictor, KernelTransformer):
     n_landmarks: Any = None
     random_state: Any = 0
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Find the discriminant directions of the labeled rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their kernel matrix (n_samples, n_samples) with ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Classes (str, int, bool, categorical, whole floats), unlabeled where -1, None, NaN or pd.NA.
-
-        Returns
-        -------
-        self : KDA
-            Fitted.
-        """
-        self._check_parameters()
-        X = self._check_rows(X, reset=True).gather()
-        targets = self._read_classes(y, X.shape[0])
-        rows = np.flatnonzero(targets.labeled)
-        feature_map, T = self._feature_map(X, rows, self._landmarks(rows))
+    def _fit(self, rows, targets):
+        most = len(targets.classes) - 1
+        if self.n_components is not None and self.n_components > most:
+            raise ValueError(
+                f"n_components={self.n_components} must be at most {most}: {most + 1} classes differ in {most} "
+                "directions."
+            )
+        labeled = np.flatnonzero(targets.labeled)
+        feature_map, T = self._feature_map(rows.gather(), labeled, self._landmarks(labeled))
         self.rank_ = T.shape[1]
         if self.rank_ == 0:
             raise ValueError(
-                f"the {len(rows)} labeled rows of X are all the same to the kernel; nothing separates them."
+                f"the {len(labeled)} labeled rows of X are all the same to the kernel; nothing separates them."
             )
-        self.effective_dimension_ = float(self.n_features_in_ if self._linear else self.rank_)
+        dimension = self.effective_dimension_ = float(self.n_features_in_ if self._linear else self.rank_)
         size = np.sqrt((T**2).mean())  # the model works at the size of one, whatever the units of the kernel
-        index = targets.index[rows]
-        share, dimension = float(self.shrinkage), self.effective_dimension_
-        fitted = model.closed_form(T / size, index, len(targets.classes), share, dimension)
+        fitted = model.closed_form(T / size, targets.index[labeled], most + 1, float(self.shrinkage), dimension)
         self._store(fitted, feature_map, size)
-        self._record_y(targets)
-        return self
 
     def _projected(self, rows):
         return self._project(rows)[:, : self.n_components_]
@@ -198,16 +182,6 @@ class KDA(Predictor, KernelTransformer):
         if m > len(rows):
             raise ValueError(f"n_landmarks={m} must be at most {len(rows)}, the labeled rows; use None for all.")
         return np.sort(check_random_state(self.random_state).choice(rows, m, replace=False))
-
-    def _read_classes(self, y, n_samples):
-        targets = self._read_y(y, n_samples)
-        most = len(targets.classes) - 1
-        if self.n_components is not None and self.n_components > most:
-            raise ValueError(
-                f"n_components={self.n_components} must be at most {most}: {most + 1} classes differ in {most} "
-                "directions."
-            )
-        return targets
 
     def _store(self, fitted, feature_map, size):
         self.dual_coef_ = feature_map.basis @ fitted.directions / size

@@ -1,25 +1,26 @@
 """Supervised probabilistic PCA in the feature space of a kernel, as a scikit-learn estimator."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..describe import Traits
 from ..models.linear import dual as model
 from ..numerics import gram
 from ..numerics import linear_gaussian as lg
 from ..numerics.moments import output_sets
 from ..rows.products import project
 from ..targets.code import code
-from ._estimator import above, check_weights, one_of, rules
+from ._estimator import Weighted, above, one_of, rules, weigh_labels
 from ._gaussian_targets import GaussianTargets
 from ._kernel import KernelTransformer
 from ._posterior import LatentPosterior
 
 
 @dataclass(eq=False, repr=False)
-class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
+class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer):
     """Supervised probabilistic PCA in the feature space of a kernel: nonlinear projections guided by partial labels.
 
     The model of `SPPCA` with phi(x) in place of x, where k(a, b) = <phi(a), phi(b)> is the kernel::
@@ -93,7 +94,7 @@ class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
     references_ : ndarray of shape (n_references,)
         Which rows of the fit these are.
     landmarks_ : ndarray of shape (n_landmarks,) or None
-        Which training rows the references are; None when all are. Rows of weight zero are none.
+        Training rows that were drawn as references; None without landmarks. Rows of weight zero are none.
     kernel_mean_ : ndarray of shape (n_references,)
         Mean kernel value of the training rows, weighted, with each reference.
     rank_ : int
@@ -151,6 +152,8 @@ class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
     array([0, 0])
     """
 
+    traits = Traits(several="real")
+
     _rules = rules(
         effective_dimension=above(0, "auto", "rank"),
         init=one_of("pca", "random"),
@@ -182,47 +185,22 @@ class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
     def _n_features_out(self):
         return self.dual_coef_.shape[1]
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit by maximum likelihood.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their kernel matrix (n_samples, n_samples) with ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Classes (str, int, bool, categorical), unlabeled where -1, None, NaN or pd.NA; or real outputs (float), NaN
-            where missing. None fits the unsupervised model: probabilistic kernel PCA.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row stands for; rows of weight zero are left out.
-
-        Returns
-        -------
-        self : KernelSPPCA
-            Fitted.
-        """
-        self._check_parameters()
-        whole = self._check_rows(X, reset=True)
-        X, weights = whole.gather(), check_weights(sample_weight, whole)
-        rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-        if self.n_landmarks is not None and self.n_landmarks > len(rows):
-            raise ValueError(f"n_landmarks={self.n_landmarks} must be at most n_samples={len(rows)}; use None for all.")
-        targets = self._read_y(y, X.shape[0], rows)
-        self.n_samples_ = len(rows)
-        weights = None if weights is None else weights[rows]
-        coded = code(targets, weights)
-        if self.label_weight != 1.0:
-            weights = np.where(targets.labeled, self.label_weight, 1.0) * (1.0 if weights is None else weights)
+    def _fit(self, rows, targets):
+        X, weights = rows.gather(), weigh_labels(rows.weights, targets, self.label_weight)
+        if self.n_landmarks is not None and self.n_landmarks > X.shape[0]:
+            raise ValueError(
+                f"n_landmarks={self.n_landmarks} must be at most n_samples={X.shape[0]}; use None for all."
+            )
+        coded = code(targets, rows.weights)
         rng = check_random_state(self.random_state)
-        feature_map, T, outside = self._map_features(X, rows, weights, rng)
+        feature_map, T, outside = self._map_features(X, weights, rng)
         generator = np.random.default_rng(rng.randint(2**31))
         result = self._fit_model(
             feature_map, T, outside, coded.table, coded.one_target(targets.kind), weights, generator
         )
         self._store(result, feature_map)
-        self._record_y(targets)
         self._store_targets(result, X.dtype, coded)
         self._record(result._replace(stats={**result.stats, "n_passes": 1.0}))
-        return self
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -231,24 +209,21 @@ class KernelSPPCA(GaussianTargets, LatentPosterior, KernelTransformer):
 
     # -- the feature space ---------------------------------------------------------------------------------------
 
-    def _map_features(self, X, rows, weights, rng):
-        """Set the references; return the map from kernel values to coordinates, and those of the rows that count.
+    def _map_features(self, X, weights, rng):
+        """Set the references; return the map from kernel values to coordinates, and those of the rows.
 
         With landmarks also the rank of the kernel matrix, as far as they tell, and the energy outside their span.
         """
-        m = self.n_landmarks
-        landmarks = None if m is None else np.sort(rng.choice(rows, m, replace=False))
-        if landmarks is None:
-            feature_map, T = self._feature_map(X, rows, None, weights)
-            self.landmarks_ = None if len(rows) == X.shape[0] else self.references_
-            return feature_map, T, None
-        among, error = self._reference_gram(X, landmarks)
-        self.landmarks_ = self.references_
-        cross = self._cross(X if len(rows) == X.shape[0] else X[rows])
+        n, m = X.shape[0], self.n_landmarks
+        self.landmarks_ = None if m is None else np.sort(rng.choice(n, m, replace=False))
+        if m is None:
+            return *self._feature_map(X, np.arange(n), None, weights), None
+        among, error = self._reference_gram(X, self.landmarks_)
+        cross = self._cross(X)
         feature_map, T = gram.nystrom_map(cross, among, error, weights)
-        lengths, spanned = gram.lengths_outside(cross, among, self._squared_lengths(X, rows), error)
+        lengths, spanned = gram.lengths_outside(cross, among, self._squared_lengths(X), error)
         # landmarks that depend on one another span all there is; else no two rows may be taken to be alike
-        rank = len(rows) - 1 if spanned == m else T.shape[1]
+        rank = n - 1 if spanned == m else T.shape[1]
         return feature_map, T, (rank, float(lengths.sum() if weights is None else weights @ lengths))
 
     # -- the model -----------------------------------------------------------------------------------------------

@@ -1,31 +1,31 @@
 """Mixtures of probabilistic PCA as a scikit-learn estimator."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils import ClassifierTags
 
 from .._warn import warn
 from ..models import mixture as model
+from ..rows.namespace import holding
 from ._density import Criterion, JointDensity
 from ._estimator import (
-    as_given,
+    Weighted,
     check_integer,
-    check_observed,
     check_variance,
-    check_weights,
     integer,
     one_of,
     rules,
 )
+from ._imputation import Imputer
 from ._posterior import LatentPosterior
 
 SOLVERS = ("auto", "moments", "latent", "masked")
 
 
 @dataclass(eq=False, repr=False)
-class MixturePPCA(JointDensity, Criterion, LatentPosterior):
+class MixturePPCA(Weighted, JointDensity, Criterion, Imputer, LatentPosterior):
     """Mixture of probabilistic PCA: several local subspaces, each with its own mean, loadings and noise.
 
     Each sample comes from component c with probability weight_c. It then has a latent vector z ~ N(0, I), and
@@ -165,38 +165,11 @@ class MixturePPCA(JointDensity, Criterion, LatentPosterior):
     def _n_features_out(self):
         return int(np.sum(self.n_components_))
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit by maximum likelihood.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, NaN where an entry of a dense X is missing; float32 stays float32.
-        y : Ignored
-            Present for the scikit-learn convention.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row stands for; rows of weight zero are left out.
-
-        Returns
-        -------
-        self : MixturePPCA
-            Fitted.
-        """
-        self._check_parameters()
-        rows = self._check_rows(X, reset=True)
-        rows = rows.anew(weights=check_weights(sample_weight, rows))
-        if rows.weights is not None and not rows.weights.all():
-            rows = rows.take(np.flatnonzero(rows.weights))
-        if rows.masked:
-            check_observed(rows)
+    def _fit(self, rows, targets):
         options = model.Options(
             self._sizes(*rows.shape), self.shared_noise, self.solver, self.n_init, self.init, self.tol, self.max_iter
         )
-        seed = check_random_state(self.random_state).randint(2**31)
-        result = model.fit(rows, None, options, np.random.default_rng(seed))
-        self.n_samples_ = rows.shape[0]
-        self._store(result, rows.dtype)
-        return self
+        self._store(model.fit(rows, None, options, np.random.default_rng(self._seed())), rows.dtype)
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -343,23 +316,8 @@ class MixturePPCA(JointDensity, Criterion, LatentPosterior):
             mean, cov = post.z[:, component, :k], post.covs[..., component, :k, :k]
         return mean.astype(rows.dtype), cov.astype(rows.dtype) if with_cov else None
 
-    def impute(self, X: Any) -> Any:
-        """Fill missing entries by their expectation given the observed entries of the row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Dense rows, NaN where an entry is missing.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            A copy; observed entries are unchanged. Of `Rows`, new ones that stay where they are.
-        """
-        rows = self._check_rows(X)
-        if rows.sparse:
-            raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
-        return as_given(model.impute(self._params(), rows), X)
+    def _imputed(self, rows, y):
+        return model.impute(self._params(), rows)
 
     def _log_density(self, rows, y):
         return model.log_density(self._params(), rows)
@@ -386,11 +344,11 @@ class MixturePPCA(JointDensity, Criterion, LatentPosterior):
 
     def _draw(self, n_samples, rng):
         X, labels = model.sample(self._params(), n_samples, np.random.default_rng(rng.randint(2**31)))
-        return X.astype(self.components_.dtype), labels
+        return X.astype(holding(self.components_.dtype, X)), labels
 
     def _draw_targets(self, X, latent, rng):
         return latent
 
     def _said(self):
         floors = tuple(f"noise variance of mixture {name}" for name in self.noise_floors_)
-        return super()._said() | {"impute": self.impute, "fit": self._recorded(floors=floors)}
+        return super()._said() | {"fit": self._recorded(floors=floors)}

@@ -2,7 +2,7 @@
 
 import importlib.util
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -59,8 +59,8 @@ class NeighborFeatures(Transformer):
         Their features before centering.
     mean_ : ndarray of shape (n_components_,)
         Mean of the features over the rows of the fit.
-    n_features_in_ : int
-        Number of columns of X.
+    n_samples_, n_features_in_ : int
+        Numbers of rows and columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Column names, when X had them.
 
@@ -116,24 +116,6 @@ class NeighborFeatures(Transformer):
     def _n_features_out(self):
         return self.n_components_
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Build the graph of the rows and compute its features.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows without missing entries; at least two must differ.
-        y : Ignored
-            Present for the scikit-learn convention.
-
-        Returns
-        -------
-        self : NeighborFeatures
-            Fitted.
-        """
-        self._fit(X)
-        return self
-
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and return the features of the rows; the same as ``fit(X).transform(X)``, with one search.
 
@@ -149,15 +131,14 @@ class NeighborFeatures(Transformer):
         F : ndarray of shape (n_samples, n_components_)
             Features.
         """
-        return self._fit(X)
+        return self._fit_rows(X, y, None)
 
     def _projected(self, rows):
         found = nearest(self._prepared(rows.gather()), self.points_, self.n_neighbors_)
         return extend(found, self.features_, self.eigenvalues_) - self.mean_
 
-    def _fit(self, X):
-        self._check_parameters()
-        X = self._check_rows(X, reset=True).gather()
+    def _fit(self, rows, targets):
+        X = rows.gather()
         self.origin_, self.unit_ = _frame(X, self.metric)
         rows = self._prepared(X)
         first, place = distinct_rows(rows)

@@ -1,17 +1,16 @@
 """Probabilistic PCA as a scikit-learn estimator."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 from ..describe import Traits
 from ..models.linear import sppca as model
 from ._estimator import integer, one_of, rules
-from ._fit_gaussian import fit_gaussian
-from ._linear_gaussian import LinearGaussian
+from ._fit_gaussian import GaussianFit
 
 
 @dataclass(eq=False, repr=False)
-class PPCA(LinearGaussian):
+class PPCA(GaussianFit):
     """Probabilistic PCA: principal components with a noise model, densities and uncertainty.
 
     Each sample has a latent vector z ~ N(0, I) of size k, and x = W z + m + e with e ~ N(0, noise_var I). The
@@ -86,25 +85,5 @@ class PPCA(LinearGaussian):
     max_iter: int = 1000
     random_state: Any = 0
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit by maximum likelihood.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN marks missing entries of a dense X; float32 stays float32. PyTorch tensors and other array API
-            arrays are read where they are.
-        y : Ignored
-            Present for the scikit-learn convention.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row stands for; rows of weight zero are left out.
-
-        Returns
-        -------
-        self : PPCA
-            Fitted.
-        """
-        self._check_parameters()
-        options = model.Options(self.n_components, self.solver, self.tol, self.max_iter)
-        fit_gaussian(self, X, None, sample_weight, options, supervised=False)
-        return self
+    def _options(self):
+        return model.Options(self.n_components, self.solver, self.tol, self.max_iter)

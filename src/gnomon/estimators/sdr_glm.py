@@ -1,26 +1,27 @@
 """Supervised dimension reduction with generalized linear models, as a scikit-learn estimator."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from .._warn import warn
 from ..describe import Traits
 from ..models import sdr_glm as model
 from ..models.sdr_glm import FAMILIES
 from ..rows.kind import is_sparse
+from ..rows.read import read
 from ._estimator import Invertible, Transformer, above, check_complete, one_of, rules
 from ._glm_table import TARGET, glm_table
+from ._imputation import Imputer
 from ._predictions import Predictor
 
 NEAR = 1e-6  # of a projection: a longer last step is said
 
 
 @dataclass(eq=False, repr=False)
-class SDRGLM(Predictor, Invertible, Transformer):
+class SDRGLM(Predictor, Imputer, Invertible, Transformer):
     """Supervised dimension reduction with generalized linear models: one score vector explains features and targets.
 
     Row i has scores u_i. Features and targets are of exponential families with natural parameters linear in them::
@@ -88,8 +89,8 @@ class SDRGLM(Predictor, Invertible, Transformer):
         the regression of the targets on it left undone, where that is more.
     converged_, n_iter_ : bool, int
         Whether that is at most `tol`; number of sweeps.
-    n_components_, n_labeled_, n_features_in_, feature_names_in_
-        Number of scores, of rows with at least one target, of features; column names, when X had them.
+    n_components_, n_samples_, n_labeled_, n_features_in_, feature_names_in_
+        Number of scores, of rows, of rows with at least one target, of features; column names, when X had them.
 
     Raises
     ------
@@ -110,7 +111,8 @@ class SDRGLM(Predictor, Invertible, Transformer):
     Jaakkola and Jordan (Bernoulli) and Boehning (multinomial); for counts Newton steps are halved until J falls. J is
     not convex, so the minimum may be local. Sparse X stays sparse for every family: its natural parameters are formed
     in blocks of rows. A sweep costs about n p k operations, n p k^2 for Bernoulli and Poisson tables and where entries
-    are missing. `inverse_transform` gives expected values, probabilities, shares of a row's total, or rates.
+    are missing. `inverse_transform` gives expected values, probabilities, shares of a row's total, or rates, and
+    `impute` those at the scores under the ridge of the fit, penalty / alpha, whatever `projection_ridge_` is.
 
     References
     ----------
@@ -163,29 +165,12 @@ class SDRGLM(Predictor, Invertible, Transformer):
         tags.input_tags.positive_only = self.x_family in ("bernoulli", "multinomial", "poisson")
         return tags
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Minimize J.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of values that `x_family` allows; NaN marks missing entries of a dense X.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Classes, unlabeled where -1, None, NaN or pd.NA; or numbers, NaN where missing, for "poisson" and
-            "bernoulli" as their families allow. None reduces X alone.
-
-        Returns
-        -------
-        self : SDRGLM
-            Fitted.
-        """
-        self._check_parameters()
-        X = self._check_rows(X, reset=True).gather()
+    def _asked_target(self):
         follows = ("auto", "real") if self.families == "poisson" else ("auto",)  # counts are numbers too
-        asked = TARGET.get(self.families) if self.target in follows else None
-        targets = self._read_y(y, X.shape[0], target=asked)
-        outputs = glm_table(targets, self.families)
-        self._record_y(targets)
+        return TARGET.get(self.families) if self.target in follows else None
+
+    def _fit(self, rows, targets):
+        X, outputs = rows.gather(), glm_table(targets, self.families)
         labeled = np.flatnonzero(targets.labeled)
         self.families_ = outputs.family
         most = min(X.shape)
@@ -205,7 +190,7 @@ class SDRGLM(Predictor, Invertible, Transformer):
             model.make_view(self.families_ or "gaussian", table, observed, 1.0),
         )
         options = model.Options(self.n_components_, alpha, float(self.penalty), self.tol, self.max_iter)
-        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        generator = np.random.default_rng(self._seed())
         self._fit_ridge = options.penalty / alpha
         auto = isinstance(self.projection_ridge, str)
         self.projection_ridge_ = self._fit_ridge if auto else float(self.projection_ridge)
@@ -217,30 +202,14 @@ class SDRGLM(Predictor, Invertible, Transformer):
             found = model.regress(views[1].rows(labeled), U[labeled])
             residuals.append(found.residual)
         self._store(result, found, max(residuals), outputs, X.dtype)
-        return self
 
     def _projected(self, rows):
         return self._project(rows.gather(), self.projection_ridge_)
 
-    def impute(self, X: Any) -> Any:
-        """Fill missing entries with their mean at the scores that the observed entries of the row give.
-
-        The scores are those under the ridge of the fit, penalty / alpha, whatever `projection_ridge_` is.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows; NaN marks missing entries.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            A copy without missing entries; observed ones are unchanged.
-        """
-        X = self._check_rows(X).gather()
-        if is_sparse(X):
-            raise TypeError("impute needs a dense X: an entry that a sparse X does not store is a zero, not missing.")
-        return np.where(np.isnan(X), self.inverse_transform(self._project(X, self._fit_ridge)), X).astype(X.dtype)
+    def _imputed(self, rows, y):
+        X = rows.gather()
+        means = self.inverse_transform(self._project(X, self._fit_ridge))
+        return read(np.where(np.isnan(X), means, X).astype(X.dtype))
 
     def _back(self, Z):
         return FAMILIES[self.x_family].mean(Z @ self.components_ + self.x_intercept_)
@@ -256,7 +225,7 @@ class SDRGLM(Predictor, Invertible, Transformer):
 
     def _said(self):
         record = self._recorded(objective="objective", facts=(("SDRGLM.projection_ridge_", self.projection_ridge_),))
-        return super()._said() | {"impute": self.impute, "loadings": self.components_, "fit": record}
+        return super()._said() | {"loadings": self.components_, "fit": record}
 
     # -- rows -------------------------------------------------------------------------------------
 

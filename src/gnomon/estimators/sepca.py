@@ -1,7 +1,7 @@
 """Supervised exponential family PCA by convex optimization, as a scikit-learn estimator."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from ..describe import Traits
 from ..models import sepca as model
 from ..rows.threads import one_thread
-from ._estimator import above, check_weights, integer, one_of, rules
+from ._estimator import Weighted, above, integer, one_of, rules
 from ._kernel import KernelCoordinates
 from ._predictions import Predictor
 
@@ -20,7 +20,7 @@ SOLVERS = ("fista", "bundle", "coordinate")
 
 
 @dataclass(eq=False, repr=False)
-class SEPCA(Predictor, KernelCoordinates):
+class SEPCA(Weighted, Predictor, KernelCoordinates):
     """Supervised exponential family PCA: codes that explain kernel features and class labels, to a certified optimum.
 
     Each row has a code z of size d; the codes Z of all rows have orthonormal columns. Given z, features and label are
@@ -62,7 +62,8 @@ class SEPCA(Predictor, KernelCoordinates):
         leave-one-out error; "pinv" is the pseudo-inverse of the paper, without ridge and intercept.
     solver : {"fista", "bundle", "coordinate"}, default="fista"
         "fista" solves the dual by accelerated proximal steps and is the one to use. "bundle" is the paper's algorithm 1
-        with its mu = 1, "coordinate" the same on blocks of rows in turn: hundreds of times slower.
+        with its mu = 1, "coordinate" the same on blocks of rows in turn: hundreds of times slower,
+        and they take no weights.
     rank_exact : bool, default=False
         Go on from the codes of the relaxation to a local maximum of the problem in Z, W and Omega itself.
     n_landmarks : int, "auto" or None, default="auto"
@@ -168,10 +169,9 @@ class SEPCA(Predictor, KernelCoordinates):
     True
     """
 
-    traits = Traits("sepca")
+    traits = Traits("sepca", several="one")
 
     _kinds = ("classes",)
-    _several = "one"
     _fitted = "embedding_"
     _rules = rules(
         max_rank=integer(1),
@@ -201,27 +201,8 @@ class SEPCA(Predictor, KernelCoordinates):
     unlabeled: Any = "auto"
     random_state: Any = 0
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Solve the convex problem, take the codes from its solution, and learn to project and to classify.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their kernel matrix (n_samples, n_samples) with ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,), default=None
-            Classes (str, int, bool, categorical), unlabeled where -1, None, NaN or pd.NA. None fits the unsupervised
-            model: exponential family PCA.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts as, in likelihood and base; zero leaves it out. For ``solver="fista"``.
-
-        Returns
-        -------
-        self : SEPCA
-            Fitted.
-        """
-        self._check_parameters()
-        rows = self._check_rows(X, reset=True)
-        X, weights = rows.gather(), check_weights(sample_weight, rows)
+    def _fit(self, rows, targets):
+        weights = rows.weights
         if weights is not None and self.solver != "fista":
             raise ValueError(f"solver={self.solver!r} takes no sample_weight; use solver='fista'.")
         if weights is not None and weights.sum() > MOST:
@@ -229,24 +210,12 @@ class SEPCA(Predictor, KernelCoordinates):
                 f"sample_weight sums to {weights.sum():.3g}; it says how many rows each row is, at most {MOST:.1e} in "
                 "all: divide it by a number."
             )
-        used = None if weights is None or weights.all() else np.flatnonzero(weights)
-        targets = self._read_y(y, X.shape[0], used)
-        if used is not None:
-            X = X[np.ix_(used, used)] if self._precomputed else X[used]
-            weights = weights[used]
-        with one_thread(when=X.shape[0] <= SMALL):
-            self._fit(X, targets, weights)
-        if used is not None:
-            for name in ("references_", "landmarks_"):
-                rows = getattr(self, name)
-                setattr(self, name, None if rows is None else used[rows])
-        return self
+        with one_thread(when=rows.shape[0] <= SMALL):
+            self._fit_codes(rows.gather(), targets, weights)
 
-    def _fit(self, X, targets, weights):
+    def _fit_codes(self, X, targets, weights):
         rng = check_random_state(self.random_state)
         T, base = self._fit_coordinates(X, rng, weights)
-        self.n_samples_ = X.shape[0]
-        self._record_y(targets)
         labeled = np.flatnonzero(targets.labeled)
         Y = np.eye(len(targets.classes))[targets.index[labeled]] if len(labeled) else np.zeros((0, 0))
         self.n_components_ = self._size(T, Y)

@@ -1,7 +1,7 @@
 """Supervised and semi-supervised probabilistic PCA as a scikit-learn estimator."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +11,12 @@ from ..models.linear import sppca as model
 from ..models.linear.conditioning import draw_outputs
 from ._density import JointDensity
 from ._estimator import above, integer, one_of, rules
-from ._fit_gaussian import fit_gaussian
+from ._fit_gaussian import GaussianFit
 from ._gaussian_targets import GaussianTargets
-from ._linear_gaussian import LinearGaussian
 
 
 @dataclass(eq=False, repr=False)
-class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
+class SPPCA(GaussianTargets, JointDensity, GaussianFit):
     """Supervised probabilistic PCA: one latent space that explains features and whatever targets are known.
 
     Each sample has a latent vector z ~ N(0, I) of size k. Features and targets are noisy linear views of it::
@@ -166,7 +165,7 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
     array([0, 0])
     """
 
-    traits = Traits("sppca")
+    traits = Traits("sppca", several="real")
 
     _rules = rules(
         init=one_of("pca", "random"),
@@ -193,29 +192,6 @@ class SPPCA(GaussianTargets, JointDensity, LinearGaussian):
     target: Any = "auto"
     unlabeled: Any = "auto"
     random_state: Any = 0
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit by maximum likelihood.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN marks missing entries of a dense X; float32 stays float32. PyTorch tensors and other array API
-            arrays are read where they are.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Classes (str, int, bool, categorical), unlabeled where -1, None, NaN or pd.NA; or real outputs (float), NaN
-            where missing. None fits the unsupervised model.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row stands for; rows of weight zero are left out.
-
-        Returns
-        -------
-        self : SPPCA
-            Fitted.
-        """
-        self._check_parameters()
-        fit_gaussian(self, X, y, sample_weight, self._options(), supervised=True)
-        return self
 
     def _options(self):
         options = model.Options(

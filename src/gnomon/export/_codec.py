@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
@@ -96,7 +97,7 @@ def encode(value: Any, arrays: list[np.ndarray], name: str) -> Any:
         return items if type(value) is list else {"$tuple": items}
     if type(value) is dict and all(isinstance(key, str) for key in value):
         return {"$dict": {key: encode(item, arrays, name) for key, item in value.items()}}
-    if hasattr(value, "get_params") and not isinstance(value, type):
+    if isinstance(value, BaseEstimator):
         return {"$model": encode_model(value, arrays, name)}
     if is_sparse(value):
         parts = {part: encode(getattr(value.tocsr(), part), arrays, name) for part in CSR}
