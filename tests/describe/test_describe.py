@@ -172,6 +172,23 @@ def test_pipelines_and_searches_are_drawn_and_reported(tmp_path):
         assert "SPPCA with 2 components was fitted to 50 rows of 4 columns" in page
 
 
+@pytest.mark.parametrize("name", ["ridge LDA", "PCA + 1-NN", "PLS", "PCA + ridge"])
+def test_a_choice_that_is_a_baseline_is_drawn_and_reported(tmp_path, name):
+    frame, truth = pd.DataFrame(X, columns=list("abcd")), NAMES[SPECIES]
+    if name in ("PLS", "PCA + ridge"):
+        truth = 2.5 * X[:, 3] + X[:, 0]
+    seen = np.where(np.arange(len(X)) % 5 == 0, truth, None)
+    search = GuidedSearch([name], preprocessing=["rows"], n_splits=1, n_permutations=0, baselines=False)
+    search.fit(frame, seen)
+    drawn = ProjectionDisplay.from_estimator(search, frame, seen, ax=Figure().subplots())
+    assert_allclose(drawn.projection, search.transform(frame)[:, :2])
+    said = describe(search)
+    assert (said.n_labeled, said.column_names()) == (30, list("abcd"))
+    assert_array_equal(said.predict(frame)[0].values, search.predict(frame))
+    page = write_report(tmp_path / "r.html", estimator=search, X=frame, y=seen, y_true=truth, choice=search)
+    assert "120 rows had no label." in page.read_text(encoding="utf-8")
+
+
 def test_the_command_line_finds_the_classes_by_their_traits():
     found = models(gnomon)
     assert found["sdr-glm"] is gnomon.SDRGLM

@@ -46,7 +46,7 @@ def encode_model(estimator: Any, arrays: list[np.ndarray], name: str) -> dict[st
     if model_classes().get(kind) is not type(estimator):
         raise TypeError(
             f"{name} is a {type(estimator).__module__}.{kind}; save_model takes the classes of gnomon and pipelines of "
-            f"them: {', '.join(model_classes())}."
+            f"them: {', '.join(model_classes())}. Of a search save `best_estimator_`."
         )
     params = {"steps": estimator.steps} if kind == "Pipeline" else estimator.get_params(deep=False)
     held = {} if kind == "Pipeline" else vars(estimator)

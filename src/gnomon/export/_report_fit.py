@@ -13,7 +13,8 @@ def fit_section(said, names, units):
     rows += [(name, _cell(value)) for name, value in fit.facts]
     rows += _target_noise(said, names)
     rows += [("held at its floor", name) for name in fit.floors]
-    return html.tag("h2", "Fit") + html.table([], rows) + _tables(fit) + _path(said)
+    found = _tables(fit) + _path(said)
+    return html.tag("h2", "Fit") + html.table([], rows) + found if rows or found else ""
 
 
 def _cell(value):

@@ -59,12 +59,14 @@ def _section(body, rows, ids):
 
 
 def _classes(target, found, y_true, rows, name):
-    proba = np.asarray(found.proba)[rows]
+    shown = target.classes.tolist()
+    certain = found.proba is None  # a class is all that it says
+    proba = (target.codes(found.values)[:, None] == np.arange(len(shown))) * 1.0 if certain else np.asarray(found.proba)
+    proba, best = proba[rows], min(2, len(shown))
     ranked = np.argsort(-proba, axis=1, kind="stable")
-    shown, best = target.classes.tolist(), min(2, proba.shape[1])
-    header = [name, "probability", "next", "its probability"][: 2 * best]
+    header = [name, "probability", "next", "its probability"][: 1 if certain else 2 * best]
     lines = [
-        [cell for code in codes[:best] for cell in (shown[code], f"{shares[code]:.3f}")]
+        [cell for code in codes[:best] for cell in (shown[code], f"{shares[code]:.3f}")][: len(header)]
         for codes, shares in zip(ranked, proba)
     ]
     doubt, wrong, said = 1 - proba.max(axis=1), np.zeros(len(rows), dtype=bool), ""
@@ -77,7 +79,7 @@ def _classes(target, found, y_true, rows, name):
         wrong = truth != ranked[:, 0]
         said = f" {100 * (1 - wrong.mean()):.1f} % of the predictions agree with the hidden truth."
         header = [*header, "truth"]
-    return _Body(header, (2, 4), lines, doubt, wrong, said)
+    return _Body(header, () if certain else (2, 4), lines, doubt, wrong, said)
 
 
 def _numbers(targets, found, y_true, rows, names):

@@ -67,7 +67,7 @@ class LoadingsDisplay:
         """
         said = describe(estimator)
         if said.loadings is None:
-            raise ValueError(f"{said.model} has no loadings: its projection is not linear in the columns.")
+            raise ValueError(f"{said.model} has no loadings: it does not say what a component adds to the columns.")
         k, p = said.loadings.shape
         dims = list(range(min(k, 3))) if dims is None else [int(d) for d in dims]
         if not dims or not all(0 <= d < k for d in dims):

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gnomon.describe import Description, Prediction, Projection, Target
 from gnomon.rows.kind import is_sparse
 from gnomon.targets import read
 
@@ -158,6 +159,7 @@ class _Baseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     """Read X and y, hand the labeled rows to `_fit`."""
 
     _kind = "classes"
+    _uses_unlabeled = False
 
     def __init__(self, n_components=None, *, unlabeled="auto"):
         self.n_components = n_components
@@ -167,9 +169,11 @@ class _Baseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X = validate_data(self, X, accept_sparse="csr")
         targets = read(y, X.shape[0], target=self._kind, unlabeled=self.unlabeled, several="real")
         rows = np.flatnonzero(np.isfinite(targets.table).all(axis=1))
-        self.one_column_ = targets.vector
         if self._kind == "classes":
             self.classes_ = targets.classes
+        columns = [None] if targets.vector else range(targets.table.shape[1])
+        self.targets_ = tuple(Target(self._kind, targets.classes, column) for column in columns)
+        self.n_labeled_ = len(rows)
         self._fit(X, rows, targets.index[rows] if self._kind == "classes" else targets.table[rows])
         return self
 
@@ -191,7 +195,23 @@ class _Baseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         found = self._predict(self._project(X))
         if self._kind == "classes":
             return self.classes_[found]
-        return found.ravel() if self.one_column_ else found
+        return found.ravel() if self.targets_[0].column is None else found
+
+    def describe(self):
+        """Return what the fitted baseline says of itself: plots and reports ask a choice, which may be one."""
+        names = vars(self).get("feature_names_in_")
+        return Description(
+            type(self).__name__,
+            self.get_params(),
+            self.n_features_in_,
+            self._n_features_out,
+            lambda X: Projection(self._project(X)[:, : self.n_components]),
+            feature_names=None if names is None else tuple(names),
+            targets=self.targets_,
+            n_labeled=self.n_labeled_,
+            uses_unlabeled=self._uses_unlabeled,
+            predict=lambda X: tuple(Prediction(column) for column in np.atleast_2d(self.predict(X).T)),
+        )
 
 
 class RidgeLDA(ClassifierMixin, _Baseline):
@@ -207,6 +227,8 @@ class RidgeLDA(ClassifierMixin, _Baseline):
 
 class PCAClassifier(ClassifierMixin, _Baseline):
     """PCA of all rows, then the class of the nearest labeled row or logistic regression of the projection."""
+
+    _uses_unlabeled = True
 
     def __init__(self, n_components=None, *, classifier="nearest", unlabeled="auto"):
         super().__init__(n_components, unlabeled=unlabeled)
@@ -229,6 +251,7 @@ class PCARidge(RegressorMixin, _Baseline):
     """PCA of all rows, then ridge regression on the projection of the labeled rows."""
 
     _kind = "real"
+    _uses_unlabeled = True
 
     def _fit(self, X, rows, Y):
         self.map_ = pca_map(X, self.n_components, 0)
