@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gnomon.rows.kind import is_sparse
+from gnomon.targets.halves import can_split, deal, is_rich
 
 FEWEST_REAL = 4  # labeled rows: two per half
-RICH = 4  # labeled rows of the median class from which each half has two
 
 
 class Score(NamedTuple):
@@ -82,31 +82,22 @@ class ClassHalves(_Halves):
     _agreement = staticmethod(cohen_kappa)
 
     def __init__(self, index, order, n_splits, rng):
-        counts = np.bincount(index[index >= 0], minlength=1)
-        if counts.max() < 2:
+        if not can_split(index):
             raise ValueError(
                 "every class of y has one labeled row at most, so nothing can be held out to choose a model by. Label "
                 "a second row of one class, or take a model by name, such as gnomon.DPPCA."
             )
-        self.n_classes = len(counts)
+        self.n_classes = int(index.max()) + 1
         self.n_columns = self.n_classes - 1
         self.chance_error = 1 - 1 / self.n_classes
-        self.is_rich = bool(np.median(counts) >= RICH)
+        self.is_rich = is_rich(index)
         super().__init__(index, index >= 0, order, n_splits, rng)
 
     def _split(self, rng):
         places, odd = rng.random((2, len(self.rows)))
-        classes = self.targets[self.rows]
-        halves = [[], []]
-        for c in range(self.n_classes):
-            members = np.flatnonzero(classes == c)
-            if not len(members):
-                continue
-            drawn = self.rows[members[np.argsort(places[members])]]
-            side = int(odd[members[0]] < 0.5)  # which half has the odd row
-            halves[side].append(drawn[::2])
-            halves[1 - side].append(drawn[1::2] if len(drawn) > 1 else drawn)
-        return tuple(self._only(np.concatenate(half)) for half in halves)
+        classes, odd_first = self.targets[self.rows], np.zeros(self.n_classes, dtype=int)
+        odd_first[classes[::-1]] = odd[::-1] < 0.5  # as the first row of the class says
+        return tuple(self._only(self.rows[half]) for half in deal(classes, places, odd_first))
 
     @staticmethod
     def _as_targets(predicted):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import IntArray
+from .._types import Array, BoolArray, IntArray
 
 RICH = 4  # labeled rows of the median class from which each half has two
 
@@ -38,6 +38,21 @@ def is_rich(index: IntArray) -> bool:
     return len(labeled) > 0 and bool(np.median(np.bincount(labeled)) >= RICH)
 
 
+def deal(classes: IntArray, places: Array, odd_first: IntArray) -> tuple[BoolArray, BoolArray]:
+    """Labeled rows of both halves: those of a class by turns in the order of `places`, its only row to both.
+
+    Where `odd_first` (n_classes,) is 1, the second half has the first row.
+    """
+    counts = np.bincount(classes, minlength=len(odd_first))
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    rank = np.empty(len(classes), dtype=np.int64)
+    order = np.lexsort((places, classes))
+    rank[order] = np.arange(len(classes)) - starts[classes[order]]
+    single = counts[classes] == 1
+    first = (rank + odd_first[classes]) % 2 == 0
+    return first | single, ~first | single
+
+
 def half_splits(index: IntArray, n_splits: int, generator: np.random.Generator) -> list[tuple[IntArray, IntArray]]:
     """Split the labeled rows of each class at random: pairs like `index` (n,), -1 for the rows of the other half.
 
@@ -45,18 +60,12 @@ def half_splits(index: IntArray, n_splits: int, generator: np.random.Generator) 
     """
     rows = np.flatnonzero(index >= 0)
     classes = index[rows]
-    counts = np.bincount(classes, minlength=1)
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    single = counts[classes] == 1
+    n_classes = int(classes.max(initial=0)) + 1
     splits = []
     for _ in range(n_splits):
-        order = np.lexsort((generator.random(len(rows)), classes))
-        rank = np.empty(len(rows), dtype=np.int64)
-        rank[order] = np.arange(len(rows)) - starts[classes[order]]
-        odd_first = generator.integers(0, 2, size=len(counts))
-        first = (rank + odd_first[classes]) % 2 == 0
+        places, odd_first = generator.random(len(rows)), generator.integers(0, 2, size=n_classes)
         halves = []
-        for half in (first | single, ~first | single):
+        for half in deal(classes, places, odd_first):
             part = np.full(len(index), -1)
             part[rows[half]] = classes[half]
             halves.append(part)
