@@ -3,11 +3,15 @@
 import ast
 import doctest
 import re
+import shlex
 from functools import cache
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from matplotlib.mathtext import MathTextParser
+
+from gnomon.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -102,6 +106,22 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
         report = []
         assert runner.run(test, out=report.append, clear_globs=False).failed == 0, "".join(report)
         namespace.update(test.globs)
+
+
+def test_commands_run_and_write_the_files_that_are_named(tmp_path, monkeypatch):
+    """The shell blocks of the page run one after the other in one folder."""
+    page = ROOT / "docs/command_line.md"
+    monkeypatch.chdir(tmp_path)
+    lines = [line for block in FENCE.finditer(page.read_text()) if block[1] == "sh" for line in block[2].splitlines()]
+    for line in lines:
+        program, *words = shlex.split(line)
+        assert program == "gnomon"
+        result = CliRunner().invoke(main, words)
+        assert result.exit_code == 0, f"{line}: {result.output}"
+    assert {line.split()[1] for line in lines} == set(main.commands)
+    named = set(re.findall(r"`([\w/]+\.(?:csv|html|json|gnomon|parquet))`", prose(page)))
+    assert len(named) == 10
+    assert {name for name in named if not (tmp_path / name).is_file()} == set()
 
 
 @pages
