@@ -351,7 +351,7 @@ def test_the_same_command_writes_the_same_model_and_projection(fitted):
 
 
 def test_without_the_libraries_of_the_extras_fit_says_what_is_missing(monkeypatch):
-    monkeypatch.setattr("gnomon._cli.fitting.can_write_parquet", lambda: False)
+    monkeypatch.setattr("gnomon._cli.fitting.has_pyarrow", lambda: False)
     text = run("fit", flowers(), "--target", "species", "--id", "flower", "--out", "out", "--no-compare")
     assert set(os.listdir("out")) == {"model.gnomon", "projection.csv", "metrics.json"}
     assert "No report.html: its pictures need matplotlib (pip install 'gnomon[plot]').\n" in text

@@ -31,7 +31,7 @@ from gnomon.export import Columns
 from gnomon.export.steps import spare_rank
 from gnomon.rows.kind import is_sparse
 from gnomon.selection import Comparison, compare
-from gnomon.tables import Table, can_write_parquet, drop_hint, read_table, write_table
+from gnomon.tables import Table, drop_hint, has_pyarrow, read_table, write_table
 from gnomon.targets import Targets
 
 MOST_DEFAULT_COMPONENTS = 10
@@ -269,7 +269,7 @@ def write_results(
     with said_in_one_line(out), new_folder(out, replace=force) as folder:
         run.stored.save(folder / "model.gnomon")
         write_table(folder / "projection.csv", projection, safe=safe)
-        if can_write_parquet():
+        if has_pyarrow():
             write_table(folder / "projection.parquet", projection)
         for name, columns in (more or {}).items():
             write_table(folder / name, columns)

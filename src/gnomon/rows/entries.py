@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,30 +16,8 @@ from .threads import sparse_product
 CODE_BITS = {True: 48, False: 20}  # bits of a mask that one float64, or one float32, holds exactly
 
 
-class Entries(Protocol):
-    """Entries (x - mean) / scale of some rows, zero where missing."""
-
-    def times(self, V: Array) -> Array:
-        """Entries times V (m, r), on the host."""
-
-    def back(self, U: Array) -> Any:
-        """Transposed entries times U (p, c), where they are."""
-
-    def gram_product(self, V: Array, weights: Array) -> Any:
-        """back(weights * times(V)); no number per row leaves where they are."""
-
-    def second(self, weights: Array) -> Array:
-        """Weighted squares and products (p, p)."""
-
-    def lengths(self) -> Array:
-        """Sum of squares of every row (m,)."""
-
-    def of_rows(self, rows: IntArray) -> Entries:
-        """Those of some of the rows."""
-
-
-def entries(X: Any, mean: Array, scale: float, masked: bool) -> Entries:
-    """The entries of a block of dense, sparse or foreign rows."""
+def entries(X: Any, mean: Array, scale: float, masked: bool) -> DenseEntries | SparseEntries:
+    """Entries (x - mean) / scale of a block of dense, sparse or foreign rows, zero where missing."""
     if is_sparse(X):
         return SparseEntries(X, mean, scale)
     return MaskedEntries(X, mean, scale) if masked else DenseEntries(X, mean, scale)
@@ -62,16 +40,20 @@ class DenseEntries:
         return out
 
     def times(self, V: Array) -> Array:
+        """Entries times V (m, r), on the host."""
         return self.place.host(self._product(self.C, self.place.put(V)))
 
     def back(self, U: Array) -> Any:
+        """Transposed entries times U (p, c), where they are."""
         return self._total(self._product(self.C.T, self.place.put(U)))
 
     def gram_product(self, V: Array, weights: Array) -> Any:
+        """back(weights * times(V)); no number per row leaves where they are."""
         T = self._product(self.C, self.place.put(V))
         return self._total(self._product(self.C.T, T * self.place.put(weights[:, None])))
 
     def second(self, weights: Array) -> Array:
+        """Weighted squares and products (p, p)."""
         C = self.scaled()
         if (weights != 1.0).any():
             C = C * self.place.put(np.sqrt(weights)[:, None])
@@ -82,9 +64,11 @@ class DenseEntries:
         return self.C if self.scale == 1.0 else self.C / self.scale
 
     def lengths(self) -> Array:
+        """Sum of squares of every row (m,)."""
         return self.place.host(self.place.squares(self.scaled()))
 
     def of_rows(self, rows: IntArray) -> DenseEntries:
+        """Those of some of the rows."""
         out = copy.copy(self)
         out.C = take_rows(self.C, rows)
         return out

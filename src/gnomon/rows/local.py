@@ -11,7 +11,7 @@ import numpy as np
 from .._types import Array, IntArray
 from .contract import A, Block, Columns, Reads, Rows, Task, add
 from .kind import is_foreign, is_sparse
-from .namespace import Place, asarray_like, block_rows, host_double, host_dtype, namespace, take_rows
+from .namespace import Place, asarray_like, block_rows, host_double, namespace, take_rows
 from .products import project
 from .raw_moments import raw_inner_products, raw_summary, shift_of
 from .summary import Summary
@@ -27,7 +27,9 @@ class LocalRows(Rows):
 
     def __init__(self, X: Any, weights: Array | None = None, *, masked: bool = False) -> None:
         self.X, self.weights, self.masked = X, weights, masked
-        self.shape, self.dtype = (X.shape[0], X.shape[1]), host_dtype(X)
+        self.shape = (X.shape[0], X.shape[1])
+        single = namespace(X).float32 if is_foreign(X) else np.float32
+        self.dtype = np.dtype(np.float32 if X.dtype == single else np.float64)
         self.counter = Reads()
         self.aligned: dict[str, Any] = {}
 

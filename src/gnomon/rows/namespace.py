@@ -37,12 +37,6 @@ def widest(X: Any) -> Any:
     return known.get("float64", xp.float32)
 
 
-def host_dtype(X: Any) -> Any:
-    """The NumPy type of what is computed from X: float32 where it is, else float64."""
-    single = namespace(X).float32 if is_foreign(X) else np.float32
-    return np.dtype(np.float32 if X.dtype == single else np.float64)
-
-
 def to_host(A: Any) -> Any:
     """A as a NumPy array if it is foreign, else as it is; for small results and targets, never for the rows."""
     if not is_foreign(A):

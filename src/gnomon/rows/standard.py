@@ -9,7 +9,7 @@ import numpy as np
 
 from .._types import Array, IntArray
 from .contract import Block, Columns, Kept, PureStep, Rows, Step, Swept, View
-from .entries import Entries, MaskedEntries, entries
+from .entries import DenseEntries, MaskedEntries, SparseEntries, entries
 from .patterns import MaskView, group_by
 from .summary import Summary
 
@@ -24,7 +24,7 @@ class InUnits:
     scale: float
     masked: bool
 
-    def entries(self, block: Block) -> Entries:
+    def entries(self, block: Block) -> DenseEntries | SparseEntries:
         """The entries of a block in these units."""
         return entries(block.X, self.mean, self.scale, self.masked)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._types import Array
 from .contract import Block, NotFinite, add
-from .entries import DenseEntries, Entries, MaskedEntries, SparseEntries
+from .entries import DenseEntries, SparseEntries, entries
 from .kind import is_sparse
 from .namespace import Place, host_double
 
@@ -110,10 +110,21 @@ class Summarize:
     second: bool
 
     def __call__(self, block: Block) -> Summary:
-        if is_sparse(block.X):
-            return _of_sparse(block, self)
+        X, w = block.X, block.weights
         with np.errstate(over="ignore", invalid="ignore"):
-            return _of_dense(block, self)
+            counts, sums, largest = _sums(X, w, self.masked)
+            some = np.where(counts > 0, counts, 1.0)
+            mean, unit = sums / some, power_of_two(largest)
+            here = entries(X, mean, unit, self.masked)
+            if isinstance(here, SparseEntries):
+                low, squares = _sparse_squares(X, w, mean / unit, unit)
+            else:
+                C, weights = here.scaled(), here.place.put(w)
+                low = here.place.host(weights @ C) / some  # what rounding took from the mean
+                squares = here.place.host(weights @ (C * C))
+            groups = tuple(group.about(-low, 1.0) for group in _groups(block, self, here))
+        mean, rest = two_sum(mean, low * unit)
+        return Summary(float(w.sum()), counts, mean, rest, squares - counts * low**2, largest, unit, groups)
 
 
 def power_of_two(size: float) -> float:
@@ -121,29 +132,21 @@ def power_of_two(size: float) -> float:
     return float(2.0 ** np.floor(np.log2(size))) if 0.0 < size < 1e-75 or 1e75 < size < np.inf else 1.0
 
 
-def _of_dense(block: Block, task: Summarize) -> Summary:
-    place = Place(block.X)
-    X, w, xp = place.floats(block.X), block.weights, place.xp
-    weights = place.put(w)
+def _sums(X: Any, w: Array, masked: bool) -> tuple[Array, Array, float]:
+    """Weights and sums (p,) of what each column observes, and the largest entry."""
     counts = np.full(X.shape[1], w.sum())
-    if task.masked:
+    if is_sparse(X):
+        return counts, np.asarray(X.T @ w), float(np.abs(X.data).max(initial=0.0))
+    place = Place(X)
+    X, xp, weights = place.floats(X), place.xp, place.put(w)
+    if masked:
         seen = xp.logical_not(xp.isnan(X))
         X = xp.where(seen, X, xp.zeros_like(X))
         counts = place.host(weights @ place.floats(seen))
-    largest = float(xp.maximum(xp.max(X), -xp.min(X)))
-    some = np.where(counts > 0, counts, 1.0)
-    mean = place.host(weights @ X) / some
-    unit = power_of_two(largest)
-    here = (MaskedEntries if task.masked else DenseEntries)(block.X, mean, unit)
-    C = here.scaled()
-    low = place.host(weights @ C) / some  # what rounding took from the mean
-    squares = place.host(weights @ (C * C)) - counts * low**2
-    groups = tuple(group.about(-low, 1.0) for group in _groups(block, task, here))
-    mean, low = two_sum(mean, low * unit)
-    return Summary(float(w.sum()), counts, mean, low, squares, largest, unit, groups)
+    return counts, place.host(weights @ X), float(xp.maximum(xp.max(X), -xp.min(X)))
 
 
-def _groups(block: Block, task: Summarize, here: Entries) -> tuple[Group, ...]:
+def _groups(block: Block, task: Summarize, here: DenseEntries | SparseEntries) -> tuple[Group, ...]:
     """Sums over the rows of each group."""
     Y = np.asarray(block.aligned.get("summary_y", np.zeros((len(block.at), 0))), dtype=np.float64)
     number, w, found = block.aligned.get("summary_group"), block.weights, []
@@ -160,21 +163,6 @@ def _groups(block: Block, task: Summarize, here: Entries) -> tuple[Group, ...]:
         x = host_double(here.back(w_g[:, None]))[:, 0]
         found.append(Group(float(w_g.sum()), x, wY.sum(axis=0), xy, wY.T @ y, xx))
     return tuple(found)
-
-
-def _of_sparse(block: Block, task: Summarize) -> Summary:
-    X, w = block.X, block.weights
-    largest = float(np.abs(X.data).max(initial=0.0)) if X.nnz else 0.0
-    counts = np.full(X.shape[1], w.sum())
-    some = np.where(counts > 0, counts, 1.0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = np.asarray(X.T @ w) / some
-        unit = power_of_two(largest)
-        low, squares = _sparse_squares(X, w, mean / unit, unit)
-        groups = tuple(group.about(-low, 1.0) for group in _groups(block, task, SparseEntries(X, mean, unit)))
-    squares = squares - counts * low**2
-    mean, low = two_sum(mean, low * unit)
-    return Summary(float(w.sum()), counts, mean, low, squares, largest, unit, groups)
 
 
 def _sparse_squares(X: Any, w: Array, mean: Array, unit: float) -> tuple[Array, Array]:

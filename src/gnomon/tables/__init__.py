@@ -5,17 +5,18 @@ it can, the column and the row. CSV and TSV are read with the standard library a
 same whatever else is installed; Parquet goes through pyarrow.
 """
 
+from gnomon.tables._parquet import has_pyarrow
 from gnomon.tables._read import read_table
 from gnomon.tables._table import Table, TableError, count_missing, drop_hint, listing
-from gnomon.tables._write import can_write_parquet, check_output, write_table
+from gnomon.tables._write import check_output, write_table
 
 __all__ = [
     "Table",
     "TableError",
-    "can_write_parquet",
     "check_output",
     "count_missing",
     "drop_hint",
+    "has_pyarrow",
     "listing",
     "read_table",
     "write_table",

@@ -16,9 +16,9 @@ from gnomon.tables._table import (
     check_unique,
     choose_features,
     in_range,
-    objects,
     usable,
 )
+from gnomon.targets.forms import objects
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
 

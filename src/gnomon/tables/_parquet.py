@@ -12,7 +12,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from gnomon.tables._table import Table, TableError, Wanted, bad_feature, cell_name, choose_features, objects, usable
+from gnomon.tables._table import Table, TableError, Wanted, bad_feature, cell_name, choose_features, usable
+from gnomon.targets.forms import objects
 
 INSTALL = "needs pyarrow, which is not installed: pip install 'gnomon[io]'"
 

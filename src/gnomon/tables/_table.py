@@ -207,10 +207,3 @@ def usable(values: Any) -> Any:
 def out_of_range(value: float) -> str:
     """What is wrong with a number for which `in_range` says no."""
     return f"is larger than {LARGEST:.0e} in size" if np.isfinite(value) else "is not a finite number"
-
-
-def objects(values: Sequence[Any]) -> np.ndarray:
-    """A 1-D object array, whatever the values are."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array

@@ -21,11 +21,11 @@ from gnomon.tables._table import (
     choose_features,
     in_range,
     number,
-    objects,
     out_of_range,
     row_of,
     usable,
 )
+from gnomon.targets.forms import objects
 
 CHUNK_ROWS = 4096  # rows held as text at once
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}

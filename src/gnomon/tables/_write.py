@@ -18,11 +18,6 @@ from gnomon.tables._table import TableError, number
 WRITABLE = (".csv", ".tsv", ".parquet")
 
 
-def can_write_parquet() -> bool:
-    """Whether a library that writes Parquet is installed."""
-    return has_pyarrow()
-
-
 def check_output(path: str | Path) -> None:
     """Refuse a file name whose kind cannot be written, before any work is done for it."""
     suffix = Path(path).suffix.lower()
@@ -30,7 +25,7 @@ def check_output(path: str | Path) -> None:
         raise TableError(
             f"{path}: {suffix or 'no extension'} is not a kind of table that can be written; use {', '.join(WRITABLE)}."
         )
-    if suffix == ".parquet" and not can_write_parquet():
+    if suffix == ".parquet" and not has_pyarrow():
         raise TableError(f"{path}: writing Parquet {INSTALL}, or choose a .csv file.")
 
 
