@@ -3,7 +3,19 @@
 import numpy as np
 import pytest
 
-from gnomon.targets.halves import can_split, half_splits, score_splits
+from gnomon.targets.halves import can_split, score_splits
+from gnomon.targets.halves import half_splits as of_labeled
+
+
+def half_splits(index, n_splits, rng):
+    """Labels of either half, -1 for the rows of the other."""
+    rows, splits = np.flatnonzero(index >= 0), []
+    for halves in of_labeled(index[rows], n_splits, rng):
+        parts = [np.full(len(index), -1) for _ in halves]
+        for part, half in zip(parts, halves, strict=True):
+            part[rows[half]] = index[rows[half]]
+        splits.append(tuple(parts))
+    return splits
 
 
 def test_halves_share_the_rows_of_each_class(rng):

@@ -73,13 +73,14 @@ def _values_without_number(X: Any) -> Iterator[tuple[Any, int, Any]]:
         if cells.dtype.kind in "Mm":
             yield name, 0, cells[0]
         for i, value in enumerate(cells.tolist() if cells.dtype.kind in "OUS" else ()):
-            if isinstance(value, (str, bytes)) and not _is_number(value):
+            if isinstance(value, (str, bytes)) and not is_number(value):
                 yield name, i, value
 
 
-def _is_number(text: str | bytes) -> bool:
+def is_number(cell: Any) -> bool:
+    """Whether a cell is a number, or text that is one."""
     try:
-        float(text)
-    except ValueError:
+        float(cell)
+    except (TypeError, ValueError):
         return False
     return True

@@ -53,24 +53,10 @@ def deal(classes: IntArray, places: Array, odd_first: IntArray) -> tuple[BoolArr
     return first | single, ~first | single
 
 
-def half_splits(index: IntArray, n_splits: int, generator: np.random.Generator) -> list[tuple[IntArray, IntArray]]:
-    """Split the labeled rows of each class at random: pairs like `index` (n,), -1 for the rows of the other half.
-
-    An odd row goes to either half by chance; the only row of a class goes to both, so that both know every class.
-    """
-    rows = np.flatnonzero(index >= 0)
-    classes = index[rows]
-    n_classes = int(classes.max(initial=0)) + 1
-    splits = []
-    for _ in range(n_splits):
-        places, odd_first = generator.random(len(rows)), generator.integers(0, 2, size=n_classes)
-        halves = []
-        for half in deal(classes, places, odd_first):
-            part = np.full(len(index), -1)
-            part[rows[half]] = classes[half]
-            halves.append(part)
-        splits.append((halves[0], halves[1]))
-    return splits
+def half_splits(classes: IntArray, n_splits: int, generator: np.random.Generator) -> list[tuple[BoolArray, BoolArray]]:
+    """Random halves of labeled rows; an odd row goes to either half by chance."""
+    m, n_classes = len(classes), int(classes.max(initial=0)) + 1
+    return [deal(classes, generator.random(m), generator.integers(0, 2, size=n_classes)) for _ in range(n_splits)]
 
 
 def score_splits(fit_predict: FitPredict, index: IntArray, splits: list[tuple[IntArray, IntArray]]) -> Score:

@@ -34,6 +34,7 @@ import numpy as np
 
 from .._types import Array, IntArray
 from .._warn import warn
+from ..rows.frames import is_number
 from .columns import Column, Targets
 from .forms import Raw, columns_of, objects
 
@@ -232,7 +233,7 @@ def _numbers(raw: Raw, kind: str) -> Array:
     try:
         out[known] = raw.values[known].astype(np.float64)
     except (TypeError, ValueError):
-        i = next(i for i in known if _is_text(raw.values[i]))
+        i = next(i for i in known if not is_number(raw.values[i]))
         raise TypeError(
             f"{raw.name} holds {raw.values[i]!r}, which is not a number, in row {i}; numbers are wanted here "
             f"(target={kind!r}). Labels and numbers in one table are for CPPCA."
@@ -248,14 +249,6 @@ def _numbers(raw: Raw, kind: str) -> Array:
                 "(NaN where missing)."
             )
     return out
-
-
-def _is_text(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return True
-    return False
 
 
 def number(known: Any) -> tuple[Any, IntArray]:

@@ -135,7 +135,7 @@ def choose(
 
 
 def content_splits(rows: Reduced, index: IntArray, n_splits: int) -> list[tuple[IntArray, IntArray]]:
-    """Halves of the labeled rows of each class, as `half_splits`, that follow from what the rows hold.
+    """Halves of the labels (n,), -1 for the rows of the other half, that follow from what the rows hold.
 
     Classes and rows are put in an order of their own, by lengths and inner products, and are split there by random
     numbers that are always the same.
@@ -157,7 +157,7 @@ def content_splits(rows: Reduced, index: IntArray, n_splits: int) -> list[tuple[
         found = []
         for half in halves:
             part = np.full(len(index), -1)
-            part[at[half >= 0]] = index[at[half >= 0]]
+            part[at[half]] = index[at[half]]
             found.append(part)
         splits.append((found[0], found[1]))
     return splits
