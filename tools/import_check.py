@@ -1,7 +1,8 @@
 """Check two import rules that the import contracts cannot express, who touches rows, and who writes files.
 
 Inside the package only those who make or read rows or graphs, and the one solver that takes nothing else, may import
-scipy.sparse (its solvers in scipy.sparse.linalg are free), and nowhere may a private part of scikit-learn be imported.
+scipy.sparse (its solvers in scipy.sparse.linalg are free), and nowhere may a private part of scikit-learn be
+imported; models/ import none of it.
 Only rows/ touches the array behind rows, and asks whether X is sparse or of another library than NumPy; frames are
 read in one file for X, in one for y, and where files of tables are.
 Only _files opens a path for writing, renames or deletes.
@@ -78,6 +79,8 @@ def complaints(path: str, source: str) -> list[str]:
         found += paths_written(path, tree)
     for line, name in imported_names(tree):
         parts = name.split(".")
+        if parts[0] == "sklearn" and path.startswith("src/gnomon/models/"):
+            found.append(f"{path}:{line}: models run without scikit-learn, which belongs in gnomon.estimators")
         if parts[0] == "sklearn" and any(part.startswith("_") and not part.endswith("__") for part in parts):
             found.append(f"{path}:{line}: {name} is private to scikit-learn; use its public names")
         sparse = parts[:2] == ["scipy", "sparse"] and parts[2:3] != ["linalg"]

@@ -41,7 +41,7 @@ def test_without_the_solver_the_error_names_the_extra(monkeypatch):
     def never(*args):
         raise AssertionError("rows were compared before the solver was looked for")
 
-    monkeypatch.setattr("gnomon.estimators.colored_mvu._squared_distances", never)
+    monkeypatch.setattr("gnomon.models.colored_mvu.fit", never)
     with pytest.raises(ImportError, match=r"pip install 'gnomon\[convex\]'"):
         ColoredMVU().fit(X, y)
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_iris, make_moons
 
-import gnomon.estimators.neighbor_features as module
+import gnomon.models.neighbor_features as module
 from gnomon import NeighborFeatures
 from gnomon.selection.baselines import lda_map, nearest_labels
 from oracles import neighbor_graph as oracle

@@ -336,7 +336,7 @@ def test_bad_parameters_and_rows(rng):
     model = SDRGLM(x_family="poisson").fit(np.round(X), y)
     with pytest.raises(ValueError, match="Negative values"):
         model.transform(-X)
-    with pytest.raises(ValueError, match=r"U has shape \(3, 1\)"):
+    with pytest.raises(ValueError, match=r"Z has shape \(3, 1\)"):
         model.inverse_transform(np.ones((3, 1)))
 
 

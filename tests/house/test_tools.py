@@ -33,6 +33,8 @@ ROOT = Path(__file__).resolve().parents[2]
         ("src/gnomon/estimators/a.py", "sparse = hasattr(X, 'tocsr')", 1),
         ("src/gnomon/rows/kind.py", "sparse = hasattr(X, 'tocsr')", 0),
         ("src/gnomon/models/a.py", "found = is_foreign(X)", 1),
+        ("src/gnomon/models/a.py", "from sklearn.metrics.pairwise import rbf_kernel", 1),
+        ("src/gnomon/estimators/a.py", "from sklearn.metrics.pairwise import rbf_kernel", 0),
         ("src/gnomon/rows/a.py", "found = is_foreign(X)", 0),
         ("src/gnomon/models/a.py", "out = rows.X @ V", 1),
         ("src/gnomon/models/a.py", "out = self.rows.X @ V", 1),

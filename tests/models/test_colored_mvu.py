@@ -8,6 +8,7 @@ from sklearn.datasets import make_swiss_roll
 from gnomon.models.colored_mvu import model, sdp
 from gnomon.numerics import gram
 from gnomon.numerics.ridge_map import ridge_map
+from gnomon.rows.read import read
 from oracles import colored_mvu as oracle
 
 WHY = "the extra gnomon[convex] is not installed"
@@ -31,21 +32,21 @@ def test_the_kernel_is_that_of_the_program_as_written(rng, n_basis, penalty):
     solver()
     pytest.importorskip("cvxpy", reason=WHY)
     X, squared, L = problem(rng)
-    result = model.fit(squared, L, model.Options(3, n_basis, penalty))
-    Z, edges = result.value.Z, result.value.edges
+    result = model.fit(read(X), L, model.Options(3, n_basis, penalty))
+    Z, edges = result.value.Z * result.value.unit, result.value.edges
     K = Z @ Z.T
     Q = model.smooth_basis(edges, 12, n_basis)
     expected, value = oracle.maximize(X, L, edges, penalty, Q)
     assert_allclose(oracle.objective(K, X, L, edges, penalty), value, rtol=1e-5, atol=1e-6)
     assert_allclose(K, expected, atol=2e-3 * np.abs(expected).max())
-    assert_allclose(result.value.squared, squared[edges[:, 0], edges[:, 1]])
+    assert_allclose(result.value.squared * result.value.unit**2, squared[edges[:, 0], edges[:, 1]])
 
 
 def test_no_nearby_kernel_is_better_and_the_bound_holds(rng):
     solver()
-    X, squared, L = problem(rng)
-    result = model.fit(squared, L, model.Options(3, 11, 10.0))
-    Z, edges = result.value.Z, result.value.edges
+    X, _, L = problem(rng)
+    result = model.fit(read(X), L, model.Options(3, 11, 10.0))
+    Z, edges = result.value.Z * result.value.unit, result.value.edges
     best = oracle.objective(Z @ Z.T, X, L, edges, 10.0)
     for size in (1e-3, 1e-2, 0.1):
         for _ in range(20):
@@ -60,18 +61,17 @@ def test_no_nearby_kernel_is_better_and_the_bound_holds(rng):
 def test_a_large_penalty_keeps_distances_in_a_full_basis(rng):
     """All of the space of centered kernels: the rows themselves are feasible, so the distances can be kept."""
     solver()
-    _, squared, L = problem(rng)
-    result = model.fit(squared, L, model.Options(3, 11, 1e4))
+    X, _, L = problem(rng)
+    result = model.fit(read(X), L, model.Options(3, 11, 1e4))
     Z, edges = result.value.Z, result.value.edges
     kept = ((Z[edges[:, 0]] - Z[edges[:, 1]]) ** 2).sum(axis=1)
-    assert_allclose(kept, result.value.squared, atol=2e-3 * squared.mean())
+    assert_allclose(kept, result.value.squared, atol=2e-3 * result.value.mean_squared)
 
 
 def test_a_roll_is_unrolled():
     solver()
     X, t = make_swiss_roll(300, random_state=0)
-    squared = ((X[:, None] - X[None]) ** 2).sum(axis=-1)
-    Z = model.fit(squared, np.eye(300), model.Options(5, 10, 10.0)).value.Z
+    Z = model.fit(read(X), np.eye(300), model.Options(5, 10, 10.0)).value.Z
     assert abs(np.corrcoef(Z[:, 0], t)[0, 1]) > 0.97
     assert max(abs(np.corrcoef(X.T, t)[-1, :-1])) < 0.6
 

@@ -37,11 +37,11 @@ def test_more_features_than_rows(rng, solver):
     X = rng.normal(size=(8, 15)) * 1e-4
     fitted = scl.fit(copied_rows(X), PIVOTS, 3, 2e-8, solver)
     U, s, _ = np.linalg.svd(oracle.pivot_predictors(X, PIVOTS, 2e-8))
-    assert_allclose(fitted.theta @ fitted.theta.T, U[:, :3] @ U[:, :3].T, atol=1e-8)
+    assert_allclose(fitted.projection.theta @ fitted.projection.theta.T, U[:, :3] @ U[:, :3].T, atol=1e-8)
     assert_allclose(fitted.singular_values, s[:3], rtol=1e-8)
     assert_allclose([fitted.x_variance, fitted.ridge], [X.var(axis=0).sum(), 2e-8])
-    assert_allclose(fitted.z_variance, ((X - X.mean(axis=0)) @ fitted.theta).var(axis=0).sum())
-    assert (fitted.theta[np.abs(fitted.theta).argmax(axis=0), range(3)] > 0).all()
+    assert_allclose(fitted.z_variance, ((X - X.mean(axis=0)) @ fitted.projection.theta).var(axis=0).sum())
+    assert (fitted.projection.theta[np.abs(fitted.projection.theta).argmax(axis=0), range(3)] > 0).all()
 
 
 def test_auto_takes_the_smaller_side_and_ten_mean_variances(counts):

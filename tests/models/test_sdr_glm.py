@@ -32,7 +32,7 @@ def test_entries_of_x_that_are_missing_are_left_out(family, rng):
 
     gradient, _ = score_terms(list(views), [params.x, params.y], params.U, RIDGE)
     assert_allclose(gradient, oracle.numeric_gradient(at, params.U), rtol=1e-5, atol=1e-6)
-    result = model.fit(views, model.Options(K, ALPHA, RIDGE, 1e-8), np.random.default_rng(0))
+    result = model.solve(views, model.Options(K, ALPHA, RIDGE, 1e-8), np.random.default_rng(0))
     assert (np.diff(result.path) >= -1e-9 * np.abs(result.path[:-1])).all()
     assert result.path[-1] > result.path[0] + 1e-3
     assert_allclose(dense_objective(X, Y, families, views, result.value), -result.path[-1], rtol=1e-8)
@@ -49,7 +49,7 @@ def test_the_objective_is_that_of_the_definition(families, rng):
 def test_the_fit_is_a_stationary_point_and_balanced(families):
     rng = np.random.default_rng(2)
     X, Y, views = problem(families, rng)
-    result = model.fit(views, model.Options(K, ALPHA, RIDGE, tol=1e-8, max_iter=5000), np.random.default_rng(0))
+    result = model.solve(views, model.Options(K, ALPHA, RIDGE, tol=1e-8, max_iter=5000), np.random.default_rng(0))
     assert result.status is Status.CONVERGED
     p = result.value
     gradient, _ = score_terms(list(views), [p.x, p.y], p.U, RIDGE)
@@ -72,7 +72,7 @@ def test_a_sparse_table_is_the_dense_one(family, rng):
     X, Y, (x, y) = problem((family, "multinomial"), rng)
     sparse = model.make_view(family, sp.csr_matrix(X), None, ALPHA)
     options = model.Options(K, ALPHA, RIDGE, max_iter=50)
-    first, second = (model.fit((view, y), options, np.random.default_rng(0)) for view in (x, sparse))
+    first, second = (model.solve((view, y), options, np.random.default_rng(0)) for view in (x, sparse))
     assert_allclose(second.value.U, first.value.U, atol=1e-7)
     assert_allclose(project(sparse, second.value.x, 0.3)[0], project(x, first.value.x, 0.3)[0], atol=1e-7)
 
@@ -82,9 +82,9 @@ def test_blocks_of_rows_change_nothing(rng, monkeypatch):
     for families in (("poisson", "bernoulli"), ("gaussian", "multinomial")):
         _, _, views = problem(families, rng)
         options = model.Options(K, ALPHA, RIDGE, max_iter=20)
-        whole = model.fit(views, options, np.random.default_rng(0)).value
+        whole = model.solve(views, options, np.random.default_rng(0)).value
         monkeypatch.setattr(factors, "BLOCK", 30)
-        assert_allclose(model.fit(views, options, np.random.default_rng(0)).value.U, whole.U, atol=1e-7)
+        assert_allclose(model.solve(views, options, np.random.default_rng(0)).value.U, whole.U, atol=1e-7)
         monkeypatch.undo()
 
 
@@ -93,7 +93,7 @@ def test_one_gaussian_table_is_soft_thresholded_pca(rng):
     X = rng.normal(size=(40, 5)) @ rng.normal(size=(5, 8))
     X -= X.mean(axis=0)
     views = model.make_view("gaussian", X, None, 1.0), model.make_view("gaussian", np.zeros((40, 0)), None, 1.0)
-    p = model.fit(views, model.Options(3, 1.0, 0.7, tol=1e-11, max_iter=5000), np.random.default_rng(0)).value
+    p = model.solve(views, model.Options(3, 1.0, 0.7, tol=1e-11, max_iter=5000), np.random.default_rng(0)).value
     left, sizes, right = np.linalg.svd(X, full_matrices=False)
     expected = (left[:, :3] * (sizes[:3] - 0.7)) @ right[:3]
     assert_allclose(p.U @ p.x.V + p.x.b, expected, atol=1e-6)
@@ -108,7 +108,7 @@ def test_a_column_that_never_varies_has_a_finite_intercept(rng):
         X, Y, views = problem((family, "gaussian"), rng)
         X[:, 0] = 0
         x = model.make_view(family, X, None, ALPHA)
-        result = model.fit((x, views[1]), model.Options(K, ALPHA, RIDGE), np.random.default_rng(0))
+        result = model.solve((x, views[1]), model.Options(K, ALPHA, RIDGE), np.random.default_rng(0))
         assert np.isfinite(result.path).all()
         assert np.abs(result.value.x.b).max() < 20
 

@@ -59,7 +59,7 @@ def test_every_step_and_every_sweep_lowers_the_objective(families):
             values.append(dense_objective(X, Y, families, views, params))
     assert (np.diff(values) <= 1e-9 * np.abs(values[:-1])).all()
     assert values[-1] < values[0] - 10.0
-    result = model.fit(views, options, np.random.default_rng(0))
+    result = model.solve(views, options, np.random.default_rng(0))
     assert (np.diff(result.path) >= -1e-9 * np.abs(result.path[:-1])).all()
     assert_allclose(-result.path[-1], dense_objective(X, Y, families, views, result.value), rtol=1e-9)
     assert -result.path[-1] <= values[-1] + 0.5

@@ -6,9 +6,11 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from gnomon.models.sepca import classifier, model
-from gnomon.models.sepca.classifier import Map, deal_folds, held_out_loss, learn
+from gnomon.models.sepca.classifier import Map, deal_folds, held_out_loss, learn, posterior, predict
+from gnomon.rows.read import read
 from models.sepca_problem import problem
 from oracles import sepca as oracle
+from rows.copied import copied_rows
 
 
 def orthogonal(data):
@@ -21,7 +23,7 @@ def test_the_classifier_is_ridge_regression_on_standardized_codes(rng):
     data = orthogonal(problem(rng, n=20, unlabeled=6))
     Z = rng.normal(size=(20, 2))
     found = learn(data, Z, Map(0.5))
-    codes = found.codes(data.rows)
+    codes = posterior(found, read(data.rows))[0]
     size = codes.std(axis=0)
     T = ((codes - codes.mean(axis=0)) / size)[:14]
 
@@ -31,7 +33,7 @@ def test_the_classifier_is_ridge_regression_on_standardized_codes(rng):
 
     best = minimize(loss, np.zeros(9), tol=1e-12).x
     expected = oracle.softmax(((codes - codes.mean(axis=0)) / size) @ best[:6].reshape(2, 3) + best[6:])
-    assert_allclose(np.exp(found.log_proba(codes)), expected, atol=1e-5)
+    assert_allclose(predict(found, copied_rows(data.rows)), expected, atol=1e-5)
     assert found.residual < 1e-9
 
 
@@ -39,7 +41,7 @@ def test_codes_of_new_rows_are_those_of_kernel_ridge_regression(rng):
     data, Z, new = orthogonal(problem(rng, n=20)), rng.normal(size=(20, 2)), rng.normal(size=(4, 3))
     K = data.rows @ data.rows.T
     expected = Z.mean(axis=0) + new @ data.rows.T @ np.linalg.solve(K + 0.5 * np.eye(20), Z - Z.mean(axis=0))
-    assert_allclose(learn(data, Z, Map(0.5)).codes(new), expected, atol=1e-9)
+    assert_allclose(posterior(learn(data, Z, Map(0.5)), copied_rows(new))[0], expected, atol=1e-9)
 
 
 def test_whole_weights_are_repeated_rows(rng):
@@ -51,8 +53,8 @@ def test_whole_weights_are_repeated_rows(rng):
     seen = np.flatnonzero(owner < 9)
     twice = data._replace(rows=rows[owner], base=rows[owner], Y=data.Y[owner[seen]], labeled=seen)
     a, b = learn(weighted, Z, Map(0.3)), learn(twice, Z[owner], Map(0.3))
-    assert_allclose(a.codes(rows), b.codes(rows), atol=1e-10)
-    assert_allclose(a.log_proba(Z), b.log_proba(Z), atol=1e-5)
+    assert_allclose(posterior(a, read(rows))[0], posterior(b, read(rows))[0], atol=1e-10)
+    assert_allclose(predict(a, read(rows)), predict(b, read(rows)), atol=1e-5)
 
 
 def test_folds_split_every_class_evenly_and_never_hide_the_only_row_of_one(rng):
@@ -73,6 +75,6 @@ def test_the_held_out_loss_is_that_of_models_that_never_saw_the_labels(rng):
         known = data._replace(Y=data.Y[keep], labeled=keep)
         found = classifier.learn(known, model.fit(known, options).value.ranked.Z, wanted)
         for i in np.flatnonzero(folds == fold):
-            scores = found.codes(data.rows[[i]]) @ found.slopes + found.intercept
+            scores = posterior(found, read(data.rows[[i]]))[0] @ found.slopes + found.intercept
             losses.append(-np.log(oracle.softmax(scores)[0] @ data.Y[i]))
     assert_allclose(held_out_loss(data, folds, options, wanted), np.mean(losses), rtol=1e-8)

@@ -10,6 +10,7 @@ from gnomon.numerics.linalg import (
     canonical_rotation,
     inverse_logdet,
     orthonormal_columns,
+    rotation_toward,
     sign_of_columns,
     solve_positive,
     symmetrize,
@@ -133,6 +134,16 @@ def test_signs_of_near_ties_follow_the_first_entry():
     W = np.array([[1.0], [-1.0 - 1e-9]])
     assert_array_equal(sign_of_columns(W), [1.0])
     assert_array_equal(sign_of_columns(W[::-1]), [-1.0])
+
+
+def test_rotation_toward_undoes_a_rotation_and_is_the_closest(rng):
+    W, turn = rng.normal(size=(7, 3)), orthonormal(rng, 3, 3)
+    assert_allclose(rotation_toward(W, W @ turn), turn, atol=1e-12)
+    target = rng.normal(size=(7, 3))
+    R = rotation_toward(W, target)
+    assert_orthonormal(R)
+    others = [orthonormal(rng, 3, 3) for _ in range(50)]
+    assert np.linalg.norm(W @ R - target) < min(np.linalg.norm(W @ other - target) for other in others)
 
 
 class TestCanonicalRotation:

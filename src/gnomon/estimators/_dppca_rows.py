@@ -42,7 +42,7 @@ class DPPCARows(Predictor, JointDensity, Invertible, LatentPosterior):
         return [model.Model(*one) for one in zip(*map(self._listed, parts), strict=True)]
 
     def _predicted(self, rows):
-        return [model.log_joint(one, rows) for one in self._models()]
+        return [model.predict(one, rows) for one in self._models()]
 
     def _project(self, X, with_cov):
         rows = self._check_rows(X)
@@ -51,7 +51,7 @@ class DPPCARows(Predictor, JointDensity, Invertible, LatentPosterior):
 
     def _condition(self, rows, y):
         (one,) = self._models()
-        return model.posterior(one, self.components_.astype(np.float64), rows, self._index(y, rows.shape[0]))
+        return model.posterior(one, rows, self.components_.astype(np.float64), self._index(y, rows.shape[0]))
 
     posterior = one_target(LatentPosterior.posterior)
     inverse_transform = one_target(Invertible.inverse_transform)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..models.linear.conditioning import outputs_at
+from ..numerics.normalize import normalized
 from ..rows.namespace import holding
 from ..targets.code import class_contrasts, code_like, to_coordinates
 from ._estimator import check_variance
@@ -65,19 +66,20 @@ class GaussianTargets(DeviationPredictor):
         return [rows.take(np.arange(start, min(start + size, n))) for start in range(0, n, size)]
 
     def _of_batch(self, rows):
-        """Log-densities (n, C) of the codes of classes, up to a constant of the row, or outputs (n, q); and (n, q)."""
+        """Probabilities (n, C) of classes, or outputs (n, q); and (n, q)."""
         mean, cov = outputs_at(self._params(), *self._condition(rows))
         if self.target_kind_ == "classes":
-            return _class_log_density(mean, cov, class_contrasts(len(self.classes_))), mean
+            return _class_probabilities(mean, cov, class_contrasts(len(self.classes_))), mean
         if self.y_basis_ is not None:
             mean, cov = self.y_intercept_ + mean @ self.y_basis_.T, self.y_basis_ @ cov @ self.y_basis_.T
         std = np.sqrt(np.diagonal(cov, axis1=-2, axis2=-1))
         return mean, np.broadcast_to(std, mean.shape)
 
 
-def _class_log_density(mean, cov, codes):
+def _class_probabilities(mean, cov, codes):
     if len(codes) == 1:
-        return np.zeros((len(mean), 1))
+        return np.ones((len(mean), 1))
     root = np.linalg.cholesky(cov)
     center, code = np.linalg.solve(root, mean[:, :, None]), np.linalg.solve(root, codes.T)
-    return (center * code).sum(axis=-2) - 0.5 * (code**2).sum(axis=-2)  # no square of a large mean
+    logs = (center * code).sum(axis=-2) - 0.5 * (code**2).sum(axis=-2)  # no square of a large mean
+    return normalized(logs)[0]

@@ -32,8 +32,7 @@ def join(columns):
 class Predictor(GuidedPredictor):
     """`predict` and `predict_proba`, from what `_predicted` finds for each target of validated rows.
 
-    That is a list with an array for each: log-probabilities (n, C) of its classes, up to a constant of the row, or
-    expected numbers (n,).
+    That is a list with an array for each: probabilities (n, C) of its classes, or expected numbers (n,).
     """
 
     def _require_predictions(self, method):
@@ -73,7 +72,7 @@ class Predictor(GuidedPredictor):
         """
         rows = self._check_rows(X)
         self._require_predictions("predict_proba")
-        tables = [None if found.ndim == 1 else rows.like(softmax(found)) for found in self._predicted(rows)]
+        tables = [None if found.ndim == 1 else rows.like(found) for found in self._predicted(rows)]
         return tables[0] if self._vector else tables
 
     def _named(self, found, rows):
@@ -120,9 +119,3 @@ class DeviationPredictor(Predictor):
         found, std = self._predicted_with_std(rows)
         y = self._named(found, rows)
         return (y, rows.like(std[:, 0] if self._vector else std)) if return_std else y
-
-
-def softmax(logs):
-    """Probabilities (n, C) from log-probabilities up to a constant of the row."""
-    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)

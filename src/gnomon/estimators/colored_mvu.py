@@ -8,8 +8,8 @@ import numpy as np
 from ..describe import Traits
 from ..models import colored_mvu as model
 from ..models.colored_mvu import conic_solver
-from ..rows.kind import is_sparse
 from ..rows.products import row_counts
+from ..rows.read import read
 from ..targets.code import code
 from ._estimator import TINY, above, at_least, integer, rules
 from ._guided import Guided
@@ -164,22 +164,21 @@ class ColoredMVU(Guided, KernelTransformer):
                 f"n_components={self.n_components} must be at most {most} (n_basis={self.n_basis}, "
                 f"n_samples={X.shape[0]})."
             )
-        squared, size = _squared_distances(X)
-        self._mean_squared = float(squared.mean()) * size * size
+        options = model.Options(
+            min(self.n_neighbors, X.shape[0] - 1), self.n_basis, float(self.penalty), self.tol, self.max_iter
+        )
+        result = model.fit(rows, L, options)
+        self._mean_squared = result.value.mean_squared * result.value.unit**2
         if self.gamma is None and self._mean_squared < TINY:
             raise ValueError(
                 f"the mean squared distance of rows of X, {self._mean_squared:.1e}, is too small a number to compute "
                 "with: rescale X."
             )
-        options = model.Options(
-            min(self.n_neighbors, X.shape[0] - 1), self.n_basis, float(self.penalty), self.tol, self.max_iter
-        )
-        result = model.fit(squared, L, options)
-        self._store(result, size, X.dtype)
-        self._fit_map(X, result.value.Z[:, : self.n_components_] * size)
+        self._store(result, X.dtype)
+        self._fit_map(X, result.value.Z[:, : self.n_components_] * result.value.unit)
 
     def _projected(self, rows):
-        return (self._cross(rows.gather()) - self.kernel_mean_) @ self.dual_coef_
+        return model.posterior(model.Map(self.kernel_mean_, self.dual_coef_), read(self._cross(rows.gather())))[0]
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -209,8 +208,8 @@ class ColoredMVU(Guided, KernelTransformer):
         self.projection_ridge_ = fitted.ridge / unit
         self.dual_coef_, self.kernel_mean_ = feature_map.basis @ fitted.weights, feature_map.shift
 
-    def _store(self, result, size, dtype):
-        fitted = result.value
+    def _store(self, result, dtype):
+        fitted, size = result.value, result.value.unit
         Z = fitted.Z
         self.embedding_ = (Z[:, : self.n_components_] * size).astype(dtype)
         self.spectrum_ = (Z**2).sum(axis=0) * size**2
@@ -233,23 +232,3 @@ class ColoredMVU(Guided, KernelTransformer):
         )
         certificate = {name: bounds[name] for name in ("lower", "upper", "gap")}
         return super()._said() | {"fit": self._recorded(certificate=certificate, facts=facts)}
-
-
-def _squared_distances(X):
-    """Squared distances (n, n) of rows divided by their size, and that size, so that squares keep their digits."""
-    X = X.astype(np.float64)
-    if is_sparse(X):
-        size = float(abs(X).max()) or 1.0
-        rows = X.tocsr() * (1.0 / size)
-        inner = (rows @ rows.T).toarray()
-    else:
-        centered = X - X.mean(axis=0)
-        size = float(np.abs(centered).max()) or 1.0
-        rows = centered / size
-        inner = rows @ rows.T
-    lengths = inner.diagonal().copy()
-    squared = np.maximum(lengths[:, None] + lengths - 2.0 * inner, 0.0)
-    squared[squared <= 1e-13 * (lengths[:, None] + lengths)] = 0.0  # the same row, but for rounding
-    if not squared.any():
-        raise ValueError(f"all {X.shape[0]} rows of X are the same; an embedding needs two that differ.")
-    return (squared + squared.T) / 2.0, size

@@ -8,6 +8,7 @@ import numpy as np
 from ..describe import Traits
 from ..models import ifa as model
 from ..models.ifa import noiseless, noisy
+from ..numerics.normalize import normalized
 from ..targets.code import log_plausibilities
 from ._density import JointDensity
 from ._estimator import Invertible, Transformer, check_choice, check_variance, integer, one_of, rules
@@ -287,7 +288,7 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         return noiseless.restore(self.mean_, self.mixing_, self.unmixing_, *mixtures, tied=self._shared)
 
     def _projected(self, rows):
-        return model.posterior(self._model(), rows).z
+        return model.posterior(self._model(), rows)[0]
 
     def _back(self, Z):
         return (Z @ self.mixing_.T + self.mean_).astype(Z.dtype if Z.dtype == np.float32 else np.float64)
@@ -296,8 +297,7 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         """Components have their names without any label too."""
 
     def _predicted(self, rows):
-        with np.errstate(divide="ignore"):
-            return [np.log(table) for table in model.posterior(self._model(), rows).proba]
+        return model.predict(self._model(), rows)
 
     def _said(self):
         record = self._recorded(
@@ -373,5 +373,4 @@ def combine_one_vs_rest(probabilities: Any, positive: Any = 1) -> Any:
             raise ValueError(f"probabilities[{s}] has shape {table.shape}; (n_samples, 2) is wanted.")
     tiny = np.finfo(np.float64).tiny
     log_odds = np.column_stack([np.log(t[:, positive] + tiny) - np.log(t[:, 1 - positive] + tiny) for t in tables])
-    odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
-    return odds / odds.sum(axis=1, keepdims=True)
+    return normalized(log_odds)[0]

@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 
 from ..describe import Traits
 from ..models import kda as model
+from ..rows.read import read
 from ._estimator import at_least, rules
 from ._kernel import KernelTransformer
 from ._predictions import Predictor
@@ -161,11 +162,11 @@ class KDA(Predictor, KernelTransformer):
             )
         dimension = self.effective_dimension_ = float(self.n_features_in_ if self._linear else self.rank_)
         size = np.sqrt((T**2).mean())  # the model works at the size of one, whatever the units of the kernel
-        fitted = model.closed_form(T / size, targets.index[labeled], most + 1, float(self.shrinkage), dimension)
+        fitted = model.fit(read(T / size), targets.index[labeled], most + 1, float(self.shrinkage), dimension)
         self._store(fitted, feature_map, size)
 
     def _projected(self, rows):
-        return self._project(rows)[:, : self.n_components_]
+        return model.posterior(self._model(), read(self._cross(rows.gather())))[0][:, : self.n_components_]
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -196,12 +197,12 @@ class KDA(Predictor, KernelTransformer):
             )
         self.n_components_ = found if self.n_components is None else int(self.n_components)
 
-    def _project(self, rows):
-        return (self._cross(rows.gather()) - self.kernel_mean_) @ self.dual_coef_
+    def _model(self):
+        directions = (self.kernel_mean_, self.dual_coef_)
+        return model.Fitted(*directions, self.class_centers_, self.class_log_prior_, self.between_variance_)
 
     def _predicted(self, rows):
-        fitted = model.Fitted(self.dual_coef_, self.class_centers_, self.class_log_prior_, self.between_variance_)
-        return [model.log_posterior(self._project(rows), fitted)]
+        return [model.predict(self._model(), read(self._cross(rows.gather())))]
 
     def _said(self):
         name = "variance of class means along direction {}, in units of the variance within"

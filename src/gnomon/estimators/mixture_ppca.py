@@ -169,7 +169,7 @@ class MixturePPCA(Weighted, JointDensity, Criterion, Imputer, LatentPosterior):
         options = model.Options(
             self._sizes(*rows.shape), self.shared_noise, self.solver, self.n_init, self.init, self.tol, self.max_iter
         )
-        self._store(model.fit(rows, None, options, np.random.default_rng(self._seed())), rows.dtype)
+        self._store(model.fit(rows, options, np.random.default_rng(self._seed())), rows.dtype)
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -262,8 +262,7 @@ class MixturePPCA(Weighted, JointDensity, Criterion, Imputer, LatentPosterior):
         labels : ndarray of shape (n_samples,)
             Indices of components.
         """
-        rows = self._check_rows(X)
-        return model.predict(self._params(), rows)
+        return self.predict_proba(X).argmax(axis=1)
 
     def predict_proba(self, X: Any) -> Any:
         """Responsibilities: the probability of each component given the observed entries of a row.
@@ -279,7 +278,7 @@ class MixturePPCA(Weighted, JointDensity, Criterion, Imputer, LatentPosterior):
             Rows sum to one.
         """
         rows = self._check_rows(X)
-        return model.posterior(self._params(), rows).resp.astype(rows.dtype)
+        return model.predict(self._params(), rows).astype(rows.dtype)
 
     def _project(self, X, with_cov):
         return self._moments(X, None, with_cov)
@@ -308,12 +307,8 @@ class MixturePPCA(Weighted, JointDensity, Criterion, Imputer, LatentPosterior):
     def _moments(self, X, component, with_cov):
         rows = self._check_rows(X)
         self._check_component(component)
-        post = model.posterior(self._params(), rows, with_cov=with_cov)
-        if component is None:
-            mean, cov = model.gated_moments(post, tuple(self.n_components_), with_cov=with_cov)
-        else:
-            k = self.n_components_[component]
-            mean, cov = post.z[:, component, :k], post.covs[..., component, :k, :k]
+        sizes = tuple(self.n_components_)
+        mean, cov = model.posterior(self._params(), rows, sizes, component, with_cov=with_cov)
         return mean.astype(rows.dtype), cov.astype(rows.dtype) if with_cov else None
 
     def _imputed(self, rows, y):

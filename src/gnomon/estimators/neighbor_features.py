@@ -1,19 +1,10 @@
 """Features from a nearest-neighbor graph, as a scikit-learn transformer."""
 
-import importlib.util
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import numpy as np
-
-from .._warn import warn
-from ..graphs.graph import neighbor_graph
-from ..graphs.neighbors import Neighbors, distinct_rows, nearest, unit_rows
-from ..models.neighbor_features import extend, graph_features
-from ..rows.kind import is_sparse
+from ..models import neighbor_features as model
 from ._estimator import Transformer, above, integer, one_of, rules
-
-MOST_EXACT = 20_000  # rows up to which "auto" compares all pairs
 
 
 @dataclass(eq=False, repr=False)
@@ -134,75 +125,15 @@ class NeighborFeatures(Transformer):
         return self._fit_rows(X, y, None)
 
     def _projected(self, rows):
-        found = nearest(self._prepared(rows.gather()), self.points_, self.n_neighbors_)
-        return extend(found, self.features_, self.eigenvalues_) - self.mean_
+        own = (self.origin_, self.unit_, self.points_, self.features_, self.eigenvalues_, self.mean_)
+        return model.posterior(model.Map(*own, self.n_neighbors_, self.metric), rows)[0]
 
     def _fit(self, rows, targets):
-        X = rows.gather()
-        self.origin_, self.unit_ = _frame(X, self.metric)
-        rows = self._prepared(X)
-        first, place = distinct_rows(rows)
-        if len(first) < 2:
-            raise ValueError(
-                f"all {X.shape[0]} rows of X are the same under metric={self.metric!r}; a graph needs two that differ."
-            )
-        self.points_ = rows[first]
-        self.n_neighbors_ = min(self.n_neighbors, max(1, len(first) // 2))
-        self.algorithm_ = _choose(self.algorithm, len(first))
-        search = nearest if self.algorithm_ == "exact" else _approximate
-        found = search(self.points_, self.points_, self.n_neighbors_ + 1)
-        graph = graph_features(neighbor_graph(found), self.n_components, self.damping)
-        self.features_, self.eigenvalues_, self.n_parts_ = graph
+        own = (self.n_neighbors, self.n_components, self.damping, self.metric, self.algorithm)
+        fitted = model.fit(rows, model.Options(*own))
+        found = fitted.map
+        self.origin_, self.unit_, self.points_ = found.origin, found.unit, found.points
+        self.features_, self.eigenvalues_, self.mean_ = found.features, found.eigenvalues, found.mean
+        self.n_neighbors_, self.n_parts_, self.algorithm_ = found.n_neighbors, fitted.n_parts, fitted.algorithm
         self.n_components_ = len(self.eigenvalues_)
-        features = extend(found, self.features_, self.eigenvalues_)[place]
-        self.mean_ = features.mean(axis=0)
-        return (features - self.mean_).astype(X.dtype)
-
-    def _prepared(self, X):
-        """Rows in float64 as the metric wants them: of length one, or moved and scaled as those of the fit were."""
-        X = X.astype(np.float64)
-        if self.metric == "cosine":
-            return unit_rows(X)
-        return X * (1.0 / self.unit_) if is_sparse(X) else (X - self.origin_) / self.unit_
-
-
-def _frame(X, metric):
-    """Where the origin is put and what counts as one, so that squares keep their digits at any scale of X."""
-    if metric == "cosine":
-        return None, 1.0
-    origin = None if is_sparse(X) else X.mean(axis=0, dtype=np.float64)
-    size = np.abs(X.data if is_sparse(X) else X - origin).max(initial=0.0)
-    return origin, float(size) or 1.0
-
-
-def _choose(algorithm, n_points):
-    if algorithm != "auto":
-        return algorithm
-    if n_points <= MOST_EXACT:
-        return "exact"
-    if importlib.util.find_spec("pynndescent") is None:
-        warn(
-            f"{n_points} rows are compared pair by pair, which takes long, because pynndescent is not installed: "
-            "pip install 'gnomon[neighbors]', or pass algorithm='exact' to say that this is meant."
-        )
-        return "exact"
-    return "approximate"
-
-
-def _approximate(rows, points, k):
-    """Approximate neighbors of all points among themselves, themselves included, from pynndescent."""
-    try:
-        from pynndescent import NNDescent
-    except ImportError as error:
-        raise ImportError(
-            "algorithm='approximate' needs pynndescent: pip install 'gnomon[neighbors]', or use algorithm='exact'."
-        ) from error
-    indices, distances = NNDescent(points, metric="euclidean", n_neighbors=k, random_state=0).neighbor_graph
-    indices, squared = np.array(indices, dtype=np.intp), np.asarray(distances, dtype=np.float64) ** 2
-    itself = indices == np.arange(len(indices))[:, None]
-    squared = np.where(itself, 0.0, np.maximum(squared, np.finfo(float).tiny))  # in single precision, not quite 0
-    lost = np.flatnonzero((indices < 0).any(axis=1) | ~itself.any(axis=1))
-    if len(lost):
-        exact = nearest(points[lost], points, k)
-        indices[lost], squared[lost] = exact.indices[:, :k], exact.squared[:, :k]
-    return Neighbors(indices, squared, np.ones(squared.shape))
+        return fitted.of_rows.astype(rows.dtype)

@@ -152,8 +152,8 @@ class SCL(Transformer):
         self._choose_pivots(rows, group, targets)
         ridge = None if self.ridge == "auto" else float(self.ridge)
         fitted = model.fit(rows, self.pivots_, self.n_components, ridge, self.solver)
-        self.components_ = np.ascontiguousarray(fitted.theta.T, dtype=rows.dtype)
-        self.mean_ = fitted.mean.astype(rows.dtype)
+        self.components_ = np.ascontiguousarray(fitted.projection.theta.T, dtype=rows.dtype)
+        self.mean_ = fitted.projection.mean.astype(rows.dtype)
         self.singular_values_ = fitted.singular_values
         self.ridge_, self.solver_ = fitted.ridge, fitted.solver
         self.n_components_ = len(self.components_)
@@ -174,7 +174,8 @@ class SCL(Transformer):
             Projections in units of X; with `augment`, sparse when X is sparse.
         """
         rows = self._check_rows(X)
-        Z = rows.project(np.asarray(self.mean_, dtype=np.float64), self.components_.T.astype(np.float64))
+        own = model.Projection(self.mean_.astype(np.float64), self.components_.T.astype(np.float64))
+        Z, _ = model.posterior(own, rows)
         return as_given(rows.with_columns(more=Z).map(Append(self.block_scale_)), X) if self.augment else Z
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:

@@ -4,9 +4,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from .._warn import warn
 from ..describe import Traits
 from ..models import sdr_glm as model
 from ..models.sdr_glm import FAMILIES
@@ -16,8 +14,6 @@ from ._estimator import Invertible, Transformer, above, check_complete, one_of, 
 from ._glm_table import TARGET, glm_table
 from ._imputation import Imputer
 from ._predictions import Predictor
-
-NEAR = 1e-6  # of a projection: a longer last step is said
 
 
 @dataclass(eq=False, repr=False)
@@ -170,58 +166,42 @@ class SDRGLM(Predictor, Imputer, Invertible, Transformer):
         return TARGET.get(self.families) if self.target in follows else None
 
     def _fit(self, rows, targets):
-        X, outputs = rows.gather(), glm_table(targets, self.families)
-        labeled = np.flatnonzero(targets.labeled)
+        outputs = glm_table(targets, self.families)
         self.families_ = outputs.family
-        most = min(X.shape)
+        most = min(rows.shape)
         self.n_components_ = min(2, most) if self.n_components is None else int(self.n_components)
         if self.n_components_ > most:
             raise ValueError(
-                f"n_components={self.n_components} must be at most {most} (n_samples={X.shape[0]}, "
-                f"n_features={X.shape[1]}): scores are read off x."
+                f"n_components={self.n_components} must be at most {most} (n_samples={rows.shape[0]}, "
+                f"n_features={rows.shape[1]}): scores are read off x."
             )
-        self._set_units(X)
-        guided = len(labeled) > 0 and outputs.values.shape[1] > 0
-        alpha = float(self.alpha) if guided else 1.0
-        observed = outputs.observed if guided else np.zeros((X.shape[0], 0))
-        table = outputs.values if guided else np.zeros((X.shape[0], 0))
-        views = (
-            model.make_view(self.x_family, self._in_units(X), _observed(X), alpha),
-            model.make_view(self.families_ or "gaussian", table, observed, 1.0),
-        )
-        options = model.Options(self.n_components_, alpha, float(self.penalty), self.tol, self.max_iter)
+        options = model.Options(self.n_components_, float(self.alpha), float(self.penalty), self.tol, self.max_iter)
         generator = np.random.default_rng(self._seed())
-        self._fit_ridge = options.penalty / alpha
-        auto = isinstance(self.projection_ridge, str)
-        self.projection_ridge_ = self._fit_ridge if auto else float(self.projection_ridge)
-        result = model.fit(views, options, generator)
-        U, left = model.project(views[0]._replace(strength=1.0), result.value.x, self.projection_ridge_)
-        residuals = [float(result.stats["residual"]), left]
-        found = None
-        if guided:
-            found = model.regress(views[1].rows(labeled), U[labeled])
-            residuals.append(found.residual)
-        self._store(result, found, max(residuals), outputs, X.dtype)
+        ridge = None if isinstance(self.projection_ridge, str) else float(self.projection_ridge)
+        table = model.Outputs(outputs.family, outputs.values, outputs.observed, np.flatnonzero(targets.labeled))
+        result = model.fit(rows, self.x_family, table, options, ridge, generator)
+        self._fit_ridge = options.penalty / (options.alpha if result.value.reader.y is not None else 1.0)
+        self._store(result, outputs, rows.dtype)
 
     def _projected(self, rows):
-        return self._project(rows.gather(), self.projection_ridge_)
+        return model.posterior(self._reader(self.projection_ridge_), rows)[0]
 
     def _imputed(self, rows, y):
         X = rows.gather()
-        means = self.inverse_transform(self._project(X, self._fit_ridge))
+        means = self.inverse_transform(model.posterior(self._reader(self._fit_ridge), rows)[0])
         return read(np.where(np.isnan(X), means, X).astype(X.dtype))
 
     def _back(self, Z):
         return FAMILIES[self.x_family].mean(Z @ self.components_ + self.x_intercept_)
 
     def _predicted(self, rows):
-        theta = self._project(rows.gather(), self.projection_ridge_) @ self.coef_.T.astype(np.float64) + self.intercept_
+        found = model.predict(self._reader(self.projection_ridge_), rows)
         if self.families_ == "multinomial":
-            return [theta]
-        if self.families_ == "bernoulli":  # log-odds of the second class, where there are two
-            pairs = [np.column_stack([np.zeros_like(one), one]) for one in theta.T]
-            return [pair[:, : len(classes)] for pair, (_, classes, _) in zip(pairs, self._form, strict=True)]
-        return list(FAMILIES[self.families_].mean(theta).T)
+            return [found]
+        if self.families_ == "bernoulli":  # of the second class, where there are two
+            pairs = zip(found.T, self._form, strict=True)
+            return [np.column_stack([1.0 - p, p] if len(form[1]) > 1 else [np.ones_like(p)]) for p, form in pairs]
+        return list(found.T)
 
     def _said(self):
         record = self._recorded(objective="objective", facts=(("SDRGLM.projection_ridge_", self.projection_ridge_),))
@@ -243,38 +223,11 @@ class SDRGLM(Predictor, Imputer, Invertible, Transformer):
             raise ValueError(f"X holds {low}; x_family={self.x_family!r} wants {wanted}.")
         return rows
 
-    def _set_units(self, X):
-        """Set what is subtracted from Gaussian x and what it is divided by; raise when X is constant."""
-        sparse = is_sparse(X)
-        top = np.asarray(X.max(axis=0).todense() if sparse else np.fmax.reduce(X, axis=0), dtype=np.float64).ravel()
-        low = np.asarray(X.min(axis=0).todense() if sparse else np.fmin.reduce(X, axis=0), dtype=np.float64).ravel()
-        if np.isnan(top).any():
-            raise ValueError(f"column {np.flatnonzero(np.isnan(top))[0]} of X is never observed; drop it.")
-        if (top == low).all():
-            raise ValueError("X is constant: every column has one value; there is nothing to reduce.")
-        self._x_shift, self.x_scale_ = np.zeros(X.shape[1]), 1.0
-        if self.x_family != "gaussian":
-            return
-        size = float(np.maximum(np.abs(top), np.abs(low)).max()) if sparse else float((top - low).max())
-        mean = np.asarray(X.mean(axis=0) if sparse else np.nanmean(X, axis=0), dtype=np.float64).ravel()
-        if sparse:  # not moved, so that it stays sparse
-            scaled = X.astype(np.float64) * (1.0 / size)
-            variance = scaled.multiply(scaled).mean() - ((mean / size) ** 2).mean()
-        else:
-            self._x_shift = mean
-            variance = np.nanmean(((X - mean) / size) ** 2, dtype=np.float64)
-        self.x_scale_ = size * float(np.sqrt(variance))
-
-    def _in_units(self, X):
-        if is_sparse(X):
-            return X.astype(np.float64) * (1.0 / self.x_scale_)
-        units = (X - self._x_shift) / self.x_scale_ if self.x_family == "gaussian" else X.astype(np.float64)
-        return np.where(np.isnan(units), 0.0, units)
-
     # -- the fitted model ----------------------------------------------------------------------------------------
 
-    def _store(self, result, found, residual, outputs, dtype):
-        p = result.value
+    def _store(self, result, outputs, dtype):
+        p, reader = result.value
+        self._x_shift, self.x_scale_, self.projection_ridge_ = reader.shift, reader.scale, reader.ridge
         self.components_ = (p.x.V * self.x_scale_).astype(dtype)
         self.x_intercept_ = (p.x.b * self.x_scale_ + self._x_shift).astype(dtype)
         scale, shift = (outputs.scale, outputs.shift) if p.y.V.shape[1] else (np.ones(0), np.zeros(0))
@@ -282,28 +235,17 @@ class SDRGLM(Predictor, Imputer, Invertible, Transformer):
         self.y_intercept_ = (p.y.b * scale + shift).astype(dtype)
         self.embedding_ = p.U.astype(dtype)
         self._V, self._b = p.x.V, p.x.b
-        if found is not None:
-            self.coef_ = (found.part.V * scale).T.astype(dtype)
-            self.intercept_ = (found.part.b * scale + shift).astype(dtype)
+        if reader.y is not None:
+            self.coef_ = (reader.y.V * scale).T.astype(dtype)
+            self.intercept_ = (reader.y.b * scale + shift).astype(dtype)
         self.objective_path_ = result.path
-        self._record_end(result.status, {**result.stats, "residual": residual})
+        self._record_end(result.status, result.stats)
 
-    def _project(self, X, ridge):
-        """Scores of validated rows in double precision."""
-        kind, values = FAMILIES[self.x_family], self._in_units(X)
-        trials = np.asarray(values.sum(axis=1)).reshape(-1, 1) if self.x_family == "multinomial" else _observed(X)
-        view = model.View(kind, values, trials, 1.0, self._b)
-        U, left = model.project(view, model.Loadings(self._V, self._b), ridge)
-        if left > NEAR:
-            warn(f"the projection of some rows is off by {left:.1e} of its size: rescale X.", ConvergenceWarning)
-        return U
-
-
-def _observed(X):
-    """1 where a dense X is observed, else 0 (n, p); None where all of it is."""
-    if is_sparse(X) or not (missing := np.isnan(X)).any():
-        return None
-    return 1.0 - missing
+    def _reader(self, ridge):
+        """What new rows are read by, with a ridge."""
+        y = model.Loadings(self.coef_.T.astype(np.float64), self.intercept_) if "coef_" in vars(self) else None
+        x = model.Loadings(self._V, self._b)
+        return model.Reader(self.x_family, self._x_shift, self.x_scale_, x, ridge, self.families_, y)
 
 
 def _odd(values):

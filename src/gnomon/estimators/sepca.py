@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 
 from ..describe import Traits
 from ..models import sepca as model
+from ..rows.read import read
 from ..rows.threads import one_thread
 from ._estimator import Weighted, above, integer, one_of, rules
 from ._kernel import KernelCoordinates
@@ -231,7 +232,7 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
         self._store(result, classifier, X.dtype)
 
     def _predicted(self, rows):
-        return [self._projected(rows) @ self.coef_.T + self.intercept_]
+        return [model.predict(self._reader(), read(self._coordinates(rows)))]
 
     def _size(self, T, Y):
         """Number of codes, once it fits rows and rank."""
@@ -302,4 +303,9 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
         return super()._said() | {"fit": record}
 
     def _projected(self, rows):
-        return self._offset + self._coordinates(rows) @ self._weights
+        return model.posterior(self._reader(), read(self._coordinates(rows)))[0]
+
+    def _reader(self):
+        own = vars(self)
+        found = model.RidgeMap(self._weights, self._offset, self.projection_ridge_)
+        return model.Classifier(found, own.get("coef_", np.zeros((0, 0))).T, own.get("intercept_", np.zeros(0)))

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_ndtr
 
 from .._types import Array
+from ..numerics.normalize import normalized
 from .family import SMOOTHING, Evidence, Terms, drawn_class
 from .quadrature import Rule, chunks, normal_rule
 
@@ -28,13 +29,10 @@ def _logit_chunk(mean: Array, std: Array, sign: Array, rule: Rule) -> Evidence:
     a = sign[:, None] * (mean[:, None] + std[:, None] * rule.nodes)
     logs = log_expit(a)
     s = np.exp(logs)
-    logs += rule.log_weights
-    top = logs.max(axis=1)
-    np.exp(logs - top[:, None], out=logs)
-    total = logs.sum(axis=1)
-    first = np.einsum("ij,ij->i", logs, 1.0 - s) / total  # Z' / Z, up to the sign
-    second = np.einsum("ij,ij->i", logs, (1.0 - s) * (1.0 - 2.0 * s)) / total
-    return Evidence(top + np.log(total), sign * first, first**2 - second)
+    shares, log_z = normalized(logs + rule.log_weights)
+    first = np.einsum("ij,ij->i", shares, 1.0 - s)  # Z' / Z, up to the sign
+    second = np.einsum("ij,ij->i", shares, (1.0 - s) * (1.0 - 2.0 * s))
+    return Evidence(log_z, sign * first, first**2 - second)
 
 
 def probit_evidence(mean: Array, var: Array, sign: Array) -> Evidence:

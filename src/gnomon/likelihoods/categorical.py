@@ -6,9 +6,9 @@ Two classes are then the logit label, and a ridge treats all classes alike.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import softmax
 
 from .._types import Array, IntArray
+from ..numerics.normalize import normalized
 from ..targets.code import class_contrasts
 from .family import Evidence, Terms, drawn_class
 from .quadrature import chunks, normal_nodes, with_signs
@@ -57,7 +57,7 @@ class Categorical:
 
     def draw(self, a: Array, noise: float, uniform: Array, normal: Array) -> Array:
         """As in `Family`."""
-        return drawn_class(softmax(a @ logit_contrasts(self.n_classes).T, axis=1), uniform)
+        return drawn_class(normalized(a @ logit_contrasts(self.n_classes).T)[0], uniform)
 
 
 def logit_contrasts(n_classes: int) -> Array:
@@ -81,11 +81,8 @@ def softmax_terms(y: IntArray, mean: Array, cov: Array | None, tilt: Array, n_cl
         away = H[None] - tilt[:, None, :]  # (n, C, C - 1)
         middle = (tilt * mean).sum(axis=1)
         inside = inside - middle[:, None] + 0.5 * (np.matmul(away, cov) * away).sum(axis=2)
-    top = inside.max(axis=1, keepdims=True)
-    weights = np.exp(inside - top)
-    total = weights.sum(axis=1, keepdims=True)
-    weights /= total
-    value = own - middle - (top + np.log(total))[:, 0]
+    weights, log_sum = normalized(inside)
+    value = own - middle - log_sum
     center = weights @ H
     products = (H[:, :, None] * H[:, None, :]).reshape(n_classes, -1)
     curvature = (weights @ products).reshape(len(y), *[n_classes - 1] * 2) - center[:, :, None] * center[:, None, :]
@@ -110,7 +107,7 @@ def softmax_probabilities(mean: Array, cov: Array, n_classes: int) -> Array:
     out = np.empty((len(mean), n_classes))
     for rows in chunks(len(mean), len(nodes) * n_classes):
         offsets = np.matmul(nodes, np.swapaxes(root[rows], -1, -2)) @ H.T if cov.ndim == 3 else shared
-        out[rows] = np.einsum("s,nsc->nc", weights, softmax(logits[rows, None, :] + offsets, axis=2))
+        out[rows] = np.einsum("s,nsc->nc", weights, normalized(logits[rows, None, :] + offsets, axis=2)[0])
     return np.asarray(out / out.sum(axis=1, keepdims=True))
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp, softmax
 
 from .._types import Array
+from ..numerics.normalize import normalized
 from .family import SMOOTHING
 
 
@@ -21,11 +21,11 @@ class Multinomial:
 
     def partition(self, theta: Array) -> Array:
         """As in `Exponential`, (n, 1)."""
-        return np.asarray(logsumexp(theta, axis=1, keepdims=True))
+        return normalized(theta)[1][:, None]
 
     def mean(self, theta: Array) -> Array:
         """As in `Exponential`, of one trial."""
-        return np.asarray(softmax(theta, axis=1))
+        return normalized(theta)[0]
 
     variance = mean
 

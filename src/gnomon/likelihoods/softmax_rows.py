@@ -12,6 +12,7 @@ import numpy as np
 
 from .._types import Array
 from ..numerics.linalg import symmetrize
+from ..numerics.normalize import normalized
 from .gaussian_rows import GaussianRows
 from .layout import Layout
 from .sites import ACCURACY, Near, SiteFit, secant
@@ -131,13 +132,10 @@ def _at(old: _Point, logits: Array, one_of_c: Array, G: Array, products: Array, 
     middle = tilt @ G
     moved = _times(P, middle)
     logs += 0.5 * (P.reshape(len(P), d * d) @ products.T) - moved @ G.T
-    top = logs.max(axis=1, keepdims=True)
-    weights = np.exp(logs - top)
-    total = weights.sum(axis=1, keepdims=True)
-    weights /= total
+    weights, log_sum = normalized(logs)
     log_det = 2.0 * np.log(np.linalg.cholesky(M).reshape(len(M), d * d)[:, :: d + 1]).sum(axis=1)
     far = P.reshape(len(P), d * d)[:, :: d + 1].sum(axis=1) + (u**2).sum(axis=1) - d + log_det
-    value = own - (top + np.log(total))[:, 0] - 0.5 * ((middle * moved).sum(axis=1) + far)
+    value = own - log_sum - 0.5 * ((middle * moved).sum(axis=1) + far)
     return _Point(u, shares, tilt, P, weights, (one_of_c - weights) @ G - u, value)
 
 

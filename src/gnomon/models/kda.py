@@ -3,7 +3,7 @@
 Everything is done in the coordinates T of the labeled rows on an orthonormal basis of their centered span in feature
 space, where the kernel is a plain inner product. With S the within-class covariance (divisor n) and d the number of
 dimensions it is taken over, S is replaced by (1 - shrinkage) S + shrinkage tr(S) / d I. With a linear kernel this is
-linear discriminant analysis with that shrinkage.
+linear discriminant analysis with that shrinkage. It is a model of projections: x itself has no density.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from scipy.linalg import eigh
 
 from .._types import Array, IntArray
 from ..numerics.linalg import sign_of_columns, symmetrize
+from ..numerics.normalize import normalized
+from ..rows.contract import Rows
 
 SINGULAR = 1e-12  # of the largest eigenvalue: a within-class covariance that is smaller somewhere cannot be inverted
 
@@ -22,18 +24,19 @@ SINGULAR = 1e-12  # of the largest eigenvalue: a within-class covariance that is
 class Fitted(NamedTuple):
     """Discriminant directions in the coordinates T, in which the (shrunk) within-class covariance is the identity."""
 
+    origin: Array  # (r,)        mean of the labeled rows
     directions: Array  # (r, m)  columns by falling share of the between-class variance; m at most c - 1
     centers: Array  # (c, m)     projected class means
     log_prior: Array  # (c,)
     between: Array  # (m,)       between-class variance along each direction, in units of the within-class variance
 
 
-def closed_form(T: Array, index: IntArray, n_classes: int, shrinkage: float, dimension: float) -> Fitted:
+def fit(rows: Rows, index: IntArray, n_classes: int, shrinkage: float, dimension: float) -> Fitted:
     """All discriminant directions of labeled rows.
 
     Parameters
     ----------
-    T : (n, r)          coordinates of the labeled rows, mean zero
+    rows : Rows         coordinates (n, r) of the labeled rows, mean zero
     index : (n,)        class of each row, 0 to n_classes - 1, each at least once
     shrinkage : float       0 to 1
     dimension : float   over how many dimensions the trace of the within-class covariance is divided
@@ -46,6 +49,7 @@ def closed_form(T: Array, index: IntArray, n_classes: int, shrinkage: float, dim
     have the distances of the means under the inverse of S; a rotation of T leaves the projections as they are.
     Source: Mika et al. 1999, in the coordinates of the kernel; Fukunaga 1990, chapter 10.
     """
+    T = rows.gather()
     n, r = T.shape
     one_of_c = np.eye(n_classes)[index]  # (n, c)
     share = one_of_c.mean(axis=0)
@@ -66,11 +70,15 @@ def closed_form(T: Array, index: IntArray, n_classes: int, shrinkage: float, dim
     m = min(n_classes - 1, r)
     directions = whiten @ Vt[:m].T
     directions *= sign_of_columns(T @ directions)
-    return Fitted(directions, means @ directions, np.log(share), sizes[:m] ** 2)
+    return Fitted(np.zeros(r), directions, means @ directions, np.log(share), sizes[:m] ** 2)
 
 
-def log_posterior(Z: Array, fitted: Fitted) -> Array:
-    """Log-probability (l, c) of the classes of projected rows Z (l, m), normal with covariance I around the centers."""
-    scores = Z @ fitted.centers.T - 0.5 * (fitted.centers**2).sum(axis=1) + fitted.log_prior
-    scores -= scores.max(axis=1, keepdims=True)
-    return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
+def posterior(fitted: Fitted, rows: Rows) -> tuple[Array, None]:
+    """Projections (l, m) of rows, known by the same coordinates or by kernel values; they have no covariance."""
+    return rows.in_units(fitted.origin, 1.0).times(fitted.directions), None
+
+
+def predict(fitted: Fitted, rows: Rows) -> Array:
+    """Probabilities (l, c) of classes of rows, whose projections are normal with covariance I around the centers."""
+    Z = posterior(fitted, rows)[0]
+    return normalized(Z @ fitted.centers.T - 0.5 * (fitted.centers**2).sum(axis=1) + fitted.log_prior)[0]

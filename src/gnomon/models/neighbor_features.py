@@ -1,4 +1,4 @@
-"""Smooth functions on a neighbor graph: its leading eigenvectors, and their values at new points.
+"""Smooth functions on a neighbor graph: its leading eigenvectors, and their values at new points; no density of x.
 
 With W the symmetric weights, d the degrees and S = D^-1/2 W D^-1/2, the columns are eigenvectors of the random walk
 D^-1 W (eigenvectors of S over the root of the degrees), each scaled by 1 / (1 + damping - eigenvalue): a resolvent
@@ -7,17 +7,53 @@ kernel, in which smooth directions count most.
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from .._types import Array
-from ..graphs.graph import graph_parts, scaled_graph, weighted_rows
-from ..graphs.neighbors import Neighbors
+from .._warn import warn
+from ..graphs.graph import graph_parts, neighbor_graph, scaled_graph, weighted_rows
+from ..graphs.neighbors import Neighbors, distinct_rows, nearest, unit_rows
+from ..rows.contract import Rows
 
 SMOOTH = 0.1  # smallest eigenvalue used: the value at a new point is divided by it
 DENSE = 400  # points up to which all eigenvectors are computed
+MOST_EXACT = 20_000  # rows up to which "auto" compares all pairs
+
+
+class Options(NamedTuple):
+    """How to fit; see `gnomon.NeighborFeatures` for the meaning."""
+
+    n_neighbors: int = 15
+    n_components: int = 60
+    damping: float = 0.02
+    metric: str = "euclidean"
+    algorithm: str = "auto"
+
+
+class Map(NamedTuple):
+    """What new rows are held against."""
+
+    origin: Array | None  # (p,) what rows were moved by; None for sparse ones and for cosines
+    unit: float  # and divided by, so that squares keep their digits at any scale of X
+    points: Any  # (m, p) the distinct rows of the fit, as the metric wants them
+    features: Array  # (m, k)
+    eigenvalues: Array  # (k,)
+    mean: Array  # (k,) of the features over the rows
+    n_neighbors: int
+    metric: str
+
+
+class Fitted(NamedTuple):
+    """The map, and what it came from."""
+
+    map: Map
+    of_rows: Array  # (n, k) centered features of the rows of the fit
+    n_parts: int
+    algorithm: str
 
 
 class GraphFeatures(NamedTuple):
@@ -26,6 +62,76 @@ class GraphFeatures(NamedTuple):
     features: Array  # (m, k)
     eigenvalues: Array  # (k,) of the normalized adjacency, falling; the constant eigenvector is left out
     n_parts: int  # connected components
+
+
+def fit(rows: Rows, options: Options) -> Fitted:
+    """Build the graph of the distinct rows and compute its features."""
+    X = rows.gather()
+    origin, unit = None, 1.0
+    if options.metric != "cosine":
+        origin = None if rows.sparse else X.mean(axis=0, dtype=np.float64)
+        unit = float(np.abs(X.data if rows.sparse else X - origin).max(initial=0.0)) or 1.0
+    X = _prepared(rows, origin, unit, options.metric)
+    first, place = distinct_rows(X)
+    if len(first) < 2:
+        raise ValueError(
+            f"all {len(place)} rows of X are the same under metric={options.metric!r}; a graph needs two that differ."
+        )
+    points, k = X[first], min(options.n_neighbors, max(1, len(first) // 2))
+    algorithm = _choose(options.algorithm, len(first))
+    found = (nearest if algorithm == "exact" else _approximate)(points, points, k + 1)
+    graph = graph_features(neighbor_graph(found), options.n_components, options.damping)
+    features = extend(found, graph.features, graph.eigenvalues)[place]
+    mean = features.mean(axis=0)
+    new = Map(origin, unit, points, graph.features, graph.eigenvalues, mean, k, options.metric)
+    return Fitted(new, features - mean, graph.n_parts, algorithm)
+
+
+def posterior(new: Map, rows: Rows) -> tuple[Array, None]:
+    """Features (n, k) of rows; they have no covariance."""
+    found = nearest(_prepared(rows, new.origin, new.unit, new.metric), new.points, new.n_neighbors)
+    return extend(found, new.features, new.eigenvalues) - new.mean, None
+
+
+def _prepared(rows: Rows, origin: Array | None, unit: float, metric: str) -> Any:
+    """Rows in float64 as the metric wants them: of length one, or moved and scaled as those of the fit were."""
+    X = rows.gather().astype(np.float64)
+    if metric == "cosine":
+        return unit_rows(X)
+    return X * (1.0 / unit) if rows.sparse else (X - origin) / unit
+
+
+def _choose(algorithm: str, n_points: int) -> str:
+    if algorithm != "auto":
+        return algorithm
+    if n_points <= MOST_EXACT:
+        return "exact"
+    if importlib.util.find_spec("pynndescent") is None:
+        warn(
+            f"{n_points} rows are compared pair by pair, which takes long, because pynndescent is not installed: "
+            "pip install 'gnomon[neighbors]', or pass algorithm='exact' to say that this is meant."
+        )
+        return "exact"
+    return "approximate"
+
+
+def _approximate(_: Any, points: Any, k: int) -> Neighbors:
+    """Approximate neighbors of all points among themselves, themselves included, from pynndescent."""
+    try:
+        from pynndescent import NNDescent
+    except ImportError as error:
+        raise ImportError(
+            "algorithm='approximate' needs pynndescent: pip install 'gnomon[neighbors]', or use algorithm='exact'."
+        ) from error
+    indices, distances = NNDescent(points, metric="euclidean", n_neighbors=k, random_state=0).neighbor_graph
+    indices, squared = np.array(indices, dtype=np.intp), np.asarray(distances, dtype=np.float64) ** 2
+    itself = indices == np.arange(len(indices))[:, None]
+    squared = np.where(itself, 0.0, np.maximum(squared, np.finfo(float).tiny))  # in single precision, not quite 0
+    lost = np.flatnonzero((indices < 0).any(axis=1) | ~itself.any(axis=1))
+    if len(lost):
+        exact = nearest(points[lost], points, k)
+        indices[lost], squared[lost] = exact.indices[:, :k], exact.squared[:, :k]
+    return Neighbors(indices, squared, np.ones(squared.shape))
 
 
 def graph_features(W: Any, n_components: int, damping: float) -> GraphFeatures:

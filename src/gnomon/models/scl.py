@@ -1,8 +1,11 @@
-"""Structural correspondence learning (Blitzer, McDonald and Pereira 2006): directions that predict pivot features."""
+"""Structural correspondence learning (Blitzer, McDonald and Pereira 2006): directions that predict pivot features.
+
+It is a projection: x has no density, and there is nothing to predict.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, qr, svd
@@ -19,12 +22,18 @@ DEFAULT_RIDGE = 10.0  # mean variances of a feature; on counts of words smaller 
 RANK_TOL = 1e-10  # singular values below this times the largest are rounding
 
 
+class Projection(NamedTuple):
+    """theta'(x - mean)."""
+
+    mean: Array  # (p,)
+    theta: Array  # (p, k)        orthonormal columns
+
+
 class Fitted(NamedTuple):
     """Directions shared by the pivot predictors, in the units of the data."""
 
-    theta: Array  # (p, k)        orthonormal columns
+    projection: Projection
     singular_values: Array  # (k,)
-    mean: Array  # (p,)
     ridge: float  # squared units of X
     x_variance: float  # total variance of x, squared units of X
     z_variance: float  # total variance of theta'x
@@ -132,7 +141,12 @@ def fit(rows: Rows, pivots: IntArray, n_components: int | None, ridge: float | N
     theta = theta[:, :k]
     z_energy = float((theta * source.gram_product(theta)).sum())
     x_variance, z_variance = source.energy / n * unit**2, z_energy / n * unit**2
-    return Fitted(theta, s[:k], source.mean, relative * unit**2, x_variance, z_variance, solver)
+    return Fitted(Projection(source.mean, theta), s[:k], relative * unit**2, x_variance, z_variance, solver)
+
+
+def posterior(projection: Projection, rows: Rows) -> tuple[Any, None]:
+    """Projections (n, k) of rows, in their type; they have no covariance."""
+    return rows.project(projection.mean, projection.theta), None
 
 
 def _by_covariance(cov: Array, pivots: IntArray, ridge: float) -> Array:

@@ -95,6 +95,12 @@ def sign_of_columns(W: Array) -> Array:
     return np.where(W[first, np.arange(W.shape[1])] < 0, -1.0, 1.0)
 
 
+def rotation_toward(W: Array, target: Array) -> Array:
+    """The rotation R (k, k) for which W R is closest to `target`: orthogonal Procrustes."""
+    left, _, right = np.linalg.svd(W.T @ target)
+    return np.asarray(left @ right)
+
+
 def canonical_rotation(W_scaled: Array, W_sign: Array | None = None) -> Array:
     """Rotation R (k, k) after which the columns of W are ordered by the variance they explain and signs are fixed.
 

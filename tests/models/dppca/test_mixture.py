@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gnomon.models.dppca.mixture import Params, Within, log_joint, noise_free, posterior
+from gnomon.models.dppca.mixture import Params, Within, log_joint, noise_free
+from gnomon.numerics.normalize import normalized
 from oracles import dppca as oracle
 
 P, R = 8, 6
@@ -25,7 +26,7 @@ def test_densities_are_those_of_all_features(rng):
     X = 2.0 + rng.normal(size=(20, P))
     joint = log_joint(params, X[:, :R], (X**2).sum(axis=1), P)
     assert_allclose(joint, oracle.log_joint(dense, X), rtol=1e-10)
-    resp, density = posterior(joint)
+    resp, density = normalized(joint)
     assert_allclose(resp, oracle.responsibilities(dense, X, np.full(20, -1)), rtol=1e-8, atol=1e-12)
     assert_allclose(density, np.logaddexp.reduce(oracle.log_joint(dense, X), axis=1), rtol=1e-10)
 
@@ -34,7 +35,7 @@ def test_a_class_of_no_weight_has_no_rows(rng):
     params, _ = both(rng)
     X = rng.normal(size=(5, P))
     none = params._replace(prior=np.array([0.3, 0.0, 0.7]))
-    resp, density = posterior(log_joint(none, X[:, :R], (X**2).sum(axis=1), P))
+    resp, density = normalized(log_joint(none, X[:, :R], (X**2).sum(axis=1), P))
     assert (resp[:, 1] == 0).all()
     assert np.isfinite(density).all()
 

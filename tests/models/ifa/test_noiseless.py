@@ -9,6 +9,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from gnomon._types import Status
 from gnomon.models.ifa import noiseless as model
+from gnomon.rows.read import read
 from oracles import ifa as oracle
 
 
@@ -33,7 +34,7 @@ def planted(rng, n=300, p=5, sizes=(2, 3), gap=3.0, labeled=0.3):
 
 
 def fit(X, labels, seed=0, **options):
-    return model.fit(X, labels, model.Options(**options), np.random.default_rng(seed))
+    return model.fit(read(X), labels, model.Options(**options), np.random.default_rng(seed))
 
 
 def mixtures_of(fitted):
@@ -59,9 +60,9 @@ def test_log_likelihood_is_that_of_the_definition(rng, solver):
     assert_allclose(result.stats["log_likelihood"], want, rtol=1e-9)
     assert_allclose(result.path[-1], want, rtol=1e-9)
     log_pl = labels_of(known, (2, 3)).log_pl
-    assert_allclose(model.posterior(found, X, log_pl).log_density.sum(), want, rtol=1e-9)
+    assert_allclose(model.posterior(found, read(X), log_pl).log_density.sum(), want, rtol=1e-9)
     blank = oracle.log_likelihood(X, found.mean, found.unmixing, mixtures_of(found), [])
-    assert_allclose(model.posterior(found, X).log_density.sum(), blank, rtol=1e-9)
+    assert_allclose(model.posterior(found, read(X)).log_density.sum(), blank, rtol=1e-9)
 
 
 def test_tied_log_likelihood_is_that_of_the_definition(rng):
@@ -79,7 +80,7 @@ def test_mixing_and_unmixing_are_inverse(rng):
     X, _, known, _ = planted(rng)
     found = fit(X, labels_of(known, (2, 3))).value
     assert_allclose(found.mixing @ found.unmixing, np.eye(5), atol=1e-9)
-    Z = model.posterior(found, X).z
+    Z = model.posterior(found, read(X)).z
     assert_allclose(Z @ found.mixing.T + found.mean, X, atol=1e-9)
     assert_allclose(np.cov(Z.T, bias=True).diagonal(), 1.0)
     assert_allclose(np.cov(Z[:, 2:].T, bias=True), np.eye(3), atol=1e-9)
@@ -116,13 +117,13 @@ def test_tied_and_fully_labeled_is_linear_discriminant_analysis(rng):
     result = fit(X, labels_of(ids, (4, 4, 4), tied=True), init="labels")
     found = result.value
     lda = LinearDiscriminantAnalysis(solver="eigen").fit(X, ids[:, 0])
-    posterior = model.posterior(found, X).proba[0]
+    posterior = model.posterior(found, read(X)).proba[0]
     assert_allclose(posterior, lda.predict_proba(X), atol=1e-7)
     directions = np.linalg.svd(lda.scalings_[:, :3])[0][:, :3]
     own = np.linalg.svd(found.unmixing[:3].T)[0][:, :3]
     assert_allclose(np.linalg.svd(directions.T @ own, compute_uv=False), 1.0, atol=1e-8)
     scores = (X - found.mean) @ lda.scalings_[:, :3]
-    cross = np.corrcoef(scores.T, model.posterior(found, X).z[:, :3].T)[:3, 3:]
+    cross = np.corrcoef(scores.T, model.posterior(found, read(X)).z[:, :3].T)[:3, 3:]
     assert_allclose(np.abs(cross), np.eye(3), atol=1e-5)  # the same axes in the same order
 
 
@@ -142,7 +143,7 @@ def test_sparse_rows_are_dense_rows(rng):
     dense, sparse = (fit(A, labels, n_kept=4) for A in (X, sp.csc_array(X)))
     assert_allclose(sparse.value.unmixing, dense.value.unmixing, atol=1e-6)
     assert_allclose(sparse.stats["log_likelihood"], dense.stats["log_likelihood"], rtol=1e-9)
-    Z = [model.posterior(dense.value, A).z for A in (X, sp.csr_array(X))]
+    Z = [model.posterior(dense.value, read(A)).z for A in (X, sp.csr_array(X))]
     assert_allclose(Z[0], Z[1], atol=1e-9)
 
 
@@ -166,7 +167,7 @@ def test_predictions_do_not_depend_on_the_coordinates(rng):
     plain, turned = fit(X, labels, init="labels"), fit(X @ A + 3.0, labels, init="labels")
     change = -len(X) * np.linalg.slogdet(A)[1]
     assert_allclose(turned.stats["log_likelihood"], plain.stats["log_likelihood"] + change, rtol=1e-9)
-    posteriors = [model.posterior(plain.value, X), model.posterior(turned.value, X @ A + 3.0)]
+    posteriors = [model.posterior(plain.value, read(X)), model.posterior(turned.value, read(X @ A + 3.0))]
     for one, other in zip(posteriors[0].proba, posteriors[1].proba, strict=True):
         assert_allclose(one, other, atol=1e-5)
 
@@ -190,7 +191,7 @@ def test_labeled_components_keep_their_numbers(rng):
     swapped = np.where(known[:, :1] < 0, -1, 1 - known[:, :1])
     found = fit(X, labels_of(np.hstack([swapped, known[:, 1:]]), (2, 3))).value
     for s, truth in enumerate((1 - ids[:, 0], ids[:, 1])):
-        predicted = model.posterior(found, X).proba[s].argmax(axis=1)
+        predicted = model.posterior(found, read(X)).proba[s].argmax(axis=1)
         assert (predicted == truth).mean() > 0.95
 
 

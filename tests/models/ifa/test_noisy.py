@@ -7,12 +7,13 @@ from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
 
 from gnomon.models.ifa import noisy as model
+from gnomon.rows.read import read
 from models.ifa.noisy_draws import SIZES, log_pl_of, planted, random_model
 from oracles import ifa as oracle
 
 
 def fit(X, known, k=2, seed=0, **options):
-    return model.fit(X, log_pl_of(known), SIZES, model.Options(k, **options), np.random.default_rng(seed))
+    return model.fit(read(X), log_pl_of(known), SIZES, model.Options(k, **options), np.random.default_rng(seed))
 
 
 @pytest.mark.costly
@@ -21,18 +22,20 @@ def test_density_is_the_sum_over_all_products(rng):
     p = fitted.params
     X, ids = model.sample(fitted, 12, rng)
     args = (fitted.mean, p.A, p.noise_var, mixtures)
-    found = model.posterior(fitted, X).log_density
+    found = model.posterior(fitted, read(X)).log_density
     assert_allclose(found, [oracle.noisy_log_density(x, *args) for x in X], rtol=1e-9)
     ids[::2, 0] = -1
     pl = [oracle.one_of_k(ids[:, s], size) for s, size in enumerate(SIZES)]
-    joint = model.posterior(fitted, X, log_pl_of(ids)).log_density
+    joint = model.posterior(fitted, read(X), log_pl_of(ids)).log_density
     want = [oracle.noisy_log_density(x, *args, [table[i] for table in pl]) for i, x in enumerate(X)]
     assert_allclose(joint, want, rtol=1e-9)
     for s, size in enumerate(SIZES):
         for k in range(size):
             one = [np.eye(size)[k] if t == s else np.ones(other) for t, other in enumerate(SIZES)]
             share = [oracle.noisy_log_density(x, *args, one) for x in X]
-            assert_allclose(model.posterior(fitted, X).proba[s][:, k], np.exp(share - found), rtol=1e-8, atol=1e-12)
+            assert_allclose(
+                model.posterior(fitted, read(X)).proba[s][:, k], np.exp(share - found), rtol=1e-8, atol=1e-12
+            )
 
 
 def test_latent_means_are_those_of_importance_sampling(rng):
@@ -44,7 +47,7 @@ def test_latent_means_are_those_of_importance_sampling(rng):
     weight = np.exp(-0.5 * ((x - fitted.mean - Z @ p.A.T) ** 2).sum(axis=1) / p.noise_var)
     mean = weight @ Z / weight.sum()
     error = np.sqrt(weight**2 @ (Z - mean) ** 2) / weight.sum()
-    assert (np.abs(model.posterior(fitted, x).z[0] - mean) < 5 * error).all()
+    assert (np.abs(model.posterior(fitted, read(x)).z[0] - mean) < 5 * error).all()
 
 
 @pytest.mark.costly
@@ -62,7 +65,7 @@ def test_likelihood_of_the_fit_is_that_of_the_rows(rng, k):
         if k > 2
         else log_pl_of(known)
     )
-    total = model.posterior(result.value, X, pl).log_density.sum()
+    total = model.posterior(result.value, read(X), pl).log_density.sum()
     assert_allclose(total, result.stats["log_likelihood"], rtol=1e-8)
     assert (np.diff(result.path) >= -1e-8 * np.abs(result.path[:-1])).all()
 
@@ -70,13 +73,13 @@ def test_likelihood_of_the_fit_is_that_of_the_rows(rng, k):
 def test_no_nearby_model_is_better(rng):
     X, _, known, _ = planted(rng)
     found = fit(X, known).value
-    best = model.posterior(found, X, log_pl_of(known)).log_density.sum()
+    best = model.posterior(found, read(X), log_pl_of(known)).log_density.sum()
     for size in (1e-3, 1e-2):
         p = found.params
         moved = p._replace(A=p.A * (1 + size * rng.normal(size=p.A.shape)), noise_var=p.noise_var * (1 + size))
-        assert model.posterior(found._replace(params=moved), X, log_pl_of(known)).log_density.sum() < best
+        assert model.posterior(found._replace(params=moved), read(X), log_pl_of(known)).log_density.sum() < best
         moved = p._replace(means=p.means + size * rng.normal(size=p.means.shape))
-        assert model.posterior(found._replace(params=moved), X, log_pl_of(known)).log_density.sum() < best
+        assert model.posterior(found._replace(params=moved), read(X), log_pl_of(known)).log_density.sum() < best
 
 
 @pytest.mark.costly
@@ -87,7 +90,7 @@ def test_mixing_noise_and_components_are_recovered(rng):
     signs = np.sign((found.params.A * A).sum(axis=0))
     assert_allclose(found.params.A * signs, A * spread, atol=0.15 * np.abs(A).max())
     assert_allclose(found.params.noise_var, 0.25, rtol=0.05)
-    predicted = np.column_stack([p.argmax(axis=1) for p in model.posterior(found, X).proba])
+    predicted = np.column_stack([p.argmax(axis=1) for p in model.posterior(found, read(X)).proba])
     assert (predicted == ids).mean() > 0.9
 
 
@@ -103,7 +106,9 @@ def test_sparse_rows_are_dense_rows(rng):
 @pytest.mark.costly
 def test_gaussian_latents_beside_one_useless_mixture_are_probabilistic_pca(rng):
     X = rng.normal(size=(500, 6)) @ np.diag([4.0, 3.0, 2.0, 0.5, 0.5, 0.5])
-    result = model.fit(X, log_pl_of(np.full((500, 1), -1), (2,)), (2,), model.Options(3), np.random.default_rng(0))
+    result = model.fit(
+        read(X), log_pl_of(np.full((500, 1), -1), (2,)), (2,), model.Options(3), np.random.default_rng(0)
+    )
     p = result.value.params
     pca = PCA(3, svd_solver="full").fit(X)
     gap = result.stats["log_likelihood"] - pca.score(X) * 500
@@ -121,4 +126,4 @@ def test_numbers_of_latents_that_cannot_be_are_refused(rng, k, words):
 def test_too_many_products_are_refused(rng):
     ids = np.full((60, 13), -1)
     with pytest.raises(ValueError, match="8192 products"):
-        model.fit(rng.normal(size=(60, 20)), log_pl_of(ids, (2,) * 13), (2,) * 13, model.Options(13), rng)
+        model.fit(read(rng.normal(size=(60, 20))), log_pl_of(ids, (2,) * 13), (2,) * 13, model.Options(13), rng)

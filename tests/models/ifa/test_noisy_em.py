@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from gnomon.models.ifa import noisy as model
 from gnomon.models.ifa import noisy_em
 from gnomon.models.ifa.noisy_em import NoisyEM, NoisyVector, maximize_noisy, state_plausibilities
+from gnomon.rows.read import read
 from models.ifa.noisy_draws import SIZES, log_pl_of, planted, random_model
 from oracles import ifa as oracle
 from rows.copied import copied_rows
@@ -52,7 +53,7 @@ def test_the_sums_are_those_of_the_posterior_of_every_row(rng, monkeypatch):
     args = (np.zeros(4), p.A, p.noise_var, mixtures)
     total = sum(oracle.noisy_log_density(x, *args, [table[i] for table in pl]) for i, x in enumerate(T))
     assert_allclose(sums.latent.log_likelihood, total, rtol=1e-9)
-    z = model.posterior(fitted._replace(mean=np.zeros(4)), T, log_pl_of(ids)).z
+    z = model.posterior(fitted._replace(mean=np.zeros(4)), read(T), log_pl_of(ids)).z
     assert_allclose(sums.xz, T.T @ z, rtol=1e-8, atol=1e-10)
 
 

@@ -29,7 +29,7 @@ def hide(rng, X, share=0.25, repeated=False):
 
 
 def fit(X, sizes=SIZES, weights=None, seed=0, **options):
-    return model.fit(X, weights, model.Options(sizes, **options), np.random.default_rng(seed))
+    return model.fit(read(X, weights, masked=None), model.Options(sizes, **options), np.random.default_rng(seed))
 
 
 def standard(X, sizes, moments=True, shared=False):
@@ -48,7 +48,7 @@ def standard(X, sizes, moments=True, shared=False):
 def test_densities_and_responsibilities_are_those_of_the_gaussians(rng, missing):
     truth, X, _ = planted(rng, n=40, spread=0.7)
     X = hide(rng, X, repeated=missing == "repeated") if missing else X
-    post = model.posterior(params_of(truth), X, with_cov=True)
+    post = model.conditioned(params_of(truth), read(X, masked=None), with_cov=True)
     assert_allclose(post.log_density, oracle.log_density(truth, X), rtol=1e-9)
     assert_allclose(post.resp, oracle.responsibilities(truth, X), rtol=1e-7, atol=1e-12)
     for i in (0, 7, 21):
@@ -62,7 +62,7 @@ def test_densities_and_responsibilities_are_those_of_the_gaussians(rng, missing)
 def test_sparse_rows_have_the_densities_of_dense_ones(rng):
     truth, X, _ = planted(rng, n=40)
     X[rng.random(X.shape) < 0.5] = 0.0
-    dense, sparse = (model.posterior(params_of(truth), A) for A in (X, sp.csr_array(X)))
+    dense, sparse = (model.conditioned(params_of(truth), read(A, masked=None)) for A in (X, sp.csr_array(X)))
     assert_allclose(sparse.log_density, dense.log_density, rtol=1e-10)
     assert_allclose(sparse.z, dense.z, rtol=1e-8, atol=1e-10)
 
@@ -70,7 +70,7 @@ def test_sparse_rows_have_the_densities_of_dense_ones(rng):
 def test_rows_without_any_entry_are_left_to_the_prior(rng):
     truth, X, _ = planted(rng, n=5)
     X[2] = np.nan
-    post = model.posterior(params_of(truth), X, with_cov=True)
+    post = model.conditioned(params_of(truth), read(X, masked=None), with_cov=True)
     assert_allclose(post.log_density[2], 0.0, atol=1e-12)
     assert_allclose(post.resp[2], truth.weights, rtol=1e-12)
     assert_allclose(post.z[2], 0.0, atol=1e-12)
@@ -87,7 +87,7 @@ def test_imputed_entries_are_conditional_expectations(rng):
 
 def test_gated_moments_are_those_of_draws(rng):
     truth, X, _ = planted(rng, n=1, p=3, sizes=(1, 2), spread=0.5)
-    post = model.posterior(params_of(truth), X)
+    post = model.conditioned(params_of(truth), read(X, masked=None))
     mean, cov = model.gated_moments(post, (1, 2), with_cov=True)
     n = 200_000
     c = rng.random(n) < post.resp[0, 1]
@@ -266,7 +266,11 @@ def test_units_do_not_matter(unit, missing):
     assert_allclose(b.value.params.noise_vars / unit / unit, a.value.params.noise_vars, rtol=1e-6)
     shift = np.isfinite(X).sum() * np.log(unit)
     assert_allclose(b.value.log_likelihood + shift, a.value.log_likelihood, rtol=1e-7)
-    assert_allclose(model.posterior(b.value.params, X * unit).resp, model.posterior(a.value.params, X).resp, atol=1e-6)
+    assert_allclose(
+        model.conditioned(b.value.params, read(X * unit, masked=None)).resp,
+        model.conditioned(a.value.params, read(X, masked=None)).resp,
+        atol=1e-6,
+    )
 
 
 def test_components_and_axes_have_a_canonical_order(rng):
@@ -326,7 +330,7 @@ def test_planted_subspaces_are_recovered(rng, missing):
     truth, X, labels = planted(rng, n, p, sizes)
     X = hide(rng, X, missing)
     found = fit(X, sizes)
-    post = model.posterior(found.value.params, X)
+    post = model.conditioned(found.value.params, read(X, masked=None))
     assert adjusted_rand_score(labels, post.resp.argmax(axis=1)) > 0.97
     assert found.value.log_likelihood >= oracle_of_truth(truth, X)
     for c in range(3):
@@ -341,7 +345,7 @@ def test_planted_subspaces_are_recovered(rng, missing):
 
 
 def oracle_of_truth(truth, X):
-    post = model.posterior(params_of(truth), X)
+    post = model.conditioned(params_of(truth), read(X, masked=None))
     return post.log_density.sum()
 
 
@@ -399,10 +403,12 @@ def test_rows_that_are_copied_to_every_step_give_the_same_fit(rng, solver, monke
     X = hide(rng, X) if solver == "masked" else X
     masked = solver == "masked"
     options = model.Options(SIZES, solver="auto" if solver == "wide" else solver, max_iter=15 if masked else 50)
-    here = model.fit(X, None, options, np.random.default_rng(0))
-    there = model.fit(copied_rows(X, masked=masked), None, options, np.random.default_rng(0))
+    here = model.fit(read(X, masked=None), options, np.random.default_rng(0))
+    there = model.fit(copied_rows(X, masked=masked), options, np.random.default_rng(0))
     assert_allclose(there.path[-1], here.path[-1], rtol=1e-8)
     assert_allclose(there.value.params.means, here.value.params.means, atol=1e-4)
-    a, b = (model.posterior(here.value.params, rows) for rows in (X, copied_rows(X, masked=masked)))
+    a, b = (
+        model.conditioned(here.value.params, rows) for rows in (read(X, masked=None), copied_rows(X, masked=masked))
+    )
     assert_allclose(b.resp, a.resp, atol=1e-12)
     assert_allclose(b.z, a.z, atol=1e-10)

@@ -1,7 +1,18 @@
-"""Colored maximum variance unfolding."""
+"""Colored maximum variance unfolding: an embedding and a map to it; x has no density, and labels are not predicted."""
 
 from ...numerics.ridge_map import ridge_map
-from .model import RIDGES, Fitted, Options, class_kernel, fit, real_kernel
+from .model import RIDGES, Fitted, Map, Options, class_kernel, fit, posterior, real_kernel
 from .sdp import conic_solver
 
-__all__ = ["RIDGES", "Fitted", "Options", "class_kernel", "conic_solver", "fit", "real_kernel", "ridge_map"]
+__all__ = [
+    "RIDGES",
+    "Fitted",
+    "Map",
+    "Options",
+    "class_kernel",
+    "conic_solver",
+    "fit",
+    "posterior",
+    "real_kernel",
+    "ridge_map",
+]

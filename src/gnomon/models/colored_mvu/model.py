@@ -20,6 +20,7 @@ from scipy.linalg import eigh
 from ..._types import Array, BoolArray, IntArray, Result
 from ...graphs.spanning_tree import connected_edges, laplacian
 from ...numerics.linalg import sign_of_columns
+from ...rows.contract import Rows
 from .sdp import Optimum, minimize_quadratic, triangle
 
 RIDGES = np.logspace(-10, 2, 49)  # tried for the map to new rows
@@ -38,10 +39,19 @@ class Options(NamedTuple):
 class Fitted(NamedTuple):
     """The embedding in all directions of the basis, and what it rests on."""
 
-    Z: Array  # (n, m) orthogonal columns, falling lengths; Z Z' = K
+    Z: Array  # (n, m) orthogonal columns, falling lengths, in `unit`; Z Z' = K
     edges: IntArray  # (e, 2)
-    squared: Array  # (e,)    squared distances along the edges, as given
+    squared: Array  # (e,)    squared distances along the edges, in `unit` squared
     optimum: Optimum
+    mean_squared: float  # of all pairs of rows, in `unit` squared
+    unit: float  # in units of X
+
+
+class Map(NamedTuple):
+    """How new rows are embedded, known by their kernel values with those of the fit."""
+
+    origin: Array  # (n,)
+    weights: Array  # (n, k)
 
 
 def class_kernel(index: IntArray) -> Array:
@@ -81,18 +91,35 @@ def quadratic(Q: Array, edges: IntArray, squared: Array, L: Array, unit: float, 
     return weight * B.T @ B, np.asarray(linear)
 
 
-def fit(squared: Array, L: Array, options: Options) -> Result[Fitted]:
-    """Fit to squared distances (n, n) of all rows and the kernel of their labels.
+def squared_distances(rows: Rows) -> tuple[Array, float]:
+    """Squared distances (n, n) of rows divided by their size, and that size, so that squares keep their digits."""
+    X = rows.gather().astype(np.float64)
+    X = X if rows.sparse else X - X.mean(axis=0)
+    size = float(abs(X).max()) or 1.0
+    X = X * (1.0 / size)
+    inner = X @ X.T
+    inner = inner.toarray() if rows.sparse else inner
+    lengths = inner.diagonal().copy()
+    squared = np.maximum(lengths[:, None] + lengths - 2.0 * inner, 0.0)
+    squared[squared <= 1e-13 * (lengths[:, None] + lengths)] = 0.0  # the same row, but for rounding
+    if not squared.any():
+        raise ValueError(f"all {len(squared)} rows of X are the same; an embedding needs two that differ.")
+    return np.asarray((squared + squared.T) / 2.0), size
+
+
+def fit(rows: Rows, L: Array, options: Options) -> Result[Fitted]:
+    """Fit to rows, of which two differ, and the kernel of their labels.
 
     Parameters
     ----------
-    squared : (n, n)    not all zero
+    rows : Rows
     L : (n, n)          positive semi-definite, not the same for all rows
 
     Returns
     -------
     Result(Fitted, status, path, stats with "n_iter" and "residual")
     """
+    squared, size = squared_distances(rows)
     n = len(squared)
     edges = connected_edges(squared, options.n_neighbors)
     along = squared[edges[:, 0], edges[:, 1]]
@@ -105,4 +132,10 @@ def fit(squared: Array, L: Array, options: Options) -> Result[Fitted]:
     result = minimize_quadratic(P, q, m, tol=options.tol, max_iter=options.max_iter)
     values, turn = np.linalg.eigh(result.value.Y)
     Z = Q @ (turn[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0) * shrink))
-    return result._replace(value=Fitted(Z * sign_of_columns(Z), edges, along, result.value))  # type: ignore[arg-type,return-value]
+    fitted = Fitted(Z * sign_of_columns(Z), edges, along, result.value, float(squared.mean()), size)
+    return Result(fitted, result.status, result.path, result.stats)
+
+
+def posterior(new: Map, rows: Rows) -> tuple[Array, None]:
+    """Embedding (l, k) of rows of kernel values; it has no covariance."""
+    return rows.in_units(new.origin, 1.0).times(new.weights), None

@@ -2,7 +2,7 @@
 
 from .anneal import Annealing, Options
 from .choice import Open
-from .model import Labels, Model, back, fit, log_density, log_joint, posterior, predict, sample
+from .model import Labels, Model, back, fit, log_density, posterior, predict, sample
 
 __all__ = [
     "Annealing",
@@ -13,7 +13,6 @@ __all__ = [
     "back",
     "fit",
     "log_density",
-    "log_joint",
     "posterior",
     "predict",
     "sample",

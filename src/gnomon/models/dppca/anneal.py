@@ -8,9 +8,10 @@ import numpy as np
 
 from ..._types import Array, IntArray, Result, Status
 from ...numerics.linalg import orthonormal_columns, symmetrize, top_eigh
+from ...numerics.normalize import normalized
 from ...rows.threads import one_thread
 from ...solvers.em import run_em
-from .mixture import Params, Within, log_joint, posterior
+from .mixture import Params, Within, log_joint
 from .reduction import Reduced
 
 FLOOR = 1e-6  # smallest noise variance, relative to the mean variance of x (one, in standard units)
@@ -100,7 +101,7 @@ class Problem:
     def e_step(self, params: Params, level: Level, temperature: float = 1.0) -> Stats:
         """Responsibilities and, at temperature one, likelihood and objective at `params`."""
         joint = log_joint(params, self.T, self.squares, self.p)
-        resp, density = posterior(joint / temperature)
+        resp, density = normalized(joint / temperature)
         known = np.flatnonzero(self.labeled)
         resp[known] = self.one_hot[known]
         density[known] = joint[known, self.index[known]]
@@ -248,7 +249,7 @@ def _maximize(problem: Problem, params: Params, level: Level) -> Result[tuple[Pa
 
 def _responsibilities(rows: Reduced, index: IntArray, params: Params) -> Array:
     squares = np.einsum("ij,ij->i", rows.T, rows.T) + rows.outside
-    resp = posterior(log_joint(params, rows.T, squares, rows.n_features))[0]
+    resp = normalized(log_joint(params, rows.T, squares, rows.n_features))[0]
     known = np.flatnonzero(index >= 0)
     resp[known] = np.eye(resp.shape[1])[index[known]]
     return resp

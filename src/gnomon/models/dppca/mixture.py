@@ -53,14 +53,6 @@ def log_joint(params: Params, T: Array, squares: Array, n_features: int) -> Arra
     return np.asarray(log_prior - 0.5 * (distance + logdet + n_features * LOG_2PI))
 
 
-def posterior(log_joint_rows: Array) -> tuple[Array, Array]:
-    """Class probabilities (n, c) and log-density (n,) of rows."""
-    top = log_joint_rows.max(axis=1, keepdims=True)
-    weights = np.exp(log_joint_rows - top)
-    total = weights.sum(axis=1, keepdims=True)
-    return weights / total, (top + np.log(total))[:, 0]
-
-
 class NoiseFree(NamedTuple):
     """The projection of a row without its noise, given x: in class c its mean is gain'x + shift_c."""
 

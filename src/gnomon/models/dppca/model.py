@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._types import Array, IntArray, Status
 from ...numerics.linalg import sign_of_columns
+from ...numerics.normalize import normalized
 from ...rows.contract import Rows
 from . import mixture
 from .anneal import Fitted, Options, fit_coordinates
@@ -197,26 +198,26 @@ def _log_joint(model: Model, here: Coordinates, p: int) -> Array:
 
 def predict(model: Model, rows: Rows) -> Array:
     """Probability of each class given x (n, c)."""
-    return mixture.posterior(log_joint(model, rows))[0]
+    return normalized(log_joint(model, rows))[0]
 
 
 def log_density(model: Model, rows: Rows, index: IntArray | None = None) -> Array:
     """Log p(x, class) where `index` names the class, else log p(x) (n,), in nats."""
     joint = log_joint(model, rows)
-    density = mixture.posterior(joint)[1]
+    density = normalized(joint)[1]
     if index is not None:
         known = np.flatnonzero(index >= 0)
         density[known] = joint[known, index[known]]
     return density
 
 
-def posterior(model: Model, components: Array, rows: Rows, index: IntArray | None = None) -> tuple[Array, Array]:
+def posterior(model: Model, rows: Rows, components: Array, index: IntArray | None = None) -> tuple[Array, Array]:
     """Mean (n, k) and covariance (n, k, k) of the projection of a row without its noise, given x.
 
     The class is averaged over, but where `index` names it.
     """
     here = coordinates(model, rows, components)
-    resp = mixture.posterior(_log_joint(model, here, rows.shape[1]))[0]
+    resp = normalized(_log_joint(model, here, rows.shape[1]))[0]
     if index is not None:
         known = np.flatnonzero(index >= 0)
         resp[known] = np.eye(resp.shape[1])[index[known]]

@@ -20,6 +20,7 @@ import numpy as np
 from ..._types import Array, BoolArray
 from ...numerics.linalg import inverse_logdet, symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI
+from ...numerics.normalize import normalized
 
 FLOOR = 1e-4  # smallest variance of a component; the latent has variance 1
 CEILING = 1e6  # no likely component comes near: share times variance is at most the variance of the latent
@@ -89,12 +90,7 @@ def condition(params: Params, Z: Array, log_pl: Array) -> Posterior:
         log_joint, constant = log_joint.sum(axis=0, keepdims=True), constant.sum(axis=0, keepdims=True)
     log_joint += (params.log_weights + constant)[:, :, None]
     log_joint += log_pl
-    top = log_joint.max(axis=1)
-    log_joint -= top[:, None, :]
-    resp = np.exp(log_joint, out=log_joint)
-    total = resp.sum(axis=1)
-    resp /= total[:, None, :]
-    return Posterior(deviation, resp, top + np.log(total))
+    return Posterior(deviation, *normalized(log_joint))
 
 
 def padded_mixtures(weights: list[Array], means: list[Array], variances: list[Array]) -> tuple[Array, Array, Array]:
@@ -223,9 +219,8 @@ class Packing:
         """Return parameters with rows of unit length and weights that sum to one."""
         first, second, third, _ = self.edges
         V = vector[:first].reshape(-1, self.d)
-        log_weights = self._padded(vector[first:second], self.weights_present, -np.inf)
-        log_weights = log_weights - log_weights.max(axis=1, keepdims=True)
-        log_weights -= np.log(np.exp(log_weights).sum(axis=1, keepdims=True))
+        log_weights = self._padded(vector[first:second].copy(), self.weights_present, -np.inf)
+        log_weights -= normalized(log_weights)[1][:, None]
         variances = np.maximum(np.exp(vector[third:]), FLOOR)  # exp(log(floor)) may round to less
         if self.tied:
             variances = np.repeat(variances[:, None], self.present.shape[1], axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from ..._types import Array, IntArray, Result, Status
 from ...numerics.linalg import sign_of_columns, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI
 from ...rows.contract import Rows as TableRows
-from ...rows.read import read
 from ...rows.threads import one_thread
 from .gem import maximize_gem
 from .likelihood import Params, RowPosterior, Rows, complement, condition, excluded, floors, padded_mixtures
@@ -53,15 +52,14 @@ class Fitted(NamedTuple):
     unmixing: Array  # (d, p)
 
 
-def fit(X: Any, labels: Labels, options: Options, generator: np.random.Generator) -> Result[Fitted]:
-    """Fit by maximum likelihood to rows X (n, p), dense or scipy sparse.
+def fit(rows: TableRows, labels: Labels, options: Options, generator: np.random.Generator) -> Result[Fitted]:
+    """Fit by maximum likelihood.
 
     Returns
     -------
     Result(Fitted, status, log-likelihood path in nats, stats) with stats "n_iter", "residual", "n_passes",
     "log_likelihood", "optima" (of every start) and "floors": (latent, component) at the least variance.
     """
-    rows = read(X)
     with one_thread(when=rows.shape[0] * rows.shape[1] <= SMALL):
         return _fit(rows, labels, options, generator)
 
@@ -160,7 +158,7 @@ def restore(
 # -- new rows --------------------------------------------------------------------------------------------------------
 
 
-def posterior(fitted: Fitted, X: Any, log_pl: Array | None = None) -> RowPosterior:
+def posterior(fitted: Fitted, rows: TableRows, log_pl: Array | None = None) -> RowPosterior:
     """Latents of new rows, probabilities of components given them, and densities, jointly with labels (b, c, n).
 
     With fewer latents than columns densities are on the affine space that the model spans. A label of a component of
@@ -170,7 +168,7 @@ def posterior(fitted: Fitted, X: Any, log_pl: Array | None = None) -> RowPosteri
     S, b, c = len(params.V), len(params.log_weights), params.means.shape[1]
     scale = float(np.abs(fitted.mixing).max())
     with np.errstate(over="ignore"):  # a row far enough away has infinite latents
-        Z = read(X).in_units(fitted.mean, scale).times(fitted.unmixing.T * scale)
+        Z = rows.in_units(fitted.mean, scale).times(fitted.unmixing.T * scale)
     log_pl = np.zeros((b, c, len(Z))) if log_pl is None else log_pl
     impossible = excluded(params.log_weights, log_pl)
     near = np.clip(Z, -FARTHEST, FARTHEST)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._types import Array, IntArray, Result
 from ...numerics.linalg import canonical_rotation, sign_of_columns
 from ...rows.contract import Kept, Step, View
-from ...rows.read import read
+from ...rows.contract import Rows as TableRows
 from ...rows.threads import one_thread
 from .likelihood import RowPosterior, Rows, complement, excluded, floors, padded_mixtures
 from .noisy_em import NOISE_FLOOR, NoisyEM, in_parts, maximize_noisy
@@ -43,16 +43,15 @@ class Fitted(NamedTuple):
 
 
 def fit(
-    X: Any, log_pl: Array, sizes: tuple[int, ...], options: Options, generator: np.random.Generator
+    rows: TableRows, log_pl: Array, sizes: tuple[int, ...], options: Options, generator: np.random.Generator
 ) -> Result[Fitted]:
-    """Fit by maximum likelihood to rows X (n, p), dense or scipy sparse, with log-plausibilities (S, c, n).
+    """Fit by maximum likelihood, with log-plausibilities (S, c, n).
 
     Returns
     -------
     Result(Fitted, status, log-likelihood path in nats, stats) with stats as of the noiseless model; "optima" are those
     of its starts, in nats per row of the principal components.
     """
-    rows = read(X)
     (n, p), k = rows.shape, options.n_latents
     _check_sizes(sizes, k, p)
     white = whiten_rows(rows, k, generator)
@@ -163,20 +162,20 @@ class Condition:
         return Step(keep=Kept.of(view, *map(np.concatenate, zip(*found, strict=True))))
 
 
-def posterior(fitted: Fitted, X: Any, log_pl: Array | None = None) -> RowPosterior:
+def posterior(fitted: Fitted, rows: TableRows, log_pl: Array | None = None) -> RowPosterior:
     """Condition new rows, and labels (S, c, n) of the class variables if they are passed, on the fitted model."""
     params = fitted.params
     scale = float(np.sqrt(params.noise_var))
     A = params.A / scale
-    rows = read(X).in_units(fitted.mean, scale).measured()
+    here = rows.in_units(fitted.mean, scale).measured()
     impossible = np.zeros(rows.shape[0], dtype=bool)
     if log_pl is not None:
         by_latent = excluded(params.log_weights[: len(log_pl)], log_pl)
         impossible = np.asarray(by_latent.any(axis=0))
         known = _padded(np.where(by_latent[:, None], 0.0, log_pl), A.shape[1])
-        rows = rows.with_columns(log_pl=known.transpose(2, 0, 1))
+        here = here.with_columns(log_pl=known.transpose(2, 0, 1))
     maps = state_maps(params._replace(A=A, noise_var=1.0), all_states(fitted.sizes))
-    z, density, *proba = rows.sweep(A, Condition(maps, fitted.sizes)).kept.of_rows()
+    z, density, *proba = here.sweep(A, Condition(maps, fitted.sizes)).kept.of_rows()
     return RowPosterior(z, proba, np.where(impossible, -np.inf, density - len(A) * np.log(scale)))
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, BoolArray, IntArray, Result
+from ...numerics.normalize import normalized
 from ...rows.contract import Step, View, add
 from ...rows.standard import StandardRows
 from ...solvers.em import run_em
@@ -115,7 +116,7 @@ class NoisyVector:
         A, noise, logits, means, variances = np.split(vector, np.cumsum([like.A.size, 1, m, m]))
         log_weights = np.full(self.present.shape, -np.inf)
         log_weights[self.present] = np.minimum(logits, 30.0)
-        log_weights -= np.log(np.exp(log_weights).sum(axis=1, keepdims=True))
+        log_weights -= normalized(log_weights)[1][:, None]
         full_means, full_variances = np.zeros(self.present.shape), np.ones(self.present.shape)
         full_means[self.present] = means
         full_variances[self.present] = np.maximum(np.exp(np.minimum(variances, 30.0)), FLOOR)

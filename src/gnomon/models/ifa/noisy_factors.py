@@ -13,6 +13,7 @@ import numpy as np
 
 from ..._types import Array, IntArray
 from ...numerics.linear_gaussian import LOG_2PI
+from ...numerics.normalize import normalized
 
 FARTHEST = 1e150  # products with the loadings whose squares are numbers still
 
@@ -84,14 +85,11 @@ def condition_states(maps: StateMaps, T: Array, energy: Array, log_pl: Array) ->
     z = maps.offsets + np.einsum("nj,qij->nqi", near, maps.gains)
     # x'x / s2 - (b + shift)' cov (b + shift) with b = A'x / s2; the part without x is in the constants
     explained = np.einsum("ni,nqi->nq", near, z + maps.offsets) / maps.noise_var
-    log_joint = maps.constants + log_pl + 0.5 * explained
-    top = log_joint.max(axis=1)
-    resp = np.exp(log_joint - top[:, None])
-    total = resp.sum(axis=1)
-    density = np.where(far, -np.inf, top + np.log(total) - 0.5 * energy / maps.noise_var)
+    resp, log_sum = normalized(maps.constants + log_pl + 0.5 * explained)
+    density = np.where(far, -np.inf, log_sum - 0.5 * energy / maps.noise_var)
     if far.any():
         z[far] = maps.offsets + (z[far] - maps.offsets) / reach[far, None, None]
-    return resp / total[:, None], z, density
+    return resp, z, density
 
 
 def latent_moments(maps: StateMaps, resp: Array, z: Array, log_density: Array, c: int) -> LatentMoments:

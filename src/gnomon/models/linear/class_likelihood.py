@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import softmax
 
 from ..._types import Array, BoolArray
 from ...likelihoods.categorical import logit_contrasts
@@ -18,6 +17,7 @@ from ...likelihoods.class_evidence import ClassRows, class_evidence, class_rows
 from ...likelihoods.inference import sites_of
 from ...likelihoods.layout import Layout
 from ...numerics.linalg import kronecker_sum
+from ...numerics.normalize import normalized
 
 POINTS, FEWEST, MOST = 1 << 17, 32, 256  # rows times points, and points for each row, while V and b move
 FINAL_POINTS = 512  # of the log-likelihood that is reported
@@ -145,7 +145,7 @@ def _units(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: 
     z1 = np.column_stack([latent[:, :n_guided], np.ones(len(latent))])
     if len(b) * z1.shape[1] > MOST_UNKNOWNS:
         return np.eye(len(b) * z1.shape[1])
-    shares = softmax((latent @ V.T + b) @ H.T, axis=1)
+    shares, _ = normalized((latent @ V.T + b) @ H.T)
     center = shares @ H
     curvature = np.einsum("nc,ca,cb->nab", shares, H, H, optimize=True) - center[:, :, None] * center[:, None, :]
     total = float(weights.sum())

@@ -11,6 +11,7 @@ from ..._types import Array, Result, Status
 from ...numerics.linalg import symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI
 from ...numerics.masked import batch_inverse, bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
+from ...numerics.normalize import normalized
 from ...rows.contract import Step, View
 from ...rows.patterns import MaskView
 from ...rows.standard import ScaledRows
@@ -28,7 +29,6 @@ from .local_gaussians import (
     local_maps,
     log_weights,
     masked_step,
-    responsibilities,
     side_by_side,
     step_length,
 )
@@ -72,7 +72,7 @@ class _EStep:
     def __call__(self, view: View) -> Step:
         T = view.T @ self.maps.directions if self.moments else view.T
         w, lengths = view.weights, view.aligned["length"]
-        r, density = responsibilities(condition(self.maps, T, lengths, self.ambient).log_joint)
+        r, density = normalized(condition(self.maps, T, lengths, self.ambient).log_joint)
         s = r.shape[1]
         right = view.T[:, None, :] if self.moments else T[:, : s * self.size].reshape(-1, s, self.size)
         wr = w[:, None] * r
@@ -116,7 +116,7 @@ class _MaskedEStep:
         assert mask is not None
         lengths, seen = view.aligned["length"], view.aligned["seen"]
         log_joint, z, covs = masked_condition(self.params, view.T, mask, lengths, seen)
-        r, density = responsibilities(log_joint)
+        r, density = normalized(log_joint)
         xz, zz, second = [], [], []
         for c in range(r.shape[1]):
             z1 = np.column_stack([z[:, c], np.ones(len(z))])
@@ -264,9 +264,8 @@ class MixtureVector:
         """Return the parameters; the noise keeps to its floor."""
         s, p, k = like.W.shape
         logits, log_noise, means, W = np.split(vector, [s, 2 * s, 2 * s + s * p])
-        shares = np.exp(logits - logits.max())
         noise = np.maximum(np.exp(np.clip(log_noise, -700.0, 700.0)), self.shape.floor)
-        return Mixture(shares / shares.sum(), means.reshape(s, p), W.reshape(s, p, k), noise)
+        return Mixture(normalized(logits, 0)[0], means.reshape(s, p), W.reshape(s, p, k), noise)
 
 
 def maximize(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, BoolArray
-from ...numerics.linalg import inverse_logdet, symmetrize, top_eigh
+from ...numerics.linalg import inverse_logdet, rotation_toward, symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI
 
 EMPTY = 1e-10  # rows; a component that answers for fewer keeps its place, so that nothing divides by zero
@@ -118,14 +118,6 @@ def condition(maps: LocalMaps, T: Array, lengths: Array, ambient: int) -> LocalR
     return LocalRows(maps.log_weights - 0.5 * (constants + quadratic), z)
 
 
-def responsibilities(log_joint: Array) -> tuple[Array, Array]:
-    """Posterior probabilities of the components (n, s) and log-densities of the rows (n,), by log-sum-exp."""
-    top = log_joint.max(axis=1, keepdims=True)
-    shares = np.exp(log_joint - top)
-    total = shares.sum(axis=1, keepdims=True)
-    return shares / total, np.asarray((top + np.log(total))[:, 0])
-
-
 def noise_level(kept: Array, weights: Array, rest: float, n_rest: float, floor: float) -> float:
     """Noise variance that maximizes the likelihood when directions below the noise carry nothing else.
 
@@ -161,7 +153,7 @@ def closed_form(sums: LocalSums, params: Mixture, shape: Shape) -> Mixture:
     W = params.W.copy()
     for c in np.flatnonzero(live):
         found = vectors[c] * np.sqrt(np.maximum(values[c] - noise[c], 0.0))
-        W[c, :, : found.shape[1]] = _turned_toward(found, params.W[c, :, : found.shape[1]])
+        W[c, :, : found.shape[1]] = found @ rotation_toward(found, params.W[c, :, : found.shape[1]])
     return Mixture(mix_weights, means, W, noise)
 
 
@@ -249,9 +241,3 @@ def _floored(noise: Array, weights: Array, live: BoolArray, shape: Shape) -> Arr
         w = np.where(live, weights, 0.0)
         noise = np.full(len(noise), float(w @ noise / w.sum()))
     return np.maximum(noise, shape.floor)
-
-
-def _turned_toward(W: Array, target: Array) -> Array:
-    """W R with the rotation R (k, k) that brings it closest to `target`."""
-    left, _, right = np.linalg.svd(W.T @ target)
-    return np.asarray(W @ (left @ right))

@@ -10,15 +10,15 @@ import numpy as np
 
 from ..._types import Array, IntArray, Result
 from ...numerics.linalg import canonical_rotation
+from ...numerics.normalize import normalized
 from ...numerics.scramble import random_rows, random_signs
 from ...rows.contract import Kept, Rows, Step, View
 from ...rows.masked import filled
-from ...rows.read import read
 from ...rows.standard import ScaledRows, StandardRows
 from ...solvers.rank import check_rank_of_rows
 from .em import CompleteRows, Control, IncompleteRows, local_pca, masked_condition, masked_directions, maximize
 from .kmeans import Partition
-from .local_gaussians import LocalMaps, Mixture, Shape, condition, local_maps, responsibilities
+from .local_gaussians import LocalMaps, Mixture, Shape, condition, local_maps
 
 NOISE_FLOOR = 1e-6  # smallest noise variance, relative to the variance of x
 MOMENT_SIDE = 32  # up to this many coordinates, p x p products per component are cheaper than more iterations
@@ -71,8 +71,8 @@ def choose_solver(n: int, p: int, s: int, *, sparse: bool, missing: bool) -> str
     return "moments" if min(n, p) <= (MOMENT_SIDE if s > 1 else GRAM_SIDE) else "latent"
 
 
-def fit(X: Any, weights: Array | None, options: Options, generator: np.random.Generator) -> Result[Fitted]:
-    """Fit the mixture to rows X (n, p): dense, NaN where missing, or scipy sparse.
+def fit(rows: Rows, options: Options, generator: np.random.Generator) -> Result[Fitted]:
+    """Fit the mixture to rows, of which entries may be missing.
 
     Returns
     -------
@@ -80,7 +80,6 @@ def fit(X: Any, weights: Array | None, options: Options, generator: np.random.Ge
     "floors" (components whose noise rests on its floor), "collapsed" (components with too few rows for their
     dimensions) and "optima" (log-likelihood of every start).
     """
-    rows = read(X, weights, masked=None)
     sparse, missing, (n, p) = rows.sparse, rows.masked, rows.shape
     solver = options.solver
     if solver == "auto":
@@ -182,27 +181,24 @@ def _in_data_units(table: _Table, result: Any, sizes: tuple[int, ...]) -> Result
     return Result(Fitted(fitted, sizes, counts / counts.sum(), float(path[-1])), result.status, path, stats)
 
 
-def posterior(params: Mixture, X: Any, *, with_cov: bool = False) -> RowPosterior:
+def conditioned(params: Mixture, rows: Rows, *, with_cov: bool = False) -> RowPosterior:
     """Condition new rows on what they observe: density, responsibilities and latent coordinates in every component.
 
-    Parameters
-    ----------
-    X : (n, p)          dense, NaN where missing, or scipy sparse
-    with_cov : bool     keep a covariance for every row and component where rows miss entries
+    `with_cov` keeps a covariance for every row and component where rows miss entries.
     """
     scale = float(np.sqrt(params.noise_vars.max()))
     mean = params.mix_weights @ params.means
     units = Mixture(params.mix_weights, (params.means - mean) / scale, params.W / scale, params.noise_vars / scale**2)
-    rows = read(X, masked=None).in_units(mean, scale)
-    if rows.rows.masked:
+    here = rows.in_units(mean, scale)
+    if rows.masked:
         directions, mask_directions = masked_directions(units)
-        found = rows.sweep(directions, _MaskedPosterior(units, with_cov), V_mask=mask_directions)
+        found = here.sweep(directions, _MaskedPosterior(units, with_cov), V_mask=mask_directions)
         log_joint, z, seen, covs = found.kept.of_rows()
     else:
-        maps, seen = local_maps(units), np.float64(X.shape[1])
-        found = rows.measured().sweep(maps.directions, _Posterior(maps, X.shape[1]))
+        maps, seen = local_maps(units), np.float64(rows.shape[1])
+        found = here.measured().sweep(maps.directions, _Posterior(maps, rows.shape[1]))
         (log_joint, z), covs = found.kept.of_rows(), maps.covs
-    resp, density = responsibilities(log_joint)
+    resp, density = normalized(log_joint)
     return RowPosterior(density - seen * np.log(scale), resp, z, covs)
 
 
@@ -232,14 +228,25 @@ class _MaskedPosterior:
         return Step(keep=Kept.of(view, log_joint, z, seen, of_rows))
 
 
-def log_density(params: Mixture, X: Any) -> Array:
+def log_density(params: Mixture, rows: Rows) -> Array:
     """Log-density (n,) of the observed entries of new rows, in nats."""
-    return posterior(params, X).log_density
+    return conditioned(params, rows).log_density
 
 
-def predict(params: Mixture, X: Any) -> IntArray:
-    """Most probable component (n,) of new rows."""
-    return np.asarray(posterior(params, X).resp.argmax(axis=1))
+def predict(params: Mixture, rows: Rows) -> Array:
+    """Probability (n, s) of each component of new rows."""
+    return conditioned(params, rows).resp
+
+
+def posterior(
+    params: Mixture, rows: Rows, sizes: tuple[int, ...], component: int | None = None, *, with_cov: bool = True
+) -> tuple[Array, Array | None]:
+    """Mean and covariance of the coordinates in one component, or of those of `gated_moments`."""
+    post = conditioned(params, rows, with_cov=with_cov)
+    if component is None:
+        return gated_moments(post, sizes, with_cov=with_cov)
+    k = sizes[component]
+    return post.z[:, component, :k], post.covs[..., component, :k, :k] if with_cov else None
 
 
 def gated_moments(post: RowPosterior, sizes: tuple[int, ...], *, with_cov: bool) -> tuple[Array, Array | None]:
@@ -261,7 +268,7 @@ def gated_moments(post: RowPosterior, sizes: tuple[int, ...], *, with_cov: bool)
 def impute(params: Mixture, rows: Rows) -> Rows:
     """Fill NaN by the expectation of the missing entries given the observed ones; the rest stays as it is."""
     n, p = rows.shape
-    post = posterior(params, rows)
+    post = conditioned(params, rows)
     weighted = post.resp[:, :, None] * post.z
     loadings = params.W.transpose(0, 2, 1).reshape(-1, p)
     Z = np.hstack([post.resp, weighted.reshape(n, -1)])

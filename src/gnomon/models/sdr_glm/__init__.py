@@ -1,17 +1,7 @@
 """Supervised dimension reduction with generalized linear models."""
 
-from .factors import FAMILIES, Loadings, View, project
-from .model import Options, Params, Regression, fit, make_view, regress
+from .factors import FAMILIES, Loadings
+from .model import Options
+from .reader import Outputs, Reader, fit, posterior, predict
 
-__all__ = [
-    "FAMILIES",
-    "Loadings",
-    "Options",
-    "Params",
-    "Regression",
-    "View",
-    "fit",
-    "make_view",
-    "project",
-    "regress",
-]
+__all__ = ["FAMILIES", "Loadings", "Options", "Outputs", "Reader", "fit", "posterior", "predict"]

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..._types import Array, Result
-from ...numerics.linalg import canonical_rotation
+from ...numerics.linalg import canonical_rotation, rotation_toward
 from ...solvers.em import run_em
 from .factors import FAMILIES, Loadings, View, loadings_step, loadings_terms, penalty, row_nll, scores_step
 
@@ -147,8 +147,7 @@ def balanced(params: Params, alpha: float, like: Array | None = None) -> Params:
         missing = params.U.shape[1] - len(half)
         U, W = np.pad(U, ((0, 0), (0, missing))), np.pad(W, ((0, missing), (0, 0)))
     if like is not None:
-        first, _, second = np.linalg.svd(U.T @ like)
-        turn = first @ second
+        turn = rotation_toward(U, like)
         U, W = U @ turn, turn.T @ W
     x = Loadings(W[:, :p] / root, params.x.b)
     return Params(U, x, Loadings(W[:, p:], params.y.b))
@@ -190,7 +189,7 @@ class _Packing:
         return Params(U, Loadings(Vx, bx), Loadings(Vy, by))
 
 
-def fit(views: tuple[View, View], options: Options, generator: np.random.Generator) -> Result[Params]:
+def solve(views: tuple[View, View], options: Options, generator: np.random.Generator) -> Result[Params]:
     """Minimize J by accelerated alternating steps.
 
     Returns

@@ -1,6 +1,7 @@
 """Supervised exponential family PCA."""
 
-from .classifier import Classifier, Map, deal_folds, held_out_loss, learn
+from ...numerics.ridge_map import RidgeMap
+from .classifier import Classifier, Map, deal_folds, held_out_loss, learn, posterior, predict
 from .data import Data
 from .fista import relative_gap
 from .model import Fitted, Options, fit, solve
@@ -11,10 +12,13 @@ __all__ = [
     "Map",
     "Options",
     "Classifier",
+    "RidgeMap",
     "deal_folds",
     "fit",
     "held_out_loss",
     "learn",
+    "posterior",
+    "predict",
     "relative_gap",
     "solve",
 ]

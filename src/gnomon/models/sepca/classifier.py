@@ -1,14 +1,19 @@
-"""How new rows are read: a ridge map from feature space to codes, and a classifier on the codes."""
+"""How new rows are read: a ridge map from feature space to codes, and a classifier on the codes.
+
+Given its code a row has a density, but codes have no distribution, so that x has no density of its own.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_softmax
 
 from ..._types import Array, IntArray
+from ...numerics.normalize import normalized
 from ...numerics.ridge_map import RidgeMap, ridge_map
+from ...rows.contract import Rows
+from ...rows.read import read
 from .data import Data
 from .model import Options, fit
 from .rank import refit
@@ -20,15 +25,25 @@ class Classifier(NamedTuple):
     map: RidgeMap
     slopes: Array  # (k, q)
     intercept: Array  # (q,)
-    residual: float  # of the search for the classifier
+    residual: float = 0.0  # of the search for the classifier
 
-    def codes(self, T: Array) -> Array:
-        """Codes (l, k) of rows with coordinates T (l, r)."""
-        return np.asarray(self.map.offset + T @ self.map.weights)
 
-    def log_proba(self, codes: Array) -> Array:
-        """Log-probability (l, q) of each class given codes."""
-        return np.asarray(log_softmax(codes @ self.slopes + self.intercept, axis=1))
+def posterior(classifier: Classifier, rows: Rows) -> tuple[Array, None]:
+    """Codes (l, k) of rows of coordinates; they have no covariance."""
+    weights = classifier.map.weights
+    return classifier.map.offset + rows.in_units(np.zeros(len(weights)), 1.0).times(weights), None
+
+
+def _log_proba(classifier: Classifier, rows: Rows) -> tuple[Array, Array]:
+    """Log-probabilities (l, q) of the classes, and probabilities."""
+    scores = posterior(classifier, rows)[0] @ classifier.slopes + classifier.intercept
+    proba, log_sum = normalized(scores)
+    return scores - log_sum[:, None], proba
+
+
+def predict(classifier: Classifier, rows: Rows) -> Array:
+    """Probabilities (l, q) of the classes of rows of coordinates."""
+    return _log_proba(classifier, rows)[1]
 
 
 class Map(NamedTuple):
@@ -77,6 +92,6 @@ def held_out_loss(data: Data, folds: IntArray, options: Options, wanted: Map) ->
         seen = folds != fold
         known, w = data.only(seen), data.labeled_weights[~seen]
         classifier = learn(known, fit(known, options).value.ranked.Z, wanted)
-        codes = classifier.codes(data.rows[data.labeled[~seen]])
-        total -= float(np.vdot(classifier.log_proba(codes), w * data.Y[~seen]))
+        log_proba, _ = _log_proba(classifier, read(data.rows[data.labeled[~seen]]))
+        total -= float(np.vdot(log_proba, w * data.Y[~seen]))
     return total / float(data.labeled_weights[folds >= 0].sum())

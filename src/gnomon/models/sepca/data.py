@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray
+from ...numerics.normalize import normalized
 
 NEWTON_STEPS = 50  # for the bias; from its last value one or two are taken
 
@@ -37,11 +38,11 @@ class Data(NamedTuple):
         """Natural parameters (n, m) of the base points at F times the roots of the weights."""
         return np.asarray((F[:, : self.rows.shape[1]] / self.root) @ self.base.T)
 
-    def x_softmax(self, scores: Array, *, keep: bool = True) -> tuple[float, Array]:
+    def x_softmax(self, scores: Array) -> tuple[float, Array]:
         """Sum over rows of the log-partition of p(x | z) at scores (n, m), and p itself."""
         if self.weights is None or self.base_weights is None:
-            return softmax(scores, keep=keep)
-        return softmax(scores + np.log(self.base_weights), keep=keep, weights=self.weights[:, None])
+            return softmax(scores)
+        return softmax(scores + np.log(self.base_weights), self.weights[:, None])
 
     def only(self, seen: Array) -> Data:
         """The same rows, only some of the labeled ones (a mask) with their label."""
@@ -58,7 +59,7 @@ def best_bias(scores: Array, Y: Array, penalty: float, w: Array, start: Array | 
     total = max(1.0, float(w.sum()))
 
     def value_at(b: Array) -> float:
-        return float(counts @ b) - softmax(scores + b, keep=False, weights=w)[0] - 0.5 * penalty * float(b @ b)
+        return float(counts @ b) - softmax(scores + b, w)[0] - 0.5 * penalty * float(b @ b)
 
     value = value_at(b)
     for _ in range(NEWTON_STEPS):
@@ -80,15 +81,9 @@ def best_bias(scores: Array, Y: Array, penalty: float, w: Array, start: Array | 
     return b
 
 
-def softmax(scores: Array, *, keep: bool = True, weights: Array | None = None) -> tuple[float, Array]:
+def softmax(scores: Array, weights: Array | None = None) -> tuple[float, Array]:
     """Sum over rows, weighted by weights (n, 1) if any, of log sum exp, and the softmax of every row."""
     if scores.size == 0:
         return 0.0, scores
-    top = scores.max(axis=1, keepdims=True)
-    T = np.exp(scores - top)
-    sums = T.sum(axis=1, keepdims=True)
-    if keep:
-        T /= sums
-    if weights is not None:
-        return float((weights * (np.log(sums) + top)).sum()), T
-    return float(np.log(sums).sum() + top.sum()), T
+    T, logs = normalized(scores)
+    return float(logs.sum() if weights is None else weights[:, 0] @ logs), T

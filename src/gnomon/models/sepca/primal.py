@@ -49,7 +49,7 @@ class Multinomial:
     def smooth(self, point: Point) -> float:
         """Log-likelihood at the best bias, less its penalty."""
         F, scores = point
-        return self._sums(F, scores, keep=False).value
+        return self._sums(F, scores).value
 
     def slope(self, point: Point) -> Slope:
         """The same, its gradient, and the bound from above at its softmax."""
@@ -66,14 +66,14 @@ class Multinomial:
         F, size = proximal_map(point[0] + step * gradient[0], self.data.k, step * penalty)
         return (F, self.data.scores(F)), 0.5 * penalty * size
 
-    def _sums(self, F: Array, scores: Array, *, keep: bool = True) -> _Sums:
-        """Log-likelihood; T only when it is kept."""
+    def _sums(self, F: Array, scores: Array) -> _Sums:
+        """Log-likelihood and T."""
         data, r, w = self.data, self.data.rows.shape[1], self.data.labeled_weights
         y_scores = (F[:, r:] / data.root)[data.labeled]
         self.b = best_bias(y_scores, data.Y, data.penalty, w, self.b)
         y_scores = y_scores + self.b
-        x_sum, T_x = data.x_softmax(scores, keep=keep)
-        y_sum, T_y = softmax(y_scores, keep=keep, weights=w)
+        x_sum, T_x = data.x_softmax(scores)
+        y_sum, T_y = softmax(y_scores, w)
         found = float(np.vdot(F[:, :r], data.root * data.rows)) + float(np.vdot(w * data.Y, y_scores))
         value = found - x_sum - y_sum - 0.5 * data.penalty * float(self.b @ self.b)
         return _Sums(value, T_x, T_y, x_sum + y_sum, self.b)

@@ -119,7 +119,7 @@ def _value(data: Data, U: Array, V: Array, b: Array) -> tuple[float, Array, Arra
     base = V[:, :r] @ data.base.T  # (k, m)
     sum_x, T_x = data.x_softmax(U @ base)
     y_scores = U[data.labeled] @ V[:, r:] + b
-    sum_y, T_y = softmax(y_scores, weights=w)
+    sum_y, T_y = softmax(y_scores, w)
     rest = w * (data.Y - T_y)
     WU = data.root**2 * U
     moments = WU.T @ data.rows  # (k, r)
