@@ -22,28 +22,18 @@ class Example(NamedTuple):
     story: str
 
 
-class Source(NamedTuple):
-    """One data set of the demo."""
-
-    load: Any
-    target: str
-    scale: str
-    story: str
-
-
-SOURCES = {
-    "wine": Source(datasets.load_wine, "cultivar", "standard", "chemical analyses of wines from three cultivars"),
-    "digits": Source(datasets.load_digits, "digit", "none", "images of handwritten digits, 8 x 8 pixels"),
-    "breast_cancer": Source(
-        datasets.load_breast_cancer, "diagnosis", "standard", "measurements of breast tumors, malignant or benign"
-    ),
+CANCER = "measurements of breast tumors, malignant or benign"
+SOURCES = {  # loader, name of the target, scale, story
+    "wine": (datasets.load_wine, "cultivar", "standard", "chemical analyses of wines from three cultivars"),
+    "digits": (datasets.load_digits, "digit", "none", "images of handwritten digits, 8 x 8 pixels"),
+    "breast_cancer": (datasets.load_breast_cancer, "diagnosis", "standard", CANCER),
 }
 
 
 def demo_table(name: str, n_per_class: int, seed: int) -> Example:
     """Load one of the bundled sets and hide all but `n_per_class` labels of each class."""
-    source = SOURCES[name]
-    bunch = source.load()
+    load, target, scale, story = SOURCES[name]
+    bunch = load()
     truth = np.array(bunch.target_names, dtype=object)[bunch.target] if name != "digits" else bunch.target
     try:
         partial = datasets.make_partial(truth, n_per_class=n_per_class, random_state=seed)
@@ -54,12 +44,12 @@ def demo_table(name: str, n_per_class: int, seed: int) -> Example:
     given[hidden] = None
     features = [feature.replace(" ", "_") for feature in bunch.feature_names]
     rows = np.arange(1, len(truth) + 1)
-    table = Table(f"{name} (bundled with scikit-learn)", bunch.data, features, {source.target: given}, rows, "row")
+    table = Table(f"{name} (bundled with scikit-learn)", bunch.data, features, {target: given}, rows, "row")
     columns = {"row": rows} | {feature: bunch.data[:, j] for j, feature in enumerate(features)}
     return Example(
-        Request("demo", scale=source.scale, seed=seed, id="row"),
+        Request("demo", scale=scale, seed=seed, id="row"),
         table,
         truth,
-        columns | {source.target: given},
-        f"{source.story}; {n_per_class} labels of each class kept, {int(hidden.sum())} hidden",
+        columns | {target: given},
+        f"{story}; {n_per_class} labels of each class kept, {int(hidden.sum())} hidden",
     )

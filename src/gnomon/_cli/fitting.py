@@ -126,13 +126,11 @@ def fit(request: Request, table: Table) -> Run:
         try:
             targets = _targets(request, table, guided) if table.targets else None
             guides = targets if guided else None
-            y = None if guides is None else guides.given()
+            y, reading = None, {}
+            if guides is not None:
+                y = guides.given()
+                reading = {"target": guides.asked, "unlabeled": "auto" if request.unlabeled is None else None}
             components = request.components or default_components(guides, X, request.model)
-            reading = (
-                {}
-                if guides is None
-                else {"target": guides.asked, "unlabeled": "auto" if request.unlabeled is None else None}
-            )
             fitted = fit_model(request.model, X, y, components, request.seed, more, reading)
             gaps = gap_steps(fitted, X, request.seed)
         except ImportError as error:

@@ -20,7 +20,10 @@ MOST_CANDIDATES = 8  # shown of a choice
 
 def summary(runs: list[Run], comparison: Comparison | None) -> str:
     """The table, the target, the models, the comparison and the notes."""
-    lines = [_table_line(runs[0])]
+    table = runs[0].table
+    n, p = table.X.shape
+    empty = f"; {table.n_missing} of {n * p} feature cells empty" if table.n_missing else ""
+    lines = [f"{table.path}: {n} rows, {p} features{empty}"]
     if runs[0].targets is not None:
         lines.append(_target_line(runs[0]))
     for run in runs:
@@ -37,13 +40,6 @@ def summary(runs: list[Run], comparison: Comparison | None) -> str:
 
 def _wrapped(line: str) -> str:
     return textwrap.fill(line, WIDTH, subsequent_indent="  ") if len(line) > WIDTH else line
-
-
-def _table_line(run: Run) -> str:
-    n, p = run.table.X.shape
-    n_missing = run.table.n_missing
-    empty = f"; {n_missing} of {n * p} feature cells empty" if n_missing else ""
-    return f"{run.table.path}: {n} rows, {p} features{empty}"
 
 
 def _target_line(run: Run) -> str:
@@ -82,10 +78,10 @@ def _choice_lines(choice: SearchResults) -> list[str]:
     return [*lines, *([f"and {more} candidates more, in metrics.json"] if more > 0 else []), choice.verdict]
 
 
-def demo_predictions(run: Run, example: Example, n_shown: int = 5) -> str:
+def demo_predictions(run: Run, example: Example) -> str:
     """The first unlabeled rows with prediction, probability and the hidden truth."""
     hidden = np.flatnonzero(~run.targets.labeled)
-    shown = hidden[:: max(1, len(hidden) // n_shown)][:n_shown]
+    shown = hidden[:: max(1, len(hidden) // 5)][:5]
     (found,) = run.stored.said.predict(run.table.X[shown])
     lines = ["row   predicted   probability  truth (hidden from the fit)"]
     for i, label, share in zip(shown, found.values, found.proba.max(axis=1)):

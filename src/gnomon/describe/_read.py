@@ -56,18 +56,15 @@ def _behind(steps: Any, inner: Description) -> Description:
     if not len(steps):
         return inner
     invertible = all(hasattr(step, "inverse_transform") for _, step in steps.steps)
+    filled = _after(steps, inner.impute) if invertible else None
     return replace(
         inner,
         feature_names=_names(steps, inner),
         project=_after(steps, inner.project),
         predict=_after(steps, inner.predict),
         log_density=_after(steps, inner.log_density),
-        impute=_filled(steps, inner.impute) if invertible else None,
+        impute=None if filled is None else lambda X: steps.inverse_transform(filled(X)),
     )
-
-
-def _filled(steps: Any, impute: Any) -> Any:
-    return None if impute is None else lambda X: steps.inverse_transform(impute(steps.transform(X)))
 
 
 def _after(steps: Any, method: Any) -> Any:

@@ -16,7 +16,10 @@ def experiments():
     """Return {name: first line of the module's docstring}; the name of `sppca_table2` is "sppca-table2"."""
     folder = Path(__file__).parent
     found = sorted(module.name for module in pkgutil.iter_modules([str(folder)]) if not module.name.startswith("_"))
-    return {module.replace("_", "-"): _first_line(folder / f"{module}.py") for module in found}
+    trees = {module: ast.parse((folder / f"{module}.py").read_text(encoding="utf-8")) for module in found}
+    return {
+        module.replace("_", "-"): (ast.get_docstring(tree) or "").partition("\n")[0] for module, tree in trees.items()
+    }
 
 
 def run(name):
@@ -28,7 +31,3 @@ def run(name):
         print(*(value for value in one.values() if isinstance(value, str | int)), file=sys.stderr, flush=True)
     print(module.format_table(found))
     print(provenance())
-
-
-def _first_line(path):
-    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]

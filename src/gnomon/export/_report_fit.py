@@ -10,15 +10,14 @@ def fit_section(said, names, units):
     """Return the section; every line is of something that the model says."""
     fit = said.fit
     rows = [*_solver(fit), *_likelihood(said, f", in squared {units}" if units else "")]
-    rows += [(name, _cell(value)) for name, value in fit.facts]
-    rows += _target_noise(said, names)
+    rows += [(name, value if isinstance(value, str) else html.number(float(value))) for name, value in fit.facts]
+    for target, name in zip(said.targets, names, strict=bool(said.targets)):
+        if target.noise_variance is not None:
+            of = name if target.kind == "real" else "the class codes"
+            rows.append((f"noise variance of {of}", html.number(float(target.noise_variance))))
     rows += [("held at its floor", name) for name in fit.floors]
     found = _tables(fit) + _path(said)
     return html.tag("h2", "Fit") + html.table([], rows) + found if rows or found else ""
-
-
-def _cell(value):
-    return value if isinstance(value, str) else html.number(float(value))
 
 
 def _solver(fit):
@@ -42,13 +41,6 @@ def _likelihood(said, units):
         signal = float((np.asarray(said.loadings, dtype=float) ** 2).sum())
         share = 100 * signal / (signal + fit.noise_variance * said.n_features)
         yield "share of the columns' variance in the components", f"{share:.1f} %"
-
-
-def _target_noise(said, names):
-    for target, name in zip(said.targets, names, strict=bool(said.targets)):
-        if target.noise_variance is not None:
-            of = name if target.kind == "real" else "the class codes"
-            yield f"noise variance of {of}", html.number(float(target.noise_variance))
 
 
 def _tables(fit):

@@ -124,13 +124,10 @@ class LoadingsDisplay:
         order = self.top(row, n_top)[::-1]  # barh fills from below
         sizes = self.loadings[row, order]
         panel.barh(range(len(order)), sizes, color=np.where(sizes >= 0, POSITIVE, NEGATIVE), height=0.72)
-        panel.set_yticks(range(len(order)), [_shorten(self.feature_names[j]) for j in order])
+        names = [self.feature_names[j] for j in order]
+        panel.set_yticks(range(len(order)), [name if len(name) <= 28 else f"{name[:27]}…" for name in names])
         literal(panel.get_yticklabels())
         panel.axvline(0, color="black", lw=0.8)
         panel.set_title(f"component {self.dims[row] + 1}", fontsize="medium")
         panel.set_xlabel("loading")
         plain_axes(panel)
-
-
-def _shorten(name, width=28):
-    return name if len(name) <= width else f"{name[: width - 1]}…"

@@ -76,11 +76,6 @@ class Candidate:
     narrow: Callable[[dict[str, Any]], bool] | None = None
 
 
-def _keeps_unlabeled(settings):
-    """Whether unlabeled rows count; without them every direction is kept, as ridge LDA does."""
-    return settings["unlabeled_weight"] > 0
-
-
 SPPCA_QUICK = {"tol": 1e-4, "n_init": 1}
 REAL_CANDIDATES = (
     Candidate(
@@ -113,7 +108,7 @@ CLASS_CANDIDATES = (
         LINEAR,
         quick=DPPCA_QUICK,
         poor={"n_factors": 20},
-        narrow=_keeps_unlabeled,
+        narrow=lambda settings: settings["unlabeled_weight"] > 0,  # without unlabeled rows every direction is kept
         sized=True,
     ),
     Candidate(

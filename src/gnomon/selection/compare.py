@@ -198,20 +198,20 @@ def _score(fit, problem, X, splits):
     """Fit in every split; return losses row by row for each task, or the reason why the method does not apply."""
     projected, predicted = ([[] for _ in problem.tasks] for _ in range(2))
     seconds, dims = 0.0, None
-    for split in splits:
+    for visible, scored in splits:
         started = perf_counter()
         try:
-            project, predict = fit(X, split.visible)
+            project, predict = fit(X, visible)
         except NotApplicable as reason:
             return Outcome(note=str(reason))
         seconds = max(seconds, perf_counter() - started)
-        seen = np.flatnonzero(np.isfinite(split.visible).any(axis=1))
+        seen = np.flatnonzero(np.isfinite(visible).any(axis=1))
         Z_seen = None if project is None else project(X[seen])
         dims = dims if Z_seen is None else Z_seen.shape[1]
         for t, task in enumerate(problem.tasks):
-            rows = split.rows[np.isfinite(task.truth[split.rows]).any(axis=1)]
+            rows = scored[np.isfinite(task.truth[scored]).any(axis=1)]
             if len(rows) and project is not None:
-                known = split.visible[seen][:, task.columns]
+                known = visible[seen][:, task.columns]
                 projected[t].append((rows, task.projection_loss(Z_seen, known, project(X[rows]), rows)))
             if len(rows) and predict is not None:
                 found = np.reshape(predict(X[rows]), (len(rows), -1))[:, task.columns]

@@ -16,16 +16,7 @@ SEARCHES = (GuidedSearch, GridSearchCV, RandomizedSearchCV)
 
 
 def permutation_test(
-    estimator,
-    X,
-    y,
-    *,
-    n_permutations=19,
-    n_splits=1,
-    target="auto",
-    unlabeled="auto",
-    n_jobs=None,
-    random_state=0,
+    estimator, X, y, *, n_permutations=19, n_splits=1, target="auto", unlabeled="auto", n_jobs=None, random_state=0
 ):
     """Test whether labels help a model, by its score after they have changed places.
 

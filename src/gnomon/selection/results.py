@@ -119,7 +119,8 @@ class SearchResults(Table):
         """
         agreement, error = ("kappa", "balanced error") if self.target_kind == "classes" else ("correlation", "error")
         header = ["", "preprocessing", "model", agreement, error, "score", "seconds"]
-        order = sorted(range(len(self.rows)), key=lambda i: _rank(self.rows[i]))
+        ranks = [(row["score"] is None, -(row["score"] or 0.0)) for row in self.rows]
+        order = sorted(range(len(self.rows)), key=ranks.__getitem__)
         if most is not None:
             wanted = {self.chosen, *[i for i in order if self.rows[i]["baseline"]][:1]}
             kept = {*wanted, *[i for i in order if i not in wanted][: max(0, most - len(wanted))]}
@@ -134,10 +135,6 @@ class SearchResults(Table):
             if row["note"]:
                 reasons.setdefault(row["note"], []).append(named(row))
         return [f"{', '.join(dict.fromkeys(names))}: {note.rstrip('.')}." for note, names in reasons.items()]
-
-
-def _rank(row):
-    return (row["score"] is None, -(row["score"] or 0.0))
 
 
 def _cells(row):

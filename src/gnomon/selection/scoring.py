@@ -6,7 +6,6 @@ values for numbers.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,13 +14,6 @@ from gnomon.selection.splitters import deal, strata_of
 from gnomon.targets import read, read_like
 
 MAX_FOLDS = 5
-
-
-class Split(NamedTuple):
-    """Targets with the scored rows hidden, and those rows."""
-
-    visible: np.ndarray  # (n, q)
-    rows: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -94,14 +86,17 @@ class Problem:
         return {"unlabeled": None, "target": self.targets.asked}
 
     def splits(self, n_splits, rng):
-        """The one split whose truth is known, or `n_splits` that hold labeled rows out."""
+        """Pairs of targets (n, q) with the scored rows hidden, and those rows.
+
+        One where their truth is known, else `n_splits` that hold labeled rows out.
+        """
         if not self.has_truth:
             return self._held_out(n_splits, rng)
         scored = np.column_stack([task.truth for task in self.tasks])
         rows = np.flatnonzero(np.isfinite(scored).any(axis=1))
         if not len(rows):
             raise ValueError("y_true adds nothing to y: no row is unlabeled in y and known in y_true.")
-        return [Split(self.visible, rows)]
+        return [(self.visible, rows)]
 
     def _held_out(self, n_splits, rng):
         """Hide each labeled row in turn, up to five folds a repeat.
@@ -133,4 +128,4 @@ class Problem:
     def _hide(self, rows):
         visible = self.visible.copy()
         visible[rows] = np.nan
-        return Split(visible, rows)
+        return visible, rows
