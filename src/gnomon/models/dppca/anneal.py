@@ -92,8 +92,7 @@ class Problem:
         self.p, self.n_classes = rows.n_features, n_classes
         self.weights = np.where(self.labeled, 1.0, options.unlabeled_weight)
         self.count = float(self.weights.sum())
-        self.one_hot = np.zeros((len(self.index), n_classes))
-        self.one_hot[self.labeled, self.index[self.labeled]] = 1.0
+        self.one_hot = np.eye(n_classes)[self.index] * self.labeled[:, None]
         self.scatter = symmetrize((self.T * self.weights[:, None]).T @ self.T)  # (r, r)
         self.beyond = float(self.weights @ self.outside)
         self.n_factors = min(options.n_factors, self.T.shape[1], self.p)

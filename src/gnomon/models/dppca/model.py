@@ -89,7 +89,7 @@ def fit(
     given : Open           what is given, and what is to be chosen
     options : Options      for all fits; its noise_variance is in squared units of X
     """
-    one_of_c = np.hstack([_one_hot(one.index, one.n_classes) for one in labels])
+    one_of_c = np.hstack([np.eye(one.n_classes)[one.index] * (one.index >= 0)[:, None] for one in labels])
     reduced = reduce_rows(rows, one_of_c, limits)
     rank = reduced.T.shape[1]
     if rank == 0:
@@ -142,13 +142,6 @@ def _fit_target(rows: Reduced, labels: Labels, least: int, given: Open, options:
         floors=("x",) if result.stats["floor"] else (),
     )
     return target, result.value.params
-
-
-def _one_hot(index: IntArray, n_classes: int) -> Array:
-    out = np.zeros((len(index), n_classes))
-    known = np.flatnonzero(index >= 0)
-    out[known, index[known]] = 1.0
-    return out
 
 
 def _in_units(rows: Reduced, fitted: Fitted) -> Model:

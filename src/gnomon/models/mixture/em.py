@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -38,28 +38,6 @@ START_STEPS = 3
 NEAR = 0.03  # root nats per row; shorter steps are within the basin of a maximum
 
 
-class Control(NamedTuple):
-    """When to stop, and whether steps are extrapolated."""
-
-    tol: float
-    max_iter: int
-    acceleration: str | None
-
-
-class _Block(NamedTuple):
-    log_likelihood: float
-    counts: Array
-    energies: Array
-
-
-class _MaskedBlock(NamedTuple):
-    log_likelihood: float
-    counts: Array
-    entries: Array
-    energies: Array
-    second: Array
-
-
 @dataclass(frozen=True)
 class _EStep:
     """Responsibilities of some rows, and their products with the loadings or with the rows themselves."""
@@ -77,7 +55,7 @@ class _EStep:
         right = view.T[:, None, :] if self.moments else T[:, : s * self.size].reshape(-1, s, self.size)
         wr = w[:, None] * r
         products = (wr[:, :, None] * right).reshape(len(T), -1)
-        return Step(np.hstack([wr, products]), _Block(float(w @ density), w @ r, (w * lengths) @ r))
+        return Step(np.hstack([wr, products]), (float(w @ density), w @ r, (w * lengths) @ r))
 
 
 class CompleteRows:
@@ -96,9 +74,10 @@ class CompleteRows:
         maps = local_maps(params)
         V = np.eye(p) if self.moments else maps.directions
         found = self.rows.sweep(V, _EStep(maps, self.shape.ambient, k, self.moments))
-        out, block = found.product, found.sums
-        products = out[:, s:].reshape(p, s, -1).transpose(1, 0, 2)
-        return LocalSums(block.log_likelihood, block.counts, block.energies, out[:, :s].T, products)
+        out, (log_likelihood, counts, energies) = found.product, found.sums
+        return LocalSums(
+            log_likelihood, counts, energies, out[:, :s].T, out[:, s:].reshape(p, s, -1).transpose(1, 0, 2)
+        )
 
     def m_step(self, sums: LocalSums, params: Mixture) -> Mixture:
         """Maximize in closed form, or take one EM step over the latent variables."""
@@ -125,7 +104,7 @@ class _MaskedEStep:
             xz.append(z1 * (w * r[:, c])[:, None])
             zz.append(sums_c)
             second.append(sums_c.sum(axis=0))
-        sums = _MaskedBlock(float(w @ density), w @ r, (w * seen) @ r, (w * lengths) @ r, np.array(second))
+        sums = (float(w @ density), w @ r, (w * seen) @ r, (w * lengths) @ r, np.array(second))
         return Step(np.hstack(xz), sums, U_mask=np.hstack(zz))
 
 
@@ -143,15 +122,16 @@ class IncompleteRows:
         s, p, k = params.W.shape
         directions, mask_directions = masked_directions(params)
         found = self.rows.sweep(directions, _MaskedEStep(params), V_mask=mask_directions)
-        xz, zz, block = found.product, found.mask_product, found.sums
+        xz, zz = found.product, found.mask_product
+        log_likelihood, counts, entries, energies, second = found.sums
         assert zz is not None
         triangles = zz.reshape(p, s, -1).transpose(1, 0, 2)
         return MaskedSums(
-            block.log_likelihood,
-            block.counts,
-            block.entries,
-            block.energies,
-            from_triangle(block.second, k + 1),
+            log_likelihood,
+            counts,
+            entries,
+            energies,
+            from_triangle(second, k + 1),
             xz.reshape(p, s, k + 1).transpose(1, 0, 2),
             from_triangle(triangles.reshape(s * p, -1), k + 1).reshape(s, p, k + 1, k + 1),
         )
@@ -207,7 +187,7 @@ class _NearestStep:
         r[np.arange(len(T)), (self.own - 2.0 * T[:, s * self.size :]).argmin(axis=1)] += 1.0 - SMOOTHED
         wr = w[:, None] * r
         right = (wr[:, :, None] * T[:, : s * self.size].reshape(-1, s, self.size)).reshape(len(T), -1)
-        return Step(np.hstack([wr, right]), _Block(0.0, w @ r, (w * view.aligned["length"]) @ r))
+        return Step(np.hstack([wr, right]), (0.0, w @ r, (w * view.aligned["length"]) @ r))
 
 
 def local_pca(rows: ScaledRows, centers: Array, blocks: Array, shape: Shape) -> Mixture:
@@ -222,9 +202,8 @@ def local_pca(rows: ScaledRows, centers: Array, blocks: Array, shape: Shape) -> 
     blocks = np.linalg.qr(blocks)[0]
     for last in [False] * (START_STEPS - 1) + [True]:
         swept = rows.sweep(np.hstack([side_by_side(blocks), centers.T]), step)
-        out, block = swept.product, swept.sums
-        sums_of_products = out[:, s:].reshape(p, s, k).transpose(1, 0, 2)
-        found = LocalSums(0.0, block.counts, block.energies, out[:, :s].T, sums_of_products)
+        out, (_, counts, energies) = swept.product, swept.sums
+        found = LocalSums(0.0, counts, energies, out[:, :s].T, out[:, s:].reshape(p, s, k).transpose(1, 0, 2))
         means = found.sums / found.counts[:, None]
         along = np.einsum("sp,spk->sk", means, blocks)
         products = found.products / found.counts[:, None, None] - means[:, :, None] * along[:, None, :]
@@ -269,7 +248,7 @@ class MixtureVector:
 
 
 def maximize(
-    rows: CompleteRows | IncompleteRows, start: Mixture, control: Control
+    rows: CompleteRows | IncompleteRows, start: Mixture, tol: float, max_iter: int, acceleration: str | None
 ) -> Result[tuple[Mixture, LocalSums | MaskedSums]]:
     """Run EM from a starting point to its maximum.
 
@@ -277,7 +256,7 @@ def maximize(
     """
     shape = rows.shape
 
-    def run(params: Mixture, tol: float, max_iter: int, acceleration: str | None) -> Result[tuple[Mixture, Any]]:
+    def run(params: Mixture, tol: float, max_iter: int, acceleration: str | None = None) -> Result[tuple[Mixture, Any]]:
         return run_em(
             rows.e_step,
             rows.m_step,
@@ -290,14 +269,14 @@ def maximize(
             acceleration=acceleration,
         )
 
-    if control.acceleration is None:
-        return run(start, control.tol, control.max_iter, None)
-    near = run(start, max(control.tol, NEAR), control.max_iter, None)
-    left = control.max_iter - near.stats["n_iter"]
-    if near.status is not Status.CONVERGED or control.tol >= NEAR:
+    if acceleration is None:
+        return run(start, tol, max_iter)
+    near = run(start, max(tol, NEAR), max_iter)
+    left = max_iter - near.stats["n_iter"]
+    if near.status is not Status.CONVERGED or tol >= NEAR:
         return near
     if left == 0:
         return near._replace(status=Status.MAX_ITER)
-    end = run(near.value[0], control.tol, left, control.acceleration)
+    end = run(near.value[0], tol, left, acceleration)
     stats = {**end.stats, "n_iter": near.stats["n_iter"] + end.stats["n_iter"]}
     return Result(end.value, end.status, np.concatenate([near.path, end.path[1:]]), stats)

@@ -16,7 +16,7 @@ from ...rows.contract import Kept, Rows, Step, View
 from ...rows.masked import filled
 from ...rows.standard import ScaledRows, StandardRows
 from ...solvers.rank import check_rank_of_rows
-from .em import CompleteRows, Control, IncompleteRows, local_pca, masked_condition, masked_directions, maximize
+from .em import CompleteRows, IncompleteRows, local_pca, masked_condition, masked_directions, maximize
 from .kmeans import Partition
 from .local_gaussians import LocalMaps, Mixture, Shape, condition, local_maps
 
@@ -154,7 +154,7 @@ def _maximize_from(table: _Table, options: Options, generator: np.random.Generat
     U = np.column_stack([random_signs(mean_squares, drawn) for _ in range(s * k)])
     blocks = rows.back(U).reshape(-1, s, k).transpose(1, 0, 2)
     start = local_pca(rows, centers, blocks, table.engine.shape)
-    return maximize(table.engine, start, Control(options.tol, options.max_iter, options.acceleration))
+    return maximize(table.engine, start, options.tol, options.max_iter, options.acceleration)
 
 
 def _in_data_units(table: _Table, result: Any, sizes: tuple[int, ...]) -> Result[Fitted]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,26 +19,6 @@ class Slope(NamedTuple):
     value: float
     gradient: Point
     upper: float  # an upper bound of the maximum
-
-
-class Problem(Protocol):
-    """Maximize smooth(point) - penalty(point), points being tuples of arrays.
-
-    The first arrays of a point are its coordinates, as many as the gradient has; further ones are linear functions of
-    these which are carried along, so that extrapolation needs no product.
-    """
-
-    def slope(self, point: Point) -> Slope:
-        """Smooth part and gradient at a point."""
-        ...
-
-    def smooth(self, point: Point) -> float:
-        """Smooth part at a point."""
-        ...
-
-    def proximal(self, point: Point, gradient: Point, step: float) -> tuple[Point, float]:
-        """Proximal point after a step along the gradient, and the penalty there."""
-        ...
 
 
 class Certified(NamedTuple):
@@ -64,11 +44,13 @@ def inner(a: Point, b: Point) -> float:
     return float(sum(np.vdot(x, y) for x, y in zip(a, b, strict=False)))
 
 
-def fista(problem: Problem, start: Point, step: float, tol: float, max_iter: int) -> Result[Certified]:
-    """Maximize until the relative gap between the best value and the best upper bound is at most `tol`.
+def fista(problem: Any, start: Point, step: float, tol: float, max_iter: int) -> Result[Certified]:
+    """Maximize `smooth` less a penalty until the relative gap of the best value and upper bound is at most `tol`.
 
-    The path holds the best value after each iteration. Sources: Beck and Teboulle 2009; restart of O'Donoghue and
-    Candes 2015 (gradient scheme).
+    A problem gives `slope(point)`, `smooth(point)` and `proximal(point, gradient, step)`: the proximal point and the
+    penalty there. The first arrays of a point are its coordinates, as many as the gradient has; further ones are linear
+    functions of these, carried along so that extrapolation needs no product. The path holds the best value after each
+    iteration. Sources: Beck and Teboulle 2009; restart of O'Donoghue and Candes 2015 (gradient scheme).
     """
     point, speed, lower, upper, path = start, 1.0, -np.inf, np.inf, []
     ahead, best = start, start
@@ -95,7 +77,7 @@ def fista(problem: Problem, start: Point, step: float, tol: float, max_iter: int
     return Result(value_found, status, np.array(path), {"n_iter": len(path), "step": step})
 
 
-def _accepted_step(problem: Problem, ahead: Point, slope: Slope, step: float) -> tuple[Point, float, float, float]:
+def _accepted_step(problem: Any, ahead: Point, slope: Slope, step: float) -> tuple[Point, float, float, float]:
     """Proximal step that the quadratic model does not overrate: point, smooth part, penalty, next step size to try."""
     first = True
     while True:

@@ -28,14 +28,6 @@ class Ranked(NamedTuple):
     residual: float  # what the search that found it left undone, relative to the value
 
 
-class Maximum(NamedTuple):
-    """Where a search for a maximum ended."""
-
-    at: Array
-    value: float
-    residual: float  # |gradient|^2 / (2 penalty) relative to the value: of a problem as concave as its penalty, a bound
-
-
 def codes_of(data: Data, F: Array) -> Array:
     """Codes (n, k) at F times the roots of the weights, largest entry positive."""
     Z = top_left_vectors(F, data.k) / data.root
@@ -52,9 +44,10 @@ def refit(data: Data, Z: Array, b: Array, tol: float = 1e-8, steps: int = STEPS)
         value -= 0.5 * data.penalty * (float(np.vdot(V, V)) + float(b @ b))
         return -value, -np.concatenate([(dV - data.penalty * V).ravel(), db - data.penalty * b])
 
-    found = maximize(negative, np.concatenate([np.zeros(k * (r + q)), b]), data.penalty, tol, steps)
-    V, b = found.at[: k * (r + q)].reshape(k, r + q), found.at[k * (r + q) :]
-    return Ranked(Z, V[:, :r], V[:, r:], b, found.value, found.residual)
+    start = np.concatenate([np.zeros(k * (r + q)), b])
+    at, value, residual = maximize(negative, start, data.penalty, tol, steps)
+    V, b = at[: k * (r + q)].reshape(k, r + q), at[k * (r + q) :]
+    return Ranked(Z, V[:, :r], V[:, r:], b, value, residual)
 
 
 def rank_constrained(data: Data, start: Ranked, F: Array, n_starts: int, steps: int = STEPS) -> tuple[Ranked, ...]:
@@ -72,13 +65,16 @@ def rank_constrained(data: Data, start: Ranked, F: Array, n_starts: int, steps: 
 
 def maximize(
     negative: Callable[[Array], tuple[float, Array]], start: Array, penalty: float, tol: float, steps: int
-) -> Maximum:
-    """Maximum of minus `negative`, which returns its gradient too, by L-BFGS."""
+) -> tuple[Array, float, float]:
+    """Maximum of minus `negative`, which returns its gradient too, by L-BFGS; its value, and what is left undone.
+
+    That is |gradient|^2 / (2 penalty) relative to the value: of a problem as concave as its penalty, a bound.
+    """
     options = {"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-5 * tol, "gtol": tol, "maxcor": 20}
     found = minimize(negative, start, jac=True, method="L-BFGS-B", options=options)
     value, gradient = -float(found.fun), np.asarray(found.jac)
     residual = 0.5 * float(gradient @ gradient) / penalty / max(abs(value), np.finfo(float).tiny)
-    return Maximum(np.asarray(found.x), value, residual)
+    return np.asarray(found.x), value, residual
 
 
 def _ascend(data: Data, start: Ranked, steps: int) -> Ranked:
@@ -102,10 +98,10 @@ def _ascend(data: Data, start: Ranked, steps: int) -> Ranked:
     V = np.hstack([start.W, start.Omega])
     balance = np.sqrt(np.linalg.norm(V) / max(float(np.linalg.norm(start.Z)), 1e-300)) or 1.0
     begin = np.concatenate([(start.Z * balance).ravel(), (V / balance).ravel(), start.b])
-    found = maximize(negative, begin, data.penalty, 1e-8, steps)
-    U, V, b = _parts(found.at, cuts, k)
+    at, _, residual = maximize(negative, begin, data.penalty, 1e-8, steps)
+    U, V, b = _parts(at, cuts, k)
     ranked = refit(data, codes_of(data, data.root * (U @ V)), b, steps=steps)
-    return ranked._replace(residual=max(ranked.residual, found.residual))
+    return ranked._replace(residual=max(ranked.residual, residual))
 
 
 def _parts(v: Array, cuts: IntArray, k: int) -> tuple[Array, Array, Array]:
