@@ -73,3 +73,13 @@ def test_names_stay_with_numbers():
     assert_array_equal(model.transform(frame), KDA().fit(frame.to_numpy(), y).transform(frame.to_numpy()))
     with pytest.raises(ValueError, match="feature names should match"):
         model.transform(frame[list("abdc")])
+
+
+def test_tables_of_pyarrow_have_names_and_columns_may_be_alike():
+    pa = pytest.importorskip("pyarrow")
+    alike = pa.table({"a": [1.0, 2.0], "b": [1.0, 2.0]})
+    assert_array_equal(numbers(alike), [[1, 1], [2, 2]])
+    with pytest.raises(ValueError, match="column 'b' of X holds 'red' in row 0"):
+        PPCA(1).fit(pa.table({"a": [1.0, 2.0], "b": ["red", "2"]}))
+    with pytest.raises(ValueError, match="several columns named 'a'"):
+        PPCA(1).fit(pa.table([[1.0, 2.0], [1.0, 3.0]], names=["a", "a"]))

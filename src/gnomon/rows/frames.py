@@ -11,6 +11,8 @@ import numpy as np
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """X as a frame of narwhals, None where it is none; raises where two columns have one name."""
+    if not hasattr(X, "columns"):
+        return None
     check_names(X)
     found = nw.from_native(X, pass_through=True, eager_only=True)
     return found if isinstance(found, nw.DataFrame) else None
@@ -41,13 +43,20 @@ def _numbers(column: nw.Series[Any]) -> list[float]:
 
 def check_names(X: Any) -> None:
     """Raise when two columns of a frame have one name."""
-    names = [str(name) for name in getattr(X, "columns", ())]
+    names = [str(name) for name in _names(X) or ()]
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
         raise ValueError(
             f"X has several columns named {', '.join(map(repr, twice[:5]))}; rename or drop them, so that every column "
             "has a name of its own."
         )
+
+
+def _names(X: Any) -> list[Any] | None:
+    """Names of the columns of a frame; what pyarrow calls columns are the cells."""
+    if hasattr(X, "column_names") and not hasattr(X, "iloc"):
+        return list(X.column_names)
+    return list(X.columns) if hasattr(X, "columns") else None
 
 
 def name_column(X: Any, error: Exception) -> Exception:
@@ -65,7 +74,7 @@ def name_column(X: Any, error: Exception) -> Exception:
 
 def _values_without_number(X: Any) -> Iterator[tuple[Any, int, Any]]:
     """Yield (column, row, value) for text and dates in a frame or in an array of objects or text."""
-    names = list(X.columns) if hasattr(X, "columns") else None
+    names = _names(X)
     if names is None and (not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUS"):
         return
     for j, name in enumerate(range(X.shape[1]) if names is None else names):
