@@ -298,19 +298,7 @@ def test_options_may_come_in_any_order():
 
 def test_unlabeled_marker():
     flowers(species=["?" if label is None else label for label in PARTIAL])
-    run(
-        "fit",
-        "flowers.csv",
-        "--target",
-        "species",
-        "--id",
-        "flower",
-        "--unlabeled",
-        "?",
-        "--out",
-        "out",
-        "--no-compare",
-    )
+    run("fit", "flowers.csv", "--target=species", "--id=flower", "--unlabeled=?", "--out=out", "--no-compare")
     assert load_model("out/model.gnomon")[-1].classes_.tolist() == IRIS.target_names
 
 
@@ -322,20 +310,8 @@ def test_own_column_names_are_kept_apart_from_ours():
 
 
 def test_force_replaces_results_and_leaves_nothing_else(fitted, working_directory):
-    run(
-        "fit",
-        "flowers.csv",
-        "--target",
-        "species",
-        "--id",
-        "flower",
-        "--out",
-        "out",
-        "--components",
-        3,
-        "--force",
-        "--no-compare",
-    )
+    columns = ("--target=species", "--id=flower")
+    run("fit", "flowers.csv", *columns, "--out=out", "--components", 3, "--force", "--no-compare")
     assert len(load_model("out/model.gnomon")[-1].components_) == 3
     assert sorted(os.listdir(working_directory)) == ["flowers.csv", "out"]
 

@@ -15,21 +15,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from threadpoolctl import threadpool_info
 
-from gnomon import (
-    DPPCA,
-    IFA,
-    KDA,
-    PPCA,
-    SCL,
-    SDRGLM,
-    SEPCA,
-    SPPCA,
-    ColoredMVU,
-    DomainStack,
-    KernelSPPCA,
-    MixturePPCA,
-    NeighborFeatures,
-)
+import gnomon
 
 CLOSE = 1e-6
 
@@ -62,26 +48,28 @@ DIABETES, DISEASE = (table[:150] for table in load_diabetes(return_X_y=True))
 FEW_NUMBERS = np.where(np.random.default_rng(0).random(150) < 0.3, DISEASE, np.nan)
 
 CASES = {
-    "IFA": Case(IFA(3, tol=1e-8), WINE, _few(WINE_Y)),
-    "IFA without labels": Case(IFA([2, 2], tol=1e-8), WINE, renamed=False),
-    "IFA tied": Case(IFA(3, tied=True, tol=1e-8), WINE, _few(WINE_Y)),
-    "IFA with noise": Case(IFA(3, noise="isotropic", pca_components=2, tol=1e-8, max_iter=5000), IRIS, _few(IRIS_Y)),
-    "PPCA": Case(PPCA(2), IRIS),
-    "SPPCA of classes": Case(SPPCA(3, tol=1e-9), WINE, _few(WINE_Y)),
-    "SPPCA of numbers": Case(SPPCA(2, tol=1e-9), DIABETES, FEW_NUMBERS, renamed=False),
-    "KernelSPPCA": Case(KernelSPPCA(2, tol=1e-9), IRIS, _few(IRIS_Y)),
-    "DPPCA": Case(DPPCA(tol=1e-9), WINE, _few(WINE_Y)),
-    "KDA": Case(KDA(), WINE, _few(WINE_Y)),
-    "SEPCA": Case(SEPCA(2, tol=1e-10), IRIS, _few(IRIS_Y)),
-    "SDRGLM": Case(SDRGLM(2, tol=1e-9), IRIS, _few(IRIS_Y)),
-    "ColoredMVU": Case(ColoredMVU(2), IRIS[::2], _few(IRIS_Y)[::2]),
-    "NeighborFeatures": Case(NeighborFeatures(5), IRIS),
-    "DomainStack": Case(DomainStack(scale=1.0, C=1.0), IRIS, _few(IRIS_Y)),
-    "MixturePPCA": Case(MixturePPCA(3, 2, tol=1e-9), IRIS),
-    "KDA with a kernel": Case(KDA(kernel="cosine", shrinkage=0.1), IRIS, _few(IRIS_Y)),
-    "SCL": Case(SCL(2, n_pivots=4), IRIS, renamed=False),
-    "SDRGLM of counts": Case(SDRGLM(2, x_family="poisson", tol=1e-9), np.round(IRIS), _few(IRIS_Y), scales=()),
-    "MixturePPCA of scores": Case(MixturePPCA(3, 3, tol=1e-9, max_iter=5000), WINE),
+    "IFA": Case(gnomon.IFA(3, tol=1e-8), WINE, _few(WINE_Y)),
+    "IFA without labels": Case(gnomon.IFA([2, 2], tol=1e-8), WINE, renamed=False),
+    "IFA tied": Case(gnomon.IFA(3, tied=True, tol=1e-8), WINE, _few(WINE_Y)),
+    "IFA with noise": Case(
+        gnomon.IFA(3, noise="isotropic", pca_components=2, tol=1e-8, max_iter=5000), IRIS, _few(IRIS_Y)
+    ),
+    "PPCA": Case(gnomon.PPCA(2), IRIS),
+    "SPPCA of classes": Case(gnomon.SPPCA(3, tol=1e-9), WINE, _few(WINE_Y)),
+    "SPPCA of numbers": Case(gnomon.SPPCA(2, tol=1e-9), DIABETES, FEW_NUMBERS, renamed=False),
+    "KernelSPPCA": Case(gnomon.KernelSPPCA(2, tol=1e-9), IRIS, _few(IRIS_Y)),
+    "DPPCA": Case(gnomon.DPPCA(tol=1e-9), WINE, _few(WINE_Y)),
+    "KDA": Case(gnomon.KDA(), WINE, _few(WINE_Y)),
+    "SEPCA": Case(gnomon.SEPCA(2, tol=1e-10), IRIS, _few(IRIS_Y)),
+    "SDRGLM": Case(gnomon.SDRGLM(2, tol=1e-9), IRIS, _few(IRIS_Y)),
+    "ColoredMVU": Case(gnomon.ColoredMVU(2), IRIS[::2], _few(IRIS_Y)[::2]),
+    "NeighborFeatures": Case(gnomon.NeighborFeatures(5), IRIS),
+    "DomainStack": Case(gnomon.DomainStack(scale=1.0, C=1.0), IRIS, _few(IRIS_Y)),
+    "MixturePPCA": Case(gnomon.MixturePPCA(3, 2, tol=1e-9), IRIS),
+    "KDA with a kernel": Case(gnomon.KDA(kernel="cosine", shrinkage=0.1), IRIS, _few(IRIS_Y)),
+    "SCL": Case(gnomon.SCL(2, n_pivots=4), IRIS, renamed=False),
+    "SDRGLM of counts": Case(gnomon.SDRGLM(2, x_family="poisson", tol=1e-9), np.round(IRIS), _few(IRIS_Y), scales=()),
+    "MixturePPCA of scores": Case(gnomon.MixturePPCA(3, 3, tol=1e-9, max_iter=5000), WINE),
 }
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::UserWarning")

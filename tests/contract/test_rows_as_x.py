@@ -8,22 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
-from gnomon import (
-    CPPCA,
-    DPPCA,
-    IFA,
-    KDA,
-    PPCA,
-    SCL,
-    SDRGLM,
-    SEPCA,
-    SPPCA,
-    ColoredMVU,
-    DomainStack,
-    KernelSPPCA,
-    MixturePPCA,
-    NeighborFeatures,
-)
+import gnomon
 from gnomon.rows import Rows
 from gnomon.rows.read import read
 
@@ -31,20 +16,20 @@ X, Y = load_iris(return_X_y=True)
 LABELS = np.where(np.arange(150) % 4, -1, Y)
 METHODS = ("transform", "posterior", "predict", "predict_proba", "score_samples", "impute")
 MODELS = [
-    CPPCA(2),
-    ColoredMVU(2, n_basis=5),
-    DPPCA(n_factors=1, shrinkage=0.1, unlabeled_weight=1.0),
-    DomainStack(scale=1.0, C=1.0),
-    IFA(n_init=1),
-    KDA(kernel="rbf"),
-    KernelSPPCA(2, kernel="rbf"),
-    MixturePPCA(2, 1, n_init=1),
-    NeighborFeatures(5),
-    PPCA(2),
-    SCL(2, n_pivots=3),
-    SDRGLM(2),
-    SEPCA(2),
-    SPPCA(2),
+    gnomon.CPPCA(2),
+    gnomon.ColoredMVU(2, n_basis=5),
+    gnomon.DPPCA(n_factors=1, shrinkage=0.1, unlabeled_weight=1.0),
+    gnomon.DomainStack(scale=1.0, C=1.0),
+    gnomon.IFA(n_init=1),
+    gnomon.KDA(kernel="rbf"),
+    gnomon.KernelSPPCA(2, kernel="rbf"),
+    gnomon.MixturePPCA(2, 1, n_init=1),
+    gnomon.NeighborFeatures(5),
+    gnomon.PPCA(2),
+    gnomon.SCL(2, n_pivots=3),
+    gnomon.SDRGLM(2),
+    gnomon.SEPCA(2),
+    gnomon.SPPCA(2),
 ]
 named = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 
@@ -62,7 +47,7 @@ def answers(model, table):
 
 @named
 def test_rows_are_taken_by_fit_and_all_methods(model):
-    if isinstance(model, ColoredMVU):
+    if isinstance(model, gnomon.ColoredMVU):
         pytest.importorskip("clarabel", reason="the extra gnomon[convex] is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -75,7 +60,17 @@ def test_rows_are_taken_by_fit_and_all_methods(model):
         assert plain.score(X, Y) == other.score(read(X), Y)
 
 
-@pytest.mark.parametrize("model", [PPCA(2), SPPCA(2), CPPCA(2), KernelSPPCA(2), MixturePPCA(2, 1), SEPCA(2)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        gnomon.PPCA(2),
+        gnomon.SPPCA(2),
+        gnomon.CPPCA(2),
+        gnomon.KernelSPPCA(2),
+        gnomon.MixturePPCA(2, 1),
+        gnomon.SEPCA(2),
+    ],
+)
 def test_weights_of_rows_are_sample_weights(model):
     weights = np.where(np.arange(150) % 2, 2.0, 1.0)
     plain = clone(model).fit(X, LABELS, sample_weight=weights)
@@ -87,13 +82,13 @@ def test_weights_of_rows_are_sample_weights(model):
 
 def test_weights_are_refused_by_a_model_that_takes_none():
     with pytest.raises(ValueError, match="the rows of X have weights, and KDA takes none"):
-        KDA().fit(read(X, np.ones(150)), Y)
+        gnomon.KDA().fit(read(X, np.ones(150)), Y)
 
 
 def test_missing_entries_of_rows_are_seen():
     gaps = X.copy()
     gaps[3, 1] = np.nan
     rows = read(gaps, masked=True)
-    assert_array_equal(PPCA(2).fit(rows).impute(rows).gather(), PPCA(2).fit(gaps).impute(gaps))
+    assert_array_equal(gnomon.PPCA(2).fit(rows).impute(rows).gather(), gnomon.PPCA(2).fit(gaps).impute(gaps))
     with pytest.raises(ValueError, match="Input X contains NaN; KDA needs every entry"):
-        KDA().fit(rows, Y)
+        gnomon.KDA().fit(rows, Y)

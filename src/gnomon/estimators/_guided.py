@@ -51,7 +51,12 @@ class Guided:
         )  # fmt: skip
         if targets.kind == "none" and self._required:
             raise ValueError(f"y marks every row as unlabeled; {name} needs a labeled row of each class, or fit PPCA.")
-        self._check_classes(targets)
+        for column in targets.columns:
+            if column.classes is not None and len(column.classes) < self._fewest_classes:
+                raise ValueError(
+                    f"{column.name} holds the classes {column.classes.tolist()} among its labeled rows; {name} "
+                    "needs at least two classes to separate."
+                )
         if self._constant != "kept":
             check_variation(targets, classes=self._constant == "error")
         for column in targets.columns:
@@ -69,14 +74,6 @@ class Guided:
 
     def _asked_target(self):
         """What other parameters say of `target`, or None."""
-
-    def _check_classes(self, targets):
-        for column in targets.columns:
-            if column.classes is not None and len(column.classes) < self._fewest_classes:
-                raise ValueError(
-                    f"{column.name} holds the classes {column.classes.tolist()} among its labeled rows; "
-                    f"{type(self).__name__} needs at least two classes to separate."
-                )
 
     def _record_y(self, targets):
         """Set what the fitted model knows of y."""

@@ -66,6 +66,15 @@ class KernelTransformer(Transformer):
         cross = self._cross(X if len(rows) == X.shape[0] else X[rows])
         return gram.nystrom_map(cross, among, error, weights)
 
+    def _drawn_landmarks(self, rows, most, rng):
+        """`n_landmarks` of these rows, in their order; None where that is None. Errors call their number `most`."""
+        m = self.n_landmarks
+        if m is None:
+            return None
+        if m > len(rows):
+            raise ValueError(f"n_landmarks={m} must be at most {most}; use None for all.")
+        return np.sort(rng.choice(rows, m, replace=False))
+
     def _reference_gram(self, X, rows):
         """Make `rows` of X the references; return their kernel matrix, checked, and the rounding error of entries."""
         self.references_, self.gamma_, self.X_fit_, self._by_rows = rows, None, None, False

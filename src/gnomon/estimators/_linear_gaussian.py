@@ -23,13 +23,6 @@ class LinearGaussian(Weighted, Density, Criterion, Imputer, Invertible, LatentPo
     _takes_missing = True
     _takes_devices = True
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
-        return tags
-
     # -- the fitted model in the letters of the formulas ---------------------------------------------------------
 
     def _params(self):

@@ -154,7 +154,10 @@ class KDA(Predictor, KernelTransformer):
                 "directions."
             )
         labeled = np.flatnonzero(targets.labeled)
-        feature_map, T = self._feature_map(rows.gather(), labeled, self._landmarks(labeled))
+        landmarks = self._drawn_landmarks(
+            labeled, f"{len(labeled)}, the labeled rows", check_random_state(self.random_state)
+        )
+        feature_map, T = self._feature_map(rows.gather(), labeled, landmarks)
         self.rank_ = T.shape[1]
         if self.rank_ == 0:
             raise ValueError(
@@ -174,15 +177,6 @@ class KDA(Predictor, KernelTransformer):
             raise ValueError(
                 f"shrinkage={self.shrinkage!r} must be at most 1: it is the share of the identity in the covariance."
             )
-
-    def _landmarks(self, rows):
-        """Labeled rows drawn as landmarks, or None."""
-        m = self.n_landmarks
-        if m is None:
-            return None
-        if m > len(rows):
-            raise ValueError(f"n_landmarks={m} must be at most {len(rows)}, the labeled rows; use None for all.")
-        return np.sort(check_random_state(self.random_state).choice(rows, m, replace=False))
 
     def _store(self, fitted, feature_map, size):
         self.dual_coef_ = feature_map.basis @ fitted.directions / size

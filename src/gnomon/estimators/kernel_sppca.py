@@ -187,10 +187,6 @@ class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer)
 
     def _fit(self, rows, targets):
         X, weights = rows.gather(), weigh_labels(rows.weights, targets, self.label_weight)
-        if self.n_landmarks is not None and self.n_landmarks > X.shape[0]:
-            raise ValueError(
-                f"n_landmarks={self.n_landmarks} must be at most n_samples={X.shape[0]}; use None for all."
-            )
         coded = code(targets, rows.weights)
         rng = check_random_state(self.random_state)
         feature_map, T, outside = self._map_features(X, weights, rng)
@@ -214,16 +210,16 @@ class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer)
 
         With landmarks also the rank of the kernel matrix, as far as they tell, and the energy outside their span.
         """
-        n, m = X.shape[0], self.n_landmarks
-        self.landmarks_ = None if m is None else np.sort(rng.choice(n, m, replace=False))
-        if m is None:
+        n = X.shape[0]
+        self.landmarks_ = self._drawn_landmarks(np.arange(n), f"n_samples={n}", rng)
+        if self.landmarks_ is None:
             return *self._feature_map(X, np.arange(n), None, weights), None
         among, error = self._reference_gram(X, self.landmarks_)
         cross = self._cross(X)
         feature_map, T = gram.nystrom_map(cross, among, error, weights)
         lengths, spanned = gram.lengths_outside(cross, among, self._squared_lengths(X), error)
         # landmarks that depend on one another span all there is; else no two rows may be taken to be alike
-        rank = n - 1 if spanned == m else T.shape[1]
+        rank = n - 1 if spanned == self.n_landmarks else T.shape[1]
         return feature_map, T, (rank, float(lengths.sum() if weights is None else weights @ lengths))
 
     # -- the model -----------------------------------------------------------------------------------------------
