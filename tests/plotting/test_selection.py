@@ -3,9 +3,12 @@
 import matplotlib.pyplot as plt
 import numpy as np
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from gnomon.plotting import SelectionDisplay
-from gnomon.selection import SearchResults
+from gnomon.selection import GuidedSearch, SearchResults
 
 
 def results(chosen):
@@ -33,3 +36,12 @@ def test_the_chosen_one_is_drawn_however_few_are_asked_for():
     assert display.ax_ is ax
     assert_allclose(display.scores, [0.9, 0.2])
     assert points(display)["chosen"] == [[0.2, 1]]
+
+
+def test_a_pipeline_of_a_search_is_drawn_as_the_search():
+    X, y = load_iris(return_X_y=True)
+    seen = np.where(np.arange(150) % 10 == 0, y, -1)
+    search = GuidedSearch(["SPPCA"], preprocessing=["rows"], baselines=False, n_splits=1, n_permutations=0)
+    pipeline = make_pipeline(StandardScaler(), search).fit(X, seen)
+    display = SelectionDisplay.from_search(pipeline)
+    assert display.names == SelectionDisplay.from_search(pipeline[-1]).names

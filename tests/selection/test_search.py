@@ -20,8 +20,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from gnomon import SPPCA
 from gnomon.selection import Candidate, GuidedSearch, SearchResults, candidates
-from gnomon.selection._table import results_of
 from gnomon.selection.baselines import PCAClassifier, RidgeLDA
+from gnomon.selection.partial import results_of
 from selection.drawn import blobs, few_labels
 
 QUICK = {"preprocessing": ["rows"], "n_splits": 1, "n_permutations": 0}

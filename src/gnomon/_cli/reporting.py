@@ -14,7 +14,7 @@ from gnomon._cli.stored import StoredModel
 from gnomon._cli.targets import read_like
 from gnomon.export import write_report
 from gnomon.selection import Comparison, SearchResults
-from gnomon.selection._table import results_of
+from gnomon.selection.partial import results_of
 from gnomon.tables import Table
 
 UNITS = {

@@ -15,7 +15,7 @@ from gnomon.export._report_fit import fit_section
 from gnomon.export._report_predictions import prediction_sections
 from gnomon.plotting import LoadingsDisplay, ProjectionDisplay
 from gnomon.selection import Comparison, SearchResults
-from gnomon.selection._table import results_of
+from gnomon.selection.partial import results_of
 from gnomon.tables import count_missing
 
 N_LOADINGS = 15

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from gnomon.plotting._style import NEGATIVE, NEUTRAL, POSITIVE, Display, literal
 from gnomon.selection import SearchResults
-from gnomon.selection._table import results_of
+from gnomon.selection.partial import results_of
 from gnomon.selection.results import named
 
 
@@ -54,8 +54,8 @@ class SelectionDisplay(Display):
 
         Parameters
         ----------
-        search : GuidedSearch or SearchResults
-            A fitted search, or its `results_`.
+        search : GuidedSearch, Pipeline or SearchResults
+            A fitted search, a pipeline that ends in one, or its `results_`.
         most : int, default=15
             Candidates to draw, the best ones; the chosen one is always among them.
         ax : matplotlib Axes, default=None

@@ -33,13 +33,6 @@ class Table:
         return f"<p><strong>{escape(self.verdict)}</strong></p>{table}{said}"
 
 
-def results_of(kind, given):
-    """Results of a kind, whatever holds them: none, results, a fitted search, or what `to_dict` returned."""
-    if given is None or isinstance(given, kind):
-        return given
-    return kind(**given) if isinstance(given, dict) else given.results_
-
-
 def text_table(header, body, right=()):
     """Lines of text with aligned columns, some of them to the right."""
     widths = [max(map(len, column)) for column in zip(header, *body)]

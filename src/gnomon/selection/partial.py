@@ -19,6 +19,13 @@ def last_step(estimator):
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
+def results_of(kind, given):
+    """Results of a kind, whatever holds them: none, results, a fitted search, a pipeline of one, or `to_dict()`."""
+    if given is None or isinstance(given, kind):
+        return given
+    return kind(**given) if isinstance(given, dict) else last_step(given).results_
+
+
 def learns_from_labels(estimator):
     """Whether its tags say so of any step."""
     steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
