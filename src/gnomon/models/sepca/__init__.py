@@ -4,11 +4,10 @@ from ...numerics.ridge_map import RidgeMap
 from .classifier import Classifier, Map, deal_folds, held_out_loss, learn, posterior, predict
 from .data import Data
 from .fista import relative_gap
-from .model import Fitted, Options, fit, solve
+from .model import Options, fit
 
 __all__ = [
     "Data",
-    "Fitted",
     "Map",
     "Options",
     "Classifier",
@@ -20,5 +19,4 @@ __all__ = [
     "posterior",
     "predict",
     "relative_gap",
-    "solve",
 ]
