@@ -1,5 +1,8 @@
 """Rows that enter a model only through their kernel values with reference rows of the fit."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
@@ -16,8 +19,15 @@ LANDMARKS = 300  # how many it uses beyond
 WIDE = 2000  # features up to which a linear kernel works with the columns of X
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelTransformer(Transformer):
     """Rows and their kernel values with references, for estimators with `kernel` and its parameters."""
+
+    kernel: Any = "linear"
+    gamma: Any = None
+    degree: Any = 3
+    coef0: Any = 1
+    kernel_params: Any = None
 
     _in_memory = True
 

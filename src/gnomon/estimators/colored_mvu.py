@@ -35,13 +35,6 @@ class ColoredMVU(Guided, KernelTransformer):
     ----------
     n_components : int, default=None
         Size of the embedding, at most `n_basis`; None takes 2, or 1 where there are two rows.
-    n_neighbors : int, default=5
-        Neighbors of each row whose distances are kept, and those as near as the last; fewer when there are not as many
-        rows. The edges of minimum spanning trees are added, because parts of a graph could move apart for ever.
-    n_basis : int, default=20
-        Eigenvectors of the graph Laplacian that K is made of. The program has n_basis (n_basis + 1) / 2 unknowns.
-    penalty : float, default=100.0
-        Penalty on changes of distances, above 0. The larger, the better they are kept.
     kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian"} or callable, default="rbf"
         Kernel of the map from rows to the embedding, as in `KernelSPPCA`.
     gamma : float, default=None
@@ -52,6 +45,13 @@ class ColoredMVU(Guided, KernelTransformer):
         Of "poly" and "sigmoid".
     kernel_params : dict, default=None
         Keyword arguments of a function as kernel.
+    n_neighbors : int, default=5
+        Neighbors of each row whose distances are kept, and those as near as the last; fewer when there are not as many
+        rows. The edges of minimum spanning trees are added, because parts of a graph could move apart for ever.
+    n_basis : int, default=20
+        Eigenvectors of the graph Laplacian that K is made of. The program has n_basis (n_basis + 1) / 2 unknowns.
+    penalty : float, default=100.0
+        Penalty on changes of distances, above 0. The larger, the better they are kept.
     projection_ridge : "auto" or float, default="auto"
         Ridge of the map, in units of the mean kernel value of a centered row with itself. "auto" takes the one with the
         least leave-one-out error; 0 is the pseudo-inverse, which is what comparisons in print use.
@@ -143,10 +143,6 @@ class ColoredMVU(Guided, KernelTransformer):
     n_basis: Any = 20
     penalty: Any = 100.0
     kernel: Any = "rbf"
-    gamma: Any = None
-    degree: Any = 3
-    coef0: Any = 1
-    kernel_params: Any = None
     projection_ridge: Any = "auto"
     tol: float = 1e-8
     max_iter: int = 200

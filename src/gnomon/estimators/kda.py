@@ -31,9 +31,6 @@ class KDA(Predictor, KernelTransformer):
     ----------
     n_components : int, default=None
         Number of directions `transform` returns, at most n_classes - 1, which None takes. Prediction uses them all.
-    shrinkage : float, default=1e-3
-        Share of the identity in the covariance, from 0 to 1. With fewer labeled rows than dimensions, as in most
-        kernels, 0 is an error because nothing varies within classes along some directions.
     kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="linear"
         As in `KernelSPPCA`. With "precomputed", `fit` takes the kernel matrix of all its rows, unlabeled ones
         included, and every other method the kernel values (n_samples, n_training_rows) of new rows with them.
@@ -45,6 +42,9 @@ class KDA(Predictor, KernelTransformer):
         Of "poly" and "sigmoid".
     kernel_params : dict, default=None
         Keyword arguments of a function as kernel.
+    shrinkage : float, default=1e-3
+        Share of the identity in the covariance, from 0 to 1. With fewer labeled rows than dimensions, as in most
+        kernels, 0 is an error because nothing varies within classes along some directions.
     target : {"auto", "classes"}, default="auto"
         What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
     unlabeled : "auto", None or a label, default="auto"
@@ -136,11 +136,6 @@ class KDA(Predictor, KernelTransformer):
     n_components: Any = None
     _: KW_ONLY
     shrinkage: Any = 1e-3
-    kernel: Any = "linear"
-    gamma: Any = None
-    degree: Any = 3
-    coef0: Any = 1
-    kernel_params: Any = None
     target: Any = "auto"
     unlabeled: Any = "auto"
     n_landmarks: Any = None

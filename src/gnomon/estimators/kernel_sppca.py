@@ -163,11 +163,6 @@ class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer)
 
     n_components: Any = None
     _: KW_ONLY
-    kernel: Any = "linear"
-    gamma: Any = None
-    degree: Any = 3
-    coef0: Any = 1
-    kernel_params: Any = None
     effective_dimension: Any = "auto"
     n_landmarks: Any = None
     solver: Any = "auto"

@@ -43,10 +43,6 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
     ----------
     n_components : int, default=None
         Number of codes d; at least 1, less than the number of rows. None takes 2, or 1 where no more can be had.
-    penalty : float or "auto", default=0.1
-        Penalty on the loadings, above 0, for a kernel scaled to unit mean squared distance from the mean, which `fit`
-        sees to. As it grows, codes tend to principal components of (phi(x), one-of-C labels - 1/C).
-        "auto" takes the one of 0.01, 0.03, 0.1, 0.3, 1, 3 with the smallest cross-validated log-loss of labels.
     kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="linear"
         As in `KernelSPPCA`. With "precomputed", `fit` takes the kernel matrix of the training rows, and every other
         method the kernel values (n_samples, n_training_rows) of new rows with them.
@@ -58,6 +54,10 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
         Of "poly" and "sigmoid".
     kernel_params : dict, default=None
         Keyword arguments of a function as kernel.
+    penalty : float or "auto", default=0.1
+        Penalty on the loadings, above 0, for a kernel scaled to unit mean squared distance from the mean, which `fit`
+        sees to. As it grows, codes tend to principal components of (phi(x), one-of-C labels - 1/C).
+        "auto" takes the one of 0.01, 0.03, 0.1, 0.3, 1, 3 with the smallest cross-validated log-loss of labels.
     projection_ridge : {"auto", "pinv"} or float, default="auto"
         Ridge of the kernel ridge regression of codes on kernel features that projects rows. "auto" takes the smallest
         leave-one-out error; "pinv" is the pseudo-inverse of the paper, without ridge and intercept.
@@ -186,11 +186,6 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
     n_components: Any = None
     _: KW_ONLY
     penalty: Any = 0.1
-    kernel: Any = "linear"
-    gamma: Any = None
-    degree: Any = 3
-    coef0: Any = 1
-    kernel_params: Any = None
     projection_ridge: Any = "auto"
     solver: Any = "fista"
     rank_exact: Any = False
