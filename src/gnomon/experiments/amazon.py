@@ -10,7 +10,7 @@ reviews of the target are predicted, the paper has about 400 of them and no othe
 - SCL, SCL-MI: structural correspondence learning with 1,000 frequent pivots, or 100 of high mutual information with the
   source labels, 50 directions, put beside the features.
 - PPCA, SPPCA, CPPCA, DPPCA: the projection of the stacked rows, tf-idf of unit length, put beside the features
-  ("augmented" in the paper). "CPPCA alone" is without the features. DPPCA's directions are brought to one spread.
+  ("augmented" in the paper). "CPPCA alone" is without the features. DPPCA's directions are scaled to unit deviation.
 
 The mean of each domain is subtracted from its projections. The strength of the penalty, the scale of the projections
 and K are chosen by the log loss of a quarter of the labeled source rows, whose labels nothing has seen by then; no
@@ -81,8 +81,8 @@ def classifier(method, dims=DIMS, cv=5):
         return gnomon.DomainStack(gnomon.SCL(pivots=pivots), center="domains", cv=cv)
     name = method.split()[0]
     # DPPCA shortens directions that separate no classes, and what follows is penalized
-    same_spread = [StandardScaler()] if name == "DPPCA" else []
-    projection = make_pipeline(TfidfTransformer(), getattr(gnomon, name)(**OPTIONS[name]), *same_spread)
+    scaling = [StandardScaler()] if name == "DPPCA" else []
+    projection = make_pipeline(TfidfTransformer(), getattr(gnomon, name)(**OPTIONS[name]), *scaling)
     grid = {f"{name.lower()}__n_components": list(dims)}
     return gnomon.DomainStack(projection, grid=grid, augment=name == method, center="domains", cv=cv)
 

@@ -28,7 +28,7 @@ SEARCH = ("search", "its predictions")
 FIRST_SEED = 100
 SETS = ("orl_32x32", "yale_32x32", "11_tumors_166", "lung_cancer_102", "yaleb_32x32")
 N_TOPICS = 20  # of tdt2, the largest, as in the SPPCA paper
-SMALL = 500  # rows below which two rows a class are labeled, else five
+SMALL = 500  # rows below which two rows per class are labeled, else five
 
 LOADERS = {
     "orl_32x32": "fetch_orl",

@@ -1,11 +1,12 @@
 """Figures 1 and 2 of the SEPCA paper: projections of test rows of two synthetic experiments, class by class, as PNG.
 
-Protocol (Guo, NIPS 2008, section 5.1). Experiment 1: four normal clusters in the plane, one a class, and a third column
-drawn uniformly; 80 rows to learn from, 120 to project. Experiment 2: two circles, one inside the other, one a class,
-and a uniform third column; 95 rows to learn from, 120 to project, Gaussian kernel of width 1. Not said: the sizes. Here
-centers are at (+-2, +-2), the spread of a cluster is 0.5 and the third column runs from -4 to 4; the circles have radii
-1 and 2 with noise 0.1, the third column runs from -2 to 2. SDR-GLM has the paper's alpha = 1e-4; colored MVU projects
-by the pseudo-inverse, as there, and so does "SEPCA, pinv". Our SEPCA projects by kernel ridge regression.
+Protocol (Guo, NIPS 2008, section 5.1). Experiment 1: four normal clusters in the plane, one per class, and a third
+column drawn uniformly; 80 rows to learn from, 120 to project. Experiment 2: two circles, one inside the other, one per
+class, and a uniform third column; 95 rows to learn from, 120 to project, Gaussian kernel of width 1. Not said: the
+sizes. Here centers are at (+-2, +-2), the deviation of a cluster is 0.5, the third column runs from -4 to 4; the
+circles have radii 1 and 2 with noise 0.1, the third column runs from -2 to 2. SDR-GLM has the paper's alpha = 1e-4;
+colored MVU projects by the pseudo-inverse, as there, and so does "SEPCA, pinv". Our SEPCA projects by kernel ridge
+regression.
 
 Beside the pictures, the percentage of test rows whose nearest training row in the projection is of their class, over 20
 draws. Experiment 1: SEPCA 99.9, SDR-GLM 99.7, SPPCA 97.2, LDA 99.9, colored MVU 82.2. Experiment 2: SEPCA 99.5, SPPCA

@@ -1,9 +1,9 @@
-"""Table 1 of the SEPCA paper on five data sets: accuracy of a classifier on ten projections, five rows a class.
+"""Table 1 of the SEPCA paper on five data sets: accuracy of a classifier on ten projections, five rows per class.
 
 Protocol (Guo, NIPS 2008, section 5.2): a few random rows of each class are the training set, all others the test set;
 the model is fitted to the training rows, test rows are projected, and logistic regression on the projections names
 their class; means over 20 draws. FULL is logistic regression on all features. SEPCA brings its own classifier;
-"SEPCA-LR" is logistic regression on its codes, as for the others. The paper draws "3 to 5" rows a class, here it is
+"SEPCA-LR" is logistic regression on its codes, as for the others. The paper draws "3 to 5" rows per class, here it is
 five. Not said: beta (0.1 here, the kernel linear and scaled to unit mean squared distance), how rows were scaled (here
 unit length for text, as they are otherwise), and the ridges of the logistic regressions.
 
@@ -15,7 +15,7 @@ unit length for text, as they are otherwise), and the ridges of the logistic reg
 
 Ours over 20 draws, percent (printed): SEPCA 81.3 (79.7) on USPS, 79.4 (64.4) on Yale, 90.9 (88.9) on 11_Tumors, 31.6
 (16.9) on Newsgroups, 51.2 (20.5) on YaleB; the pseudo-inverse is within 0.5 except on YaleB, 49.5 with twice the
-spread. So the printed column is reached everywhere; why it is far surpassed on three sets the paper leaves open. The
+deviation. So the printed column is reached everywhere; why it is far surpassed on three sets the paper leaves open. The
 order of the methods is another one: ridge LDA has 80.1, 83.8, 93.3, 25.0 and 59.6, all features 82.7, 78.3, 89.7, 37.6
 and 58.3.
 """
@@ -36,7 +36,7 @@ PAPER_DRAWS = 20
 FULL_C = 100.0  # nearly unpenalized; with 1 the accuracy on YaleB is a third of this one, elsewhere about the same
 METHODS = ("FULL", "SEPCA", "SEPCA-LR", "SEPCA-pinv", "LDA")
 
-# accuracies in percent; the paper gives no spread
+# accuracies in percent; the paper gives no deviations
 PRINTED = {
     "yale": {"FULL": 65.3, "SEPCA": 64.4, "LDA": 31.0},
     "yaleb": {"FULL": 47.0, "SEPCA": 20.5, "LDA": 6.2},
@@ -84,7 +84,7 @@ def accuracies(X, y, *, methods=METHODS, n_draws=PAPER_DRAWS, per_class=N_PER_CL
 
 
 def draw_rows(y, per_class, pool, rng):
-    """Random training rows, `per_class` of each class, and the others as test rows, `pool` rows a class in all."""
+    """Random training rows, `per_class` of each class, and the others as test rows, `pool` rows per class in all."""
     train, test = [], []
     for label in np.unique(y):
         rows = rng.permutation(np.flatnonzero(y == label))[:pool]

@@ -20,7 +20,7 @@ trying the variants on 50 draws of both sets (z in standard errors of the differ
   ORL K = 20 +2.5); one SVD of X'Y (ORL K = 20 +2.2); columns scaled to unit variance (Yale -4.2, -3.5, -3.4);
   X not centered (ORL K = 5 +10.7).
   Over 1000 draws of ours every |z| is at most 0.3 for FULL, 0.8 for PCA and 1.7 for PLS (Yale, K = 5).
-- LDA: not reproduced. Unregularized LDA is undefined with two rows a class; every small ridge on the
+- LDA: not reproduced. Unregularized LDA is undefined with two rows per class; every small ridge on the
   within-class covariance beats the printed column (see `reproduce`), a pseudo-inverse is far behind it. Ours
   has the ridge 1e-3.
 - SPPCA and S2PPCA: ours are the maximum-likelihood models, on C - 1 class contrasts. Over 50 draws ORL agrees in
