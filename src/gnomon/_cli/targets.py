@@ -85,5 +85,5 @@ def in_words(table: Table, message: BaseException) -> str:
         text = re.sub(r"\by (?=(holds|is|has|mixes) )", f"column {names[0]!r} ", text)
     text = re.sub(r"\bin row (\d+)", lambda found: f"in {table.row(int(found[1]))}", text)
     text = re.sub(r"\btarget='(\w+)'", r"--target-kind \1", text)
-    text = text.replace("raise max_iter or loosen tol", "raise --set max_iter=N or loosen --set tol=X")
+    text = text.replace("raise max_iter or take a larger tol", "raise --set max_iter=N or loosen --set tol=X")
     return text.replace("unlabeled=None", "--unlabeled=").replace("unlabeled=-1", "--unlabeled=-1")
