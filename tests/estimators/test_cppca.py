@@ -463,8 +463,13 @@ def test_many_labeled_rows_start_from_a_few_and_end_at_the_same_maximum(rng, mon
     y = (Z @ rng.normal(size=(2, 3)) * 2 + rng.gumbel(size=(1800, 3))).argmax(axis=1)
     assert len(y) >= model_file.MANY_LABELED
     sizes = []
-    first = model_file._first
-    monkeypatch.setattr(model_file, "_first", lambda em, *rest: sizes.append(len(em.Y)) or first(em, *rest))
+    first = model_file.OutputsInBasis._first
+
+    def counted(model, em):
+        sizes.append(len(em.labels.Y))
+        return first(model, em)
+
+    monkeypatch.setattr(model_file.OutputsInBasis, "_first", counted)
     few = CPPCA(2, tol=1e-7).fit(X, y)
     assert (np.diff(few.objective_path_) >= -1e-10 * abs(few.objective_)).all()
     monkeypatch.setattr(model_file, "MANY_LABELED", 10**9)

@@ -45,7 +45,7 @@ def rows_on_grid(layout, mean, cov, Y, noise=NOISE):
 
 
 def moments(fit, mean, cov):
-    return mean + fit.slope @ cov, cov - cov @ fit.curvature @ cov
+    return mean + fit.slope @ cov, cov - cov @ fit.by_row @ cov
 
 
 @pytest.mark.parametrize("inference", ["variational", "laplace", "ep"])
@@ -59,7 +59,7 @@ def test_gaussian_outputs_are_conditioned_on_exactly(rng, inference):
         total = cov[np.ix_(s, s)] + np.diag(noise[s])
         gain = cov[:, s] @ np.linalg.inv(total)
         assert_allclose(mean[i] + cov @ fit.slope[i], mean[i] + gain @ (y - mean[i])[s], atol=1e-8)
-        assert_allclose(cov - cov @ fit.curvature[i] @ cov, cov - gain @ cov[s], atol=1e-8)
+        assert_allclose(cov - cov @ fit.by_row[i] @ cov, cov - gain @ cov[s], atol=1e-8)
         expected = multivariate_normal(mean[i, s], total).logpdf(y[s]) if len(s) else 0.0
         assert_allclose(fit.log_z[i], expected, atol=1e-8)
 
@@ -132,7 +132,7 @@ def test_slope_and_curvature_are_the_derivatives_of_the_evidence(rng, inference,
             E = np.zeros((h, h))
             E[a, b] = E[b, a] = step
             up, down = (sites_of(layout, inference)(Y, mean, cov + d * E, noise) for d in (1, -1))
-            expected = fit.slope[:, a] * fit.slope[:, b] - fit.curvature[:, a, b]
+            expected = fit.slope[:, a] * fit.slope[:, b] - fit.by_row[:, a, b]
             expected = expected / 2 if a == b else expected
             assert_allclose((up.log_z - down.log_z) / (2 * step), expected, atol=2e-5)
 
@@ -153,7 +153,7 @@ def test_laplace_is_at_the_mode(rng):
         up, down = log_joint(mode[0] + step * direction), log_joint(mode[0] - step * direction)
         assert abs(up - down) / (2 * step) < 1e-5
         second = (up + down - 2 * log_joint(mode[0])) / step**2
-        precision = np.linalg.inv(cov - cov @ fit.curvature[0] @ cov)
+        precision = np.linalg.inv(cov - cov @ fit.by_row[0] @ cov)
         assert_allclose(-second, direction @ precision @ direction, rtol=1e-3)
 
 
@@ -207,7 +207,7 @@ def test_mixed_outputs_reduce_to_each_single_one(rng, inference):
         alone = sites_of(single, inference)(Y[:, [j]], mean[:, at], cov[at, at], noise[[j]])
         assert_allclose(whole.log_z, alone.log_z, atol=1e-9)
         assert_allclose(whole.slope[:, at], alone.slope, atol=1e-7)
-        assert_allclose(whole.curvature[:, at, at], alone.curvature, atol=1e-7)
+        assert_allclose(whole.by_row[:, at, at], alone.by_row, atol=1e-7)
         assert not np.delete(whole.slope, np.arange(mixed.size)[at], axis=1).any()
         if kind in ("logit", "probit") and inference == "ep":
             exact = sites_of(single, "quadrature")(Y[:, [j]], mean[:, at], cov[at, at], noise[[j]])
@@ -253,4 +253,4 @@ def test_real_outputs_missing_in_many_ways_are_conditioned_on_at_once(rng, own, 
         expected = multivariate_normal(mean[i, o], S).logpdf(Y[i, o]) if len(o) else 0.0
         assert_allclose(fit.log_z[i], expected, rtol=1e-9)
         assert_allclose(fit.slope[i], slope, atol=1e-9)
-        assert_allclose(fit.curvature[i], curvature, atol=1e-9)
+        assert_allclose(fit.by_row[i], curvature, atol=1e-9)

@@ -1,9 +1,15 @@
-"""Models and moments for the tests of numerics and solvers."""
+"""Models and rows for the tests of numerics, solvers and the linear models."""
 
 import numpy as np
 
+from gnomon.likelihoods.exact import GaussianSites
+from gnomon.likelihoods.layout import Layout
+from gnomon.models.linear.basis import View
+from gnomon.models.linear.evidence import LabeledPatterns, LabeledRows
+from gnomon.models.linear.in_basis import BasisEM
+from gnomon.models.linear.sites_em import Rules
 from gnomon.numerics.linear_gaussian import Params
-from gnomon.numerics.moments import Moments, UngroupedRows, output_sets, pattern_from_rows
+from gnomon.numerics.moments import output_sets, pattern_from_rows
 from oracles import gaussian
 
 TARGETS = ("labeled", "semi", "entries", "unlabeled", "none")
@@ -23,27 +29,26 @@ def draw(rng, n=40, p=5, k=2, q=3, targets="semi", s2_x=0.3):
     return model, X, Y
 
 
-def moments(X, Y, weights=None, B=None, loose_below=3):
-    """Sufficient statistics of rows seen through B (p, r); patterns with few rows are kept as ungrouped rows."""
+def em(X, Y, weights=None, B=None, loose_below=3, noise="shared", **rules):
+    """EM of centered rows seen through B (p, r); patterns with few rows are kept row by row."""
     n, p = X.shape
     w = np.ones(n) if weights is None else weights
     B = np.eye(p) if B is None else B
-    T, observed = X @ B, ~np.isnan(Y)
+    (T, r), q, observed = (X @ B, B.shape[1]), Y.shape[1], ~np.isnan(Y)
     sets = output_sets(observed)
-    patterns, ungrouped = [], []
+    patterns, rare = [], []
     for g, outputs in enumerate(sets.sets):
-        rows = np.flatnonzero(sets.of_row == g)
+        rows, o = np.flatnonzero(sets.of_row == g), np.flatnonzero(outputs)
         if len(rows) < loose_below:
-            ungrouped.extend(rows)
-            continue
-        o = np.flatnonzero(outputs)
-        patterns.append(pattern_from_rows(o, T[rows], Y[np.ix_(rows, o)], w[rows]))
-    kept = None
-    if ungrouped:
-        i = np.array(ungrouped)
-        kept = UngroupedRows(T[i], np.where(observed[i], Y[i], 0.0), observed[i], w[i], output_sets(observed[i]))
-    outside = float(w @ ((X - T @ B.T) ** 2).sum(axis=1))
-    return Moments(tuple(patterns), kept, p, Y.shape[1], outside)
+            rare.extend(rows)
+        elif len(o):
+            patterns.append(pattern_from_rows(o, T[rows], Y[np.ix_(rows, o)], w[rows]))
+    layout = Layout(("gaussian",) * q, (0,) * q)
+    loose = LabeledRows(T[rare], w[rare], Y[rare], layout, GaussianSites()) if rare else None
+    xx = (T * w[:, None]).T @ T
+    view = View(xx, *np.linalg.eigh(xx), float(w @ (X**2).sum(axis=1)), float(w.sum()), p)
+    k = rules.pop("k", 2)
+    return BasisEM(view, LabeledPatterns(patterns, loose, r, q), Rules(layout, 0.0, k, noise=noise, **rules))
 
 
 def params(model):

@@ -50,7 +50,7 @@ class LinearGaussian(Weighted, Density, Criterion, Imputer, Invertible, LatentPo
         check_is_fitted(self)
         rows = check_table(self, X, reset=False)
         params = self._params()
-        post = lg.latent_map(params, np.arange(0))
+        post = lg.given_x(params)
         with np.errstate(over="ignore", invalid="ignore"):
             Z = rows.project(params.m_x, post.gain.T)
         if all_finite(Z) or not check_values(rows):  # what is not finite in X shows in Z
@@ -99,7 +99,7 @@ class LinearGaussian(Weighted, Density, Criterion, Imputer, Invertible, LatentPo
         """
         check_is_fitted(self)
         p = self._params()
-        gain = lg.latent_map(p, np.arange(0)).gain
+        gain = lg.given_x(p).gain
         return (np.eye(len(p.W_x)) - p.W_x @ gain) / p.x_noise_var
 
     def _said(self):

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._types import Array
+from .._types import Array, BoolArray
+from ..numerics.linalg import inverse_logdet, symmetrize
+from ..numerics.linear_gaussian import apply_by_row
 from ..numerics.moments import output_sets
 from .gaussian import LOG_2PI
 from .layout import Layout
 from .sites import ACCURACY, Near, SiteFit
+
+
+def precisions(cov: Array, noise: Array, observed: BoolArray) -> tuple[Array, Array]:
+    """Precisions (g, q, q) of the outputs that each of g sets observes, zero elsewhere, and log-determinants (g,).
+
+    `cov` (q, q) or (g, q, q) is that of their predictors.
+    """
+    if len(observed) == 1 and observed.all() and cov.ndim == 2:
+        precision, log_det = inverse_logdet(symmetrize(cov) + np.diag(noise))
+        return precision[None], np.array([log_det])
+    both = observed[:, :, None] & observed[:, None, :]
+    total = np.where(both, cov, 0.0)
+    total += np.where(observed, noise, 1.0)[:, :, None] * np.eye(len(noise))  # what is not observed stands apart
+    return np.where(both, np.linalg.inv(total), 0.0), np.linalg.slogdet(total)[1]
 
 
 class GaussianSites:
@@ -26,15 +42,11 @@ class GaussianSites:
         """As in `Sites`."""
         observed = ~np.isnan(Y)
         sets, of_row = output_sets(observed) if cov.ndim == 2 else (observed, np.arange(len(Y)))
-        both = sets[:, :, None] & sets[:, None, :]
-        total = np.where(both, cov, 0.0)
-        total += np.where(sets, noise, 1.0)[:, :, None] * np.eye(len(noise))  # what is not observed stands apart
-        precision = np.where(both, np.linalg.inv(total), 0.0)[of_row]
+        precision, log_det = precisions(cov, noise, sets)
         left = np.where(observed, Y - mean, 0.0)
-        slope = np.matmul(left[:, None, :], precision)[:, 0]
-        log_det = np.linalg.slogdet(total)[1][of_row]
-        logs = (slope * left).sum(axis=1) + log_det + LOG_2PI * observed.sum(axis=1)
-        return SiteFit(-0.5 * logs, slope, precision)
+        slope = apply_by_row(precision, of_row, left)
+        logs = (slope * left).sum(axis=1) + log_det[of_row] + LOG_2PI * observed.sum(axis=1)
+        return SiteFit(-0.5 * logs, slope, precision, of_row=of_row if cov.ndim == 2 else None)
 
 
 class OneOutput:

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from .._types import Array
+from .._types import Array, IntArray
 
 Near = tuple[Array, ...] | None  # arrays with one entry for each row
 ACCURACY = 1e-8  # of the slopes; the evidence is stationary, so that its error is the square
@@ -21,9 +21,20 @@ class SiteFit(NamedTuple):
 
     log_z: Array  # (n,)
     slope: Array  # (n, h)   d log_z / d mean
-    curvature: Array  # (n, h, h)   minus the second derivative
+    curvature: Array  # (n, h, h), or (g, h, h) of groups of rows   minus the second derivative
     near: Near = None  # with one entry for each row, from which a later call may start
     gap: Array | None = None  # (n,)   how far each row is from where its iteration leads; None: exact
+    of_row: IntArray | None = None  # (n,)   the group of each row, if the curvature is that of groups
+
+    @property
+    def by_row(self) -> Array:
+        """Curvature (n, h, h) of every row."""
+        return self.curvature if self.of_row is None else self.curvature[self.of_row]
+
+    def total_curvature(self, weights: Array) -> Array:
+        """Sum (h, h) over rows."""
+        w = weights if self.of_row is None else np.bincount(self.of_row, weights, len(self.curvature))
+        return np.asarray(np.tensordot(w, self.curvature, axes=1))
 
 
 class Sites(Protocol):

@@ -52,11 +52,11 @@ def top_eigenvalues(S: Array, k: int) -> Array:
     return np.asarray(eigh(S, eigvals_only=True, subset_by_index=[size - k, size - 1])[::-1])
 
 
-def kronecker_sum(C: Array, Z: Array) -> Array:
-    """Sum over rows of the Kronecker product of C_i (n, h, h) and z_i z_i', Z (n, m); (h m, h m)."""
-    (n, h, _), m = C.shape, Z.shape[1]
-    outer = (Z[:, :, None] * Z[:, None, :]).reshape(n, m * m)
-    return np.asarray((C.reshape(n, h * h).T @ outer).reshape(h, h, m, m).transpose(0, 2, 1, 3).reshape(h * m, h * m))
+def kronecker_sum(C: Array, M: Array) -> Array:
+    """Sum of the Kronecker products of C (n, h, h) and M (n, m, m); (h m, h m)."""
+    (n, h, _), m = C.shape, M.shape[1]
+    summed = C.reshape(n, h * h).T @ M.reshape(n, m * m)
+    return np.asarray(summed.reshape(h, h, m, m).transpose(0, 2, 1, 3).reshape(h * m, h * m))
 
 
 def orthonormal_columns(D: Array, B: Array | None = None, *, drop: float = 1e-7, outside: bool = False) -> Array:

@@ -3,60 +3,57 @@
 import numpy as np
 import pytest
 
-from gnomon.models.linear import in_basis as restricted
-from gnomon.models.linear.in_basis import (
-    START_LOG_RATIOS,
-    ModelLimits,
-    RestrictedEM,
-    constrain,
-    joint_moments,
-    params_at,
-)
-from gnomon.numerics.linear_gaussian import Limits, e_step
-from gnomon.numerics.moments import Moments, pattern_from_rows
-
-FLOORS = Limits(1e-6, 1e-3)
+from gnomon.models.linear import in_basis
+from gnomon.models.linear.in_basis import FLOORS, START_LOG_RATIOS, gaussian_starts, likely_ratios
+from gnomon.models.linear.ratio import JointMoments, profiles
+from numerics import build
 
 
-def moments(rng, n=2000, labeled=1500, r=5, q=2):
+def problem(rng, n=2000, labeled=1500, r=5, q=2):
+    """EM of rows, and their averages as if every row were labeled."""
     Z = rng.standard_normal((n, 2))
     X = Z @ rng.standard_normal((2, r)) + rng.standard_normal((n, r))
     Y = Z @ rng.standard_normal((2, q)) + 0.3 * rng.standard_normal((n, q))
-    X, Y, w = X - X.mean(axis=0), Y - Y[:labeled].mean(axis=0), np.ones(n)
-    known, rest = slice(0, labeled), slice(labeled, n)
-    patterns = [pattern_from_rows(np.arange(q), X[known], Y[known], w[known])]
-    if labeled < n:
-        patterns.append(pattern_from_rows(np.arange(0), X[rest], np.zeros((n - labeled, 0)), w[rest]))
-    return Moments(tuple(patterns), None, float(r), q, 0.0)
+    X, Y = X - X.mean(axis=0), (Y - Y[:labeled].mean(axis=0)) / Y[:labeled].std(axis=0)
+    Y[labeled:] = np.nan
+    A, C = X[:labeled], Y[:labeled]
+    joint = JointMoments(X.T @ X / n, A.T @ C / labeled, C.T @ C / labeled, 0.0, float(n), r)
+    return build.em(X, Y), joint
 
 
-def starts(inner, m):
-    found = inner._starts(m)
-    return found, [e_step(s, m).log_likelihood for s in found]
+def climbed(em, joint):
+    starts = gaussian_starts(joint, 2, em.rules, likely_ratios(joint, 2))
+    return max(float(em.maximize(start, 1e-6, 500, "alternating").path[-1]) for start in starts)
 
 
 def test_many_rows_start_from_the_first_and_from_every_peak(rng):
-    m = moments(rng, labeled=2000)
-    joint = joint_moments(m)
-    grid = [constrain(params_at(joint, 2, ratio, FLOORS), FLOORS) for ratio in START_LOG_RATIOS]
-    values = [e_step(s, m).log_likelihood for s in grid]
+    _, joint = problem(rng, labeled=2000)
+    values = profiles(joint, 2, START_LOG_RATIOS, FLOORS)
     best = int(np.argmax(values))
-    assert 0 < best < len(grid) - 1
-    _, found = starts(RestrictedEM(2, ModelLimits(FLOORS, 500)), m)
-    assert found[0] == pytest.approx(values[0])
-    assert max(found) == pytest.approx(values[best])
-    assert len(found) < len(grid)
+    assert 0 < best < len(values) - 1
+    ratios = likely_ratios(joint, 2)
+    assert ratios[0] == START_LOG_RATIOS[0]
+    assert START_LOG_RATIOS[best] in ratios
+    assert len(ratios) < len(START_LOG_RATIOS)
 
 
 def test_few_rows_start_from_every_second_one(rng, monkeypatch):
-    inner, m = RestrictedEM(2, ModelLimits(FLOORS, 500)), moments(rng)
-    few = len(starts(inner, m)[0])
-    monkeypatch.setattr(restricted, "FEW_ROWS", 2000)
-    assert few < len(starts(inner, m)[0]) == (len(START_LOG_RATIOS) + 1) // 2
+    _, joint = problem(rng)
+    few = len(likely_ratios(joint, 2))
+    monkeypatch.setattr(in_basis, "FEW_ROWS", 2000)
+    assert few < len(likely_ratios(joint, 2)) == (len(START_LOG_RATIOS) + 1) // 2
 
 
 def test_the_climb_from_fewer_starts_ends_as_high(rng, monkeypatch):
-    inner, m = RestrictedEM(2, ModelLimits(FLOORS, 500)), moments(rng, labeled=100)
-    from_peaks = e_step(inner(m, None, False, 1e-6).value, m).log_likelihood
-    monkeypatch.setattr(restricted, "FEW_ROWS", 2000)
-    assert from_peaks == pytest.approx(e_step(inner(m, None, False, 1e-6).value, m).log_likelihood, abs=1e-4)
+    em, joint = problem(rng, labeled=100)
+    from_peaks = climbed(em, joint)
+    monkeypatch.setattr(in_basis, "FEW_ROWS", 2000)
+    assert from_peaks == pytest.approx(climbed(em, joint), abs=1e-4)
+
+
+@pytest.mark.parametrize("n_guided", [1, 2])
+def test_a_start_is_within_the_rules(rng, n_guided):
+    em, joint = problem(rng)
+    for start in gaussian_starts(joint, 2, em.rules._replace(n_guided=n_guided), START_LOG_RATIOS):
+        assert not start.W_y[:, n_guided:].any()
+        assert start.y_noise_var.max() <= 1.0

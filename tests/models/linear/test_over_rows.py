@@ -7,8 +7,9 @@ from numpy.testing import assert_allclose
 from gnomon.likelihoods.inference import sites_of
 from gnomon.likelihoods.layout import Layout
 from gnomon.models.linear import cppca
-from gnomon.models.linear.outputs_em import Rules
-from gnomon.models.linear.over_rows import RowParams, RowsEM
+from gnomon.models.linear.over_rows import RowsEM
+from gnomon.models.linear.sites_em import Rules
+from gnomon.numerics.linear_gaussian import Params
 from gnomon.rows.read import read
 from oracles import cppca as oracle
 from rows.copied import copied_rows
@@ -45,7 +46,7 @@ def problem(rng, layout, *, missing=0.25, n=45, p=6, storage=read, inference=Non
     standard = rows.standard(rows.summarize()).with_columns(y=Y)
     h = layout.size
     em = RowsEM(standard, Rules(layout, 0.2, 2, **rules), sites_of(layout, inference or way_of(layout)))
-    params = RowParams(
+    params = Params(
         rng.normal(size=(p, 2)), 0.1 * rng.normal(size=p), 0.6, 0.7 * rng.normal(size=(h, 2)), 0.3 * rng.normal(size=h),
         rng.uniform(0.5, 1.0, len(layout.kinds)),
     )  # fmt: skip
@@ -55,21 +56,21 @@ def problem(rng, layout, *, missing=0.25, n=45, p=6, storage=read, inference=Non
 def by_definition(x, y, w, params, layout):
     """Objective and expected moments row by row: z given x by its joint normal law, sites one row at a time."""
     sites = sites_of(layout, way_of(layout))
-    total, zz, xz1 = 0.0, np.zeros((2, 2)), np.zeros((len(params.m), 3))
+    total, zz, xz1 = 0.0, np.zeros((2, 2)), np.zeros((len(params.m_x), 3))
     for xi, yi, wi in zip(x, y, w):
         o = ~np.isnan(xi)
-        C = params.W[o] @ params.W[o].T + params.x_noise_var * np.eye(o.sum())
-        left = np.linalg.solve(C, xi[o] - params.m[o])
-        total -= 0.5 * wi * (left @ (xi - params.m)[o] + np.linalg.slogdet(2 * np.pi * C)[1])
-        z = params.W[o].T @ left
-        S = np.eye(2) - params.W[o].T @ np.linalg.solve(C, params.W[o])
-        fit = sites(yi[None], (params.V @ z + params.b)[None], params.V @ S @ params.V.T, params.noise)
+        C = params.W_x[o] @ params.W_x[o].T + params.x_noise_var * np.eye(o.sum())
+        left = np.linalg.solve(C, xi[o] - params.m_x[o])
+        total -= 0.5 * wi * (left @ (xi - params.m_x)[o] + np.linalg.slogdet(2 * np.pi * C)[1])
+        z = params.W_x[o].T @ left
+        S = np.eye(2) - params.W_x[o].T @ np.linalg.solve(C, params.W_x[o])
+        fit = sites(yi[None], (params.W_y @ z + params.m_y)[None], params.W_y @ S @ params.W_y.T, params.y_noise_var)
         total += wi * fit.log_z[0]
-        z = z + S @ params.V.T @ fit.slope[0]
-        S = S - S @ params.V.T @ fit.curvature[0] @ params.V @ S
+        z = z + S @ params.W_y.T @ fit.slope[0]
+        S = S - S @ params.W_y.T @ fit.curvature[0] @ params.W_y @ S
         zz += wi * (np.outer(z, z) + S)
         xz1[o] += wi * np.outer(xi[o], np.append(z, 1.0))
-    return total - 0.5 * 0.2 * (layout.ridged @ params.V**2).sum(), zz, xz1
+    return total - 0.5 * 0.2 * (layout.ridged @ params.W_y**2).sum(), zz, xz1
 
 
 @pytest.mark.parametrize("layout", [ONE, NUMBERS, MIXED], ids=["probit", "numbers", "mixed"])
@@ -96,17 +97,17 @@ def test_derivatives_are_those_of_the_objective(rng, layout):
         up, down = (em.e_step(params._replace(**{name: value + s * d}), None, 1e-11).objective for s in (1, -1))
         return (up - down) / (2 * step)
 
-    for i, j in np.ndindex(params.V.shape):
-        assert_allclose(sums.gradient[i, j], slope("V", (i, j)), atol=1e-4)
-    for i in range(len(params.b)):
-        assert_allclose(sums.gradient[i, 2], slope("b", i), atol=1e-4)
-    right = sums.xz1 - params.m[:, None] * sums.zz1[:, 2]
-    left = np.matmul(sums.zz1[:, :2].swapaxes(1, 2), params.W[:, :, None])[:, :, 0]  # Fisher's identity
+    for i, j in np.ndindex(params.W_y.shape):
+        assert_allclose(sums.gradient[i, j], slope("W_y", (i, j)), atol=1e-4)
+    for i in range(len(params.m_y)):
+        assert_allclose(sums.gradient[i, 2], slope("m_y", i), atol=1e-4)
+    right = sums.xz1 - params.m_x[:, None] * sums.zz1[:, 2]
+    left = np.matmul(sums.zz1[:, :2].swapaxes(1, 2), params.W_x[:, :, None])[:, :, 0]  # Fisher's identity
     of_x = (right - left) / params.x_noise_var
-    for i, j in np.ndindex(params.W.shape):
-        assert_allclose(of_x[i, j] - 0.7 * params.W[i, j], slope("W", (i, j)), atol=2e-3)
-    for i in range(len(params.m)):
-        assert_allclose(of_x[i, 2], slope("m", i), atol=2e-3)
+    for i, j in np.ndindex(params.W_x.shape):
+        assert_allclose(of_x[i, j] - 0.7 * params.W_x[i, j], slope("W_x", (i, j)), atol=2e-3)
+    for i in range(len(params.m_x)):
+        assert_allclose(of_x[i, 2], slope("m_x", i), atol=2e-3)
 
 
 @pytest.mark.parametrize("rules", [{}, {"prior_precision": 2.0}, {"free_means": False}, {"noise": "shared"}], ids=str)
@@ -115,7 +116,7 @@ def test_derivatives_are_those_of_the_objective(rng, layout):
 def test_no_step_lowers_the_objective_and_the_end_is_stationary(rng, layout, missing, rules):
     em, params, *_ = problem(rng, layout, missing=missing, **rules)
     if "noise" in rules:
-        params = params._replace(noise=np.full_like(params.noise, 0.8))
+        params = params._replace(y_noise_var=np.full_like(params.y_noise_var, 0.8))
     found = em.maximize(params, 1e-7, 600, "alternating")
     assert found.status.name == "CONVERGED"
     assert (np.diff(found.path) >= -1e-9 * np.abs(found.path[:-1])).all()
@@ -123,10 +124,10 @@ def test_no_step_lowers_the_objective_and_the_end_is_stationary(rng, layout, mis
     best, sums = found.value
     assert np.abs(sums.gradient).max() < 1e-4
     if not rules.get("free_means", True):
-        assert_allclose(best.m, params.m)
-        assert_allclose(best.b[layout.ridged == 0], params.b[layout.ridged == 0])
+        assert_allclose(best.m_x, params.m_x)
+        assert_allclose(best.m_y[layout.ridged == 0], params.m_y[layout.ridged == 0])
     if "noise" in rules and layout is NUMBERS:
-        assert_allclose(best.noise[0], best.noise[1], rtol=1e-12)
+        assert_allclose(best.y_noise_var[0], best.y_noise_var[1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("inference, layout", [("variational", MIXED), ("ep", Layout(("probit",) * 2, (2, 2)))])
@@ -136,11 +137,11 @@ def test_copied_rows_give_the_same_and_steps_are_pure(inference, layout):
     for storage in (read, copied_rows):
         em, params, *_ = problem(np.random.default_rng(4), layout, storage=storage, inference=inference)
         first = em.e_step(params)
-        far = em.e_step(params._replace(V=2.0 * params.V), first, 1e-3)
+        far = em.e_step(params._replace(W_y=2.0 * params.W_y), first, 1e-3)
         near = em.e_step(params, far, 1e-4)
         em.maximize(params, 1e-6, 3, "alternating")
         for a, b in ((first, em.e_step(params)), (near, em.e_step(params, far, 1e-4))):
-            for mine, again in zip(a[:8], b[:8]):
+            for mine, again in zip(a[:7], b[:7]):
                 assert np.array_equal(mine, again)
         found.append(first)
         found.append(em.maximize(params, 1e-6, 200, "alternating").value[1])

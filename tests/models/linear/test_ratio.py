@@ -8,9 +8,9 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_iris
 
 from gnomon.models.linear import ratio as ratio_search
-from gnomon.models.linear.in_basis import ModelLimits, RatioInner, closed_form, joint_moments
+from gnomon.models.linear.in_basis import RatioSearch, closed_form
 from gnomon.models.linear.ratio import JointMoments, params_at, profile, refine_ratio, search_ratio, slope
-from gnomon.numerics.linear_gaussian import Limits, e_step, relative_residual
+from gnomon.numerics.linear_gaussian import Limits
 from numerics import build
 from oracles import closed_forms, gaussian
 
@@ -114,14 +114,13 @@ def test_two_maxima_in_one_interval_of_the_grid_are_told_apart():
 @pytest.mark.parametrize("k", [1, 3])
 def test_a_maximum_is_stationary(rng, k):
     X, Y = centered(rng, n=60, p=6)
-    moments = build.moments(X, Y)
-    best = search_ratio(joint_moments(moments), k, FLOORS)[0]
-    params = params_at(joint_moments(moments), k, best.log_ratio, FLOORS)
-    sums = e_step(params, moments)
-    assert relative_residual(sums, params) < 1e-10
-    left = sums.y_energy - (params.W_y * sums.y_zy[:, :k]).sum(axis=1)
-    assert_allclose(left.sum() / sums.y_count.sum(), params.y_noise_var[0], rtol=1e-7)
-    assert_allclose(sums.log_likelihood, best.log_likelihood, rtol=1e-11)
+    best = search_ratio(joint(X, Y), k, FLOORS)[0]
+    params = params_at(joint(X, Y), k, best.log_ratio, FLOORS)
+    em = build.em(X, Y, k=k)
+    sums = em.e_step(params)
+    assert em.residual(sums, params, em.m_step(sums, params)) < 1e-7
+    assert np.abs(sums.gradient).max() < 1e-8
+    assert_allclose(sums.objective, best.log_likelihood, rtol=1e-11)
 
 
 def brute_loss(X, Y, k, floors):
@@ -168,16 +167,16 @@ def test_refining_a_bracket_without_a_maximum_takes_its_better_end(rng):
 
 def test_ratio_inner_looks_at_everything_first_and_last():
     X, Y = iris()
-    moments = build.moments(X, Y)
-    inner = RatioInner(2, ModelLimits(FLOORS, 100))
-    first = inner(moments, None, False, 1e-9).value
-    assert_allclose(e_step(first, moments).log_likelihood, -507.3763, atol=1e-3)
-    tracked = inner(moments, first, False, 1e-9).value
+    moments, em = joint(X, Y), build.em(X, Y)
+    inner = RatioSearch(2)
+    first = inner(moments, final=False)
+    assert_allclose(em.e_step(first).objective, -507.3763, atol=1e-3)
+    tracked = inner(moments, final=False)
     assert_allclose(tracked.W_x, first.W_x, atol=1e-9)
     inner.bracket = (5.0, 9.0)  # a stale bracket: the optimum has left it
-    assert_allclose(inner(moments, first, False, 1e-9).value.x_noise_var, first.x_noise_var, rtol=1e-8)
+    assert_allclose(inner(moments, final=False).x_noise_var, first.x_noise_var, rtol=1e-8)
     inner.bracket = (5.0, 9.0)
-    assert_allclose(inner(moments, first, True, 1e-9).value.x_noise_var, first.x_noise_var, rtol=1e-8)
+    assert_allclose(inner(moments, final=True).x_noise_var, first.x_noise_var, rtol=1e-8)
     assert len(inner.optima) >= 2
 
 
@@ -185,8 +184,8 @@ def test_ratio_inner_looks_at_everything_first_and_last():
 def test_closed_form_without_outputs_is_ppca(rng, weighted):
     _, X, Y = build.draw(rng, targets="none")
     w = rng.uniform(0.5, 2, len(X)) if weighted else None
-    found, expected = closed_form(build.moments(X, Y, w), 2, 1e-9), closed_forms.ppca(X, 2, w)
-    assert_allclose(found.m_x, expected.m_x, rtol=1e-10)
+    X = X - np.average(X, axis=0, weights=w)
+    found, expected = closed_form(build.em(X, Y, w).view, 2), closed_forms.ppca(X, 2, w)
     assert_allclose(found.x_noise_var, expected.s2_x, rtol=1e-10)
     assert_allclose(found.W_x @ found.W_x.T, expected.W_x @ expected.W_x.T, rtol=1e-8, atol=1e-9)
 

@@ -38,7 +38,7 @@ class Space(NamedTuple):
 
 
 class View(NamedTuple):
-    """All that the likelihood needs of x, centered, in standard units and in a basis of r directions."""
+    """All that the likelihood of x needs of it, centered, in standard units and in a basis of r directions."""
 
     xx: Array  # (r, r)   weighted sum of t t' over all rows
     values: Array  # (r,)   its eigenvalues, rising
@@ -46,8 +46,6 @@ class View(NamedTuple):
     energy: float  # weighted sum of squares over all p directions
     weight: float
     n_features: float  # p
-    T: Array  # (n_l, r)   coordinates of the labeled rows
-    weights: Array  # (n_l,)
 
 
 class Products(Protocol):
@@ -87,7 +85,7 @@ class SweptProducts:
         summary = rows.summarize(Y, number, n_groups, second=second)
         self.groups = summary.standard_groups()
         self.xy: Array = np.add.reduce([group.xy for group in self.groups])
-        self._xx = self.groups[0].xx
+        self._xx = np.add.reduce([np.asarray(group.xx) for group in self.groups]) if second else None
         self.rows: StandardRows = rows.standard(summary).with_columns(kept=marked)
         self.space = Space.of(self.rows)
 
@@ -192,11 +190,11 @@ class Basis:
         inside = float(np.trace(self._BG[: self.size, : self.size]))
         return space.beyond if self.whole else max(space.energy - inside, space.beyond)
 
-    def view(self, weights: Array) -> View:
-        """The data seen through the basis, with the weights of the kept rows."""
+    def view(self) -> View:
+        """The data seen through the basis."""
         xx, space = self.xx, self.products.space
         values, axes = np.linalg.eigh(xx)
-        return View(xx, values, axes, space.energy, space.weight, space.n_features, self.T, weights)
+        return View(xx, values, axes, space.energy, space.weight, space.n_features)
 
     def start(self, k: int, generator: np.random.Generator, whole: int = WHOLE) -> None:
         """Begin with leading directions of x and with X'Y; with everything where that is little more, or `whole`."""

@@ -100,7 +100,7 @@ def _without(layout: Layout, rows: Labeled, params: LabelParams, masked: BoolArr
     VS = params.V @ rows.cov
     means = rows.latent @ params.V.T + params.b
     fit = sites_of(layout, "variational")(Y, means, VS @ params.V.T, params.noise)
-    cov = rows.cov - np.matmul(np.swapaxes(VS, -1, -2), np.matmul(fit.curvature, VS))
+    cov = rows.cov - np.matmul(np.swapaxes(VS, -1, -2), np.matmul(fit.by_row, VS))
     return rows.latent + np.matmul(fit.slope[:, None, :], VS)[:, 0], cov, fit.log_z
 
 
@@ -149,7 +149,7 @@ def _units(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: 
     center = shares @ H
     curvature = np.einsum("nc,ca,cb->nab", shares, H, H, optimize=True) - center[:, :, None] * center[:, None, :]
     total = float(weights.sum())
-    matrix = kronecker_sum(curvature * (weights / total)[:, None, None], z1)
+    matrix = kronecker_sum(curvature, (weights / total)[:, None, None] * z1[:, :, None] * z1[:, None, :])
     penalized = np.tile(np.append(np.full(n_guided, ridge / total), 0.0), len(b))
     matrix.flat[:: len(matrix) + 1] += penalized + 1e-9 * float(np.trace(matrix))
     return np.asarray(np.linalg.inv(np.linalg.cholesky(matrix)).T)

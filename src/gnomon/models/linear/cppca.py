@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,31 +12,23 @@ from ..._types import Array, IntArray, Result, Status
 from ...likelihoods.inference import choose_inference, sites_of
 from ...likelihoods.layout import Layout
 from ...likelihoods.sites import Sites
-from ...numerics import linear_gaussian as lg
-from ...numerics.linalg import canonical_rotation, guided_rotation, orthonormal_columns
+from ...numerics.linalg import canonical_rotation, guided_rotation
+from ...numerics.linear_gaussian import FromX, Params, given_x
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
 from ...solvers.rank import check_rank
-from .basis import (
-    CAPACITY,
-    EXACT_SIDE,
-    SPARE_DIRECTIONS,
-    WHOLE,
-    Basis,
-    HeldProducts,
-    Products,
-    Space,
-    SweptProducts,
-    View,
-)
+from .basis import CAPACITY, EXACT_SIDE, WHOLE, Basis, HeldProducts, Products, Space, SweptProducts
 from .class_likelihood import Labeled, LabelParams, applies, log_evidence, refine_classes
 from .conditioning import Model
+from .evidence import Coded, LabeledRows
 from .grow import START_ACCURACY, grow
-from .outputs_em import COARSEST, X_FLOOR, Y_FLOOR, OutputsEM, Params, Rules, Sums, given_x, x_log_likelihood
-from .over_rows import KeepLabeled, RowsEM, condition_of, gaussian_starts, mask_factors, maximize, starts
-from .ratio import JointMoments
+from .in_basis import BasisEM, Data, ModelInBasis, State, gaussian_starts, x_log_likelihood
+from .over_rows import START_LOG_RATIOS, KeepLabeled, RowsEM, condition_of, mask_factors, maximize, starts
+from .patterns import ByPattern, group_outputs, read_by_pattern
+from .sites_em import COARSEST, X_FLOOR, Y_FLOOR, Rules, Sums
 
+Labels = Callable[[Array], LabeledRows]
 SMALL = 1 << 22  # coordinates of labeled rows up to which one thread is faster than several that wait for one another
 WHOLE_MOMENTS = 400  # dimensions all of which make the first basis, where products are those of small matrices, and
 FEW_COORDINATES = 1 << 18  # the labeled rows have no more coordinates than that
@@ -99,28 +93,29 @@ def fit(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Option
     weights = np.ones(len(labeled)) if rows.weights is None else rows.weights[labeled]
     units = output_units(layout, Y, weights)
     Y = (Y - units.mean) / units.scale
-    codes = centered_codes(layout, Y, weights)
-    products, x = products_of(rows, labeled, codes, solver)
-    basis = Basis(products, max(CAPACITY, 6 * k))
-    few = solver == "moments" and len(labeled) * products.size <= FEW_COORDINATES
-    basis.start(k, generator, WHOLE_MOMENTS if few else WHOLE)
+    held = solver == "moments"
+    data, x = _data_of(rows, labeled, Y, layout, sites_of(layout, inference), max(CAPACITY, 6 * k), held=held)
+    basis = data.basis
+    few = held and len(labeled) * basis.products.size <= FEW_COORDINATES
+    basis.start(k, generator, WHOLE_MOMENTS if few else WHOLE if held else 0)
     check_rank(basis.xx, x.energy, k)
     rules = options.rules(layout, inference)
     with one_thread(when=basis.T.size <= SMALL):
-        model = OutputsInBasis(basis, weights, Y, codes, rules, sites_of(layout, inference), options)
+        model = OutputsInBasis(data, Y, weights, rules, options)
         found = grow(basis, model, k, tol=options.tol, max_expansions=options.max_iter, max_iter=options.max_iter)
         params = found.value.params
-        whole = params._replace(W=products.features(basis.vectors @ params.W))
-        result = Result(whole, found.status, found.path, found.stats)
+        W_x = basis.products.features(basis.vectors @ params.W_x)
+        result = Result(params._replace(W_x=W_x), found.status, found.path, found.stats)
         if applies(layout, inference):
-            view = basis.view(weights)
             post = given_x(params)
-            labels = Labeled(Y, view.T @ post.gain.T, post.cov, view.weights)
-            of_x = x_log_likelihood(params, post, view) - 0.5 * options.prior_precision * float((params.W**2).sum())
+            labels = Labeled(Y, basis.T @ post.gain.T, post.cov, weights)
+            of_x = x_log_likelihood(params, post, basis.view())
+            of_x -= 0.5 * options.prior_precision * float((params.W_x**2).sum())
             result = with_integrated_classes(result, labels, of_x, rules, options.tol)
+    result = result._replace(value=result.value._replace(m_x=np.zeros(rows.shape[1])))
     stats = {**result.stats, "solver": solver, "inference": inference, "n_passes": rows.reads}
     scales = Scales(x.mean, x.scale, x.n_entries, weights @ ~np.isnan(Y))
-    return in_data_units(result._replace(stats=stats), scales, np.zeros(rows.shape[1]), rules, units)
+    return in_data_units(result._replace(stats=stats), scales, rules, units)
 
 
 def fit_over_rows(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Options,
@@ -139,17 +134,16 @@ def fit_over_rows(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, optio
     candidates = starts(standard, codes, base, noise, options.k, rules, generator)
     found = maximize(em, candidates, options.tol, options.max_iter, options.acceleration)
     params, sums = found.value
-    fitted = Params(params.W, params.x_noise_var, params.V, params.b, params.noise)
-    result = Result(fitted, found.status, found.path, found.stats)
+    result = Result(params, found.status, found.path, found.stats)
     if applies(layout, inference):
-        swept = standard.sweep(params.W, KeepLabeled(condition_of(params)), V_mask=mask_factors(params))
+        swept = standard.sweep(params.W_x, KeepLabeled(condition_of(params)), V_mask=mask_factors(params))
         latent, cov = swept.kept.of_rows()
         of_x = em.x_part(params, sums.xz1[:, -1]) + swept.sums
-        of_x -= 0.5 * options.prior_precision * float((params.W**2).sum())
+        of_x -= 0.5 * options.prior_precision * float((params.W_x**2).sum())
         result = with_integrated_classes(result, Labeled(Y, latent, cov, weights), of_x, rules, options.tol)
     stats = {**result.stats, "solver": "em", "inference": inference, "n_passes": rows.reads}
     scales = Scales(standard.mean, standard.scale, standard.n_entries, weights @ ~np.isnan(Y))
-    return in_data_units(result._replace(stats=stats), scales, params.m, rules, units)
+    return in_data_units(result._replace(stats=stats), scales, rules, units)
 
 
 def with_integrated_classes(result: Result[Params], rows: Labeled, of_x: float, rules: Rules,
@@ -161,15 +155,15 @@ def with_integrated_classes(result: Result[Params], rows: Labeled, of_x: float, 
     """
     params = result.value
     R = rotation_of(params, rules.n_guided)
-    params = params._replace(W=params.W @ R, V=params.V @ R)
+    params = params._replace(W_x=params.W_x @ R, W_y=params.W_y @ R)
     rows = rows._replace(latent=rows.latent @ R, cov=R.T @ rows.cov @ R)
-    labels = LabelParams(params.V, params.b, params.noise)
+    labels = LabelParams(params.W_y, params.m_y, params.y_noise_var)
     labels, left = refine_classes(rules.layout, rows, labels, rules.ridge, rules.n_guided, tol)
     value = of_x + float(rows.weights @ log_evidence(rules.layout, rows, labels))
     value -= 0.5 * float(rules.penalty @ (labels.V**2).sum(axis=1))
     stats = {**result.stats, "residual": max(result.stats["residual"], left)}
     status = Status.STALLED if left > tol and result.status is Status.CONVERGED else result.status
-    params = params._replace(V=labels.V, b=labels.b)
+    params = params._replace(W_y=labels.V, m_y=labels.b)
     return Result(params, status, np.append(result.path, value), stats)
 
 
@@ -219,90 +213,63 @@ def base_predictors(layout: Layout, Y: Array, weights: Array) -> Array:
     return np.concatenate(found)
 
 
-def _starts(view: View, codes: Array, Y: Array, rules: Rules, k: int) -> list[Params]:
-    """Loadings from the Gaussian model of x and coded outputs over a few noise ratios; no label parameters yet.
+class ByRow:
+    """Outputs of any kind beside a growing basis, row by row."""
 
-    Found among leading directions of x and those of the outputs.
-    """
-    w = view.weights
-    n_l = float(w.sum())
-    xy = (view.T * w[:, None]).T @ codes / max(n_l, 1e-300)
-    yy = (codes * w[:, None]).T @ codes / max(n_l, 1e-300)
-    leading = view.axes[:, ::-1][:, : k + SPARE_DIRECTIONS]
-    C = np.hstack([leading, orthonormal_columns(xy, leading)])
-    xx = C.T @ view.xx @ C
-    outside = max(view.energy - float(np.trace(xx)), 0.0) / view.weight
-    joint = JointMoments(xx / view.weight, C.T @ xy, yy, outside, view.weight, view.n_features)
-    b, h = base_predictors(rules.layout, Y, w), rules.layout.size
-    noise = np.ones(len(rules.layout.kinds))
-    found = []
-    for at in gaussian_starts(joint, k, rules):
-        W = C @ at.W_x
-        found.append(Params(W, max(at.x_noise_var, 1e-6 * float((W**2).sum())), np.zeros((h, k)), b, noise))
-    return found
+    def __init__(self, products: Products, capacity: int, labeled: Labels, coded: Coded) -> None:
+        self.basis, self.coded, self._of = Basis(products, capacity), coded, labeled
+
+    def labels(self) -> LabeledRows:
+        """The rows in the basis as it is."""
+        return self._of(self.basis.T)
+
+    def cross(self, params: Params, x: FromX, held: Any) -> Array:
+        """X'Z (d, k), the sum of x E[z]' in the full space."""
+        return self.basis.cross(x.gain, held.shift)
 
 
-def _begin(em: OutputsEM, codes: Array, k: int, options: Options) -> Result[tuple[Params, Sums]]:
-    """A few iterations from the best start; among many labeled rows, a few choose it."""
-    starts = _starts(em.view, codes, em.Y, em.rules, k)
-    if len(em.Y) < MANY_LABELED:
-        return _first(em, starts, options)
-    some, few = _some_labeled(em.view, em.Y)
-    start = _first(OutputsEM(some, few, em.rules, em.sites), starts, options).value[0]
-    return em.maximize(start, START_ACCURACY, TRIAL_ITERATIONS, options.acceleration)
+def _data_of(
+    rows: Rows, labeled: IntArray, Y: Array, layout: Layout, sites: Sites, capacity: int, *, held: bool
+) -> tuple[ByRow | ByPattern, StandardRows]:
+    """Outputs beside an empty basis, whose products read the rows or are `held`; real ones alone by pattern."""
+    n, p = rows.shape
+    w = np.ones(n) if rows.weights is None else rows.weights
+    if layout.gaussian:
+        every = np.full((n, Y.shape[1]), np.nan)
+        every[labeled] = Y
+        return read_by_pattern(rows, group_outputs(every, w), capacity, held=held)
+    codes = np.zeros((n, layout.size))
+    codes[labeled] = centered_codes(layout, Y, w[labeled])
+    products, x = products_of(rows, labeled, codes, held=held)
+    owners = np.repeat(np.arange(len(layout.kinds)), [family.width for family in layout.families])
+    coded = Coded.of(codes[labeled], ~np.isnan(Y[:, owners]), w[labeled])
+    return ByRow(
+        products, capacity, partial(LabeledRows, weights=w[labeled], Y=Y, layout=layout, sites=sites), coded
+    ), x
 
 
-def _first(em: OutputsEM, starts: list[Params], options: Options) -> Result[tuple[Params, Sums]]:
-    """The best of a few iterations from each start; a start that is hopeless is left out."""
-    best: Result[tuple[Params, Sums]] | None = None
-    for start in starts:
-        if best is not None and x_log_likelihood(start, given_x(start), em.view) < best.path[-1]:
-            continue  # even labels that are certain would not make up for x
-        start = em.refine_labels(start, START_STEPS, COARSEST)
-        trial = em.maximize(start, START_ACCURACY, TRIAL_ITERATIONS, options.acceleration)
-        if best is None or trial.path[-1] > best.path[-1]:
-            best = trial
-    assert best is not None
-    return best
-
-
-def _some_labeled(view: View, Y: Array) -> tuple[View, Array]:
-    """Every so many-th labeled row, which stands for those between."""
-    some = slice(None, None, len(Y) // FEW_LABELED)
-    weights = view.weights[some] * (view.weights.sum() / view.weights[some].sum())
-    return view._replace(T=view.T[some], weights=weights), Y[some]
-
-
-class State(NamedTuple):
-    """Parameters in the basis, and the statistics near which those of the next parameters lie."""
-
-    params: Params
-    sums: Sums
-
-
-class OutputsInBasis:
+class OutputsInBasis(ModelInBasis):
     """Outputs of any kind in a basis, by EM over their sites."""
 
-    def __init__(self, basis: Basis, weights: Array, Y: Array, codes: Array, rules: Rules, sites: Sites,
-                 options: Options) -> None:  # fmt: skip
-        self.basis, self.weights, self.Y, self.codes = basis, weights, Y, codes
-        self.rules, self.sites, self.options = rules, sites, options
+    def __init__(self, data: Data, Y: Array, weights: Array, rules: Rules, options: Options) -> None:
+        super().__init__(data, options.k, rules)
+        self.Y, self.weights, self.options = Y, weights, options
 
     @property
     def share(self) -> float:
         """As in `InBasis`."""
-        return 1.0 if self.basis.whole else 0.5
+        return 1.0 if self.data.basis.whole else 0.5
 
     def maximize(self, start: State | None, tol: float, *, final: bool, max_iter: int) -> Result[State]:
         """As in `InBasis`."""
-        em = OutputsEM(self.basis.view(self.weights), self.Y, self.rules, self.sites)
+        em = self.em()
         path: list[Array] = []
         n_iter = 0
         if start is None:
-            begun = _begin(em, self.codes, self.options.k, self.options)
+            begun = self._begin(em)
             start, n_iter = State(*begun.value), begun.stats["n_iter"]
             path.append(begun.path)
-            tol = self.options.tol if self.basis.whole else tol
+            tol = self.options.tol if self.data.basis.whole else tol
         left = max(max_iter - n_iter, 1)
         params, near = start
         found = em.maximize(params, tol, left, self.options.acceleration, near, near.accuracy)
@@ -310,31 +277,45 @@ class OutputsInBasis:
         stats = {"residual": found.stats["residual"], "n_iter": n_iter + found.stats["n_iter"]}
         return Result(State(*found.value), found.status, np.concatenate(path), stats)
 
-    def cross(self, params: State) -> Array:
-        """As in `InBasis`."""
-        return self.basis.cross(given_x(params.params).gain, params.sums.shift)
+    def _begin(self, em: BasisEM) -> Result[tuple[Params, Sums]]:
+        """A few iterations from the best start; among many labeled rows, a few choose it."""
+        rows = em.labels
+        if not isinstance(rows, LabeledRows) or len(rows.Y) < MANY_LABELED:
+            return self._first(em)
+        some = slice(None, None, len(rows.Y) // FEW_LABELED)  # each stands for those between
+        weights = rows.weights[some] * (rows.weight / rows.weights[some].sum())
+        few = LabeledRows(rows.T[some], weights, rows.Y[some], self.rules.layout, rows.sites)
+        start = self._first(BasisEM(em.view, few, self.rules)).value[0]
+        return em.maximize(start, START_ACCURACY, TRIAL_ITERATIONS, self.options.acceleration)
 
-    def loadings(self, params: State) -> Array:
-        """As in `InBasis`."""
-        return params.params.W
+    def _first(self, em: BasisEM) -> Result[tuple[Params, Sums]]:
+        """The best of a few iterations from each start; a start that is hopeless is left out."""
+        best: Result[tuple[Params, Sums]] | None = None
+        b, h = base_predictors(self.rules.layout, self.Y, self.weights), self.rules.layout.size
+        noise, V = np.ones(self.Y.shape[1]), np.zeros((h, self.k))
+        joint = self.data.coded.joint(self.data.basis)
+        for start in gaussian_starts(joint, self.k, self.rules, START_LOG_RATIOS):
+            start = start._replace(W_y=V, m_y=b, y_noise_var=noise)
+            if best is not None and x_log_likelihood(start, given_x(start), em.view) < best.path[-1]:
+                continue  # even labels that are certain would not make up for x
+            start = em.refine_labels(start, START_STEPS, COARSEST)
+            trial = em.maximize(start, START_ACCURACY, TRIAL_ITERATIONS, self.options.acceleration)
+            if best is None or trial.path[-1] > best.path[-1]:
+                best = trial
+        assert best is not None
+        return best
 
-    def with_loadings(self, params: State, loadings: Array) -> State:
-        """As in `InBasis`."""
-        return params._replace(params=params.params._replace(W=loadings))
 
-
-def products_of(rows: Rows, labeled: IntArray, codes: Array, solver: str) -> tuple[Products, StandardRows]:
-    """The way to the products: "subspace" reads the rows, "moments" holds those of the shorter side."""
+def products_of(rows: Rows, labeled: IntArray, codes: Array, *, held: bool) -> tuple[Products, StandardRows]:
+    """The way to the products: reading the rows, or those of the shorter side held; codes (n, h) of all rows."""
     n, p = rows.shape
-    Y = np.zeros((n, codes.shape[1]))
-    Y[labeled] = codes
-    if solver == "subspace" or n >= p:
-        swept = SweptProducts(rows, labeled, Y, second=solver == "moments")
+    if not held or n >= p:
+        swept = SweptProducts(rows, labeled, codes, second=held)
         return swept, swept.rows
     x = rows.standard(rows.summarize())
     found = x.coordinates()
     w = np.ones(n) if rows.weights is None else rows.weights
-    return HeldProducts.of_coordinates(Space.of(x), found.T, w, Y, labeled, found.expand), x
+    return HeldProducts.of_coordinates(Space.of(x), found.T, w, codes, labeled, found.expand), x
 
 
 def rotation_of(params: Params, n_guided: int) -> Array:
@@ -342,10 +323,10 @@ def rotation_of(params: Params, n_guided: int) -> Array:
 
     Guided dimensions are then ordered by how much the predictors depend on them.
     """
-    x = params.W / np.sqrt(params.x_noise_var)
-    if n_guided == params.W.shape[1] or len(params.V) == 0:
-        return canonical_rotation(x, params.W)
-    return guided_rotation(x, params.V, n_guided, params.W)
+    x = params.W_x / np.sqrt(params.x_noise_var)
+    if n_guided == x.shape[1] or len(params.W_y) == 0:
+        return canonical_rotation(x, params.W_x)
+    return guided_rotation(x, params.W_y, n_guided, params.W_x)
 
 
 class Scales(NamedTuple):
@@ -357,11 +338,11 @@ class Scales(NamedTuple):
     n_outputs: Array  # (q,)   rows that observe each output, weighted
 
 
-def in_data_units(result: Result[Params], x: Scales, m: Array, rules: Rules, units: Units) -> Result[Fitted]:
-    """Parameters, path and floors in the units of the data, rotated canonically; m (p,) is the mean in units of x."""
+def in_data_units(result: Result[Params], x: Scales, rules: Rules, units: Units) -> Result[Fitted]:
+    """Parameters, path and floors in the units of the data, rotated canonically."""
     params, layout = result.value, rules.layout
     R = rotation_of(params, rules.n_guided)
-    V, b, noise = params.V @ R, params.b.copy(), params.noise.copy()
+    V, b, noise = params.W_y @ R, params.m_y.copy(), params.y_noise_var.copy()
     floors = ["x"] if params.x_noise_var <= X_FLOOR * (1 + 1e-9) else []
     if (noise[layout.noisy] <= Y_FLOOR * (1 + 1e-9)).any():
         floors.append("y")
@@ -371,10 +352,10 @@ def in_data_units(result: Result[Params], x: Scales, m: Array, rules: Rules, uni
             b[predictors] = units.mean[j] + units.scale[j] * b[predictors]
             noise[j] *= units.scale[j] ** 2
     path = result.path - x.n_entries * np.log(x.scale) - float(x.n_outputs @ np.log(units.scale))
-    penalty = 0.5 * float(rules.penalty @ (params.V**2).sum(axis=1))
-    penalty += 0.5 * rules.prior_precision * float((params.W**2).sum())
+    penalty = 0.5 * float(rules.penalty @ (params.W_y**2).sum(axis=1))
+    penalty += 0.5 * rules.prior_precision * float((params.W_x**2).sum())
     none = np.zeros((0, R.shape[1])), np.zeros(0), np.zeros(0)
-    of_x = lg.Params(params.W @ R * x.scale, x.mean + m * x.scale, params.x_noise_var * x.scale**2, *none)
+    of_x = Params(params.W_x @ R * x.scale, x.mean + params.m_x * x.scale, params.x_noise_var * x.scale**2, *none)
     fitted = Model(of_x, LabelParams(V, b, noise), layout, result.stats["inference"])
     objective = float(path[-1])
     stats = {**result.stats, "floors": floors}

@@ -13,13 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray, Result
+from ...likelihoods.layout import Layout
 from ...numerics.linalg import canonical_rotation, guided_rotation, inverse_logdet, symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI, Limits, Params
 from ...solvers.em import run_em
 from .basis import CAPACITY, Space
-from .grow import grow
-from .in_basis import X_FLOOR, Y_FLOOR, GaussianInBasis, inner_of
+from .in_basis import FLOORS, grow_gaussian
 from .patterns import Outputs, by_coordinates, group_outputs, output_units
+from .sites_em import X_FLOOR, Y_FLOOR, Rules
 
 
 class Options(NamedTuple):
@@ -262,13 +263,12 @@ def _fit_in_coordinates(
     weight, d = float(outputs.weights.sum()), options.effective_dimension
     space = Space(weight, float((outputs.weights @ T**2).sum()) + beyond, d, beyond)
     data = by_coordinates(T, outputs, space, max(CAPACITY, 6 * k))
-    limits = Limits(X_FLOOR, Y_FLOOR, n_guided=options.n_components if options.n_private else None)
-    inner = inner_of(options.solver, outputs.Y.shape[1], k, limits, options.max_iter)
+    q = outputs.Y.shape[1]
+    rules = Rules(Layout(("gaussian",) * q, (0,) * q), 0.0, options.n_components, noise="shared")
     data.basis.start(k, generator)
-    model = GaussianInBasis(data, inner, limits)
-    result = grow(data.basis, model, k, tol=options.tol, max_expansions=options.max_iter, look_again=True)
-    params = model.with_loadings(result.value, data.basis.vectors @ model.loadings(result.value))
-    return result._replace(value=params)
+    return grow_gaussian(
+        data, k, rules, np.ones(q), options.tol, options.max_iter, options.solver, look_again=True
+    )  # fmt: skip
 
 
 def _fit_by_algorithm_3(
@@ -279,7 +279,7 @@ def _fit_by_algorithm_3(
         raise ValueError("solver='dual' needs every output of a row or none; single outputs are missing, use 'auto'")
     seen, free = np.flatnonzero(labeled), np.flatnonzero(~labeled)
     data = DualData(T @ T.T, outputs.Y[seen], seen, free, options.effective_dimension)
-    limits = Limits(X_FLOOR, Y_FLOOR)
+    limits = FLOORS
     noise = options.noise_init
     start = (0.5, 1.0) if noise is None else (noise / scales[0] ** 2, noise / scales[1] ** 2)
     result = run_em(

@@ -1,20 +1,20 @@
-"""Maximum likelihood inside a basis: closed form, global ratio search, or accelerated EM with several starts."""
+"""Maximum likelihood inside a basis: closed form, global ratio search, or one accelerated EM from computed starts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..._types import Array, Result, Status
+from ...likelihoods.sites import ACCURACY
 from ...numerics.linalg import symmetrize, top_eigh
-from ...numerics.linear_gaussian import LatentSums, Limits, Params, e_step, log_prior, m_step, relative_residual
-from ...numerics.moments import Moments, completed
+from ...numerics.linear_gaussian import LOG_2PI, FromX, Limits, Params, given_x
 from ...rows.threads import one_thread
-from ...solvers.em import run_em
-from .grow import INNER_ACCURACY
-from .patterns import ByPattern
+from .basis import Basis, View
+from .evidence import Coded, Curvature
+from .evidence import InBasis as Labels
+from .grow import INNER_ACCURACY, grow
 from .ratio import (
     GRID_SIZE,
     LATER_GRID_SIZE,
@@ -25,220 +25,232 @@ from .ratio import (
     refine_ratio,
     search_ratio,
 )
+from .sites_em import X_FLOOR, Y_FLOOR, Rules, SitesEM, Sums, _moved
 
-Sums = TypeVar("Sums", bound=Any)
-Inner = Callable[[Moments, Params | None, bool, float], Result[Params]]  # moments, start, final, tol
-
-X_FLOOR, Y_FLOOR = 1e-6, 1e-5  # smallest noise variances, relative to the variance of x and of y
+FLOORS = Limits(X_FLOOR, Y_FLOOR)
 START_LOG_RATIOS = np.log(10.0) * np.arange(4.0, -5.0, -1.0)  # y to x noise of the starts: labels ignored to decisive
 FEW_ROWS = 1000  # up to so many, every second start is started from, and not the most likely ones only
-TRIAL_ITERATIONS = 25
 WIDE = 100  # a basis of more directions is searched on the coarser grid once a first search is done
+SMALLEST_SHARE = 0.05
 
 
-class ModelLimits(NamedTuple):
-    """Constraints and the effort to spend."""
+class BasisEM(SitesEM):
+    """EM over the moments of x in a basis, and what outputs add to them."""
 
-    floors: Limits
-    max_iter: int
+    shares = tuple(0.25 ** np.arange(6))
+
+    def __init__(self, view: View, labels: Labels, rules: Rules) -> None:
+        super().__init__(rules, labels.weight, view.energy, view.weight * view.n_features)
+        self.view, self.labels = view, labels
+
+    def e_step(self, params: Params, near: Sums | None = None, accuracy: float = ACCURACY) -> Sums:
+        """As in `SitesEM`."""
+        view, x, V = self.view, given_x(params), params.W_y
+        k = V.shape[1]
+        found, held = self.labels.sums(params, x, None if near is None else near.held[1], accuracy)
+        VS, spread = V @ x.cov, found.slopes - found.curvature
+        xx_gain = view.xx @ x.gain.T
+        cross = VS.T @ found.slope_z
+        zz = view.weight * x.cov + x.gain @ xx_gain + cross + cross.T + VS.T @ spread @ VS
+        total = np.zeros((k + 1, k + 1))
+        total[:k, :k], total[k, k] = symmetrize(zz), view.weight
+        xz1 = np.column_stack([xx_gain + found.x_shift, np.zeros(len(xx_gain))])
+        gradient = np.column_stack([found.slope_z + spread @ VS, found.slope])
+        objective = x_log_likelihood(params, x, view) + found.log_z
+        objective, gradient = self._penalized(params, objective, gradient)
+        gap = found.gap / self.label_weight
+        return Sums(objective, xz1, total[None], total, gradient, found.noise, gap, (x, held), accuracy)
+
+    def newton(self, sums: Sums, params: Params) -> Curvature:
+        """As in `SitesEM`."""
+        x, held = sums.held
+        return self.labels.newton(x, held, self.rules.n_guided)
+
+    def m_step(self, sums: Sums, params: Params) -> Params:
+        """As in `SitesEM`, with a longer step of W_x."""
+        of_x = self.of_x(sums, params)
+        plain = self.rules.prior_precision == 0.0 and self.rules.n_guided == params.W_x.shape[1]
+        if self.rules.guarded and plain:
+            W_x = params.W_x + self._lengthened(of_x.params.W_x - params.W_x, params)
+            of_x = of_x._replace(params=of_x.params._replace(W_x=W_x))
+        return _moved(of_x, params, self.steps(sums, params), 1.0)
+
+    def _lengthened(self, step: Array, params: Params) -> Array:
+        """A step of EM on W_x, made as long as it had to be were there no labels.
+
+        Without them EM moves the loadings of a principal direction of variance v, none of the first k, to a latent
+        dimension that explains variance u a share 1 - v / u of the way.
+        """
+        values, Q = self.view.values / self.view.weight, self.view.axes
+        explained, R = np.linalg.eigh(symmetrize(params.W_x.T @ params.W_x))
+        share = 1.0 - np.maximum(values, 0.0)[:, None] / (explained + params.x_noise_var)
+        share[-params.W_x.shape[1] :] = 1.0
+        return np.asarray(Q @ ((Q.T @ step @ R) / np.maximum(share, SMALLEST_SHARE)) @ R.T)
 
 
-class ParamsVector:
-    """Parameters as one unconstrained vector: loadings, means, logarithms of the noise variances."""
-
-    def __init__(self, floors: Limits) -> None:
-        self.floors = floors
-
-    def pack(self, params: Params) -> Array:
-        """Return the vector."""
-        y_noise = params.y_noise_var[:1] if self.floors.shared_y_noise else params.y_noise_var
-        logs = [np.log([params.x_noise_var]), np.log(y_noise)]
-        return np.concatenate([*logs, params.m_x, params.m_y, params.W_x.ravel(), params.W_y.ravel()])
-
-    def unpack(self, vector: Array, like: Params) -> Params:
-        """Return parameters shaped like `like`, noise variances at or above their floors."""
-        r, k = like.W_x.shape
-        q = len(like.m_y)
-        logs = 1 + (min(1, q) if self.floors.shared_y_noise else q)
-        m_x, m_y = vector[logs : logs + r], vector[logs + r : logs + r + q]
-        W_x, W_y = vector[logs + r + q :][: r * k], vector[logs + r + q + r * k :]
-        noise = np.exp(np.minimum(np.maximum(vector[:logs], -60.0), 60.0))
-        x_noise = max(float(noise[0]), self.floors.x_floor)
-        y_noise = np.maximum(np.broadcast_to(noise[1:], (q,)), self.floors.y_floor)
-        return Params(W_x.reshape(r, k), m_x, x_noise, W_y.reshape(q, k), m_y, y_noise)
+def x_log_likelihood(params: Params, x: FromX, view: View) -> float:
+    """Log-density of all rows of x, in nats."""
+    k, s2 = params.W_x.shape[1], params.x_noise_var
+    explained = float(np.sum((view.xx @ params.W_x) * x.gain.T))
+    logs = view.n_features * LOG_2PI + x.log_det + (view.n_features - k) * np.log(s2)
+    return float(-0.5 * (view.weight * logs + (view.energy - explained) / s2))
 
 
-def joint_moments(moments: Moments) -> JointMoments:
-    """Averages over rows that all observe every output; the means of x and y are zero in standard units."""
-    (g,) = moments.patterns
-    r = moments.size
-    S = g.scatter / g.weight
-    return JointMoments(
-        S[:r, :r], S[:r, r:], S[r:, r:], moments.outside_energy / g.weight, g.weight, moments.n_features
-    )
-
-
-def closed_form(moments: Moments, k: int, x_floor: float) -> Params:
+def closed_form(view: View, k: int) -> Params:
     """Maximum likelihood of PPCA, no outputs: leading eigenvectors, and the mean of the other eigenvalues as noise.
 
     Source: Tipping and Bishop 1999; Yu et al. 2006, proposition 1.
     """
-    (g,) = moments.patterns
-    S = symmetrize(g.scatter / g.weight)
-    values, vectors = top_eigh(S, k)
-    rest = float(np.trace(S)) + moments.outside_energy / g.weight - float(values.sum())
-    noise = max(rest / (moments.n_features - k), x_floor)
+    values, vectors = top_eigh(view.xx / view.weight, k)
+    noise = max((view.energy / view.weight - float(values.sum())) / (view.n_features - k), X_FLOOR)
     W_x = vectors * np.sqrt(np.maximum(values - noise, 0.0))
-    return Params(W_x, g.mean.copy(), noise, np.zeros((0, k)), np.zeros(0), np.zeros(0))
+    return Params(W_x, np.zeros(len(W_x)), noise, np.zeros((0, k)), np.zeros(0), np.zeros(0))
 
 
-class RatioInner:
+class RatioSearch:
     """Global maximum for fully labeled rows: all ratios are searched first and last, the best is followed between."""
 
-    def __init__(self, k: int, limits: ModelLimits) -> None:
-        self.k, self.floors = k, limits.floors
+    def __init__(self, k: int) -> None:
+        self.k = k
         self.bracket: tuple[float, float] | None = None
         self.optima: list[float] = []
 
-    def __call__(self, moments: Moments, start: Params | None, final: bool, tol: float) -> Result[Params]:
+    def __call__(self, joint: JointMoments, *, final: bool) -> Params:
         """Return the best parameters in the basis; the whole range of ratios is searched first and last."""
-        with one_thread():
-            best = self._best(joint_moments(moments), final, moments.size > WIDE)
-        return Result(best, Status.CONVERGED, np.zeros(0), {"optima": self.optima})
-
-    def _best(self, joint: JointMoments, final: bool, wide: bool) -> Params:
-        k, floors = self.k, self.floors
+        k = self.k
         best: Optimum | None = None
         if self.bracket is not None and not final:
-            best = refine_ratio(joint, k, floors, self.bracket)
+            best = refine_ratio(joint, k, FLOORS, self.bracket)
             low, high = self.bracket
             if min(best.log_ratio - low, high - best.log_ratio) < 0.02 * (high - low):
                 best = None  # the optimum has left its bracket as the basis grew
         if best is None:
-            coarse = bool(self.optima) and wide
-            found = search_ratio(joint, k, floors, LATER_GRID_SIZE if coarse else GRID_SIZE)
+            coarse = bool(self.optima) and len(joint.xx) > WIDE
+            found = search_ratio(joint, k, FLOORS, LATER_GRID_SIZE if coarse else GRID_SIZE)
             self.optima = [o.log_likelihood for o in found]
             best = found[0]
             self.bracket = best.bracket
-        return params_at(joint, k, best.log_ratio, floors)
+        return params_at(joint, k, best.log_ratio, FLOORS)
 
 
-class RestrictedEM:
-    """Accelerated PX-EM on the moments, from several computed starts.
+class Data(Protocol):
+    """Rows with outputs, seen through a basis that grows."""
 
-    The starts turn with the basis and use no random numbers, so neither the order of rows nor a seed decides between
-    optima. The first basis holds the leading directions of x and X'Y, which is what they are made of.
-    """
+    basis: Basis
+    coded: Coded
 
-    def __init__(self, k: int, limits: ModelLimits) -> None:
-        self.k, self.limits = k, limits
+    def labels(self) -> Any:
+        """Their outputs, as `BasisEM` takes them."""
 
-    def __call__(self, moments: Moments, start: Params | None, final: bool, tol: float) -> Result[Params]:
-        """Return the best parameters found in the basis."""
-        with one_thread():
-            starts = self._starts(moments) if start is None else [start]
-            best = max((self._maximize(moments, s, tol) for s in starts), key=lambda trial: float(trial.path[-1]))
-        return Result(best.value[0], best.status, best.path, {})
-
-    def _starts(self, moments: Moments) -> list[Params]:
-        """Closed forms over a grid of noise ratios, as if the outputs of all rows were like those that are observed.
-
-        Kept are the local maxima of that likelihood over the grid, and the first, which ignores the labels.
-        """
-        pooled = completed(moments)
-        outside = moments.outside_energy / moments.weight
-        joint = JointMoments(pooled.xx, pooled.xy, pooled.yy, outside, moments.weight, moments.n_features)
-        floors, ratios = self.limits.floors, START_LOG_RATIOS[::2]
-        if moments.weight > FEW_ROWS:
-            values = np.array([-np.inf, *profiles(joint, self.k, START_LOG_RATIOS, floors), -np.inf])
-            peaks = (values[1:-1] >= values[:-2]) & (values[1:-1] >= values[2:])
-            peaks[0] = True
-            ratios = START_LOG_RATIOS[peaks]
-        return [constrain(params_at(joint, self.k, log_ratio, floors), floors) for log_ratio in ratios]
-
-    def _maximize(self, moments: Moments, start: Params, tol: float) -> Result[tuple[Params, LatentSums]]:
-        floors, p = self.limits.floors, moments.n_features
-        return run_em(
-            lambda params: with_prior(e_step(params, moments), params, floors),
-            lambda sums, params: m_step(sums, params, p, floors),
-            start,
-            log_likelihood=lambda sums: sums.log_likelihood,
-            residual=lambda sums, params, after: em_residual(sums, params, after, floors),
-            tol=tol,
-            max_iter=self.limits.max_iter,
-            packing=ParamsVector(floors),
-            acceleration="alternating",
-        )
+    def cross(self, params: Params, x: FromX, held: Any) -> Array:
+        """X'Z (d, k), the sum of x E[z]' in the full space, at what the labels held for `params`."""
 
 
-def constrain(params: Params, limits: Limits, *, keep_noise: bool = False) -> Params:
-    """Project a start onto the constraints: noise at least its floor, the fixed noise, guided dimensions first."""
-    y_noise = np.maximum(params.y_noise_var, limits.y_floor)
-    if limits.fixed_y_noise is not None:
-        y_noise = limits.fixed_y_noise
-    if limits.n_guided is not None and len(params.m_y):
-        rotation = np.linalg.svd(params.W_y)[2].T
-        W_y = params.W_y @ rotation
-        W_y[:, limits.n_guided :] = 0.0
-        params = params._replace(W_x=params.W_x @ rotation, W_y=W_y)
-    smallest = 0.0 if keep_noise else 1e-3 * float((params.W_x**2).sum())
-    x_noise = max(params.x_noise_var, limits.x_floor, smallest)
-    return params._replace(x_noise_var=x_noise, y_noise_var=y_noise)
+def gaussian_starts(joint: JointMoments, k: int, rules: Rules, log_ratios: Array) -> list[Params]:
+    """The Gaussian model of x and coded outputs at some noise ratios; what the outputs share comes first."""
+    found = []
+    for log_ratio in log_ratios[: None if len(joint.yy) else 1]:
+        at = params_at(joint, k, float(log_ratio), FLOORS)
+        if rules.n_guided < k and len(joint.yy):
+            rotation = np.linalg.svd(at.W_y)[2].T
+            W_y = at.W_y @ rotation
+            W_y[:, rules.n_guided :] = 0.0
+            at = at._replace(W_x=at.W_x @ rotation, W_y=W_y)
+        lengths = np.linalg.eigvalsh(at.W_x.T @ at.W_x)
+        smallest = min(1e-3 * float(lengths.sum()), float(lengths.min()))  # a column below the noise would shrink
+        y_noise = np.minimum(at.y_noise_var, 1.0)  # the variance of an output
+        found.append(at._replace(x_noise_var=max(at.x_noise_var, smallest), y_noise_var=y_noise))
+    return found
 
 
-def with_prior(sums: Sums, params: Params, limits: Limits) -> Sums:
-    """Add the log-density of the prior on the loadings, which makes the objective of EM the log-posterior."""
-    if limits.prior_precision == 0.0:
-        return sums
-    with_it: Sums = sums._replace(log_likelihood=sums.log_likelihood + log_prior(params, limits.prior_precision))
-    return with_it
+def likely_ratios(joint: JointMoments, k: int) -> Array:
+    """Ratios to start from: every second one of a grid; of many rows, the first and the peaks of the likelihood."""
+    if joint.weight <= FEW_ROWS:
+        return np.asarray(START_LOG_RATIOS[::2])
+    values = np.array([-np.inf, *profiles(joint, k, START_LOG_RATIOS, FLOORS), -np.inf])
+    peaks = (values[1:-1] >= values[:-2]) & (values[1:-1] >= values[2:])
+    peaks[0] = True
+    return np.asarray(START_LOG_RATIOS[peaks])
 
 
-def em_residual(sums: LatentSums, params: Params, after: Params, limits: Limits) -> float:
-    """Relative distance from stationarity: of the loadings, and of the noise variances on the log scale."""
-    return max(relative_residual(sums, params, limits), noise_move(params, after))
+class State(NamedTuple):
+    """Parameters in the basis, and the statistics near which those of the next parameters lie."""
+
+    params: Params
+    sums: Sums
 
 
-def noise_move(params: Params, after: Params) -> float:
-    """Largest change of a noise variance in one step, on the log scale."""
-    y_moves = np.abs(np.log(after.y_noise_var / params.y_noise_var))
-    return max(abs(float(np.log(after.x_noise_var / params.x_noise_var))), float(y_moves.max(initial=0.0)))
+class ModelInBasis:
+    """As in `grow.InBasis`, but for `maximize`."""
+
+    def __init__(self, data: Data, k: int, rules: Rules) -> None:
+        self.data, self.k, self.rules = data, k, rules
+
+    def em(self) -> BasisEM:
+        """EM in the basis as it is."""
+        return BasisEM(self.data.basis.view(), self.data.labels(), self.rules)
+
+    def cross(self, params: State) -> Array:
+        """As in `InBasis`."""
+        return np.asarray(self.data.cross(params.params, *params.sums.held))
+
+    def loadings(self, params: State) -> Array:
+        """As in `InBasis`."""
+        return params.params.W_x
+
+    def with_loadings(self, params: State, loadings: Array) -> State:
+        """As in `InBasis`."""
+        return params._replace(params=params.params._replace(W_x=loadings, m_x=np.zeros(len(loadings))))
 
 
-def inner_of(solver: str, n_outputs: int, k: int, floors: Limits, max_iter: int) -> Inner:
-    """The closed form where there is one, else EM."""
-    if n_outputs == 0 and floors.prior_precision == 0.0:
-        return lambda moments, *_: Result(closed_form(moments, k, X_FLOOR), Status.CONVERGED, np.zeros(0), {})
-    limits = ModelLimits(floors, max_iter)
-    return RatioInner(k, limits) if solver == "ratio" else RestrictedEM(k, limits)
-
-
-class GaussianInBasis:
-    """Real outputs alone, by one of the maximizers above."""
+class GaussianInBasis(ModelInBasis):
+    """Real outputs alone: in closed form, by `search`, or else by EM; the path has one entry a basis."""
 
     share = INNER_ACCURACY
 
-    def __init__(self, data: ByPattern, inner: Inner, floors: Limits) -> None:
-        self.data, self.inner, self.floors = data, inner, floors
+    def __init__(
+        self, data: Data, k: int, rules: Rules, noise: Array, search: RatioSearch | None, max_iter: int
+    ) -> None:
+        super().__init__(data, k, rules)
+        self.noise, self.search, self.max_iter = noise, search, max_iter
 
-    def maximize(self, start: Params | None, tol: float, *, final: bool, max_iter: int) -> Result[Params]:
+    def maximize(self, start: State | None, tol: float, *, final: bool, max_iter: int) -> Result[State]:
         """As in `InBasis`."""
-        moments = self.data.moments()
-        found = self.inner(moments, start, final, tol)
-        params = found.value
-        sums = with_prior(e_step(params, moments), params, self.floors)
-        after = m_step(sums, params, moments.n_features, self.floors, expand=False)
-        stats = {**found.stats, "n_iter": 1, "residual": em_residual(sums, params, after, self.floors)}
-        return Result(params, found.status, np.array([sums.log_likelihood]), stats)
+        with one_thread():
+            em = self.em()
+            status = Status.CONVERGED
+            if len(self.noise) == 0 and self.rules.prior_precision == 0.0:
+                params = closed_form(em.view, self.k)
+            elif self.search is not None:
+                params = self.search(self.data.coded.joint(self.data.basis), final=final)
+            else:
+                starts = self._starts() if start is None else [start.params]
+                found = max((self._climb(em, at, tol) for at in starts), key=lambda trial: float(trial.path[-1]))
+                params, status = found.value[0], found.status
+            sums = em.e_step(params)
+            residual = em.residual(sums, params, em.m_step(sums, params))
+        optima = {} if self.search is None else {"optima": self.search.optima}
+        stats = {"n_iter": 1, "residual": residual, **optima}
+        return Result(State(params, sums), status, np.array([sums.objective]), stats)
 
-    def cross(self, params: Params) -> Array:
-        """As in `InBasis`."""
-        return self.data.latent_cross(params)
+    def _starts(self) -> list[Params]:
+        """They turn with the basis and use no random numbers: no order of rows nor a seed decides between optima."""
+        joint = self.data.coded.joint(self.data.basis)
+        starts = gaussian_starts(joint, self.k, self.rules, likely_ratios(joint, self.k))
+        if self.rules.noise == "fixed":
+            return [start._replace(y_noise_var=self.noise) for start in starts]
+        return starts
 
-    def loadings(self, params: Params) -> Array:
-        """As in `InBasis`."""
-        return np.column_stack([params.W_x, params.m_x])
+    def _climb(self, em: BasisEM, start: Params, tol: float) -> Result[tuple[Params, Sums]]:
+        return em.maximize(start, tol, self.max_iter, "alternating")
 
-    def with_loadings(self, params: Params, loadings: Array) -> Params:
-        """As in `InBasis`."""
-        return params._replace(W_x=loadings[:, :-1], m_x=loadings[:, -1])
+
+def grow_gaussian(data: Data, k: int, rules: Rules, noise: Array, tol: float, max_iter: int, solver: str,
+                  *, look_again: bool) -> Result[Params]:  # fmt: skip
+    """Fit to real outputs in a growing basis, begun before; parameters in the coordinates of its products."""
+    search = RatioSearch(k) if solver == "ratio" else None
+    model = GaussianInBasis(data, k, rules, noise, search, max_iter)
+    found = grow(data.basis, model, k, tol=tol, max_expansions=max_iter, look_again=look_again)
+    params, vectors = found.value.params, data.basis.vectors
+    full = params._replace(W_x=vectors @ params.W_x, m_x=np.zeros(len(vectors)))
+    return Result(full, found.status, found.path, found.stats)

@@ -7,27 +7,22 @@ frequent pattern are what the others leave of all rows; the others are kept, or 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
 
 from ..._types import Array, BoolArray, IntArray
-from ...numerics.linear_gaussian import Params, latent_map, ungrouped_posterior
-from ...numerics.moments import (
-    Moments,
-    OutputSets,
-    UngroupedRows,
-    joined,
-    output_sets,
-    pattern_from_rows,
-    pattern_from_sums,
-)
+from ...likelihoods.exact import GaussianSites
+from ...likelihoods.layout import Layout
+from ...numerics.linear_gaussian import FromX, Params
+from ...numerics.moments import joined, pattern_from_rows, pattern_from_sums
 from ...rows.contract import Rows
 from ...rows.products import row_counts
 from ...rows.standard import StandardRows
 from ...rows.summary import Group
 from .basis import Basis, HeldProducts, Products, Space, SweptProducts
+from .evidence import Coded, LabeledPatterns, LabeledRows
 
 MAX_PATTERNS = 12  # more patterns of observed outputs than this: the rows of the rare ones are kept one by one
 
@@ -42,12 +37,6 @@ class Outputs(NamedTuple):
     majority_outputs: IntArray
     patterns: tuple[tuple[IntArray, IntArray], ...]  # (outputs, rows) of the other frequent patterns
     ungrouped: IntArray  # rows of all remaining patterns
-    ungrouped_groups: OutputSets
-
-    def ungrouped_rows(self, T: Array) -> UngroupedRows:
-        """The ungrouped rows with their coordinates T."""
-        i = self.ungrouped
-        return UngroupedRows(T, self.Y[i], self.observed[i], self.weights[i], self.ungrouped_groups)
 
     @property
     def others(self) -> IntArray:
@@ -64,16 +53,7 @@ def group_outputs(Y: Array, weights: Array) -> Outputs:
     outputs = [np.flatnonzero(observed[r[0]]) for r in rows]
     frequent = tuple((o, r) for o, r in zip(outputs[1:], rows[1:], strict=True))
     ungrouped = np.flatnonzero(np.isin(inverse, by_size[MAX_PATTERNS:]))
-    return Outputs(
-        np.where(observed, Y, 0.0),
-        observed,
-        weights,
-        rows[0],
-        outputs[0],
-        frequent,
-        ungrouped,
-        output_sets(observed[ungrouped]),
-    )
+    return Outputs(np.where(observed, Y, 0.0), observed, weights, rows[0], outputs[0], frequent, ungrouped)
 
 
 def output_units(Y: Array, weights: Array, *, together: bool) -> tuple[Array, Array]:
@@ -131,56 +111,60 @@ class ByPattern:
     def __init__(self, products: Products, capacity: int, outputs: Outputs, kept: KeptRows, majority: Group) -> None:
         self.basis = Basis(products, capacity)
         self.outputs, self.kept, self.majority = outputs, kept, majority
+        self.coded = Coded.of(outputs.Y, outputs.observed, outputs.weights)
         self.n_grouped = kept.patterns[-1][1].stop if kept.patterns else 0
 
-    def _ungrouped(self) -> UngroupedRows | None:
-        return self.outputs.ungrouped_rows(self.basis.T[self.n_grouped :]) if len(self.outputs.ungrouped) else None
-
-    def moments(self) -> Moments:
-        """Sufficient statistics of the rows seen through the basis."""
+    def labels(self) -> LabeledPatterns:
+        """Real outputs of the rows seen through the basis."""
         basis, kept, o, majority = self.basis, self.kept, self.outputs.majority_outputs, self.majority
         T, w = basis.T, kept.weights
-        tt = basis.xx - (T * w[:, None]).T @ T
-        t = -(w * kept.one) @ T  # centered rows sum to zero, so the majority is minus the others
-        ty = basis.vectors.T @ majority.xy[:, o]
-        patterns = [pattern_from_sums(o, majority.weight, t, majority.y[o], tt, ty, majority.yy[np.ix_(o, o)])]
+        patterns = []
+        if len(o):
+            tt = basis.xx - (T * w[:, None]).T @ T
+            t = -(w * kept.one) @ T  # centered rows sum to zero, so the majority is minus the others
+            ty = basis.vectors.T @ majority.xy[:, o]
+            patterns.append(pattern_from_sums(o, majority.weight, t, majority.y[o], tt, ty, majority.yy[np.ix_(o, o)]))
         for seen, at in kept.patterns:
             patterns.append(pattern_from_rows(seen, T[at], kept.Y[at][:, seen], w[at], kept.one[at]))
-        space = basis.products.space
-        n_outputs = self.outputs.Y.shape[1]
-        return Moments(tuple(patterns), self._ungrouped(), space.n_features, n_outputs, basis.outside_energy)
+        return LabeledPatterns(patterns, self._rare(), basis.size, self.outputs.Y.shape[1])
 
-    def latent_cross(self, params: Params) -> Array:
-        """X'Z (d, k), the sum of x E[z]' in the full space, x centered by the sample mean."""
-        o, r = self.outputs.majority_outputs, self.basis.size
-        gain = latent_map(params, o).gain
-        offset = gain @ np.concatenate([params.m_x, params.m_y[o]])
-        difference = self._kept_latent(params) - self.basis.T @ gain[:, :r].T
-        cross = self.basis.cross(gain[:, :r], difference)
-        cross -= np.outer(self.majority.x, offset)
-        cross += self.majority.xy[:, o] @ gain[:, r:].T
+    def _rare(self) -> LabeledRows | None:
+        i = self.outputs.ungrouped
+        if len(i) == 0:
+            return None
+        Y = np.where(self.outputs.observed[i], self.outputs.Y[i], np.nan)
+        layout = Layout(("gaussian",) * Y.shape[1], (0,) * Y.shape[1])
+        return LabeledRows(self.basis.T[self.n_grouped :], self.outputs.weights[i], Y, layout, GaussianSites())
+
+    def cross(self, params: Params, x: FromX, held: Any) -> Array:
+        """X'Z (d, k), the sum of x E[z]' in the full space; `held` is what `LabeledPatterns` left."""
+        o, kept, (rare, precision, _) = self.outputs.majority_outputs, self.kept, held
+        T, VS = self.basis.T, params.W_y @ x.cov
+        left = kept.Y - kept.one[:, None] * params.m_y - T @ x.gain.T @ params.W_y.T
+        shift = np.zeros((len(T), len(x.gain)))
+        own = list(precision)
+        majority = own.pop(0) if len(o) else None
+        spans = [at for seen, at in kept.patterns if len(seen)]
+        for at, P in zip(spans, own, strict=True):
+            shift[at] = left[at] @ P @ VS
+        if rare is not None:
+            shift[self.n_grouped :] = rare.shift
+        if majority is None:
+            return self.basis.cross(x.gain, shift)
+        K = majority @ VS  # (q, k)
+        back = x.gain.T @ params.W_y.T @ K  # of the majority, what its outputs take off what x says
+        cross = self.basis.cross(x.gain - back.T, shift + T @ back)
+        cross += (self.majority.xy - np.outer(self.majority.x, params.m_y)) @ K
         return cross
-
-    def _kept_latent(self, params: Params) -> Array:
-        T, kept = self.basis.T, self.kept
-        Z = np.empty((len(T), params.W_x.shape[1]))
-        for seen, at in kept.patterns:
-            one = kept.one[at, None]
-            centered = np.hstack([T[at] - one * params.m_x, kept.Y[at][:, seen] - one * params.m_y[seen]])
-            Z[at] = centered @ latent_map(params, seen).gain.T
-        ungrouped = self._ungrouped()
-        if ungrouped is not None:
-            Z[self.n_grouped :] = ungrouped_posterior(params, ungrouped).mean
-        return Z
 
 
 def read_by_pattern(rows: Rows, outputs: Outputs, capacity: int, *, held: bool) -> tuple[ByPattern, StandardRows]:
     """A basis over rows: each product reads them, or all moments are `held`, those of the shorter side."""
     n, p = rows.shape
-    if not held:
+    if not held or (n >= p and len(outputs.ungrouped)):
         number = np.ones(n, dtype=np.intp)
         number[outputs.majority] = 0
-        products = SweptProducts(rows, outputs.others, outputs.Y, number, 2)
+        products = SweptProducts(rows, outputs.others, outputs.Y, number, 2, second=held)
         return ByPattern(products, capacity, outputs, _kept_rows(outputs), products.groups[0]), products.rows
     if n >= p:
         return _columns(rows, outputs, capacity)
@@ -209,8 +193,6 @@ def _kept_rows(o: Outputs) -> KeptRows:
 
 
 def _columns(rows: Rows, o: Outputs, capacity: int) -> tuple[ByPattern, StandardRows]:
-    if len(o.ungrouped):
-        raise ValueError("moments of columns need few patterns of missing outputs; use solver='subspace'")
     number = np.zeros(rows.shape[0], dtype=np.intp)
     for g, (_, inside) in enumerate(o.patterns, start=1):
         number[inside] = g

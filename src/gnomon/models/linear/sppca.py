@@ -10,18 +10,17 @@ from ..._types import Array, Result
 from ...likelihoods.exact import GaussianSites
 from ...likelihoods.layout import Layout
 from ...numerics.linalg import canonical_rotation, guided_rotation
-from ...numerics.linear_gaussian import Limits, Params, log_prior
+from ...numerics.linear_gaussian import Params, log_prior
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
 from ...solvers.rank import check_rank, check_rank_of_rows
 from . import dual
 from .basis import CAPACITY, EXACT_SIDE, WHOLE
-from .grow import grow
-from .in_basis import X_FLOOR, Y_FLOOR, GaussianInBasis, inner_of
-from .outputs_em import Rules
-from .over_rows import RowParams, RowsEM, maximize, random_start, starts
+from .in_basis import grow_gaussian
+from .over_rows import RowsEM, maximize, random_start, starts
 from .patterns import Outputs, group_outputs, output_units, read_by_pattern
+from .sites_em import X_FLOOR, Y_FLOOR, Rules
 
 
 class Options(NamedTuple):
@@ -76,7 +75,9 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
     weights = np.ones(n) if rows.weights is None else rows.weights
     y_mean, y_scale = output_units(Y, weights, together=options.one_target)
     outputs = group_outputs((Y - y_mean) / y_scale, weights)
-    limits = _limits(options, y_scale)
+    rules = _rules(options, Y.shape[1])
+    fixed = None if isinstance(options.output_noise, str) else options.output_noise / y_scale**2
+    noise = np.ones(Y.shape[1]) if fixed is None else fixed
     complete = len(outputs.others) == 0 and len(outputs.majority_outputs) == Y.shape[1]
     plain = options.output_noise == "ml" and not (options.n_private or options.prior_precision)
     solver = options.solver
@@ -95,10 +96,10 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
             "own; use solver='auto'"
         )
     if solver == "em":
-        result, standard = _fit_over_rows(rows, outputs, options, limits, y_scale, generator)
+        result, standard = _fit_over_rows(rows, outputs, options, rules, noise, y_scale, generator)
     else:
-        result, standard = _fit_in_basis(rows, outputs, options, limits, solver, generator)
-    return _in_data_units(result, standard, outputs, limits, Units(y_mean, y_scale), solver)
+        result, standard = _fit_in_basis(rows, outputs, options, rules, noise, solver, generator)
+    return _in_data_units(result, standard, outputs, rules, Units(y_mean, y_scale), solver)
 
 
 def _fit_dual(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) -> Result[Fitted]:
@@ -131,68 +132,56 @@ class Units(NamedTuple):
     y_scale: Array
 
 
-def _limits(options: Options, y_scale: Array) -> Limits:
-    noise = options.output_noise
-    return Limits(
-        X_FLOOR,
-        Y_FLOOR,
-        shared_y_noise=noise == "ml",
-        fixed_y_noise=None if isinstance(noise, str) else noise / y_scale**2,
-        n_guided=options.n_components if options.n_private else None,
-        prior_precision=options.prior_precision,
-        free_means=options.means == "ml",
-    )
+def _rules(options: Options, q: int) -> Rules:
+    noise = {"ml": "shared", "per_output": "each"}.get(str(options.output_noise), "fixed")
+    layout = Layout(("gaussian",) * q, (0,) * q)
+    prior, means = options.prior_precision, options.means == "ml"
+    return Rules(layout, 0.0, options.n_components, prior_precision=prior, free_means=means, noise=noise)
 
 
 def _fit_over_rows(
-    rows: Rows, outputs: Outputs, options: Options, limits: Limits, y_scale: Array, generator: np.random.Generator
-) -> tuple[Result[Params], StandardRows]:
+    rows: Rows, outputs: Outputs, options: Options, rules: Rules, noise: Array, y_scale: Array,
+    generator: np.random.Generator,
+) -> tuple[Result[Params], StandardRows]:  # fmt: skip
     """EM over rows, complete or not, the outputs as sites: CPPCA with real outputs, but for their noise."""
     q, k = outputs.Y.shape[1], options.n_components + options.n_private
     standard = rows.standard(rows.summarize())
     if not rows.masked:
         check_rank_of_rows(standard, k, generator)
-    kind = "fixed" if limits.fixed_y_noise is not None else "shared" if limits.shared_y_noise else "each"
-    layout = Layout(("gaussian",) * q, (0,) * q)
-    prior, means = limits.prior_precision, limits.free_means
-    rules = Rules(layout, 0.0, options.n_components, prior_precision=prior, free_means=means, noise=kind)
     known = standard.with_columns(y=np.where(outputs.observed, outputs.Y, np.nan))
     em = RowsEM(known, rules, GaussianSites())
-    noise = np.ones(q) if limits.fixed_y_noise is None else limits.fixed_y_noise
-    candidates: list[RowParams] = []
+    candidates: list[Params] = []
     if options.init == "pca":
         candidates = starts(known, outputs.Y, np.zeros(q), noise, k, rules, generator)
     n_random = options.n_init if candidates else 1
     candidates += [random_start(rows.shape[1], q, noise, k, rules, generator) for _ in range(n_random)]
     if options.noise_init is not None:
-        free = options.noise_init / y_scale**2 if kind != "fixed" else noise
-        candidates = [at._replace(x_noise_var=options.noise_init / standard.scale**2, noise=free) for at in candidates]
+        free = noise if rules.noise == "fixed" else options.noise_init / y_scale**2
+        x_noise = options.noise_init / standard.scale**2
+        candidates = [at._replace(x_noise_var=x_noise, y_noise_var=free) for at in candidates]
     found = maximize(em, candidates, options.tol, options.max_iter, options.acceleration)
-    at = found.value[0]
-    params = Params(at.W, at.m, at.x_noise_var, at.V, at.b, at.noise)
-    return Result(params, found.status, found.path, found.stats), standard
+    return Result(found.value[0], found.status, found.path, found.stats), standard
 
 
 def _fit_in_basis(
-    rows: Rows, outputs: Outputs, options: Options, limits: Limits, solver: str, generator: np.random.Generator
-) -> tuple[Result[Params], StandardRows]:
+    rows: Rows, outputs: Outputs, options: Options, rules: Rules, noise: Array, solver: str,
+    generator: np.random.Generator,
+) -> tuple[Result[Params], StandardRows]:  # fmt: skip
     k = options.n_components + options.n_private
     held = solver == "moments" or (solver == "ratio" and min(rows.shape) <= EXACT_SIDE)
     data, standard = read_by_pattern(rows, outputs, max(CAPACITY, 6 * k), held=held)
-    inner = inner_of(solver, outputs.Y.shape[1], k, limits, options.max_iter)
     basis = data.basis
     with one_thread(when=held or rows.own_threads):
         basis.start(k, generator, WHOLE if held else 0)  # coordinates in all directions would be the rows themselves
         check_rank(basis.xx, standard.energy, k)
-        model = GaussianInBasis(data, inner, limits)
-        result = grow(
-            basis, model, k, tol=options.tol, max_expansions=options.max_iter, look_again=solver == "ratio"
+        result = grow_gaussian(
+            data, k, rules, noise, options.tol, options.max_iter, solver, look_again=solver == "ratio"
         )  # fmt: skip
-    full = basis.products.features(basis.vectors @ model.loadings(result.value))
-    return result._replace(value=model.with_loadings(result.value, full)), standard
+    full = result.value._replace(W_x=basis.products.features(result.value.W_x), m_x=np.zeros(rows.shape[1]))
+    return result._replace(value=full), standard
 
 
-def rotation_of(params: Params, limits: Limits) -> Array:
+def rotation_of(params: Params, n_guided: int) -> Array:
     """Canonical rotation of the latent space.
 
     Dimensions are ordered by the variance of (x, y) they explain, each relative to its noise. With private dimensions,
@@ -200,19 +189,19 @@ def rotation_of(params: Params, limits: Limits) -> Array:
     """
     x = params.W_x / np.sqrt(params.x_noise_var)
     y = params.W_y / np.sqrt(params.y_noise_var)[:, None]
-    if limits.n_guided is None:
+    if n_guided == x.shape[1]:
         return canonical_rotation(np.vstack([x, y]), params.W_x)
-    return guided_rotation(x, y, limits.n_guided, params.W_x)
+    return guided_rotation(x, y, n_guided, params.W_x)
 
 
 def _in_data_units(
-    result: Result[Params], rows: StandardRows, outputs: Outputs, limits: Limits, units: Units, solver: str
+    result: Result[Params], rows: StandardRows, outputs: Outputs, rules: Rules, units: Units, solver: str
 ) -> Result[Fitted]:
     params, (y_mean, y_scale) = result.value, units
     floors = ["x"] if params.x_noise_var <= X_FLOOR * (1 + 1e-9) else []
-    if len(y_mean) and limits.fixed_y_noise is None and params.y_noise_var.min() <= Y_FLOOR * (1 + 1e-9):
+    if rules.free_noise.any() and params.y_noise_var.min() <= Y_FLOOR * (1 + 1e-9):
         floors.append("y")
-    R = rotation_of(params, limits)
+    R = rotation_of(params, rules.n_guided)
     s = rows.scale
     observed = outputs.weights @ outputs.observed
     to_nats = -rows.n_entries * float(np.log(s)) - float(observed @ np.log(y_scale))
@@ -228,7 +217,7 @@ def _in_data_units(
     optima = [float(value + to_nats) for value in result.stats.get("optima", [])]
     stats = {**result.stats, "solver": solver, "n_passes": rows.reads, "floors": floors, "optima": optima}
     stats.setdefault("n_iter", len(path))
-    log_likelihood = float(path[-1]) - log_prior(params, limits.prior_precision)
+    log_likelihood = float(path[-1]) - log_prior(params, rules.prior_precision)
     return Result(Fitted(fitted, log_likelihood), result.status, path, stats)
 
 

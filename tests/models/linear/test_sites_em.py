@@ -11,7 +11,10 @@ from gnomon.likelihoods.inference import sites_of
 from gnomon.likelihoods.layout import Layout
 from gnomon.models.linear.basis import Basis
 from gnomon.models.linear.cppca import products_of
-from gnomon.models.linear.outputs_em import OutputsEM, Params, Rules, conjugate_gradients, expansion, given_x
+from gnomon.models.linear.evidence import LabeledRows
+from gnomon.models.linear.in_basis import BasisEM
+from gnomon.models.linear.sites_em import X_FLOOR, Y_FLOOR, Rules, Vector, expansion
+from gnomon.numerics.linear_gaussian import Params, given_x
 from rows.copied import copied_rows
 
 LAYOUT = Layout(("logit", "categorical", "gaussian"), (2, 3, 0))
@@ -42,24 +45,27 @@ def problem(rng, n=40, p=6, k=2, ridge=0.2):
     labeled = np.sort(rng.permutation(n)[:25])
     Y = np.column_stack([rng.integers(0, 2, 25), rng.integers(0, 3, 25), rng.normal(size=25)]).astype(float)
     Y[rng.random(Y.shape) < 0.2] = np.nan
-    basis = Basis(products_of(copied_rows(X), labeled, np.zeros((25, 0)), "moments")[0], p)
+    basis = Basis(products_of(copied_rows(X), labeled, np.zeros((40, 0)), held=True)[0], p)
     basis.start(k, rng)
-    em = OutputsEM(basis.view(np.ones(25)), Y, Rules(LAYOUT, ridge, k), sites_of(LAYOUT, "variational"))
-    params = Params(rng.normal(size=(p, k)), 0.7, rng.normal(size=(4, k)), rng.normal(size=4), np.array([1, 1, 0.5]))
+    rows = LabeledRows(basis.T, np.ones(25), Y, LAYOUT, sites_of(LAYOUT, "variational"))
+    em = BasisEM(basis.view(), rows, Rules(LAYOUT, ridge, k))
+    params = Params(
+        rng.normal(size=(p, k)), np.zeros(p), 0.7, rng.normal(size=(4, k)), rng.normal(size=4), np.array([1, 1, 0.5])
+    )  # fmt: skip
     return em, params
 
 
 def test_the_gradient_is_that_of_the_objective(rng):
     em, params = problem(rng)
     gradient, step = em.e_step(params).gradient, 1e-5
-    for i, j in np.ndindex(params.V.shape):
-        E = np.zeros_like(params.V)
+    for i, j in np.ndindex(params.W_y.shape):
+        E = np.zeros_like(params.W_y)
         E[i, j] = step
-        up, down = (em.e_step(params._replace(V=params.V + d * E)).objective for d in (1, -1))
+        up, down = (em.e_step(params._replace(W_y=params.W_y + d * E)).objective for d in (1, -1))
         assert_allclose(gradient[i, j], (up - down) / (2 * step), atol=1e-4)
     for i in range(4):
         e = step * np.eye(4)[i]
-        up, down = (em.e_step(params._replace(b=params.b + d * e)).objective for d in (1, -1))
+        up, down = (em.e_step(params._replace(m_y=params.m_y + d * e)).objective for d in (1, -1))
         assert_allclose(gradient[i, -1], (up - down) / (2 * step), atol=1e-4)
 
 
@@ -68,11 +74,11 @@ def test_the_gradient_of_the_loadings_is_that_of_the_objective(rng):
     """By Fisher's identity it comes from the expected statistics."""
     em, params = problem(rng)
     sums, step = em.e_step(params), 1e-5
-    gradient = (sums.xz - params.W @ sums.zz) / params.x_noise_var
-    for i, j in np.ndindex(params.W.shape):
-        E = np.zeros_like(params.W)
+    gradient = (sums.xz1[:, :2] - params.W_x @ sums.total[:2, :2]) / params.x_noise_var
+    for i, j in np.ndindex(params.W_x.shape):
+        E = np.zeros_like(params.W_x)
         E[i, j] = step
-        up, down = (em.e_step(params._replace(W=params.W + d * E)).objective for d in (1, -1))
+        up, down = (em.e_step(params._replace(W_x=params.W_x + d * E)).objective for d in (1, -1))
         assert_allclose(gradient[i, j], (up - down) / (2 * step), rtol=1e-4, atol=1e-3)
 
 
@@ -91,46 +97,55 @@ def test_an_e_step_is_pure_in_its_arguments(rng):
     """To the bit: whatever was asked before, and what it is given stays as it was."""
     em, params = problem(rng)
     first = em.e_step(params)
-    other = params._replace(V=2.0 * params.V)
+    other = params._replace(W_y=2.0 * params.W_y)
     far = em.e_step(other, first, 1e-3)
     near = em.e_step(params, far, 1e-4)
     em.residual(far, other, em.m_step(far, other))
     em.maximize(other, 1e-6, 5, "alternating")
     for a, b in ((first, em.e_step(params)), (near, em.e_step(params, far, 1e-4))):
-        for mine, again in zip(a[:-2], b[:-2]):
+        for mine, again in zip(a[:7], b[:7]):
             assert np.array_equal(mine, again)
-        for mine, again in zip(a.fit[:3], b.fit[:3]):
+        for mine, again in zip(a.held[1].fit[:3], b.held[1].fit[:3]):
             assert np.array_equal(mine, again)
     assert near.objective != first.objective  # the last two arguments do count
+
+
+def at_rest(sums, params):
+    """Sums at which loadings and label parameters are stationary."""
+    xz1 = np.column_stack([params.W_x @ sums.total[:2, :2], sums.xz1[:, 2]])
+    return sums._replace(xz1=xz1, gradient=0.0 * sums.gradient, noise=0.0 * sums.noise)
 
 
 @pytest.mark.parametrize("variational", [True, False])
 def test_rows_that_run_out_keep_the_fit_from_converging(rng, variational):
     """Sites that stop after one iteration leave a residual, whatever else has come to rest."""
     em, params = problem(rng)
-    cut = OutputsEM(em.view, em.Y, em.rules, GaussianRows(LAYOUT, variational=variational, max_iter=1))
+    few = GaussianRows(LAYOUT, variational=variational, max_iter=1)
+    rows = em.labels
+    cut = BasisEM(em.view, LabeledRows(rows.T, rows.weights, rows.Y, LAYOUT, few), em.rules)
     one = cut.e_step(params)
-    still = one._replace(xz=params.W @ one.zz, gradient=0.0 * one.gradient)
+    still = at_rest(one, params)
     assert cut.residual(still, params, params) > 1e-4
     done = em.e_step(params)
-    still = done._replace(xz=params.W @ done.zz, gradient=0.0 * done.gradient)
+    still = at_rest(done, params)
     assert em.residual(still, params, params) < 1e-7
 
 
 def test_a_prior_and_held_means_are_in_the_equations(rng):
     em, params = problem(rng)
     rules = em.rules._replace(prior_precision=3.0, free_means=False)
-    free, held = em, OutputsEM(em.view, em.Y, rules, em.sites)
-    penalty = 1.5 * ((params.W**2).sum() + (params.V[3] ** 2).sum())
+    free, held = em, BasisEM(em.view, em.labels, rules)
+    penalty = 1.5 * ((params.W_x**2).sum() + (params.W_y[3] ** 2).sum())
     assert_allclose(free.e_step(params).objective - held.e_step(params).objective, penalty, rtol=1e-9)
     assert held.e_step(params).gradient[3, -1] == 0.0
-    found = held.maximize(params._replace(b=np.append(params.b[:3], 0.3)), 1e-8, 500, "alternating")
+    found = held.maximize(params._replace(m_y=np.append(params.m_y[:3], 0.3)), 1e-8, 500, "alternating")
     (best, sums), path = found.value, found.path
     assert found.status.name == "CONVERGED"
     assert (np.diff(path) >= -1e-9 * np.abs(path[:-1])).all()
-    assert best.b[3] == 0.3
+    assert best.m_y[3] == 0.3
     assert np.abs(sums.gradient).max() < 1e-6
-    assert_allclose(sums.xz, best.W @ sums.zz + 3.0 * best.x_noise_var * best.W, atol=1e-5)
+    left = best.W_x @ (sums.total[:2, :2] + 3.0 * best.x_noise_var * np.eye(2))
+    assert_allclose(sums.xz1[:, :2], left, atol=1e-5)
 
 
 @pytest.mark.parametrize("solver", ["moments", "subspace"])
@@ -140,21 +155,23 @@ def test_what_is_outside_a_basis(rng, solver, shape):
     weights = rng.uniform(0.5, 2.0, shape[0])
     labeled = np.arange(0, shape[0], 3)
     rows = copied_rows(sp.csr_array(X), weights)
-    codes = rng.normal(size=(len(labeled), 2))
-    products, standard = products_of(rows, labeled, codes, solver)
+    codes = np.zeros((shape[0], 2))
+    codes[labeled] = rng.normal(size=(len(labeled), 2))
+    products, standard = products_of(rows, labeled, codes, held=solver == "moments")
     basis = Basis(products, 60)
     basis.start(3, rng)
     centered = (X - weights @ X / weights.sum()) / standard.scale
     w = weights[labeled]
-    view = basis.view(w)
+    view = basis.view()
     assert_allclose(view.energy, weights @ (centered**2).sum(axis=1), rtol=1e-9)
-    params = Params(rng.normal(size=(len(view.xx), 3)), 0.5, np.zeros((0, 3)), np.zeros(0), np.zeros(0))
+    r = len(view.xx)
+    params = Params(rng.normal(size=(r, 3)), np.zeros(r), 0.5, np.zeros((0, 3)), np.zeros(0), np.zeros(0))
     gain, shift = given_x(params).gain, rng.normal(size=(len(labeled), 3))
     found = basis.cross(gain, shift)
     D, size = basis.outside(found), np.linalg.norm(found)
     B = basis.products.features(basis.vectors)
     cross = centered.T @ (weights[:, None] * (centered @ B @ gain.T)) + centered[labeled].T @ (w[:, None] * shift)
-    assert_allclose(view.T, centered[labeled] @ B, atol=1e-8)
+    assert_allclose(basis.T, centered[labeled] @ B, atol=1e-8)
     assert_allclose(basis.products.features(D), cross - B @ (B.T @ cross), atol=1e-6 * size)
     assert_allclose(size, np.linalg.norm(cross), rtol=1e-8)
     before = view.xx
@@ -164,35 +181,40 @@ def test_what_is_outside_a_basis(rng, solver, shape):
     assert_allclose(C @ (C.T @ W), W, atol=1e-8)
 
 
-def test_conjugate_gradients_solve_the_newton_equations(rng):
-    n, h, m = 40, 5, 4
-    B = rng.normal(size=(n, h, h))
-    C, z1 = np.matmul(B, np.swapaxes(B, 1, 2)), rng.normal(size=(n, m))
-    ridge = np.repeat(rng.uniform(50.0, 100.0, (h, 1)), m, axis=1)
-    H = np.einsum("nab,ni,nj->aibj", C, z1, z1).reshape(h * m, h * m) + np.diag(ridge.ravel())
-    gradient = rng.normal(size=(h, m))
-    D = conjugate_gradients(gradient, C, z1, ridge)
-    left = gradient.ravel() - H @ D.ravel()
-    assert np.linalg.norm(left) <= 0.01 * np.linalg.norm(gradient)
-    assert not conjugate_gradients(0.0 * gradient, C, z1, ridge).any()
-
-
 def test_without_labels_a_step_lands_on_the_principal_directions(rng):
     """A step is as long as PCA wants it: what is left of the loadings falls as the square, not by a share."""
     X = rng.normal(size=(200, 8)) * np.array([4.0, 3.0, 2.0, 1.8, 1.6, 1.0, 0.8, 0.6])
-    basis = Basis(products_of(copied_rows(X), np.arange(0), np.zeros((0, 0)), "moments")[0], 8)
+    basis = Basis(products_of(copied_rows(X), np.arange(0), np.zeros((200, 0)), held=True)[0], 8)
     basis.start(2, rng)
-    nothing, none = Layout((), ()), np.zeros((0, 0))
-    view = basis.view(np.zeros(0))
-    em = OutputsEM(view, none, Rules(nothing, 0.1, 2), sites_of(nothing, "variational"))
+    nothing, view = Layout((), ()), basis.view()
+    rows = LabeledRows(basis.T, np.zeros(0), np.zeros((0, 0)), nothing, sites_of(nothing, "variational"))
+    em = BasisEM(view, rows, Rules(nothing, 0.1, 2))
     values, Q = np.linalg.eigh(view.xx / view.weight)
     noise = float(values[:-2].mean())
     W = Q[:, -2:] * np.sqrt(values[-2:] - noise)
     left = []
     for size in (1e-2, 1e-3):
         off = Q[:, :-2] @ rng.normal(size=(6, 2)) * size
-        start = Params(W + off, noise, np.zeros((0, 2)), np.zeros(0), np.zeros(0))
+        start = Params(W + off, np.zeros(8), noise, np.zeros((0, 2)), np.zeros(0), np.zeros(0))
         after = em.m_step(em.e_step(start), start)
-        left.append(np.linalg.norm(Q[:, :-2].T @ after.W) / np.linalg.norm(off))
+        left.append(np.linalg.norm(Q[:, :-2].T @ after.W_x) / np.linalg.norm(off))
     assert left[0] < 0.05
     assert left[1] < 0.2 * left[0]
+
+
+class TestVector:
+    @pytest.mark.parametrize("noise", ["each", "fixed"])
+    def test_round_trip(self, rng, noise):
+        _, params = problem(rng)
+        packing = Vector(Rules(LAYOUT, 0.1, 2, noise=noise))
+        vector = packing.pack(params)
+        assert len(vector) == (2 if noise == "each" else 1) + 12 + 6 + 12  # one output has a noise of its own
+        for a, b in zip(packing.unpack(vector, params), params, strict=True):
+            assert_allclose(a, b, rtol=1e-12)
+
+    def test_respects_the_floors(self, rng):
+        _, params = problem(rng)
+        packing = Vector(Rules(LAYOUT, 0.1, 2))
+        back = packing.unpack(packing.pack(params) - 50.0, params)
+        assert back.x_noise_var == X_FLOOR
+        assert back.y_noise_var.tolist() == [1.0, 1.0, Y_FLOOR]

@@ -1,0 +1,229 @@
+"""What outputs say of their predictors, summed over rows in a basis: row by row, or by pattern of real outputs."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..._types import Array, BoolArray, IntArray
+from ...likelihoods.exact import precisions
+from ...likelihoods.gaussian import LOG_2PI
+from ...likelihoods.layout import Layout
+from ...likelihoods.sites import SiteFit, Sites
+from ...numerics.linalg import kronecker_sum, symmetrize
+from ...numerics.linear_gaussian import FromX, Params
+from ...numerics.moments import Pattern
+from .basis import Basis
+from .ratio import JointMoments
+
+MOST_UNKNOWNS = 200  # label parameters up to which a Newton step is solved by factorizing
+
+
+class Evidence(NamedTuple):
+    """Sums over rows, by weight, of log-evidence, its slopes and curvatures in the predictors, and products of them."""
+
+    log_z: float
+    gap: float  # of the sites
+    slope: Array  # (h,)
+    slope_z: Array  # (h, k)   slope times E[z | x]'
+    x_shift: Array  # (r, k)   x times what the outputs add to E[z]'
+    slopes: Array  # (h, h)   slope times slope'
+    curvature: Array  # (h, h)
+    noise: Array  # (3, q)   see `noise_sums`
+
+    def plus(self, other: Evidence) -> Evidence:
+        """Sums over the rows of both."""
+        pairs: Any = zip(self, other, strict=True)
+        return Evidence(*(mine + theirs for mine, theirs in pairs))
+
+
+class Curvature(NamedTuple):
+    """What a Newton step of the label parameters divides by."""
+
+    H: Array  # (h m, h m) in (V, b), or (h, h) of the predictors where that is too large
+    z1z1: Array  # (m, m)   second moments of guided dimensions and one
+
+
+class InBasis(Protocol):
+    """Outputs of the rows seen through a basis. `held` is what one call leaves for others at the same parameters."""
+
+    @property
+    def weight(self) -> float:
+        """Of the rows that have outputs."""
+
+    def sums(self, params: Params, x: FromX, near: Any, accuracy: float) -> tuple[Evidence, Any]:
+        """The sums, iterating from `near`, the `held` of other parameters."""
+
+    def newton(self, x: FromX, held: Any, n_guided: int) -> Curvature:
+        """Curvature of the log-evidence, the covariance of z held."""
+
+
+def curvature_of_rows(C: Array, z1: Array, weights: Array, of_row: IntArray | None = None) -> Curvature:
+    """Of rows with predictors' curvatures C (n, h, h), or (g, h, h) of the groups that `of_row` names."""
+    n, m = z1.shape
+    if C.shape[1] * m > MOST_UNKNOWNS:
+        w = weights if of_row is None else np.bincount(of_row, weights, len(C))
+        return Curvature(np.tensordot(w, C, axes=1), (z1 * weights[:, None]).T @ z1)
+    outer = (z1[:, :, None] * z1[:, None, :]).reshape(n, m * m) * weights[:, None]
+    if of_row is not None:
+        by_group = np.zeros((len(C), m * m))
+        np.add.at(by_group, of_row, outer)
+        outer = by_group
+    return Curvature(kronecker_sum(C, outer.reshape(len(C), m, m)), outer.sum(axis=0).reshape(m, m))
+
+
+def noise_sums(noisy: tuple[tuple[int, int], ...], Y: Array, weights: Array, fit: SiteFit) -> Array:
+    """For each output (3, q): the derivative of the evidence in its noise variance, twice; its curvature; the weight.
+
+    The evidence of a real output feels its noise as it feels the variance of its predictor; `noisy` names both.
+    """
+    out = np.zeros((3, Y.shape[1]))
+    for j, i in noisy:
+        rows = np.flatnonzero(~np.isnan(Y[:, j]))
+        w, second = weights[rows], fit.curvature[rows if fit.of_row is None else fit.of_row[rows], i, i]
+        out[:, j] = w @ (fit.slope[rows, i] ** 2 - second), w @ second**2, w.sum()
+    return out
+
+
+def noisy_predictors(layout: Layout) -> tuple[tuple[int, int], ...]:
+    """The outputs that have a noise variance, and the predictor of each."""
+    return tuple((j, at.start) for j, (family, at) in enumerate(layout.parts) if family.noisy)
+
+
+class Coded(NamedTuple):
+    """Second moments (h, h) and weights (h,) of outputs as real numbers over the rows that observe them."""
+
+    yy: Array
+    counts: Array
+
+    @classmethod
+    def of(cls, codes: Array, observed: BoolArray, weights: Array) -> Coded:
+        """Those of codes (n, h), zero where not observed."""
+        seen = observed.astype(float)
+        pairs = (seen * weights[:, None]).T @ seen
+        yy = (codes * weights[:, None]).T @ codes
+        return cls(symmetrize(yy / np.where(pairs > 0, pairs, 1.0)), pairs.diagonal())
+
+    def joint(self, basis: Basis) -> JointMoments:
+        """Averages of x and the codes as if every row observed them."""
+        space = basis.products.space
+        xy = basis.vectors.T @ basis.products.xy / np.maximum(self.counts, 1e-300)
+        return JointMoments(
+            basis.xx / space.weight, xy, self.yy, basis.outside_energy / space.weight, space.weight, space.n_features
+        )
+
+
+class Rows(NamedTuple):
+    """What `LabeledRows` holds of its rows at some parameters."""
+
+    fit: SiteFit
+    latent: Array  # (n, k)   E[z | x]
+    shift: Array  # (n, k)   what the outputs add to it
+
+
+class LabeledRows:
+    """Outputs of any kind, row by row."""
+
+    def __init__(self, T: Array, weights: Array, Y: Array, layout: Layout, sites: Sites) -> None:
+        self.T, self.weights, self.Y, self.sites = T, weights, Y, sites
+        self.noisy = noisy_predictors(layout)
+
+    @property
+    def weight(self) -> float:
+        """As in `InBasis`."""
+        return float(self.weights.sum())
+
+    def sums(self, params: Params, x: FromX, near: Rows | None, accuracy: float) -> tuple[Evidence, Rows]:
+        """As in `InBasis`."""
+        V, w = params.W_y, self.weights
+        latent, VS = self.T @ x.gain.T, V @ x.cov
+        start = None if near is None else near.fit.near
+        cov = symmetrize(VS @ V.T)
+        fit = self.sites(self.Y, latent @ V.T + params.m_y, cov, params.y_noise_var, start, accuracy)
+        weighted, shift = fit.slope * w[:, None], fit.slope @ VS
+        found = Evidence(
+            float(w @ fit.log_z),
+            0.0 if fit.gap is None else float(w @ fit.gap),
+            weighted.sum(axis=0),
+            weighted.T @ latent,
+            self.T.T @ (shift * w[:, None]),
+            weighted.T @ fit.slope,
+            fit.total_curvature(w),
+            noise_sums(self.noisy, self.Y, w, fit),
+        )
+        return found, Rows(fit, latent, shift)
+
+    def newton(self, x: FromX, held: Rows, n_guided: int) -> Curvature:
+        """As in `InBasis`."""
+        z1 = np.column_stack([held.latent[:, :n_guided], np.ones(len(held.latent))])
+        return curvature_of_rows(held.fit.curvature, z1, self.weights, held.fit.of_row)
+
+
+class LabeledPatterns:
+    """Real outputs, of which the moments of all rows that observe the same ones are enough; rare ones row by row."""
+
+    def __init__(self, patterns: list[Pattern], rare: LabeledRows | None, size: int, n_outputs: int) -> None:
+        self.rare, r, q = rare, size, n_outputs
+        some = [g for g in patterns if len(g.outputs)]
+        n = len(some)
+        self.weights = np.array([g.weight for g in some])
+        self.observed = np.zeros((n, q), dtype=bool)
+        self.mean, self.scatter = np.zeros((n, r + q)), np.zeros((n, r + q, r + q))  # zero where not observed
+        for i, g in enumerate(some):
+            at = np.concatenate([np.arange(r), r + g.outputs])
+            self.observed[i, g.outputs] = True
+            self.mean[i, at], self.scatter[i][np.ix_(at, at)] = g.mean, g.scatter
+
+    @property
+    def weight(self) -> float:
+        """As in `InBasis`."""
+        return float(self.weights.sum()) + (0.0 if self.rare is None else self.rare.weight)
+
+    def sums(self, params: Params, x: FromX, near: Any, accuracy: float) -> tuple[Evidence, Any]:
+        """As in `InBasis`: slopes are the precision times what x leaves of the outputs."""
+        V, w = params.W_y, self.weights
+        r, G = x.gain.shape[1], V @ x.gain
+        precision, log_det = precisions(V @ x.cov @ V.T, params.y_noise_var, self.observed)
+        t, S_t, S_y = self.mean[:, :r], self.scatter[:, :r, :r], self.scatter[:, r:]
+        mean = np.where(self.observed, self.mean[:, r:] - params.m_y - t @ G.T, 0.0)
+        wm = w[:, None] * mean
+        left_x = S_y[:, :, :r] - V @ (x.gain @ S_t)
+        left = S_y[:, :, r:] - S_y[:, :, :r] @ G.T
+        left = left - G @ np.swapaxes(left_x, 1, 2) + wm[:, :, None] * mean[:, None, :]
+        left_x += wm[:, :, None] * t[:, None, :]
+        slopes, slope_x = precision @ left @ precision, (precision @ left_x).sum(axis=0)
+        logs = np.einsum("gab,gab->g", precision, left) + w * (log_det + LOG_2PI * self.observed.sum(axis=1))
+        own = np.einsum("gaa->ga", precision)
+        noise = [np.einsum("gaa->a", slopes) - w @ own, w @ own**2, w @ self.observed]
+        found = Evidence(
+            -0.5 * float(logs.sum()),
+            0.0,
+            np.einsum("gab,gb->a", precision, wm),
+            slope_x @ x.gain.T,
+            slope_x.T @ (V @ x.cov),
+            slopes.sum(axis=0),
+            np.tensordot(w, precision, axes=1),
+            np.array(noise),
+        )
+        if self.rare is None:
+            return found, (None, precision, V @ x.cov)
+        more, rare = self.rare.sums(params, x, None, accuracy)
+        return found.plus(more), (rare, precision, V @ x.cov)
+
+    def newton(self, x: FromX, held: Any, n_guided: int) -> Curvature:
+        """As in `InBasis`."""
+        rare, precision, VS = held
+        gain, r, m = x.gain[:n_guided], x.gain.shape[1], n_guided + 1
+        z1 = np.column_stack([self.mean[:, :r] @ gain.T, np.ones(len(self.mean))])
+        moments = self.weights[:, None, None] * z1[:, :, None] * z1[:, None, :]
+        moments[:, :-1, :-1] += gain @ self.scatter[:, :r, :r] @ gain.T
+        VS = VS[:, :n_guided]  # outputs feel their loadings through the covariance of predictors as well
+        moments[:, :-1, :-1] += 2.0 * self.weights[:, None, None] * (VS.T @ precision @ VS)
+        small = precision.shape[1] * m <= MOST_UNKNOWNS
+        H = kronecker_sum(precision, moments) if small else np.tensordot(self.weights, precision, axes=1)
+        found = Curvature(H, moments.sum(axis=0))
+        if self.rare is None:
+            return found
+        more = self.rare.newton(x, rare, n_guided)
+        return Curvature(found.H + more.H, found.z1z1 + more.z1z1)

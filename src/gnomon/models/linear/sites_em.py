@@ -1,0 +1,334 @@
+"""EM for latent variables that explain x linearly and outputs of several kinds through linear predictors.
+
+z ~ N(0, I), x = W_x z + m_x + e, e ~ N(0, x_noise_var I), and outputs given a = W_y z + m_y. Given x alone the
+predictors of a row are Gaussian, so all that its outputs say is a log-evidence with slope and curvature; the posterior
+of z follows from them by Stein's lemma. What is here is alike in a basis and over rows that miss entries.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._types import Array, BoolArray, Result
+from ...likelihoods.layout import Layout
+from ...likelihoods.sites import ACCURACY
+from ...numerics.linalg import symmetrize
+from ...numerics.linear_gaussian import Params, regress
+from ...solvers.em import run_em
+from .evidence import MOST_UNKNOWNS, Curvature
+
+X_FLOOR, Y_FLOOR = 1e-6, 1e-5  # smallest noise variances, relative to the variance of x and of y
+FIRST_STEP = 1.0  # length of each row of W_y after one Newton step from zero, at most
+COARSEST, COARSENESS = 1e-2, 0.1  # accuracy of rows: of the first steps, and as a share of the residual
+
+
+class Rules(NamedTuple):
+    """What is held fixed, and what lies on the loadings."""
+
+    layout: Layout
+    ridge: float  # on the rows of W_y that are not of real outputs
+    n_guided: int  # W_y is zero on the later latent dimensions
+    guarded: bool = True  # whether steps are judged by the objective; Laplace's ignores how the curvature moves
+    monotone: bool = True  # whether the objective never falls
+    prior_precision: float = 0.0  # of a N(0, 1 / precision) prior on W_x and on the rows of W_y of real outputs
+    free_means: bool = True  # estimate m_y of real outputs, or hold it
+    noise: str = "each"  # variances of real outputs: one "each", one "shared" by all, or "fixed"
+
+    @property
+    def penalty(self) -> Array:
+        """Precision of the prior on each row of W_y (h,)."""
+        ridged = self.layout.ridged
+        return np.asarray(self.ridge * ridged + self.prior_precision * (1.0 - ridged))
+
+    @property
+    def free_noise(self) -> BoolArray:
+        """Which outputs (q,) have a noise variance that is estimated."""
+        noisy = self.layout.noisy
+        return np.zeros_like(noisy) if self.noise == "fixed" else noisy
+
+    @property
+    def free_b(self) -> Array:
+        """Which entries of m_y are estimated (h,), as 0 and 1."""
+        return np.ones(self.layout.size) if self.free_means else self.layout.ridged
+
+    def noise_steps(self, noise: Array, sums: Array, *, scoring: bool) -> Array:
+        """Steps (q,) of the logarithms of the noise variances, zero where none is estimated, from `noise_sums`.
+
+        Fisher scoring, at most by one, or the shorter step of EM.
+        """
+        out, free = np.zeros(len(noise)), self.free_noise
+        if not free.any():
+            return out
+        parts = np.where(free, sums, 0.0)
+        if self.noise == "shared":
+            parts = np.repeat(parts.sum(axis=1, keepdims=True), len(noise), axis=1)
+        gain, curvature, count = parts[:, free]
+        if scoring:
+            step = gain / np.maximum(curvature, 1e-300) / noise[free]
+        else:
+            step = np.log(1.0 + noise[free] * gain / np.maximum(count, 1e-300))
+        out[free] = np.clip(step, np.maximum(-1.0, np.log(Y_FLOOR / noise[free])), 1.0)
+        return out
+
+
+class Sums(NamedTuple):
+    """Expected statistics of an E-step and the objective; moments of (z, 1) for each feature, or alike for all."""
+
+    objective: float  # nats
+    xz1: Array  # (p, k + 1)   sum of x E[(z, 1)] over the rows that observe the feature
+    zz1: Array  # (p or 1, k + 1, k + 1)   sum of E[(z, 1)(z, 1)'] over the same rows
+    total: Array  # (k + 1, k + 1)   the same over all rows
+    gradient: Array  # (h, k + 1)   of the objective in (W_y, m_y)
+    noise: Array  # (3, q)   see `noise_sums`
+    gap: float  # of the sites, a mean over labeled rows
+    held: Any  # what the next step starts from
+    accuracy: float
+
+
+class Steps(NamedTuple):
+    """Newton's steps of what the outputs depend on."""
+
+    direction: Array  # (h, k + 1)   of (W_y, m_y)
+    log_noise: Array  # (q,)
+
+
+class OfX(NamedTuple):
+    """Parameters with new W_x, m_x and noise of x, and the law of z that they and W_y, m_y are to take up."""
+
+    params: Params
+    mean: Array  # (k,)
+    root: Array  # (k, k)   lower triangle
+
+
+class SitesEM:
+    """The steps of EM; each is pure in its arguments. The E-step is what a basis and rows do in their own way."""
+
+    shares: tuple[float, ...]  # of the Newton steps, tried one after the other where the objective would fall
+
+    def __init__(self, rules: Rules, label_weight: float, energy: float, n_entries: float) -> None:
+        self.rules, self.penalty = rules, rules.penalty
+        self.label_weight = max(label_weight, 1e-300)
+        self.energy, self.n_entries = energy, n_entries
+        self.owner = np.repeat(np.arange(len(rules.layout.kinds)), [family.width for family in rules.layout.families])
+        self.free_b = rules.free_b
+        self.used = np.append(np.arange(rules.n_guided), -1)  # columns of (W_y, m_y) that move
+        self.free_x_mean = False  # that of complete rows is the sample's
+        self.observed: Array | float = 0.0  # weight (p,) of each feature, read where its mean is not zero
+
+    def e_step(self, params: Params, near: Sums | None = None, accuracy: float = ACCURACY) -> Sums:
+        """Expected statistics and the objective; sites start near those of other statistics."""
+        raise NotImplementedError
+
+    def newton(self, sums: Sums, params: Params) -> Curvature:
+        """Curvature of the objective in (W_y, m_y) without the penalty."""
+        raise NotImplementedError
+
+    def _penalized(self, params: Params, objective: float, gradient: Array) -> tuple[float, Array]:
+        """Objective and gradient with the priors; zero where nothing moves."""
+        g, k = self.rules.n_guided, params.W_y.shape[1]
+        of_W = self.rules.prior_precision * float((params.W_x**2).sum())
+        objective -= 0.5 * (of_W + float(self.penalty @ (params.W_y**2).sum(axis=1)))
+        gradient = gradient.copy()
+        gradient[:, :k] -= self.penalty[:, None] * params.W_y
+        gradient[:, g:k] = 0.0
+        gradient[:, k] *= self.free_b
+        return objective, gradient
+
+    def steps(self, sums: Sums, params: Params) -> Steps:
+        """An ascent direction of (W_y, m_y), over the curvature; steps of the logarithms of the noise variances."""
+        log_noise = self.rules.noise_steps(params.y_noise_var, sums.noise, scoring=self.rules.guarded)
+        direction, used = np.zeros(sums.gradient.shape), self.used
+        (h, m), held = (len(direction), len(used)), self.free_b == 0.0
+        if h == 0 or self.label_weight <= 1e-300:
+            return Steps(direction, log_noise)
+        H, z1z1 = self.newton(sums, params)
+        right = sums.gradient[:, used]
+        if h * m > MOST_UNKNOWNS:  # as if curvatures and predictors varied independently
+            by_output = H + np.diag(self.penalty + 1e-9 * self.label_weight)
+            by_input = z1z1 / self.label_weight + 1e-9 * np.eye(m)
+            found = np.linalg.solve(by_output, np.linalg.solve(by_input, right.T).T)
+            found[held, -1] = 0.0
+        else:
+            diagonal = H.diagonal().reshape(h, m)
+            smallest = 1e-9 * (float(diagonal.max()) + 1e-12 * self.label_weight)
+            added = np.full((h, m), smallest)
+            added[:, :-1] += self.penalty[:, None]
+            added[held, -1] = np.inf  # no step
+            free = np.isfinite(added.ravel())
+            H = H[np.ix_(free, free)] if held.any() else H.copy()
+            H.flat[:: len(H) + 1] += added.ravel()[free]
+            found = np.zeros((h, m))
+            found.flat[free] = np.linalg.solve(H, right.ravel()[free])
+        direction[:, used] = found
+        return Steps(direction, log_noise)
+
+    def of_x(self, sums: Sums, params: Params) -> OfX:
+        """Regress every feature on (z, 1) over the rows that observe it; estimate the law of z."""
+        k, free = params.W_x.shape[1], self.free_x_mean
+        ridge = self.rules.prior_precision * params.x_noise_var
+        shift = np.zeros_like(params.m_x) if free else params.m_x
+        right = sums.xz1 - shift[:, None] * sums.zz1[:, k]
+        if len(sums.zz1) == 1:
+            beta = regress(sums.zz1[0], right.T, ridge, free).T
+            fitted = beta @ sums.zz1[0]
+        else:
+            beta = regress(sums.zz1, right[:, :, None], ridge, free)[:, :, 0]
+            fitted = np.matmul(sums.zz1, beta[:, :, None])[:, :, 0]
+        energy = self.energy + float(np.sum(self.observed * shift**2) - 2.0 * shift @ sums.xz1[:, k])
+        left = energy - float((beta * (2.0 * right - fitted)).sum())
+        noise = max(left / self.n_entries, X_FLOOR)
+        found = params._replace(W_x=beta[:, :k], m_x=shift + beta[:, k], x_noise_var=noise)
+        weight = float(sums.total[k, k])
+        mean = sums.total[:k, k] / weight if free else np.zeros(k)
+        if ridge:  # the prior holds z to its unit: nothing is folded
+            return OfX(found, np.zeros(k), np.eye(k))
+        cov = symmetrize(sums.total[:k, :k] / weight - mean[:, None] * mean)
+        return OfX(found, mean, expansion(cov, params.W_y, self.penalty / weight))
+
+    def m_step(self, sums: Sums, params: Params) -> Params:
+        """Maximize the expected log-likelihood over W_x, its noise and the law of z; Newton steps of all else with it.
+
+        Without the Newton steps, EM's own argument says that the objective does not fall; see `safeguard`.
+        """
+        return _moved(self.of_x(sums, params), params, self.steps(sums, params), 1.0)
+
+    def safeguard(self, sums: Sums, params: Params, plain: Params, accuracy: float = ACCURACY) -> tuple[Params, Sums]:
+        """Shorten the Newton steps of `m_step` until the objective does not fall below the one before."""
+        found = self.e_step(plain, sums, accuracy)
+        if not self.rules.guarded or found.objective >= sums.objective:
+            return plain, found
+        return self._shortened(sums, params, self.of_x(sums, params), (*self.shares, 0.0), accuracy)
+
+    def _shortened(
+        self, sums: Sums, params: Params, of_x: OfX, shares: tuple[float, ...], accuracy: float
+    ) -> tuple[Params, Sums]:
+        """The first of some shares of the Newton steps at which the objective does not fall, or the last."""
+        steps = self.steps(sums, params)
+        for share in shares:
+            trial = _moved(of_x, params, steps, share)
+            found = self.e_step(trial, sums, accuracy)
+            if not self.rules.guarded or found.objective >= sums.objective:
+                break
+        return trial, found
+
+    def refine_labels(self, params: Params, n_steps: int, accuracy: float) -> Params:
+        """Newton steps of W_y, m_y and the noise of outputs alone."""
+        sums, k = self.e_step(params, None, accuracy), params.W_x.shape[1]
+        for _ in range(n_steps):
+            still = OfX(params, np.zeros(k), np.eye(k))
+            params, sums = self._shortened(sums, params, still, (*self.shares, 0.0), accuracy)
+        return params
+
+    def residual(self, sums: Sums, params: Params, after: Params) -> float:
+        """Relative distance from stationarity of loadings, noise variances, label parameters and sites."""
+        k, W = params.W_x.shape[1], params.W_x
+        right = sums.xz1[:, :k] - params.m_x[:, None] * sums.zz1[:, k, :k]
+        zz = sums.zz1[:, :k, :k]
+        left = W @ zz[0] if len(zz) == 1 else np.matmul(zz, W[:, :, None])[:, :, 0]
+        left = left + self.rules.prior_precision * params.x_noise_var * W
+        size = float(np.linalg.norm(right))
+        loadings = float(np.linalg.norm(right - left)) / size if size > 0 else 0.0
+        of_y = self.rules.noise_steps(params.y_noise_var, sums.noise, scoring=False)
+        moves = max(abs(float(np.log(after.x_noise_var / params.x_noise_var))), float(np.abs(of_y).max(initial=0.0)))
+        units = params.y_noise_var[self.owner, None]  # as the equations of W_y are those of a regression
+        return max(loadings, moves, sums.gap, float(np.linalg.norm(sums.gradient * units)) / self.label_weight)
+
+    def maximize(
+        self, start: Params, tol: float, max_iter: int, acceleration: str | None, near: Sums | None = None,
+        coarsest: float = COARSEST,
+    ) -> Result[tuple[Params, Sums]]:  # fmt: skip
+        """Run EM from `start`; sites are found the more accurately the smaller the residual is.
+
+        Proposals are made where the objective can judge them. `coarsest` is the accuracy of the first step.
+        """
+        schedule = Schedule.for_tolerance(0.0 if self.rules.layout.gaussian else coarsest, tol)  # no sites to iterate
+        return run_em(
+            lambda params, last: self.e_step(params, near if last is None else last, schedule.accuracy),
+            self.m_step,
+            start,
+            log_likelihood=lambda sums: sums.objective,
+            residual=lambda sums, params, after: schedule.follow(self.residual(sums, params, after), sums.accuracy),
+            tol=tol,
+            max_iter=max_iter,
+            packing=Vector(self.rules),
+            acceleration=acceleration if self.rules.guarded else None,
+            monotone=self.rules.monotone,
+            safeguard=lambda sums, params, plain: self.safeguard(sums, params, plain, schedule.accuracy),
+            warm=True,
+        )
+
+
+def _moved(of_x: OfX, params: Params, steps: Steps, share: float) -> Params:
+    """A share of Newton's steps of W_y, m_y and the noise of outputs; the law of z is folded in."""
+    x, mean, L = of_x
+    # far from the maximum a full step may leave the region where the curvature means anything
+    longest = float(np.linalg.norm(params.W_y)) + FIRST_STEP * np.sqrt(max(len(params.W_y), 1))
+    full = float(np.linalg.norm(steps.direction[:, :-1]))
+    length = share * float(min(1.0, longest / max(full, 1e-300)))
+    change = length * steps.direction
+    W_y = params.W_y + change[:, :-1]
+    return x._replace(
+        W_x=x.W_x @ L,
+        m_x=x.m_x + x.W_x @ mean,
+        W_y=W_y @ L,
+        m_y=params.m_y + change[:, -1] + W_y @ mean,
+        y_noise_var=params.y_noise_var * np.exp(length * steps.log_noise),
+    )
+
+
+class Schedule:
+    """Accuracy of the sites over one run: a share of the residual, never looser than before."""
+
+    def __init__(self, accuracy: float, sharpest: float) -> None:
+        self.accuracy, self.sharpest = max(accuracy, sharpest), sharpest
+
+    @classmethod
+    def for_tolerance(cls, coarsest: float, tol: float) -> Schedule:
+        """From the coarsest accuracy to one that does not stand in the way of `tol`."""
+        return cls(coarsest, min(ACCURACY, COARSENESS * tol))
+
+    def follow(self, residual: float, used: float) -> float:
+        """Take note of a residual; return it, no sharper than the sites it was made of."""
+        found = max(residual, used) if used > self.sharpest else residual
+        self.accuracy = min(max(COARSENESS * found, self.sharpest), self.accuracy)
+        return found
+
+
+def expansion(zz: Array, V: Array, ridge: Array) -> Array:
+    """The lower triangular map (k, k) that folds the estimated law of z into W and V (parameter-expanded EM).
+
+    With z ~ N(0, S) free, the expected log-density -(log|S| + tr S^-1 zz) / 2 less the ridge tr(S V' ridge V) / 2 that
+    lies on the folded V is largest where S + S A S = zz, A = V' ridge V; with zz = CC' the solution is C t(C'AC) C',
+    b t^2 + t = 1 for every eigenvalue b. All per unit of weight. Zero columns at the end of V stay zero.
+    """
+    C = np.linalg.cholesky(symmetrize(zz))
+    if not ridge.any():
+        return np.asarray(C)
+    VC = V @ C
+    b, U = np.linalg.eigh(symmetrize(VC.T @ (VC * ridge[:, None])))
+    t = 2.0 / (1.0 + np.sqrt(1.0 + 4.0 * np.maximum(b, 0.0)))
+    root = (C @ U) * np.sqrt(t)
+    return np.asarray(np.linalg.cholesky(symmetrize(root @ root.T)))
+
+
+class Vector:
+    """Parameters as one unconstrained vector: logarithms of the noise variances that are free, then all others."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.free = rules.free_noise
+
+    def pack(self, params: Params) -> Array:
+        """Return the vector."""
+        logs = np.log(np.append(params.y_noise_var[self.free], params.x_noise_var))
+        return np.concatenate([logs, params.W_y.ravel(), params.m_y, params.m_x, params.W_x.ravel()])
+
+    def unpack(self, vector: Array, like: Params) -> Params:
+        """Return parameters shaped like `like`, noise variances at or above their floors."""
+        n, (h, k), r = int(self.free.sum()), like.W_y.shape, len(like.m_x)
+        logs = np.exp(np.clip(vector[: n + 1], -60.0, 60.0))
+        noise = like.y_noise_var.copy()
+        noise[self.free] = np.maximum(logs[:n], Y_FLOOR)
+        W_y, m_y, m_x, W_x = np.split(vector[n + 1 :], np.cumsum([h * k, h, r]))
+        return Params(W_x.reshape(r, k), m_x, max(float(logs[n]), X_FLOOR), W_y.reshape(h, k), m_y, noise)

@@ -1,0 +1,120 @@
+"""Real outputs by pattern and row by row: the likelihood and its derivatives by brute force."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from gnomon.likelihoods.exact import GaussianSites
+from gnomon.likelihoods.layout import Layout
+from gnomon.models.linear.evidence import Coded, LabeledPatterns, LabeledRows
+from gnomon.numerics.linear_gaussian import given_x
+from gnomon.numerics.moments import pattern_from_rows
+from numerics import build
+from oracles import gaussian
+
+LOOSE = pytest.mark.parametrize("loose_below", [0, 4, 10**6], ids=["patterns", "mixed", "loose"])
+TARGETS = pytest.mark.parametrize("targets", build.TARGETS)
+
+
+def case(rng, targets, **kwargs):
+    """Centered rows, weights, and parameters away from those that made them."""
+    model, X, Y = build.draw(rng, targets=targets, **kwargs)
+    other = gaussian.random_model(rng, *model.W_x.shape, len(model.m_y), s2_x=0.7, s2_y=0.5)
+    w = rng.uniform(0.5, 3.0, len(X))
+    params = build.params(other)._replace(m_x=np.zeros(X.shape[1]))
+    return params._replace(y_noise_var=rng.uniform(0.3, 1.0, len(params.m_y))), X - w @ X / w.sum(), Y, w
+
+
+@LOOSE
+@TARGETS
+def test_an_e_step_is_the_sum_of_brute_force_rows(rng, targets, loose_below):
+    p, X, Y, w = case(rng, targets)
+    sums = build.em(X, Y, w, loose_below=loose_below).e_step(p)
+    mean, cov = gaussian.posterior(build.model(p), X, Y)
+    assert_allclose(sums.objective, build.loglik(p, X, Y, w), rtol=1e-10)
+    assert_allclose(sums.total[:2, :2], np.einsum("i,iab->ab", w, cov + mean[:, :, None] * mean[:, None]), rtol=1e-9)
+    assert_allclose(sums.xz1[:, :2], X.T @ (w[:, None] * mean), rtol=1e-9, atol=1e-9)
+    assert_allclose(sums.total[2, 2], w.sum())
+
+
+@LOOSE
+@pytest.mark.parametrize("targets", ["labeled", "semi", "entries"])
+def test_gradients_are_those_of_the_density(targets, loose_below):
+    """In loadings and means of the outputs, their noise variances and, by Fisher's identity, the loadings of x."""
+    rng = np.random.default_rng(0)
+    p, X, Y, w = case(rng, targets, n=25, p=3)
+    sums, h = build.em(X, Y, w, loose_below=loose_below).e_step(p), 1e-5
+    of_x = (sums.xz1[:, :2] - p.W_x @ sums.total[:2, :2]) / p.x_noise_var
+
+    def slope(name, index):
+        d = np.zeros_like(getattr(p, name))
+        d[index] = h
+        up, down = (build.loglik(p._replace(**{name: getattr(p, name) + s * d}), X, Y, w) for s in (1, -1))
+        return (up - down) / (2 * h)
+
+    for j in range(3):
+        assert_allclose(
+            sums.gradient[j], [slope("W_y", (j, 0)), slope("W_y", (j, 1)), slope("m_y", j)], rtol=1e-5, atol=1e-5
+        )
+        assert_allclose(sums.noise[0, j] / 2, slope("y_noise_var", j), rtol=1e-5, atol=1e-5)
+        assert_allclose(of_x[j], [slope("W_x", (j, 0)), slope("W_x", (j, 1))], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("targets", ["labeled", "semi", "entries"])
+def test_a_basis_counts_what_lies_outside(rng, targets):
+    _, X, Y = build.draw(rng, p=7, targets=targets)
+    X = X - X.mean(axis=0)
+    B = np.linalg.qr(rng.normal(size=(7, 3)))[0]
+    p = build.params(gaussian.random_model(rng, 3, 2, Y.shape[1]))._replace(m_x=np.zeros(3))
+    expected = gaussian.log_density(build.model(p, B), X, Y).sum()
+    assert_allclose(build.em(X, Y, B=B).e_step(p).objective, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("n_guided", [1, 2])
+def test_a_pattern_is_its_rows(rng, n_guided):
+    """All that `LabeledRows` sums, from the moments; the curvature has what feels the covariance besides."""
+    p, X, Y, w = case(rng, "labeled")
+    layout, x = Layout(("gaussian",) * 3, (0,) * 3), given_x(p)
+    rows = LabeledRows(X, w, Y, layout, GaussianSites())
+    pattern = LabeledPatterns([pattern_from_rows(np.arange(3), X, Y, w)], None, X.shape[1], 3)
+    (a, of_rows), (b, of_pattern) = (data.sums(p, x, None, 1e-8) for data in (rows, pattern))
+    for name, mine, other in zip(a._fields, a, b, strict=True):
+        assert_allclose(mine, other, rtol=1e-9, atol=1e-9, err_msg=name)
+    assert rows.weight == pytest.approx(pattern.weight)
+    assert of_rows.fit.curvature.shape == (1, 3, 3)  # one for all rows
+    a, b = rows.newton(x, of_rows, n_guided), pattern.newton(x, of_pattern, n_guided)
+    precision, VS = of_rows.fit.curvature[0], (p.W_y @ x.cov)[:, :n_guided]
+    more = np.zeros_like(a.z1z1)
+    more[:-1, :-1] = 2.0 * w.sum() * VS.T @ precision @ VS
+    assert_allclose(b.z1z1, a.z1z1 + more, rtol=1e-9, atol=1e-9)
+    assert_allclose(b.H, a.H + np.kron(precision, more), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("noise", ["shared", "each", "fixed"])
+@pytest.mark.parametrize("targets", build.TARGETS)
+def test_no_step_lowers_the_likelihood_and_the_end_is_stationary(rng, targets, noise):
+    p, X, Y, w = case(rng, targets)
+    p = p._replace(y_noise_var=np.full(len(p.m_y), 0.5))
+    em = build.em(X, Y, w, noise=noise)
+    if targets == "unlabeled":
+        p = p._replace(W_y=0.0 * p.W_y)
+    found = em.maximize(p, 1e-9, 2000, "alternating")
+    assert found.status.name == "CONVERGED"
+    assert (np.diff(found.path) >= -1e-9 * np.abs(found.path[:-1])).all()
+    assert found.path[-1] > found.path[0] + 1.0
+    best, sums = found.value
+    assert_allclose(sums.objective, build.loglik(best, X, Y, w), rtol=1e-10)
+    assert np.abs(sums.gradient).max(initial=0.0) < 1e-5
+    if noise == "fixed":
+        assert_allclose(best.y_noise_var, 0.5)
+    if noise == "shared" and len(best.m_y):
+        assert_allclose(best.y_noise_var, best.y_noise_var[0])
+
+
+def test_coded_outputs_are_averaged_over_the_rows_that_observe_them(rng):
+    _, _, Y = build.draw(rng, targets="entries")
+    seen, w = ~np.isnan(Y), rng.uniform(0.5, 2.0, len(Y))
+    coded = Coded.of(np.where(seen, Y, 0.0), seen, w)
+    assert_allclose(coded.counts, w @ seen)
+    both = seen[:, 0] & seen[:, 1]
+    assert_allclose(coded.yy[0, 1], w[both] @ (Y[both, 0] * Y[both, 1]) / w[both].sum())
