@@ -96,7 +96,7 @@ def apply_by_row(covs: Array, of_row: IntArray, b: Array) -> Array:
     if len(covs) == 1:
         return np.asarray(b @ covs[0])
     out = np.empty_like(b)
-    size = max(1, (1 << 21) // b.shape[1] ** 2)
+    size = max(1, (1 << 21) // max(b.shape[1] ** 2, 1))
     for start in range(0, len(b), size):
         rows = slice(start, start + size)
         out[rows] = np.matmul(covs[of_row[rows]], b[rows, :, None])[:, :, 0]
