@@ -455,25 +455,3 @@ def test_frames_choose_the_families(rng):
     assert predicted.shape == (90, 3)
     assert set(predicted[:, 1]) <= {"red", "green", "blue"}
     assert np.isfinite(model.score_samples(X, frame)).all()
-
-
-@pytest.mark.costly
-def test_many_labeled_rows_start_from_a_few_and_end_at_the_same_maximum(rng, monkeypatch):
-    X, Z = oracle.draw(rng, 1800, 6, 0.5)
-    y = (Z @ rng.normal(size=(2, 3)) * 2 + rng.gumbel(size=(1800, 3))).argmax(axis=1)
-    assert len(y) >= model_file.MANY_LABELED
-    sizes = []
-    first = model_file.OutputsInBasis._first
-
-    def counted(model, em):
-        sizes.append(len(em.labels.Y))
-        return first(model, em)
-
-    monkeypatch.setattr(model_file.OutputsInBasis, "_first", counted)
-    few = CPPCA(2, tol=1e-7).fit(X, y)
-    assert (np.diff(few.objective_path_) >= -1e-10 * abs(few.objective_)).all()
-    monkeypatch.setattr(model_file, "MANY_LABELED", 10**9)
-    every = CPPCA(2, tol=1e-7).fit(X, y)
-    assert sizes == [450, 1800]
-    assert_allclose(few.objective_, every.objective_, rtol=1e-10)
-    assert_allclose(few.y_loadings_, every.y_loadings_, atol=1e-4)
