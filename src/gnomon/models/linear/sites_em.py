@@ -111,7 +111,6 @@ class SitesEM:
         self.rules, self.penalty = rules, rules.penalty
         self.label_weight = max(label_weight, 1e-300)
         self.energy, self.n_entries = energy, n_entries
-        self.owner = np.repeat(np.arange(len(rules.layout.kinds)), [family.width for family in rules.layout.families])
         self.free_b = rules.free_b
         self.used = np.append(np.arange(rules.n_guided), -1)  # columns of (W_y, m_y) that move
         self.free_x_mean = False  # that of complete rows is the sample's
@@ -232,8 +231,7 @@ class SitesEM:
         loadings = float(np.linalg.norm(right - left)) / size if size > 0 else 0.0
         of_y = self.rules.noise_steps(params.y_noise_var, sums.noise, scoring=False)
         moves = max(abs(float(np.log(after.x_noise_var / params.x_noise_var))), float(np.abs(of_y).max(initial=0.0)))
-        units = params.y_noise_var[self.owner, None]  # as the equations of W_y are those of a regression
-        return max(loadings, moves, sums.gap, float(np.linalg.norm(sums.gradient * units)) / self.label_weight)
+        return max(loadings, moves, sums.gap, float(np.linalg.norm(sums.gradient)) / self.label_weight)
 
     def maximize(
         self, start: Params, tol: float, max_iter: int, acceleration: str | None, near: Sums | None = None,
