@@ -214,3 +214,13 @@ def test_the_dual_form_is_the_papers_alone():
     X[0, 0] = np.nan
     with pytest.raises(ValueError, match="needs complete rows"):
         SPPCA(2, solver="dual").fit(X, Y)
+
+
+@pytest.mark.parametrize("seed", [4, 15, 17])
+def test_latent_dimensions_that_turn_slowly_into_private_ones_converge(seed):
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(250, 5))
+    X = Z @ rng.normal(size=(5, 18)) + rng.normal(size=(250, 18))
+    Y = Z[:, :3] @ rng.normal(size=(3, 3)) + 0.5 * rng.normal(size=(250, 3))
+    Y[rng.random((250, 3)) < 0.6] = np.nan
+    assert SPPCA(3, n_private=1).fit(X, Y).converged_

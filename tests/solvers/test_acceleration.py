@@ -75,3 +75,32 @@ def test_alternating_changes_over_when_a_proposal_is_refused(depth):
         accelerator.propose(np.ones(2), np.zeros(2))
         accelerator.reset()
     assert kinds == [Anderson, Squarem, Anderson]
+
+
+def test_squarem_steps_a_quarter_as_far_after_a_refusal():
+    def slow(x):
+        return 0.99 * x
+
+    accelerator = Squarem()
+    far = run(accelerator, slow, np.array([1.0]), 2)
+    assert_allclose(far, 0.0, atol=1e-12)  # a hundred plain steps
+    accelerator.reset()
+    near = run(accelerator, slow, np.array([1.0]), 2)
+    assert_allclose(near, (1.0 - 25.0 * 0.01) ** 2)
+
+
+def test_alternating_changes_over_where_anderson_makes_no_way():
+    accelerator, x = Alternating(2), np.zeros(3)
+    kinds = []
+    for _ in range(12):
+        kinds.append(type(accelerator.active))
+        accelerator.propose(x, x + 1.0)  # steps that never shorten
+    assert kinds[:4] == [Anderson] * 4
+    assert Squarem in kinds
+
+
+def test_alternating_stays_with_anderson_where_steps_shorten(rng):
+    step, _ = contraction(rng)
+    accelerator = Alternating(8)
+    run(accelerator, step, rng.normal(size=6), 40)
+    assert isinstance(accelerator.active, Anderson)

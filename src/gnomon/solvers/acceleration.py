@@ -6,6 +6,8 @@ import numpy as np
 
 from .._types import Array
 
+NO_WAY = 0.9  # of the length of a step two depths ago: where it is longer, the other of two accelerators is tried
+
 
 class Anderson:
     """Anderson mixing of depth `depth`: the affine combination of past steps with the smallest residual.
@@ -48,13 +50,18 @@ class Anderson:
 
 
 class Squarem:
-    """SQUAREM (squared extrapolation): from two plain steps, one long step along their difference and curvature."""
+    """SQUAREM (squared extrapolation): from two plain steps, one long step along their difference and curvature.
+
+    A step is at most `longest` times as long; that is a quarter of one that was rejected, and twice one that was not.
+    """
 
     def __init__(self) -> None:
         self.trail: list[Array] = []
+        self.longest = self.last = np.inf
 
     def reset(self) -> None:
-        """Forget the past; the next proposals are plain steps."""
+        """Forget the past, after a rejected proposal; the next one is the plain step."""
+        self.longest = max(0.25 * self.last, 1.0)
         self.trail.clear()
 
     def propose(self, x: Array, fx: Array) -> Array:
@@ -67,26 +74,35 @@ class Squarem:
         size = float(np.linalg.norm(second))
         if size == 0.0:
             return fx
-        step = max(1.0, float(np.linalg.norm(first)) / size)
-        return np.asarray(start + 2.0 * step * first + step**2 * second)
+        self.last = min(max(1.0, float(np.linalg.norm(first)) / size), self.longest)
+        self.longest = max(self.longest, 2.0 * self.last)
+        return np.asarray(start + 2.0 * self.last * first + self.last**2 * second)
 
 
 class Alternating:
-    """Anderson mixing until a proposal is rejected, then SQUAREM until one is rejected, and so on.
+    """Anderson mixing until a proposal is rejected or it makes no way, then SQUAREM until one is rejected, and so on.
 
-    Anderson mixing is the faster of the two near a maximum; on a plateau, where a noise variance leaves zero by a small
-    factor a step, its proposals are rejected one after another and SQUAREM's long steps get across.
+    Anderson mixing is the faster of the two near a maximum. On a plateau, where a noise variance leaves zero by a small
+    factor a step or loadings turn by a small angle, its proposals are rejected one after another, or are no longer than
+    plain steps; SQUAREM's long steps get across.
     """
 
     def __init__(self, depth: int = 8) -> None:
         self.active: Anderson | Squarem = Anderson(depth)
         self.resting: Anderson | Squarem = Squarem()
+        self.depth = depth
+        self.lengths: list[float] = []  # of the steps of the map since the last change
 
     def reset(self) -> None:
         """Forget the past and change over."""
         self.active.reset()
         self.active, self.resting = self.resting, self.active
+        self.lengths.clear()
 
     def propose(self, x: Array, fx: Array) -> Array:
         """Return the next point to try."""
+        self.lengths.append(float(np.linalg.norm(fx - x)))
+        turn = 2 * self.depth
+        if len(self.lengths) > turn and self.lengths[-1] > NO_WAY * self.lengths[-1 - turn]:
+            self.reset()
         return self.active.propose(x, fx)
