@@ -190,11 +190,16 @@ gnomon.__main__.main()
 """
 
 
+def heed():
+    """Ctrl-C is heeded even where these tests run in the background, where a shell has it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_while_writing_leaves_nothing(number, code):
     before = contents()
     command = [sys.executable, "-c", STOPPED_WRITING, *FIT, "--out", "out"]
-    done = subprocess.run(command, capture_output=True, env=os.environ | {"STOP": str(int(number))})
+    done = subprocess.run(command, capture_output=True, preexec_fn=heed, env=os.environ | {"STOP": str(int(number))})
     assert (done.returncode, done.stderr) == (code, b"gnomon: stopped.\n")
     assert contents() == before
     assert os.listdir() == ["data"]
@@ -216,7 +221,7 @@ gnomon.__main__.main()
 """
     for at in (1, 3000):
         command = [sys.executable, "-c", script, *FIT, "--out", "out"]
-        done = subprocess.run(command, capture_output=True, env=os.environ | {"AT": str(at)})
+        done = subprocess.run(command, capture_output=True, preexec_fn=heed, env=os.environ | {"AT": str(at)})
         assert (done.returncode, done.stderr) == (130, b"gnomon: stopped.\n"), at
 
 

@@ -350,7 +350,7 @@ def peak_memory(work):
 def test_sparse_rows_are_never_made_dense(form):
     n, p = 300, 100_000  # 240 MB when dense
     rng = np.random.default_rng(0)
-    X = form(sp.random_array((n, p), density=1e-4, format="csr", rng=rng))
+    X = form(sp.random(n, p, density=1e-4, format="csr", random_state=rng))
 
     def work():
         rows = read(X, rng.uniform(1, 2, n))

@@ -102,6 +102,11 @@ def assert_leftovers_are_swept():
 # ------------------------------------------------------------------------------------------------------- kills
 
 
+def heed():
+    """Ctrl-C is heeded even where the run is in the background, where a shell has it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_kills_at_random_moments(folder):
     table, took = Path("t.csv").read_bytes(), {}
     for name in ("demo --force", *COMMANDS):  # the first makes what it is to replace
@@ -114,7 +119,8 @@ def test_kills_at_random_moments(folder):
         forget()
         name, number = draw.choice(list(COMMANDS)), draw.choice([signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
         before = hidden()
-        running = subprocess.Popen([*GNOMON, *COMMANDS[name]], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        command = [*GNOMON, *COMMANDS[name]]
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed)
         time.sleep(draw.uniform(0.15, 1.1) * took[name])
         running.send_signal(number)
         said = running.communicate()[1].decode()
