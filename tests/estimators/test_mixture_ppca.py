@@ -73,7 +73,7 @@ def test_one_component_is_ppca():
 
 def test_one_component_is_ppca_with_missing_entries():
     holes = with_holes()
-    a, b = MixturePPCA(1, 2, tol=1e-10).fit(holes), PPCA(2).fit(holes)
+    a, b = MixturePPCA(1, 2, tol=1e-10).fit(holes), PPCA(2, tol=1e-10).fit(holes)
     assert (a.solver_, b.solver_) == ("masked", "em")
     assert_allclose(a.log_likelihood_, b.log_likelihood_, rtol=1e-10)
     assert_allclose(a.components_[0], b.components_, atol=1e-6)
