@@ -97,6 +97,7 @@ def test_output_noise_is_held(solver):
 def test_private_dimensions_load_on_x_alone(solver):
     X, Y = rows(n=400, labeled=200)
     model = SPPCA(2, n_private=2, solver=solver).fit(X, Y)
+    assert model.converged_
     assert model.transform(X).shape == (400, 4)
     assert_allclose(model.y_loadings_[:, 2:], 0.0, atol=1e-12)
     loadings = model.y_loadings_ / np.sqrt(model.y_noise_variance_)[:, None]  # each output in its unit

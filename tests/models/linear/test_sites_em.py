@@ -13,7 +13,7 @@ from gnomon.models.linear.basis import Basis
 from gnomon.models.linear.cppca import products_of
 from gnomon.models.linear.evidence import LabeledRows
 from gnomon.models.linear.in_basis import BasisEM
-from gnomon.models.linear.sites_em import X_FLOOR, Y_FLOOR, Rules, Vector, expansion
+from gnomon.models.linear.sites_em import X_FLOOR, Y_FLOOR, OfX, Rules, Steps, Vector, _moved, expansion
 from gnomon.numerics.linear_gaussian import Params, given_x
 from rows.copied import copied_rows
 
@@ -218,3 +218,29 @@ class TestVector:
         back = packing.unpack(packing.pack(params) - 50.0, params)
         assert back.x_noise_var == X_FLOOR
         assert back.y_noise_var.tolist() == [1.0, 1.0, Y_FLOOR]
+
+
+@pytest.mark.parametrize("scoring", [True, False])
+def test_no_step_leads_the_noise_of_outputs_below_its_floor(scoring):
+    rules = Rules(Layout(("gaussian",) * 3, (0,) * 3), 0.0, 1)
+    noise = np.array([1.0, 1.5, 100.0]) * Y_FLOOR
+    falling = np.array([[-1e9] * 3, [1.0] * 3, [1e6] * 3])
+    steps = rules.noise_steps(
+        noise, falling if scoring else falling * [[1e-9 / Y_FLOOR / 1e3], [1], [1e-6]], scoring=scoring
+    )
+    assert_allclose(noise[0] * np.exp(steps[0]), Y_FLOOR)
+    assert (noise * np.exp(steps) >= Y_FLOOR * (1 - 1e-12)).all()
+    assert steps[2] < 0.0
+
+
+def test_the_law_of_z_that_is_folded_in_leaves_x_and_predictors_as_they_are(rng):
+    k, p, h = 2, 5, 3
+    params = Params(
+        rng.normal(size=(p, k)), rng.normal(size=p), 0.5, rng.normal(size=(h, k)), rng.normal(size=h), np.ones(h)
+    )
+    mean, root = rng.normal(size=k), np.tril(rng.normal(size=(k, k)))
+    moved = _moved(OfX(params, mean, root), params, Steps(np.zeros((h, k + 1)), np.zeros(h)), 1.0)
+    z = rng.normal(size=k)
+    folded = mean + root @ z
+    assert_allclose(moved.W_x @ z + moved.m_x, params.W_x @ folded + params.m_x)
+    assert_allclose(moved.W_y @ z + moved.m_y, params.W_y @ folded + params.m_y)
