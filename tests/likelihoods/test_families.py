@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.distance import pdist
 from scipy.stats import norm
 
 from gnomon.likelihoods.layout import Layout, expected_terms, family_of
@@ -146,3 +147,8 @@ def test_rows_of_one_covariance_share_its_points(rng, size):
     shared = family.predict(mean, cov)
     assert_allclose(shared, family.predict(mean, np.tile(cov, (n, 1, 1))), atol=1e-12)
     assert_allclose(shared.sum(axis=1), 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("c", [2, 3, 7])
+def test_contrasts_put_any_two_classes_one_apart(c):
+    assert_allclose(pdist(family_of("categorical", c).contrasts), 1.0)
