@@ -13,7 +13,7 @@ from gnomon.models.linear.basis import Basis
 from gnomon.models.linear.cppca import products_of
 from gnomon.models.linear.evidence import LabeledRows
 from gnomon.models.linear.in_basis import BasisEM
-from gnomon.models.linear.sites_em import X_FLOOR, Y_FLOOR, OfX, Rules, Steps, Vector, _moved, expansion
+from gnomon.models.linear.sites_em import X_FLOOR, Y_FLOOR, OfX, Rules, Steps, Vector, expansion, moved
 from gnomon.numerics.linear_gaussian import Params, given_x
 from rows.copied import copied_rows
 
@@ -239,8 +239,8 @@ def test_the_law_of_z_that_is_folded_in_leaves_x_and_predictors_as_they_are(rng)
         rng.normal(size=(p, k)), rng.normal(size=p), 0.5, rng.normal(size=(h, k)), rng.normal(size=h), np.ones(h)
     )
     mean, root = rng.normal(size=k), np.tril(rng.normal(size=(k, k)))
-    moved = _moved(OfX(params, mean, root), params, Steps(np.zeros((h, k + 1)), np.zeros(h)), 1.0)
+    after = moved(OfX(params, mean, root), params, Steps(np.zeros((h, k + 1)), np.zeros(h)), 1.0)
     z = rng.normal(size=k)
     folded = mean + root @ z
-    assert_allclose(moved.W_x @ z + moved.m_x, params.W_x @ folded + params.m_x)
-    assert_allclose(moved.W_y @ z + moved.m_y, params.W_y @ folded + params.m_y)
+    assert_allclose(after.W_x @ z + after.m_x, params.W_x @ folded + params.m_x)
+    assert_allclose(after.W_y @ z + after.m_y, params.W_y @ folded + params.m_y)

@@ -183,8 +183,8 @@ class LabeledPatterns:
     def sums(self, params: Params, x: FromX, near: Any, accuracy: float) -> tuple[Evidence, Any]:
         """As in `InBasis`: slopes are the precision times what x leaves of the outputs."""
         V, w = params.W_y, self.weights
-        r, G = x.gain.shape[1], V @ x.gain
-        precision, log_det = precisions(V @ x.cov @ V.T, params.y_noise_var, self.observed)
+        r, G, VS = x.gain.shape[1], V @ x.gain, V @ x.cov
+        precision, log_det = precisions(VS @ V.T, params.y_noise_var, self.observed)
         t, S_t, S_y = self.mean[:, :r], self.scatter[:, :r, :r], self.scatter[:, r:]
         mean = np.where(self.observed, self.mean[:, r:] - params.m_y - t @ G.T, 0.0)
         wm = w[:, None] * mean
@@ -201,15 +201,15 @@ class LabeledPatterns:
             0.0,
             np.einsum("gab,gb->a", precision, wm),
             slope_x @ x.gain.T,
-            slope_x.T @ (V @ x.cov),
+            slope_x.T @ VS,
             slopes.sum(axis=0),
             np.tensordot(w, precision, axes=1),
             np.array(noise),
         )
         if self.rare is None:
-            return found, (None, precision, V @ x.cov)
+            return found, (None, precision, VS)
         more, rare = self.rare.sums(params, x, None, accuracy)
-        return found.plus(more), (rare, precision, V @ x.cov)
+        return found.plus(more), (rare, precision, VS)
 
     def newton(self, x: FromX, held: Any, n_guided: int) -> Curvature:
         """As in `InBasis`."""

@@ -25,7 +25,7 @@ from .ratio import (
     refine_ratio,
     search_ratio,
 )
-from .sites_em import X_FLOOR, Y_FLOOR, Rules, SitesEM, Sums, _moved
+from .sites_em import X_FLOOR, Y_FLOOR, Rules, SitesEM, Sums, moved
 
 FLOORS = Limits(X_FLOOR, Y_FLOOR)
 START_LOG_RATIOS = np.log(10.0) * np.arange(4.0, -5.0, -1.0)  # y to x noise of the starts: labels ignored to decisive
@@ -73,7 +73,7 @@ class BasisEM(SitesEM):
         if self.rules.guarded and plain:
             W_x = params.W_x + self._lengthened(of_x.params.W_x - params.W_x, params)
             of_x = of_x._replace(params=of_x.params._replace(W_x=W_x))
-        return _moved(of_x, params, self.steps(sums, params), 1.0)
+        return moved(of_x, params, self.steps(sums, params), 1.0)
 
     def _lengthened(self, step: Array, params: Params) -> Array:
         """A step of EM on W_x, made as long as it had to be were there no labels.
@@ -221,20 +221,20 @@ class GaussianInBasis(ModelInBasis):
         """As in `InBasis`."""
         with one_thread():
             em = self.em()
-            status = Status.CONVERGED
             if len(self.noise) == 0 and self.rules.prior_precision == 0.0:
                 params = closed_form(em.view, self.k)
             elif self.search is not None:
                 params = self.search(self.data.coded.joint(self.data.basis), final=final)
             else:
                 starts = self._starts() if start is None else [start.params]
-                found = max((self._climb(em, at, tol) for at in starts), key=lambda trial: float(trial.path[-1]))
-                params, status = found.value[0], found.status
+                climbed = [em.maximize(at, tol, self.max_iter, "alternating") for at in starts]
+                found = max(climbed, key=lambda trial: float(trial.path[-1]))
+                stats = {"n_iter": 1, "residual": found.stats["residual"]}
+                return Result(State(*found.value), found.status, found.path[-1:], stats)
             sums = em.e_step(params)
             residual = em.residual(sums, params, em.m_step(sums, params))
-        optima = {} if self.search is None else {"optima": self.search.optima}
-        stats = {"n_iter": 1, "residual": residual, **optima}
-        return Result(State(params, sums), status, np.array([sums.objective]), stats)
+        stats = {"n_iter": 1, "residual": residual, "optima": self.search.optima if self.search else []}
+        return Result(State(params, sums), Status.CONVERGED, np.array([sums.objective]), stats)
 
     def _starts(self) -> list[Params]:
         """They turn with the basis and use no random numbers: no order of rows nor a seed decides between optima."""
@@ -243,9 +243,6 @@ class GaussianInBasis(ModelInBasis):
         if self.rules.noise == "fixed":
             return [start._replace(y_noise_var=self.noise) for start in starts]
         return starts
-
-    def _climb(self, em: BasisEM, start: Params, tol: float) -> Result[tuple[Params, Sums]]:
-        return em.maximize(start, tol, self.max_iter, "alternating")
 
 
 def grow_gaussian(data: Data, k: int, rules: Rules, noise: Array, tol: float, max_iter: int, solver: str,

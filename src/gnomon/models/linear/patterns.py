@@ -138,8 +138,8 @@ class ByPattern:
 
     def cross(self, params: Params, x: FromX, held: Any) -> Array:
         """X'Z (d, k), the sum of x E[z]' in the full space; `held` is what `LabeledPatterns` left."""
-        o, kept, (rare, precision, _) = self.outputs.majority_outputs, self.kept, held
-        T, VS = self.basis.T, params.W_y @ x.cov
+        o, kept, (rare, precision, VS) = self.outputs.majority_outputs, self.kept, held
+        T = self.basis.T
         left = kept.Y - kept.one[:, None] * params.m_y - T @ x.gain.T @ params.W_y.T
         shift = np.zeros((len(T), len(x.gain)))
         own = list(precision)

@@ -191,7 +191,7 @@ class SitesEM:
 
         Without the Newton steps, EM's own argument says that the objective does not fall; see `safeguard`.
         """
-        return _moved(self.of_x(sums, params), params, self.steps(sums, params), 1.0)
+        return moved(self.of_x(sums, params), params, self.steps(sums, params), 1.0)
 
     def safeguard(self, sums: Sums, params: Params, plain: Params, accuracy: float = ACCURACY) -> tuple[Params, Sums]:
         """Shorten the Newton steps of `m_step` until the objective does not fall below the one before."""
@@ -206,7 +206,7 @@ class SitesEM:
         """The first of some shares of the Newton steps at which the objective does not fall, or the last."""
         steps = self.steps(sums, params)
         for share in shares:
-            trial = _moved(of_x, params, steps, share)
+            trial = moved(of_x, params, steps, share)
             found = self.e_step(trial, sums, accuracy)
             if not self.rules.guarded or found.objective >= sums.objective:
                 break
@@ -258,7 +258,7 @@ class SitesEM:
         )
 
 
-def _moved(of_x: OfX, params: Params, steps: Steps, share: float) -> Params:
+def moved(of_x: OfX, params: Params, steps: Steps, share: float) -> Params:
     """A share of Newton's steps of W_y, m_y and the noise of outputs; the law of z is folded in."""
     x, mean, L = of_x
     # far from the maximum a full step may leave the region where the curvature means anything
