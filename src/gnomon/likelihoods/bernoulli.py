@@ -97,7 +97,6 @@ class Bernoulli:
         self.name = name
 
     def terms(self, y: Array, mean: Array, cov: Array | None, noise: float, tilt: Array) -> Terms:
-        """As in `Family`."""
         sign = 2.0 * y - 1.0
         if cov is None:
             value, slope, curvature = log_and_derivatives(self.name, sign * mean[:, 0])
@@ -107,40 +106,31 @@ class Bernoulli:
         return Terms(value, slope[:, None], curvature[:, None, None], tilt)
 
     def evidence(self, y: Array, mean: Array, var: Array, noise: float) -> Evidence:
-        """As in `Family`."""
         return LINKS[self.name](mean, var, 2.0 * y - 1.0)
 
     def codes(self, y: Array) -> Array:
-        """As in `Family`."""
         return y[:, None]
 
     def start(self, y: Array, weights: Array) -> Array:
-        """As in `Family`."""
         return np.atleast_1d(BASE_SLOPES[self.name] * self.link(weights @ y, weights.sum()))
 
     def predict(self, mean: Array, cov: Array) -> Array:
-        """As in `Family`."""
         second = np.exp(LINKS[self.name](mean[:, 0], np.asarray(cov[..., 0, 0]), np.ones(len(mean))).log_z)
         return np.column_stack([1.0 - second, second])
 
     def deviation(self, mean: Array, var: Array, noise: float) -> Array:
-        """As in `Family`."""
         return np.full(len(mean), np.nan)
 
     def draw(self, a: Array, noise: float, uniform: Array, normal: Array) -> Array:
-        """As in `Family`."""
         return drawn_class(self.predict(a, np.zeros((1, 1))), uniform)
 
     def partition(self, theta: Array) -> Array:
-        """As in `Exponential`."""
         return np.asarray(np.logaddexp(0.0, theta))
 
     def mean(self, theta: Array) -> Array:
-        """As in `Exponential`."""
         return np.asarray(expit(theta))
 
     def variance(self, theta: Array) -> Array:
-        """As in `Exponential`."""
         p = expit(theta)
         return np.asarray(p * (1.0 - p))
 
@@ -151,10 +141,8 @@ class Bernoulli:
         return np.where(small, 0.25, np.tanh(0.5 * safe) / (2.0 * safe))
 
     def link(self, total: Array, weight: Array) -> Array:
-        """As in `Exponential`."""
         others = np.maximum(weight - total, 0.0)
         return np.asarray(np.log(total + SMOOTHING) - np.log(others + SMOOTHING))
 
     def complaint(self, values: Array) -> str | None:
-        """As in `Exponential`."""
         return None if ((values == 0) | (values == 1)).all() else "0 or 1"

@@ -27,7 +27,6 @@ class Categorical:
 
     @property
     def contrasts(self) -> Array:
-        """As in `Family`."""
         return logit_contrasts(self.n_classes)
 
     def terms(self, y: Array, mean: Array, cov: Array | None, noise: float, tilt: Array) -> Terms:
@@ -39,24 +38,19 @@ class Categorical:
         raise TypeError("classes have no evidence in closed form; use the variational bound")
 
     def codes(self, y: Array) -> Array:
-        """As in `Family`."""
         return np.asarray(class_contrasts(self.n_classes)[y.astype(np.intp)])
 
     def start(self, y: Array, weights: Array) -> Array:
-        """As in `Family`."""
         counts = np.bincount(y.astype(np.intp), weights=weights, minlength=self.n_classes)
         return np.asarray(np.sqrt(2.0) * class_contrasts(self.n_classes).T @ np.log(counts + 0.5))
 
     def predict(self, mean: Array, cov: Array) -> Array:
-        """As in `Family`."""
         return softmax_probabilities(mean, cov, self.n_classes)
 
     def deviation(self, mean: Array, var: Array, noise: float) -> Array:
-        """As in `Family`."""
         return np.full(len(mean), np.nan)
 
     def draw(self, a: Array, noise: float, uniform: Array, normal: Array) -> Array:
-        """As in `Family`."""
         return drawn_class(normalized(a @ logit_contrasts(self.n_classes).T)[0], uniform)
 
 

@@ -37,13 +37,7 @@ class ExpectationPropagation:
         self.layout, self.max_iter = layout, max_iter
 
     def __call__(
-        self,
-        Y: Array,
-        mean: Array,
-        cov: Array,
-        noise: Array,
-        near: Near = None,
-        accuracy: float = ACCURACY,
+        self, Y: Array, mean: Array, cov: Array, noise: Array, near: Near = None, accuracy: float = ACCURACY
     ) -> SiteFit:
         """As in `Sites`, always to the same accuracy."""
         n, h = mean.shape

@@ -31,13 +31,7 @@ class GaussianSites:
     """Real outputs: conditioning a normal distribution, all rows at once."""
 
     def __call__(
-        self,
-        Y: Array,
-        mean: Array,
-        cov: Array,
-        noise: Array,
-        near: Near = None,
-        accuracy: float = ACCURACY,
+        self, Y: Array, mean: Array, cov: Array, noise: Array, near: Near = None, accuracy: float = ACCURACY
     ) -> SiteFit:
         """As in `Sites`."""
         observed = ~np.isnan(Y)
@@ -56,13 +50,7 @@ class OneOutput:
         (self.family,) = layout.families
 
     def __call__(
-        self,
-        Y: Array,
-        mean: Array,
-        cov: Array,
-        noise: Array,
-        near: Near = None,
-        accuracy: float = ACCURACY,
+        self, Y: Array, mean: Array, cov: Array, noise: Array, near: Near = None, accuracy: float = ACCURACY
     ) -> SiteFit:
         """As in `Sites`."""
         n = len(mean)

@@ -19,20 +19,17 @@ class Gaussian:
     majorized = True
 
     def terms(self, y: Array, mean: Array, cov: Array | None, noise: float, tilt: Array) -> Terms:
-        """As in `Family`."""
         left = y - mean[:, 0]
         variance = 0.0 if cov is None else cov[:, 0, 0]
         value = -0.5 * (LOG_2PI + np.log(noise) + (left**2 + variance) / noise)
         return Terms(value, left[:, None] / noise, np.full((len(y), 1, 1), 1.0 / noise), tilt)
 
     def evidence(self, y: Array, mean: Array, var: Array, noise: float) -> Evidence:
-        """As in `Family`."""
         total = np.broadcast_to(var + noise, mean.shape)
         left = y - mean
         return Evidence(-0.5 * (LOG_2PI + np.log(total) + left**2 / total), left / total, 1.0 / total)
 
     def codes(self, y: Array) -> Array:
-        """As in `Family`."""
         return y[:, None]
 
     def start(self, y: Array, weights: Array) -> Array:
@@ -40,27 +37,21 @@ class Gaussian:
         return np.zeros(1)
 
     def predict(self, mean: Array, cov: Array) -> Array:
-        """As in `Family`."""
         return mean[:, 0]
 
     def deviation(self, mean: Array, var: Array, noise: float) -> Array:
-        """As in `Family`."""
         return np.broadcast_to(np.sqrt(var + noise), mean.shape)
 
     def draw(self, a: Array, noise: float, uniform: Array, normal: Array) -> Array:
-        """As in `Family`."""
         return np.asarray(a[:, 0] + np.sqrt(noise) * normal)
 
     def partition(self, theta: Array) -> Array:
-        """As in `Exponential`."""
         return 0.5 * theta**2
 
     def mean(self, theta: Array) -> Array:
-        """As in `Exponential`."""
         return theta
 
     def variance(self, theta: Array) -> Array:
-        """As in `Exponential`."""
         return np.ones_like(theta)
 
     bound = variance
@@ -70,5 +61,4 @@ class Gaussian:
         return np.asarray(total / weight)
 
     def complaint(self, values: Array) -> str | None:
-        """As in `Exponential`."""
         return None

@@ -58,13 +58,7 @@ class GaussianRows:
         self.layout, self.variational, self.max_iter = layout, variational, max_iter
 
     def __call__(
-        self,
-        Y: Array,
-        mean: Array,
-        cov: Array,
-        noise: Array,
-        near: Near = None,
-        accuracy: float = ACCURACY,
+        self, Y: Array, mean: Array, cov: Array, noise: Array, near: Near = None, accuracy: float = ACCURACY
     ) -> SiteFit:
         """As in `Sites`."""
         n, h = mean.shape

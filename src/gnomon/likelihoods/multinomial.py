@@ -30,7 +30,6 @@ class Multinomial:
     variance = mean
 
     def bound(self, theta: Array) -> Array:
-        """As in `Exponential`."""
         return np.full_like(theta, 0.5)
 
     def link(self, total: Array, weight: Array) -> Array:
@@ -39,5 +38,4 @@ class Multinomial:
         return np.asarray(logits - logits.mean())
 
     def complaint(self, values: Array) -> str | None:
-        """As in `Exponential`."""
         return None if (values >= 0).all() else "counts of at least 0"

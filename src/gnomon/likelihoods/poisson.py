@@ -22,7 +22,6 @@ class Poisson:
     majorized = False
 
     def terms(self, y: Array, mean: Array, cov: Array | None, noise: float, tilt: Array) -> Terms:
-        """As in `Family`."""
         rate = self._rate(mean[:, 0], 0.0 if cov is None else cov[:, 0, 0])
         value = y * mean[:, 0] - rate - gammaln(y + 1.0)
         return Terms(value, (y - rate)[:, None], rate[:, None, None], tilt)
@@ -32,38 +31,30 @@ class Poisson:
         raise TypeError("counts have no evidence in closed form; use the variational bound")
 
     def codes(self, y: Array) -> Array:
-        """As in `Family`."""
         return np.asarray(np.log1p(y)[:, None])
 
     def start(self, y: Array, weights: Array) -> Array:
-        """As in `Family`."""
         return np.atleast_1d(self.link(weights @ y, weights.sum()))
 
     def predict(self, mean: Array, cov: Array) -> Array:
-        """As in `Family`."""
         return self._rate(mean[:, 0], cov[..., 0, 0])
 
     def deviation(self, mean: Array, var: Array, noise: float) -> Array:
-        """As in `Family`."""
         count = self._rate(mean, var)
         return np.asarray(np.sqrt(count + count**2 * np.expm1(np.minimum(var, LARGEST_LOG_RATE))))
 
     def draw(self, a: Array, noise: float, uniform: Array, normal: Array) -> Array:
-        """As in `Family`."""
         return np.asarray(poisson.ppf(uniform, self._rate(a[:, 0], 0.0)), dtype=np.float64)
 
     def partition(self, theta: Array) -> Array:
-        """As in `Exponential`."""
         return np.asarray(np.exp(theta))
 
     mean = variance = bound = partition
 
     def link(self, total: Array, weight: Array) -> Array:
-        """As in `Exponential`."""
         return np.asarray(np.log(total + SMOOTHING) - np.log(weight + SMOOTHING))
 
     def complaint(self, values: Array) -> str | None:
-        """As in `Exponential`."""
         return None if (values >= 0).all() else "counts of at least 0"
 
     @staticmethod

@@ -41,13 +41,7 @@ class Sites(Protocol):
     """Conditions the predictors of rows on their outputs; pure in its arguments."""
 
     def __call__(
-        self,
-        Y: Array,
-        mean: Array,
-        cov: Array,
-        noise: Array,
-        near: Near = None,
-        accuracy: float = ACCURACY,
+        self, Y: Array, mean: Array, cov: Array, noise: Array, near: Near = None, accuracy: float = ACCURACY
     ) -> SiteFit:
         """Condition N(mean (n, h), cov (h, h) or (n, h, h)) on Y (n, q), NaN where missing.
 

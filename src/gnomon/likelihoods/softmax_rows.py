@@ -49,9 +49,8 @@ class SoftmaxRows:
         self.by_row = GaussianRows(layout, variational=True, max_iter=max_iter)
 
     def __call__(
-        self, Y: Array, mean: Array, cov: Array, noise: Array, near: Near = None,
-        accuracy: float = ACCURACY,
-    ) -> SiteFit:  # fmt: skip
+        self, Y: Array, mean: Array, cov: Array, noise: Array, near: Near = None, accuracy: float = ACCURACY
+    ) -> SiteFit:
         """As in `Sites`."""
         if cov.ndim == 3:
             return self.by_row(Y, mean, cov, noise, near, accuracy)

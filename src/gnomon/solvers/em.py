@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -14,19 +14,43 @@ from .acceleration import Alternating, Anderson, Squarem
 P = TypeVar("P")
 S = TypeVar("S")
 
+TINY = 1e-300
 FALL = 1e-9  # relative; a plain step falls by more only when precision is used up
 ROUNDING = 1e-12  # relative error of a log-likelihood; close to a maximum, gains are smaller than that
 ACCELERATIONS = {"alternating": Alternating, "anderson": Anderson, "squarem": Squarem}
 
 
-class Packing(Protocol[P]):
-    """How parameters become one unconstrained vector and back; needed only with acceleration."""
+class Packing:
+    """Parameters, a NamedTuple of arrays, numbers and other such tuples, as one vector, for acceleration.
 
-    def pack(self, params: P) -> Array:
+    Fields with a floor are positive: they enter as logarithms, and come back at or above it.
+    """
+
+    def __init__(self, **floors: float) -> None:
+        self.floors = floors
+
+    def pack(self, params: Any) -> Array:
         """Return the vector."""
+        parts = [
+            self.pack(part)
+            if isinstance(part, tuple)
+            else np.ravel(np.log(np.maximum(part, TINY)) if name in self.floors else part)
+            for name, part in zip(params._fields, params, strict=True)
+        ]
+        return np.concatenate(parts)
 
-    def unpack(self, vector: Array, like: P) -> P:
-        """Return the parameters."""
+    def unpack(self, vector: Array, like: Any) -> Any:
+        """Return parameters shaped like `like`."""
+        sizes = [self.pack(part).size if isinstance(part, tuple) else np.size(part) for part in like]
+        parts = zip(like._fields, np.split(vector, np.cumsum(sizes)[:-1]), like, strict=True)
+        return type(like)(*(self._field(name, part, of) for name, part, of in parts))
+
+    def _field(self, name: str, part: Array, like: Any) -> Any:
+        if isinstance(like, tuple):
+            return self.unpack(part, like)
+        if name in self.floors:
+            part = np.maximum(np.exp(np.clip(part, -700.0, 60.0)), self.floors[name])
+        return part.reshape(like.shape) if isinstance(like, np.ndarray) else float(part[0])
 
 
 def run_em(
@@ -38,7 +62,7 @@ def run_em(
     residual: Callable[[S, P, P], float],
     tol: float,
     max_iter: int,
-    packing: Packing[P] | None = None,
+    packing: Packing | None = None,
     acceleration: str | None = None,
     monotone: bool = True,
     safeguard: Callable[[S, P, P], tuple[P, S]] | None = None,
@@ -67,7 +91,7 @@ def run_em(
         The path holds the log-likelihood at the start and after every step; it never falls beyond rounding where
         steps are `monotone`.
     """
-    proposer = _Proposer(log_likelihood, packing, acceleration)
+    proposer: _Proposer[P, S] = _Proposer(log_likelihood, packing, acceleration)
     stats = e_step(params, None) if warm else e_step(params)
     path = [log_likelihood(stats)]
     status, distance = Status.MAX_ITER, np.inf
@@ -103,7 +127,7 @@ class _Proposer(Generic[P, S]):
     def __init__(
         self,
         log_likelihood: Callable[[S], float],
-        packing: Packing[P] | None,
+        packing: Packing | None,
         acceleration: str | None,
     ) -> None:
         if acceleration is not None and packing is None:

@@ -208,9 +208,11 @@ class TestVector:
         _, params = problem(rng)
         packing = Vector(Rules(LAYOUT, 0.1, 2, noise=noise))
         vector = packing.pack(params)
-        assert len(vector) == (2 if noise == "each" else 1) + 12 + 6 + 12  # one output has a noise of its own
+        assert len(vector) == 1 + 3 + 12 + 6 + 12
         for a, b in zip(packing.unpack(vector, params), params, strict=True):
             assert_allclose(a, b, rtol=1e-12)
+        moved_on = packing.unpack(vector + 0.5, params).y_noise_var / params.y_noise_var
+        assert_allclose(moved_on, [1.0, 1.0, np.exp(0.5) if noise == "each" else 1.0])  # one output has a noise
 
     def test_respects_the_floors(self, rng):
         _, params = problem(rng)

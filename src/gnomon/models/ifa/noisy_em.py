@@ -12,8 +12,8 @@ from ..._types import Array, BoolArray, IntArray, Result
 from ...numerics.normalize import normalized
 from ...rows.contract import Step, View, add
 from ...rows.standard import StandardRows
-from ...solvers.em import run_em
-from .likelihood import FLOOR
+from ...solvers.em import Packing, run_em
+from .likelihood import FLOOR, LEAST_LOGIT
 from .noisy_factors import (
     LatentMoments,
     Noisy,
@@ -97,31 +97,22 @@ class NoisyEM:
         return float(np.sqrt(sum(float(m) for m in moves)))
 
 
-class NoisyVector:
-    """Parameters as an unconstrained vector, for acceleration."""
+class NoisyVector(Packing):
+    """Parameters as a vector; weights of components that are present come back with the sum one."""
 
     def __init__(self, present: BoolArray) -> None:
+        super().__init__(noise_var=0.0, variances=FLOOR)
         self.present = present
 
     def pack(self, params: Noisy) -> Array:
-        """Return the vector."""
-        logits = np.maximum(params.log_weights[self.present], -30.0)
-        variances = np.log(params.variances[self.present])
-        parts = (params.A.ravel(), [np.log(params.noise_var)], logits, params.means[self.present], variances)
-        return np.concatenate(parts)
+        """As in `Packing`."""
+        return super().pack(params._replace(log_weights=np.maximum(params.log_weights, LEAST_LOGIT)))
 
     def unpack(self, vector: Array, like: Noisy) -> Noisy:
-        """Return the parameters."""
-        m = int(self.present.sum())
-        A, noise, logits, means, variances = np.split(vector, np.cumsum([like.A.size, 1, m, m]))
-        log_weights = np.full(self.present.shape, -np.inf)
-        log_weights[self.present] = np.minimum(logits, 30.0)
-        log_weights -= normalized(log_weights)[1][:, None]
-        full_means, full_variances = np.zeros(self.present.shape), np.ones(self.present.shape)
-        full_means[self.present] = means
-        full_variances[self.present] = np.maximum(np.exp(np.minimum(variances, 30.0)), FLOOR)
-        noise_var = float(np.exp(min(max(noise[0], -700.0), 700.0)))
-        return Noisy(A.reshape(like.A.shape), noise_var, log_weights, full_means, full_variances)
+        """As in `Packing`."""
+        found: Noisy = super().unpack(vector, like)
+        logits = np.where(self.present, found.log_weights, -np.inf)
+        return found._replace(log_weights=logits - normalized(logits)[1][:, None])
 
 
 def maximize_noisy(em: NoisyEM, start: Noisy, *, tol: float, max_iter: int) -> Result[tuple[Noisy, Sums]]:

@@ -123,7 +123,7 @@ class Rows(NamedTuple):
 
 
 class LabeledRows:
-    """Outputs of any kind, row by row."""
+    """As in `InBasis`: outputs of any kind, row by row."""
 
     def __init__(self, T: Array, weights: Array, Y: Array, layout: Layout, sites: Sites) -> None:
         self.T, self.weights, self.Y, self.sites = T, weights, Y, sites
@@ -131,11 +131,9 @@ class LabeledRows:
 
     @property
     def weight(self) -> float:
-        """As in `InBasis`."""
         return float(self.weights.sum())
 
     def sums(self, params: Params, x: FromX, near: Rows | None, accuracy: float) -> tuple[Evidence, Rows]:
-        """As in `InBasis`."""
         V, w = params.W_y, self.weights
         latent, VS = self.T @ x.gain.T, V @ x.cov
         start = None if near is None else near.fit.near
@@ -155,13 +153,12 @@ class LabeledRows:
         return found, Rows(fit, latent, shift)
 
     def newton(self, x: FromX, held: Rows, n_guided: int) -> Curvature:
-        """As in `InBasis`."""
         z1 = np.column_stack([held.latent[:, :n_guided], np.ones(len(held.latent))])
         return curvature_of_rows(held.fit.curvature, z1, self.weights, held.fit.of_row)
 
 
 class LabeledPatterns:
-    """Real outputs, of which the moments of all rows that observe the same ones are enough; rare ones row by row."""
+    """As in `InBasis`: real outputs, by moments of all rows that observe the same ones; rare ones row by row."""
 
     def __init__(self, patterns: list[Pattern], rare: LabeledRows | None, size: int, n_outputs: int) -> None:
         self.rare, r, q = rare, size, n_outputs
@@ -177,7 +174,6 @@ class LabeledPatterns:
 
     @property
     def weight(self) -> float:
-        """As in `InBasis`."""
         return float(self.weights.sum()) + (0.0 if self.rare is None else self.rare.weight)
 
     def sums(self, params: Params, x: FromX, near: Any, accuracy: float) -> tuple[Evidence, Any]:
@@ -212,7 +208,6 @@ class LabeledPatterns:
         return found.plus(more), (rare, precision, VS)
 
     def newton(self, x: FromX, held: Any, n_guided: int) -> Curvature:
-        """As in `InBasis`."""
         rare, precision, VS = held
         gain, r, m = x.gain[:n_guided], x.gain.shape[1], n_guided + 1
         z1 = np.column_stack([self.mean[:, :r] @ gain.T, np.ones(len(self.mean))])

@@ -44,7 +44,6 @@ class BasisEM(SitesEM):
         self.view, self.labels = view, labels
 
     def e_step(self, params: Params, near: Sums | None = None, accuracy: float = ACCURACY) -> Sums:
-        """As in `SitesEM`."""
         view, x, V = self.view, given_x(params), params.W_y
         k = V.shape[1]
         found, held = self.labels.sums(params, x, None if near is None else near.held[1], accuracy)
@@ -62,7 +61,6 @@ class BasisEM(SitesEM):
         return Sums(objective, xz1, total[None], total, gradient, found.noise, gap, (x, held), accuracy)
 
     def newton(self, sums: Sums, params: Params) -> Curvature:
-        """As in `SitesEM`."""
         x, held = sums.held
         return self.labels.newton(x, held, self.rules.n_guided)
 

@@ -206,7 +206,6 @@ class RowsEM(SitesEM):
         return Sums(objective, swept.product, zz1, totals.total, gradient, labels.noise, gap, held, accuracy)
 
     def newton(self, sums: Sums, params: Params) -> Curvature:
-        """As in `SitesEM`."""
         curvature: Curvature = sums.held.curvature
         return curvature
 

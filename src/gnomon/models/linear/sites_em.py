@@ -16,7 +16,7 @@ from ...likelihoods.layout import Layout
 from ...likelihoods.sites import ACCURACY
 from ...numerics.linalg import symmetrize
 from ...numerics.linear_gaussian import Params, regress
-from ...solvers.em import run_em
+from ...solvers.em import Packing, run_em
 from .evidence import MOST_UNKNOWNS, Curvature
 
 X_FLOOR, Y_FLOOR = 1e-6, 1e-5  # smallest noise variances, relative to the variance of x and of y
@@ -311,22 +311,14 @@ def expansion(zz: Array, V: Array, ridge: Array) -> Array:
     return np.asarray(np.linalg.cholesky(symmetrize(root @ root.T)))
 
 
-class Vector:
-    """Parameters as one unconstrained vector: logarithms of the noise variances that are free, then all others."""
+class Vector(Packing):
+    """Parameters as a vector; noise variances of outputs that are not free stay as they are."""
 
     def __init__(self, rules: Rules) -> None:
+        super().__init__(x_noise_var=X_FLOOR, y_noise_var=Y_FLOOR)
         self.free = rules.free_noise
 
-    def pack(self, params: Params) -> Array:
-        """Return the vector."""
-        logs = np.log(np.append(params.y_noise_var[self.free], params.x_noise_var))
-        return np.concatenate([logs, params.W_y.ravel(), params.m_y, params.m_x, params.W_x.ravel()])
-
     def unpack(self, vector: Array, like: Params) -> Params:
-        """Return parameters shaped like `like`, noise variances at or above their floors."""
-        n, (h, k), r = int(self.free.sum()), like.W_y.shape, len(like.m_x)
-        logs = np.exp(np.clip(vector[: n + 1], -60.0, 60.0))
-        noise = like.y_noise_var.copy()
-        noise[self.free] = np.maximum(logs[:n], Y_FLOOR)
-        W_y, m_y, m_x, W_x = np.split(vector[n + 1 :], np.cumsum([h * k, h, r]))
-        return Params(W_x.reshape(r, k), m_x, max(float(logs[n]), X_FLOOR), W_y.reshape(h, k), m_y, noise)
+        """As in `Packing`."""
+        found: Params = super().unpack(vector, like)
+        return found._replace(y_noise_var=np.where(self.free, found.y_noise_var, like.y_noise_var))

@@ -15,7 +15,7 @@ from ...numerics.normalize import normalized
 from ...rows.contract import Step, View
 from ...rows.patterns import MaskView
 from ...rows.standard import ScaledRows
-from ...solvers.em import run_em
+from ...solvers.em import Packing, run_em
 from .local_gaussians import (
     EMPTY,
     LocalMaps,
@@ -228,23 +228,13 @@ def _loadings_in_blocks(blocks: Array, products: Array, means: Array, found: Loc
     return Mixture(found.counts[order] / found.counts.sum(), means[order], W, noise)
 
 
-class MixtureVector:
-    """Parameters as one vector without constraints: logarithms of weights and noise, means and loadings."""
-
-    def __init__(self, shape: Shape) -> None:
-        self.shape = shape
-
-    def pack(self, params: Mixture) -> Array:
-        """Return the vector."""
-        logs = [log_weights(params.mix_weights), np.log(params.noise_vars)]
-        return np.concatenate([*logs, params.means.ravel(), params.W.ravel()])
+class MixtureVector(Packing):
+    """Parameters as a vector; weights come back with the sum one."""
 
     def unpack(self, vector: Array, like: Mixture) -> Mixture:
-        """Return the parameters; the noise keeps to its floor."""
-        s, p, k = like.W.shape
-        logits, log_noise, means, W = np.split(vector, [s, 2 * s, 2 * s + s * p])
-        noise = np.maximum(np.exp(np.clip(log_noise, -700.0, 700.0)), self.shape.floor)
-        return Mixture(normalized(logits, 0)[0], means.reshape(s, p), W.reshape(s, p, k), noise)
+        """As in `Packing`."""
+        found: Mixture = super().unpack(vector, like)
+        return found._replace(mix_weights=found.mix_weights / found.mix_weights.sum())
 
 
 def maximize(
@@ -265,7 +255,7 @@ def maximize(
             residual=lambda sums, before, after: step_length(before, after, shape.ambient),
             tol=tol,
             max_iter=max_iter,
-            packing=MixtureVector(shape),
+            packing=MixtureVector(mix_weights=0.0, noise_vars=shape.floor),
             acceleration=acceleration,
         )
 

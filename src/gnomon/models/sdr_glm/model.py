@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 
 from ..._types import Array, Result
 from ...numerics.linalg import canonical_rotation, rotation_toward
-from ...solvers.em import run_em
+from ...solvers.em import Packing, run_em
 from .factors import FAMILIES, Loadings, View, loadings_step, loadings_terms, penalty, row_nll, scores_step
 
 OVERSAMPLING, SWEEPS = 10, 8  # of the block iteration that starts the fit of large tables
@@ -176,19 +176,6 @@ def _stacked(params: Params, alpha: float) -> Array:
     return np.vstack([np.hstack([root * params.x.V, params.y.V]), np.concatenate([root * params.x.b, params.y.b])])
 
 
-class _Packing:
-    """Parameters as one vector, for acceleration."""
-
-    def pack(self, params: Params) -> Array:
-        return np.concatenate([a.ravel() for a in (params.U, *params.x, *params.y)])
-
-    def unpack(self, vector: Array, like: Params) -> Params:
-        arrays = (like.U, *like.x, *like.y)
-        ends = np.cumsum([a.size for a in arrays])
-        U, Vx, bx, Vy, by = (v.reshape(a.shape) for v, a in zip(np.split(vector, ends[:-1]), arrays, strict=True))
-        return Params(U, Loadings(Vx, bx), Loadings(Vy, by))
-
-
 def solve(views: tuple[View, View], options: Options, generator: np.random.Generator) -> Result[Params]:
     """Minimize J by accelerated alternating steps.
 
@@ -211,7 +198,7 @@ def solve(views: tuple[View, View], options: Options, generator: np.random.Gener
         residual=lambda _, params, after: distance(after, params, options.alpha),
         tol=options.tol,
         max_iter=options.max_iter,
-        packing=_Packing(),
+        packing=Packing(),
         acceleration="anderson",
     )
     params = balanced(result.value[0], options.alpha)
