@@ -20,8 +20,6 @@ from estimators.support import entries_missing, load
 from gnomon import SPPCA, KernelSPPCA
 from gnomon.datasets import fetch_orl
 from gnomon.export import load_model, save_model
-from gnomon.models.linear import dual as sppca_dual
-from gnomon.models.linear import sppca
 from oracles import closed_forms, dual, gaussian
 
 RBF = {"kernel": "rbf", "gamma": 0.05}
@@ -265,10 +263,6 @@ def test_paper_setting_is_far_from_the_maximum_and_says_so():
     assert paper.n_iter_ == 30
     assert not paper.converged_
     assert paper.log_likelihood_ < KernelSPPCA(2).fit(X, y).log_likelihood_ - 0.01
-
-
-def test_floors_are_those_of_the_primal_model():
-    assert (sppca_dual.X_FLOOR, sppca_dual.Y_FLOOR) == (sppca.X_FLOOR, sppca.Y_FLOOR)
 
 
 def test_what_has_no_meaning_in_feature_space_is_left_out():

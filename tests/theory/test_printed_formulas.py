@@ -11,7 +11,7 @@ from sklearn.preprocessing import scale
 
 from estimators.support import coded, load, oracle, quietly
 from gnomon import SPPCA, KernelSPPCA
-from gnomon.models.linear import sppca
+from gnomon.models.linear import units
 from gnomon.numerics.linear_gaussian import Params
 from oracles import closed_forms, dual, em, gaussian, printed
 
@@ -80,7 +80,7 @@ def test_section_5_1_rotation_needs_the_noise_variances(rng):
     assert_allclose(gram, np.diag(values[:3] - 1.0), atol=1e-6)
     turn = orthogonal(rng, 3)
     turned = Params(W_x @ turn, np.zeros(13), s2_x, W_y @ turn, np.zeros(2), np.full(2, s2_y))
-    assert_allclose(turn @ sppca.rotation_of(turned, 3), np.eye(3), atol=1e-9)
+    assert_allclose(turn @ units.rotation_of(turned, 3, turned.W_x), np.eye(3), atol=1e-9)
     back = turn @ printed.rotation(turned.W_x, turned.W_y)
     assert np.abs(np.abs(back) - np.eye(3)).max() > 0.1
     in_other_units = turn @ printed.rotation(0.1 * turned.W_x, turned.W_y)

@@ -246,7 +246,7 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
         if real.any():
             mixed = [float(v) if free else None for v, free in zip(p.noise, real, strict=True)]
             self.y_noise_variance_ = mixed[0] if len(mixed) == 1 else p.noise.copy() if real.all() else mixed
-        self.objective_, self.inference_ = fitted.objective, result.stats["inference"]
+        self.objective_, self.inference_ = float(result.path[-1]), result.stats["inference"]
         self._record(result)
 
     # -- the fitted model ----------------------------------------------------------------------------------------

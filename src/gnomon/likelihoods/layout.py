@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._types import Array, BoolArray
+from .._types import Array, BoolArray, IntArray
 from .bernoulli import LINKS, Bernoulli
 from .categorical import Categorical
 from .family import Family, Terms
@@ -46,6 +46,11 @@ class Layout:
         """Distribution and predictors of every output."""
         ends = np.cumsum([family.width for family in self.families], dtype=int).tolist()
         return tuple((family, slice(end - family.width, end)) for family, end in zip(self.families, ends, strict=True))
+
+    @cached_property
+    def owners(self) -> IntArray:
+        """The output (h,) of every predictor."""
+        return np.repeat(np.arange(len(self.kinds)), [family.width for family in self.families])
 
     @cached_property
     def noisy(self) -> BoolArray:

@@ -122,8 +122,3 @@ def regress(zz1: Array, right: Array, ridge: float | Array, free_means: bool) ->
     out = np.zeros(right.shape)
     out[..., :k, :] = np.linalg.solve(A[..., :k, :k], right[..., :k, :])
     return out
-
-
-def log_prior(params: Params, prior_precision: float) -> float:
-    """Log-density of the prior on the loadings, without its constant."""
-    return -0.5 * prior_precision * float((params.W_x**2).sum() + (params.W_y**2).sum())

@@ -32,11 +32,11 @@ def solve(X, Y, k, capacity=None, tol=1e-8, max_expansions=500, seed=0):
     rules = Rules(Layout(("gaussian",) * q, (0,) * q), 0.0, k, noise="shared")
     search = None if q == 0 or np.isnan(Y).any() else RatioSearch(k)
     model = GaussianInBasis(data, k, rules, np.ones(q), search, 2000)
-    result = grow(basis, model, k, tol=tol, max_expansions=max_expansions, look_again=True)
+    result = grow(model, tol=tol, max_expansions=max_expansions, look_again=True)
     B = basis.vectors
     assert_allclose(B.T @ B, np.eye(B.shape[1]), atol=1e-9)
     assert basis.size <= basis.capacity
-    p, s = result.value.params, source.scale
+    p, s = result.value[0], source.scale
     full = gaussian.Model(B @ p.W_x * s, source.mean + B @ p.m_x * s, p.x_noise_var * s**2, p.W_y, p.m_y, p.y_noise_var)
     return result, full, gaussian.log_density(full, X, Y).sum()
 

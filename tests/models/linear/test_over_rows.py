@@ -159,7 +159,7 @@ def test_complete_rows_have_one_maximum_whichever_loop_finds_it(rng, layout):
     options = cppca.Options(2, tol=1e-8, prior_precision=0.5)
     grown = cppca.fit(read(X), labeled, Y[labeled], layout, options, np.random.default_rng(0))
     over = cppca.fit(read(X), labeled, Y[labeled], layout, options._replace(solver="em"), np.random.default_rng(0))
-    assert_allclose(over.value.objective, grown.value.objective, rtol=1e-9)
+    assert_allclose(over.path[-1], grown.path[-1], rtol=1e-9)
     assert_allclose(over.value.params.x.W_x, grown.value.params.x.W_x, atol=1e-4)
     assert_allclose(over.value.params.x.m_x, X.mean(axis=0), atol=1e-6)
 

@@ -11,7 +11,6 @@ import numpy as np
 from ..._types import Array, IntArray, Result, Status
 from ...likelihoods.inference import choose_inference, sites_of
 from ...likelihoods.layout import Layout
-from ...likelihoods.sites import Sites
 from ...numerics.linalg import canonical_rotation, guided_rotation
 from ...numerics.linear_gaussian import FromX, Params, given_x
 from ...rows.contract import Rows
@@ -22,11 +21,12 @@ from .basis import CAPACITY, EXACT_SIDE, WHOLE, Basis, HeldProducts, Products, S
 from .class_likelihood import Labeled, LabelParams, applies, log_evidence, refine_classes
 from .conditioning import Model
 from .evidence import Coded, LabeledRows
-from .grow import START_ACCURACY, grow
-from .in_basis import BasisEM, Data, ModelInBasis, State, gaussian_starts, x_log_likelihood
+from .grow import START_ACCURACY, Data, ModelInBasis, State, grow
+from .in_basis import BasisEM, gaussian_starts, in_features, x_log_likelihood
 from .over_rows import START_LOG_RATIOS, KeepLabeled, RowsEM, condition_of, mask_factors, maximize, starts
 from .patterns import ByPattern, group_outputs, read_by_pattern
-from .sites_em import COARSEST, X_FLOOR, Y_FLOOR, Rules, Sums
+from .sites_em import COARSEST, Rules, Sums
+from .units import Fitted, Units, in_data_units, output_units
 
 Labels = Callable[[Array], LabeledRows]
 SMALL = 1 << 22  # coordinates of labeled rows up to which one thread is faster than several that wait for one another
@@ -63,14 +63,6 @@ class Options(NamedTuple):
         return Rules(layout, self.ridge, self.n_components, guarded, monotone, self.prior_precision, free_means)
 
 
-class Fitted(NamedTuple):
-    """Parameters in the units of the data, rotated and signed canonically."""
-
-    params: Model
-    objective: float  # nats, training rows, with the ridge
-    log_likelihood: float  # without it
-
-
 def choose_solver(n: int, p: int) -> str:
     """Name the solver that "auto" takes: "moments" when n or p is at most 1500, else "subspace"."""
     return "moments" if (p <= EXACT_SIDE if n >= p else n <= EXACT_SIDE) else "subspace"
@@ -85,47 +77,64 @@ def fit(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Option
     Result(Fitted, status, objective path in nats, stats) with stats "solver", "inference", "n_passes", "residual",
     "n_iter" and "floors".
     """
-    k = options.k
-    if rows.masked or options.solver == "em":
-        return fit_over_rows(rows, labeled, Y, layout, options, generator)
-    solver = choose_solver(*rows.shape) if options.solver == "auto" else options.solver
     inference = choose_inference(layout) if options.inference == "auto" else options.inference
+    rules = options.rules(layout, inference)
     weights = np.ones(len(labeled)) if rows.weights is None else rows.weights[labeled]
-    units = output_units(layout, Y, weights)
-    Y = (Y - units.mean) / units.scale
-    held = solver == "moments"
-    data, x = _data_of(rows, labeled, Y, layout, sites_of(layout, inference), max(CAPACITY, 6 * k), held=held)
+    y_mean, y_scale, noisy = np.zeros(Y.shape[1]), np.ones(Y.shape[1]), layout.noisy
+    y_mean[noisy], y_scale[noisy] = output_units(Y[:, noisy], weights, together=False)
+    guide = Guide(labeled, (Y - y_mean) / y_scale, weights, inference)
+    if rows.masked or options.solver == "em":
+        solver, (result, x) = "em", _fit_over_rows(rows, guide, rules, options, generator)
+    else:
+        solver = choose_solver(*rows.shape) if options.solver == "auto" else options.solver
+        result, x = _fit_in_basis(rows, guide, rules, options, generator, held=solver == "moments")
+    stats = {**result.stats, "solver": solver, "inference": inference, "n_passes": rows.reads}
+    units = Units(x.mean, x.scale, x.n_entries, y_mean, y_scale, weights @ ~np.isnan(Y))
+    R = _rotation(result.value, options.n_components)
+    found = in_data_units(result._replace(stats=stats), R, rules, units)
+    params = found.value.params
+    of_x = params._replace(W_y=np.zeros((0, len(R))), m_y=np.zeros(0), y_noise_var=np.zeros(0))
+    labels = LabelParams(params.W_y, params.m_y, params.y_noise_var)
+    return found._replace(value=found.value._replace(params=Model(of_x, labels, layout, inference)))
+
+
+class Guide(NamedTuple):
+    """Outputs in standard units, of the rows that have any, and how rows are conditioned on them."""
+
+    labeled: IntArray  # (n_l,)
+    Y: Array  # (n_l, q)   NaN where missing
+    weights: Array  # (n_l,)
+    inference: str
+
+
+def _fit_in_basis(
+    rows: Rows, guide: Guide, rules: Rules, options: Options, generator: np.random.Generator, *, held: bool
+) -> tuple[Result[Params], StandardRows]:
+    """EM in a growing basis."""
+    k = options.k
+    data, x = _data_of(rows, guide, rules.layout, max(CAPACITY, 6 * k), held=held)
     basis = data.basis
-    few = held and len(labeled) * basis.products.size <= FEW_COORDINATES
+    few = held and len(guide.labeled) * basis.products.size <= FEW_COORDINATES
     basis.start(k, generator, WHOLE_MOMENTS if few else WHOLE if held else 0)
     check_rank(basis.xx, x.energy, k)
-    rules = options.rules(layout, inference)
     with one_thread(when=basis.T.size <= SMALL):
-        model = OutputsInBasis(data, Y, weights, rules, options)
-        found = grow(basis, model, k, tol=options.tol, max_expansions=options.max_iter, max_iter=options.max_iter)
-        params = found.value.params
-        W_x = basis.products.features(basis.vectors @ params.W_x)
-        result = Result(params._replace(W_x=W_x), found.status, found.path, found.stats)
-        if applies(layout, inference):
+        model = OutputsInBasis(data, guide, rules, options)
+        found = grow(model, tol=options.tol, max_expansions=options.max_iter, max_iter=options.max_iter)
+        params = found.value[0]
+        result = Result(in_features(params, basis), found.status, found.path, found.stats)
+        if applies(rules.layout, guide.inference):
             post = given_x(params)
-            labels = Labeled(Y, basis.T @ post.gain.T, post.cov, weights)
+            labels = Labeled(guide.Y, basis.T @ post.gain.T, post.cov, guide.weights)
             of_x = x_log_likelihood(params, post, basis.view())
-            of_x -= 0.5 * options.prior_precision * float((params.W_x**2).sum())
             result = with_integrated_classes(result, labels, of_x, rules, options.tol)
-    result = result._replace(value=result.value._replace(m_x=np.zeros(rows.shape[1])))
-    stats = {**result.stats, "solver": solver, "inference": inference, "n_passes": rows.reads}
-    scales = Scales(x.mean, x.scale, x.n_entries, weights @ ~np.isnan(Y))
-    return in_data_units(result._replace(stats=stats), scales, rules, units)
+    return result, x
 
 
-def fit_over_rows(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Options,
-                  generator: np.random.Generator) -> Result[Fitted]:  # fmt: skip
+def _fit_over_rows(
+    rows: Rows, guide: Guide, rules: Rules, options: Options, generator: np.random.Generator
+) -> tuple[Result[Params], StandardRows]:
     """The same by EM over the rows, one read an iteration: for rows that miss entries."""
-    inference = choose_inference(layout) if options.inference == "auto" else options.inference
-    weights = np.ones(len(labeled)) if rows.weights is None else rows.weights[labeled]
-    units = output_units(layout, Y, weights)
-    Y = (Y - units.mean) / units.scale
-    rules = options.rules(layout, inference)
+    layout, (labeled, Y, weights, inference) = rules.layout, guide
     every, codes = np.full((rows.shape[0], Y.shape[1]), np.nan), np.zeros((rows.shape[0], layout.size))
     every[labeled], codes[labeled] = Y, centered_codes(layout, Y, weights)
     standard = rows.standard(rows.summarize()).with_columns(y=every)
@@ -139,51 +148,28 @@ def fit_over_rows(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, optio
         swept = standard.sweep(params.W_x, KeepLabeled(condition_of(params)), V_mask=mask_factors(params))
         latent, cov = swept.kept.of_rows()
         of_x = em.x_part(params, sums.xz1[:, -1]) + swept.sums
-        of_x -= 0.5 * options.prior_precision * float((params.W_x**2).sum())
         result = with_integrated_classes(result, Labeled(Y, latent, cov, weights), of_x, rules, options.tol)
-    stats = {**result.stats, "solver": "em", "inference": inference, "n_passes": rows.reads}
-    scales = Scales(standard.mean, standard.scale, standard.n_entries, weights @ ~np.isnan(Y))
-    return in_data_units(result._replace(stats=stats), scales, rules, units)
+    return result, standard
 
 
 def with_integrated_classes(result: Result[Params], rows: Labeled, of_x: float, rules: Rules,
                             tol: float) -> Result[Params]:  # fmt: skip
     """Refine the label parameters of classes by the likelihood itself; the path ends at it, above the bound.
 
-    `of_x` is the part of the objective that outputs leave alone. The points of integration lie along the latent axes,
-    so these are turned first to where neither the start nor the order of classes matters.
+    `of_x` is the log-likelihood of x. The points of integration lie along the latent axes, so these are turned first to
+    where neither the start nor the order of classes matters.
     """
     params = result.value
-    R = rotation_of(params, rules.n_guided)
+    R = _rotation(params, rules.n_guided)
     params = params._replace(W_x=params.W_x @ R, W_y=params.W_y @ R)
     rows = rows._replace(latent=rows.latent @ R, cov=R.T @ rows.cov @ R)
     labels = LabelParams(params.W_y, params.m_y, params.y_noise_var)
     labels, left = refine_classes(rules.layout, rows, labels, rules.ridge, rules.n_guided, tol)
-    value = of_x + float(rows.weights @ log_evidence(rules.layout, rows, labels))
-    value -= 0.5 * float(rules.penalty @ (labels.V**2).sum(axis=1))
+    params = params._replace(W_y=labels.V, m_y=labels.b)
+    value = of_x + float(rows.weights @ log_evidence(rules.layout, rows, labels)) - rules.penalty_of(params)
     stats = {**result.stats, "residual": max(result.stats["residual"], left)}
     status = Status.STALLED if left > tol and result.status is Status.CONVERGED else result.status
-    params = params._replace(W_y=labels.V, m_y=labels.b)
     return Result(params, status, np.append(result.path, value), stats)
-
-
-class Units(NamedTuple):
-    """Mean and scale of Gaussian outputs; zero and one for the others."""
-
-    mean: Array  # (q,)
-    scale: Array  # (q,)
-
-
-def output_units(layout: Layout, Y: Array, weights: Array) -> Units:
-    """Weighted mean and standard deviation of each Gaussian output over the rows that observe it."""
-    units = Units(np.zeros(len(layout.kinds)), np.ones(len(layout.kinds)))
-    for j in np.flatnonzero(layout.noisy):
-        seen = ~np.isnan(Y[:, j])
-        y, w = Y[seen, j], weights[seen] / weights[seen].sum()
-        size = float(np.abs(y).max()) or 1.0
-        units.mean[j] = float(w @ (y / size)) * size
-        units.scale[j] = float(np.sqrt(w @ ((y - units.mean[j]) / size) ** 2)) * size or 1.0
-    return units
 
 
 def centered_codes(layout: Layout, Y: Array, weights: Array) -> Array:
@@ -229,45 +215,42 @@ class ByRow:
 
 
 def _data_of(
-    rows: Rows, labeled: IntArray, Y: Array, layout: Layout, sites: Sites, capacity: int, *, held: bool
+    rows: Rows, guide: Guide, layout: Layout, capacity: int, *, held: bool
 ) -> tuple[ByRow | ByPattern, StandardRows]:
     """Outputs beside an empty basis, whose products read the rows or are `held`; real ones alone by pattern."""
-    n, p = rows.shape
-    w = np.ones(n) if rows.weights is None else rows.weights
+    labeled, Y, w, inference = guide
+    n = rows.shape[0]
     if layout.gaussian:
         every = np.full((n, Y.shape[1]), np.nan)
         every[labeled] = Y
-        return read_by_pattern(rows, group_outputs(every, w), capacity, held=held)
+        weights = np.ones(n) if rows.weights is None else rows.weights
+        return read_by_pattern(rows, group_outputs(every, weights), capacity, held=held)
     codes = np.zeros((n, layout.size))
-    codes[labeled] = centered_codes(layout, Y, w[labeled])
+    codes[labeled] = centered_codes(layout, Y, w)
     products, x = products_of(rows, labeled, codes, held=held)
-    owners = np.repeat(np.arange(len(layout.kinds)), [family.width for family in layout.families])
-    coded = Coded.of(codes[labeled], ~np.isnan(Y[:, owners]), w[labeled])
-    return ByRow(
-        products, capacity, partial(LabeledRows, weights=w[labeled], Y=Y, layout=layout, sites=sites), coded
-    ), x
+    coded = Coded.of(codes[labeled], ~np.isnan(Y[:, layout.owners]), w)
+    labels = partial(LabeledRows, weights=w, Y=Y, layout=layout, sites=sites_of(layout, inference))
+    return ByRow(products, capacity, labels, coded), x
 
 
 class OutputsInBasis(ModelInBasis):
     """Outputs of any kind in a basis, by EM over their sites."""
 
-    def __init__(self, data: Data, Y: Array, weights: Array, rules: Rules, options: Options) -> None:
+    def __init__(self, data: Data, guide: Guide, rules: Rules, options: Options) -> None:
         super().__init__(data, options.k, rules)
-        self.Y, self.weights, self.options = Y, weights, options
+        self.guide, self.options = guide, options
 
     @property
     def share(self) -> float:
-        """As in `InBasis`."""
         return 1.0 if self.data.basis.whole else 0.5
 
     def maximize(self, start: State | None, tol: float, *, final: bool, max_iter: int) -> Result[State]:
-        """As in `InBasis`."""
-        em = self.em()
+        em = BasisEM(self.data.basis.view(), self.data.labels(), self.rules)
         path: list[Array] = []
         n_iter = 0
         if start is None:
             begun = self._begin(em)
-            start, n_iter = State(*begun.value), begun.stats["n_iter"]
+            start, n_iter = begun.value, begun.stats["n_iter"]
             path.append(begun.path)
             tol = self.options.tol if self.data.basis.whole else tol
         left = max(max_iter - n_iter, 1)
@@ -275,7 +258,7 @@ class OutputsInBasis(ModelInBasis):
         found = em.maximize(params, tol, left, self.options.acceleration, near, near.accuracy)
         path.append(found.path[1:])
         stats = {"residual": found.stats["residual"], "n_iter": n_iter + found.stats["n_iter"]}
-        return Result(State(*found.value), found.status, np.concatenate(path), stats)
+        return Result(found.value, found.status, np.concatenate(path), stats)
 
     def _begin(self, em: BasisEM) -> Result[tuple[Params, Sums]]:
         """A few iterations from the best start; among many labeled rows, a few choose it."""
@@ -291,8 +274,8 @@ class OutputsInBasis(ModelInBasis):
     def _first(self, em: BasisEM) -> Result[tuple[Params, Sums]]:
         """The best of a few iterations from each start; a start that is hopeless is left out."""
         best: Result[tuple[Params, Sums]] | None = None
-        b, h = base_predictors(self.rules.layout, self.Y, self.weights), self.rules.layout.size
-        noise, V = np.ones(self.Y.shape[1]), np.zeros((h, self.k))
+        layout, (_, Y, weights, _) = self.rules.layout, self.guide
+        b, V, noise = base_predictors(layout, Y, weights), np.zeros((layout.size, self.k)), np.ones(Y.shape[1])
         joint = self.data.coded.joint(self.data.basis)
         for start in gaussian_starts(joint, self.k, self.rules, START_LOG_RATIOS):
             start = start._replace(W_y=V, m_y=b, y_noise_var=noise)
@@ -318,7 +301,7 @@ def products_of(rows: Rows, labeled: IntArray, codes: Array, *, held: bool) -> t
     return HeldProducts.of_coordinates(Space.of(x), found.T, w, codes, labeled, found.expand), x
 
 
-def rotation_of(params: Params, n_guided: int) -> Array:
+def _rotation(params: Params, n_guided: int) -> Array:
     """Canonical rotation: dimensions in order of the variance of x they explain; with private ones, guided first.
 
     Guided dimensions are then ordered by how much the predictors depend on them.
@@ -327,36 +310,3 @@ def rotation_of(params: Params, n_guided: int) -> Array:
     if n_guided == x.shape[1] or len(params.W_y) == 0:
         return canonical_rotation(x, params.W_x)
     return guided_rotation(x, params.W_y, n_guided, params.W_x)
-
-
-class Scales(NamedTuple):
-    """Units of x, and how much was observed."""
-
-    mean: Array  # (p,)
-    scale: float
-    n_entries: float  # of x, weighted
-    n_outputs: Array  # (q,)   rows that observe each output, weighted
-
-
-def in_data_units(result: Result[Params], x: Scales, rules: Rules, units: Units) -> Result[Fitted]:
-    """Parameters, path and floors in the units of the data, rotated canonically."""
-    params, layout = result.value, rules.layout
-    R = rotation_of(params, rules.n_guided)
-    V, b, noise = params.W_y @ R, params.m_y.copy(), params.y_noise_var.copy()
-    floors = ["x"] if params.x_noise_var <= X_FLOOR * (1 + 1e-9) else []
-    if (noise[layout.noisy] <= Y_FLOOR * (1 + 1e-9)).any():
-        floors.append("y")
-    for j, (family, predictors) in enumerate(layout.parts):
-        if family.noisy:
-            V[predictors] *= units.scale[j]
-            b[predictors] = units.mean[j] + units.scale[j] * b[predictors]
-            noise[j] *= units.scale[j] ** 2
-    path = result.path - x.n_entries * np.log(x.scale) - float(x.n_outputs @ np.log(units.scale))
-    penalty = 0.5 * float(rules.penalty @ (params.W_y**2).sum(axis=1))
-    penalty += 0.5 * rules.prior_precision * float((params.W_x**2).sum())
-    none = np.zeros((0, R.shape[1])), np.zeros(0), np.zeros(0)
-    of_x = Params(params.W_x @ R * x.scale, x.mean + params.m_x * x.scale, params.x_noise_var * x.scale**2, *none)
-    fitted = Model(of_x, LabelParams(V, b, noise), layout, result.stats["inference"])
-    objective = float(path[-1])
-    stats = {**result.stats, "floors": floors}
-    return Result(Fitted(fitted, objective, objective + penalty), result.status, path, stats)

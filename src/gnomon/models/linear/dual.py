@@ -14,13 +14,14 @@ import numpy as np
 
 from ..._types import Array, IntArray, Result
 from ...likelihoods.layout import Layout
-from ...numerics.linalg import canonical_rotation, guided_rotation, inverse_logdet, symmetrize, top_eigh
+from ...numerics.linalg import inverse_logdet, symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI, Limits, Params
 from ...solvers.em import run_em
 from .basis import CAPACITY, Space
 from .in_basis import FLOORS, grow_gaussian
-from .patterns import Outputs, by_coordinates, group_outputs, output_units
-from .sites_em import X_FLOOR, Y_FLOOR, Rules
+from .patterns import Outputs, by_coordinates, group_outputs
+from .sites_em import Rules
+from .units import Fitted, Units, in_data_units, output_units, rotation_of
 
 
 class Options(NamedTuple):
@@ -35,13 +36,6 @@ class Options(NamedTuple):
     noise_init: float | None = None
     n_private: int = 0
     one_target: bool = False  # the columns of Y code one target together
-
-
-class Fitted(NamedTuple):
-    """Parameters in the units of the data, x in the coordinates T, rotated and signed canonically."""
-
-    params: Params  # W_x (r, k), m_x (r,) zero: all rows observe x, so its mean is that of the sample
-    log_likelihood: float  # nats, training rows; x has a density in effective_dimension dimensions
 
 
 class DualData(NamedTuple):
@@ -186,7 +180,7 @@ def fit(
     _check_sizes(values, n, options, beyond)
     y_mean, y_scale = output_units(Y, w, together=options.one_target)
     outputs = group_outputs((Y - y_mean) / y_scale, w)
-    complete = len(outputs.others) == 0 and len(outputs.majority_outputs) == Y.shape[1]
+    complete = outputs.complete
     plain = options.effective_dimension >= r and options.n_private == 0
     solver = options.solver
     if solver == "auto":
@@ -194,23 +188,18 @@ def fit(
     _check_solver(solver, options, complete and plain, weights)
     entries = float(w.sum()) * options.effective_dimension
     scale = float(np.sqrt((values.sum() + beyond) / entries))
+    q = Y.shape[1]
+    rules = Rules(Layout(("gaussian",) * q, (0,) * q), 0.0, options.n_components, noise="shared")
     options = options._replace(solver=solver)
     if solver == "dual":
         noise_unit = float(np.sqrt((y_scale**2).mean())) if len(y_scale) else 1.0
         result = _fit_by_algorithm_3(T / scale, outputs, options, (scale, noise_unit), generator)
     else:
-        result = _fit_in_coordinates(T / scale, outputs, options, beyond / scale**2, generator)
-    params = result.value
-    R = _rotation(params, options, T @ params.W_x if orient is None else orient(params.W_x))
-    path = result.path - entries * np.log(scale) - float((w @ outputs.observed) @ np.log(y_scale))
-    fitted = Params(
-        params.W_x @ R * scale, params.m_x * scale, params.x_noise_var * scale**2,
-        params.W_y @ R * y_scale[:, None], y_mean + params.m_y * y_scale, params.y_noise_var * y_scale**2,
-    )  # fmt: skip
-    stats = {**result.stats, "solver": solver, "floors": _active_floors(params)}
-    stats.setdefault("n_iter", len(path))
-    stats["optima"] = [float(v + path[-1] - result.path[-1]) for v in stats.get("optima", [])]
-    return Result(Fitted(fitted, float(path[-1])), result.status, path, stats)
+        result = _fit_in_coordinates(T / scale, outputs, options, rules, beyond / scale**2, generator)
+    params, result = result.value, result._replace(stats={**result.stats, "solver": solver})
+    R = rotation_of(params, rules.n_guided, T @ params.W_x if orient is None else orient(params.W_x))
+    units = Units(np.zeros(r), scale, entries, y_mean, y_scale, w @ outputs.observed)
+    return in_data_units(result, R, rules, units)
 
 
 def _check_solver(solver: str, options: Options, simple: bool, weights: Array | None) -> None:
@@ -223,19 +212,6 @@ def _check_solver(solver: str, options: Options, simple: bool, weights: Array | 
         raise ValueError(
             "solver='dual' is algorithm 3 of the paper: without sample_weight, label_weight and n_private; use 'auto'"
         )
-
-
-def _active_floors(params: Params) -> list[str]:
-    x = ["x"] if params.x_noise_var <= X_FLOOR * (1 + 1e-9) else []
-    return x + (["y"] if len(params.m_y) and params.y_noise_var.min() <= Y_FLOOR * (1 + 1e-9) else [])
-
-
-def _rotation(params: Params, options: Options, W_sign: Array) -> Array:
-    x = params.W_x / np.sqrt(params.x_noise_var)
-    y = params.W_y / np.sqrt(params.y_noise_var)[:, None]
-    if options.n_private == 0:
-        return canonical_rotation(np.vstack([x, y]), W_sign)
-    return guided_rotation(x, y, options.n_components, W_sign)
 
 
 def _check_sizes(values: Array, n: int, options: Options, beyond: float) -> None:
@@ -257,18 +233,15 @@ def _check_sizes(values: Array, n: int, options: Options, beyond: float) -> None
 
 
 def _fit_in_coordinates(
-    T: Array, outputs: Outputs, options: Options, beyond: float, generator: np.random.Generator
+    T: Array, outputs: Outputs, options: Options, rules: Rules, beyond: float, generator: np.random.Generator
 ) -> Result[Params]:
     k = options.n_components + options.n_private
     weight, d = float(outputs.weights.sum()), options.effective_dimension
     space = Space(weight, float((outputs.weights @ T**2).sum()) + beyond, d, beyond)
     data = by_coordinates(T, outputs, space, max(CAPACITY, 6 * k))
-    q = outputs.Y.shape[1]
-    rules = Rules(Layout(("gaussian",) * q, (0,) * q), 0.0, options.n_components, noise="shared")
     data.basis.start(k, generator)
-    return grow_gaussian(
-        data, k, rules, np.ones(q), options.tol, options.max_iter, options.solver, look_again=True
-    )  # fmt: skip
+    noise = np.ones(outputs.Y.shape[1])
+    return grow_gaussian(data, k, rules, noise, options.tol, options.max_iter, options.solver)
 
 
 def _fit_by_algorithm_3(
@@ -279,12 +252,11 @@ def _fit_by_algorithm_3(
         raise ValueError("solver='dual' needs every output of a row or none; single outputs are missing, use 'auto'")
     seen, free = np.flatnonzero(labeled), np.flatnonzero(~labeled)
     data = DualData(T @ T.T, outputs.Y[seen], seen, free, options.effective_dimension)
-    limits = FLOORS
     noise = options.noise_init
     start = (0.5, 1.0) if noise is None else (noise / scales[0] ** 2, noise / scales[1] ** 2)
     result = run_em(
         lambda state: e_step(state, data),
-        lambda sums, state: m_step(sums, data, limits),
+        lambda sums, state: m_step(sums, data, FLOORS),
         init(data, options.n_components, options.init, start, generator),
         log_likelihood=lambda sums: sums.log_likelihood,
         residual=lambda sums, state, after: dual_residual(sums, state, after, data),

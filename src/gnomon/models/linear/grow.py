@@ -7,54 +7,62 @@ space comes from products already held. So: maximize in the basis, look at the r
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..._types import Array, Result, Status
 from ...numerics.linalg import orthonormal_columns
+from ...numerics.linear_gaussian import FromX, Params
 from .basis import Basis
+from .evidence import Coded
+from .sites_em import Rules, Sums
 
-P = TypeVar("P")
-
+State = tuple[Params, Sums]  # in the basis, and the statistics near which those of the next parameters lie
 START_ACCURACY = 1e-3
 INNER_ACCURACY = 0.05
 
 
-class InBasis(Protocol[P]):
+class Data(Protocol):
+    """Rows with outputs, seen through a basis that grows."""
+
+    basis: Basis
+    coded: Coded
+
+    def labels(self) -> Any:
+        """Their outputs, as `BasisEM` takes them."""
+
+    def cross(self, params: Params, x: FromX, held: Any) -> Array:
+        """X'Z (d, k), the sum of x E[z]' in the full space, at what the labels held for `params`."""
+
+
+class ModelInBasis:
     """A model restricted to a basis."""
+
+    def __init__(self, data: Data, k: int, rules: Rules) -> None:
+        self.data, self.k, self.rules = data, k, rules
 
     @property
     def share(self) -> float:
         """The part of the tolerance to which it is maximized at the end."""
+        return INNER_ACCURACY
 
-    def maximize(self, start: P | None, tol: float, *, final: bool, max_iter: int) -> Result[P]:
+    def maximize(self, start: State | None, tol: float, *, final: bool, max_iter: int) -> Result[State]:
         """Maximize to a relative residual of `tol`; `final` asks for a last look for a better optimum.
 
         The path holds what comes after the start; stats are "n_iter" and "residual", that of all inside the basis.
         """
-
-    def cross(self, params: P) -> Array:
-        """X'Z (d, k) in the full space."""
-
-    def loadings(self, params: P) -> Array:
-        """What lies in the basis (size, any)."""
-
-    def with_loadings(self, params: P, loadings: Array) -> P:
-        """The same parameters in another basis."""
+        raise NotImplementedError
 
 
 def grow(
-    basis: Basis, model: InBasis[P], k: int, *, tol: float, max_expansions: int, max_iter: int | None = None,
-    look_again: bool = False,
-) -> Result[P]:  # fmt: skip
+    model: ModelInBasis, *, tol: float, max_expansions: int, max_iter: int | None = None, look_again: bool = False
+) -> Result[State]:
     """Grow the basis until the relative residual of the likelihood equations is at most `tol`.
 
     Parameters
     ----------
-    basis : Basis           begun by `start`; holds the final basis on return
-    model : InBasis
-    k : int                 latent dimensions
+    model : ModelInBasis    its basis begun by `start`; that holds the final one on return
     max_expansions : int    of the basis
     max_iter : int or None  of the model, all maximizations together
     look_again : bool       let the model look for a better optimum once the residual is small
@@ -63,13 +71,14 @@ def grow(
     -------
     Result(params in the basis, status, objective path, {"residual", "n_iter", "n_expansions"})
     """
+    basis = model.data.basis
     most = np.iinfo(np.intp).max if max_iter is None else max_iter
     found = model.maximize(None, START_ACCURACY, final=False, max_iter=most)
     path, used = [found.path], found.stats["n_iter"]
     status, expansions, final, sharpened = Status.MAX_ITER, 0, not look_again, False
     while True:
-        params = found.value
-        cross = model.cross(params)
+        params, sums = found.value
+        cross = model.data.cross(params, *sums.held)
         D, size = basis.outside(cross), float(np.linalg.norm(cross))
         outside = float(np.linalg.norm(D)) / size if size > 0 else 0.0
         left = max(outside, found.stats["residual"])
@@ -80,7 +89,7 @@ def grow(
             break
         n_new = 0
         if outside > tol:
-            params, n_new = _appended(basis, model, params, D, k, tol / outside)
+            params, n_new = _appended(basis, params, D, tol / outside)
         if n_new:
             sharpened, expansions = False, expansions + 1
             accuracy = max(INNER_ACCURACY * outside, model.share * tol)  # no sharper than what the basis leaves
@@ -89,21 +98,21 @@ def grow(
             break
         else:  # what is left is the accuracy inside the basis
             sharpened, final, accuracy = True, final or outside <= tol, model.share * tol
-        found = model.maximize(params, accuracy, final=final, max_iter=most - used)
+        found = model.maximize((params, sums), accuracy, final=final, max_iter=most - used)
         path.append(found.path)
         used += found.stats["n_iter"]
     stats = {**found.stats, "residual": left, "n_iter": used, "n_expansions": expansions}
     return Result(found.value, status, np.concatenate(path), stats)
 
 
-def _appended(basis: Basis, model: InBasis[P], params: P, D: Array, k: int, share: float) -> tuple[P, int]:
+def _appended(basis: Basis, params: Params, D: Array, share: float) -> tuple[Params, int]:
     """Append directions and count them, none where the basis holds all there is; a full one is shrunk first."""
-    W = model.loadings(params)
+    W, k = params.W_x, params.W_x.shape[1]
     if basis.size + k > basis.capacity and basis.capacity < basis.products.size:
         W = basis.shrink(W, room=2 * k).T @ W
     Q = orthonormal_columns(D, basis.vectors, drop=max(5e-3, 1e-3 * share), outside=True)
     Q = Q[:, : basis.capacity - basis.size]
     if Q.shape[1]:
         basis.expand(Q)
-    padded = np.vstack([W, np.zeros((basis.size - len(W), W.shape[1]))])
-    return model.with_loadings(params, padded), Q.shape[1]
+    padded = np.vstack([W, np.zeros((basis.size - len(W), k))])
+    return params._replace(W_x=padded, m_x=np.zeros(basis.size)), Q.shape[1]

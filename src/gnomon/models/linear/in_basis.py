@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
-
 import numpy as np
 
 from ..._types import Array, Result, Status
@@ -12,9 +10,9 @@ from ...numerics.linalg import symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI, FromX, Limits, Params, given_x
 from ...rows.threads import one_thread
 from .basis import Basis, View
-from .evidence import Coded, Curvature
+from .evidence import Curvature
 from .evidence import InBasis as Labels
-from .grow import INNER_ACCURACY, grow
+from .grow import Data, ModelInBasis, State, grow
 from .ratio import (
     GRID_SIZE,
     LATER_GRID_SIZE,
@@ -134,19 +132,6 @@ class RatioSearch:
         return params_at(joint, k, best.log_ratio, FLOORS)
 
 
-class Data(Protocol):
-    """Rows with outputs, seen through a basis that grows."""
-
-    basis: Basis
-    coded: Coded
-
-    def labels(self) -> Any:
-        """Their outputs, as `BasisEM` takes them."""
-
-    def cross(self, params: Params, x: FromX, held: Any) -> Array:
-        """X'Z (d, k), the sum of x E[z]' in the full space, at what the labels held for `params`."""
-
-
 def gaussian_starts(joint: JointMoments, k: int, rules: Rules, log_ratios: Array) -> list[Params]:
     """The Gaussian model of x and coded outputs at some noise ratios; what the outputs share comes first."""
     found = []
@@ -174,40 +159,8 @@ def likely_ratios(joint: JointMoments, k: int) -> Array:
     return np.asarray(START_LOG_RATIOS[peaks])
 
 
-class State(NamedTuple):
-    """Parameters in the basis, and the statistics near which those of the next parameters lie."""
-
-    params: Params
-    sums: Sums
-
-
-class ModelInBasis:
-    """As in `grow.InBasis`, but for `maximize`."""
-
-    def __init__(self, data: Data, k: int, rules: Rules) -> None:
-        self.data, self.k, self.rules = data, k, rules
-
-    def em(self) -> BasisEM:
-        """EM in the basis as it is."""
-        return BasisEM(self.data.basis.view(), self.data.labels(), self.rules)
-
-    def cross(self, params: State) -> Array:
-        """As in `InBasis`."""
-        return np.asarray(self.data.cross(params.params, *params.sums.held))
-
-    def loadings(self, params: State) -> Array:
-        """As in `InBasis`."""
-        return params.params.W_x
-
-    def with_loadings(self, params: State, loadings: Array) -> State:
-        """As in `InBasis`."""
-        return params._replace(params=params.params._replace(W_x=loadings, m_x=np.zeros(len(loadings))))
-
-
 class GaussianInBasis(ModelInBasis):
     """Real outputs alone: in closed form, by `search`, or else by EM; the path has one entry a basis."""
-
-    share = INNER_ACCURACY
 
     def __init__(
         self, data: Data, k: int, rules: Rules, noise: Array, search: RatioSearch | None, max_iter: int
@@ -216,23 +169,22 @@ class GaussianInBasis(ModelInBasis):
         self.noise, self.search, self.max_iter = noise, search, max_iter
 
     def maximize(self, start: State | None, tol: float, *, final: bool, max_iter: int) -> Result[State]:
-        """As in `InBasis`."""
         with one_thread():
-            em = self.em()
+            em = BasisEM(self.data.basis.view(), self.data.labels(), self.rules)
             if len(self.noise) == 0 and self.rules.prior_precision == 0.0:
                 params = closed_form(em.view, self.k)
             elif self.search is not None:
                 params = self.search(self.data.coded.joint(self.data.basis), final=final)
             else:
-                starts = self._starts() if start is None else [start.params]
+                starts = self._starts() if start is None else [start[0]]
                 climbed = [em.maximize(at, tol, self.max_iter, "alternating") for at in starts]
                 found = max(climbed, key=lambda trial: float(trial.path[-1]))
                 stats = {"n_iter": 1, "residual": found.stats["residual"]}
-                return Result(State(*found.value), found.status, found.path[-1:], stats)
+                return Result(found.value, found.status, found.path[-1:], stats)
             sums = em.e_step(params)
             residual = em.residual(sums, params, em.m_step(sums, params))
         stats = {"n_iter": 1, "residual": residual, "optima": self.search.optima if self.search else []}
-        return Result(State(params, sums), Status.CONVERGED, np.array([sums.objective]), stats)
+        return Result((params, sums), Status.CONVERGED, np.array([sums.objective]), stats)
 
     def _starts(self) -> list[Params]:
         """They turn with the basis and use no random numbers: no order of rows nor a seed decides between optima."""
@@ -243,12 +195,17 @@ class GaussianInBasis(ModelInBasis):
         return starts
 
 
-def grow_gaussian(data: Data, k: int, rules: Rules, noise: Array, tol: float, max_iter: int, solver: str,
-                  *, look_again: bool) -> Result[Params]:  # fmt: skip
-    """Fit to real outputs in a growing basis, begun before; parameters in the coordinates of its products."""
+def grow_gaussian(
+    data: Data, k: int, rules: Rules, noise: Array, tol: float, max_iter: int, solver: str
+) -> Result[Params]:
+    """Fit to real outputs in a growing basis, begun before; parameters in the coordinates of features."""
     search = RatioSearch(k) if solver == "ratio" else None
     model = GaussianInBasis(data, k, rules, noise, search, max_iter)
-    found = grow(data.basis, model, k, tol=tol, max_expansions=max_iter, look_again=look_again)
-    params, vectors = found.value.params, data.basis.vectors
-    full = params._replace(W_x=vectors @ params.W_x, m_x=np.zeros(len(vectors)))
-    return Result(full, found.status, found.path, found.stats)
+    found = grow(model, tol=tol, max_expansions=max_iter, look_again=solver == "ratio")
+    return Result(in_features(found.value[0], data.basis), found.status, found.path, found.stats)
+
+
+def in_features(params: Params, basis: Basis) -> Params:
+    """Parameters in the coordinates of features, from those in the basis."""
+    W_x = basis.products.features(basis.vectors @ params.W_x)
+    return params._replace(W_x=W_x, m_x=np.zeros(len(W_x)))

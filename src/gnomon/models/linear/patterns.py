@@ -18,7 +18,6 @@ from ...likelihoods.layout import Layout
 from ...numerics.linear_gaussian import FromX, Params
 from ...numerics.moments import joined, pattern_from_rows, pattern_from_sums
 from ...rows.contract import Rows
-from ...rows.products import row_counts
 from ...rows.standard import StandardRows
 from ...rows.summary import Group
 from .basis import Basis, HeldProducts, Products, Space, SweptProducts
@@ -39,6 +38,11 @@ class Outputs(NamedTuple):
     ungrouped: IntArray  # rows of all remaining patterns
 
     @property
+    def complete(self) -> bool:
+        """Whether every row observes every output."""
+        return len(self.others) == 0 and len(self.majority_outputs) == self.Y.shape[1]
+
+    @property
     def others(self) -> IntArray:
         """Rows outside the majority, pattern by pattern, the ungrouped ones last."""
         return np.concatenate([*(rows for _, rows in self.patterns), self.ungrouped]).astype(np.intp)
@@ -54,30 +58,6 @@ def group_outputs(Y: Array, weights: Array) -> Outputs:
     frequent = tuple((o, r) for o, r in zip(outputs[1:], rows[1:], strict=True))
     ungrouped = np.flatnonzero(np.isin(inverse, by_size[MAX_PATTERNS:]))
     return Outputs(np.where(observed, Y, 0.0), observed, weights, rows[0], outputs[0], frequent, ungrouped)
-
-
-def output_units(Y: Array, weights: Array, *, together: bool) -> tuple[Array, Array]:
-    """Mean and scale of each output (q,) over the rows that observe it.
-
-    The scale is the root of the variance, or with `together` that of the mean variance of all, one for all: the
-    columns that code a class are one target.
-    """
-    labeled = np.flatnonzero(row_counts(~np.isnan(Y)))
-    Y, weights = Y[labeled], weights[labeled]
-    observed = ~np.isnan(Y)
-    filled = np.where(observed, Y, 0.0)
-    largest = np.abs(filled).max(axis=0, initial=0.0)
-    largest = np.full(len(largest), largest.max(initial=0.0)) if together else largest
-    largest[largest == 0.0] = 1.0
-    filled /= largest
-    counts = weights @ observed
-    mean = weights @ filled / counts
-    variance = weights @ np.where(observed, filled - mean, 0.0) ** 2 / counts
-    if together and len(variance):
-        variance = np.full(len(variance), variance.mean())
-    spread = np.sqrt(variance)
-    spread[spread == 0.0] = 1.0
-    return mean * largest, spread * largest
 
 
 def _pattern_numbers(observed: BoolArray) -> tuple[IntArray, IntArray, IntArray]:

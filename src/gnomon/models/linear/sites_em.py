@@ -42,6 +42,11 @@ class Rules(NamedTuple):
         ridged = self.layout.ridged
         return np.asarray(self.ridge * ridged + self.prior_precision * (1.0 - ridged))
 
+    def penalty_of(self, params: Params) -> float:
+        """Minus the log-density of the priors, without constants."""
+        of_x = self.prior_precision * float((params.W_x**2).sum())
+        return 0.5 * (of_x + float(self.penalty @ (params.W_y**2).sum(axis=1)))
+
     @property
     def free_noise(self) -> BoolArray:
         """Which outputs (q,) have a noise variance that is estimated."""
@@ -127,13 +132,11 @@ class SitesEM:
     def _penalized(self, params: Params, objective: float, gradient: Array) -> tuple[float, Array]:
         """Objective and gradient with the priors; zero where nothing moves."""
         g, k = self.rules.n_guided, params.W_y.shape[1]
-        of_W = self.rules.prior_precision * float((params.W_x**2).sum())
-        objective -= 0.5 * (of_W + float(self.penalty @ (params.W_y**2).sum(axis=1)))
         gradient = gradient.copy()
         gradient[:, :k] -= self.penalty[:, None] * params.W_y
         gradient[:, g:k] = 0.0
         gradient[:, k] *= self.free_b
-        return objective, gradient
+        return objective - self.rules.penalty_of(params), gradient
 
     def steps(self, sums: Sums, params: Params) -> Steps:
         """An ascent direction of (W_y, m_y), over the curvature; steps of the logarithms of the noise variances."""

@@ -9,8 +9,7 @@ import numpy as np
 from ..._types import Array, Result
 from ...likelihoods.exact import GaussianSites
 from ...likelihoods.layout import Layout
-from ...numerics.linalg import canonical_rotation, guided_rotation
-from ...numerics.linear_gaussian import Params, log_prior
+from ...numerics.linear_gaussian import Params
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
@@ -19,8 +18,9 @@ from . import dual
 from .basis import CAPACITY, EXACT_SIDE, WHOLE
 from .in_basis import grow_gaussian
 from .over_rows import RowsEM, maximize, random_start, starts
-from .patterns import Outputs, group_outputs, output_units, read_by_pattern
-from .sites_em import X_FLOOR, Y_FLOOR, Rules
+from .patterns import Outputs, group_outputs, read_by_pattern
+from .sites_em import Rules
+from .units import Fitted, Units, in_data_units, output_units, rotation_of
 
 
 class Options(NamedTuple):
@@ -39,13 +39,6 @@ class Options(NamedTuple):
     prior_precision: float = 0.0
     means: str = "ml"
     one_target: bool = False  # the columns of Y code one target together
-
-
-class Fitted(NamedTuple):
-    """Maximum likelihood parameters in the units of the data, rotated and signed canonically."""
-
-    params: Params  # W_x (p, k), m_x (p,)
-    log_likelihood: float  # nats, training rows
 
 
 def choose_solver(n: int, p: int, *, complete: bool, plain: bool, supervised: bool, n_ungrouped: int) -> str:
@@ -78,7 +71,7 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
     rules = _rules(options, Y.shape[1])
     fixed = None if isinstance(options.output_noise, str) else options.output_noise / y_scale**2
     noise = np.ones(Y.shape[1]) if fixed is None else fixed
-    complete = len(outputs.others) == 0 and len(outputs.majority_outputs) == Y.shape[1]
+    complete = outputs.complete
     plain = options.output_noise == "ml" and not (options.n_private or options.prior_precision)
     solver = options.solver
     if rows.masked:
@@ -99,7 +92,10 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
         result, standard = _fit_over_rows(rows, outputs, options, rules, noise, y_scale, generator)
     else:
         result, standard = _fit_in_basis(rows, outputs, options, rules, noise, solver, generator)
-    return _in_data_units(result, standard, outputs, rules, Units(y_mean, y_scale), solver)
+    observed = outputs.weights @ outputs.observed
+    units = Units(standard.mean, standard.scale, standard.n_entries, y_mean, y_scale, observed)
+    result = result._replace(stats={**result.stats, "solver": solver, "n_passes": rows.reads})
+    return in_data_units(result, rotation_of(result.value, rules.n_guided, result.value.W_x), rules, units)
 
 
 def _fit_dual(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) -> Result[Fitted]:
@@ -123,13 +119,6 @@ def _fit_dual(rows: Rows, Y: Array, options: Options, generator: np.random.Gener
     params = p._replace(W_x=coordinates.expand(p.W_x), m_x=standard.mean)
     fitted = Fitted(params, result.value.log_likelihood)
     return Result(fitted, result.status, result.path, {**result.stats, "n_passes": rows.reads})
-
-
-class Units(NamedTuple):
-    """Mean and scale of each output."""
-
-    y_mean: Array
-    y_scale: Array
 
 
 def _rules(options: Options, q: int) -> Rules:
@@ -170,55 +159,12 @@ def _fit_in_basis(
     k = options.n_components + options.n_private
     held = solver == "moments" or (solver == "ratio" and min(rows.shape) <= EXACT_SIDE)
     data, standard = read_by_pattern(rows, outputs, max(CAPACITY, 6 * k), held=held)
-    basis = data.basis
     with one_thread(when=held or rows.own_threads):
-        basis.start(k, generator, WHOLE if held else 0)  # coordinates in all directions would be the rows themselves
-        check_rank(basis.xx, standard.energy, k)
-        result = grow_gaussian(
-            data, k, rules, noise, options.tol, options.max_iter, solver, look_again=solver == "ratio"
-        )  # fmt: skip
-    full = result.value._replace(W_x=basis.products.features(result.value.W_x), m_x=np.zeros(rows.shape[1]))
-    return result._replace(value=full), standard
-
-
-def rotation_of(params: Params, n_guided: int) -> Array:
-    """Canonical rotation of the latent space.
-
-    Dimensions are ordered by the variance of (x, y) they explain, each relative to its noise. With private dimensions,
-    the guided ones come first, ordered by how much of y they explain, then by x where they explain no y.
-    """
-    x = params.W_x / np.sqrt(params.x_noise_var)
-    y = params.W_y / np.sqrt(params.y_noise_var)[:, None]
-    if n_guided == x.shape[1]:
-        return canonical_rotation(np.vstack([x, y]), params.W_x)
-    return guided_rotation(x, y, n_guided, params.W_x)
-
-
-def _in_data_units(
-    result: Result[Params], rows: StandardRows, outputs: Outputs, rules: Rules, units: Units, solver: str
-) -> Result[Fitted]:
-    params, (y_mean, y_scale) = result.value, units
-    floors = ["x"] if params.x_noise_var <= X_FLOOR * (1 + 1e-9) else []
-    if rules.free_noise.any() and params.y_noise_var.min() <= Y_FLOOR * (1 + 1e-9):
-        floors.append("y")
-    R = rotation_of(params, rules.n_guided)
-    s = rows.scale
-    observed = outputs.weights @ outputs.observed
-    to_nats = -rows.n_entries * float(np.log(s)) - float(observed @ np.log(y_scale))
-    fitted = Params(
-        params.W_x @ R * s,
-        rows.mean + params.m_x * s,
-        params.x_noise_var * s**2,
-        params.W_y @ R * y_scale[:, None],
-        y_mean + params.m_y * y_scale,
-        params.y_noise_var * y_scale**2,
-    )
-    path = result.path + to_nats
-    optima = [float(value + to_nats) for value in result.stats.get("optima", [])]
-    stats = {**result.stats, "solver": solver, "n_passes": rows.reads, "floors": floors, "optima": optima}
-    stats.setdefault("n_iter", len(path))
-    log_likelihood = float(path[-1]) - log_prior(params, rules.prior_precision)
-    return Result(Fitted(fitted, log_likelihood), result.status, path, stats)
+        data.basis.start(
+            k, generator, WHOLE if held else 0
+        )  # coordinates in all directions would be the rows themselves
+        check_rank(data.basis.xx, standard.energy, k)
+        return grow_gaussian(data, k, rules, noise, options.tol, options.max_iter, solver), standard
 
 
 def bic(fitted: Fitted, n: float, output_noise: str | float) -> float:
