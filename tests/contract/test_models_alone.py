@@ -25,7 +25,7 @@ class Forbidden(MetaPathFinder):
 
 sys.meta_path.insert(0, Forbidden())
 import numpy as np
-from gnomon.rows.read import read
+from gnomon.rows import read
 
 given = np.load(sys.argv[1])
 old, new, Y = read(given["old"]), read(given["new"]), given["Y"]

@@ -9,8 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 import gnomon
-from gnomon.rows import Rows
-from gnomon.rows.read import read
+from gnomon.rows import Rows, read
 
 X, Y = load_iris(return_X_y=True)
 LABELS = np.where(np.arange(150) % 4, -1, Y)

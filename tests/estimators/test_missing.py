@@ -88,7 +88,7 @@ def test_complete_rows_give_the_complete_model():
     almost = SPPCA(2).fit(X, Y)
     assert almost.solver_ == "em"
     assert_allclose(np.abs(almost.components_ - whole.components_).max(), 0.0, atol=0.1)
-    from gnomon.rows.read import read
+    from gnomon.rows import read
 
     assert read(X, masked=True).summarize().counts.sum() == X.size - 1
     from gnomon.models.linear import sppca

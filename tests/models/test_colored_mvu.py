@@ -8,7 +8,7 @@ from sklearn.datasets import make_swiss_roll
 from gnomon.models.colored_mvu import model, sdp
 from gnomon.numerics import gram
 from gnomon.numerics.ridge_map import ridge_map
-from gnomon.rows.read import read
+from gnomon.rows import read
 from oracles import colored_mvu as oracle
 
 WHY = "the extra gnomon[convex] is not installed"

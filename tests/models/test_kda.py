@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gnomon.models import kda
-from gnomon.rows.read import read
+from gnomon.rows import read
 from oracles import kda as oracle
 from rows.copied import copied_rows
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from gnomon.likelihoods.layout import Layout
 from gnomon.models import linear
 from gnomon.models.linear import cppca, sppca
-from gnomon.rows.read import read
+from gnomon.rows import read
 
 
 def test_without_outputs_the_fit_is_that_of_eigenvectors(rng):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from gnomon.models.sdr_glm import reader
 from gnomon.models.sdr_glm.model import Options
-from gnomon.rows.read import read
+from gnomon.rows import read
 
 N, P, K = 60, 5, 2
 

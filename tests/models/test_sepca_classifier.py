@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 
 from gnomon.models.sepca import classifier, model
 from gnomon.models.sepca.classifier import Map, deal_folds, held_out_loss, learn, posterior, predict
-from gnomon.rows.read import read
+from gnomon.rows import read
 from models.sepca_problem import problem
 from oracles import sepca as oracle
 from rows.copied import copied_rows

@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gnomon.rows import kind, namespace
+from gnomon.rows import kind, namespace, read
 from gnomon.rows.masked import look
 from gnomon.rows.products import project
-from gnomon.rows.read import read
 from namespaces import WITH_TORCH, get, put
 from rows.test_contract import P, V, table
 

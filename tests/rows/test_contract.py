@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gnomon.rows import namespace
+from gnomon.rows import namespace, read
 from gnomon.rows.contract import Kept, NotFinite, Step
-from gnomon.rows.read import read
 from namespaces import WITH_TORCH, get, put
 from rows.copied import CopiedRows, ForkedRows, copied_rows
 

@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from gnomon import KDA, PPCA
-from gnomon.rows.frames import numbers
-from gnomon.rows.read import as_table
+from gnomon.rows.frames import as_table
 
 pd = pytest.importorskip("pandas")
 NAN = np.nan
@@ -35,22 +34,21 @@ def columns(kind):
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
 def test_frames_are_read_as_numbers(kind):
     frame, want = columns(kind)
-    found = numbers(frame)
+    found = as_table(frame)
     assert found.dtype == np.float64
     assert_array_equal(found, want)
-    assert_array_equal(as_table(frame), want)
 
 
 def test_types_of_frames():
-    assert numbers(np.ones((2, 2))) is None
-    assert numbers([[1.0]]) is None
+    rows = [[1.0]]
+    assert as_table(rows) is rows
     single = pd.DataFrame(np.ones((3, 2), dtype=np.float32))
-    assert numbers(single).dtype == np.float32
-    assert numbers(single.astype({0: "float64"})).dtype == np.float64
+    assert as_table(single).dtype == np.float32
+    assert as_table(single.astype({0: "float64"})).dtype == np.float64
     whole = pd.DataFrame({"a": pd.Categorical([1, 2, 1]), "b": [decimal.Decimal("0.5")] * 3})
-    assert_array_equal(numbers(whole), [[1, 0.5], [2, 0.5], [1, 0.5]])
+    assert_array_equal(as_table(whole), [[1, 0.5], [2, 0.5], [1, 0.5]])
     sparse = pd.DataFrame.sparse.from_spmatrix(sp.eye(3))
-    assert sp.issparse(numbers(sparse))
+    assert sp.issparse(as_table(sparse))
     masked = np.ma.masked_array([[1, 2], [3, 4]], [[False, True], [False, False]])
     assert_array_equal(as_table(masked), [[1, NAN], [3, 4]])
 
@@ -64,7 +62,7 @@ def test_a_cell_that_is_no_number_is_named(value):
         PPCA(1).fit(frame.assign(b=[1.0, "red", 2.0]))
 
 
-def test_names_stay_with_numbers():
+def test_names_stay_with_as_table():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(20, 4)), columns=list("abcd"))
     y = np.arange(20) % 2
@@ -78,7 +76,7 @@ def test_names_stay_with_numbers():
 def test_tables_of_pyarrow_have_names_and_columns_may_be_alike():
     pa = pytest.importorskip("pyarrow")
     alike = pa.table({"a": [1.0, 2.0], "b": [1.0, 2.0]})
-    assert_array_equal(numbers(alike), [[1, 1], [2, 2]])
+    assert_array_equal(as_table(alike), [[1, 1], [2, 2]])
     with pytest.raises(ValueError, match="column 'b' of X holds 'red' in row 0"):
         PPCA(1).fit(pa.table({"a": [1.0, 2.0], "b": ["red", "2"]}))
     with pytest.raises(ValueError, match="several columns named 'a'"):

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gnomon.rows import namespace
+from gnomon.rows import namespace, read
 from gnomon.rows.contract import Kept, Step
 from gnomon.rows.entries import MaskedEntries
 from gnomon.rows.masked import FindRange, filled, look
-from gnomon.rows.read import read
 from namespaces import WITH_TORCH, get, put
 from rows.copied import copied_rows
 

@@ -5,9 +5,8 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gnomon.rows import namespace
-from gnomon.rows.products import project, row_counts
-from gnomon.rows.read import read
+from gnomon.rows import namespace, read
+from gnomon.rows.products import Presence, project, row_counts
 
 FORMS = {"dense": np.asarray, "csr": sp.csr_array, "csc_matrix": sp.csc_matrix}
 
@@ -65,3 +64,12 @@ def test_row_counts():
     mask = np.random.default_rng(0).random((53, 7)) < 0.4
     assert_array_equal(row_counts(mask), mask.sum(axis=1))
     assert_array_equal(row_counts(np.zeros((4, 0), dtype=bool)), np.zeros(4))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_matrix, sp.csr_array, sp.csc_array])
+def test_counts_are_those_of_the_comparison(rng, form):
+    X = rng.integers(-2, 3, size=(50, 6)) * (rng.random((50, 6)) < 0.5)
+    group = rng.integers(-1, 3, size=50)
+    expected = [(X[group == g] != 0).sum(axis=0) for g in range(3)]
+    found = read(form(X.astype(float))).fold(Presence(3), columns={"group": group})
+    assert_array_equal(found, expected)

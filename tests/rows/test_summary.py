@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from gnomon.rows.read import as_table, read
+from gnomon.rows import read
+from gnomon.rows.frames import as_table
 from rows.copied import copied_rows
 
 

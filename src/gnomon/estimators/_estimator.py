@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from .._types import Status
 from .._warn import warn
 from ..describe import Description, Fit, Projection
+from ..rows import read
 from ..rows.contract import Rows
-from ..rows.frames import check_names, name_column
+from ..rows.frames import as_table, check_names, name_column
 from ..rows.kind import is_foreign
 from ..rows.masked import FindRange, look
 from ..rows.namespace import as_floats, as_numbers, to_host
-from ..rows.read import as_table, read
 from ..rows.summary import LARGEST
 
 RECORD = {

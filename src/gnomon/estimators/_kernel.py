@@ -8,9 +8,9 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from ..numerics import gram
 from ..numerics.linalg import symmetrize
+from ..rows import read
 from ..rows.kind import is_sparse
 from ..rows.products import project
-from ..rows.read import read
 from ._estimator import Transformer, check_choice
 
 NAMES = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian")

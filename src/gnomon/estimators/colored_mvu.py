@@ -8,8 +8,8 @@ import numpy as np
 from ..describe import Traits
 from ..models import colored_mvu as model
 from ..models.colored_mvu import conic_solver
+from ..rows import read
 from ..rows.products import row_counts
-from ..rows.read import read
 from ..targets.code import code
 from ._estimator import TINY, above, at_least, integer, rules
 from ._guided import Guided

@@ -13,8 +13,8 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
 
 from ..describe import Projection, Traits
+from ..rows import read
 from ..rows.products import side_by_side
-from ..rows.read import read
 from ._domains import block_scale, match_domains, read_domains
 from ._estimator import Estimator, above, check_integer, one_of, rules
 from ._guided import GuidedPredictor

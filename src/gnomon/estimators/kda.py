@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from ..describe import Traits
 from ..models import kda as model
-from ..rows.read import read
+from ..rows import read
 from ._estimator import at_least, rules
 from ._kernel import KernelTransformer
 from ._predictions import Predictor

@@ -8,8 +8,8 @@ import numpy as np
 from ..describe import Traits
 from ..models import sdr_glm as model
 from ..models.sdr_glm import FAMILIES
+from ..rows import read
 from ..rows.kind import is_sparse
-from ..rows.read import read
 from ._estimator import Invertible, Transformer, above, check_complete, one_of, rules
 from ._glm_table import TARGET, glm_table
 from ._imputation import Imputer

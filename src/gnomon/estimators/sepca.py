@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from ..describe import Traits
 from ..models import sepca as model
-from ..rows.read import read
+from ..rows import read
 from ..rows.threads import one_thread
 from ._estimator import Weighted, above, integer, one_of, rules
 from ._kernel import KernelCoordinates

@@ -6,39 +6,21 @@ from gnomon.selection.baselines import nearest_labels
 
 
 def draw_labeled(y, n_per_class, seed):
-    """Return a boolean mask with `n_per_class` random rows of each class, all rows of a smaller one but one.
-
-    Examples
-    --------
-    >>> int(draw_labeled(np.array([0, 0, 0, 1, 1]), 2, seed=0).sum())
-    3
-    """
+    """Return a boolean mask with `n_per_class` random rows of each class, all rows of a smaller one but one."""
     rng = np.random.default_rng(seed)
     counts = [(rows, min(n_per_class, max(len(rows) - 1, 1))) for rows in _classes(y)]
     return _mask(len(y), [rng.choice(rows, count, replace=False) for rows, count in counts])
 
 
 def draw_share(y, percent, seed):
-    """Return a boolean mask with a share of the rows of each class, at least one row unless it is none.
-
-    Examples
-    --------
-    >>> int(draw_share(np.array([0, 0, 0, 0, 1]), 50, seed=0).sum())
-    3
-    """
+    """Return a boolean mask with a share of the rows of each class, at least one row unless it is none."""
     rng = np.random.default_rng(seed)
     counts = [(rows, max(1, round(percent * len(rows) / 100)) if percent > 0 else 0) for rows in _classes(y)]
     return _mask(len(y), [rng.permutation(rows)[:count] for rows, count in counts])
 
 
 def draw_positive(Y, n_positive, seed):
-    """Return a boolean mask with `n_positive` random positive rows of each label, a column of zeros and ones.
-
-    Examples
-    --------
-    >>> int(draw_positive(np.array([[1, 0], [1, 0], [0, 1]]), 1, seed=0).sum())
-    2
-    """
+    """Return a boolean mask with `n_positive` random positive rows of each label, a column of zeros and ones."""
     rng = np.random.default_rng(seed)
     positive = [np.flatnonzero(column == 1) for column in np.asarray(Y).T]
     return _mask(len(Y), [rng.choice(rows, min(n_positive, len(rows)), replace=False) for rows in positive])

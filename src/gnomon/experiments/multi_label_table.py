@@ -6,10 +6,7 @@ projected labeled rows and tested on the others. Draws by the seeds 100, 101, ..
 all features. PCA, S2PPCA and DPPCA see all rows, PLS and SPPCA the labeled ones. S2PPCA is `SPPCA` with NaN where rows
 are unlabeled, DPPCA makes its own choices ("auto"), "predictions" are its own, without an SVM.
 
-The paper does not say how features and projections were scaled; here neither is. Over ten draws F1 of FULL, of PLS and
-of PCA with K = 5 is within 0.03 of the print, that of PCA with K = 10 and 20 within 0.05. AUC is 0.02 to 0.04 above the
-print for all three. F1-macro of SPPCA and S2PPCA with K = 5 and 10 is not reproduced: the maximum-likelihood
-models stay near PCA. Label weights of 10 and 100 (S2PPCA, four draws) change that by at most 0.02.
+The paper does not say how features and projections were scaled; here neither is. docs/theory/dppca.md has the table.
 """
 
 import warnings

@@ -9,9 +9,7 @@ colored MVU projects by the pseudo-inverse, as there, and so does "SEPCA, pinv".
 regression.
 
 Beside the pictures, the percentage of test rows whose nearest training row in the projection is of their class, over 20
-draws. Experiment 1: SEPCA 99.9, SDR-GLM 99.7, SPPCA 97.2, LDA 99.9, colored MVU 82.2. Experiment 2: SEPCA 99.5, SPPCA
-71.5, KDA 98.9, colored MVU 68.5. So SEPCA and LDA (KDA) separate the classes best, as printed; SDR-GLM, which mixes
-two classes in the printed figure 1, does as well here.
+draws; docs/theory/sepca.md has the figures.
 """
 
 from importlib.util import find_spec
@@ -72,14 +70,7 @@ EXPERIMENTS = {
 
 
 def projections(name, random_state=0):
-    """One draw of an experiment: {method: (projected training rows, projected test rows)}, and both sets of classes.
-
-    Examples
-    --------
-    >>> found, y, y_test = projections("figure1")
-    >>> found["SEPCA"][1].shape, len(y), len(y_test)
-    ((120, 2), 80, 120)
-    """
+    """One draw of an experiment: {method: (projected training rows, projected test rows)}, and both sets of classes."""
     draw, n, methods = EXPERIMENTS[name]
     rng = np.random.default_rng(random_state)
     (X, y), (X_test, y_test) = draw(n, rng), draw(N_TEST, rng)

@@ -13,11 +13,7 @@ unit length for text, as they are otherwise), and the ridges of the logistic reg
   in all: 30 random ones a digit, drawn afresh each time. Newsgroups has 19,950 rows and 25,607 words in place of 19,928
   and 25,284.
 
-Ours over 20 draws, percent (printed): SEPCA 81.3 (79.7) on USPS, 79.4 (64.4) on Yale, 90.9 (88.9) on 11_Tumors, 31.6
-(16.9) on Newsgroups, 51.2 (20.5) on YaleB; the pseudo-inverse is within 0.5 except on YaleB, 49.5 with twice the
-deviation. So the printed column is reached everywhere; why it is far surpassed on three sets the paper leaves open. The
-order of the methods is another one: ridge LDA has 80.1, 83.8, 93.3, 25.0 and 59.6, all features 82.7, 78.3, 89.7, 37.6
-and 58.3.
+docs/theory/sepca.md has ours beside the printed column.
 """
 
 import numpy as np
@@ -64,14 +60,6 @@ def accuracies(X, y, *, methods=METHODS, n_draws=PAPER_DRAWS, per_class=N_PER_CL
     """Return {method: accuracies of shape (n_draws,)}; every method sees the same draws.
 
     With `pool` so many random rows of each class are used, drawn afresh each time.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(n_class=4, return_X_y=True)
-    >>> found = accuracies(X, y, methods=("FULL", "SEPCA"), n_draws=2)
-    >>> {method: values.shape for method, values in found.items()}
-    {'FULL': (2,), 'SEPCA': (2,)}
     """
     rng = np.random.default_rng(random_state)
     found = {method: np.empty(n_draws) for method in methods}

@@ -6,28 +6,7 @@ nearest labeled row in Euclidean distance; mean and standard deviation over 50 d
 features. The paper used the splits of the data's web site; ours are drawn afresh, so the two means differ by
 chance, which `z` accounts for.
 
-The paper names its baselines without saying how they were run. What reproduces the printed columns, found by
-trying the variants on 50 draws of both sets (z in standard errors of the difference, for K = 5, 10, 20):
-
-- PCA: centered on all rows, neither scaled nor whitened: |z| < 1 in all six cells. Without centering the ORL
-  cells are off by +14.1, +4.0 and +1.2; whitened scores (unit variance) by -3.1, -8.4, -8.0; with columns
-  scaled to unit variance the Yale cells by -6.9, -3.1, -2.3.
-- PLS: NIPALS "PLS2" of the labeled rows, X and Y centered, columns not scaled, X and Y deflated by the x
-  scores, projection by x_rotations (unit-norm weights), that is `PLSRegression(scale=False).transform`: |z| <
-  1 in all six cells. Centering Y makes no difference. Centering X by the mean of all rows, "canonical"
-  deflation, or SIMPLS with unit-norm directions cannot be told from it. Ruled out: scores of unit variance,
-  as SIMPLS gives (ORL -2.3, -4.9, -4.6); x_weights without the correction for deflation (Yale K = 20 +3.9,
-  ORL K = 20 +2.5); one SVD of X'Y (ORL K = 20 +2.2); columns scaled to unit variance (Yale -4.2, -3.5, -3.4);
-  X not centered (ORL K = 5 +10.7).
-  Over 1000 draws of ours every |z| is at most 0.3 for FULL, 0.8 for PCA and 1.7 for PLS (Yale, K = 5).
-- LDA: not reproduced. Unregularized LDA is undefined with two rows per class; every small ridge on the
-  within-class covariance beats the printed column (see `reproduce`), a pseudo-inverse is far behind it. Ours
-  has the ridge 1e-3.
-- SPPCA and S2PPCA: ours are the maximum-likelihood models, on C - 1 class contrasts. Over 50 draws ORL agrees in
-  all six cells (|z| <= 1.7), and so do Yale's SPPCA at K = 5 and S2PPCA at K = 10; Yale's S2PPCA is off by -2.1 at
-  K = 5 and +2.6 at K = 20, and its SPPCA by +4.3 at K = 10 and +9.1 at K = 20 (0.585 where 0.509 is printed). The
-  paper stopped EM after 1000 iterations from a random start; "SPPCA-paper" and "S2PPCA-paper" do the same and come
-  no nearer on Yale (SPPCA 0.646 at K = 20), so those cells are not explained.
+docs/theory/sppca.md says what reproduces the printed columns, and what does not.
 """
 
 import numpy as np
@@ -70,14 +49,6 @@ def one_nn_errors(X, y, *, methods=METHODS, dims=DIMS, n_draws=PAPER_DRAWS, n_pe
 
     Rows X (n, p) are scaled to unit length here. Beside `METHODS` "SPPCA-paper" and "S2PPCA-paper" run the paper's EM,
     1000 iterations from a random start.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(n_class=3, return_X_y=True)
-    >>> errors = one_nn_errors(X, y, methods=("FULL", "PCA"), dims=(5,), n_draws=4)
-    >>> {cell: error.shape for cell, error in errors.items()}
-    {('FULL', 5): (4,), ('PCA', 5): (4,)}
     """
     X = normalize(np.asarray(X, dtype=float))
     rng = np.random.default_rng(random_state)

@@ -35,14 +35,7 @@ CLASS_VARIABLES = {
 
 
 def projections(name, share, random_state=0):
-    """One draw: {panel: projected rows (n, 2)}, plain classes (n,), labeled rows (n,).
-
-    Examples
-    --------
-    >>> found, classes, labeled = projections("iris", 10)
-    >>> {panel: Z.shape for panel, Z in found.items()}, int(labeled.sum())
-    ({'PCA': (150, 2), 'IFA, 10 % labeled': (150, 2)}, 15)
-    """
+    """One draw: {panel: projected rows (n, 2)}, plain classes (n,), labeled rows (n,)."""
     X, Y, classes = table.load(name)
     labeled = draw_share(classes, share, np.random.default_rng([random_state, share]))
     model = IFA(Y.max(axis=0) + 1, init="labels", random_state=random_state).fit(X, np.where(labeled[:, None], Y, -1))

@@ -15,9 +15,8 @@ draws. Models:
 where the paper's single column comes from is not said. Without labels components have no names, so that "IFA matched"
 gives them the best ones before rows are counted.
 
-Where there are labels the ascent starts from their discriminant directions alone. With `init="both"` the best of five
-starts is at times another maximum, with 40 % of labels on crabs 0.5 to 3 nats higher in four draws of 30, that tells
-the classes apart less well: 95.2, 95.4, 95.6 and 96.2 on crabs at 10, 20, 40 and 70 % (here 95.2, 95.9, 96.0 and 96.2).
+Where there are labels the ascent starts from their discriminant directions alone, for which docs/theory/ifa.md has the
+reason.
 
 What the paper does not say: draws are made within classes here, so that every class has its share of the labels. Its
 printed rates at 0 % and the rate of "IFA" on faces cannot be told apart from other ways to count, a latent that always
@@ -74,14 +73,7 @@ def load(name):
 
 
 def detection_rates(name, share, *, methods=None, n_draws=N_DRAWS, random_state=0):
-    """Return {method: rates (n_draws, S)} of the unlabeled rows, between 0 and 1; every method sees the same draws.
-
-    Examples
-    --------
-    >>> rates = detection_rates("iris", 20, methods=("IFA", "PCA-1NN"), n_draws=2)
-    >>> {method: bool(values.mean() > 0.9) for method, values in rates.items()}
-    {'IFA': True, 'PCA-1NN': True}
-    """
+    """Return {method: rates (n_draws, S)} of the unlabeled rows, between 0 and 1; every method sees the same draws."""
     X, Y, classes = load(name)
     rng = np.random.default_rng([random_state, share])
     methods = applicable(name, share) if methods is None else methods
@@ -141,13 +133,7 @@ class _Draw:
 
 
 def matched(found, Y):
-    """Rates (S,) after the best naming: latents in any order, components by any numbers.
-
-    Examples
-    --------
-    >>> matched(np.array([[0, 1], [0, 0], [1, 1]]), np.array([[0, 1], [1, 1], [0, 0]])).tolist()
-    [1.0, 1.0]
-    """
+    """Rates (S,) after the best naming: latents in any order, components by any numbers."""
     S = Y.shape[1]
     best = np.zeros((S, S))
     for s, t in product(range(S), range(S)):
@@ -174,12 +160,6 @@ def compare_solvers(name, share=10, *, n_gem=GEM_STARTS, random_state=0):
     """Return CPU seconds and log-likelihood of "profile" (its defaults) and of "gem" with 20 random starts, one draw.
 
     "gem" is the paper's algorithm in the coordinates of the rows; with crabs most starts end at `max_iter`.
-
-    Examples
-    --------
-    >>> found = compare_solvers("iris", n_gem=1)
-    >>> sorted(found), found["profile"]["log_likelihood"] > found["gem"]["log_likelihood"] - 1e-3
-    (['gem', 'profile'], True)
     """
     X, Y, classes = load(name)
     labeled = draw_share(classes, share, np.random.default_rng([random_state, share]))

@@ -13,7 +13,7 @@ from scipy.linalg import cho_factor, cho_solve, qr, svd
 from .._types import Array, IntArray
 from ..numerics.linalg import sign_of_columns
 from ..rows.contract import Rows
-from ..rows.counts import Presence
+from ..rows.products import Presence
 from ..rows.standard import StandardRows
 
 LARGEST_SIDE = 10_000  # rows or columns, whichever is fewer, of the one matrix that is factorized

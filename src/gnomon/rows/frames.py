@@ -18,14 +18,16 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     return found if isinstance(found, nw.DataFrame) else None
 
 
-def numbers(X: Any) -> Any:
-    """The cells of a frame as float64, or float32 where every column is; NaN where a cell says nothing.
+def as_table(X: Any) -> Any:
+    """A frame or a masked array as numbers, NaN where they say nothing; anything else as it is.
 
-    None where X is no frame; a frame of sparse columns is a sparse matrix.
+    They are float64, or float32 where every column is; a frame of sparse columns is a sparse matrix.
     """
+    if isinstance(X, np.ma.MaskedArray):
+        return np.ma.filled(X.astype(X.dtype if X.dtype.kind == "f" else np.float64), np.nan)
     frame = as_frame(X)
     if frame is None:
-        return None
+        return X
     if hasattr(X, "sparse"):  # pandas has it where all columns are
         return X.sparse.to_coo().tocsr()
     types = set(frame.schema.values())

@@ -11,9 +11,10 @@ import numpy as np
 from .._types import Array, IntArray
 from .contract import A, Block, Columns, Reads, Rows, Task, add
 from .kind import is_foreign, is_sparse
+from .masked import look
 from .namespace import Place, asarray_like, block_rows, host_double, namespace, take_rows
 from .products import project
-from .raw_moments import raw_inner_products, raw_summary, shift_of
+from .raw_moments import raw_summary, shift_of
 from .summary import Summary
 
 MASKED_DEVICE_ENTRIES = 1 << 21  # read at once from another device; numbers per row and pair of dimensions follow
@@ -127,16 +128,13 @@ class LocalRows(Rows):
 
     def inner_products(self, mean: Array, scale: float) -> Array:
         self.counter.total += 1.0
-        if isinstance(self.X, np.ndarray):
-            found = raw_inner_products(self.X, mean, scale)
-            if found is not None:
-                return found
         place, (n, p) = Place(self.X), self.shape
         out = None
         size = max(16, self._block_rows() * p // max(1, n))
         for start in range(0, p, size):
             columns = slice(start, min(start + size, p))
-            block = (place.floats(self.X[:, columns]) - place.put(mean[columns])) / scale
+            block = place.floats(self.X[:, columns]) - place.put(mean[columns])
+            block /= scale
             out = place.add(out, block @ block.T)
         return place.host(out)
 
@@ -167,6 +165,19 @@ class SparseRows(LocalRows):
         along = np.asarray(X @ m)
         out = (X @ X.T).toarray()
         return np.asarray(out - along[:, None] - along[None, :] + m @ m)
+
+
+def read(X: Any, weights: Array | None = None, *, masked: bool | None = False) -> Rows:
+    """Rows of validated data, dense, sparse or of another array library; rows stay what they are.
+
+    `masked` says whether entries are missing; None looks.
+    """
+    if isinstance(X, Rows):
+        return X
+    if is_sparse(X):
+        return SparseRows(X, weights)
+    rows = LocalRows(X, weights)
+    return rows.anew(masked=look(rows).missing if masked is None else masked)
 
 
 def _home(total: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Products of new rows with a few vectors, in the precision of the rows."""
+"""Products of new rows with a few vectors, in the precision of the rows, and the rows in which a feature occurs."""
 
 from __future__ import annotations
 
@@ -51,3 +51,17 @@ def side_by_side(X: Any, Z: Array) -> Any:
         columns = (sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix)(Z)
         return sp.hstack([X, columns], format="csr").astype(X.dtype, copy=False)
     return np.hstack([X, np.asarray(Z, dtype=X.dtype)])
+
+
+@dataclass(frozen=True)
+class Presence:
+    """Count the rows of each group in which a feature is not zero: (n_groups, p), by the column "group"."""
+
+    n_groups: int
+
+    def __call__(self, block: Block) -> Array:
+        """Counts of a block; rows of a negative group count nowhere."""
+        group = block.aligned["group"]
+        member = (group[:, None] == np.arange(self.n_groups)).astype(np.float64)
+        counts = member.T @ (block.X != 0)
+        return np.asarray(counts.toarray() if is_sparse(counts) else counts, dtype=np.float64)

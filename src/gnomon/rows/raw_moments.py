@@ -116,19 +116,3 @@ def _add_up(
                 found.add_outputs(part, w_part, Y[here].take(inside, axis=0))
                 if g:
                     found.add_rows(part, w_part)
-
-
-def raw_inner_products(X: Array, mean: Array, scale: float) -> Array | None:
-    """(n, n) inner products of (x - mean) / scale by one product of the rows; None where that loses digits."""
-    if X.dtype != np.float64 or not 1e-100 < scale < 1e100:
-        return None
-    out = np.asarray(X @ X.T)
-    squares = float(np.mean(mean**2))
-    if not centering_may_wait(np.sqrt([squares]), float(np.trace(out)) / X.size - squares):
-        return None
-    along = X @ mean
-    out -= along
-    out -= along[:, None]
-    out += float(mean @ mean)
-    out /= scale**2
-    return out

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gnomon.models.dppca.reduction import reduce_rows
-from gnomon.rows.read import read
+from gnomon.rows import read
 from oracles import dppca as oracle
 
 

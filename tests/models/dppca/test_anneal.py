@@ -12,7 +12,7 @@ from gnomon.models.dppca import anneal
 from gnomon.models.dppca.anneal import Annealing, Level, Options, Problem, fit_coordinates, leading
 from gnomon.models.dppca.mixture import Params, Within
 from gnomon.models.dppca.reduction import reduce_rows
-from gnomon.rows.read import read
+from gnomon.rows import read
 from models.dppca.planted import planted, reduced
 from oracles import dppca as oracle
 

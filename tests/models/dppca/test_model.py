@@ -12,7 +12,7 @@ from gnomon.models import dppca
 from gnomon.models.dppca.anneal import Options
 from gnomon.models.dppca.model import log_joint
 from gnomon.models.dppca.reduction import LIMITS, Limits
-from gnomon.rows.read import read
+from gnomon.rows import read
 from models.dppca.planted import planted
 from oracles import dppca as oracle
 from rows.copied import copied_rows

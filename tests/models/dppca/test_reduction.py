@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon.models.dppca.reduction import Limits, ranks, reduce_rows
-from gnomon.rows.read import read
+from gnomon.rows import read
 from rows.copied import copied_rows
 
 

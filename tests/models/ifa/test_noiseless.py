@@ -9,7 +9,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from gnomon._types import Status
 from gnomon.models.ifa import noiseless as model
-from gnomon.rows.read import read
+from gnomon.rows import read
 from oracles import ifa as oracle
 
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
 
 from gnomon.models.ifa import noisy as model
-from gnomon.rows.read import read
+from gnomon.rows import read
 from models.ifa.noisy_draws import SIZES, log_pl_of, planted, random_model
 from oracles import ifa as oracle
 

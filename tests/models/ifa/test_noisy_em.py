@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from gnomon.models.ifa import noisy as model
 from gnomon.models.ifa import noisy_em
 from gnomon.models.ifa.noisy_em import NoisyEM, NoisyVector, maximize_noisy, state_plausibilities
-from gnomon.rows.read import read
+from gnomon.rows import read
 from models.ifa.noisy_draws import SIZES, log_pl_of, planted, random_model
 from oracles import ifa as oracle
 from rows.copied import copied_rows

@@ -11,7 +11,7 @@ from gnomon.likelihoods.layout import Layout
 from gnomon.models.linear.class_likelihood import LabelParams
 from gnomon.models.linear.conditioning import Model, log_density, posterior, predict, sample
 from gnomon.numerics.linear_gaussian import Params
-from gnomon.rows.read import read
+from gnomon.rows import read
 
 P, Q, K, N = 5, 2, 2, 6
 

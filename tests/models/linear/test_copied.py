@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from gnomon.likelihoods.layout import Layout
 from gnomon.models.linear import cppca, sppca
-from gnomon.rows.read import read
+from gnomon.rows import read
 from rows.copied import copied_rows
 
 N, P = 60, 20

@@ -10,7 +10,7 @@ from gnomon.models.linear import cppca
 from gnomon.models.linear.over_rows import RowsEM
 from gnomon.models.linear.sites_em import Rules
 from gnomon.numerics.linear_gaussian import Params
-from gnomon.rows.read import read
+from gnomon.rows import read
 from oracles import cppca as oracle
 from rows.copied import copied_rows
 

@@ -10,8 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from gnomon.models.mixture import local_gaussians as local
 from gnomon.models.mixture import mixture_ppca as model
 from gnomon.models.mixture.em import CompleteRows, IncompleteRows
-from gnomon.rows import namespace
-from gnomon.rows.read import read
+from gnomon.rows import namespace, read
 from models.mixture.planted import SIZES, params_of, planted
 from oracles import mixture as oracle
 from rows.copied import copied_rows

@@ -12,8 +12,8 @@ import numpy as np
 from ..._types import Array, IntArray
 from ...numerics.normalize import normalized
 from ...numerics.ridge_map import RidgeMap, ridge_map
+from ...rows import read
 from ...rows.contract import Rows
-from ...rows.read import read
 from .data import Data
 from .model import Options, fit
 from .rank import refit
