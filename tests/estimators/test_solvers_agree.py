@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from estimators.support import assert_same_fit, entries_missing, load, oracle, quietly
-from gnomon import PPCA, SPPCA
+from gnomon import CPPCA, PPCA, SPPCA
 from oracles import closed_forms, em, gaussian
 
 NAMES = ("iris", "wine", "diabetes")
@@ -56,6 +57,25 @@ def test_all_solvers_agree_with_single_outputs_missing():
     moments = SPPCA(2, solver="moments", tol=1e-9).fit(X, Y)
     assert_same_fit(SPPCA(2, solver="subspace", tol=1e-9).fit(X, Y), moments)
     assert_same_fit(em_fit(X, Y), moments)
+
+
+@pytest.mark.parametrize("k", [5, 20])
+@pytest.mark.parametrize("targets", ["classes", "numbers"])
+def test_fewer_labeled_rows_than_dimensions(targets, k):
+    """They leave the outputs' loadings free along most dimensions, while the outputs' noise falls to its floor."""
+    X, y = (part[:150] for part in load_digits(n_class=4, return_X_y=True))
+    X = X / np.linalg.norm(X, axis=1, keepdims=True)
+    labeled = np.isin(np.arange(150), [0, 1, 2, 3])
+    if targets == "numbers":
+        y = np.column_stack([X.sum(axis=1), X[:, 20] - X[:, 42]])
+        few = np.where(labeled[:, None], y, np.nan)
+    else:
+        few = np.where(labeled, y, -1)
+    fits = [SPPCA(k, solver=solver, max_iter=150).fit(X, few) for solver in ("moments", "subspace", "em")]
+    fits.append(CPPCA(k, solver="em", max_iter=150).fit(X, few))
+    assert all(fit.converged_ for fit in fits)
+    for fit in fits[1:3]:
+        assert_allclose(fit.log_likelihood_, fits[0].log_likelihood_, rtol=1e-9)
 
 
 @pytest.mark.costly

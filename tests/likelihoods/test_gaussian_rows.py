@@ -137,7 +137,7 @@ def test_slope_and_curvature_are_the_derivatives_of_the_evidence(rng, inference,
             assert_allclose((up.log_z - down.log_z) / (2 * step), expected, atol=2e-5)
 
 
-def test_laplace_is_at_the_mode(rng):
+def test_laplace_is_at_the_mode_and_counts_the_volume_around_it(rng):
     mean, cov, Y = problem(rng, MIXED, 10)
     fit = sites_of(MIXED, "laplace")(Y, mean, cov, NOISE)
     mode = moments(fit, mean, cov)[0]
@@ -149,11 +149,14 @@ def test_laplace_is_at_the_mode(rng):
         return float(value)
 
     step, h = 1e-4, MIXED.size
+    left = cov - cov @ fit.by_row[0] @ cov
+    log_volume = 0.5 * np.linalg.slogdet(2 * np.pi * left)[1]
+    assert_allclose(fit.log_z[0], log_joint(mode[0]) + log_volume, rtol=1e-9)
+    precision = np.linalg.inv(left)
     for direction in np.eye(h):
         up, down = log_joint(mode[0] + step * direction), log_joint(mode[0] - step * direction)
         assert abs(up - down) / (2 * step) < 1e-5
         second = (up + down - 2 * log_joint(mode[0])) / step**2
-        precision = np.linalg.inv(cov - cov @ fit.by_row[0] @ cov)
         assert_allclose(-second, direction @ precision @ direction, rtol=1e-3)
 
 

@@ -52,6 +52,12 @@ def top_eigenvalues(S: Array, k: int) -> Array:
     return np.asarray(eigh(S, eigvals_only=True, subset_by_index=[size - k, size - 1])[::-1])
 
 
+def positive_part(S: Array) -> Array:
+    """The nearest positive semidefinite matrix to a symmetric one."""
+    values, vectors = np.linalg.eigh(S)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+
+
 def kronecker_sum(C: Array, M: Array) -> Array:
     """Sum of the Kronecker products of C (n, h, h) and M (n, m, m); (h m, h m)."""
     (n, h, _), m = C.shape, M.shape[1]

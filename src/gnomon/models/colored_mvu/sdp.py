@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._types import Array, Result, Status
+from ...numerics.linalg import positive_part
 
 MISSING = (
     "ColoredMVU needs the conic solver clarabel, which is not installed: pip install 'gnomon[convex]'. Another "
@@ -66,8 +67,7 @@ def minimize_quadratic(P: Array, q: Array, m: int, *, tol: float, max_iter: int)
     y = np.asarray(solution.x, dtype=np.float64)
     if not np.isfinite(y).all() or "Infeasible" in state:
         raise RuntimeError(f"the conic solver gave up ({state}) on a problem that has a minimum; take a larger tol.")
-    values, vectors = np.linalg.eigh(from_triangle(y, m))
-    Y = (vectors * np.maximum(values, 0.0)) @ vectors.T  # off the cone by rounding at most
+    Y = positive_part(from_triangle(y, m))  # off the cone by rounding at most
     y = triangle(Y)
     optimum = Optimum(Y, float(0.5 * y @ P @ y + q @ y), float(solution.obj_val_dual))
     primal, dual = float(solution.obj_val), float(solution.obj_val_dual)

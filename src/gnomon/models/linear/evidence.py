@@ -11,7 +11,7 @@ from ...likelihoods.exact import precisions
 from ...likelihoods.gaussian import LOG_2PI
 from ...likelihoods.layout import Layout
 from ...likelihoods.sites import SiteFit, Sites
-from ...numerics.linalg import kronecker_sum, symmetrize
+from ...numerics.linalg import kronecker_sum, positive_part, symmetrize
 from ...numerics.linear_gaussian import FromX, Params
 from ...numerics.moments import Pattern
 from .basis import Basis
@@ -43,6 +43,20 @@ class Curvature(NamedTuple):
 
     H: Array  # (h m, h m) in (V, b), or (h, h) of the predictors where that is too large
     z1z1: Array  # (m, m)   second moments of guided dimensions and one
+
+    def bent(self, spread: Array, cov: Array, weight: float) -> Curvature:
+        """With what bends down where outputs feel V through the covariance of their predictors.
+
+        That derivative is (slopes - curvature) V cov. `spread` (h, h) is what curvature exceeds slopes by, `cov` that
+        of z given x. Without it V is flat where few labeled rows leave it free, and steps are far too long.
+        """
+        down, g = positive_part(spread), len(self.z1z1) - 1
+        of_z = np.zeros_like(self.z1z1)
+        of_z[:g, :g] = cov[:g, :g]
+        if len(self.H) > len(down):
+            return self._replace(H=self.H + np.kron(down, of_z))
+        share = float(np.trace(down)) / max(float(np.trace(self.H)), 1e-300)
+        return self._replace(z1z1=self.z1z1 + share * weight * of_z)
 
 
 class InBasis(Protocol):

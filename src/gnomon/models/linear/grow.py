@@ -78,7 +78,7 @@ def grow(
     status, expansions, final, sharpened = Status.MAX_ITER, 0, not look_again, False
     while True:
         params, sums = found.value
-        cross = model.data.cross(params, *sums.held)
+        cross = model.data.cross(params, *sums.held[:2])
         D, size = basis.outside(cross), float(np.linalg.norm(cross))
         outside = float(np.linalg.norm(D)) / size if size > 0 else 0.0
         left = max(outside, found.stats["residual"])

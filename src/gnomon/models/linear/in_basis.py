@@ -56,11 +56,11 @@ class BasisEM(SitesEM):
         objective = x_log_likelihood(params, x, view) + found.log_z
         objective, gradient = self._penalized(params, objective, gradient)
         gap = found.gap / self.label_weight
-        return Sums(objective, xz1, total[None], total, gradient, found.noise, gap, (x, held), accuracy)
+        return Sums(objective, xz1, total[None], total, gradient, found.noise, gap, (x, held, spread), accuracy)
 
     def newton(self, sums: Sums, params: Params) -> Curvature:
-        x, held = sums.held
-        return self.labels.newton(x, held, self.rules.n_guided)
+        x, held, spread = sums.held
+        return self.labels.newton(x, held, self.rules.n_guided).bent(-spread, x.cov, self.label_weight)
 
     def m_step(self, sums: Sums, params: Params) -> Params:
         """As in `SitesEM`, with a longer step of W_x."""

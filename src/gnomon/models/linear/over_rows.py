@@ -39,6 +39,8 @@ class LabelSums(NamedTuple):
     H: Array  # see `Curvature`
     z1z1: Array
     noise: Array  # (3, q)
+    spread: Array  # (h, h)   curvatures less the squares of slopes
+    cov: Array  # (k, k)   of z given x
 
 
 class RowTotals(NamedTuple):
@@ -127,9 +129,10 @@ class SitesStep:
         change = np.matmul(fit.slope[:, None, :], VS)[:, 0]
         less = np.matmul(np.swapaxes(VS, -1, -2), np.matmul(fit.curvature, VS))
         weighted = w[:, None] * fit.slope
+        excess = fit.total_curvature(w) - weighted.T @ fit.slope
         if cov.ndim == 2:
             less = less if fit.of_row is None else less[fit.of_row]
-            in_V = (weighted.T @ fit.slope - fit.total_curvature(w)) @ VS
+            in_V = -excess @ VS
         else:
             spread = fit.slope[:, :, None] * fit.slope[:, None, :] - fit.curvature
             in_V = np.tensordot(w, np.matmul(spread, VS), axes=1)
@@ -137,7 +140,8 @@ class SitesStep:
         z1 = np.column_stack([z[:, : self.n_guided], np.ones(len(z))])
         gap = 0.0 if fit.gap is None else float(w @ fit.gap)
         curvature, noise = curvature_of_rows(fit.curvature, z1, w, fit.of_row), noise_sums(self.noisy, Y, w, fit)
-        sums = LabelSums(float(w @ fit.log_z), gap, gradient, *curvature, noise)
+        of_z = w.sum() * cov if cov.ndim == 2 else np.tensordot(w, cov, axes=1)
+        sums = LabelSums(float(w @ fit.log_z), gap, gradient, *curvature, noise, excess, of_z)
         return sums, change, less, self._near(view, some, fit.near)
 
     @staticmethod
@@ -201,8 +205,9 @@ class RowsEM(SitesEM):
         zz1 = totals.total[None] if swept.mask_product is None else from_triangle(swept.mask_product, k + 1)
         objective = self.x_part(params, swept.product[:, k]) + totals.fit + labels.log_z
         objective, gradient = self._penalized(params, objective, labels.gradient)
-        held = Held(swept.rows, Curvature(labels.H, labels.z1z1))
-        gap = labels.gap / self.label_weight
+        weight = self.label_weight
+        curvature = Curvature(labels.H, labels.z1z1).bent(labels.spread, labels.cov / weight, weight)
+        held, gap = Held(swept.rows, curvature), labels.gap / weight
         return Sums(objective, swept.product, zz1, totals.total, gradient, labels.noise, gap, held, accuracy)
 
     def newton(self, sums: Sums, params: Params) -> Curvature:
