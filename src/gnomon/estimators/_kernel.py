@@ -174,7 +174,7 @@ class KernelCoordinates(KernelTransformer):
         else:
             scaled = np.sqrt(w)[:, None] * ((X - self._shift) / unit)
             scatter = scaled.T @ scaled
-        self._basis = gram.spectrum(symmetrize(scatter)).vectors
+        self._basis = gram.spectrum(symmetrize(scatter))[1]
         return np.asarray(project(X.astype(np.float64), self._shift, self._basis))
 
     def _by_kernel(self, X, weights):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.special import expit, log_expit, log_ndtr
@@ -11,7 +10,16 @@ from scipy.special import expit, log_expit, log_ndtr
 from .._types import Array
 from ..numerics.normalize import normalized
 from .family import SMOOTHING, Evidence, Terms, drawn_class
-from .quadrature import Rule, chunks, normal_rule
+from .quadrature import chunks, normal_rule
+
+
+def _at_nodes(link: str, mean: Array, var: Array, sign: Array) -> Iterator[tuple[Array, Array, Array, Array]]:
+    """`log_and_derivatives` at the nodes of some rows (m, s), times the signs of labels, and log-weights of nodes."""
+    rule = normal_rule(float(np.max(var, initial=0.0)))
+    std = np.broadcast_to(np.sqrt(var), mean.shape)
+    for rows in chunks(len(mean), len(rule.nodes)):
+        a = sign[rows, None] * (mean[rows, None] + std[rows, None] * rule.nodes)
+        yield *log_and_derivatives(link, a), rule.log_weights
 
 
 def logit_evidence(mean: Array, var: Array, sign: Array) -> Evidence:
@@ -19,20 +27,14 @@ def logit_evidence(mean: Array, var: Array, sign: Array) -> Evidence:
 
     `sign` is +1 for the second class and -1 for the first; `var` is an array (m,) or one number.
     """
-    rule = normal_rule(float(np.max(var, initial=0.0)))
-    std = np.broadcast_to(np.sqrt(var), mean.shape)
-    parts = [_logit_chunk(mean[rows], std[rows], sign[rows], rule) for rows in chunks(len(mean), len(rule.nodes))]
-    return Evidence(*(np.concatenate(part) for part in zip(*parts, strict=True))) if parts else Evidence(*[mean] * 3)
-
-
-def _logit_chunk(mean: Array, std: Array, sign: Array, rule: Rule) -> Evidence:
-    a = sign[:, None] * (mean[:, None] + std[:, None] * rule.nodes)
-    logs = log_expit(a)
-    s = np.exp(logs)
-    shares, log_z = normalized(logs + rule.log_weights)
-    first = np.einsum("ij,ij->i", shares, 1.0 - s)  # Z' / Z, up to the sign
-    second = np.einsum("ij,ij->i", shares, (1.0 - s) * (1.0 - 2.0 * s))
-    return Evidence(log_z, sign * first, first**2 - second)
+    found = []
+    for logs, slope, curvature, log_weights in _at_nodes("logit", mean, var, sign):
+        shares, log_z = normalized(logs + log_weights)
+        first = np.einsum("ij,ij->i", shares, slope)  # Z' / Z, up to the sign
+        second = np.einsum("ij,ij->i", shares, slope**2 - curvature)
+        found.append((log_z, first, first**2 - second))
+    log_z, slope, curvature = map(np.concatenate, zip(*found, strict=True))
+    return Evidence(log_z, sign * slope, curvature)
 
 
 def probit_evidence(mean: Array, var: Array, sign: Array) -> Evidence:
@@ -44,38 +46,24 @@ def probit_evidence(mean: Array, var: Array, sign: Array) -> Evidence:
     return Evidence(log_z, sign * ratio / root, ratio * (ratio + u) / root**2)
 
 
-class Expectation(NamedTuple):
-    """E[log p(label | a)] over a ~ N(mean, var), its slope in the mean, and minus its second derivative there."""
+def expected_log(link: str, mean: Array, var: Array, sign: Array) -> tuple[Array, Array, Array]:
+    """E[log p(label | a)] over a ~ N(mean, var), elementwise (m,), by quadrature.
 
-    value: Array
-    slope: Array
-    curvature: Array
-
-
-def expected_log(link: str, mean: Array, var: Array, sign: Array) -> Expectation:
-    """Expected log-likelihood of labels of a Bernoulli output, elementwise (m,), by quadrature."""
-    rule = normal_rule(float(np.max(var, initial=0.0)))
-    weights, std = np.exp(rule.log_weights), np.broadcast_to(np.sqrt(var), mean.shape)
-    parts = []
-    for rows in chunks(len(mean), len(rule.nodes)):
-        a = sign[rows, None] * (mean[rows, None] + std[rows, None] * rule.nodes)
-        at_nodes = log_and_derivatives(link, a)
-        value, slope, curvature = (part @ weights for part in at_nodes)
-        parts.append(Expectation(value, sign[rows] * slope, curvature))
-    return (
-        Expectation(*(np.concatenate(part) for part in zip(*parts, strict=True))) if parts else Expectation(*[mean] * 3)
-    )
+    With its slope in the mean, and minus its second derivative there.
+    """
+    found = [[part @ np.exp(log_weights) for part in parts] for *parts, log_weights in _at_nodes(link, mean, var, sign)]
+    value, slope, curvature = map(np.concatenate, zip(*found, strict=True))
+    return value, sign * slope, curvature
 
 
-def log_and_derivatives(link: str, a: Array) -> Expectation:
+def log_and_derivatives(link: str, a: Array) -> tuple[Array, Array, Array]:
     """log p(label | a) at the predictors a, times the sign of the label, with its slope and minus second derivative."""
     if link == "logit":
-        value = log_expit(a)
-        rest = np.exp(log_expit(-a))
-        return Expectation(value, rest, rest * np.exp(value))
+        value, rest = log_expit(a), expit(-a)
+        return value, rest, rest * np.exp(value)
     value = np.asarray(log_ndtr(a))
     ratio = np.exp(-0.5 * a**2 - 0.5 * np.log(2.0 * np.pi) - value)
-    return Expectation(value, ratio, ratio * (ratio + a))
+    return value, ratio, ratio * (ratio + a)
 
 
 LINKS: dict[str, Callable[[Array, Array, Array], Evidence]] = {"logit": logit_evidence, "probit": probit_evidence}

@@ -79,6 +79,6 @@ def with_signs(root: Array, seen: Array) -> Array:
 
 
 def chunks(n: int, n_nodes: int) -> list[slice]:
-    """Slices of n rows that hold no more than `CHUNK` numbers with the nodes of each."""
+    """Slices of n rows that hold no more than `CHUNK` numbers with the nodes of each; one slice of none."""
     size = max(1, CHUNK // n_nodes)
-    return [slice(start, start + size) for start in range(0, n, size)]
+    return [slice(start, start + size) for start in range(0, max(n, 1), size)]

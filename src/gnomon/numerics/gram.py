@@ -65,22 +65,15 @@ def weighted_mean(K: Array, weights: Array | None) -> Array:
     return np.asarray(K.mean(axis=0) if weights is None else weights @ K / weights.sum())
 
 
-class Spectrum(NamedTuple):
-    """Positive part of the spectrum of a symmetric matrix, falling; its length is the rank."""
-
-    values: Array  # (r,)
-    vectors: Array  # (n, r)
-
-
-def spectrum(K: Array, error: float = 0.0) -> Spectrum:
-    """Eigenvalues of a positive semi-definite matrix above rounding, with their vectors.
+def spectrum(K: Array, error: float = 0.0) -> tuple[Array, Array]:
+    """Eigenvalues (r,) of a positive semi-definite matrix above rounding, falling, and their vectors (n, r).
 
     `error` is the size of rounding errors in the entries: it moves an eigenvalue by at most n times as much. Raises
     ValueError, naming the eigenvalue, when the smallest one is negative beyond that.
     """
     n = len(K)
     if n == 0:
-        return Spectrum(np.zeros(0), np.zeros((0, 0)))
+        return np.zeros(0), np.zeros((0, 0))
     values, vectors = eigh(K)
     top = max(float(values[-1]), 0.0)
     if values[0] < -max(ROUNDING * top, n * error):
@@ -91,7 +84,7 @@ def spectrum(K: Array, error: float = 0.0) -> Spectrum:
         )
     # the most negative eigenvalue shows the size of rounding errors that nobody declared
     kept = values > max(NULL * n * top, n * error, -float(values[0]))
-    return Spectrum(values[kept][::-1], vectors[:, kept][:, ::-1])
+    return values[kept][::-1], vectors[:, kept][:, ::-1]
 
 
 def exact_map(K: Array, error: float = 0.0, weights: Array | None = None) -> tuple[FeatureMap, Array]:
@@ -133,8 +126,8 @@ def nystrom_map(
     shift = weighted_mean(cross, weights)
     half = vectors / np.sqrt(values)
     T = (cross - shift) @ half
-    inner = spectrum(symmetrize(T.T @ (T if weights is None else T * weights[:, None])))
-    return FeatureMap(shift, half @ inner.vectors), T @ inner.vectors
+    _, turn = spectrum(symmetrize(T.T @ (T if weights is None else T * weights[:, None])))
+    return FeatureMap(shift, half @ turn), T @ turn
 
 
 def lengths_outside(cross: Array, among: Array, squared_lengths: Array, error: float = 0.0) -> tuple[Array, int]:

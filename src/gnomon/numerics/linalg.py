@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dposv, dpotrf, dpotri
@@ -25,6 +27,20 @@ def inverse_logdet(S: Array) -> tuple[Array, float]:
     inverse = half + half.T
     inverse.flat[:: len(S) + 1] *= 0.5
     return np.asarray(inverse), 2.0 * float(np.log(factor.diagonal()).sum())
+
+
+class BatchInverse(NamedTuple):
+    """Inverses and log-determinants of a batch of positive definite matrices."""
+
+    inverse: Array  # (m, k, k)
+    log_det: Array  # (m,)
+
+
+def batch_inverse(S: Array) -> BatchInverse:
+    """Invert positive definite matrices (m, k, k), with their log-determinants by Cholesky."""
+    factors = np.linalg.cholesky(S)
+    log_det = 2.0 * np.log(np.einsum("maa->ma", factors)).sum(axis=1)
+    return BatchInverse(np.asarray(np.linalg.inv(S)), np.asarray(log_det))
 
 
 def solve_positive(S: Array, B: Array) -> Array:

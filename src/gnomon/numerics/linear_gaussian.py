@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._types import Array, BoolArray, IntArray
-from .linalg import inverse_logdet, solve_positive, symmetrize
+from .linalg import BatchInverse, batch_inverse, inverse_logdet, solve_positive, symmetrize
 from .moments import OutputSets
 
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -70,13 +70,10 @@ def output_precisions(params: Params, sets: BoolArray) -> Array:
     return np.asarray(np.tensordot(sets.astype(float), outer, axes=1))
 
 
-def set_posteriors(params: Params, sets: BoolArray) -> tuple[Array, Array]:
+def set_posteriors(params: Params, sets: BoolArray) -> BatchInverse:
     """Posterior covariances (g, k, k) and log-determinants of the precisions (g,) for x and each set of outputs."""
     k = params.W_x.shape[1]
-    precisions = np.eye(k) + params.W_x.T @ (params.W_x / params.x_noise_var) + output_precisions(params, sets)
-    factors = np.linalg.cholesky(precisions)
-    log_det = 2.0 * np.log(np.einsum("gaa->ga", factors)).sum(axis=1)
-    return np.asarray(np.linalg.inv(precisions), dtype=np.float64), log_det
+    return batch_inverse(np.eye(k) + params.W_x.T @ (params.W_x / params.x_noise_var) + output_precisions(params, sets))
 
 
 def row_posterior(params: Params, XW: Array, Y: Array, observed: BoolArray, groups: OutputSets) -> RowPosterior:

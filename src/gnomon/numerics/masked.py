@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from .._types import Array, BoolArray
 from ..rows.contract import Kept, Rows, Step, View
+from .linalg import batch_inverse
 from .linear_gaussian import Params, RowPosterior, apply_by_row, output_precisions
 from .moments import OutputSets
-
-
-class BatchInverse(NamedTuple):
-    """Inverses and log-determinants of a batch of positive definite matrices."""
-
-    inverse: Array  # (m, k, k)
-    log_det: Array  # (m,)
 
 
 def triangle_of_outer(Z: Array) -> Array:
@@ -58,13 +51,6 @@ def masked_precisions(triangles: Array, k: int) -> Array:
     out = from_triangle(triangles, k)
     out[:, np.arange(k), np.arange(k)] += 1.0
     return out
-
-
-def batch_inverse(S: Array) -> BatchInverse:
-    """Invert positive definite matrices (m, k, k), with their log-determinants by Cholesky."""
-    factors = np.linalg.cholesky(S)
-    log_det = 2.0 * np.log(np.einsum("maa->ma", factors)).sum(axis=1)
-    return BatchInverse(np.asarray(np.linalg.inv(S)), np.asarray(log_det))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ held. G = X'X B is kept, so that the gradient of the likelihood in the full spac
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,30 +48,11 @@ class View(NamedTuple):
     n_features: float  # p
 
 
-class Products(Protocol):
-    """Products with the rows in some coordinates of feature space, d of them; kept rows are m."""
-
-    size: int
-    n_kept: int
-    space: Space
-    xy: Array  # (d, q)   weighted X'Y of centered targets
-
-    def leading(self, block: Array) -> Array:
-        """Orthonormal columns near the directions in which x varies most, from random ones (d, width)."""
-
-    def both(self, Q: Array) -> tuple[Array, Array]:
-        """X'X Q over all rows (d, c), and X Q over the kept ones (m, c)."""
-
-    def back(self, U: Array) -> Array:
-        """Weighted X'U (d, c) over the kept rows."""
-
-    @property
-    def features(self) -> Callable[[Array], Array]:
-        """What takes coordinates (d, c) to vectors of features (p, c)."""
-
-
 class SweptProducts:
-    """Every product reads the rows; with `second`, X'X is taken in the first read and the kept rows alone are read."""
+    """Products with the rows in some coordinates of feature space, d of them; kept rows are m, `xy` (d, q) is X'Y.
+
+    Every product reads the rows; with `second`, X'X is taken in the first read and the kept rows alone are read.
+    """
 
     def __init__(
         self, rows: Rows, kept: IntArray, Y: Array, number: IntArray | None = None, n_groups: int = 1,
@@ -90,11 +71,13 @@ class SweptProducts:
         self.space = Space.of(self.rows)
 
     def leading(self, block: Array) -> Array:
+        """Orthonormal columns near the directions in which x varies most, from random ones (d, width)."""
         if self._xx is None:
             return orthonormal_columns(self.rows.gram_product(block))
         return _powers(self._xx, block)
 
     def both(self, Q: Array) -> tuple[Array, Array]:
+        """X'X Q over all rows (d, c), and X Q over the kept ones (m, c)."""
         if self._xx is not None:
             return self._xx @ Q, self.rows.times(Q, self._some)
         if self.n_kept == 0:
@@ -103,14 +86,16 @@ class SweptProducts:
         return product, kept.of_rows(self._kept)
 
     def back(self, U: Array) -> Array:
+        """Weighted X'U (d, c) over the kept rows."""
         return self.rows.back(U, self._some)
 
     def features(self, C: Array) -> Array:
+        """Vectors of features (p, c) from coordinates (d, c)."""
         return C
 
 
 class HeldProducts:
-    """X'X and the kept rows X (m, d) are in memory; in principal coordinates X'X is its diagonal (d,)."""
+    """The same with X'X and the kept rows X (m, d) in memory; in principal coordinates X'X is its diagonal (d,)."""
 
     def __init__(
         self, space: Space, xx: Array, xy: Array, X: Array, weights: Array,
@@ -147,6 +132,9 @@ def _powers(xx: Array, block: Array) -> Array:
     for _ in range(POWER_STEPS):
         block = orthonormal_columns(xx @ block)
     return block
+
+
+Products = SweptProducts | HeldProducts
 
 
 class Basis:

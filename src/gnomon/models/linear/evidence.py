@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,20 +57,6 @@ class Curvature(NamedTuple):
             return self._replace(H=self.H + np.kron(down, of_z))
         share = float(np.trace(down)) / max(float(np.trace(self.H)), 1e-300)
         return self._replace(z1z1=self.z1z1 + share * weight * of_z)
-
-
-class InBasis(Protocol):
-    """Outputs of the rows seen through a basis. `held` is what one call leaves for others at the same parameters."""
-
-    @property
-    def weight(self) -> float:
-        """Of the rows that have outputs."""
-
-    def sums(self, params: Params, x: FromX, near: Any, accuracy: float) -> tuple[Evidence, Any]:
-        """The sums, iterating from `near`, the `held` of other parameters."""
-
-    def newton(self, x: FromX, held: Any, n_guided: int) -> Curvature:
-        """Curvature of the log-evidence, the covariance of z held."""
 
 
 def curvature_of_rows(C: Array, z1: Array, weights: Array, of_row: IntArray | None = None) -> Curvature:
@@ -137,7 +123,10 @@ class Rows(NamedTuple):
 
 
 class LabeledRows:
-    """As in `InBasis`: outputs of any kind, row by row."""
+    """Outputs of any kind of rows seen through a basis, row by row.
+
+    `held` is what one call leaves for others at the same parameters.
+    """
 
     def __init__(self, T: Array, weights: Array, Y: Array, layout: Layout, sites: Sites) -> None:
         self.T, self.weights, self.Y, self.sites = T, weights, Y, sites
@@ -145,9 +134,11 @@ class LabeledRows:
 
     @property
     def weight(self) -> float:
+        """Of the rows that have outputs."""
         return float(self.weights.sum())
 
     def sums(self, params: Params, x: FromX, near: Rows | None, accuracy: float) -> tuple[Evidence, Rows]:
+        """The sums, iterating from `near`, the `held` of other parameters."""
         V, w = params.W_y, self.weights
         latent, VS = self.T @ x.gain.T, V @ x.cov
         start = None if near is None else near.fit.near
@@ -167,12 +158,13 @@ class LabeledRows:
         return found, Rows(fit, latent, shift)
 
     def newton(self, x: FromX, held: Rows, n_guided: int) -> Curvature:
+        """Curvature of the log-evidence, the covariance of z held."""
         z1 = np.column_stack([held.latent[:, :n_guided], np.ones(len(held.latent))])
         return curvature_of_rows(held.fit.curvature, z1, self.weights, held.fit.of_row)
 
 
 class LabeledPatterns:
-    """As in `InBasis`: real outputs, by moments of all rows that observe the same ones; rare ones row by row."""
+    """The same of real outputs, by moments of all rows that observe the same ones; rare ones row by row."""
 
     def __init__(self, patterns: list[Pattern], rare: LabeledRows | None, size: int, n_outputs: int) -> None:
         self.rare, r, q = rare, size, n_outputs
@@ -191,7 +183,7 @@ class LabeledPatterns:
         return float(self.weights.sum()) + (0.0 if self.rare is None else self.rare.weight)
 
     def sums(self, params: Params, x: FromX, near: Any, accuracy: float) -> tuple[Evidence, Any]:
-        """As in `InBasis`: slopes are the precision times what x leaves of the outputs."""
+        """Slopes are the precision times what x leaves of the outputs."""
         V, w = params.W_y, self.weights
         r, G, VS = x.gain.shape[1], V @ x.gain, V @ x.cov
         precision, log_det = precisions(VS @ V.T, params.y_noise_var, self.observed)

@@ -10,8 +10,7 @@ from ...numerics.linalg import symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI, FromX, Limits, Params, given_x
 from ...rows.threads import one_thread
 from .basis import Basis, View
-from .evidence import Curvature
-from .evidence import InBasis as Labels
+from .evidence import Curvature, LabeledPatterns, LabeledRows
 from .grow import Data, ModelInBasis, State, grow
 from .ratio import (
     GRID_SIZE,
@@ -37,7 +36,7 @@ class BasisEM(SitesEM):
 
     shares = tuple(0.25 ** np.arange(6))
 
-    def __init__(self, view: View, labels: Labels, rules: Rules) -> None:
+    def __init__(self, view: View, labels: LabeledRows | LabeledPatterns, rules: Rules) -> None:
         super().__init__(rules, labels.weight, view.energy, view.weight * view.n_features)
         self.view, self.labels = view, labels
 

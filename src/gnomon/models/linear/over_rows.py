@@ -13,9 +13,9 @@ import numpy as np
 
 from ..._types import Array, Result, Status
 from ...likelihoods.sites import ACCURACY, Sites
-from ...numerics.linalg import orthonormal_columns, symmetrize
+from ...numerics.linalg import batch_inverse, orthonormal_columns, symmetrize
 from ...numerics.linear_gaussian import LOG_2PI, Params
-from ...numerics.masked import batch_inverse, bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
+from ...numerics.masked import bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
 from ...rows.contract import Kept, Step, View
 from ...rows.standard import StandardRows
 from .basis import SPARE_DIRECTIONS

@@ -44,15 +44,8 @@ def joint_second_moment(moments: JointMoments, ratio: float) -> Array:
     return joined(moments.xx, xy, moments.yy / ratio)
 
 
-class Level(NamedTuple):
-    """The common noise level at one ratio, and the log-likelihood maximized over everything else."""
-
-    x_noise_var: float
-    log_likelihood: float
-
-
-def level(moments: JointMoments, values: Array, total: float, log_ratio: float, floors: Limits) -> Level:
-    """Maximize over the loadings and the common noise level at one ratio y_noise_var / x_noise_var.
+def level(moments: JointMoments, values: Array, total: float, log_ratio: float, floors: Limits) -> tuple[float, float]:
+    """The common noise level at one ratio y_noise_var / x_noise_var, and the log-likelihood maximized over all else.
 
     `values` are the leading eigenvalues of the joint second moment, `total` its trace. The noise level is the average
     of the discarded eigenvalues, or the smallest one that respects both floors; the likelihood falls on either side of
@@ -66,13 +59,13 @@ def level(moments: JointMoments, values: Array, total: float, log_ratio: float, 
     kept = np.maximum(values, noise)
     quadratic = k + (rest - float((kept - values).sum())) / noise
     logs = dims * LOG_2PI + float(np.log(kept).sum()) + (dims - k) * np.log(noise) + quadratic
-    return Level(noise, float(-0.5 * moments.weight * (logs + q * log_ratio)))
+    return noise, float(-0.5 * moments.weight * (logs + q * log_ratio))
 
 
 def profile(moments: JointMoments, k: int, log_ratio: float, floors: Limits) -> float:
     """Log-likelihood maximized over everything but the ratio."""
     S = joint_second_moment(moments, float(np.exp(log_ratio)))
-    return level(moments, top_eigenvalues(S, k), float(np.trace(S)), log_ratio, floors).log_likelihood
+    return level(moments, top_eigenvalues(S, k), float(np.trace(S)), log_ratio, floors)[1]
 
 
 def profiles(moments: JointMoments, k: int, log_ratios: Array, floors: Limits) -> Array:
@@ -86,14 +79,14 @@ def profiles(moments: JointMoments, k: int, log_ratios: Array, floors: Limits) -
     values = np.linalg.eigvalsh(S * scales[:, :, None] * scales[:, None, :])[:, : -k - 1 : -1]
     totals = scales**2 @ S.diagonal()
     levels = (level(moments, v, float(t), float(u), floors) for v, t, u in zip(values, totals, log_ratios, strict=True))
-    return np.array([at.log_likelihood for at in levels])
+    return np.array([value for _, value in levels])
 
 
 def params_at(moments: JointMoments, k: int, log_ratio: float, floors: Limits) -> Params:
     """Parameters that reach `profile` at this ratio; means are zero in the centered units of the moments."""
     S = joint_second_moment(moments, float(np.exp(log_ratio)))
     values, vectors = top_eigh(S, k)
-    noise = level(moments, values, float(np.trace(S)), log_ratio, floors).x_noise_var
+    noise, _ = level(moments, values, float(np.trace(S)), log_ratio, floors)
     r, q = moments.xy.shape
     W = vectors * np.sqrt(np.maximum(values - noise, 0.0))
     root = float(np.exp(log_ratio / 2.0))

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..._types import Array, Result, Status
-from ...numerics.linalg import symmetrize, top_eigh
+from ...numerics.linalg import batch_inverse, symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI
-from ...numerics.masked import batch_inverse, bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
+from ...numerics.masked import bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
 from ...numerics.normalize import normalized
-from ...rows.contract import Step, View
+from ...rows.contract import Step, Swept, View
 from ...rows.patterns import MaskView
 from ...rows.standard import ScaledRows
 from ...solvers.em import Packing, run_em
@@ -49,13 +49,25 @@ class _EStep:
 
     def __call__(self, view: View) -> Step:
         T = view.T @ self.maps.directions if self.moments else view.T
-        w, lengths = view.weights, view.aligned["length"]
-        r, density = normalized(condition(self.maps, T, lengths, self.ambient).log_joint)
+        r, density = normalized(condition(self.maps, T, view.aligned["length"], self.ambient)[0])
         s = r.shape[1]
         right = view.T[:, None, :] if self.moments else T[:, : s * self.size].reshape(-1, s, self.size)
-        wr = w[:, None] * r
-        products = (wr[:, :, None] * right).reshape(len(T), -1)
-        return Step(np.hstack([wr, products]), (float(w @ density), w @ r, (w * lengths) @ r))
+        return _step_of(view, r, right, float(view.weights @ density))
+
+
+def _step_of(view: View, r: Array, right: Array, log_likelihood: float) -> Step:
+    """Sums over rows of responsibilities r (n, s), and of their products with `right` (n, s or 1, any)."""
+    w, wr = view.weights, view.weights[:, None] * r
+    products = (wr[:, :, None] * right).reshape(len(r), -1)
+    return Step(np.hstack([wr, products]), (log_likelihood, w @ r, (w * view.aligned["length"]) @ r))
+
+
+def _local_sums(swept: Swept) -> LocalSums:
+    """The sums of a sweep with `_step_of`."""
+    (log_likelihood, counts, energies), out = swept.sums, swept.product
+    s, p = len(counts), len(out)
+    products = out[:, s:].reshape(p, s, -1).transpose(1, 0, 2)
+    return LocalSums(log_likelihood, counts, energies, out[:, :s].T, products)
 
 
 class CompleteRows:
@@ -70,14 +82,10 @@ class CompleteRows:
 
     def e_step(self, params: Mixture) -> LocalSums:
         """Responsibilities of all rows and the weighted sums that the M-step needs; one read."""
-        s, p, k = params.W.shape
+        _, p, k = params.W.shape
         maps = local_maps(params)
         V = np.eye(p) if self.moments else maps.directions
-        found = self.rows.sweep(V, _EStep(maps, self.shape.ambient, k, self.moments))
-        out, (log_likelihood, counts, energies) = found.product, found.sums
-        return LocalSums(
-            log_likelihood, counts, energies, out[:, :s].T, out[:, s:].reshape(p, s, -1).transpose(1, 0, 2)
-        )
+        return _local_sums(self.rows.sweep(V, _EStep(maps, self.shape.ambient, k, self.moments)))
 
     def m_step(self, sums: LocalSums, params: Mixture) -> Mixture:
         """Maximize in closed form, or take one EM step over the latent variables."""
@@ -182,12 +190,10 @@ class _NearestStep:
     size: int  # k
 
     def __call__(self, view: View) -> Step:
-        T, w, s = view.T, view.weights, len(self.own)
+        T, s = view.T, len(self.own)
         r = np.full((len(T), s), SMOOTHED / s)
         r[np.arange(len(T)), (self.own - 2.0 * T[:, s * self.size :]).argmin(axis=1)] += 1.0 - SMOOTHED
-        wr = w[:, None] * r
-        right = (wr[:, :, None] * T[:, : s * self.size].reshape(-1, s, self.size)).reshape(len(T), -1)
-        return Step(np.hstack([wr, right]), (0.0, w @ r, (w * view.aligned["length"]) @ r))
+        return _step_of(view, r, T[:, : s * self.size].reshape(-1, s, self.size), 0.0)
 
 
 def local_pca(rows: ScaledRows, centers: Array, blocks: Array, shape: Shape) -> Mixture:
@@ -196,14 +202,10 @@ def local_pca(rows: ScaledRows, centers: Array, blocks: Array, shape: Shape) -> 
     Missing entries are at the mean of their column. Clusters are ordered by falling size, so the first number of
     dimensions goes to the largest.
     """
-    s, p = centers.shape
-    k = blocks.shape[2]
-    step = _NearestStep(np.einsum("sp,sp->s", centers, centers), k)
+    step = _NearestStep(np.einsum("sp,sp->s", centers, centers), blocks.shape[2])
     blocks = np.linalg.qr(blocks)[0]
     for last in [False] * (START_STEPS - 1) + [True]:
-        swept = rows.sweep(np.hstack([side_by_side(blocks), centers.T]), step)
-        out, (_, counts, energies) = swept.product, swept.sums
-        found = LocalSums(0.0, counts, energies, out[:, :s].T, out[:, s:].reshape(p, s, k).transpose(1, 0, 2))
+        found = _local_sums(rows.sweep(np.hstack([side_by_side(blocks), centers.T]), step))
         means = found.sums / found.counts[:, None]
         along = np.einsum("sp,spk->sk", means, blocks)
         products = found.products / found.counts[:, None, None] - means[:, :, None] * along[:, None, :]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, BoolArray
-from ...numerics.linalg import inverse_logdet, rotation_toward, symmetrize, top_eigh
+from ...numerics.linalg import batch_inverse, inverse_logdet, rotation_toward, symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI
 
 EMPTY = 1e-10  # rows; a component that answers for fewer keeps its place, so that nothing divides by zero
@@ -48,13 +48,6 @@ class LocalMaps(NamedTuple):
     noise_vars: Array  # (s,)
 
 
-class LocalRows(NamedTuple):
-    """Rows under every component."""
-
-    log_joint: Array  # (n, s)   log p(component) + log p(x | component), nats
-    z: Array  # (n, s, k)        posterior means
-
-
 class LocalSums(NamedTuple):
     """Weighted sums over rows; r are responsibilities times row weights."""
 
@@ -89,13 +82,11 @@ def side_by_side(W: Array) -> Array:
 
 def local_maps(params: Mixture) -> LocalMaps:
     """Posterior precisions I + W_c'W_c / noise_c and the directions that rows are multiplied by."""
-    s, p, k = params.W.shape
-    covs, log_dets = np.empty((s, k, k)), np.empty(s)
-    for c in range(s):
-        covs[c], log_dets[c] = inverse_logdet(np.eye(k) + params.W[c].T @ params.W[c] / params.noise_vars[c])
+    W, k = params.W, params.W.shape[2]
+    covs, log_dets = batch_inverse(np.eye(k) + np.swapaxes(W, 1, 2) @ W / params.noise_vars[:, None, None])
     return LocalMaps(
-        np.hstack([side_by_side(params.W), params.means.T]),
-        np.einsum("spk,sp->sk", params.W, params.means),
+        np.hstack([side_by_side(W), params.means.T]),
+        np.einsum("spk,sp->sk", W, params.means),
         np.einsum("sp,sp->s", params.means, params.means),
         covs,
         log_dets,
@@ -104,8 +95,10 @@ def local_maps(params: Mixture) -> LocalMaps:
     )
 
 
-def condition(maps: LocalMaps, T: Array, lengths: Array, ambient: int) -> LocalRows:
-    """Joint log-densities and posterior means from T = X directions (n, s k + s) and lengths |x|^2 (n,).
+def condition(maps: LocalMaps, T: Array, lengths: Array, ambient: int) -> tuple[Array, Array]:
+    """Joint log-densities (n, s) in nats and posterior means (n, s, k) of rows.
+
+    These are known by T = X directions (n, s k + s) and lengths |x|^2 (n,).
 
     Equivalent to s multivariate normal densities with covariance W_c W_c' + noise_c I; no p x p matrix is formed.
     """
@@ -115,7 +108,7 @@ def condition(maps: LocalMaps, T: Array, lengths: Array, ambient: int) -> LocalR
     distances = np.maximum(lengths[:, None] - 2.0 * T[:, s * k :] + maps.lengths, 0.0)
     quadratic = np.maximum(distances / maps.noise_vars - np.einsum("nsk,nsk->ns", b, z), 0.0)
     constants = ambient * (LOG_2PI + np.log(maps.noise_vars)) + maps.log_dets
-    return LocalRows(maps.log_weights - 0.5 * (constants + quadratic), z)
+    return maps.log_weights - 0.5 * (constants + quadratic), z
 
 
 def noise_level(kept: Array, weights: Array, rest: float, n_rest: float, floor: float) -> float:

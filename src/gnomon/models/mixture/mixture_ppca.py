@@ -89,11 +89,7 @@ def fit(rows: Rows, options: Options, generator: np.random.Generator) -> Result[
     if sparse and (solver == "masked" or (solver == "moments" and not n < p)):
         raise ValueError(f"solver={solver!r} would make the sparse X dense; use solver='auto' or 'latent'.")
     shape = Shape(options.sizes, p, NOISE_FLOOR, options.shared)
-    if solver == "masked":
-        masked = rows.anew(masked=True)
-        table = _masked_table(masked.standard(masked.summarize()), shape)
-    else:
-        table = _complete_table(rows.standard(rows.summarize()), shape, solver == "moments", generator)
+    table = _table(rows, shape, solver, generator)
     starts = [
         _maximize_from(table, options, generator, first=i == 0)
         for i in range(options.n_init if len(options.sizes) > 1 else 1)
@@ -118,21 +114,22 @@ class _Table(NamedTuple):
     expand: Map  # coordinates (r, m) -> features (p, m), standard units
 
 
-def _complete_table(source: StandardRows, shape: Shape, moments: bool, generator: np.random.Generator) -> _Table:
-    check_rank_of_rows(source, max(shape.sizes), generator)
-    n, p = source.shape
+def _table(rows: Rows, shape: Shape, solver: str, generator: np.random.Generator) -> _Table:
+    engine: CompleteRows | IncompleteRows
+    rows = rows.anew(masked=True) if solver == "masked" else rows
+    source = rows.standard(rows.summarize())
     reader: ScaledRows = source
     expand: Map = _same
-    if n < p and n <= GRAM_SIDE:
-        found = source.coordinates()
-        reader, expand = found.reader(), found.expand
-    engine = CompleteRows(reader, shape, moments=moments)
+    if solver == "masked":
+        engine = IncompleteRows(source, shape)
+    else:
+        check_rank_of_rows(source, max(shape.sizes), generator)
+        n, p = source.shape
+        if n < p and n <= GRAM_SIDE:
+            found = source.coordinates()
+            reader, expand = found.reader(), found.expand
+        engine = CompleteRows(reader, shape, moments=solver == "moments")
     return _Table(engine, reader, Partition(engine.rows, _some_rows(engine.rows)), source, expand)
-
-
-def _masked_table(source: StandardRows, shape: Shape) -> _Table:
-    partition = Partition(source, _some_rows(source))
-    return _Table(IncompleteRows(source, shape), source, partition, source, _same)
 
 
 def _same(V: Array) -> Array:

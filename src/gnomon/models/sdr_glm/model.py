@@ -207,15 +207,10 @@ def solve(views: tuple[View, View], options: Options, generator: np.random.Gener
     return Result(Params(params.U @ R, *rotated), result.status, result.path, result.stats)
 
 
-class Regression(NamedTuple):
-    """Targets read off projected scores: theta_y = u V + b."""
+def regress(view: View, U: Array, ridge: float = 1.0, steps: int = STEPS) -> tuple[Loadings, float]:
+    """Regression of the targets on projected scores U (n, k), theta_y = u V + b, ridge for scores of unit variance.
 
-    part: Loadings
-    residual: float  # a bound on what the objective is short of its minimum, relative to its size
-
-
-def regress(view: View, U: Array, ridge: float = 1.0, steps: int = STEPS) -> Regression:
-    """Regression of the targets on projected scores U (n, k), ridge for scores of unit variance.
+    Beside it a bound on what the objective is short of its minimum, relative to its size.
 
     Scores of the fit know the targets; projections from x alone, which is all there is of a new row, do not, and are
     shorter. So the loadings of y are not the way from projections to targets, and this regression is.
@@ -236,4 +231,4 @@ def regress(view: View, U: Array, ridge: float = 1.0, steps: int = STEPS) -> Reg
     options = {"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20}
     found = minimize(cost, start, jac=True, method="L-BFGS-B", options=options)
     rest = float(found.jac @ found.jac) / (2.0 * ridge) / max(abs(float(found.fun)), 1.0 * len(U))
-    return Regression(Loadings(found.x[: k * q].reshape(k, q) / size[:, None], found.x[k * q :]), rest)
+    return Loadings(found.x[: k * q].reshape(k, q) / size[:, None], found.x[k * q :]), rest

@@ -66,8 +66,8 @@ def fit(
     U, left = project(x._replace(strength=1.0), reader.x, ridge)
     residual = max(float(result.stats["residual"]), left)
     if guided:
-        found = regress(y.rows(outputs.labeled), U[outputs.labeled])
-        residual, reader = max(residual, found.residual), reader._replace(y=found.part)
+        part, left = regress(y.rows(outputs.labeled), U[outputs.labeled])
+        residual, reader = max(residual, left), reader._replace(y=part)
     return Result(Fitted(result.value, reader), result.status, result.path, {**result.stats, "residual": residual})
 
 
