@@ -86,6 +86,9 @@ def test_wrong_arguments(arguments, words):
         ("flower,a,b,c,kind\n", "t.csv: a header and no rows."),
         ("flower,a,b,a,kind\n1,2,3,4,x\n", "t.csv: several columns are called 'a' (columns 2, 4); rename all but one."),
         (GOOD + "f31,1,2\n", "t.csv, row 31 (line 32): 3 cells, and the header has 5."),
+        (GOOD.replace("f3,3,", "f3,x,").replace(",0.5,", ",low,"), "t.csv, row 4 (line 5), column 'a': 'x' is not a "
+         "number, and neither are cells of 'c'; leave the columns out with --drop a c, or name them for --target or "
+         "--id."),
         (GOOD + "f31,1,two,3,x\n", "t.csv, row 31 (line 32), column 'b': 'two' is not a number; leave the column out "
          "with --drop b, or name it for --target or --id."),
         (re.sub(r"(?m)^(f\d+,.),.,", r"\1,,", GOOD), "t.csv, column 'b': no row has a value; leave the column out "
@@ -188,6 +191,25 @@ def test_only_folders_of_results_are_replaced(folder):
         assert refusal(*FIT[:-1], name, "--force") == (
             f"{name} is not a folder, and --force replaces only folders that gnomon wrote."
         )
+
+
+@pytest.mark.parametrize("command", ["fit", "demo", "compare", "transform"])
+def test_a_name_that_the_disk_does_not_take_is_refused_before_the_work(command, folder, monkeypatch):
+    def too_late(*arguments, **options):
+        raise AssertionError
+
+    monkeypatch.setattr("gnomon._cli.fitting.read", too_late)
+    monkeypatch.setattr("gnomon._cli.demo.demo_table", too_late)
+    words = {"fit": FIT[1:-2], "compare": ["t.csv", "--target", "kind"], "transform": ["out", "t.csv"]}.get(command, [])
+    name = "n" * 300 + ("" if command in ("fit", "demo") else ".csv")
+    assert refusal(command, *words, "--out", name).startswith(f"{name} cannot be written ([Errno 36] File name too ")
+
+
+def test_the_next_command_can_be_run(folder):
+    result = CliRunner().invoke(main, [*FIT[:-1], "-x"], prog_name="gnomon")
+    (line,) = [line for line in result.stdout.splitlines() if line.startswith("Next: gnomon ")]
+    assert line == "Next: gnomon predict ./-x NEW.csv --out answers.csv"
+    succeed(*line.replace("NEW.csv", "t.csv").split()[2:])
 
 
 def test_the_folder_around_the_output_must_exist():

@@ -204,6 +204,18 @@ def test_bad_text_gives_one_line(write, content, expected):
     assert message_of(read_table, write("t.csv", content)) == expected
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_columns_of_text_are_named_together(write, suffix):
+    columns = {"a": [1, 2], "b": ["x", "y"], "c": [0.5, 1.5], "d d": ["u", "v"], "e": ["p", "q"]}
+    write_table(f"t.{suffix}", columns)
+    said = message_of(read_table, f"t.{suffix}")
+    assert "row 1" in said
+    assert said.endswith(
+        "column 'b': 'x' is not a number, and neither are cells of 'd d', 'e'; leave the columns out with --drop b "
+        "'d d' e, or name them for --target or --id."
+    )
+
+
 def test_long_cells_are_cut_in_messages(write):
     assert f"'{'x' * 37}...' is not a number" in message_of(read_table, write("t.csv", f"a,b\n1,{'x' * 99}\n"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -15,10 +15,17 @@ from gnomon._files import Taken, changed, is_stream, sweep
 from gnomon.tables import check_output
 
 
-def check_free(path: str, force: bool) -> None:
-    """Refuse an output name that is taken, unless --force was given, or that has no folder to be in."""
+def named(path: str) -> Path:
+    """The path of a result, whose name is one that the disk takes."""
     if not path:
         raise InputError("--out is empty; name the result.")
+    with said_in_one_line(path), suppress(FileNotFoundError, NotADirectoryError):
+        os.lstat(path)
+    return Path(path)
+
+
+def check_free(path: str, force: bool) -> None:
+    """Refuse an output name that is taken, unless --force was given, or that has no folder to be in."""
     out = Path(path)
     if not out.absolute().parent.is_dir():
         raise InputError(f"{path}: the folder {out.parent} does not exist; make it first.")
@@ -32,8 +39,8 @@ def check_folder(path: str, force: bool, table: str | None = None) -> None:
     """Check the name of a result folder; --force replaces only a folder of such results, and not the input."""
     if path == "-":
         raise InputError("--out: the results are a folder, which standard output cannot be; name one.")
+    out = named(path)
     check_free(path, force)
-    out = Path(path)
     if not os.path.lexists(out):
         return
     if out.is_symlink() or not out.is_dir():
@@ -47,11 +54,9 @@ def check_folder(path: str, force: bool, table: str | None = None) -> None:
 
 def check_file(path: str, force: bool, table: str, *, page: bool = False) -> None:
     """Check the name of a result table, or of a report."""
-    if not path:
-        raise InputError("--out is empty; name the result.")
     if path == "-" and sys.stdout is None:
         raise InputError("standard output is closed.")
-    out, stream = Path(path), is_stream(path)
+    out, stream = named(path), is_stream(path)
     if page and out.suffix.lower() != ".html" and not stream:
         raise InputError(f"{path}: a report is a page of HTML; choose a name that ends in .html.")
     if not page and (out.suffix or not stream):

@@ -103,8 +103,8 @@ def written(out: str, names: list[str]) -> str:
 
 def next_steps(run: Run, out: str) -> str:
     """A command that uses the stored model."""
-    folder = shlex.quote(out)
-    if (Path(out) / "table.csv").exists():
-        return f"Next: gnomon predict {folder} {shlex.quote(str(Path(out) / 'table.csv'))} --out answers.csv"
+    folder = f"./{out}" if out.startswith("-") else out  # which would be an option
+    table = Path(out, "table.csv")
+    new = f"{folder}/table.csv" if table.exists() else "NEW.csv"
     command = "transform" if run.stored.said.predict is None else "predict"
-    return f"Next: gnomon {command} {folder} NEW.csv --out answers.csv"
+    return f"Next: gnomon {command} {shlex.quote(folder)} {shlex.quote(new)} --out answers.csv"

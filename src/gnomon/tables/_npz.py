@@ -11,9 +11,8 @@ from gnomon.tables._table import (
     Table,
     TableError,
     Wanted,
-    bad_feature,
     cell_name,
-    check_unique,
+    check_features,
     choose_features,
     in_range,
     usable,
@@ -38,7 +37,6 @@ def read_npz(path: str, wanted: Wanted) -> Table:
         for name, array in arrays.items()
         if name not in ("X", *CSR_PARTS) and array.ndim in (1, 2) and len(array) == n
     }
-    check_unique(path, [*columns, *beside])
     wanted = wanted.settled(list(beside))
     unused = [name for name in beside if name not in (*wanted.targets, wanted.id, *wanted.drop)]
     wanted = wanted._replace(ignore=[*wanted.ignore, *unused])
@@ -111,20 +109,18 @@ def _given(values: np.ndarray) -> np.ndarray:
 
 
 def _check_usable(path: str, X: Any, names: list[str]) -> None:
-    if not sparse.issparse(X):
-        bad = np.flatnonzero(~usable(X))
-        if bad.size:
-            i, j = divmod(int(bad[0]), X.shape[1])
-            raise bad_feature(cell_name(path, i, None, names[j]), names[j], float(X[i, j]))
-        return
-    bad = np.flatnonzero(~in_range(X.data))
+    held = X.data if sparse.issparse(X) else X
+    bad = np.flatnonzero(~(in_range(held) if sparse.issparse(X) else usable(held)))
     if not bad.size:
         return
-    i, j = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1, int(X.indices[bad[0]])
-    cell, value = cell_name(path, i, None, names[j]), float(X.data[bad[0]])
+    value = float(held.ravel()[bad[0]])
+    if not sparse.issparse(X):
+        i, j = divmod(int(bad[0]), X.shape[1])
+    else:
+        i, j = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1, int(X.indices[bad[0]])
     if np.isnan(value):
         raise TableError(
-            f"{cell}: NaN is stored in a sparse table, where an entry that is not stored is a zero; "
-            "give missing entries in a dense X."
+            f"{cell_name(path, i, None, names[j])}: NaN is stored in a sparse table, where an entry that is not stored "
+            "is a zero; give missing entries in a dense X."
         )
-    raise bad_feature(cell, names[j], value)
+    check_features(path, {names[j]: (i, value)})

@@ -12,7 +12,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from gnomon.tables._table import Table, TableError, Wanted, bad_feature, cell_name, choose_features, usable
+from gnomon.tables._table import Table, TableError, Wanted, check_features, choose_features, usable
 from gnomon.targets.forms import objects
 
 INSTALL = "needs pyarrow, which is not installed: pip install 'gnomon[io]'"
@@ -48,19 +48,20 @@ def read_parquet(path: str, wanted: Wanted) -> Table:
 
 def _features(path: str, frame: Any, names: list[str]) -> np.ndarray:
     single = all(frame[name].dtype == nw.Float32 for name in names)
-    X = np.empty((len(frame), len(names)), dtype=np.float32 if single else np.float64)
+    X, first = np.empty((len(frame), len(names)), dtype=np.float32 if single else np.float64), {}
     for j, name in enumerate(names):
         column = frame[name]
         if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
             i, value = next(((i, v) for i, v in enumerate(column.to_list()) if v is not None), (0, None))
             if value is not None:
-                raise bad_feature(cell_name(path, i, None, name), name, value)
+                first[name] = i, value
             X[:, j] = np.nan  # a column without any value has no type of its own
             continue
         X[:, j] = column.cast(nw.Float64).to_numpy()
         bad = np.flatnonzero(~usable(X[:, j]))
         if bad.size:
-            raise bad_feature(cell_name(path, bad[0], None, name), name, float(X[bad[0], j]))
+            first[name] = int(bad[0]), float(X[bad[0], j])
+    check_features(path, first)
     return X
 
 

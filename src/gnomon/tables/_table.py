@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -109,7 +109,8 @@ def row_of(i: int, line: int | None) -> str:
 
 
 def choose_features(path: str, names: Sequence[str], wanted: Wanted) -> list[str]:
-    """Check the wanted roles against the columns of the file; return the feature columns, in order."""
+    """Check the columns of the file, and the wanted roles against them; return the feature columns, in order."""
+    _check_unique(path, names)
     taken = _taken(path, names, wanted)
     rest = [column for column in names if column not in taken and column not in wanted.ignore]
     if wanted.features is None:
@@ -158,7 +159,7 @@ def listing(names: Iterable[str], most: int = 8) -> str:
     return shown if len(quoted) <= most else f"{shown}, ... ({len(quoted)} in all)"
 
 
-def check_unique(path: str, names: Sequence[str]) -> None:
+def _check_unique(path: str, names: Sequence[str]) -> None:
     """Refuse two columns of one name."""
     if len(set(names)) == len(names):
         return
@@ -167,22 +168,27 @@ def check_unique(path: str, names: Sequence[str]) -> None:
     raise TableError(f"{path}: several columns are called {twice!r} (columns {places}); rename all but one.")
 
 
-def bad_feature(cell: str, column: str, value: Any) -> TableError:
-    """The error for a feature cell that is no usable number; `cell` names it, `value` is what it holds."""
-    text = str(value).strip()
-    leave_out = drop_hint(column)
-    shown = text if len(text) <= 40 else text[:37] + "..."
-    found = number(text)
+def check_features(path: str, bad: Mapping[str, tuple[int, Any]], lines: Sequence[int] | None = None) -> None:
+    """Raise for features with cells that are no usable numbers: `bad` has row and content of the first one of each."""
+    if not bad:
+        return
+    column, (i, value) = next(iter(bad.items()))
+    cell, text = cell_name(path, i, None if lines is None else lines[i], column), str(value).strip()
+    shown, found = text if len(text) <= 40 else text[:37] + "...", number(text)
     if found is None:
-        return TableError(f"{cell}: {shown!r} is not a number; {leave_out}, or name it for --target or --id.")
+        alike = [name for name, (_, other) in bad.items() if number(str(other)) is None]
+        more, them = (f", and neither are cells of {listing(alike[1:])}", "them") if alike[1:] else ("", "it")
+        raise TableError(
+            f"{cell}: {shown!r} is not a number{more}; {drop_hint(*alike)}, or name {them} for --target or --id."
+        )
     if usable(found):
-        return TableError(f"{cell}: {shown!r} is text; store the column as numbers, or {leave_out}.")
-    return TableError(f"{cell}: {shown} {out_of_range(found)}; correct it, or {leave_out}.")
+        raise TableError(f"{cell}: {shown!r} is text; store the column as numbers, or {drop_hint(column)}.")
+    raise TableError(f"{cell}: {shown} {out_of_range(found)}; correct it, or {drop_hint(column)}.")
 
 
-def drop_hint(column: str) -> str:
-    """How to do without a column."""
-    return f"leave the column out with --drop {shlex.quote(column)}"
+def drop_hint(*columns: str) -> str:
+    """How to do without columns."""
+    return f"leave the column{'s' if len(columns) > 1 else ''} out with --drop {shlex.join(columns)}"
 
 
 def number(cell: Any) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,9 +16,8 @@ from gnomon.tables._table import (
     Table,
     TableError,
     Wanted,
-    bad_feature,
     cell_name,
-    check_unique,
+    check_features,
     choose_features,
     in_range,
     number,
@@ -76,7 +76,6 @@ def _rows(path: str, reader: Any) -> Iterator[Row]:
 def _collect(path: str, rows: Iterator[Row], wanted: Wanted, delimiter: str) -> Table:
     header = _header(path, next(rows, Row(1, [])).cells, delimiter)
     names = [name or unnamed(j) for j, name in enumerate(header)]
-    check_unique(path, names)
     wanted = wanted.settled(names)
     features = choose_features(path, names, wanted)
     _check_named(path, header, features)
@@ -86,13 +85,17 @@ def _collect(path: str, rows: Iterator[Row], wanted: Wanted, delimiter: str) -> 
     while chunk := list(islice(rows, CHUNK_ROWS)):
         _check_lengths(path, chunk, len(names), len(lines))
         columns = list(zip(*(row.cells for row in chunk)))
-        block = np.empty((len(chunk), len(features)))
+        block, bad, n_before = np.empty((len(chunk), len(features))), {}, len(lines)
+        lines += [row.line for row in chunk]
         for j, name in enumerate(features):
-            block[:, j] = _numbers(path, name, columns[place[name]], chunk, len(lines))
+            cells = columns[place[name]]
+            block[:, j], i = _numbers(cells)
+            if i is not None:
+                bad[name] = n_before + i, cells[i]
+        check_features(path, bad, lines)
         blocks.append(block)
         for name, values in kept.items():
             values += [_given(cell) for cell in columns[place[name]]]
-        lines += [row.line for row in chunk]
     if not lines:
         raise TableError(f"{path}: a header and no rows.")
     ids = None if wanted.id is None else objects(kept[wanted.id])
@@ -131,22 +134,19 @@ def _check_lengths(path: str, chunk: list[Row], n_columns: int, n_before: int) -
             raise TableError(f"{path}, {row_of(i, row.line)}: {cells}, and the header has {n_columns}.")
 
 
-def _numbers(path: str, name: str, cells: tuple[str, ...], chunk: list[Row], n_before: int) -> np.ndarray:
-    """The cells of one feature column as numbers, NaN where they are empty."""
+def _numbers(cells: tuple[str, ...]) -> tuple[np.ndarray, int | None]:
+    """A feature column as numbers, NaN where cells are empty, and the place of the first that is no usable number."""
     values = np.empty(len(cells))
-    try:
+    with suppress(ValueError):
         values[:] = [float(cell) for cell in cells]
-        ok = usable(values).all() and "_" not in "".join(cells)
-    except ValueError:
-        ok = False
-    if ok:
-        return values
+        if usable(values).all() and "_" not in "".join(cells):
+            return values, None
     for i, cell in enumerate(cells):
         value = np.nan if _given(cell) is None else number(cell)
         if value is None or not usable(value):
-            raise bad_feature(cell_name(path, n_before + i, chunk[i].line, name), name, cell)
+            return values, i
         values[i] = value
-    return values
+    return values, None
 
 
 def _target(path: str, name: str, cells: list[Any], lines: list[int]) -> list[Any]:
