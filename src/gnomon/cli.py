@@ -215,7 +215,8 @@ def compare(models, out, safe_csv, force, **asked):
             outputs.check_file(out, force, asked["table"])
         runs, comparison = comparing.compare_models(models, asked, step)
         if out is not None:
-            comparing.write_scores(comparison, out, force, safe_csv)
+            scores = {name: [row[name] for row in comparison.rows] for name in comparison.rows[0]}
+            outputs.write(out, scores, force, safe_csv)
     streamed = out is not None and outputs.is_stream(out)
     click.echo(show.summary(runs, comparison), err=streamed)
     if out is not None:
@@ -266,9 +267,8 @@ def impute(**asked):
 
 def _apply(what, *, stored, table, out, id, drop, safe_csv, force):
     from gnomon._cli.columns import OF_NEW_ROWS, joined, row_column
-    from gnomon._cli.outputs import check_file, is_stream, said_in_one_line
+    from gnomon._cli.outputs import check_file, is_stream, write
     from gnomon._cli.stored import StoredModel
-    from gnomon.tables import write_table
 
     with working(3) as step:
         check_file(out, force, table)
@@ -278,8 +278,7 @@ def _apply(what, *, stored, table, out, id, drop, safe_csv, force):
         step("computing")
         result = joined(row_column(data), OF_NEW_ROWS[what](model, data))
         step("writing")
-        with said_in_one_line(out):
-            write_table(out, result, replace=force, safe=safe_csv)
+        write(out, result, force, safe_csv)
     cells = "cell" if data.n_missing == 1 else "cells"
     done = f"filled {data.n_missing} empty {cells} in" if what == "filled" else what
     click.echo(f"{done} {data.X.shape[0]} rows of {table}; wrote {out}", err=is_stream(out))
@@ -299,13 +298,15 @@ def report(stored, table, out, id, drop, unlabeled, force):
     """
     from gnomon._cli import outputs, reporting
     from gnomon._cli.stored import StoredModel
+    from gnomon._cli.targets import read_like
 
     with working(2) as step:
         outputs.check_file(out, force, table, page=True)
         step("reading")
         model = StoredModel.load(stored)
         data = model.read(table, id, drop, with_targets=True)
-        y, figures = reporting.targets_like(model, data, unlabeled), reporting.figures_beside(stored)
+        y = read_like(data, dict(zip(model.targets, model.said.targets, strict=True)), unlabeled)
+        figures = reporting.figures_beside(stored)
         step("writing")
         with outputs.said_in_one_line(out):
             reporting.write_page(out, model, data, y, figures, n_fitted=model.n_rows, replace=force)

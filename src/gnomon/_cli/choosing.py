@@ -75,7 +75,11 @@ def fit_model(
     `more` and `reading` are parameters: those of the user, and those that say how to read y.
     """
     if name != "auto":
-        return Fitted([("model", new_model(name, components, more, random_state=seed, **reading).fit(X, y))])
+        cls = known_models()[name]
+        model = cls(**{cls.traits.size: components}, **more)
+        known = {"random_state": seed, **reading}
+        model.set_params(**{key: value for key, value in known.items() if key in model.get_params()})
+        return Fitted([("model", model.fit(X, y))])
     try:
         stored = STORED["classes" if reading["target"] == "classes" else "real"]
         search = GuidedSearch(stored, n_components=components, random_state=seed, **reading).fit(X, y)
@@ -85,13 +89,6 @@ def fit_model(
     best = search.best_estimator_
     steps = best.steps if isinstance(best, Pipeline) else [("model", best)]
     return Fitted([("preprocessing", step) for _, step in steps[:-1]] + [("model", steps[-1][1])], search.results_)
-
-
-def new_model(name: str, components: int | None, more: dict[str, Any], **known: Any) -> Any:
-    """The model of that name, not fitted; of what is `known` it takes the parameters that it has."""
-    cls = known_models()[name]
-    model = cls(**{cls.traits.size: components}, **more)
-    return model.set_params(**{key: value for key, value in known.items() if key in model.get_params()})
 
 
 def gap_steps(fitted: Fitted, X: Any, seed: int) -> list[tuple[str, BaseEstimator]]:

@@ -41,13 +41,10 @@ def prediction_columns(stored: StoredModel, table: Table, *, probabilities: bool
     deviations: dict[str, Any] = {}
     for target, found, name in zip(said.targets, said.predict(table.X), stored.targets, strict=True):
         which = f"_{name}" if len(stored.targets) > 1 else ""
-        if target.kind == "real":
-            columns[f"predicted{which}"] = found.values
-            if found.std is not None:
-                deviations[f"predicted{which}_std"] = found.std
-            continue
         columns[f"predicted{which}"] = found.values
-        if probabilities:
+        if target.kind == "real" and found.std is not None:
+            deviations[f"predicted{which}_std"] = found.std
+        elif target.kind != "real" and probabilities:
             columns |= {f"p{which}_{label}": found.proba[:, c] for c, label in enumerate(target.classes.tolist())}
     return columns | deviations
 

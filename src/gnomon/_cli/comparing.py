@@ -9,9 +9,7 @@ import click
 
 from gnomon._cli import fitting
 from gnomon._cli.commands import InputError, one_line
-from gnomon._cli.outputs import said_in_one_line
 from gnomon.selection import Comparison
-from gnomon.tables import write_table
 
 
 def compare_models(
@@ -47,11 +45,3 @@ def _check_alike(models: list[str], asked: dict[str, Any]) -> None:
         raise InputError(
             f"--model: {models[0]} and {other} read several targets in different ways; compare one of them."
         )
-
-
-def write_scores(comparison: Comparison, out: str, force: bool, safe_csv: bool) -> None:
-    """Write one line per method and target."""
-    names = list(comparison.rows[0])
-    with said_in_one_line(out):
-        scores = {name: [row[name] for row in comparison.rows] for name in names}
-        write_table(out, scores, replace=force, safe=safe_csv)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import platform
 import shlex
 import warnings
 from dataclasses import dataclass, field, replace
@@ -11,13 +10,10 @@ from typing import Any
 
 import click
 import numpy as np
-import scipy
-import sklearn
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-import gnomon
 from gnomon._cli.choosing import fit_model, gap_steps, known_models, parameters
 from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
 from gnomon._cli.commands import InputError, one_line
@@ -28,6 +24,7 @@ from gnomon._cli.targets import check_guides, in_words, read_targets, with_names
 from gnomon._files import RECORD, new_file, new_folder, sealed
 from gnomon.describe import Description, several_of
 from gnomon.export import Columns
+from gnomon.export.report import versions
 from gnomon.export.steps import spare_rank
 from gnomon.rows.kind import is_sparse
 from gnomon.selection import Comparison, compare
@@ -124,7 +121,7 @@ def fit(request: Request, table: Table) -> Run:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            targets = _targets(request, table, guided) if table.targets else None
+            targets = _targets(request, table, guided)
             guides = targets if guided else None
             y, reading = None, {}
             if guides is not None:
@@ -148,7 +145,9 @@ def fit(request: Request, table: Table) -> Run:
     return Run(request, table, targets, stored, X, y, fitted.choice, notes=notes)
 
 
-def _targets(request: Request, table: Table, guided: bool) -> Targets:
+def _targets(request: Request, table: Table, guided: bool) -> Targets | None:
+    if not table.targets:
+        return None
     several = several_targets(request.model) if guided else "columns"
     targets = read_targets(table, kind=request.target_kind, unlabeled=request.unlabeled, several=several)
     if guided:
@@ -304,13 +303,7 @@ def metrics(run: Run) -> dict[str, Any]:
     return {
         "command": request.command,
         "table": run.table.path,
-        "versions": {
-            "gnomon": gnomon.__version__,
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "scipy": scipy.__version__,
-            "scikit-learn": sklearn.__version__,
-        },
+        "versions": versions(),
         "settings": settings(run),
         "n_rows": int(run.table.X.shape[0]),
         "n_features": int(run.table.X.shape[1]),

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import click
 
 from gnomon._cli.commands import InputError, one_line
 from gnomon._files import Taken, changed, is_stream, sweep
-from gnomon.tables import check_output
+from gnomon.tables import check_output, write_table
 
 
 def named(path: str) -> Path:
@@ -68,6 +69,12 @@ def check_file(path: str, force: bool, table: str, *, page: bool = False) -> Non
     check_free(path, force)
     if out.is_dir():
         raise InputError(f"{path} is a folder; --out wants the name of a file.")
+
+
+def write(path: str, columns: Mapping[str, Any], force: bool, safe: bool) -> None:
+    """Write a result table."""
+    with said_in_one_line(path):
+        write_table(path, columns, replace=force, safe=safe)
 
 
 @contextmanager

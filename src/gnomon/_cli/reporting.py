@@ -11,7 +11,6 @@ import numpy as np
 from gnomon._cli.columns import row_column
 from gnomon._cli.commands import InputError, one_line
 from gnomon._cli.stored import StoredModel
-from gnomon._cli.targets import read_like
 from gnomon.export import write_report
 from gnomon.selection import Comparison, SearchResults
 from gnomon.selection.partial import results_of
@@ -22,11 +21,6 @@ UNITS = {
     "standard": "standard deviations of the column",
     "unit": "parts of the row's length",
 }
-
-
-def targets_like(stored: StoredModel, table: Table, unlabeled: str | None) -> np.ndarray | None:
-    """The targets of new rows as a stored model names them; None where the table has none of them."""
-    return read_like(table, dict(zip(stored.targets, stored.said.targets, strict=True)), unlabeled)
 
 
 def figures_beside(stored: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 
 from gnomon._cli.commands import InputError, one_line
@@ -84,9 +85,9 @@ class StoredModel:
 
 def check_cells(table: Table) -> None:
     """Refuse a table with an empty cell where rows are divided by their length."""
-    cell = table.first_empty
-    if cell is not None:
+    if table.n_missing:
+        i, j = divmod(int(np.isnan(table.X).argmax()), table.X.shape[1])
         raise TableError(
-            f"{table.where(*cell)}: the cell is empty, and --scale unit divides a row by its length, which takes all "
-            "cells; fill it, leave the row out, or fit with another --scale."
+            f"{table.where(i, table.feature_names[j])}: the cell is empty, and --scale unit divides a row by its "
+            "length, which takes all cells; fill it, leave the row out, or fit with another --scale."
         )

@@ -1,17 +1,15 @@
 """What is told of a number: its deviation over draws, and how it was made."""
 
-import platform
 import subprocess
-from importlib.metadata import version
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_info
 
 from gnomon._files import new_file
+from gnomon.export.report import versions
 from gnomon.plotting._style import pyplot
-
-PACKAGES = ("gnomon", "numpy", "scipy", "scikit-learn")
 
 
 def record(values, **about):
@@ -22,10 +20,13 @@ def record(values, **about):
 
 def provenance():
     """Return commit, versions and threads as a plain dict; the commit is None outside a checkout."""
+    commit = ""
+    with suppress(OSError):
+        command = ["git", "rev-parse", "HEAD"]
+        commit = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False).stdout
     return {
-        "commit": _commit(),
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in PACKAGES},
+        "commit": commit.strip() or None,
+        "versions": versions(),
         "threads": max((pool["num_threads"] for pool in threadpool_info()), default=1),
     }
 
@@ -36,12 +37,3 @@ def save_figure(figure, path):
     with new_file(path) as picture:
         figure.savefig(picture, format="png", dpi=120)
     pyplot().close(figure)
-
-
-def _commit():
-    try:
-        command = ["git", "rev-parse", "HEAD"]
-        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
-    except OSError:
-        return None
-    return done.stdout.strip() or None

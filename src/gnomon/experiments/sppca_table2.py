@@ -21,7 +21,6 @@ DIMS = (5, 10, 20)
 METHODS = ("FULL", "PCA", "LDA", "PLS", "SPPCA", "S2PPCA")
 PAPER_DRAWS = 50
 PAPER_EM = {"solver": "em", "init": "random", "noise_init": 1e-5, "max_iter": 1000, "acceleration": None}
-LOADERS = {"yale": "fetch_yale", "orl": "fetch_orl"}
 
 # method -> (mean, standard deviation over 50 draws) for K = 5, 10, 20
 PRINTED = {
@@ -73,7 +72,7 @@ def reproduce(sets=("yale", "orl"), *, methods=METHODS, dims=DIMS, n_draws=PAPER
     printed one, in standard errors of that difference, sqrt(sd^2 / n_draws + printed_sd^2 / 50).
     """
     for name in sets:
-        data = getattr(datasets, LOADERS[name])()
+        data = getattr(datasets, f"fetch_{name}")()
         errors = one_nn_errors(
             data.data, data.target, methods=methods, dims=dims, n_draws=n_draws, random_state=random_state
         )

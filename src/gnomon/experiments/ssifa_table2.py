@@ -41,7 +41,6 @@ SHORT_REPEATS = 7  # of a fit of some 0.03 seconds, whose median is its time
 SETS = ("crabs", "iris", "yaleb", "yaleb5")
 FACES = {"yaleb": 32, "yaleb5": 192}  # size of the images
 FACE_COMPONENTS = 40
-METHODS = ("IFA", "IFA matched", "IFA one-vs-rest", "IFA tied", "PCA-1NN")
 
 _FACES_PRINTED = {"IFA": dict(zip(SHARES, (49.7, 71.0, 75.7, 80.1, 84.1, 86.9, 87.5, 89.0))), "PCA-1NN": {0: 25.8}}
 # share of labeled rows in per cent -> detection rate in per cent

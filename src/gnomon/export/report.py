@@ -116,6 +116,11 @@ def write_report(
     return Path(path)
 
 
+def versions():
+    """The versions of Python, and of what computes here."""
+    return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+
+
 def _target_names(given, said):
     if given is None:
         n = len(said.targets)
@@ -255,7 +260,7 @@ def _loadings(said, feature_names, units):
 def _settings(said, settings):
     rows = [(name, _setting(value)) for name, value in settings.items() if value not in (None, [], ())]
     rows += [(f"{said.model}.{name}", _setting(value)) for name, value in said.parameters.items()]
-    rows += [("Python", platform.python_version())] + [(name, version(name)) for name in PACKAGES]
+    rows += versions().items()
     written = f"Written by gnomon {version('gnomon')} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
     return html.tag("h2", "Settings and versions") + html.table([], rows) + html.tag("footer", written)
 

@@ -217,14 +217,7 @@ class GapFiller(Step):
 
 
 def spare_rank(X):
-    """The most components, up to 63, that leave variance for noise: rank of the centered rows less one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> spare_rank(np.random.default_rng(0).normal(size=(9, 2)) @ [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0]])
-    1
-    """
+    """The most components, up to 63, that leave variance for noise: rank of the centered rows less one."""
     n, p = X.shape
     most = min(n - 1, p, SEVERAL)
     if is_sparse(X):

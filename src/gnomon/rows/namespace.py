@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import array_api_compat as compat
@@ -139,13 +138,6 @@ def block_rows(X: Any) -> int:
     """How many rows of a foreign X to read at once: small blocks stay in the caches of a host."""
     entries = BLOCK_ENTRIES if Place(X).on_host else BLOCK_ENTRIES * DEVICE_BLOCKS
     return int(max(16, entries // max(1, X.shape[1])))
-
-
-def row_slices(X: Any) -> Iterator[slice]:
-    """Slices of `block_rows` rows that end where a foreign X ends: beyond it the standard promises nothing."""
-    size = block_rows(X)
-    for start in range(0, X.shape[0], size):
-        yield slice(start, min(start + size, X.shape[0]))
 
 
 def all_finite(A: Any) -> bool:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from .._types import Array, BoolArray
 from .contract import Block
 from .kind import is_sparse
-from .namespace import Place, asarray_like, like, namespace, row_slices
+from .namespace import Place, asarray_like, block_rows, like, namespace
 
 
 def row_counts(mask: BoolArray) -> Array:
@@ -29,7 +29,9 @@ def project(X: Any, mean: Array, V: Array) -> Any:
     place, xp, parts = Place(X), namespace(X), []
     if X.dtype != xp.float32:
         return X @ asarray_like(V, X) - asarray_like(mean @ V, X)
-    for rows in row_slices(X):  # in single precision a large mean must go before the product
+    n, size = X.shape[0], block_rows(X)
+    for start in range(0, n, size):  # in single precision a large mean must go before the product
+        rows = slice(start, min(start + size, n))  # beyond the end of X the standard promises nothing
         block = place.floats(X[rows, :]) - place.put(mean)
         parts.append(xp.astype(block, X.dtype, copy=False) @ like(V, X))
     return xp.concat(parts, axis=0)

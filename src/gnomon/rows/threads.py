@@ -55,14 +55,11 @@ def sparse_product(X: Any, V: Array) -> Array:
 
 @cache
 def _controller() -> threadpoolctl.ThreadpoolController:
-    return (
-        threadpoolctl.ThreadpoolController()
-    )  # looks through the libraries of the process, which takes as long as a small fit
+    """Found by a look through the libraries of the process, which takes as long as a small fit."""
+    return threadpoolctl.ThreadpoolController()
 
 
 _held = ContextVar("_held", default=False)
-
-
 _inside: list[Any] = []  # for each thread inside, the limit to lift; the first to come has set it
 _lock = Lock()
 if hasattr(os, "register_at_fork"):

@@ -29,44 +29,16 @@ def read_table(
     ignore: Sequence[str] = (),
     features: Sequence[str] | None = None,
 ) -> Table:
-    """Read one table file.
+    """Read one table file; columns that are likely, or to be ignored, may be absent, and all others must exist.
 
     Parameters
     ----------
-    path : path
-        A .csv, .tsv, .parquet or .npz file. An npz file holds X (n, p) or the CSR arrays data, indices,
-        indptr and shape; further arrays of length n can be named as targets or id, and an array
-        `feature_names` names the columns.
-    targets : sequence of str, default=()
-        Target columns. A 2-D array of an npz file stands for all its columns.
-    id : str or None, default=None
-        Column that names the rows; it must exist.
-    likely_id : str or None, default=None
-        Column that names the rows where it exists and `id` is None.
-    likely_targets : sequence of str, default=()
-        Target columns where they exist.
-    drop : sequence of str, default=()
-        Columns to leave out; each must exist.
-    ignore : sequence of str, default=()
-        Columns to leave out where they exist.
-    features : sequence of str or None, default=None
-        The feature columns to return, in this order, with no column left over. None takes all the rest.
-
-    Returns
-    -------
-    Table
-        Features, targets and ids.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "flowers.csv"
-    ...     _ = path.write_text("width,height,kind\\n1,2,iris\\n3,4,\\n")
-    ...     table = read_table(path, targets=["kind"])
-    >>> table.feature_names, table.X.tolist(), table.targets["kind"].tolist()
-    (['width', 'height'], [[1.0, 2.0], [3.0, 4.0]], ['iris', None])
+    path : .csv, .tsv, .parquet or .npz; an npz file holds X (n, p) or the CSR arrays data, indices, indptr and shape;
+        further arrays of n rows can be named as targets or id, and an array `feature_names` names the columns
+    targets, likely_targets : target columns; a 2-D array of an npz file stands for all its columns
+    id, likely_id : the column that names the rows; the likely one where `id` is None
+    drop, ignore : columns to leave out
+    features : the feature columns to return, in this order, with no column left over; None takes all the rest
     """
     file = Path(path)
     if file.is_dir():

@@ -13,8 +13,6 @@ import numpy as np
 from gnomon.rows.kind import is_sparse
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
-
-
 LARGEST = np.float64(1e150)  # squares of larger numbers, and sums of them, would overflow
 
 
@@ -24,47 +22,20 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """What one file holds, by role.
+    """What one file holds, by role."""
 
-    Attributes
-    ----------
-    path : str
-        The file, as the user named it.
-    X : ndarray or csr_matrix of shape (n, p)
-        Features, NaN where a cell is empty; float32 when every feature column was, else float64. Sparse ones have no
-        empty cells.
-    feature_names : list of str
-        Names of the p columns.
-    targets : dict of str to object ndarray of shape (n,)
-        Target cells, None where one is empty: as the file holds them, or of a text file numbers where all are numbers.
-    ids : object ndarray of shape (n,) or None
-        Cells of the id column.
-    id_name : str or None
-        Name of the id column.
-    lines : int ndarray of shape (n,) or None
-        Line of the file on which each row starts; None for files without lines.
-    """
-
-    path: str
-    X: Any
+    path: str  # as the user named it
+    X: Any  # (n, p) with NaN where a cell is empty, or csr, which has none; float32 when every feature column was
     feature_names: list[str]
-    targets: dict[str, np.ndarray]
-    ids: np.ndarray | None = None
+    targets: dict[str, np.ndarray]  # (n,) objects, None where a cell is empty; of text numbers where all cells are
+    ids: np.ndarray | None = None  # (n,) cells of the id column
     id_name: str | None = None
-    lines: np.ndarray | None = None
+    lines: np.ndarray | None = None  # (n,) line of the file on which each row starts, where files have lines
 
     @property
     def n_missing(self) -> int:
         """How many feature cells are empty."""
         return count_missing(self.X)
-
-    @property
-    def first_empty(self) -> tuple[int, str] | None:
-        """Row (from 0) and column of the first empty feature cell."""
-        if not self.n_missing:
-            return None
-        i, j = divmod(int(np.isnan(self.X).argmax()), self.X.shape[1])
-        return i, self.feature_names[j]
 
     def where(self, i: int, column: str) -> str:
         """Name the cell in row `i` (from 0) for a message."""

@@ -30,20 +30,12 @@ def check_output(path: str | Path) -> None:
 
 
 def write_table(path: str | Path, columns: Mapping[str, Any], *, replace: bool = True, safe: bool = False) -> None:
-    """Write columns of one length; None and NaN become empty cells.
+    """Write columns of one length to a .csv, .tsv or .parquet file; None and NaN become empty cells.
 
-    Parameters
-    ----------
-    path : path
-        A .csv, .tsv or .parquet file, which appears complete or not at all; "-" is standard output, which gets CSV,
-        as any pipe or device without an ending does.
-    columns : mapping of str to 1-D array-like
-        Names and values, in order.
-    replace : bool, default=True
-        Whether a file of that name is replaced; if not, it is kept, and an OSError names the file that was written.
-    safe : bool, default=False
-        Whether to set an apostrophe before text that a spreadsheet would run: what begins with =, +, -, @, a tab or a
-        line break, and is no number. Parquet needs none.
+    The file appears complete or not at all; "-" is standard output, which gets CSV, as any pipe or device without an
+    ending does. Without `replace` a file of that name is kept, and an OSError names the file that was written. `safe`
+    sets an apostrophe before text that a spreadsheet would run: what begins with =, +, -, @, a tab or a line break, and
+    is no number. Parquet needs none.
     """
     suffix = Path(path).suffix.lower()
     if suffix or not is_stream(path):
