@@ -190,8 +190,7 @@ def fit(compare, out, safe_csv, force, **asked):
         step("writing")
         names = fitting.write_results(run, out, force=force, safe=safe_csv)
     click.echo(show.summary([run], run.comparison))
-    click.echo(show.written(out, names))
-    click.echo(show.next_steps(run, out))
+    click.echo(show.written(run, out, names))
 
 
 @main.command(cls=ManyValues)
@@ -353,8 +352,7 @@ def demo(data, labels, seed, out, force):
     click.echo(f"{example.story}.")
     click.echo(show.summary([run], run.comparison))
     click.echo(show.demo_predictions(run, example))
-    click.echo(show.written(out, names))
-    click.echo(show.next_steps(run, out))
+    click.echo(show.written(run, out, names))
 
 
 @main.command()

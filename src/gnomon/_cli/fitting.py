@@ -23,9 +23,8 @@ from gnomon._cli.stored import StoredModel, check_cells
 from gnomon._cli.targets import check_guides, in_words, read_targets, with_names
 from gnomon._files import RECORD, new_file, new_folder, sealed
 from gnomon.describe import Description, several_of
-from gnomon.export import Columns
 from gnomon.export.report import versions
-from gnomon.export.steps import spare_rank
+from gnomon.export.steps import named_columns, spare_rank
 from gnomon.rows.kind import is_sparse
 from gnomon.selection import Comparison, compare
 from gnomon.tables import Table, drop_hint, has_pyarrow, read_table, write_table
@@ -114,7 +113,7 @@ def fit(request: Request, table: Table) -> Run:
     _check_columns(table)
     _check_row_numbers(table, request.keep)
     ignored = [*table.targets, *request.drop, *([] if request.id is None else [request.id])]
-    first = Columns(ignored=ignored).remember(table.feature_names)
+    first = named_columns(table.feature_names, ignored)
     before = Pipeline([("columns", first), *scale_steps(table, request.scale)])
     X = before.transform(table.X)
     more = parameters(request.model, request.parameters)

@@ -89,8 +89,8 @@ def demo_predictions(run: Run, example: Example) -> str:
     return "\nSome of the unlabeled rows:\n" + "\n".join(lines)
 
 
-def written(out: str, names: list[str]) -> str:
-    """Where the results are, and what is missing for want of a library."""
+def written(run: Run, out: str, names: list[str]) -> str:
+    """Where the results are, what is missing for want of a library, and a command that uses the stored model."""
     lines = ["", f"Wrote to {out}: {', '.join(names)}."]
     if "report.html" in names:
         lines.append(f"Open {Path(out) / 'report.html'} in a browser.")
@@ -98,13 +98,9 @@ def written(out: str, names: list[str]) -> str:
         lines.append("No report.html: its pictures need matplotlib (pip install 'gnomon[plot]').")
     if "projection.parquet" not in names:
         lines.append("No projection.parquet: that needs pyarrow (pip install 'gnomon[io]').")
-    return "\n".join(lines)
-
-
-def next_steps(run: Run, out: str) -> str:
-    """A command that uses the stored model."""
     folder = f"./{out}" if out.startswith("-") else out  # which would be an option
     table = Path(out, "table.csv")
     new = f"{folder}/table.csv" if table.exists() else "NEW.csv"
     command = "transform" if run.stored.said.predict is None else "predict"
-    return f"Next: gnomon {command} {shlex.quote(folder)} {shlex.quote(new)} --out answers.csv"
+    lines.append(f"Next: gnomon {command} {shlex.quote(folder)} {shlex.quote(new)} --out answers.csv")
+    return "\n".join(lines)

@@ -116,24 +116,8 @@ class Columns(Step):
         if frame is None:
             _matrix(self, X, reset=True)
         else:
-            self.remember([name for name in frame.columns if name not in self.ignored])
-
-    def remember(self, names):
-        """Take these columns for those of the fit.
-
-        Parameters
-        ----------
-        names : list of str
-            The columns, in order.
-
-        Returns
-        -------
-        self : Columns
-            Fitted.
-        """
-        self.feature_names_in_ = np.array(names, dtype=object)
-        self.n_features_in_ = len(names)
-        return self
+            names = [name for name in frame.columns if name not in self.ignored]
+            vars(self).update(vars(named_columns(names, self.ignored)))
 
     def _transform(self, X):
         frame = as_frame(X)
@@ -155,6 +139,13 @@ class Columns(Step):
         if parts:
             raise ValueError(f"X: {'; '.join(parts)}.")
         return check_array(frame.select(names).to_numpy(), **OPTIONS)
+
+
+def named_columns(names, ignored):
+    """The step as fitted to a frame with columns of these names."""
+    step = Columns(ignored)
+    step.feature_names_in_, step.n_features_in_ = np.array(names, dtype=object), len(names)
+    return step
 
 
 class GapFiller(Step):

@@ -13,15 +13,9 @@ from .neighbors import Neighbors
 
 
 def neighbor_graph(found: Neighbors) -> Any:
-    """Weights of the symmetric graph: 1 where two points are among each other's neighbors, 1/2 where one is.
+    """Weights (n, n) of the symmetric graph: 1 where two points are among each other's neighbors, 1/2 where one is.
 
-    Parameters
-    ----------
-    found : Neighbors   of each point, itself among them or not; those with a share count by it
-
-    Returns
-    -------
-    csr_matrix (n, n)   symmetric, zero diagonal
+    Neighbors with a share count by it; a point among its own does not.
     """
     (n, j), weights = found.indices.shape, 0.5 * found.share
     weights = np.where(found.indices == np.arange(n)[:, None], 0.0, weights)

@@ -25,17 +25,9 @@ class Neighbors(NamedTuple):
 
 
 def distinct_rows(X: Any) -> tuple[IntArray, IntArray]:
-    """Return the first row of each set of equal rows, in order of rows, and the number of the set of every row.
+    """First row (m,) of each set of equal rows of X, dense or csr, and number (n,) of its set of every row.
 
     Rows are compared by a 64-bit sum of their bits times fixed odd numbers, and then entry by entry.
-
-    Parameters
-    ----------
-    X : (n, p) dense or csr, float64
-
-    Returns
-    -------
-    first (m,), inverse (n,) such that X[first][inverse] equals X
     """
     odd = np.random.default_rng(0).integers(1 << 63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     if sp.issparse(X):
@@ -73,20 +65,11 @@ def _pieces(rows: IntArray, width: int) -> list[IntArray]:
 
 
 def nearest(rows: Any, points: Any, k: int) -> Neighbors:
-    """The k nearest points of each row in Euclidean distance, exactly: products of blocks of rows with all points.
+    """The k nearest of points (m, p) of each row (n, p), exactly: products of blocks of rows with all points.
 
-    O(n m p) operations; no more than a block of the n x m distances is held. Sparse rows stay sparse. Where points are
-    equally far from a row, and fewer of them have a place among its k nearest, the places are shared out evenly, so
-    that neither the order of points nor rounding decides.
-
-    Parameters
-    ----------
-    rows, points : (n, p), (m, p)    both dense or both csr, float64
-    k : int                          at most m
-
-    Returns
-    -------
-    Neighbors
+    O(n m p) operations; no more than a block of the n x m distances is held. Both are dense or both csr, which stays
+    so. Where points are equally far from a row, and fewer of them have a place among its k nearest, the places are
+    shared out evenly, so that neither the order of points nor rounding decides.
     """
     n, m = rows.shape[0], points.shape[0]
     most = min(m, max(AT_FIRST * k, MOST // n))

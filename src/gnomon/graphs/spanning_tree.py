@@ -16,14 +16,9 @@ ROUNDING = 1e-13  # of the largest: what inner products leave of a squared dista
 def connected_edges(squared: Array, n_neighbors: int) -> IntArray:
     """Edges (e, 2), first index lower, each once: nearest neighbors either way, and all minimum spanning trees.
 
-    Of equal distances all are taken or none, so that neither the order of points nor rounding decides: a point has more
-    neighbors where the last of them are equally near, and an edge is in some minimum spanning tree where shorter ones
-    alone do not join its ends.
-
-    Parameters
-    ----------
-    squared : (n, n)     squared distances
-    n_neighbors : int    less than n
+    From squared distances (n, n), and of fewer neighbors than points. Of equal distances all are taken or none, so that
+    neither the order of points nor rounding decides: a point has more neighbors where the last of them are equally
+    near, and an edge is in some minimum spanning tree where shorter ones alone do not join its ends.
     """
     n = len(squared)
     others = squared + np.diag(np.full(n, np.inf))
@@ -36,7 +31,6 @@ def connected_edges(squared: Array, n_neighbors: int) -> IntArray:
 
 def laplacian(edges: IntArray, n: int) -> Array:
     """Graph Laplacian (n, n), degrees less adjacency, of edges with weight 1."""
-    ones = np.ones(len(edges))
-    W = sp.coo_matrix((ones, (edges[:, 0], edges[:, 1])), shape=(n, n)).toarray()
+    W = sp.coo_matrix((np.ones(len(edges)), edges.T), shape=(n, n)).toarray()
     W += W.T
     return np.asarray(np.diag(W.sum(axis=1)) - W)

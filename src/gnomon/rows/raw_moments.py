@@ -35,12 +35,6 @@ class Sums:
         self.xy += rows.T @ wY
         self.yy += wY.T @ Y
 
-    def subtract_rows(self, other: Sums) -> None:
-        """Take the rows of another group from the sums over x."""
-        self.weight -= other.weight
-        self.x -= other.x
-        self.xx -= other.xx
-
     def about(self, mean: Array) -> Group:
         """The sums about a mean; they are used up."""
         centered = self.x - self.weight * mean
@@ -91,7 +85,9 @@ def raw_summary(
         if not centering_may_wait(mean, variance):
             return None
     for other in sums[1:]:
-        sums[0].subtract_rows(other)
+        sums[0].weight -= other.weight
+        sums[0].x -= other.x
+        sums[0].xx -= other.xx
     groups = tuple(found.about(mean) for found in sums)
     squares = np.sum([np.diagonal(g.xx) for g in groups if g.xx is not None], axis=0)
     mean, low = two_sum(shift, mean)

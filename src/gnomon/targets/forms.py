@@ -124,14 +124,13 @@ def _raw(name: str, values: Array, categorical: bool, mark: Any) -> Raw:
         form = {"b": "bool", "f": "float"}.get(kind, "int")
         return Raw("none" if missing.all() else form, values, missing, name)
     cells = [value.item() if isinstance(value, np.generic) else value for value in values.tolist()]
-    missing = np.array([is_missing(cell) or _is_mark(cell, mark) for cell in cells], dtype=bool)
-    cells = [None if gone else cell for cell, gone in zip(cells, missing.tolist(), strict=True)]
-    form = _form({type(cell) for cell, gone in zip(cells, missing.tolist(), strict=True) if not gone}, name)
+    cells = [None if is_missing(cell) or _is_mark(cell, mark) else cell for cell in cells]
+    missing = np.array([cell is None for cell in cells], dtype=bool)
+    form, held = _form({type(cell) for cell in cells if cell is not None}, name), objects(cells)
     if form == "float" or (form == "int" and not missing.any()):
-        numbers = np.array([np.nan if gone else cell for cell, gone in zip(cells, missing.tolist(), strict=True)])
-        if numbers.dtype.kind in "if":
-            return Raw("categorical" if categorical else form, numbers, missing, name)
-    return Raw("categorical" if categorical and form != "none" else form, objects(cells), missing, name)
+        numbers = np.array([np.nan if cell is None else cell for cell in cells])
+        held = numbers if numbers.dtype.kind in "if" else held  # integers may be huge
+    return Raw("categorical" if categorical and form != "none" else form, held, missing, name)
 
 
 def _is_mark(cell: Any, mark: Any) -> bool:
