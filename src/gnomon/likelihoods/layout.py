@@ -58,6 +58,11 @@ class Layout:
         return np.array([family.noisy for family in self.families], dtype=bool)
 
     @cached_property
+    def several(self) -> BoolArray:
+        """Which outputs (q,) have more than two classes."""
+        return np.array([family.n_classes > 2 for family in self.families], dtype=bool)
+
+    @cached_property
     def ridged(self) -> Array:
         """Which predictors (h,) a ridge lies on, as 0 and 1: all but those of outputs with noise."""
         return np.array([float(not family.noisy) for family in self.families for _ in range(family.width)])

@@ -13,14 +13,11 @@ import numpy as np
 from .._types import Array
 from ..numerics.linalg import symmetrize
 from ..numerics.normalize import normalized
-from .gaussian_rows import GaussianRows
+from .gaussian_rows import MAX_ITER, ROUNDING, SMALLEST_STEP, GaussianRows
 from .layout import Layout
 from .sites import ACCURACY, Near, SiteFit, secant
 
 NOTHING = 1e-14  # of the largest variance
-MAX_ITER = 50
-SMALLEST_STEP = 1e-3
-ROUNDING = 1e-12
 
 
 class _Point(NamedTuple):

@@ -41,10 +41,6 @@ def fit(rows: Rows, index: IntArray, n_classes: int, shrinkage: float, dimension
     shrinkage : float       0 to 1
     dimension : float   over how many dimensions the trace of the within-class covariance is divided
 
-    Returns
-    -------
-    Fitted
-
     Laws (each is a test): directions' S directions = I with S the shrunk covariance; projections of the class means
     have the distances of the means under the inverse of S; a rotation of T leaves the projections as they are.
     Source: Mika et al. 1999, in the coordinates of the kernel; Fukunaga 1990, chapter 10.

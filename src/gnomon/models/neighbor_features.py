@@ -148,10 +148,6 @@ def graph_features(W: Any, n_components: int, damping: float) -> GraphFeatures:
     n_components : int  most columns wanted
     damping : float     above 0
 
-    Returns
-    -------
-    GraphFeatures
-
     Laws (each is a test): D^-1 W f = f * eigenvalue for every column f; a permutation of the points permutes the rows.
     """
     degrees = np.asarray(W.sum(axis=1)).ravel()

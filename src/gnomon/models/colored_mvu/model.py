@@ -112,7 +112,6 @@ def fit(rows: Rows, L: Array, options: Options) -> Result[Fitted]:
 
     Parameters
     ----------
-    rows : Rows
     L : (n, n)          positive semi-definite, not the same for all rows
 
     Returns

@@ -81,7 +81,6 @@ def fit(
 
     Parameters
     ----------
-    rows : Rows
     labels : one for each target
     n_components : int, None or "auto"
         Size of the projection; None takes 2, or as many as can separate classes where these are fewer; "auto" takes

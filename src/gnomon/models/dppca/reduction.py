@@ -41,14 +41,7 @@ class Reduced(NamedTuple):
 
 
 def reduce_rows(rows: Rows, extra: Array, limits: Limits = LIMITS) -> Reduced:
-    """Reduce rows to coordinates.
-
-    Parameters
-    ----------
-    rows : Rows
-    extra : (n, m)
-        Sums of rows X'extra that a basis of leading directions holds as well: class means, as one-of-C columns.
-    """
+    """Reduce rows to coordinates; a basis of leading directions holds X'extra as well, of one-of-C columns (n, m)."""
     n, p = rows.shape
     if n <= p and n <= limits.exact_side:
         standard = rows.standard(rows.summarize())

@@ -11,9 +11,9 @@ from ...numerics.linalg import sign_of_columns, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI
 from ...rows.contract import Rows as TableRows
 from ...rows.threads import one_thread
+from .components import draw_components, order_of, sort_components
 from .gem import maximize_gem
 from .likelihood import Params, RowPosterior, Rows, complement, condition, excluded, floors, padded_mixtures
-from .order import order_of
 from .profile import maximize_all
 from .starts import draw_starts
 from .whitening import Whitened, log_volume, whiten_rows
@@ -113,18 +113,10 @@ def _in_units_of_x(params: Params, white: Whitened, labels: Labels) -> Fitted:
     order = np.arange(d)
     if not labels.tied:
         order[:S] = order_of(labels.log_pl, -np.einsum("ps,ps->s", mixing, mixing)[:S])
-    params = _components_in_order(Params(*(A if len(A) < S else A[order[:S]] for A in params)), labels)
+    params = Params(*(A if len(A) < S else A[order[:S]] for A in params))
+    sort_components(labels.log_pl, params[1:], tied=labels.tied)
     unmixing = signs[order, None] * (B[order] @ white.whiten.T) / white.scale
     return Fitted(params, labels.sizes, white.mean, mixing[:, order] * signs[order] * white.scale, unmixing)
-
-
-def _components_in_order(params: Params, labels: Labels) -> Params:
-    for s, log_pl in enumerate(labels.log_pl):
-        latents = slice(None) if labels.tied else slice(s, s + 1)
-        order = order_of(log_pl, params.means[s])
-        for A in params[1:]:
-            A[latents] = A[latents][:, order]
-    return params
 
 
 def _tied_axes(params: Params) -> Params:
@@ -181,13 +173,9 @@ def posterior(fitted: Fitted, rows: TableRows, log_pl: Array | None = None) -> R
 
 def sample(fitted: Fitted, n: int, generator: np.random.Generator) -> tuple[Array, IntArray]:
     """Draw n rows (n, p) and the components (n, b) that they come from."""
-    params = fitted.params
-    S, b = len(params.V), len(params.log_weights)
+    params, S = fitted.params, len(fitted.params.V)
     Z = generator.standard_normal((n, fitted.mixing.shape[1]))
-    labels = np.empty((n, b), dtype=np.intp)
-    for i in range(b):
-        labels[:, i] = generator.choice(params.means.shape[1], size=n, p=np.exp(params.log_weights[i]))
-    for s in range(S):
-        component = labels[:, s if b > 1 else 0]
-        Z[:, s] = params.means[s, component] + np.sqrt(params.variances[s, component]) * Z[:, s]
+    labels = draw_components(params.log_weights, n, generator)
+    at = np.arange(S), np.broadcast_to(labels, (n, S))
+    Z[:, :S] = params.means[at] + np.sqrt(params.variances[at]) * Z[:, :S]
     return fitted.mean + Z @ fitted.mixing.T, labels

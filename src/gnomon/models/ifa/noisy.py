@@ -13,10 +13,10 @@ from ...numerics.linalg import canonical_rotation, sign_of_columns
 from ...rows.contract import Kept, Step, View
 from ...rows.contract import Rows as TableRows
 from ...rows.threads import one_thread
+from .components import draw_components, order_of, sort_components
 from .likelihood import RowPosterior, Rows, complement, excluded, floors, padded_mixtures
 from .noisy_em import NOISE_FLOOR, NoisyEM, in_parts, maximize_noisy
 from .noisy_factors import Noisy, StateMaps, all_states, state_maps
-from .order import order_of
 from .profile import COARSE, maximize
 from .starts import draw_starts
 from .whitening import Whitened, whiten_rows
@@ -128,10 +128,7 @@ def _canonical(params: Noisy, sizes: tuple[int, ...], log_pl: Array) -> Noisy:
     order, S = np.arange(len(sizes)), int((~rest).sum())
     order[:S] = order_of(log_pl[:S], -(A**2).sum(axis=0)[:S])
     log_weights, means, variances = (M[order] for M in (params.log_weights, means, params.variances))
-    for s in range(S):
-        by_mean = order_of(log_pl[s], means[s])
-        for M in (log_weights, means, variances):
-            M[s] = M[s, by_mean]
+    sort_components(log_pl[:S], (log_weights, means, variances))
     return Noisy(A[:, order], params.noise_var, log_weights, means, variances)
 
 
@@ -183,10 +180,8 @@ def sample(fitted: Fitted, n: int, generator: np.random.Generator) -> tuple[Arra
     """Draw n rows (n, p) and the components (n, S) of the latents that have any."""
     params = fitted.params
     p, k = params.A.shape
-    labels = np.empty((n, k), dtype=np.intp)
-    for s in range(k):
-        labels[:, s] = generator.choice(params.means.shape[1], size=n, p=np.exp(params.log_weights[s]))
-    columns = np.arange(k)
-    Z = params.means[columns, labels] + np.sqrt(params.variances[columns, labels]) * generator.standard_normal((n, k))
+    labels = draw_components(params.log_weights, n, generator)
+    at = np.arange(k), labels
+    Z = params.means[at] + np.sqrt(params.variances[at]) * generator.standard_normal((n, k))
     noise = np.sqrt(params.noise_var) * generator.standard_normal((n, p))
     return fitted.mean + Z @ params.A.T + noise, labels[:, : sum(size > 1 for size in fitted.sizes)]

@@ -44,12 +44,7 @@ class Labeled(NamedTuple):
 
 def applies(layout: Layout, inference: str) -> bool:
     """Whether the evidence is integrated: outputs of more than two classes under the variational bound."""
-    return inference == "variational" and any(_several(layout))
-
-
-def _several(layout: Layout) -> list[bool]:
-    """Which outputs have more than two classes."""
-    return [family.n_classes > 2 for family in layout.families]
+    return inference == "variational" and bool(layout.several.any())
 
 
 def refine_classes(
@@ -62,19 +57,17 @@ def refine_classes(
     """
     n_points = 1 << int(np.log2(np.clip(POINTS / max(len(rows.Y), 1), FEWEST, MOST)))
     out, left = params._replace(V=params.V.copy(), b=params.b.copy()), 0.0
-    for j, (family, at) in enumerate(layout.parts):
-        if family.n_classes > 2:
-            blocks = _given_others(layout, rows, out, j, n_points)
-            out.V[at], out.b[at], gradient = _maximize(blocks, out.V[at], out.b[at], ridge, n_guided, tol, max_iter)
-            left = max(left, gradient)
+    for j in np.flatnonzero(layout.several):
+        at, blocks = layout.parts[j][1], _given_others(layout, rows, out, int(j), n_points)
+        out.V[at], out.b[at], gradient = _maximize(blocks, out.V[at], out.b[at], ridge, n_guided, tol, max_iter)
+        left = max(left, gradient)
     return out, left
 
 
 def log_evidence(layout: Layout, rows: Labeled, params: LabelParams) -> Array:
     """Log-evidence (n,) of all outputs given x, in nats: of classes integrated, of the others the bound."""
-    classes = np.array(_several(layout))
-    out = _without(layout, rows, params, classes)[2].copy()
-    for j in np.flatnonzero(classes):
+    out = _without(layout, rows, params, layout.several)[2].copy()
+    for j in np.flatnonzero(layout.several):
         seen = ~np.isnan(rows.Y[:, j])
         at = layout.parts[j][1]
         blocks = _given_others(layout, rows, params, int(j), FINAL_POINTS)
@@ -84,7 +77,7 @@ def log_evidence(layout: Layout, rows: Labeled, params: LabelParams) -> Array:
 
 def _given_others(layout: Layout, rows: Labeled, params: LabelParams, j: int, n_points: int) -> list[ClassRows]:
     """Points for the rows that have output j, given their outputs without classes and those of classes before j."""
-    later = np.array(_several(layout)) & (np.arange(len(layout.kinds)) >= j)
+    later = layout.several & (np.arange(len(layout.kinds)) >= j)
     latent, cov, _ = _without(layout, rows, params, later)
     seen = np.flatnonzero(~np.isnan(rows.Y[:, j]))
     classes, at = rows.Y[seen, j].astype(np.intp), layout.parts[j][1]

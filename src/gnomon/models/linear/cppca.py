@@ -63,11 +63,6 @@ class Options(NamedTuple):
         return Rules(layout, self.ridge, self.n_components, guarded, monotone, self.prior_precision, free_means)
 
 
-def choose_solver(n: int, p: int) -> str:
-    """Name the solver that "auto" takes: "moments" when n or p is at most 1500, else "subspace"."""
-    return "moments" if (p <= EXACT_SIDE if n >= p else n <= EXACT_SIDE) else "subspace"
-
-
 def fit(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Options,
         generator: np.random.Generator) -> Result[Fitted]:  # fmt: skip
     """Fit the model to rows; Y (n_l, q) holds the outputs of the rows `labeled`, NaN where missing.
@@ -86,7 +81,8 @@ def fit(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Option
     if rows.masked or options.solver == "em":
         solver, (result, x) = "em", _fit_over_rows(rows, guide, rules, options, generator)
     else:
-        solver = choose_solver(*rows.shape) if options.solver == "auto" else options.solver
+        small = min(rows.shape) <= EXACT_SIDE
+        solver = options.solver if options.solver != "auto" else "moments" if small else "subspace"
         result, x = _fit_in_basis(rows, guide, rules, options, generator, held=solver == "moments")
     stats = {**result.stats, "solver": solver, "inference": inference, "n_passes": rows.reads}
     units = Units(x.mean, x.scale, x.n_entries, y_mean, y_scale, weights @ ~np.isnan(Y))

@@ -49,8 +49,7 @@ def choose_solver(n: int, p: int, *, complete: bool, plain: bool, supervised: bo
     """
     if complete and plain and supervised:
         return "ratio"
-    small = p <= EXACT_SIDE if n >= p else n <= EXACT_SIDE
-    return "moments" if small and (n_ungrouped == 0 or p > n) else "subspace"
+    return "moments" if min(n, p) <= EXACT_SIDE and (n_ungrouped == 0 or p > n) else "subspace"
 
 
 def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) -> Result[Fitted]:

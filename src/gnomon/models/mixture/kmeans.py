@@ -58,18 +58,24 @@ class Partition:
         """
         if init == "random":
             assert generator is not None
-            return np.array([self._row(i) for i in self._drawn(s, generator)])
+            return self._drawn(s, generator, apart=False)
         if generator is None:
             return self._refined(self._split(s))
-        return self._refined(self._far_apart(s, generator))
+        return self._refined(self._drawn(s, generator, apart=True))
 
-    def _drawn(self, s: int, generator: np.random.Generator) -> list[int]:
-        """Different rows, by their weights."""
-        chance, drawn = self.weights.copy(), []
+    def _drawn(self, s: int, generator: np.random.Generator, *, apart: bool) -> Array:
+        """Different rows, by their weights; `apart` (k-means++) times their squared distances from those before."""
+        chance, centers = self.weights.copy(), np.zeros((0, self.source.shape[1]))
         for _ in range(s):
-            drawn.append(random_row(chance, self.lengths / self.source.shape[1], generator))
-            chance[drawn[-1]] = 0.0
-        return drawn
+            i = random_row(chance, self.lengths / self.source.shape[1], generator)
+            centers = np.vstack([centers, self._row(i)])
+            if not apart:
+                chance[i] = 0.0
+                continue
+            chance = self.weights * self._distances(centers).min(axis=1)
+            if not chance.any():  # fewer distinct rows than centers
+                chance = self.weights
+        return centers
 
     def _row(self, i: int) -> Array:
         found = self.source.back(np.full((1, 1), 1.0 / self.weights[i]), self.rows[[i]])
@@ -77,11 +83,9 @@ class Partition:
 
     def _means(self, labels: IntArray, s: int) -> Array:
         """Weighted means (s, p) of clusters."""
-        member = np.zeros((len(self.rows), s))
-        member[np.arange(len(self.rows)), labels] = 1.0
-        counts = self.weights @ member
+        member = np.eye(s)[labels]
         sums = self.source.back(member, self._some)
-        return np.asarray(sums.T / np.maximum(counts, 1e-300)[:, None])
+        return np.asarray(sums.T / np.maximum(self.weights @ member, 1e-300)[:, None])
 
     def _distances(self, centers: Array) -> Array:
         """Squared distances (rows, s)."""
@@ -104,18 +108,6 @@ class Partition:
                 far = int(nearest.argmax())
                 nearest[far] = -np.inf
                 centers[c] = self._row(far)
-        return centers
-
-    def _far_apart(self, s: int, generator: np.random.Generator) -> Array:
-        """k-means++: rows drawn with a probability in proportion to their squared distance from those drawn before."""
-        chance = self.weights
-        centers = np.zeros((0, self.source.shape[1]))
-        for _ in range(s):
-            i = random_row(chance, self.lengths / self.source.shape[1], generator)
-            centers = np.vstack([centers, self._row(i)])
-            chance = self.weights * self._distances(centers).min(axis=1)
-            if not chance.any():  # fewer distinct rows than centers
-                chance = self.weights
         return centers
 
     def _split(self, s: int) -> Array:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gnomon.models.ifa.order import order_of
+from gnomon.models.ifa.components import order_of
 
 
 def test_interchangeable_latents_come_by_the_variance_they_explain():
