@@ -41,14 +41,18 @@ def resolve(name: str) -> object:
 
 
 def public_methods(cls: type) -> Iterator[tuple[str, object]]:
-    """Yield the public methods and properties of a class that this library defines, inherited or not."""
+    """Yield the public methods and properties of a class that this library defines, inherited or not.
+
+    One that overrides another and says nothing itself has the words of that one, which are checked there.
+    """
     for attribute in dir(cls):
         member = inspect.getattr_static(cls, attribute)
         for wrapper in ("__func__", "fget", "func", "fn"):  # of class methods, properties, cached ones, available_if
             member = getattr(member, wrapper, member)
         if inspect.isfunction(member) and not attribute.startswith("_"):
             function = inspect.unwrap(member)
-            if function.__module__.startswith("gnomon"):
+            silent = function.__doc__ is None and inspect.getdoc(getattr(cls, attribute)) is not None
+            if function.__module__.startswith("gnomon") and not silent:
                 yield attribute, function
 
 

@@ -55,7 +55,8 @@ def test_models_fitted_to_arrays_count_their_features():
     X = np.random.default_rng(0).normal(size=(40, 3)) * [5, 2, 1]
     display = LoadingsDisplay.from_estimator(PPCA(1).fit(X), n_top=1)
     assert display.ax_[0].get_yticklabels()[0].get_text() == "x0"
-    assert_array_equal(display.top(0, 2), np.argsort(-np.abs(display.loadings[0]))[:2])
+    display.n_top = 2
+    assert_array_equal(display.top(0), np.argsort(-np.abs(display.loadings[0]))[:2])
 
 
 def test_given_axes_are_used(model):

@@ -54,7 +54,7 @@ def test_numbers_are_split_without_strata():
 
 def test_too_few_labels_are_refused():
     with pytest.raises(ValueError, match="2 labeled rows, fewer than n_splits=5"):
-        next(PartialLabelKFold().split(np.zeros((4, 1)), [0, 1, -1, -1]))
+        next(PartialLabelKFold().split(np.zeros((6, 1)), [0, 1, -1, -1, -1, -1]))
 
 
 def test_cross_validation_and_grids_work_with_unlabeled_rows():

@@ -173,6 +173,14 @@ def resolve_n_components(n_components, n_private, n_samples, n_features):
     return k
 
 
+def at_most(n_components, most, why):
+    """Size of the projection, 2 or what there is where None; raise when it is more than `most`, and say `why`."""
+    k = min(2, most) if n_components is None else int(n_components)
+    if k > most:
+        raise ValueError(f"n_components={k} must be at most {most}{why}")
+    return k
+
+
 # -- X at the door -----------------------------------------------------------------------------------------------
 
 
@@ -364,6 +372,11 @@ class Estimator(BaseEstimator):
     def _renumber(self, kept):
         """Where the model names rows, name them by their place in X, of which `kept` were used."""
 
+    def _options_of(self, kind, **own):
+        """The fields of `kind` that are parameters by name, and its `own` ones."""
+        parameters = self.get_params(deep=False)
+        return kind(**{name: parameters[name] for name in kind._fields if name in parameters} | own)
+
     def _seed(self):
         return check_random_state(self.random_state).randint(2**31)
 
@@ -458,26 +471,17 @@ class Weighted:
     """An estimator whose rows may have weights."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the model; the class says what is maximized.
+        self._fit_rows(X, y, sample_weight)
+        return self
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or with a precomputed kernel their kernel matrix (n_samples, n_samples). NaN marks missing entries of
-            a dense X where the model takes them; float32 stays float32.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Targets of a model that labels guide: classes (str, int, bool, categorical), unlabeled where -1, None, NaN
-            or pd.NA; or numbers, NaN where missing. None fits the unsupervised model.
-        sample_weight : array-like of shape (n_samples,), default=None
+    fit.__doc__ = (Estimator.fit.__doc__ or "").replace(  # "" under python -OO
+        "\n        Returns\n",
+        """        sample_weight : array-like of shape (n_samples,), default=None
             How many rows each row stands for; rows of weight zero are left out.
 
         Returns
-        -------
-        self : estimator
-            Fitted.
-        """
-        self._fit_rows(X, y, sample_weight)
-        return self
+""",
+    )
 
 
 class Invertible:

@@ -1,41 +1,26 @@
 """Targets as a table of one exponential family, which entries of it are observed, and the units of real ones."""
 
-from typing import NamedTuple
-
 import numpy as np
+
+from ..models.sdr_glm import Outputs
 
 TARGET = {"multinomial": "classes", "bernoulli": "classes", "gaussian": "real", "poisson": "counts"}
 
 
-class GlmTable(NamedTuple):
-    """Outputs as the model sees them.
-
-    Attributes
-    ----------
-    family : str or None          None where nothing is labeled
-    values : (n, q) float64       zero where not observed
-    observed : (n, q) or (n, 1)   1 where observed, else 0
-    shift, scale : (q,)           of Gaussian outputs, which are standardized
-    """
-
-    family: str | None
-    values: np.ndarray
-    observed: np.ndarray
-    shift: np.ndarray
-    scale: np.ndarray
-
-
 def glm_table(targets, family):
-    """The table of `Targets`; `family` is that of `gnomon.SDRGLM.families`."""
-    if targets.kind == "none":
-        return _plain(None, np.zeros((targets.n_samples, 0)))
-    family = _family(targets, family)
+    """`Targets` as outputs of a family, `gnomon.SDRGLM.families`; shift and scale of Gaussian ones, standardized."""
+    labeled = targets.labeled
+    rows, table = np.flatnonzero(labeled), np.zeros((targets.n_samples, 0))
+    family = None if targets.kind == "none" else _family(targets, family)
     if family == "multinomial":
-        return _one_of_c(targets)
-    table = targets.table
-    if family == "gaussian":
-        return _standardized(table)
-    return _plain(family, table)
+        table = np.zeros((targets.n_samples, len(targets.classes)))
+        table[rows, targets.index[rows]] = 1.0
+        return Outputs(family, table, labeled[:, None].astype(np.float64), rows), 0.0, 1.0
+    if family is not None:
+        table = targets.table
+    shift, scale = _units(table) if family == "gaussian" else (0.0, 1.0)
+    missing = np.isnan(table)
+    return Outputs(family, np.where(missing, 0.0, (table - shift) / scale), 1.0 - missing, rows), shift, scale
 
 
 def _family(targets, family):
@@ -61,21 +46,8 @@ def _family(targets, family):
     return "bernoulli"
 
 
-def _one_of_c(targets):
-    labeled = targets.labeled
-    table = np.zeros((targets.n_samples, len(targets.classes)))
-    table[labeled, targets.index[labeled]] = 1.0
-    return _plain("multinomial", table)._replace(observed=labeled[:, None].astype(np.float64))
-
-
-def _plain(family, table):
-    missing, q = np.isnan(table), table.shape[1]
-    return GlmTable(family, np.where(missing, 0.0, table), 1.0 - missing, np.zeros(q), np.ones(q))
-
-
-def _standardized(table):
+def _units(table):
     shift = np.nanmean(table, axis=0)
     size = np.abs(table - shift)
     largest = np.nanmax(size, axis=0)  # squares stay within the range of floats
-    scale = largest * np.sqrt(np.nanmean((size / largest) ** 2, axis=0))
-    return _plain("gaussian", (table - shift) / scale)._replace(shift=shift, scale=scale)
+    return shift, largest * np.sqrt(np.nanmean((size / largest) ** 2, axis=0))

@@ -11,7 +11,7 @@ from ..models.colored_mvu import conic_solver
 from ..rows import read
 from ..rows.products import row_counts
 from ..targets.code import code
-from ._estimator import TINY, above, at_least, integer, rules
+from ._estimator import TINY, above, at_least, at_most, integer, rules
 from ._guided import Guided
 from ._kernel import KernelTransformer
 
@@ -154,12 +154,8 @@ class ColoredMVU(Guided, KernelTransformer):
         X = rows.gather()
         L = self._label_kernel(targets, X.shape[0])
         most = min(self.n_basis, X.shape[0] - 1)
-        self.n_components_ = min(2, most) if self.n_components is None else int(self.n_components)
-        if self.n_components_ > most:
-            raise ValueError(
-                f"n_components={self.n_components} must be at most {most} (n_basis={self.n_basis}, "
-                f"n_samples={X.shape[0]})."
-            )
+        why = f" (n_basis={self.n_basis}, n_samples={X.shape[0]})."
+        self.n_components_ = at_most(self.n_components, most, why)
         options = model.Options(
             min(self.n_neighbors, X.shape[0] - 1), self.n_basis, float(self.penalty), self.tol, self.max_iter
         )

@@ -205,10 +205,7 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
             raise ValueError(f"inference={self.inference!r} is for {wanted}; use inference='auto'.")
         self.n_components_ = resolve_n_components(self.n_components, self.n_private, *rows.shape)
         Y = targets.table[np.ix_(labeled, _usable(self._form))]
-        options = model.Options(
-            self.n_components_, self.solver, self.inference, self.label_ridge, self.n_private, self.tol, self.max_iter,
-            self.acceleration, self.prior_precision, self.means,
-        )  # fmt: skip
+        options = self._options_of(model.Options, n_components=self.n_components_, ridge=self.label_ridge)
         rows = rows.anew(weights=weigh_labels(rows.weights, targets, self.label_weight))
         result = model.fit(rows, labeled, Y, layout, options, np.random.default_rng(self._seed()))
         self._store(result, rows.dtype)

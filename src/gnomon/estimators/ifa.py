@@ -209,12 +209,11 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         tables = self._known(y, plausibilities, rows.shape[0])
         labels = as_labels(tables, tied=self.tied)
         generator = np.random.default_rng(self._seed())
-        control = (self.init, self.n_init, self.tol, self.max_iter)
         if self.noise == "isotropic":
             k = len(labels.sizes) if self.pca_components is None else self.pca_components
-            options = noisy.Options(k, *control)
+            options = self._options_of(noisy.Options, n_latents=k)
         else:
-            options = noiseless.Options(self.pca_components, self.solver, *control)
+            options = self._options_of(noiseless.Options, n_kept=self.pca_components)
         result = model.fit(rows, labels, options, generator)
         (self._store_noisy if self.noise == "isotropic" else self._store_noiseless)(result)
         self.n_samples_, self.n_labeled_ = rows.shape[0], count_labeled(tables)

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from ..describe import Traits
 from ..models import kda as model
 from ..rows import read
-from ._estimator import at_least, rules
+from ._estimator import at_least, at_most, rules
 from ._kernel import KernelTransformer
 from ._predictions import Predictor
 
@@ -143,11 +143,7 @@ class KDA(Predictor, KernelTransformer):
 
     def _fit(self, rows, targets):
         most = len(targets.classes) - 1
-        if self.n_components is not None and self.n_components > most:
-            raise ValueError(
-                f"n_components={self.n_components} must be at most {most}: {most + 1} classes differ in {most} "
-                "directions."
-            )
+        at_most(self.n_components, most, f": {most + 1} classes differ in {most} directions.")
         labeled = np.flatnonzero(targets.labeled)
         landmarks = self._drawn_landmarks(
             labeled, f"{len(labeled)}, the labeled rows", check_random_state(self.random_state)
@@ -180,11 +176,8 @@ class KDA(Predictor, KernelTransformer):
         self.class_log_prior_ = fitted.log_prior
         self.between_variance_ = fitted.between
         found = fitted.directions.shape[1]
-        if self.n_components is not None and self.n_components > found:
-            raise ValueError(
-                f"n_components={self.n_components} must be at most {found}: the labeled rows span {found} dimensions."
-            )
-        self.n_components_ = found if self.n_components is None else int(self.n_components)
+        wanted = found if self.n_components is None else self.n_components
+        self.n_components_ = at_most(wanted, found, f": the labeled rows span {found} dimensions.")
 
     def _model(self):
         directions = (self.kernel_mean_, self.dual_coef_)

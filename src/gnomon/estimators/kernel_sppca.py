@@ -232,10 +232,7 @@ class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer)
         d = self.effective_dimension
         if isinstance(d, str):
             d = self.n_features_in_ if d == "auto" and self._linear else rank
-        options = model.Options(
-            k, float(d), self.solver, self.tol, self.max_iter, self.init, self.noise_init, self.n_private,
-            together,
-        )  # fmt: skip
+        options = self._options_of(model.Options, n_components=k, effective_dimension=float(d), one_target=together)
         self.n_components_, self.effective_dimension_ = k, float(d)
         orient = (lambda W: self.X_fit_.T @ (feature_map.basis @ W)) if self._linear else None  # components_ of SPPCA
         return model.fit(T, Y, options, generator, orient, weights, beyond)

@@ -16,6 +16,7 @@ from ._estimator import (
     check_variance,
     integer,
     one_of,
+    resolve_n_components,
     rules,
 )
 from ._imputation import Imputer
@@ -166,9 +167,8 @@ class MixturePPCA(Weighted, JointDensity, Criterion, Imputer, LatentPosterior):
         return int(np.sum(self.n_components_))
 
     def _fit(self, rows, targets):
-        options = model.Options(
-            self._sizes(*rows.shape), self.shared_noise, self.solver, self.n_init, self.init, self.tol, self.max_iter
-        )
+        sizes = self._sizes(*rows.shape)
+        options = self._options_of(model.Options, sizes=sizes, shared=self.shared_noise)
         self._store(model.fit(rows, options, np.random.default_rng(self._seed())), rows.dtype)
 
     def _check_parameters(self):
@@ -188,15 +188,11 @@ class MixturePPCA(Weighted, JointDensity, Criterion, Imputer, LatentPosterior):
         """Latent dimensions of the components, once they fit the shape of X."""
         if self.n_mixtures >= n_samples:
             raise ValueError(f"n_mixtures={self.n_mixtures} must be less than the number of rows, {n_samples}.")
-        bound = min(n_samples - 1, n_features)
-        k = min(2, max(bound - 1, 1)) if self.n_components is None else self.n_components
-        sizes = tuple(int(k) for k in np.broadcast_to(k, self.n_mixtures))
-        if max(sizes) >= bound:
-            raise ValueError(
-                f"n_components={max(sizes)} must be less than the rank of X, which is at most {bound} "
-                f"(n_samples={n_samples}, n_features={n_features}), or no noise is left to estimate."
-            )
-        return sizes
+        sizes = (
+            [None] if self.n_components is None else np.unique(self.n_components)[::-1]
+        )  # the largest is refused first
+        checked = {k: resolve_n_components(k, 0, n_samples, n_features) for k in sizes}
+        return tuple(checked[k] for k in np.broadcast_to(self.n_components, self.n_mixtures))
 
     def _store(self, result, dtype):
         fitted, stats = result.value, result.stats

@@ -107,22 +107,8 @@ class NeighborFeatures(Transformer):
     def _n_features_out(self):
         return self.n_components_
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, and return the features of the rows; the same as ``fit(X).transform(X)``, with one search.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows without missing entries; at least two must differ.
-        y : Ignored
-            Present for the scikit-learn convention.
-
-        Returns
-        -------
-        F : ndarray of shape (n_samples, n_components_)
-            Features.
-        """
-        return self._fit_rows(X, y, None)
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        return self._fit_rows(X, y, None, **fit_params)  # with one search
 
     def _projected(self, rows):
         own = (self.origin_, self.unit_, self.points_, self.features_, self.eigenvalues_, self.mean_)

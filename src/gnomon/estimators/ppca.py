@@ -86,4 +86,4 @@ class PPCA(GaussianFit):
     random_state: Any = 0
 
     def _options(self):
-        return model.Options(self.n_components, self.solver, self.tol, self.max_iter)
+        return self._options_of(model.Options)

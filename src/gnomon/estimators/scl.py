@@ -38,7 +38,8 @@ class SCL(Transformer):
         Ridge added to the covariance of the features, in squared units of X. "auto" takes ten times the mean variance
         of a feature.
     augment : bool, default=False
-        Whether `transform` returns the features beside the projection, ``[x, scale z]``, or the projection alone.
+        Whether `transform` returns the features beside the projection, ``[x, scale z]``, sparse when X is, or the
+        projection alone, in units of X. Its columns are called scl0, scl1, ..., those of the features as in X.
     scale : float, default=1.0
         With `augment`, the root of the total variance of the projection over that of the features.
     solver : {"auto", "covariance", "gram"}, default="auto"
@@ -161,36 +162,12 @@ class SCL(Transformer):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Project rows, or put the scaled projection beside their features with ``augment=True``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of any domain, without missing entries.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components_), or {ndarray, sparse} of (n_samples, n_features + n_components_)
-            Projections in units of X; with `augment`, sparse when X is sparse.
-        """
         rows = self._check_rows(X)
         own = model.Projection(self.mean_.astype(np.float64), self.components_.T.astype(np.float64))
         Z, _ = model.posterior(own, rows)
         return as_given(rows.with_columns(more=Z).map(Append(self.block_scale_)), X) if self.augment else Z
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the columns that `transform` returns.
-
-        Parameters
-        ----------
-        input_features : array-like of shape (n_features,), default=None
-            Names of the features; None takes those seen in `fit`.
-
-        Returns
-        -------
-        names : ndarray of str
-            scl0, scl1, ...; with `augment`, the names of the features before them.
-        """
         names = super().get_feature_names_out(input_features)
         if not self.augment:
             return names

@@ -10,7 +10,7 @@ from ..models import sdr_glm as model
 from ..models.sdr_glm import FAMILIES
 from ..rows import read
 from ..rows.kind import is_sparse
-from ._estimator import Invertible, Transformer, above, check_complete, one_of, rules
+from ._estimator import Invertible, Transformer, above, at_most, check_complete, one_of, rules
 from ._glm_table import TARGET, glm_table
 from ._imputation import Imputer
 from ._predictions import Predictor
@@ -166,22 +166,16 @@ class SDRGLM(Predictor, Imputer, Invertible, Transformer):
         return TARGET.get(self.families) if self.target in follows else None
 
     def _fit(self, rows, targets):
-        outputs = glm_table(targets, self.families)
+        outputs, *units = glm_table(targets, self.families)
         self.families_ = outputs.family
-        most = min(rows.shape)
-        self.n_components_ = min(2, most) if self.n_components is None else int(self.n_components)
-        if self.n_components_ > most:
-            raise ValueError(
-                f"n_components={self.n_components} must be at most {most} (n_samples={rows.shape[0]}, "
-                f"n_features={rows.shape[1]}): scores are read off x."
-            )
+        why = " (n_samples={}, n_features={}): scores are read off x.".format(*rows.shape)
+        self.n_components_ = at_most(self.n_components, min(rows.shape), why)
         options = model.Options(self.n_components_, float(self.alpha), float(self.penalty), self.tol, self.max_iter)
         generator = np.random.default_rng(self._seed())
         ridge = None if isinstance(self.projection_ridge, str) else float(self.projection_ridge)
-        table = model.Outputs(outputs.family, outputs.values, outputs.observed, np.flatnonzero(targets.labeled))
-        result = model.fit(rows, self.x_family, table, options, ridge, generator)
+        result = model.fit(rows, self.x_family, outputs, options, ridge, generator)
         self._fit_ridge = options.penalty / (options.alpha if result.value.reader.y is not None else 1.0)
-        self._store(result, outputs, rows.dtype)
+        self._store(result, units, rows.dtype)
 
     def _projected(self, rows):
         return model.posterior(self._reader(self.projection_ridge_), rows)[0]
@@ -225,12 +219,11 @@ class SDRGLM(Predictor, Imputer, Invertible, Transformer):
 
     # -- the fitted model ----------------------------------------------------------------------------------------
 
-    def _store(self, result, outputs, dtype):
-        p, reader = result.value
+    def _store(self, result, units, dtype):
+        (p, reader), (shift, scale) = result.value, units
         self._x_shift, self.x_scale_, self.projection_ridge_ = reader.shift, reader.scale, reader.ridge
         self.components_ = (p.x.V * self.x_scale_).astype(dtype)
         self.x_intercept_ = (p.x.b * self.x_scale_ + self._x_shift).astype(dtype)
-        scale, shift = (outputs.scale, outputs.shift) if p.y.V.shape[1] else (np.ones(0), np.zeros(0))
         self.y_loadings_ = (p.y.V * scale).T.astype(dtype)
         self.y_intercept_ = (p.y.b * scale + shift).astype(dtype)
         self.embedding_ = p.U.astype(dtype)

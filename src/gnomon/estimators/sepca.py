@@ -10,7 +10,7 @@ from ..describe import Traits
 from ..models import sepca as model
 from ..rows import read
 from ..rows.threads import one_thread
-from ._estimator import Weighted, above, integer, one_of, rules
+from ._estimator import Weighted, above, at_most, integer, one_of, rules
 from ._kernel import KernelCoordinates
 from ._predictions import Predictor
 
@@ -214,7 +214,11 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
         T, base = self._fit_coordinates(X, rng, weights)
         labeled = np.flatnonzero(targets.labeled)
         Y = np.eye(len(targets.classes))[targets.index[labeled]] if len(labeled) else np.zeros((0, 0))
-        self.n_components_ = self._size(T, Y)
+        rank = T.shape[1] + min(len(Y), max(Y.shape[1] - 1, 0))
+        why = (
+            f": less than n_samples={len(T)}, and no more than the rank of kernel features and labels together, {rank}."
+        )
+        self.n_components_ = at_most(self.n_components, min(len(T) - 1, rank), why)
         among = weights if weights is None or self.landmarks_ is None else weights[self.landmarks_]
         data = model.Data(T, base, Y, labeled, self.n_components_, 0.1, weights, among)
         options = model.Options(self.solver, self.tol, self.max_iter, self.rank_exact)
@@ -228,18 +232,6 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
 
     def _predicted(self, rows):
         return [model.predict(self._reader(), read(self._coordinates(rows)))]
-
-    def _size(self, T, Y):
-        """Number of codes, once it fits rows and rank."""
-        n, rank = len(T), T.shape[1] + min(len(Y), max(Y.shape[1] - 1, 0))
-        bound = min(n - 1, rank)
-        k = min(2, bound) if self.n_components is None else int(self.n_components)
-        if k > bound:
-            raise ValueError(
-                f"n_components={k} must be at most {bound}: less than n_samples={n}, and no more than the rank of "
-                f"kernel features and labels together, {rank}."
-            )
-        return k
 
     def _compare_penalties(self, data, options, rng):
         """Cross-validated log-loss of each candidate."""

@@ -194,20 +194,7 @@ class SPPCA(GaussianTargets, JointDensity, GaussianFit):
     random_state: Any = 0
 
     def _options(self):
-        options = model.Options(
-            self.n_components,
-            self.solver,
-            self.tol,
-            self.max_iter,
-            self.n_init,
-            self.init,
-            self.noise_init,
-            self.acceleration,
-            self.n_private,
-            self.output_noise,
-            self.prior_precision,
-            self.means,
-        )
+        options = self._options_of(model.Options)
         if self.solver != "paper":
             return options
         return options._replace(solver="dual", init="random", noise_init=1e-5)

@@ -236,11 +236,11 @@ def _loadings(said, feature_names, units):
         return ""
     k, p = said.loadings.shape
     names = said.column_names() if feature_names is None else list(feature_names)
-    display = LoadingsDisplay(loadings=said.loadings[:4], feature_names=names, dims=range(min(k, 4)))
+    display = LoadingsDisplay(loadings=said.loadings[:4], feature_names=names, dims=range(min(k, 4)), n_top=N_LOADINGS)
     largest = np.abs(display.loadings).max() or 1.0
     panels = []
     for row in range(len(display.loadings)):
-        top = display.top(row, N_LOADINGS)
+        top = display.top(row)
         panels.append(
             html.bars(
                 f"Component {row + 1}",

@@ -20,32 +20,27 @@ def class_style(code):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Display:
-    """A picture in one panel; a display sets its size in inches and draws into `ax_`."""
+    """A picture; in one panel a display sets its size in inches and draws into `ax_`."""
 
     def plot(self, ax=None):
         """Draw the picture.
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
+        ax : matplotlib Axes, or one for each panel, default=None
             Where to draw; None makes a figure.
 
         Returns
         -------
-        ConvergenceDisplay or SelectionDisplay
-            This display.
+        Display
+            This one.
         """
-        self.figure_, self.ax_ = figure_and_axes(ax, figsize=self._size())
+        if ax is None:
+            ax = pyplot().subplots(layout="constrained", figsize=self._size())[1]
+        self.figure_, self.ax_ = ax.figure, ax
         self._draw()
         plain_axes(self.ax_)
         return self
-
-
-def figure_and_axes(ax, **figure):
-    """Return the figure and axes to draw in, new ones unless `ax` is given."""
-    if ax is not None:
-        return ax.figure, ax
-    return pyplot().subplots(layout="constrained", **figure)
 
 
 def pyplot():

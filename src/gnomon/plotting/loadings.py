@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from gnomon.describe import describe
-from gnomon.plotting._style import NEGATIVE, POSITIVE, literal, plain_axes, pyplot
+from gnomon.plotting._style import NEGATIVE, POSITIVE, Display, literal, plain_axes, pyplot
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LoadingsDisplay:
+class LoadingsDisplay(Display):
     """Bars of the largest loadings of each component, by feature name.
 
     Made by `from_estimator`.
@@ -23,6 +23,8 @@ class LoadingsDisplay:
         Names of the p features.
     dims : sequence of int
         Which components the rows are, counted from 0.
+    n_top : int, default=15
+        Features shown a component, largest in size first.
 
     Attributes
     ----------
@@ -43,6 +45,7 @@ class LoadingsDisplay:
     loadings: Any
     feature_names: Any
     dims: Any
+    n_top: int = 15
 
     @classmethod
     def from_estimator(cls, estimator, *, n_top=15, dims=None, feature_names=None, ax=None):
@@ -53,7 +56,7 @@ class LoadingsDisplay:
         estimator : fitted gnomon model
             Whose projection is linear in the columns; a pipeline or a choice of such a model too.
         n_top : int, default=15
-            Features shown a component, largest in size first.
+            Features shown a component.
         dims : sequence of int, default=None
             Components to draw, counted from 0; None takes the first three.
         feature_names : sequence of str, default=None
@@ -75,41 +78,25 @@ class LoadingsDisplay:
         names = [str(name) for name in (said.column_names() if feature_names is None else feature_names)]
         if len(names) != p:
             raise ValueError(f"feature_names has {len(names)} names; the model has {p} features.")
-        return cls(loadings=said.loadings[dims], feature_names=names, dims=dims).plot(ax=ax, n_top=n_top)
+        return cls(loadings=said.loadings[dims], feature_names=names, dims=dims, n_top=n_top).plot(ax=ax)
 
-    def top(self, row, n_top=15):
+    def top(self, row):
         """Return which features have the largest loadings, largest in size first.
 
         Parameters
         ----------
         row : int
             Row of `loadings`.
-        n_top : int, default=15
-            How many at most.
 
         Returns
         -------
         ndarray of int
         """
-        return np.argsort(-np.abs(self.loadings[row]), kind="stable")[:n_top]
+        return np.argsort(-np.abs(self.loadings[row]), kind="stable")[: self.n_top]
 
-    def plot(self, ax=None, *, n_top=15):
-        """Draw the bars.
-
-        Parameters
-        ----------
-        ax : Axes or sequence of Axes, default=None
-            One a component; None makes a figure.
-        n_top : int, default=15
-            Features shown a component.
-
-        Returns
-        -------
-        LoadingsDisplay
-            This display.
-        """
+    def plot(self, ax=None):
         if ax is None:
-            shown = min(n_top, self.loadings.shape[1])
+            shown = min(self.n_top, self.loadings.shape[1])
             size = (0.6 + 3.6 * len(self.dims), 1.1 + 0.25 * shown)
             ax = pyplot().subplots(1, len(self.dims), figsize=size, squeeze=False, layout="constrained")[1][0]
         self.ax_ = np.atleast_1d(ax)
@@ -117,11 +104,11 @@ class LoadingsDisplay:
             raise ValueError(f"ax has {len(self.ax_)} axes; {len(self.dims)} components need one each.")
         self.figure_ = self.ax_[0].figure
         for row, panel in enumerate(self.ax_):
-            self._draw(panel, row, n_top)
+            self._draw(panel, row)
         return self
 
-    def _draw(self, panel, row, n_top):
-        order = self.top(row, n_top)[::-1]  # barh fills from below
+    def _draw(self, panel, row):
+        order = self.top(row)[::-1]  # barh fills from below
         sizes = self.loadings[row, order]
         panel.barh(range(len(order)), sizes, color=np.where(sizes >= 0, POSITIVE, NEGATIVE), height=0.72)
         names = [self.feature_names[j] for j in order]

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from gnomon.describe import describe, target_of
-from gnomon.plotting._style import NEUTRAL, VALUE_MAP, class_style, far_points, figure_and_axes, literal, plain_axes
+from gnomon.plotting._style import NEUTRAL, VALUE_MAP, Display, class_style, far_points, literal
 
 MAX_LEGEND = 28
 RADIUS_95 = {1: 1.959964, 2: 2.447747}  # square roots of the 95 % points of chi-squared
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ProjectionDisplay:
+class ProjectionDisplay(Display):
     """Rows in the latent space: labeled ones solid, unlabeled ones faint in the color of their prediction.
 
     Made by `from_estimator`. One component is drawn as lanes by class, or against a real target.
@@ -34,6 +34,9 @@ class ProjectionDisplay:
         Index of each drawn component.
     target_name : str, default='y'
         Name of the real target.
+    n_ellipses : int, default=12
+        Draw the 95 % region of the posterior of at most so many rows: labeled ones before others, far apart before
+        near.
 
     Attributes
     ----------
@@ -60,6 +63,7 @@ class ProjectionDisplay:
     class_names: Any = None
     dims: Any = (0, 1)
     target_name: str = "y"
+    n_ellipses: int = 12
 
     @classmethod
     def from_estimator(cls, estimator, X, y=None, *, dims=None, n_ellipses=12, output=0, target_name="y", ax=None):
@@ -78,8 +82,7 @@ class ProjectionDisplay:
         dims : tuple of one or two int, default=None
             Components to draw, counted from 0; None takes the first two, or the only one.
         n_ellipses : int, default=12
-            Draw the 95 % region of the posterior of at most so many rows: labeled ones before others, far apart before
-            near.
+            Rows whose region is drawn.
         output : int, default=0
             Which of several targets gives the color.
         target_name : str, default='y'
@@ -98,7 +101,7 @@ class ProjectionDisplay:
         names = None
         if target is not None and target.kind == "classes":
             names = [str(name) for name in target.classes.tolist()]
-        display = cls(
+        return cls(
             projection=Z[:, dims],
             covariance=None if cov is None else cov[..., dims, :][..., :, dims],
             labeled=labeled,
@@ -106,30 +109,18 @@ class ProjectionDisplay:
             class_names=names,
             dims=dims,
             target_name=target_name,
-        )
-        return display.plot(ax=ax, n_ellipses=n_ellipses)
+            n_ellipses=n_ellipses,
+        ).plot(ax=ax)
 
-    def plot(self, ax=None, *, n_ellipses=12):
-        """Draw the rows.
+    def _size(self):
+        return 7.2, 5.2
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
-        n_ellipses : int, default=12
-            As for `from_estimator`.
-
-        Returns
-        -------
-        ProjectionDisplay
-            This display.
-        """
-        self.figure_, self.ax_ = figure_and_axes(ax, figsize=(7.2, 5.2))
+    def _draw(self):
         points = self._points()
-        regions = n_ellipses > 0 and self.covariance is not None
+        regions = self.n_ellipses > 0 and self.covariance is not None
         self._draw_points(points)
         if regions:
-            self._draw_regions(points, n_ellipses)
+            self._draw_regions(points)
         self._name_axes()
         handles = self._legend_handles(regions)
         if handles:
@@ -140,8 +131,6 @@ class ProjectionDisplay:
                 else {"loc": "outside lower center", "ncols": 3}
             )
             literal(self.figure_.legend(handles=handles, frameon=False, fontsize="small", **where).get_texts())
-        plain_axes(self.ax_)
-        return self
 
     def _points(self):
         """Return positions on the plane; one component gets a second axis from the target."""
@@ -179,10 +168,10 @@ class ProjectionDisplay:
         known = self.values[np.isfinite(self.values)]
         return Normalize(known.min(), known.max()) if len(known) else Normalize()
 
-    def _draw_regions(self, points, n_wanted):
+    def _draw_regions(self, points):
         """Draw the 95 % region of some rows: an ellipse, or a bar for one component."""
         rows = np.flatnonzero(self.labeled) if self.labeled.any() else np.arange(len(points))
-        rows = rows[far_points(points[rows], n_wanted)]
+        rows = rows[far_points(points[rows], self.n_ellipses)]
         for row in rows:
             color = self._color(row)
             cov = self.covariance if self.covariance.ndim == 2 else self.covariance[row]

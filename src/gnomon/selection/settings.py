@@ -57,20 +57,18 @@ def choose_supervision(estimator, X, y, *, values=None, **parameters):
     estimator : estimator
         A model with `label_weight` (`SPPCA`, `KernelSPPCA`) or `unlabeled_weight` (`DPPCA`), or a pipeline that ends in
         one; not changed.
-    X : array-like or sparse array of shape (n_samples, n_features)
-        Rows.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        One target of classes, or real targets, with unlabeled rows.
+    X, y : array-like
+        As in `choose_components`.
     values : sequence of float or None, default=None
         Weights to try, of which the first wins a tie; None takes 1, 10 and 100 for `label_weight`, and 1, 0.1 and 0 for
         `unlabeled_weight`.
     **parameters : dict
-        For `GuidedSearch`: `n_splits`, `n_permutations`, `target`, `unlabeled`, `n_jobs`, `random_state`.
+        For `GuidedSearch`, as in `choose_components`.
 
     Returns
     -------
     GuidedSearch
-        Fitted: `best_estimator_`, `results_`, `labels_helped_`.
+        Fitted.
 
     Examples
     --------

@@ -1,8 +1,11 @@
 """Cross-validation of partly labeled rows: folds of the labeled ones, and scores that leave out the others."""
 
+from functools import partial
+
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.metrics import check_scoring, get_scorer
+from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
 from gnomon.rows.kind import rows_at
@@ -25,7 +28,7 @@ def deal(strata, n_folds, rng):
     return fold
 
 
-class PartialLabelKFold(BaseEstimator):
+class PartialLabelKFold(BaseEstimator, KFold):
     """Folds of the labeled rows; every unlabeled row is in every training part, and in no test part.
 
     The splitters of scikit-learn do not know that a row has no label: they refuse None and NaN in classes, take -1 for
@@ -67,47 +70,13 @@ class PartialLabelKFold(BaseEstimator):
         self.unlabeled = unlabeled
         self.random_state = random_state
 
-    def get_n_splits(self, X=None, y=None, groups=None):
-        """Return the number of folds.
-
-        Parameters
-        ----------
-        X, y, groups : object, default=None
-            Not used.
-
-        Returns
-        -------
-        int
-            `n_splits`.
-        """
-        return self.n_splits
-
-    def split(self, X, y, groups=None):
-        """Yield the rows of each training part and of each test part.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets of which some are missing.
-        groups : object, default=None
-            Not used.
-
-        Yields
-        ------
-        train, test : ndarray of int
-            All unlabeled rows are in `train`.
-        """
-        n = len(y)
-        targets = read(y, n, target=self.target, unlabeled=self.unlabeled)
+    def _iter_test_indices(self, X, y, groups):
+        targets = read(y, len(y), target=self.target, unlabeled=self.unlabeled)
         labeled = np.flatnonzero(targets.labeled)
         if len(labeled) < self.n_splits:
             raise ValueError(f"y has {len(labeled)} labeled rows, fewer than n_splits={self.n_splits}; label more.")
         fold = deal(strata_of(targets, labeled), self.n_splits, check_random_state(self.random_state))
-        for f in range(self.n_splits):
-            rows = labeled[fold == f]
-            yield np.setdiff1d(np.arange(n), rows), rows
+        yield from (labeled[fold == f] for f in range(self.n_splits))
 
 
 def labeled_scorer(scoring=None, *, target="auto", unlabeled="auto"):
@@ -138,25 +107,20 @@ def labeled_scorer(scoring=None, *, target="auto", unlabeled="auto"):
     >>> bool(labeled_scorer("accuracy")(DPPCA(2).fit(X, seen), X, seen) > 0.9)
     True
     """
-    return _LabeledScorer(scoring, target, unlabeled)
+    return partial(_score_labeled, scoring=scoring, kind=target, mark=unlabeled)
 
 
-class _LabeledScorer:
-    def __init__(self, scoring, target, unlabeled):
-        self.scoring, self.target, self.unlabeled = scoring, target, unlabeled
-
-    def __call__(self, estimator, X, y):
-        kind, mark = self.target, self.unlabeled
-        if kind == "auto" and is_classifier(estimator):
-            kind = "classes"
-        elif kind == "auto" and is_regressor(estimator):
-            kind = "real"
-        if isinstance(mark, str) and mark == "auto" and is_classifier(estimator):
-            classes = {label for part in estimator.classes_ for label in np.ravel(part).tolist()}
-            mark = None if -1 in classes else -1  # in a fold, -1 beside 1 says nothing
-        targets = read(y, len(y), target=kind, unlabeled=mark)
-        rows = np.flatnonzero(targets.labeled)
-        if not len(rows):
-            raise ValueError("no row to score has a label; PartialLabelKFold gives every fold some.")
-        score = check_scoring(estimator) if self.scoring is None else get_scorer(self.scoring)
-        return score(estimator, rows_at(X, rows), plain(targets.given()[rows]))
+def _score_labeled(estimator, X, y, *, scoring, kind, mark):
+    if kind == "auto" and is_classifier(estimator):
+        kind = "classes"
+    elif kind == "auto" and is_regressor(estimator):
+        kind = "real"
+    if isinstance(mark, str) and mark == "auto" and is_classifier(estimator):
+        classes = {label for part in estimator.classes_ for label in np.ravel(part).tolist()}
+        mark = None if -1 in classes else -1  # in a fold, -1 beside 1 says nothing
+    targets = read(y, len(y), target=kind, unlabeled=mark)
+    rows = np.flatnonzero(targets.labeled)
+    if not len(rows):
+        raise ValueError("no row to score has a label; PartialLabelKFold gives every fold some.")
+    score = check_scoring(estimator) if scoring is None else get_scorer(scoring)
+    return score(estimator, rows_at(X, rows), plain(targets.given()[rows]))
