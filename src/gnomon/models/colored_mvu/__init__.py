@@ -3,16 +3,3 @@
 from ...numerics.ridge_map import ridge_map
 from .model import RIDGES, Fitted, Map, Options, class_kernel, fit, posterior, real_kernel
 from .sdp import conic_solver
-
-__all__ = [
-    "RIDGES",
-    "Fitted",
-    "Map",
-    "Options",
-    "class_kernel",
-    "conic_solver",
-    "fit",
-    "posterior",
-    "real_kernel",
-    "ridge_map",
-]

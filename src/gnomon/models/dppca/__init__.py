@@ -3,17 +3,3 @@
 from .anneal import Annealing, Options
 from .choice import Open
 from .model import Labels, Model, back, fit, log_density, posterior, predict, sample
-
-__all__ = [
-    "Annealing",
-    "Labels",
-    "Model",
-    "Open",
-    "Options",
-    "back",
-    "fit",
-    "log_density",
-    "posterior",
-    "predict",
-    "sample",
-]

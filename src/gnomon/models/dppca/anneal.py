@@ -11,7 +11,7 @@ from ...numerics.linalg import orthonormal_columns, symmetrize, top_eigh
 from ...numerics.normalize import normalized
 from ...rows.threads import one_thread
 from ...solvers.em import run_em
-from .mixture import Params, Within, log_joint
+from .mixture import Params, Within, log_joint, responsibilities
 from .reduction import Reduced
 
 FLOOR = 1e-6  # smallest noise variance, relative to the mean variance of x (one, in standard units)
@@ -213,7 +213,8 @@ def fit_coordinates(rows: Reduced, index: IntArray, n_classes: int, options: Opt
         found = [_from_start(problem, options.annealing.temperature(i)) for i in range(n_init)]
         best = max(found, key=lambda result: result.path[-1])
         params, stats = best.value
-        fitted = Fitted(params, _responsibilities(rows, index, params), stats.log_likelihood)
+        joint = log_joint(params, rows.T, np.einsum("ij,ij->i", rows.T, rows.T) + rows.outside, rows.n_features)
+        fitted = Fitted(params, responsibilities(joint, index), stats.log_likelihood)
     floor = params.within.noise_var <= FLOOR
     optima = tuple(float(result.path[-1]) for result in found)
     return Result(fitted, best.status, best.path, {**best.stats, "floor": floor, "optima": optima})
@@ -244,14 +245,6 @@ def _maximize(problem: Problem, params: Params, level: Level) -> Result[tuple[Pa
         tol=problem.options.tol,
         max_iter=problem.options.max_iter,
     )
-
-
-def _responsibilities(rows: Reduced, index: IntArray, params: Params) -> Array:
-    squares = np.einsum("ij,ij->i", rows.T, rows.T) + rows.outside
-    resp = normalized(log_joint(params, rows.T, squares, rows.n_features))[0]
-    known = np.flatnonzero(index >= 0)
-    resp[known] = np.eye(resp.shape[1])[index[known]]
-    return resp
 
 
 def _settle(problem: Problem, hot: float) -> tuple[Params, Level, int, float]:

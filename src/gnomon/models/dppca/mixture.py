@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._types import Array
+from ..._types import Array, IntArray
 from ...numerics.linalg import symmetrize
 from ...numerics.linear_gaussian import LOG_2PI
+from ...numerics.normalize import normalized
 
 
 class Within(NamedTuple):
@@ -51,6 +52,15 @@ def log_joint(params: Params, T: Array, squares: Array, n_features: int) -> Arra
     with np.errstate(divide="ignore"):
         log_prior = np.log(params.prior)
     return np.asarray(log_prior - 0.5 * (distance + logdet + n_features * LOG_2PI))
+
+
+def responsibilities(joint: Array, index: IntArray | None) -> Array:
+    """Posterior of the class (n, c) from `log_joint`; one-hot where `index` names the class."""
+    resp = normalized(joint)[0]
+    if index is not None:
+        known = np.flatnonzero(index >= 0)
+        resp[known] = np.eye(resp.shape[1])[index[known]]
+    return resp
 
 
 class NoiseFree(NamedTuple):

@@ -209,10 +209,7 @@ def posterior(model: Model, rows: Rows, components: Array, index: IntArray | Non
     The class is averaged over, but where `index` names it.
     """
     here = coordinates(model, rows, components)
-    resp = normalized(_log_joint(model, here, rows.shape[1]))[0]
-    if index is not None:
-        known = np.flatnonzero(index >= 0)
-        resp[known] = np.eye(resp.shape[1])[index[known]]
+    resp = mixture.responsibilities(_log_joint(model, here, rows.shape[1]), index)
     return mixture.noise_free(here.params, here.directions).moments(here.T, resp)
 
 

@@ -14,8 +14,6 @@ from .noiseless import Labels
 
 Fitted = noiseless.Fitted | noisy.Fitted
 
-__all__ = ["Fitted", "Labels", "fit", "log_density", "posterior", "predict", "sample"]
-
 
 def fit(
     rows: Rows, labels: Labels, options: noiseless.Options | noisy.Options, generator: np.random.Generator

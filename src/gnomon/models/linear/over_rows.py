@@ -51,13 +51,6 @@ class RowTotals(NamedTuple):
     labels: LabelSums
 
 
-class Held(NamedTuple):
-    """What a read leaves for the next step: rows with what their sites start from beside them."""
-
-    rows: StandardRows
-    curvature: Curvature
-
-
 @dataclass(frozen=True)
 class Condition:
     """z of every row given what it observes of x: mean and covariance, by pattern."""
@@ -192,7 +185,7 @@ class RowsEM(SitesEM):
 
     def e_step(self, params: Params, near: Sums | None = None, accuracy: float = ACCURACY) -> Sums:
         """As in `SitesEM`; one read."""
-        rows, layout = self.rows if near is None else near.held.rows, self.rules.layout
+        rows, layout = self.rows if near is None else near.held[0], self.rules.layout
         n_near = sum(name.startswith("near") for name in getattr(rows.rows, "aligned", {}))
         step = SitesStep(
             condition_of(params), self.sites, params.W_y, params.m_y, params.y_noise_var, self.rules.n_guided,
@@ -207,11 +200,11 @@ class RowsEM(SitesEM):
         objective, gradient = self._penalized(params, objective, labels.gradient)
         weight = self.label_weight
         curvature = Curvature(labels.H, labels.z1z1).bent(labels.spread, labels.cov / weight, weight)
-        held, gap = Held(swept.rows, curvature), labels.gap / weight
+        held, gap = (swept.rows, curvature), labels.gap / weight  # rows with what their sites start from next
         return Sums(objective, swept.product, zz1, totals.total, gradient, labels.noise, gap, held, accuracy)
 
     def newton(self, sums: Sums, params: Params) -> Curvature:
-        curvature: Curvature = sums.held.curvature
+        curvature: Curvature = sums.held[1]
         return curvature
 
     def x_part(self, params: Params, x_sum: Array) -> float:

@@ -3,5 +3,3 @@
 from .factors import FAMILIES, Loadings
 from .model import Options
 from .reader import Outputs, Reader, fit, posterior, predict
-
-__all__ = ["FAMILIES", "Loadings", "Options", "Outputs", "Reader", "fit", "posterior", "predict"]

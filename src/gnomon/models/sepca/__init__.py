@@ -5,18 +5,3 @@ from .classifier import Classifier, Map, deal_folds, held_out_loss, learn, poste
 from .data import Data
 from .fista import relative_gap
 from .model import Options, fit
-
-__all__ = [
-    "Data",
-    "Map",
-    "Options",
-    "Classifier",
-    "RidgeMap",
-    "deal_folds",
-    "fit",
-    "held_out_loss",
-    "learn",
-    "posterior",
-    "predict",
-    "relative_gap",
-]
