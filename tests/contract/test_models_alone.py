@@ -1,6 +1,6 @@
 """The folders of models do all that the estimators do, on rows and without scikit-learn."""
 
-import importlib
+import importlib.util
 import inspect
 import json
 import pkgutil
@@ -15,6 +15,7 @@ import gnomon
 from gnomon import models
 
 ALONE = """
+import json
 import sys
 from importlib.abc import MetaPathFinder
 
@@ -28,9 +29,16 @@ import numpy as np
 from gnomon.rows import read
 
 given = np.load(sys.argv[1])
-old, new, Y = read(given["old"]), read(given["new"]), given["Y"]
-classes = given["classes"]
-rng = np.random.default_rng(np.random.RandomState(0).randint(2**31))
+everything = {}
+for name, code in json.loads(sys.argv[2]).items():
+    seed = np.random.RandomState(0).randint(2**31)
+    space = {"np": np, "read": read, "given": given, "Y": given["Y"], "classes": given["classes"]}
+    space |= {"old": read(given["old"]), "new": read(given["new"]), "rng": np.random.default_rng(seed)}
+    exec(code, space)
+    drawn = space.get("drawn")
+    assert drawn is None or (np.isfinite(drawn).all() and drawn.shape == (5, 8)), name
+    everything[name] = {method: values.tolist() for method, values in space["found"].items()}
+print(json.dumps(everything))
 """
 PPCA = """
 from gnomon.models import linear
@@ -170,27 +178,42 @@ WITH_CLASSES = {
 LOOSE = {"SEPCA": 1e-6, "ColoredMVU": 1e-9, "KDA": 1e-9}  # bases of feature space are not the same to the bit
 
 
-@pytest.mark.parametrize("name", [*WITH_OUTPUTS, *WITH_CLASSES])
-def test_a_model_is_its_estimator(name, tmp_path):
-    if name == "ColoredMVU":
-        pytest.importorskip("clarabel")
+@pytest.fixture(scope="module")
+def given():
+    """Rows to fit, new rows, real outputs and classes of some."""
     rng = np.random.default_rng(0)
-    estimator, code = (WITH_OUTPUTS | WITH_CLASSES)[name]
     loadings = rng.normal(size=(2, 8))
     Z, Z_new = rng.normal(size=(60, 2)), rng.normal(size=(7, 2))
     old, new = (z @ loadings + 0.3 * rng.normal(size=(len(z), 8)) for z in (Z, Z_new))
     Y = Z + 0.1 * rng.normal(size=(60, 2))
     classes = np.digitize(Z[:, 0], [-0.5, 0.5])
     Y[::3], classes[::3] = np.nan, -1
-    np.savez(tmp_path / "given.npz", old=old, new=new, Y=Y, classes=classes)
-    report = "print(__import__('json').dumps({k: v.tolist() for k, v in found.items()}))"
-    drawn = "assert np.isfinite(drawn).all() and drawn.shape == (5, 8)\n" if "drawn" in code else ""
-    command = [sys.executable, "-c", ALONE + code + drawn + report, str(tmp_path / "given.npz")]
-    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    estimator.fit(old, Y if name in WITH_OUTPUTS else classes)
+    return {"old": old, "new": new, "Y": Y, "classes": classes}
+
+
+@pytest.fixture(scope="module")
+def alone(given, tmp_path_factory):
+    """What each family of models says, in a process that can import neither scikit-learn nor the estimators."""
+    path = tmp_path_factory.mktemp("alone") / "given.npz"
+    np.savez(path, **given)
+    codes = {name: code for name, (_, code) in (WITH_OUTPUTS | WITH_CLASSES).items()}
+    if importlib.util.find_spec("clarabel") is None:
+        del codes["ColoredMVU"]
+    command = [sys.executable, "-c", ALONE, str(path), json.dumps(codes)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", [*WITH_OUTPUTS, *WITH_CLASSES])
+def test_a_model_is_its_estimator(name, given, alone):
+    if name == "ColoredMVU":
+        pytest.importorskip("clarabel")
+    estimator = (WITH_OUTPUTS | WITH_CLASSES)[name][0]
+    estimator.fit(given["old"], given["Y" if name in WITH_OUTPUTS else "classes"])
     close = LOOSE.get(name, 1e-12)
-    for method, values in found.items():
-        own = getattr(estimator, method)(new)
+    for method, values in alone[name].items():
+        own = getattr(estimator, method)(given["new"])
         own = own[0] if method == "posterior" else own
         assert_allclose(values, own, rtol=close, atol=close, err_msg=method)
 

@@ -72,6 +72,7 @@ def test_the_bound_alone_is_too_cautious(monkeypatch):
         assert proba.max(axis=1).mean() < (proba.argmax(axis=1) == y[800:]).mean() - 0.04
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_classes_beside_counts_and_numbers_are_calibrated(seed):
     rng = np.random.default_rng(seed)
@@ -101,6 +102,7 @@ def test_two_outputs_of_classes_are_calibrated_and_near_the_density_of_the_laten
     assert np.sqrt(((found - logs) ** 2).mean()) < 0.15
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_faces_are_predicted_with_fewer_errors_and_better_probabilities_than_by_sppca():
     data = fetch_yale()

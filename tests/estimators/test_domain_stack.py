@@ -125,6 +125,7 @@ def test_units_and_kinds_of_labels_do_not_matter(words):
     assert_array_equal(model.predict(X), np.array(["bad", "good"])[reference.predict(X)])
 
 
+@pytest.mark.slow
 def test_projection_of_stacked_rows_helps_in_the_other_domain():
     gains = []
     for seed in range(10):

@@ -133,6 +133,7 @@ def test_uncorrelated_columns_are_not_decided_by_rounding(settings, labeled):
         assert_allclose(renamed.predict_proba(X)[:, names[:3]], posterior, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_crabs_without_labels_reach_the_same_maximum_from_every_seed():
     X = datasets.fetch_crabs().data

@@ -451,6 +451,7 @@ def test_a_saved_model_projects_alike(tmp_path):
     assert_array_equal(loaded.predict(X), model.predict(X))
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_rbf_faces_beat_linear_ones_in_twenty_dimensions():
     data = fetch_orl()

@@ -199,6 +199,7 @@ def test_stopping_early_warns_and_says_how_far(rng):
     assert model.certificate_["gap"] > 1e-6
 
 
+@pytest.mark.slow
 def test_penalty_is_chosen_by_labels_that_were_hidden():
     X, y = load_digits(return_X_y=True)
     rows = np.random.default_rng(0).permutation(len(y))

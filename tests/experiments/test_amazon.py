@@ -63,6 +63,7 @@ def test_the_table_has_means_and_gains_beside_the_printed_ones(reviews):
     assert lines[5].split()[-2:] == ["+0.000", "+0.023"]
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_projections_help_from_books_to_electronics(monkeypatch):
     data = amazon.datasets.fetch_amazon()

@@ -28,6 +28,7 @@ def test_projections_are_of_new_rows():
     assert len(y_test) == 120
 
 
+@pytest.mark.slow
 def test_sepca_and_discriminants_separate_best():
     pytest.importorskip("clarabel", reason="the extra gnomon[convex] is not installed")
     first, second = (figures.accuracies(name, n_draws=4) for name in ("figure1", "figure2"))

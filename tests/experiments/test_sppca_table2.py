@@ -80,6 +80,7 @@ def test_provenance_names_versions_and_threads():
     assert record["commit"] is None or len(record["commit"]) == 40
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 @pytest.mark.parametrize("name", ["yale", "orl"])
 def test_full_pca_and_pls_are_within_two_standard_errors_of_the_printed_table(name):

@@ -59,6 +59,7 @@ def test_an_unknown_set_is_named():
         table.load("wine")
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_crabs_reach_the_printed_rates():
     for share, least in ((10, 94.5), (20, 95.0), (40, 95.8), (70, 95.5)):
@@ -69,6 +70,7 @@ def test_crabs_reach_the_printed_rates():
             assert rates[1] == 100
 
 
+@pytest.mark.slow
 def test_iris_reaches_the_printed_rates():
     for share in table.SHARES[1:]:
         assert 100 * table.detection_rates("iris", share, methods=("IFA",))["IFA"].mean() >= 96.5

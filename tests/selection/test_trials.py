@@ -69,6 +69,7 @@ def test_a_setting_that_another_name_stands_for_is_fitted_once():
     assert tried == ["usual", 0.5]
 
 
+@pytest.mark.slow
 def test_the_usual_number_of_factors_is_tried_once_from_400_rows_up():
     X, y = blobs(n_per_class=200, n_classes=2, p=45, distance=1.2)
     dppca = candidates.CLASS_CANDIDATES[0]
