@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from gnomon.rows import namespace, read
 from gnomon.rows.contract import Kept, Step
 from gnomon.rows.entries import MaskedEntries
-from gnomon.rows.masked import FindRange, filled, look
+from gnomon.rows.masked import column_range, filled, look
 from namespaces import WITH_TORCH, get, put
 from rows.copied import copied_rows
 
@@ -130,7 +130,7 @@ def test_what_is_missing_is_found_and_filled(library, monkeypatch):
     X[:, 11], X[:, 12] = np.nan, 2.5
     Z, components = np.random.default_rng(3).normal(size=(N, 2)), V[:, :2].T
     rows = rows_of(X, library)
-    found = rows.fold(FindRange())
+    found = rows.fold(column_range)
     assert_array_equal(np.isnan(found.low), np.arange(P) == 11)
     assert_array_equal(found.low, np.fmin.reduce(X, axis=0))
     assert_array_equal(found.high, np.fmax.reduce(X, axis=0))

@@ -35,11 +35,10 @@ def summary(runs: list[Run], comparison: Comparison | None) -> str:
     notes = list(dict.fromkeys(note for run in runs for note in run.notes))
     if notes:
         lines += ["", *(f"note: {note}" for note in notes)]
-    return "\n".join(line if "  " in line.strip() else _wrapped(line) for line in lines)  # rows of tables stay whole
-
-
-def _wrapped(line: str) -> str:
-    return textwrap.fill(line, WIDTH, subsequent_indent="  ") if len(line) > WIDTH else line
+    for i, line in enumerate(lines):
+        if len(line) > WIDTH and "  " not in line.strip():  # rows of tables stay whole
+            lines[i] = textwrap.fill(line, WIDTH, subsequent_indent="  ")
+    return "\n".join(lines)
 
 
 def _target_line(run: Run) -> str:

@@ -18,7 +18,7 @@ from ..rows import read
 from ..rows.contract import Rows
 from ..rows.frames import as_table, check_names, name_column
 from ..rows.kind import is_foreign
-from ..rows.masked import FindRange, look
+from ..rows.masked import column_range, look
 from ..rows.namespace import as_floats, as_numbers, to_host
 from ..rows.summary import LARGEST
 
@@ -259,7 +259,7 @@ def check_values(rows):
 
 def check_observed(rows):
     """Raise when a column of incomplete rows is never observed, and when every column is constant."""
-    found = rows.anew().fold(FindRange())
+    found = rows.anew().fold(column_range)
     check_size("X", np.concatenate([found.low, found.high]))
     never = np.flatnonzero(np.isnan(found.high))
     if len(never):

@@ -53,15 +53,8 @@ def draw_projections(name, share, random_state=0):
             rows = classes == label
             hidden, shown = Z[rows & ~labeled], Z[rows & labeled]
             ax.scatter(*hidden.T, s=14, marker=marker, color=color, alpha=0.5, linewidth=0)
-            ax.scatter(
-                *shown.T,
-                s=24,
-                marker=marker,
-                color=color,
-                edgecolor="black",
-                linewidth=0.8,
-                label=CLASS_NAMES[name][label],
-            )
+            edge = {"edgecolor": "black", "linewidth": 0.8, "label": CLASS_NAMES[name][label]}
+            ax.scatter(*shown.T, s=24, marker=marker, color=color, **edge)
         ax.set_title(panel)
     axes[0].set(xlabel="component 1", ylabel="component 2")
     axes[1].set(xlabel="latent 1", ylabel="latent 2")

@@ -124,11 +124,9 @@ class _Draw:
     def _nearest(self):
         Z = pca_map(self.X, self.k).project(self.X)
         found = nearest_labels(Z[self.labeled], np.flatnonzero(self.labeled), Z)
-        return (
-            (self.Y[found] == self.Y)[self.rest].mean(axis=0)
-            if self.Y.shape[1] == 2
-            else self._plain(self.classes[found])
-        )
+        if self.Y.shape[1] == 2:
+            return (self.Y[found] == self.Y)[self.rest].mean(axis=0)
+        return self._plain(self.classes[found])
 
 
 def matched(found, Y):
@@ -184,10 +182,9 @@ def format_table(records):
         row = [cells.get((name, method, share)) for share in shares]
         lines.append(f"{name:7}{method:25}" + "".join(f"{r['mean']:7.1f}" if r else f"{'':7}" for r in row))
         if PRINTED[name].get(method):
-            printed = (PRINTED[name][method].get(share) for share in shares)
-            lines.append(
-                f"{'':7}{'  printed':25}" + "".join(f"{p:7.1f}" if p is not None else f"{'':7}" for p in printed)
-            )
+            printed = [PRINTED[name][method].get(share) for share in shares]
+            shown = "".join(f"{'':7}" if rate is None else f"{rate:7.1f}" for rate in printed)
+            lines.append(f"{'':7}{'  printed':25}{shown}")
         n_variables = max(len(r["by_variable"]) for r in row if r)
         for s in range(n_variables if 1 < n_variables < 5 else 0):
             each = "".join(f"{r['by_variable'][s]:7.1f}" if r else f"{'':7}" for r in row)

@@ -133,7 +133,11 @@ def load_metadata(path):
 
 
 def _sealed(manifest: dict[str, Any], arrays: list[np.ndarray]) -> bytes:
-    members = {member_name(i): _npy(array) for i, array in enumerate(arrays)}
+    members = {}
+    for i, array in enumerate(arrays):
+        held = io.BytesIO()
+        np.lib.format.write_array(held, array, allow_pickle=False)
+        members[member_name(i)] = held.getvalue()
     manifest["sha256"] = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
     text = json.dumps(manifest, indent=1, allow_nan=False)
     buffer = io.BytesIO()
@@ -147,12 +151,6 @@ def _sealed(manifest: dict[str, Any], arrays: list[np.ndarray]) -> bytes:
 
 def member_name(i: int) -> str:
     return f"arrays/{i:03}.npy"
-
-
-def _npy(array: np.ndarray) -> bytes:
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, array, allow_pickle=False)
-    return buffer.getvalue()
 
 
 def _opened(path: Any) -> tuple[dict[str, Any], list[np.ndarray]]:

@@ -241,14 +241,8 @@ def _loadings(said, feature_names, units):
     panels = []
     for row in range(len(display.loadings)):
         top = display.top(row)
-        panels.append(
-            html.bars(
-                f"Component {row + 1}",
-                [display.feature_names[j] for j in top],
-                display.loadings[row, top],
-                largest,
-            )
-        )
+        shown = [display.feature_names[j] for j in top]
+        panels.append(html.bars(f"Component {row + 1}", shown, display.loadings[row, top], largest))
     how = f"Change of each column per unit of a component, in {units or 'the units that the model was given'}."
     if p > N_LOADINGS:
         how += f" The {N_LOADINGS} largest of each component are shown."

@@ -37,7 +37,7 @@ class Block(NamedTuple):
 
 
 class Task(Protocol[A_co]):
-    """A frozen dataclass of small arrays: it pickles, and changes nothing where it runs."""
+    """A function, or a frozen dataclass of small arrays: it pickles, and changes nothing where it runs."""
 
     def __call__(self, block: Block) -> A_co:
         """The answer for a block; answers are added."""

@@ -24,24 +24,21 @@ class Seen:
         return Seen(self.missing or other.missing, self.infinite or other.infinite, max(self.largest, other.largest))
 
 
-@dataclass(frozen=True)
-class Look:
-    """Look at the entries of a block; one sum of squares where all is well."""
-
-    def __call__(self, block: Block) -> Seen:
-        values = block.X.data if is_sparse(block.X) else block.X
-        xp, place = namespace(values), Place(values)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(place.sum_of_squares(values)):
-                return Seen(False, False, 0.0)
-        finite = xp.isfinite(values)
-        largest = xp.max(xp.where(finite, xp.abs(values), xp.zeros_like(values)))
-        return Seen(bool(xp.any(xp.isnan(values))), bool(xp.any(xp.isinf(values))), float(largest))
+def look_at(block: Block) -> Seen:
+    """What the entries of a block are; one sum of squares where all is well."""
+    values = block.X.data if is_sparse(block.X) else block.X
+    xp, place = namespace(values), Place(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(place.sum_of_squares(values)):
+            return Seen(False, False, 0.0)
+    finite = xp.isfinite(values)
+    largest = xp.max(xp.where(finite, xp.abs(values), xp.zeros_like(values)))
+    return Seen(bool(xp.any(xp.isnan(values))), bool(xp.any(xp.isinf(values))), float(largest))
 
 
 def look(rows: Rows) -> Seen:
     """What the entries of rows are; a read that nobody counts."""
-    return rows.anew().fold(Look())
+    return rows.anew().fold(look_at)
 
 
 @dataclass(frozen=True)
@@ -55,16 +52,13 @@ class Range:
         return Range(np.fmin(self.low, other.low), np.fmax(self.high, other.high))
 
 
-@dataclass(frozen=True)
-class FindRange:
+def column_range(block: Block) -> Range:
     """The range of the columns of a dense block."""
-
-    def __call__(self, block: Block) -> Range:
-        place, X = Place(block.X), block.X
-        missing, far = place.xp.isnan(X), place.xp.full_like(X, np.inf)
-        low = place.host(place.xp.min(place.xp.where(missing, far, X), axis=0))
-        high = place.host(place.xp.max(place.xp.where(missing, -far, X), axis=0))
-        return Range(np.where(np.isinf(low), np.nan, low), np.where(np.isinf(high), np.nan, high))
+    place, X = Place(block.X), block.X
+    missing, far = place.xp.isnan(X), place.xp.full_like(X, np.inf)
+    low = place.host(place.xp.min(place.xp.where(missing, far, X), axis=0))
+    high = place.host(place.xp.max(place.xp.where(missing, -far, X), axis=0))
+    return Range(np.where(np.isinf(low), np.nan, low), np.where(np.isinf(high), np.nan, high))
 
 
 @dataclass(frozen=True)

@@ -99,12 +99,9 @@ class Project(InUnits):
         return block._replace(X=T, aligned={**block.aligned, "outside": outside})
 
 
-@dataclass(frozen=True)
-class Times:
+def keep_times(view: View) -> Step:
     """The step that keeps T."""
-
-    def __call__(self, view: View) -> Step:
-        return Step(keep=Kept.of(view, view.T))
+    return Step(keep=Kept.of(view, view.T))
 
 
 @dataclass(frozen=True)
@@ -211,7 +208,7 @@ class ScaledRows:
         """X V (m, r) of all rows or some, in this process."""
         if rows is not None and len(rows) == 0:
             return np.zeros((0, V.shape[1]))
-        return np.asarray(self.sweep(V, Times(), rows=rows).kept.of_rows(rows))
+        return np.asarray(self.sweep(V, keep_times, rows=rows).kept.of_rows(rows))
 
     def back(self, U: Array, rows: IntArray | None = None) -> Array:
         """X' diag(weights) U (p, c) of all rows or some; U (m, c)."""

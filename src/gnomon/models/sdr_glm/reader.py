@@ -12,7 +12,7 @@ import numpy as np
 from ..._types import Array, IntArray, Result
 from ..._warn import warn
 from ...rows.contract import Rows
-from ...rows.masked import FindRange
+from ...rows.masked import column_range
 from .factors import FAMILIES, Loadings, View, project
 from .model import Options, Params, make_view, regress, solve
 
@@ -96,7 +96,7 @@ def units(rows: Rows, family: str) -> tuple[Array, float]:
         X = rows.gather()
         low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
     else:
-        found = rows.fold(FindRange())
+        found = rows.fold(column_range)
         low, high = found.low, found.high
     if np.isnan(high).any():
         raise ValueError(f"column {np.flatnonzero(np.isnan(high))[0]} of X is never observed; drop it.")
