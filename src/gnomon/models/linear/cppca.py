@@ -169,7 +169,7 @@ def with_integrated_classes(result: Result[Params], rows: Labeled, of_x: float, 
 
 
 def centered_codes(layout: Layout, Y: Array, weights: Array) -> Array:
-    """Outputs as real numbers (n_l, h) for a first look: contrasts of classes, log(1 + counts); mean zero, spread one.
+    """Outputs as real numbers (n_l, h) for a first look: contrasts of classes, log(1 + counts); in standard units.
 
     Zero where not observed.
     """
@@ -179,9 +179,9 @@ def centered_codes(layout: Layout, Y: Array, weights: Array) -> Array:
         values = family.codes(Y[seen, j])
         w = weights[seen] / max(weights[seen].sum(), 1e-300)
         values = values - w @ values
-        spread = float(np.sqrt((w @ values**2).mean())) if values.size else 0.0
+        std = float(np.sqrt((w @ values**2).mean())) if values.size else 0.0
         out = np.zeros((len(Y), values.shape[1]))
-        out[seen] = values / (spread or 1.0)
+        out[seen] = values / (std or 1.0)
         columns.append(out)
     return np.hstack(columns) if columns else np.zeros((len(Y), 0))
 

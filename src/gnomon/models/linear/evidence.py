@@ -44,13 +44,13 @@ class Curvature(NamedTuple):
     H: Array  # (h m, h m) in (V, b), or (h, h) of the predictors where that is too large
     z1z1: Array  # (m, m)   second moments of guided dimensions and one
 
-    def bent(self, spread: Array, cov: Array, weight: float) -> Curvature:
-        """With what bends down where outputs feel V through the covariance of their predictors.
+    def with_covariance(self, second: Array, cov: Array, weight: float) -> Curvature:
+        """With the curvature in V that outputs feel through the covariance of their predictors.
 
-        That derivative is (slopes - curvature) V cov. `spread` (h, h) is what curvature exceeds slopes by, `cov` that
-        of z given x. Without it V is flat where few labeled rows leave it free, and steps are far too long.
+        The gradient there is second V cov, `second` (h, h) being slopes less curvature and `cov` that of z given x.
+        Without it V is flat where few labeled rows leave it free, and steps are far too long.
         """
-        down, g = positive_part(spread), len(self.z1z1) - 1
+        down, g = positive_part(-second), len(self.z1z1) - 1
         of_z = np.zeros_like(self.z1z1)
         of_z[:g, :g] = cov[:g, :g]
         if len(self.H) > len(down):

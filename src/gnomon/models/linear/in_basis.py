@@ -44,22 +44,22 @@ class BasisEM(SitesEM):
         view, x, V = self.view, given_x(params), params.W_y
         k = V.shape[1]
         found, held = self.labels.sums(params, x, None if near is None else near.held[1], accuracy)
-        VS, spread = V @ x.cov, found.slopes - found.curvature
+        VS, second = V @ x.cov, found.slopes - found.curvature
         xx_gain = view.xx @ x.gain.T
         cross = VS.T @ found.slope_z
-        zz = view.weight * x.cov + x.gain @ xx_gain + cross + cross.T + VS.T @ spread @ VS
+        zz = view.weight * x.cov + x.gain @ xx_gain + cross + cross.T + VS.T @ second @ VS
         total = np.zeros((k + 1, k + 1))
         total[:k, :k], total[k, k] = symmetrize(zz), view.weight
         xz1 = np.column_stack([xx_gain + found.x_shift, np.zeros(len(xx_gain))])
-        gradient = np.column_stack([found.slope_z + spread @ VS, found.slope])
+        gradient = np.column_stack([found.slope_z + second @ VS, found.slope])
         objective = x_log_likelihood(params, x, view) + found.log_z
         objective, gradient = self._penalized(params, objective, gradient)
         gap = found.gap / self.label_weight
-        return Sums(objective, xz1, total[None], total, gradient, found.noise, gap, (x, held, spread), accuracy)
+        return Sums(objective, xz1, total[None], total, gradient, found.noise, gap, (x, held, second), accuracy)
 
     def newton(self, sums: Sums, params: Params) -> Curvature:
-        x, held, spread = sums.held
-        return self.labels.newton(x, held, self.rules.n_guided).bent(-spread, x.cov, self.label_weight)
+        x, held, second = sums.held
+        return self.labels.newton(x, held, self.rules.n_guided).with_covariance(second, x.cov, self.label_weight)
 
     def m_step(self, sums: Sums, params: Params) -> Params:
         """As in `SitesEM`, with a longer step of W_x."""

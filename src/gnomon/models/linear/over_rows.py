@@ -39,7 +39,7 @@ class LabelSums(NamedTuple):
     H: Array  # see `Curvature`
     z1z1: Array
     noise: Array  # (3, q)
-    spread: Array  # (h, h)   curvatures less the squares of slopes
+    second: Array  # (h, h)   squares of slopes less curvatures
     cov: Array  # (k, k)   of z given x
 
 
@@ -122,19 +122,19 @@ class SitesStep:
         change = np.matmul(fit.slope[:, None, :], VS)[:, 0]
         less = np.matmul(np.swapaxes(VS, -1, -2), np.matmul(fit.curvature, VS))
         weighted = w[:, None] * fit.slope
-        excess = fit.total_curvature(w) - weighted.T @ fit.slope
+        second = weighted.T @ fit.slope - fit.total_curvature(w)
         if cov.ndim == 2:
             less = less if fit.of_row is None else less[fit.of_row]
-            in_V = -excess @ VS
+            in_V = second @ VS
         else:
-            spread = fit.slope[:, :, None] * fit.slope[:, None, :] - fit.curvature
-            in_V = np.tensordot(w, np.matmul(spread, VS), axes=1)
+            by_row = fit.slope[:, :, None] * fit.slope[:, None, :] - fit.curvature
+            in_V = np.tensordot(w, np.matmul(by_row, VS), axes=1)
         gradient = np.column_stack([weighted.T @ z + in_V, weighted.sum(axis=0)])
         z1 = np.column_stack([z[:, : self.n_guided], np.ones(len(z))])
         gap = 0.0 if fit.gap is None else float(w @ fit.gap)
         curvature, noise = curvature_of_rows(fit.curvature, z1, w, fit.of_row), noise_sums(self.noisy, Y, w, fit)
         of_z = w.sum() * cov if cov.ndim == 2 else np.tensordot(w, cov, axes=1)
-        sums = LabelSums(float(w @ fit.log_z), gap, gradient, *curvature, noise, excess, of_z)
+        sums = LabelSums(float(w @ fit.log_z), gap, gradient, *curvature, noise, second, of_z)
         return sums, change, less, self._near(view, some, fit.near)
 
     @staticmethod
@@ -199,7 +199,7 @@ class RowsEM(SitesEM):
         objective = self.x_part(params, swept.product[:, k]) + totals.fit + labels.log_z
         objective, gradient = self._penalized(params, objective, labels.gradient)
         weight = self.label_weight
-        curvature = Curvature(labels.H, labels.z1z1).bent(labels.spread, labels.cov / weight, weight)
+        curvature = Curvature(labels.H, labels.z1z1).with_covariance(labels.second, labels.cov / weight, weight)
         held, gap = (swept.rows, curvature), labels.gap / weight  # rows with what their sites start from next
         return Sums(objective, swept.product, zz1, totals.total, gradient, labels.noise, gap, held, accuracy)
 

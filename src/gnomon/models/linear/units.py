@@ -50,9 +50,9 @@ def output_units(Y: Array, weights: Array, *, together: bool) -> tuple[Array, Ar
     variance = weights @ np.where(observed, filled - mean, 0.0) ** 2 / counts
     if together and len(variance):
         variance = np.full(len(variance), variance.mean())
-    spread = np.sqrt(variance)
-    spread[spread == 0.0] = 1.0
-    return mean * largest, spread * largest
+    std = np.sqrt(variance)
+    std[std == 0.0] = 1.0
+    return mean * largest, std * largest
 
 
 def rotation_of(params: Params, n_guided: int, W_sign: Array) -> Array:
