@@ -151,7 +151,7 @@ def test_every_target_is_read_as_if_it_were_the_only_one():
     assert (sex.kind, size.kind) == ("classes", "real")
     assert kind.classes.tolist() == [3, 5, 8]
     assert kind.given(Y).tolist() == Y[:, 1].tolist()
-    assert_allclose(size.numbers(Y), [np.nan if value is None else value for value in Y[:, 2]])
+    assert_allclose(size.values(Y), [np.nan if value is None else value for value in Y[:, 2]])
     assert_allclose(said.predict(X)[2].values, model.predict(X)[:, 2].astype(float))
     Z, cov = said.project(X)
     assert_allclose(Z, model.transform(X))
@@ -166,5 +166,5 @@ def test_counts_are_read_as_numbers():
     counts = np.random.default_rng(0).poisson(3.0, N).astype(float)
     said = describe(CPPCA(2, families="poisson").fit(X, counts))
     (only,) = said.targets
-    assert_allclose(only.numbers(counts), counts)
+    assert_allclose(only.values(counts), counts)
     assert said.predict(X)[0].values.shape == (N,)

@@ -25,9 +25,17 @@ CALLABLES = {name: obj for name, obj in OBJECTS.items() if inspect.isclass(obj) 
 
 
 def documented_types(obj):
-    """Map each documented parameter to the text of its type."""
-    parameters = NumpyDocString(inspect.getdoc(obj))["Parameters"]
-    return {name.strip("* "): entry.type for entry in parameters for name in entry.name.split(",")}
+    """Map each documented parameter to the text of its type; of several in one entry a tuple has the defaults."""
+    types = {}
+    for entry in NumpyDocString(inspect.getdoc(obj))["Parameters"]:
+        names = [name.strip("* ") for name in entry.name.split(",")]
+        kind, _, defaults = entry.type.partition("default=(")
+        if defaults and len(names) > 1:
+            stated = [f"{kind}default={value!r}" for value in ast.literal_eval(f"({defaults}")]
+            types |= dict(zip(names, stated, strict=True))
+        else:
+            types |= dict.fromkeys(names, entry.type)
+    return types
 
 
 @pytest.mark.parametrize("name", CALLABLES)

@@ -57,7 +57,7 @@ def test_targets_of_numbers(name):
     if name != "SDRGLM":
         std = model.predict(X[:, :2], return_std=True)[1]
         assert_allclose(np.column_stack([one.std for one in found]), std)
-    assert_array_equal(said.targets[1].numbers(values), values[:, 1])
+    assert_array_equal(said.targets[1].values(values), values[:, 1])
 
 
 @pytest.mark.parametrize("name", ["SPPCA", "CPPCA", "SDRGLM", "IFA"])
@@ -100,8 +100,8 @@ def test_a_target_reads_its_column():
     table = np.array([[1, "dog"], [2, None], [3, "emu"]], dtype=object)
     assert target.codes(table).tolist() == [1, -1, -1]
     assert target.labeled(table).tolist() == [True, False, False]
-    assert Target("real").numbers([1.5, None, "x"]).tolist()[0] == 1.5
-    assert Target("real", column=1).numbers([[1.0, 2.0], [3.0, 4.0]]).tolist() == [2.0, 4.0]
+    assert Target("real").values([1.5, None, "x"]).tolist()[0] == 1.5
+    assert Target("real", column=1).values([[1.0, 2.0], [3.0, 4.0]]).tolist() == [2.0, 4.0]
 
 
 def test_a_pipeline_says_what_its_last_step_says_of_rows_that_went_through_the_others():

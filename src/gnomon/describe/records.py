@@ -69,14 +69,10 @@ class Target:
         place = {label: code for code, label in enumerate(self.classes.tolist())}
         return np.array([place.get(value, -1) for value in self.given(y).tolist()], dtype=int)
 
-    def numbers(self, y: Any) -> Array:
-        """The values (n,) as floats, NaN where there is none."""
-        return np.array([float(v) if isinstance(v, Real) else np.nan for v in self.given(y).tolist()])
-
     def values(self, y: Any) -> Array:
         """Codes of classes as floats, or numbers; NaN where there is no label."""
         if self.kind == "real":
-            return self.numbers(y)
+            return np.array([float(v) if isinstance(v, Real) else np.nan for v in self.given(y).tolist()])
         codes = self.codes(y).astype(float)
         return np.where(codes < 0, np.nan, codes)
 

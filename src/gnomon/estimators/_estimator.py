@@ -410,6 +410,9 @@ class Estimator(BaseEstimator):
     def _recorded(self, **more):
         """The same as a part of the description."""
         known = vars(self)
+        bounds = known.get("certificate_")
+        if bounds and bounds["gap"] is not None:
+            more["certificate"] = {name: bounds[name] for name in ("lower", "upper", "gap")}
         return Fit(**{field: known[name] for field, name in RECORD.items() if name in known} | more)
 
     def _said(self):

@@ -68,13 +68,13 @@ class KernelTransformer(Transformer):
     def _feature_map(self, X, rows, landmarks=None, weights=None):
         """Map from kernel values to coordinates of feature space, and the coordinates of `rows`, which it rests on.
 
-        With `landmarks`, numbers of rows, everything happens in their span.
+        With `landmarks`, numbers of rows, everything happens in their span; then kernel values come third.
         """
         if landmarks is None:
-            return gram.exact_map(*self._reference_gram(X, rows), weights)
+            return *gram.exact_map(*self._reference_gram(X, rows), weights), None
         among, error = self._reference_gram(X, landmarks)
         cross = self._cross(X if len(rows) == X.shape[0] else X[rows])
-        return gram.nystrom_map(cross, among, error, weights)
+        return *gram.nystrom_map(cross, among, error, weights), (cross, among, error)
 
     def _drawn_landmarks(self, rows, most, rng):
         """`n_landmarks` of these rows, in their order; None where that is None. Errors call their number `most`."""
@@ -179,7 +179,7 @@ class KernelCoordinates(KernelTransformer):
 
     def _by_kernel(self, X, weights):
         """Eigenvectors of the kernel matrix, or of that of the landmarks."""
-        space, T = self._feature_map(X, np.arange(X.shape[0]), self.landmarks_, weights)
+        space, T, _ = self._feature_map(X, np.arange(X.shape[0]), self.landmarks_, weights)
         self._basis, self._shift = space.basis, space.shift
         return T
 

@@ -37,14 +37,9 @@ class ColoredMVU(Guided, KernelTransformer):
         Size of the embedding, at most `n_basis`; None takes 2, or 1 where there are two rows.
     kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian"} or callable, default="rbf"
         Kernel of the map from rows to the embedding, as in `KernelSPPCA`.
-    gamma : float, default=None
-        Of "rbf", "poly", "sigmoid" and "laplacian"; None takes 1 / the mean squared distance of rows.
-    degree : float, default=3
-        Of "poly".
-    coef0 : float, default=1
-        Of "poly" and "sigmoid".
-    kernel_params : dict, default=None
-        Keyword arguments of a function as kernel.
+    gamma, degree, coef0, kernel_params : float, float, float, dict, default=(None, 3, 1, None)
+        Of "rbf", "poly", "sigmoid" and "laplacian"; of "poly"; of it and "sigmoid"; of a function as kernel; as in
+        `KernelSPPCA`, but a gamma of None is 1 / the mean squared distance of rows.
     n_neighbors : int, default=5
         Neighbors of each row whose distances are kept, and those as near as the last; fewer when there are not as many
         rows. The edges of minimum spanning trees are added, because parts of a graph could move apart for ever.
@@ -193,7 +188,7 @@ class ColoredMVU(Guided, KernelTransformer):
         return 1.0 / self._mean_squared
 
     def _fit_map(self, X, Z):
-        feature_map, T = self._feature_map(X, np.arange(X.shape[0]))
+        feature_map, T, _ = self._feature_map(X, np.arange(X.shape[0]))
         unit = float((T**2).sum()) / len(T)
         ridge = None if isinstance(self.projection_ridge, str) else self.projection_ridge * unit
         fitted = model.ridge_map(T, Z, ridge, grid=model.RIDGES)
@@ -222,5 +217,4 @@ class ColoredMVU(Guided, KernelTransformer):
             ("objective", value),
             ("root mean square change of a squared distance of neighbors, relative", f"{100 * rms:.1f} %"),
         )
-        certificate = {name: bounds[name] for name in ("lower", "upper", "gap")}
-        return super()._said() | {"fit": self._recorded(certificate=certificate, facts=facts)}
+        return super()._said() | {"fit": self._recorded(facts=facts)}

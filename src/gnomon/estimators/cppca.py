@@ -13,14 +13,7 @@ from ..models.linear import cppca as model
 from ..models.linear.class_likelihood import LabelParams
 from ..models.linear.conditioning import Model, draw_outputs
 from ._density import JointDensity
-from ._estimator import (
-    at_least,
-    check_choice,
-    one_of,
-    resolve_n_components,
-    rules,
-    weigh_labels,
-)
+from ._estimator import at_least, check_choice, one_of, resolve_n_components, rules, weigh_labels
 from ._linear_gaussian import LinearGaussian
 from ._predictions import DeviationPredictor, join
 

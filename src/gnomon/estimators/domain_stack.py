@@ -79,10 +79,8 @@ class DomainStack(GuidedPredictor, Estimator):
         Labels of the domains; without `domain` in `fit`, False for unlabeled and True for labeled rows.
     target_ : int
         Which of `domains_` has no labeled row: the one that `predict` assumes; -1 when there is none or several.
-    n_labeled_ : int
-        Number of labeled rows.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names when X had them.
+    n_labeled_, n_features_in_, feature_names_in_
+        As in `SPPCA`.
 
     See Also
     --------

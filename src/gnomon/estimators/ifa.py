@@ -100,14 +100,11 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         Log-likelihood that each start reached.
     noise_floors_ : tuple of str
         "component 1 of latent 0" and so on: whose variance rests on its floor, 1e-4 of the variance of the latent.
+    converged_, n_iter_, n_passes_ : bool, int, float
+        Whether `objective_residual_` is at most `tol`; steps of the best start; full reads of X, beside which the
+        ascent works on the whitened rows in memory.
     solver_, n_features_in_, feature_names_in_
         As in `SPPCA`.
-    converged_ : bool
-        Whether `objective_residual_` is at most `tol`; a warning is given where it is not.
-    n_iter_ : int
-        Steps of the best start.
-    n_passes_ : float
-        Full reads of X; the ascent works on the whitened rows in memory.
     n_samples_, n_labeled_ : int
         Rows used, and those of them with something known of a class variable.
     target_kind_ : {"classes", "none"}

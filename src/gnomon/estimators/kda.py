@@ -34,14 +34,9 @@ class KDA(Predictor, KernelTransformer):
     kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="linear"
         As in `KernelSPPCA`. With "precomputed", `fit` takes the kernel matrix of all its rows, unlabeled ones
         included, and every other method the kernel values (n_samples, n_training_rows) of new rows with them.
-    gamma : float, default=None
-        Of "rbf", "poly", "sigmoid" and "laplacian"; None takes 1 / n_features.
-    degree : float, default=3
-        Of "poly".
-    coef0 : float, default=1
-        Of "poly" and "sigmoid".
-    kernel_params : dict, default=None
-        Keyword arguments of a function as kernel.
+    gamma, degree, coef0, kernel_params : float, float, float, dict, default=(None, 3, 1, None)
+        Of "rbf", "poly", "sigmoid" and "laplacian"; of "poly"; of it and "sigmoid"; of a function as kernel; as in
+        `KernelSPPCA`.
     shrinkage : float, default=1e-3
         Share of the identity in the covariance, from 0 to 1. With fewer labeled rows than dimensions, as in most
         kernels, 0 is an error because nothing varies within classes along some directions.
@@ -82,10 +77,8 @@ class KDA(Predictor, KernelTransformer):
         n_features for the linear kernel, else `rank_`.
     gamma_ : float or None
         As used; None with a precomputed kernel.
-    n_components_, n_samples_, n_labeled_ : int
-        Numbers of directions that `transform` returns, of rows, and of labeled rows.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features (of training rows with a precomputed kernel), and their names when X had them.
+    n_components_, n_samples_, n_labeled_, n_features_in_, feature_names_in_
+        Number of directions that `transform` returns; the others as in `KernelSPPCA`.
 
     Raises
     ------
@@ -148,7 +141,7 @@ class KDA(Predictor, KernelTransformer):
         landmarks = self._drawn_landmarks(
             labeled, f"{len(labeled)}, the labeled rows", check_random_state(self.random_state)
         )
-        feature_map, T = self._feature_map(rows.gather(), labeled, landmarks)
+        feature_map, T, _ = self._feature_map(rows.gather(), labeled, landmarks)
         self.rank_ = T.shape[1]
         if self.rank_ == 0:
             raise ValueError(

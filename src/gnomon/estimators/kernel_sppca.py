@@ -207,11 +207,10 @@ class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer)
         """
         n = X.shape[0]
         self.landmarks_ = self._drawn_landmarks(np.arange(n), f"n_samples={n}", rng)
-        if self.landmarks_ is None:
-            return *self._feature_map(X, np.arange(n), None, weights), None
-        among, error = self._reference_gram(X, self.landmarks_)
-        cross = self._cross(X)
-        feature_map, T = gram.nystrom_map(cross, among, error, weights)
+        feature_map, T, values = self._feature_map(X, np.arange(n), self.landmarks_, weights)
+        if values is None:
+            return feature_map, T, None
+        cross, among, error = values
         lengths, spanned = gram.lengths_outside(cross, among, self._squared_lengths(X), error)
         # landmarks that depend on one another span all there is; else no two rows may be taken to be alike
         rank = n - 1 if spanned == self.n_landmarks else T.shape[1]

@@ -10,15 +10,7 @@ from .._warn import warn
 from ..models import mixture as model
 from ..rows.namespace import holding
 from ._density import Criterion, JointDensity
-from ._estimator import (
-    Weighted,
-    check_integer,
-    check_variance,
-    integer,
-    one_of,
-    resolve_n_components,
-    rules,
-)
+from ._estimator import Weighted, check_integer, check_variance, integer, one_of, resolve_n_components, rules
 from ._imputation import Imputer
 from ._posterior import LatentPosterior
 
@@ -89,16 +81,10 @@ class MixturePPCA(Weighted, JointDensity, Criterion, Imputer, LatentPosterior):
         Components left with no more rows than their latent dimensions plus one.
     optima_ : ndarray of shape (n_init,)
         Log-likelihood that each start reached.
-    solver_, n_features_in_, feature_names_in_
+    converged_, n_iter_, n_passes_ : bool, int, float
+        Whether `objective_residual_` is at most `tol`; EM iterations of the best start; full reads by all starts.
+    solver_, n_samples_, n_features_in_, feature_names_in_
         As in `SPPCA`.
-    converged_ : bool
-        Whether `objective_residual_` is at most `tol`; a warning is given where it is not.
-    n_iter_ : int
-        EM iterations of the best start.
-    n_passes_ : float
-        Full reads of the data, all starts together.
-    n_samples_ : int
-        Rows used.
 
     Raises
     ------

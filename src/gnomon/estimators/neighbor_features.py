@@ -50,10 +50,8 @@ class NeighborFeatures(Transformer):
         Their features before centering.
     mean_ : ndarray of shape (n_components_,)
         Mean of the features over the rows of the fit.
-    n_samples_, n_features_in_ : int
-        Numbers of rows and columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Column names, when X had them.
+    n_samples_, n_features_in_, feature_names_in_
+        As in `SPPCA`.
 
     See Also
     --------

@@ -70,8 +70,8 @@ class SCL(Transformer):
         The matrix that was factorized.
     n_components_, n_pivots_, n_domains_ : int
         Size of the projection, and numbers of pivots and domains.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names when X had them.
+    n_features_in_, feature_names_in_
+        As in `SPPCA`.
 
     Raises
     ------

@@ -46,14 +46,9 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
     kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="linear"
         As in `KernelSPPCA`. With "precomputed", `fit` takes the kernel matrix of the training rows, and every other
         method the kernel values (n_samples, n_training_rows) of new rows with them.
-    gamma : float, default=None
-        Of "rbf", "poly", "sigmoid" and "laplacian"; None takes 1 / n_features.
-    degree : float, default=3
-        Of "poly".
-    coef0 : float, default=1
-        Of "poly" and "sigmoid".
-    kernel_params : dict, default=None
-        Keyword arguments of a function as kernel.
+    gamma, degree, coef0, kernel_params : float, float, float, dict, default=(None, 3, 1, None)
+        Of "rbf", "poly", "sigmoid" and "laplacian"; of "poly"; of it and "sigmoid"; of a function as kernel; as in
+        `KernelSPPCA`.
     penalty : float or "auto", default=0.1
         Penalty on the loadings, above 0, for a kernel scaled to unit mean squared distance from the mean, which `fit`
         sees to. As it grows, codes tend to principal components of (phi(x), one-of-C labels - 1/C).
@@ -125,12 +120,10 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
         The larger of the relative gap and of what the search for the loadings, given the codes, left undone.
     converged_ : bool
         Whether that is at most `tol`.
-    n_iter_, n_samples_, n_labeled_, n_components_ : int
-        Iterations, rows used, labeled rows, size of the codes.
-    n_features_in_ : int
-        Number of features, or of training rows with a precomputed kernel.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names, when X had them.
+    n_iter_, n_components_ : int
+        Iterations, size of the codes.
+    n_samples_, n_labeled_, n_features_in_, feature_names_in_
+        As in `KernelSPPCA`.
 
     Raises
     ------
@@ -285,8 +278,7 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
         )
         not_tight = "" if self.relaxation_tight_ else " not"
         gap = f"within {bounds['gap']:.0e} of the optimum of the relaxation, which is{not_tight} tight"
-        certificate = {name: bounds[name] for name in ("lower", "upper", "gap")}
-        record = self._recorded(objective="best lower bound", certificate=certificate, remarks=(gap,), facts=facts)
+        record = self._recorded(objective="best lower bound", remarks=(gap,), facts=facts)
         return super()._said() | {"fit": record}
 
     def _projected(self, rows):

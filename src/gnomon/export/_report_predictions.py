@@ -86,7 +86,7 @@ def _numbers(targets, found, y_true, rows, names):
     mean = np.column_stack([one.values for one in found])[rows].astype(float)
     with_std = all(one.std is not None for one in found)
     std = np.column_stack([one.std for one in found])[rows] if with_std else None
-    truth = None if y_true is None else np.column_stack([target.numbers(y_true) for target in targets])[rows]
+    truth = None if y_true is None else np.column_stack([target.values(y_true) for target in targets])[rows]
     header = [text for name in names for text in ((name, "± std") if with_std else (name,))]
     header += [] if truth is None else [f"true {name}" for name in names]
     values = mean if std is None else np.stack([mean, std], axis=2).reshape(len(rows), -1)

@@ -59,15 +59,14 @@ class Problem:
         if self.targets.kind == "none":
             raise ValueError("y has no label; compare needs labeled rows. Give y with some labels.")
         self.visible = self.targets.table
-        self.kinds = [column.kind for column in self.targets.columns]
         self.has_truth = y_true is not None
         truth = self.visible
         if self.has_truth:
             truth = read_like(y_true, n_samples, self.targets.form, unlabeled=unlabeled, strict=False)
             truth[np.isfinite(self.visible)] = np.nan
-        classes = [j for j, kind in enumerate(self.kinds) if kind == "classes"]
-        numbers = [j for j, kind in enumerate(self.kinds) if kind in ("real", "counts")]
         columns = self.targets.columns
+        classes = [j for j, column in enumerate(columns) if column.kind == "classes"]
+        numbers = [j for j, column in enumerate(columns) if column.kind in ("real", "counts")]
         self.tasks = [Task(columns[j].name, [j], truth[:, [j]], columns[j].classes) for j in classes]
         self.tasks += [self._numbers(numbers, truth)] if numbers else []
 
