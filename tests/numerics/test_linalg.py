@@ -10,6 +10,7 @@ from gnomon.numerics.linalg import (
     canonical_rotation,
     inverse_logdet,
     orthonormal_columns,
+    rank_of,
     rotation_toward,
     sign_of_columns,
     solve_positive,
@@ -173,3 +174,13 @@ def test_solve_positive(rng):
     assert_allclose(S @ solve_positive(S, B), B, atol=1e-12)
     S[4, 4] -= 100.0  # indefinite
     assert_allclose(S @ solve_positive(S, B), B, atol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
+def test_rank_counts_what_is_above_a_share_of_the_largest(unit):
+    assert rank_of(unit * np.array([4.0, 1.0, 1e-3, 1e-9, -1e-3]), 1e-6) == 3
+
+
+def test_rank_of_nothing_is_zero():
+    assert rank_of(np.zeros(0), 1e-6) == rank_of(np.zeros(3), 1e-6) == rank_of(np.array([-1.0, -2.0]), 1e-6) == 0
+    assert rank_of(np.array([1e-21, 1e-22]), 1e-10, 1e-10) == 0

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, qr, svd
 
 from .._types import Array, IntArray
-from ..numerics.linalg import sign_of_columns
+from ..numerics.linalg import rank_of, sign_of_columns
 from ..rows.contract import Rows
 from ..rows.products import Presence
 from ..rows.standard import StandardRows
@@ -109,7 +109,7 @@ def shared_directions(weights: Array) -> tuple[Array, Array]:
     """Left singular vectors (p, r) and singular values (r,) of the weights, r their rank; largest entries positive."""
     Q, R = qr(weights, mode="economic", check_finite=False)
     U, s, _ = svd(R, full_matrices=False, check_finite=False)
-    rank = int((s > RANK_TOL * s[0]).sum())
+    rank = rank_of(s, RANK_TOL)
     theta = Q @ U[:, :rank]
     return np.asarray(theta * sign_of_columns(theta)), s[:rank]
 

@@ -74,6 +74,11 @@ def positive_part(S: Array) -> Array:
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
+def rank_of(sizes: Array, share: float, least: float = 0.0) -> int:
+    """How many eigenvalues or singular values are above a share of the largest, or of `least` where that is more."""
+    return int((sizes > share * max(float(sizes.max(initial=0.0)), least)).sum())
+
+
 def kronecker_sum(C: Array, M: Array) -> Array:
     """Sum of the Kronecker products of C (n, h, h) and M (n, m, m); (h m, h m)."""
     (n, h, _), m = C.shape, M.shape[1]
@@ -142,7 +147,7 @@ def guided_rotation(x: Array, y: Array, n_guided: int, W_sign: Array) -> Array:
     """
     k, g = x.shape[1], n_guided
     values, by_y = top_eigh(y[:, :g].T @ y[:, :g], g)
-    rank = int((values > 1e-10 * max(values[0], 1e-300)).sum()) if len(y) else 0
+    rank = rank_of(values, 1e-10, 1e-300) if len(y) else 0
     R = np.zeros((k, k))
     R[:g, :rank] = by_y[:, :rank]
     R[:g, rank:g] = by_y[:, rank:] @ canonical_rotation(x[:, :g] @ by_y[:, rank:])

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray, Result, Status
-from ...numerics.linalg import orthonormal_columns, symmetrize, top_eigh
+from ...numerics.linalg import orthonormal_columns, rank_of, symmetrize, top_eigh
 from ...numerics.normalize import normalized
 from ...rows.threads import one_thread
 from ...solvers.em import run_em
@@ -15,6 +15,7 @@ from .mixture import Params, Within, log_joint, responsibilities
 from .reduction import Reduced
 
 FLOOR = 1e-6  # smallest noise variance, relative to the mean variance of x (one, in standard units)
+NOTHING = 1e-10  # of the largest singular value
 START_SHRINKAGE = 1e-3  # of the ridge LDA that the first responsibilities come from
 SMALL = 1 << 22  # coordinates up to which one thread is faster than several that wait for one another
 
@@ -132,8 +133,7 @@ class Problem:
         if not self.labeled.all() or 2 * len(self.T) > len(S):
             return leading(S, self.n_factors, before)
         U, sizes, _ = np.linalg.svd((self.T - means[self.index]).T, full_matrices=False)
-        kept = int((sizes > 1e-10 * max(float(sizes.max(initial=0.0)), 1e-10)).sum())
-        kept = min(kept, self.n_factors)
+        kept = min(rank_of(sizes, NOTHING, NOTHING), self.n_factors)
         return sizes[:kept] ** 2 / self.count, U[:, :kept]
 
     def m_step(self, stats: Stats, level: Level | None, before: Within | None) -> tuple[Params, Level]:
@@ -182,12 +182,12 @@ def init(problem: Problem, temperature: float) -> tuple[Stats, Level]:
     variance = float((deviations**2).sum() + problem.outside[some].sum()) / len(some) / problem.p
     noise = max(START_SHRINKAGE * (variance if variance > FLOOR else 1.0), FLOOR)
     U, sizes, _ = np.linalg.svd(deviations.T, full_matrices=False)
-    kept = sizes > 1e-10 * max(float(sizes.max(initial=0.0)), 1e-10)
-    values = (1.0 - START_SHRINKAGE) * sizes[kept] ** 2 / len(some) + noise
+    kept = rank_of(sizes, NOTHING, NOTHING)
+    values = (1.0 - START_SHRINKAGE) * sizes[:kept] ** 2 / len(some) + noise
     prior = problem.options.class_prior
     prior = counts / counts.sum() if prior is None else np.asarray(prior, dtype=np.float64)
     level = Level(None, max(variance, FLOOR))
-    return problem.e_step(Params(prior, means, Within(U[:, kept], values, noise)), level, temperature), level
+    return problem.e_step(Params(prior, means, Within(U[:, :kept], values, noise)), level, temperature), level
 
 
 def fit_coordinates(rows: Reduced, index: IntArray, n_classes: int, options: Options) -> Result[Fitted]:

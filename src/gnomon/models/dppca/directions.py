@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..._types import Array
-from ...numerics.linalg import sign_of_columns, symmetrize, top_eigh
+from ...numerics.linalg import rank_of, sign_of_columns, symmetrize, top_eigh
 from .mixture import Params, Within
 
 FILLED_STD = 0.1  # within-class standard deviation of projections that separate no classes; of the others it is one
@@ -30,7 +30,7 @@ def directions(params: Sequence[Params], n_components: int) -> tuple[Array, int]
     between = whiten(np.hstack([_between_root(one) for one in params]))  # (r, sum of c)
     U, sizes, _ = np.linalg.svd(between, full_matrices=False)
     separate = sum(len(one.prior) - 1 for one in params)
-    most = min(n_components, separate, int((sizes > 1e-8 * max(sizes.max(initial=0.0), 1e-8)).sum()))
+    most = min(n_components, separate, rank_of(sizes, 1e-8, 1e-8))
     U = U[:, :most]
     if most < n_components:
         # by falling variance, so that each is orthogonal to the class directions and to the factors before it

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray
-from ...numerics.linalg import orthonormal_columns, symmetrize, top_eigh
+from ...numerics.linalg import orthonormal_columns, rank_of, symmetrize, top_eigh
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
@@ -52,7 +52,7 @@ def reduce_rows(rows: Rows, extra: Array, limits: Limits = LIMITS) -> Reduced:
     standard = rows.standard(summary)
     if sums.xx is not None:
         values, B = top_eigh(sums.xx, p)
-        rank = int((values > 1e-13 * p * max(float(values[0]), 0.0)).sum())
+        rank = rank_of(values, 1e-13 * p)
         B = B[:, : min(rank, max(limits.n_leading, limits.entries // n))]
         exact = B.shape[1] == rank
     else:

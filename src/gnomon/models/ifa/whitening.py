@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from ..._types import Array
-from ...numerics.linalg import orthonormal_columns, symmetrize, top_eigh
+from ...numerics.linalg import orthonormal_columns, rank_of, symmetrize, top_eigh
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 
@@ -66,7 +66,7 @@ def whiten_rows(rows: Rows, n_kept: int | None, generator: np.random.Generator) 
     if n_kept is None:
         return _white(standard, *_of_columns(standard))
     values, B, residual = _principal(standard, n_kept, generator)
-    rank = int((values > PRINCIPAL_RANK * max(float(values[0]), 0.0)).sum())
+    rank = rank_of(values, PRINCIPAL_RANK)
     if rank == 0:
         raise ValueError(NO_DIRECTION)
     if rank < n_kept:
@@ -89,7 +89,7 @@ def _of_columns(standard: StandardRows) -> tuple[Array, Array]:
     safe = np.where(varies, std, 1.0)
     correlations = symmetrize(covariance / safe / safe[:, None]) * np.outer(varies, varies)
     values, vectors = top_eigh(correlations, len(correlations))
-    rank = int((values > RANK * len(values) * max(float(values[0]), 0.0)).sum())
+    rank = rank_of(values, RANK * len(values))
     if rank == 0:
         raise ValueError(NO_DIRECTION)
     root, vectors = np.sqrt(values[:rank]), vectors[:, :rank]
