@@ -212,7 +212,6 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         else:
             options = self._options_of(noiseless.Options, n_kept=self.pca_components)
         result = model.fit(rows, labels, options, generator)
-        (self._store_noisy if self.noise == "isotropic" else self._store_noiseless)(result)
         self.n_samples_, self.n_labeled_ = rows.shape[0], count_labeled(tables)
         self.target_kind_ = "classes" if self.n_labeled_ else "none"
         self._store(result)
@@ -244,32 +243,22 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         if self.tied and self.solver == "gem":
             raise ValueError("solver='gem' has one class variable for each latent; tied=True needs solver='profile'.")
 
-    def _store_noiseless(self, result):
-        fitted = result.value
-        self.mean_, self.mixing_, self.unmixing_ = fitted.mean, fitted.mixing, fitted.unmixing
-        self.noise_variance_ = 0.0
-        self._store_mixtures(fitted.params, fitted.sizes)
-
-    def _store_noisy(self, result):
-        fitted = result.value
-        params, k = fitted.params, len(fitted.sizes)
-        check_variance("X", params.noise_var)
-        self.mean_, self.mixing_ = fitted.mean, params.A
-        scaled = params.A / np.sqrt(params.noise_var)
-        inner = np.linalg.solve(scaled.T @ scaled + np.eye(k), scaled.T)
-        self.unmixing_ = inner / np.sqrt(params.noise_var)
-        self.noise_variance_ = float(params.noise_var)
-        self._store_mixtures(params, tuple(size for size in fitted.sizes if size > 1))
-
-    def _store_mixtures(self, params, sizes):
+    def _store(self, result):
+        fitted, params, stats = result.value, result.value.params, result.stats
+        self.mean_, self._shared = fitted.mean, bool(self.tied)
+        if self.noise == "isotropic":
+            check_variance("X", params.noise_var)
+            root = np.sqrt(params.noise_var)
+            scaled = params.A / root
+            inner = np.linalg.solve(scaled.T @ scaled + np.eye(len(fitted.sizes)), scaled.T)
+            self.mixing_, self.unmixing_, self.noise_variance_ = params.A, inner / root, float(params.noise_var)
+        else:
+            self.mixing_, self.unmixing_, self.noise_variance_ = fitted.mixing, fitted.unmixing, 0.0
+        sizes = [size for size in fitted.sizes if size > 1]  # of a Gaussian latent it is 1
         self.mix_weights_ = [np.exp(params.log_weights[0 if self.tied else s, :k]) for s, k in enumerate(sizes)]
         self.mix_means_ = [params.means[s, :k] for s, k in enumerate(sizes)]
         self.mix_variances_ = [params.variances[s, :k] for s, k in enumerate(sizes)]
         self.n_latents_, self.n_components_ = len(sizes), self.mixing_.shape[1]
-
-    def _store(self, result):
-        stats = result.stats
-        self._shared = bool(self.tied)
         self.log_likelihood_ = stats["log_likelihood"]
         self.optima_ = np.array(stats["optima"])
         floors = [f"component {c} of latent {s}" for s, c in stats["floors"]]

@@ -5,6 +5,7 @@ A new candidate is one line of `CLASS_CANDIDATES` or `REAL_CANDIDATES`.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from sklearn.preprocessing import Normalizer
@@ -76,18 +77,14 @@ class Candidate:
     narrow: Callable[[dict[str, Any]], bool] | None = None
 
 
-SPPCA_QUICK = {"tol": 1e-4, "n_init": 1}
+SPPCA_QUICK, SPPCA_FINER = {"tol": 1e-4, "n_init": 1}, ({"label_weight": 10.0}, {"label_weight": 100.0})
+CPPCA_QUICK = {"tol": 1e-2, "max_iter": 30}
+_sized = partial(Candidate, sized=True)
+_linear = partial(_sized, preprocessing=LINEAR)
 REAL_CANDIDATES = (
-    Candidate(
-        "SPPCA",
-        SPPCA(),
-        finer=({"label_weight": 10.0}, {"label_weight": 100.0}, {"n_private": 3}),
-        preprocessing=LINEAR,
-        quick=SPPCA_QUICK,
-        sized=True,
-    ),
-    Candidate("PLS", PLS(), preprocessing=LINEAR, baseline=True, sized=True),
-    Candidate("PCA + ridge", PCARidge(), preprocessing=LINEAR, baseline=True, usual=False, sized=True),
+    _linear("SPPCA", SPPCA(), finer=(*SPPCA_FINER, {"n_private": 3}), quick=SPPCA_QUICK),
+    _linear("PLS", PLS(), baseline=True),
+    _linear("PCA + ridge", PCARidge(), baseline=True, usual=False),
 )
 WEIGHTS = (
     {"unlabeled_weight": 0.1},
@@ -100,47 +97,21 @@ DPPCA_FIRST = {"n_factors": "usual", "shrinkage": 1e-2, "unlabeled_weight": 1.0}
 SHRUNK = tuple({"n_factors": P, "shrinkage": 0.3} for P in (5, 10))  # few columns, and a class is small in most of them
 DPPCA_QUICK = {"tol": 1e-3, "max_iter": 60}
 CLASS_CANDIDATES = (
-    Candidate(
+    _linear(
         "DPPCA",
         DPPCA(),
         DPPCA_FIRST,
         (*WEIGHTS, *FACTORS),
-        LINEAR,
         quick=DPPCA_QUICK,
         poor={"n_factors": 20},
         narrow=lambda settings: settings["unlabeled_weight"] > 0,  # without unlabeled rows every direction is kept
-        sized=True,
     ),
-    Candidate(
-        "DPPCA",
-        DPPCA(),
-        DPPCA_FIRST | {"n_factors": 5},
-        (*WEIGHTS, *FACTORS, *SHRUNK),
-        GRAPHS,
-        quick=DPPCA_QUICK,
-        sized=True,
-    ),
-    Candidate(
-        "CPPCA", CPPCA(), preprocessing=LINEAR, most_entries=2e4, quick={"tol": 1e-2, "max_iter": 30}, sized=True
-    ),
-    Candidate(
-        "SPPCA",
-        SPPCA(),
-        finer=({"label_weight": 10.0}, {"label_weight": 100.0}),
-        preprocessing=LINEAR,
-        quick=SPPCA_QUICK,
-        sized=True,
-    ),
-    Candidate("ridge LDA", RidgeLDA(), finer=({"shrinkage": 1e-2}, {"shrinkage": 1e-1}), baseline=True, sized=True),
-    Candidate("PCA + 1-NN", PCAClassifier(), preprocessing=LINEAR, baseline=True, sized=True),
-    Candidate(
-        "PCA + logistic",
-        PCAClassifier(classifier="logistic"),
-        preprocessing=LINEAR,
-        baseline=True,
-        usual=False,
-        sized=True,
-    ),
+    _sized("DPPCA", DPPCA(), DPPCA_FIRST | {"n_factors": 5}, (*WEIGHTS, *FACTORS, *SHRUNK), GRAPHS, quick=DPPCA_QUICK),
+    _linear("CPPCA", CPPCA(), most_entries=2e4, quick=CPPCA_QUICK),
+    _linear("SPPCA", SPPCA(), finer=SPPCA_FINER, quick=SPPCA_QUICK),
+    _sized("ridge LDA", RidgeLDA(), finer=({"shrinkage": 1e-2}, {"shrinkage": 1e-1}), baseline=True),
+    _linear("PCA + 1-NN", PCAClassifier(), baseline=True),
+    _linear("PCA + logistic", PCAClassifier(classifier="logistic"), baseline=True, usual=False),
 )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gnomon.describe import Target
 from gnomon.selection.baselines import predict_from_projection
 from gnomon.selection.splitters import deal, strata_of
 from gnomon.targets import read, read_like
@@ -34,8 +35,7 @@ class Task:
         """Predicted numbers, or numbers of classes (n, q); -1 for what is none of them."""
         if self.classes is None:
             return np.asarray(predicted, dtype=float)
-        place = {label: code for code, label in enumerate(self.classes.tolist())}
-        return np.array([[place.get(value, -1)] for value in np.ravel(predicted).tolist()], dtype=float)
+        return Target("classes", self.classes).codes(np.ravel(predicted))[:, None].astype(float)
 
     def loss(self, predicted, rows):
         predicted = np.reshape(predicted, (len(rows), -1))
