@@ -182,6 +182,9 @@ class GaussianInBasis(ModelInBasis):
                 return Result(found.value, found.status, found.path[-1:], stats)
             sums = em.e_step(params)
             residual = em.residual(sums, params, em.m_step(sums, params))
+            if final and self.search is not None and self.share * residual > tol:  # the search is exact to rounding
+                found = em.maximize(params, tol, self.max_iter, "alternating")
+                (params, sums), residual = found.value, found.stats["residual"]
         stats = {"n_iter": 1, "residual": residual, "optima": self.search.optima if self.search else []}
         return Result((params, sums), Status.CONVERGED, np.array([sums.objective]), stats)
 
