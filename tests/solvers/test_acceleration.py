@@ -67,14 +67,16 @@ def test_squarem_never_steps_shorter_than_two_plain_steps():
 
 
 @pytest.mark.parametrize("depth", [1, 8])
-def test_alternating_changes_over_when_a_proposal_is_refused(depth):
+def test_alternating_changes_over_when_proposals_are_refused_soon_after_one_another(depth):
     accelerator = Alternating(depth)
     kinds = []
-    for _ in range(3):
+    for steps in (1, 2, 1, 3, 2):
         kinds.append(type(accelerator.active))
-        accelerator.propose(np.ones(2), np.zeros(2))
+        for step in range(steps):
+            accelerator.propose(np.zeros(2), np.full(2, 0.5**step))
         accelerator.reset()
-    assert kinds == [Anderson, Squarem, Anderson]
+    assert kinds == [Anderson, Anderson, Squarem, Anderson, Anderson]
+    assert isinstance(accelerator.active, Squarem)
 
 
 def test_squarem_steps_a_quarter_as_far_after_a_refusal():

@@ -168,12 +168,14 @@ def test_squarem_forgets_and_takes_no_step_without_curvature():
     assert_allclose(straight.propose(np.ones(1), np.full(1, 2.0)), 2.0)
 
 
-def test_alternating_changes_over_when_refused():
+def test_alternating_forgets_and_changes_over_when_refused_twice():
     both = Alternating()
-    both.propose(np.zeros(1), np.ones(1))
-    assert isinstance(both.active, Anderson)
-    both.reset()
+    for _ in range(2):
+        both.propose(np.zeros(1), np.ones(1))
+        assert isinstance(both.active, Anderson)
+        both.reset()
     assert isinstance(both.active, Squarem)
     assert not both.resting.points
+    both.propose(np.zeros(1), np.ones(1))
     both.reset()
     assert isinstance(both.active, Anderson)

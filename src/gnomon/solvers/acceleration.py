@@ -7,6 +7,7 @@ import numpy as np
 from .._types import Array
 
 NO_WAY = 0.9  # of the length of a step two depths ago: where it is longer, the other of two accelerators is tried
+FEW_SINCE = 3  # proposals since a rejection: another one within so many changes over
 
 
 class Anderson:
@@ -80,7 +81,7 @@ class Squarem:
 
 
 class Alternating:
-    """Anderson mixing until a proposal is rejected or it makes no way, then SQUAREM until one is rejected, and so on.
+    """Anderson mixing until its proposals are rejected twice in a row or make no way, then SQUAREM likewise, and so on.
 
     Anderson mixing is the faster of the two near a maximum. On a plateau, where a noise variance leaves zero by a small
     factor a step or loadings turn by a small angle, its proposals are rejected one after another, or are no longer than
@@ -91,18 +92,27 @@ class Alternating:
         self.active: Anderson | Squarem = Anderson(depth)
         self.resting: Anderson | Squarem = Squarem()
         self.depth = depth
-        self.lengths: list[float] = []  # of the steps of the map since the last change
+        self.lengths: list[float] = []  # of the steps of the map since the last change or rejection
+        self.since = FEW_SINCE  # the last rejection: proposals, of which the first is the plain step
 
     def reset(self) -> None:
-        """Forget the past and change over."""
+        """Forget the past, after a rejected proposal; change over soon after another one."""
         self.active.reset()
-        self.active, self.resting = self.resting, self.active
+        if self.since < FEW_SINCE:
+            self._change_over()
         self.lengths.clear()
+        self.since = 0
 
     def propose(self, x: Array, fx: Array) -> Array:
         """Return the next point to try."""
+        self.since += 1
         self.lengths.append(float(np.linalg.norm(fx - x)))
         turn = 2 * self.depth
         if len(self.lengths) > turn and self.lengths[-1] > NO_WAY * self.lengths[-1 - turn]:
-            self.reset()
+            self.active.reset()
+            self._change_over()
+            self.lengths.clear()
         return self.active.propose(x, fx)
+
+    def _change_over(self) -> None:
+        self.active, self.resting = self.resting, self.active
