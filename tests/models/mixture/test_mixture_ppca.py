@@ -260,7 +260,7 @@ def test_units_do_not_matter(unit, missing):
     rng = np.random.default_rng(0)
     _, X, _ = planted(rng)
     X = hide(rng, X, 0.1) if missing else X
-    a, b = fit(X), fit(X * unit)
+    a, b = fit(X, tol=1e-9), fit(X * unit, tol=1e-9)
     assert_allclose(b.value.params.W / unit, a.value.params.W, rtol=1e-5, atol=1e-7)
     assert_allclose(b.value.params.noise_vars / unit / unit, a.value.params.noise_vars, rtol=1e-6)
     shift = np.isfinite(X).sum() * np.log(unit)
