@@ -6,12 +6,17 @@ ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 NEWS_BASE ?= origin/main
 ARGS ?=
 
-.PHONY: check test coverage slow mutants bench repro docs clean
+.PHONY: check types rules test coverage slow mutants bench repro docs clean
 
 check:            ## format, lint, types, import law, news, docstrings, sizes
+	$(MAKE) --no-print-directory --jobs 2 types rules
+
+types:
+	$(PYTHON) -m mypy
+
+rules:
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m ruff check .
-	$(PYTHON) -m mypy
 	$(SCRIPTS)/lint-imports --no-logo
 	$(PYTHON) tools/import_check.py
 	$(PYTHON) tools/size_check.py

@@ -85,7 +85,7 @@ def test_what_was_decided_is_a_note_in_words_of_the_command_line(ages):
 
 
 def test_a_class_that_is_minus_one(ages):
-    words = ["fit", "t.csv", "--target", "sign", "--drop", "age", "--out", "out"]
+    words = ["fit", "t.csv", "--target", "sign", "--drop", "age", "--model", "sppca", "--out", "out"]
     assert "pass --unlabeled= if -1 is a class" in refusal(*words)
     run(*words, "--unlabeled=")
     run("predict", "out", "t.csv", "--out", "p.csv")

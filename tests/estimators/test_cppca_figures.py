@@ -85,6 +85,7 @@ def test_classes_beside_counts_and_numbers_are_calibrated(seed):
     assert calibration_error(proba, y[800:]) < 0.035
 
 
+@pytest.mark.slow
 @pytest.mark.costly
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_two_outputs_of_classes_are_calibrated_and_near_the_density_of_the_latent_plane(seed):

@@ -413,7 +413,11 @@ def test_new_rows_of_another_width():
         KernelSPPCA(2, **RBF).fit(X, y).transform(X[:, :4])
 
 
-@pytest.mark.parametrize("params", [RBF, {"kernel": "rbf", "n_landmarks": 5}, {"kernel": "precomputed"}], ids=str)
+@pytest.mark.parametrize(
+    "params",
+    [pytest.param(RBF, marks=pytest.mark.slow), {"kernel": "rbf", "n_landmarks": 5}, {"kernel": "precomputed"}],
+    ids=str,
+)
 def test_scikit_learn_checks_of_other_kernels(params):
     integers = "a kernel matrix cut down to integers is no kernel matrix"
     drawn = "the landmarks drawn from repeated rows are others than those drawn from weighted ones"

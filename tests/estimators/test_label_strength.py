@@ -159,6 +159,7 @@ def test_solver_paper_is_algorithm_3_from_a_random_start():
     assert len(paper.objective_path_) == 41
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 3, 4])
 def test_auto_recovers_the_planted_size(k):
     model = gaussian.random_model(np.random.default_rng(k), 15, k, 2)

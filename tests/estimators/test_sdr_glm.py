@@ -200,6 +200,7 @@ def digits(seed):
     return X, y, train, np.setdiff1d(np.arange(len(y)), train)
 
 
+@pytest.mark.slow
 def test_digits_from_fifty_labels():
     """The ridge of the model against none, and against the pseudo-inverse that maps training rows to their scores."""
     ours, by_pinv, plain = [], [], []

@@ -44,7 +44,7 @@ def test_unknown_names_and_missing_data_are_one_line(monkeypatch):
     monkeypatch.delenv("GNOMON_DATA", raising=False)
     unset = "GNOMON_DATA is not set"
     unknown = ("table-9", "there is no experiment 'table-9'")
-    for name, message in (unknown, ("amazon", unset), ("multi-label-table", unset)):
+    for name, message in (unknown, ("amazon", unset)):
         command = [sys.executable, "-c", "from gnomon.cli import main; main(prog_name='gnomon')", "reproduce", name]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 2

@@ -38,6 +38,7 @@ def test_sepca_and_discriminants_separate_best():
     assert max(second["SPPCA"].mean(), second["Colored MVU"].mean()) < 0.85
 
 
+@pytest.mark.slow
 def test_pictures_are_written_with_a_panel_a_method(tmp_path):
     made = list(figures.reproduce(tmp_path, n_draws=2))
     assert {path.name for path in tmp_path.iterdir()} == {"sepca-figure1.png", "sepca-figure2.png"}

@@ -36,6 +36,7 @@ def test_boxes_are_those_of_the_draws():
     assert_allclose(medians, want)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_pictures_are_written_as_they_are_made(tmp_path):
     names = ["ssifa-figure5-iris.png", "ssifa-figure6a-iris.png", "ssifa-figure6b-iris.png"]

@@ -72,6 +72,7 @@ def test_reaches_the_optimum_of_the_full_basis(rng, targets):
     assert_same_model(model, best)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("targets", ["labeled", "semi", "none"])
 @pytest.mark.parametrize("capacity", [18, 24])
 def test_a_small_capacity_restarts_and_still_arrives(rng, targets, capacity):

@@ -110,6 +110,7 @@ def test_derivatives_are_those_of_the_objective(rng, layout):
         assert_allclose(of_x[i, 2], slope("m_x", i), atol=2e-3)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("rules", [{}, {"prior_precision": 2.0}, {"free_means": False}, {"noise": "shared"}], ids=str)
 @pytest.mark.parametrize("layout", [ONE, NUMBERS, MIXED], ids=["probit", "numbers", "mixed"])
 @pytest.mark.parametrize("missing", [0.25, 0.0])
