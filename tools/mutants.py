@@ -30,6 +30,7 @@ LIST = ROOT / "tests" / "mutants.toml"
 COPIED = ("src", "tests", "tools", "pyproject.toml")
 N_PROCESSES = 2
 TIMEOUT = 300  # seconds; an edit that makes a loop endless is caught by it
+UNCHANGED_TIMEOUT = 3000  # of all named tests before any edit
 
 
 class Mutant(NamedTuple):
@@ -65,18 +66,21 @@ def copy_tree(folder: Path) -> None:
             shutil.copy(ROOT / name, folder / name)
 
 
-def python(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+def python(folder: Path, *args: str, timeout: int = TIMEOUT) -> subprocess.CompletedProcess[str]:
     """Run Python in a copy, its sources ahead of the installed package."""
     env = os.environ | {"PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     if env.get("GNOMON_DATA"):
         env["GNOMON_DATA"] = str(Path(env["GNOMON_DATA"]).resolve())
     env.pop("GNOMON_REQUIRE_REALDATA", None)
     command = [sys.executable, *args]
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=TIMEOUT)
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=timeout)
 
 
-def run_tests(folder: Path, tests: list[str]) -> subprocess.CompletedProcess[str]:
-    return python(folder, "-m", "pytest", "-q", "-x", "--tb=short", "-p", "no:cacheprovider", *tests)
+def run_tests(
+    folder: Path, tests: list[str], *options: str, timeout: int = TIMEOUT
+) -> subprocess.CompletedProcess[str]:
+    words = ("-q", "-x", "--tb=short", "-p", "no:cacheprovider", *options)
+    return python(folder, "-m", "pytest", *words, *tests, timeout=timeout)
 
 
 def check_unchanged(mutants: list[Mutant]) -> None:
@@ -87,7 +91,8 @@ def check_unchanged(mutants: list[Mutant]) -> None:
         imported = Path(python(folder, "-c", "import gnomon; print(gnomon.__file__)").stdout.strip())
         if not imported.is_relative_to(folder):
             raise SystemExit(f"the tests would import {imported} and not the edited copy")
-        done = run_tests(folder, sorted({test for mutant in mutants for test in mutant.tests}))
+        tests = sorted({test for mutant in mutants for test in mutant.tests})
+        done = run_tests(folder, tests, "-n", str(N_PROCESSES), timeout=UNCHANGED_TIMEOUT)
         if done.returncode or re.search(r"\d skipped", done.stdout):
             raise SystemExit(f"{done.stdout}{done.stderr}\nthe named tests must pass before anything is edited")
 
