@@ -276,6 +276,14 @@ def blobs(rng):
     return X, np.where(np.arange(160) < 24, y, -1)
 
 
+def test_of_scores_that_are_about_equal_auto_takes_the_first():
+    X, labels = blobs(np.random.default_rng(5))
+    model = DPPCA().fit(X, labels)
+    best = max(model.agreement_path_, key=lambda choice: choice.score)
+    first = next(choice for choice in model.agreement_path_ if choice.score >= best.score - 0.04)
+    assert (model.n_factors_, model.shrinkage_, model.unlabeled_weight_) == first[:3] != best[:3]
+
+
 @pytest.mark.costly
 @pytest.mark.parametrize("table", [wine, blobs])
 def test_auto_is_the_same_for_any_seed_order_and_names(rng, table):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from gnomon._types import Status
 from gnomon.models.ifa import profile
-from gnomon.models.ifa.likelihood import Packing, Rows, log_likelihood
+from gnomon.models.ifa.likelihood import FLOOR, Packing, Rows, log_likelihood
 from gnomon.models.ifa.starts import labeled_start, random_start
 
 
@@ -61,3 +61,16 @@ def test_in_its_units_every_entry_has_a_curvature_of_one(rng):
         step[j] = 1e-4 * units[j]
         ends = [packing.value_and_gradient(vector + sign * step, rows)[1][j] for sign in (1, -1)]
         assert_allclose((ends[1] - ends[0]) / (2e-4 * units[j]) * units[j] ** 2, 1.0, rtol=1e-4)
+
+
+def test_a_rare_component_without_variance_converges_on_the_floor(rng):
+    """The unit of its log-variance is far from one, and the bound is in that unit."""
+    ids = rng.integers(0, 2, (2, 300))
+    ids[0, :20] = 2
+    Z = np.where(ids == 2, 0.0, 1.0) * rng.normal(size=(2, 300)) + 4.0 * ids
+    U = np.linalg.solve(np.linalg.cholesky(np.cov(Z, bias=True)), Z - Z.mean(axis=1, keepdims=True))
+    with np.errstate(divide="ignore"):
+        rows = Rows(U, np.log((ids[:, None, :] == np.arange(3)[:, None]).astype(float)))
+    found = profile.maximize(labeled_start(rows, rng), rows, tol=1e-9, max_iter=500)
+    assert found.status is Status.CONVERGED
+    assert_allclose(found.value.variances[0, 2], FLOOR, rtol=1e-9)
