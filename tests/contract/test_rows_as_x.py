@@ -77,6 +77,8 @@ def test_weights_of_rows_are_sample_weights(model):
     assert_array_equal(plain.transform(X), other.transform(X))
     with pytest.raises(ValueError, match="pass sample_weight, or read X with weights, not both"):
         clone(model).fit(read(X, weights), LABELS, sample_weight=weights)
+    with pytest.raises(ValueError, match=r"sample_weight\[0\]=-1.0 must be finite and not negative"):
+        clone(model).fit(read(X, -weights), LABELS)
 
 
 def test_weights_are_refused_by_a_model_that_takes_none():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gnomon.solvers.acceleration import Alternating, Anderson, Squarem
+from gnomon.solvers.acceleration import FEW_SINCE, Alternating, Anderson, Squarem
 
 
 def contraction(rng, d=6):
@@ -70,7 +70,7 @@ def test_squarem_never_steps_shorter_than_two_plain_steps():
 def test_alternating_changes_over_when_proposals_are_refused_soon_after_one_another(depth):
     accelerator = Alternating(depth)
     kinds = []
-    for steps in (1, 2, 1, 3, 2):
+    for steps in (1, 2, 1, FEW_SINCE, 2):
         kinds.append(type(accelerator.active))
         for step in range(steps):
             accelerator.propose(np.zeros(2), np.full(2, 0.5**step))
@@ -106,3 +106,14 @@ def test_alternating_stays_with_anderson_where_steps_shorten(rng):
     accelerator = Alternating(8)
     run(accelerator, step, rng.normal(size=6), 40)
     assert isinstance(accelerator.active, Anderson)
+
+
+def test_alternating_leaves_squarem_where_steps_turn_back():
+    accelerator, x = Alternating(8), np.array([1.0, 2.0])
+    for _ in range(2):
+        accelerator.propose(x, 0.5 * x)
+        accelerator.reset()
+    assert isinstance(accelerator.active, Squarem)
+    x = run(accelerator, lambda x: -0.97 * x, x, 2)
+    assert isinstance(accelerator.active, Anderson)
+    assert_allclose(run(accelerator, lambda x: -0.97 * x, x, 4), 0.0, atol=1e-6)

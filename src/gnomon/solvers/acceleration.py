@@ -7,7 +7,7 @@ import numpy as np
 from .._types import Array
 
 NO_WAY = 0.9  # of the length of a step two depths ago: where it is longer, the other of two accelerators is tried
-FEW_SINCE = 3  # proposals since a rejection: another one within so many changes over
+FEW_SINCE = 20  # proposals since a rejection: another one within so many changes over
 
 
 class Anderson:
@@ -59,6 +59,7 @@ class Squarem:
     def __init__(self) -> None:
         self.trail: list[Array] = []
         self.longest = self.last = np.inf
+        self.to_and_fro = False  # whether the last two plain steps turned back, where longer ones are none
 
     def reset(self) -> None:
         """Forget the past, after a rejected proposal; the next one is the plain step."""
@@ -75,17 +76,19 @@ class Squarem:
         size = float(np.linalg.norm(second))
         if size == 0.0:
             return fx
-        self.last = min(max(1.0, float(np.linalg.norm(first)) / size), self.longest)
+        ratio = float(np.linalg.norm(first)) / size
+        self.to_and_fro = ratio < 1.0
+        self.last = min(max(1.0, ratio), self.longest)
         self.longest = max(self.longest, 2.0 * self.last)
         return np.asarray(start + 2.0 * self.last * first + self.last**2 * second)
 
 
 class Alternating:
-    """Anderson mixing until its proposals are rejected twice in a row or make no way, then SQUAREM likewise, and so on.
+    """Anderson mixing and SQUAREM in turns: until two proposals are rejected soon after one another or make no way.
 
     Anderson mixing is the faster of the two near a maximum. On a plateau, where a noise variance leaves zero by a small
     factor a step or loadings turn by a small angle, its proposals are rejected one after another, or are no longer than
-    plain steps; SQUAREM's long steps get across.
+    plain steps; SQUAREM's long steps get across. Where steps turn back it has none longer, and Anderson mixing is next.
     """
 
     def __init__(self, depth: int = 8) -> None:
@@ -112,7 +115,12 @@ class Alternating:
             self.active.reset()
             self._change_over()
             self.lengths.clear()
-        return self.active.propose(x, fx)
+        proposal = self.active.propose(x, fx)
+        if isinstance(self.active, Squarem) and self.active.to_and_fro:
+            self.active.to_and_fro = False
+            self._change_over()
+            self.lengths.clear()
+        return proposal
 
     def _change_over(self) -> None:
         self.active, self.resting = self.resting, self.active
