@@ -163,3 +163,18 @@ def test_inverse_transform_is_the_mean_of_x():
     assert residual < 0.1 * X.var(axis=0).mean()
     with pytest.raises(ValueError, match=r"Z has shape \(2, 3\)"):
         model.inverse_transform(np.zeros((2, 3)))
+
+
+def test_noise_shared_by_outputs_stays_shared_from_any_start():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((120, 2))
+    X = Z @ rng.standard_normal((2, 8)) + 0.3 * rng.standard_normal((120, 8))
+    Y = (Z @ rng.standard_normal((2, 3)) + 0.2 * rng.standard_normal((120, 3))) * [1.0, 10.0, 0.1]
+    Y[60:] = np.nan
+    variances = np.nanvar(Y, axis=0)
+    derived = SPPCA(2, solver="em", random_state=0).fit(X, Y)
+    given = SPPCA(2, solver="em", noise_init=1e-3, random_state=0).fit(X, Y)
+    for model in (derived, given):
+        relative = model.y_noise_variance_ / variances
+        assert_allclose(relative, relative[0], rtol=1e-10)
+    assert_allclose(given.log_likelihood_, derived.log_likelihood_, rtol=1e-9)

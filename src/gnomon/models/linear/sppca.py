@@ -144,9 +144,10 @@ def _fit_over_rows(
     n_random = options.n_init if candidates else 1
     candidates += [random_start(rows.shape[1], q, noise, k, rules, generator) for _ in range(n_random)]
     if options.noise_init is not None:
-        free = noise if rules.noise == "fixed" else options.noise_init / y_scale**2
+        each = options.noise_init / y_scale**2
+        of_y = {"fixed": noise, "each": each, "shared": np.full(q, each.mean() if q else 1.0)}[rules.noise]
         x_noise = options.noise_init / standard.scale**2
-        candidates = [at._replace(x_noise_var=x_noise, y_noise_var=free) for at in candidates]
+        candidates = [at._replace(x_noise_var=x_noise, y_noise_var=of_y) for at in candidates]
     found = maximize(em, candidates, options.tol, options.max_iter, options.acceleration)
     return Result(found.value[0], found.status, found.path, found.stats), standard
 
