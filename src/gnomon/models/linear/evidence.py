@@ -6,18 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._types import Array, BoolArray, IntArray
+from ..._types import Array, BoolArray
 from ...likelihoods.exact import precisions
 from ...likelihoods.gaussian import LOG_2PI
 from ...likelihoods.layout import Layout
 from ...likelihoods.sites import SiteFit, Sites
-from ...numerics.linalg import kronecker_sum, positive_part, symmetrize
+from ...numerics.linalg import symmetrize
 from ...numerics.linear_gaussian import FromX, Params
 from ...numerics.moments import Pattern
 from .basis import Basis
+from .curvature import Curvature, curvature_of_groups, curvature_of_rows
 from .ratio import JointMoments
-
-MOST_UNKNOWNS = 200  # label parameters up to which a Newton step is solved by factorizing
 
 
 class Evidence(NamedTuple):
@@ -36,41 +35,6 @@ class Evidence(NamedTuple):
         """Sums over the rows of both."""
         pairs: Any = zip(self, other, strict=True)
         return Evidence(*(mine + theirs for mine, theirs in pairs))
-
-
-class Curvature(NamedTuple):
-    """What a Newton step of the label parameters divides by."""
-
-    H: Array  # (h m, h m) in (V, b), or (h, h) of the predictors where that is too large
-    z1z1: Array  # (m, m)   second moments of guided dimensions and one
-
-    def with_covariance(self, second: Array, cov: Array, weight: float) -> Curvature:
-        """With the curvature in V that outputs feel through the covariance of their predictors.
-
-        The gradient there is second V cov, `second` (h, h) being slopes less curvature and `cov` that of z given x.
-        Without it V is flat where few labeled rows leave it free, and steps are far too long.
-        """
-        down, g = positive_part(-second), len(self.z1z1) - 1
-        of_z = np.zeros_like(self.z1z1)
-        of_z[:g, :g] = cov[:g, :g]
-        if len(self.H) > len(down):
-            return self._replace(H=self.H + np.kron(down, of_z))
-        share = float(np.trace(down)) / max(float(np.trace(self.H)), 1e-300)
-        return self._replace(z1z1=self.z1z1 + share * weight * of_z)
-
-
-def curvature_of_rows(C: Array, z1: Array, weights: Array, of_row: IntArray | None = None) -> Curvature:
-    """Of rows with predictors' curvatures C (n, h, h), or (g, h, h) of the groups that `of_row` names."""
-    n, m = z1.shape
-    if C.shape[1] * m > MOST_UNKNOWNS:
-        w = weights if of_row is None else np.bincount(of_row, weights, len(C))
-        return Curvature(np.tensordot(w, C, axes=1), (z1 * weights[:, None]).T @ z1)
-    outer = (z1[:, :, None] * z1[:, None, :]).reshape(n, m * m) * weights[:, None]
-    if of_row is not None:
-        by_group = np.zeros((len(C), m * m))
-        np.add.at(by_group, of_row, outer)
-        outer = by_group
-    return Curvature(kronecker_sum(C, outer.reshape(len(C), m, m)), outer.sum(axis=0).reshape(m, m))
 
 
 def noise_sums(noisy: tuple[tuple[int, int], ...], Y: Array, weights: Array, fit: SiteFit) -> Array:
@@ -215,16 +179,11 @@ class LabeledPatterns:
 
     def newton(self, x: FromX, held: Any, n_guided: int) -> Curvature:
         rare, precision, VS = held
-        gain, r, m = x.gain[:n_guided], x.gain.shape[1], n_guided + 1
+        gain, r = x.gain[:n_guided], x.gain.shape[1]
         z1 = np.column_stack([self.mean[:, :r] @ gain.T, np.ones(len(self.mean))])
         moments = self.weights[:, None, None] * z1[:, :, None] * z1[:, None, :]
         moments[:, :-1, :-1] += gain @ self.scatter[:, :r, :r] @ gain.T
         VS = VS[:, :n_guided]  # outputs feel their loadings through the covariance of predictors as well
         moments[:, :-1, :-1] += 2.0 * self.weights[:, None, None] * (VS.T @ precision @ VS)
-        small = precision.shape[1] * m <= MOST_UNKNOWNS
-        H = kronecker_sum(precision, moments) if small else np.tensordot(self.weights, precision, axes=1)
-        found = Curvature(H, moments.sum(axis=0))
-        if self.rare is None:
-            return found
-        more = self.rare.newton(x, rare, n_guided)
-        return Curvature(found.H + more.H, found.z1z1 + more.z1z1)
+        found = curvature_of_groups(precision, moments)
+        return found if self.rare is None else found.plus(self.rare.newton(x, rare, n_guided))

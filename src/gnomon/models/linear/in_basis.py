@@ -10,7 +10,8 @@ from ...numerics.linalg import symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI, FromX, Limits, Params, given_x
 from ...rows.threads import one_thread
 from .basis import Basis, View
-from .evidence import Curvature, LabeledPatterns, LabeledRows
+from .curvature import Curvature
+from .evidence import LabeledPatterns, LabeledRows
 from .grow import Data, ModelInBasis, State, grow
 from .ratio import (
     GRID_SIZE,

@@ -19,7 +19,8 @@ from ...numerics.masked import bordered_triangle, from_triangle, masked_precisio
 from ...rows.contract import Kept, Step, View
 from ...rows.standard import StandardRows
 from .basis import SPARE_DIRECTIONS
-from .evidence import Curvature, curvature_of_rows, noise_sums, noisy_predictors
+from .curvature import MOST_SUMMED, Curvature, curvature_of_rows
+from .evidence import noise_sums, noisy_predictors
 from .in_basis import gaussian_starts
 from .ratio import JointMoments
 from .sites_em import Rules, SitesEM, Sums
@@ -132,9 +133,12 @@ class SitesStep:
         gradient = np.column_stack([weighted.T @ z + in_V, weighted.sum(axis=0)])
         z1 = np.column_stack([z[:, : self.n_guided], np.ones(len(z))])
         gap = 0.0 if fit.gap is None else float(w @ fit.gap)
-        curvature, noise = curvature_of_rows(fit.curvature, z1, w, fit.of_row), noise_sums(self.noisy, Y, w, fit)
+        curvature, noise = (
+            curvature_of_rows(fit.curvature, z1, w, fit.of_row, MOST_SUMMED),
+            noise_sums(self.noisy, Y, w, fit),
+        )
         of_z = w.sum() * cov if cov.ndim == 2 else np.tensordot(w, cov, axes=1)
-        sums = LabelSums(float(w @ fit.log_z), gap, gradient, *curvature, noise, second, of_z)
+        sums = LabelSums(float(w @ fit.log_z), gap, gradient, curvature.H, curvature.z1z1, noise, second, of_z)
         return sums, change, less, self._near(view, some, fit.near)
 
     @staticmethod

@@ -17,7 +17,7 @@ from ...likelihoods.sites import ACCURACY
 from ...numerics.linalg import symmetrize
 from ...numerics.linear_gaussian import Params, regress
 from ...solvers.em import Packing, run_em
-from .evidence import MOST_UNKNOWNS, Curvature
+from .curvature import Curvature, newton_step
 
 X_FLOOR, Y_FLOOR = 1e-6, 1e-5  # smallest noise variances, relative to the variance of x and of y
 FIRST_STEP = 1.0  # length of each row of W_y after one Newton step from zero, at most
@@ -142,28 +142,10 @@ class SitesEM:
         """An ascent direction of (W_y, m_y), over the curvature; steps of the logarithms of the noise variances."""
         log_noise = self.rules.noise_steps(params.y_noise_var, sums.noise, scoring=self.rules.guarded)
         direction, used = np.zeros(sums.gradient.shape), self.used
-        (h, m), held = (len(direction), len(used)), self.free_b == 0.0
-        if h == 0 or self.label_weight <= 1e-300:
+        if len(direction) == 0 or self.label_weight <= 1e-300:
             return Steps(direction, log_noise)
-        H, z1z1 = self.newton(sums, params)
-        right = sums.gradient[:, used]
-        if h * m > MOST_UNKNOWNS:  # as if curvatures and predictors varied independently
-            by_output = H + np.diag(self.penalty + 1e-9 * self.label_weight)
-            by_input = z1z1 / self.label_weight + 1e-9 * np.eye(m)
-            found = np.linalg.solve(by_output, np.linalg.solve(by_input, right.T).T)
-            found[held, -1] = 0.0
-        else:
-            diagonal = H.diagonal().reshape(h, m)
-            smallest = 1e-9 * (float(diagonal.max()) + 1e-12 * self.label_weight)
-            added = np.full((h, m), smallest)
-            added[:, :-1] += self.penalty[:, None]
-            added[held, -1] = np.inf  # no step
-            free = np.isfinite(added.ravel())
-            H = H[np.ix_(free, free)] if held.any() else H.copy()
-            H.flat[:: len(H) + 1] += added.ravel()[free]
-            found = np.zeros((h, m))
-            found.flat[free] = np.linalg.solve(H, right.ravel()[free])
-        direction[:, used] = found
+        curvature, held = self.newton(sums, params), self.free_b == 0.0
+        direction[:, used] = newton_step(curvature, sums.gradient[:, used], self.penalty, held, self.label_weight)
         return Steps(direction, log_noise)
 
     def of_x(self, sums: Sums, params: Params) -> OfX:

@@ -1,0 +1,152 @@
+"""Curvature of what outputs say in the label parameters (V, b), and Newton's step over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
+
+from ..._types import Array, BoolArray, IntArray
+from ...numerics.linalg import kronecker_sum, positive_part
+
+MOST_UNKNOWNS = 200  # label parameters up to which a Newton step is solved by factorizing
+MOST_SUMMED = 600  # the same where rows are read once, so that nothing but sums is left of them
+STEP_ACCURACY = 1e-3  # relative, of a step found by conjugate gradients
+MOST_PRODUCTS = 200
+CHUNK = 1 << 21  # numbers of curvatures that are taken out at once
+
+
+Term = Callable[[Array], Array]
+
+
+class Curvature(NamedTuple):
+    """What a Newton step of the label parameters divides by."""
+
+    H: Array  # (h m, h m) in (V, b), or (h, h) of the predictors where that is too large
+    z1z1: Array  # (m, m)   second moments of guided dimensions and one
+    terms: tuple[Term, ...] = ()  # of its product with a step (h, m), where it is too large
+
+    def plus(self, other: Curvature) -> Curvature:
+        """Of the rows of both."""
+        return Curvature(self.H + other.H, self.z1z1 + other.z1z1, self.terms + other.terms)
+
+    def with_covariance(self, second: Array, cov: Array, weight: float) -> Curvature:
+        """With the curvature in V that outputs feel through the covariance of their predictors.
+
+        The gradient there is second V cov, `second` (h, h) being slopes less curvature and `cov` that of z given x.
+        Without it V is flat where few labeled rows leave it free, and steps are far too long.
+        """
+        down, g = positive_part(-second), len(self.z1z1) - 1
+        of_z = np.zeros_like(self.z1z1)
+        of_z[:g, :g] = cov[:g, :g]
+        if len(self.H) > len(down):
+            return self._replace(H=self.H + np.kron(down, of_z))
+        share = float(np.trace(down)) / max(float(np.trace(self.H)), 1e-300)
+        more: tuple[Term, ...] = (OfGroups(down[None], of_z[None]),) if self.terms else ()
+        return Curvature(self.H, self.z1z1 + share * weight * of_z, self.terms + more)
+
+
+@dataclass(frozen=True)
+class OfGroups:
+    """The sum of C step M over groups: curvatures C (g, h, h) and moments M (g, m, m)."""
+
+    C: Array
+    M: Array
+
+    def __call__(self, step: Array) -> Array:
+        return np.asarray(np.matmul(np.matmul(self.C, step), self.M).sum(axis=0))
+
+
+@dataclass(frozen=True)
+class OfRows:
+    """The same over rows of weight w and moments w z1 z1', of curvatures C (n, h, h) or those that `of_row` names."""
+
+    C: Array
+    z1: Array  # (n, m)
+    weights: Array
+    of_row: IntArray | None
+
+    def __call__(self, step: Array) -> Array:
+        out, n = np.zeros_like(step), len(self.z1)
+        size = max(CHUNK // self.C[:1].size, 1)
+        for start in range(0, n, size):
+            rows = slice(start, min(start + size, n))
+            C, z1 = self.C[rows if self.of_row is None else self.of_row[rows]], self.z1[rows]
+            slopes = np.matmul(C, (z1 @ step.T)[:, :, None])[:, :, 0]
+            out += (self.weights[rows, None] * slopes).T @ z1
+        return out
+
+
+def curvature_of_rows(
+    C: Array, z1: Array, weights: Array, of_row: IntArray | None = None, most: int = MOST_UNKNOWNS
+) -> Curvature:
+    """Of rows with predictors' curvatures C (n, h, h), or (g, h, h) of the groups that `of_row` names."""
+    n, m = z1.shape
+    if C.shape[1] * m > most:
+        w = weights if of_row is None else np.bincount(of_row, weights, len(C))
+        z1z1 = (z1 * weights[:, None]).T @ z1
+        return Curvature(np.tensordot(w, C, axes=1), z1z1, (OfRows(C, z1, weights, of_row),))
+    outer = (z1[:, :, None] * z1[:, None, :]).reshape(n, m * m) * weights[:, None]
+    if of_row is not None:
+        by_group = np.zeros((len(C), m * m))
+        np.add.at(by_group, of_row, outer)
+        outer = by_group
+    return Curvature(kronecker_sum(C, outer.reshape(len(C), m, m)), outer.sum(axis=0).reshape(m, m))
+
+
+def curvature_of_groups(C: Array, M: Array) -> Curvature:
+    """Of groups of rows with one curvature (g, h, h) each and moments (g, m, m)."""
+    if C.shape[1] * M.shape[1] > MOST_UNKNOWNS:
+        weights = M[:, -1, -1]
+        return Curvature(np.tensordot(weights, C, axes=1), M.sum(axis=0), (OfGroups(C, M),))
+    return Curvature(kronecker_sum(C, M), M.sum(axis=0))
+
+
+def newton_step(curvature: Curvature, gradient: Array, penalty: Array, held: BoolArray, weight: float) -> Array:
+    """The step (h, m) of (V, b) over the curvature and the penalty (h,) on rows of V; none of b where it is `held`."""
+    h, m = gradient.shape
+    H, z1z1, terms = curvature
+    if len(H) == h * m:
+        return _factorized(H, gradient, penalty, held, weight)
+    by_output = H + np.diag(penalty + 1e-9 * weight)
+    by_input = z1z1 / weight + 1e-9 * np.eye(m)
+
+    def nearly(R: Array) -> Array:
+        """As if curvatures and predictors varied independently."""
+        found = np.linalg.solve(by_output, np.linalg.solve(by_input, R.reshape(h, m).T).T)
+        found[held, -1] = 0.0
+        return np.asarray(found.ravel())
+
+    if not terms:
+        return nearly(gradient).reshape(h, m)
+    added = np.full((h, m), 1e-9 * weight)
+    added[:, :-1] += penalty[:, None]
+    free = np.ones((h, m))
+    free[held, -1] = 0.0
+
+    def product(step: Array) -> Array:
+        step = step.reshape(h, m)
+        return np.asarray((free * (added * step + sum(term(step) for term in terms))).ravel())
+
+    size = (h * m, h * m)
+    A, M = LinearOperator(size, product, dtype=float), LinearOperator(size, nearly, dtype=float)
+    found, _ = cg(A, (free * gradient).ravel(), rtol=STEP_ACCURACY, maxiter=MOST_PRODUCTS, M=M)
+    return np.asarray(found.reshape(h, m))
+
+
+def _factorized(H: Array, gradient: Array, penalty: Array, held: BoolArray, weight: float) -> Array:
+    h, m = gradient.shape
+    diagonal = H.diagonal().reshape(h, m)
+    smallest = 1e-9 * (float(diagonal.max()) + 1e-12 * weight)
+    added = np.full((h, m), smallest)
+    added[:, :-1] += penalty[:, None]
+    added[held, -1] = np.inf  # no step
+    free = np.isfinite(added.ravel())
+    H = H[np.ix_(free, free)] if held.any() else H.copy()
+    H.flat[:: len(H) + 1] += added.ravel()[free]
+    found = np.zeros((h, m))
+    found.flat[free] = np.linalg.solve(H, gradient.ravel()[free])
+    return found

@@ -1,0 +1,79 @@
+"""Newton's steps of label parameters: factorized, or by conjugate gradients where they are many."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from gnomon import CPPCA
+from gnomon.models.linear import curvature as module
+from gnomon.models.linear.curvature import curvature_of_groups, curvature_of_rows, newton_step
+
+
+def positive(rng, n, size):
+    root = rng.standard_normal((n, size, size + 2))
+    return root @ np.swapaxes(root, 1, 2)
+
+
+def dense(C, M):
+    """The sum of Kronecker products, one after the other."""
+    return sum(np.kron(c, m) for c, m in zip(C, M, strict=True))
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(0)
+    h, m, n = 6, 4, 30
+    z1 = np.column_stack([rng.standard_normal((n, m - 1)), np.ones(n)])
+    return {
+        "C": positive(rng, n, h),
+        "z1": z1,
+        "weights": rng.uniform(0.5, 2.0, n),
+        "gradient": rng.standard_normal((h, m)),
+        "penalty": rng.uniform(0.0, 3.0, h),
+        "second": -positive(rng, 1, h)[0],
+        "cov": positive(rng, 1, m - 1)[0],
+    }
+
+
+@pytest.mark.parametrize("kind", ["rows", "named", "groups"])
+@pytest.mark.parametrize("held", [False, True])
+def test_steps_solve_the_dense_equations_however_many_they_are(problem, kind, held, monkeypatch):
+    p = problem
+    (h, m), w, z1 = p["gradient"].shape, p["weights"], p["z1"]
+    of_row = np.arange(len(z1)) % 3 if kind == "named" else None
+    C = p["C"] if of_row is None else p["C"][:3]
+    moments = w[:, None, None] * z1[:, :, None] * z1[:, None, :]
+    by_row = C if of_row is None else C[of_row]
+    cov = np.zeros((m, m))
+    cov[:-1, :-1] = p["cov"]
+    H = dense(by_row, moments) + np.kron(-p["second"], cov)
+    H += np.diag(np.column_stack([np.tile(p["penalty"][:, None], m - 1), np.zeros(h)]).ravel())
+    fixed = np.zeros(h, dtype=bool)
+    fixed[2] = held
+    free = np.ones((h, m), dtype=bool)
+    free[fixed, -1] = False
+    wanted = np.zeros((h, m))
+    wanted[free] = np.linalg.solve(H[np.ix_(free.ravel(), free.ravel())], p["gradient"][free])
+
+    for most in (h * m, h * m - 1):
+        monkeypatch.setattr(module, "MOST_UNKNOWNS", most)
+        monkeypatch.setattr(module, "STEP_ACCURACY", 1e-10)
+        monkeypatch.setattr(module, "CHUNK", 5 * h * h)  # six pieces
+        rows = (
+            curvature_of_groups(C, moments) if kind == "groups" else curvature_of_rows(C, z1, w, of_row, most)
+        ).with_covariance(p["second"], p["cov"], float(w.sum()))
+        assert bool(rows.terms) == (most < h * m)
+        found = newton_step(rows, p["gradient"], p["penalty"], fixed, float(w.sum()))
+        assert_allclose(found, wanted, rtol=1e-6, atol=1e-8)
+
+
+def test_many_classes_in_many_dimensions_take_as_few_steps():
+    rng = np.random.default_rng(5)
+    Z = rng.standard_t(4, (400, 30))
+    X = Z @ rng.standard_normal((30, 60)) + 2.0 * rng.standard_normal((400, 60))
+    y = (2.0 * Z[:, :10] @ rng.standard_normal((10, 30)) + rng.gumbel(size=(400, 30))).argmax(axis=1)
+    y[rng.permutation(400)[100:]] = -1
+    for k in (5, 20):  # 29 x 6 and 29 x 21 label parameters
+        model = CPPCA(k).fit(X, y)
+        assert model.converged_
+        assert model.n_iter_ <= 15
