@@ -105,8 +105,8 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
     noise_floors_ : tuple of str
         ("x",) where the noise variance rests on its floor, 1e-6 of the variance of X; else ().
     converged_, n_iter_, n_passes_ : bool, int, float
-        Whether `objective_residual_` is at most `tol`; EM iterations, those that set the noise level included; full
-        reads of the data.
+        Whether `objective_residual_` is at most `tol`; EM iterations on all rows, those that set the noise level
+        included; full reads of the data.
     solver_ : {"exact", "leading"}
         "leading" where X is large on both sides and only leading directions are modeled one by one.
     n_samples_, n_labeled_, n_features_in_, feature_names_in_, target_kind_
@@ -139,8 +139,9 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
     libraries are read where they are, their coordinates come to the host.
 
     EM starts from ridge LDA of the labeled rows. First responsibilities are cooled from temperature 10 to 1
-    (deterministic annealing) and the noise level is set by iterating; then EM maximizes the likelihood at that level.
-    Further starts cool from lower temperatures.
+    (deterministic annealing), where there are more than 2000 unlabeled rows on as many of them, in 150 directions; then
+    on all rows the noise level is set by iterating, and EM, with long steps (SQUAREM), maximizes the likelihood at it.
+    Further starts cool from lower temperatures; those that come to the same end there once.
 
     `posterior`, and the covariance of `transform`, are of D'(m_c + V z - mean_), the projection of a row without its
     noise. The class is averaged over by its posterior probability, so that the covariance holds the doubt about it; a

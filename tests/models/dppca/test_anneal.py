@@ -9,8 +9,9 @@ from gnomon._types import Status
 from gnomon.datasets import fetch_yale
 from gnomon.experiments._draw import draw_labeled
 from gnomon.models.dppca import anneal
-from gnomon.models.dppca.anneal import Annealing, Level, Options, Problem, fit_coordinates, leading
-from gnomon.models.dppca.mixture import Params, Within
+from gnomon.models.dppca.anneal import Annealing, Level, Options, Problem, fit_coordinates, step_length
+from gnomon.models.dppca.choice import near_rows
+from gnomon.models.dppca.mixture import Params, Within, log_joint
 from gnomon.models.dppca.reduction import reduce_rows
 from gnomon.rows import read
 from models.dppca.planted import planted, reduced
@@ -53,8 +54,7 @@ def test_a_level_that_did_not_settle_has_not_converged(rng, noise, shrinkage):
 def test_the_e_step_is_pure(rng):
     X, index = planted(rng)
     problem = Problem(reduced(X, index), index, 3, Options(3, 0.1))
-    stats, level = anneal.init(problem, 1.0)
-    params, level = problem.m_step(stats, None, None)
+    params, level = problem.at(problem.moments(anneal.init(problem, 1.0)), None, problem.span())
     first, _, second = problem.e_step(params, level), problem.e_step(params, level, 5.0), problem.e_step(params, level)
     assert_array_equal(first.resp, second.resp)
     assert first.objective == second.objective
@@ -77,15 +77,61 @@ def test_cooling_finds_better_classes_than_a_cold_start():
     assert cooled < cold - 0.03
 
 
-def test_few_factors_are_found_in_a_growing_span(rng):
-    A = rng.normal(size=(60, 60))
-    S = A @ np.diag(np.linspace(0.1, 1, 60) ** 6) @ A.T
-    values, _ = leading(S, 4, None)
-    start = np.linalg.qr(rng.normal(size=(60, 4)))[0]
-    low, Q1 = leading(S, 4, start)
-    assert_allclose(Q1.T @ Q1, np.eye(4), atol=1e-10)
-    assert low.sum() > np.trace(start.T @ S @ start)
-    assert (low <= values + 1e-9).all()
+def test_factors_are_found_in_a_span_that_widens_to_the_best(rng):
+    """Labeled rows that weigh more than others, means that take directions from the scatter of all rows."""
+    X, index = planted(rng, n=200, p=80)
+    rows = reduced(X * np.geomspace(3.0, 0.3, 80), index)
+    problem = Problem(rows, index, 3, Options(4, 0.0, 0.3))
+    span = problem.span()
+    assert span.basis.shape == (80, 4 + 3 + anneal.SPARE)
+    point = problem.moments(anneal.init(problem, 1.0))
+    roots = point.means * np.sqrt(point.counts)[:, None]
+    best = np.linalg.eigvalsh((problem.scatter - roots.T @ roots) / problem.count)[:-5:-1]
+    sums = []
+    for _ in range(12):
+        params, _ = problem.at(point, None, span)
+        sums.append(params.within.values.sum())
+        span = problem.widened(point, params, span)
+        assert_allclose(span.basis.T @ span.basis, np.eye(23), atol=1e-10)
+        assert_allclose(span.scatter, span.basis.T @ problem.scatter @ span.basis, atol=1e-8 * problem.size)
+    assert (np.diff(sums) >= -1e-12 * sums[-1]).all()
+    assert_allclose(params.within.values, best, rtol=1e-8)
+
+
+def test_a_fit_in_a_span_is_that_in_all_coordinates(rng, monkeypatch):
+    X, index = planted(rng, n=200, p=60)
+    rows, options = reduced(X, index), Options(4, 0.01, tol=1e-7)
+    narrow = fit_coordinates(rows, index, 3, options)
+    monkeypatch.setattr(anneal, "WHOLE", np.inf)
+    whole = fit_coordinates(rows, index, 3, options)
+    assert narrow.status is whole.status is Status.CONVERGED
+    assert step_length(whole.value.params, narrow.value.params) < 1e-3
+    assert_allclose(narrow.value.params.within.noise_var, whole.value.params.within.noise_var, rtol=1e-4)
+
+
+def test_starts_cool_on_fewer_rows_and_end_on_all(rng):
+    X, index = planted(rng, n=3000, p=40, spread=1.0)
+    rows, options = reduced(X, index), Options(3, 0.01, noise_variance=0.3, n_init=3)
+    some = near_rows(rows, index, 3)
+    assert len(some[1]) == 2024
+    assert_array_equal(some[1][some[1] >= 0], index[index >= 0])
+    near, cold = fit_coordinates(rows, index, 3, options, some), fit_coordinates(rows, index, 3, options)
+    assert near.status is cold.status is Status.CONVERGED
+    assert_allclose(near.path[-1], cold.path[-1], atol=1e-6 * len(X))
+    assert len(near.stats["optima"]) == 3
+
+
+def test_responsibilities_are_those_of_the_densities(rng):
+    X, index = planted(rng)
+    rows = reduced(X, index)
+    problem = Problem(rows, index, 3, Options(3, 0.1, 0.4))
+    params, level = problem.at(problem.moments(anneal.init(problem, 1.0)), None, problem.span())
+    for temperature in (1.0, 3.0):
+        joint = log_joint(params, rows.T, np.einsum("ij,ij->i", rows.T, rows.T), 8) / temperature
+        wanted = np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None]).T
+        wanted[:, index >= 0] = np.eye(3)[index[index >= 0]].T
+        found = problem.e_step(params, level, temperature).resp
+        assert_allclose(found, wanted * np.where(index >= 0, 1.0, 0.4), atol=1e-10)
 
 
 @pytest.mark.parametrize("shrinkage", [0.0, 0.3])
@@ -101,7 +147,7 @@ def test_one_step_is_that_of_the_definition(rng, weight, shrinkage):
     problem = Problem(rows, index, 3, Options(3, shrinkage, weight))
     stats = problem.e_step(params, Level(0.2, 0.7))
     assert_allclose(stats.log_likelihood, oracle.log_likelihood(model, rows.T, index, weight), rtol=1e-9)
-    after, _ = problem.m_step(stats, Level(0.2, 0.7), None)
+    after, _ = problem.at(problem.moments(stats), Level(0.2, 0.7), problem.span())
     wanted = oracle.em_step(model, rows.T, index, weight, s2=0.2, n_factors=3, shrinkage=shrinkage, target=0.7)
     assert_allclose(after.prior, wanted.prior, rtol=1e-9)
     assert_allclose(after.means, wanted.means, rtol=1e-8, atol=1e-10)

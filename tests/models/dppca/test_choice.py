@@ -1,5 +1,7 @@
 """What "auto" compares by, and that it takes the first of the best."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -15,7 +17,7 @@ def test_splits_follow_the_rows_and_nothing_else(rng):
     order, turn = rng.permutation(len(X)), np.linalg.qr(rng.normal(size=(8, 8)))[0]
     rows = reduced(X, index)
     first = content_splits(rows, index, 3)
-    moved = content_splits(rows._replace(T=(rows.T @ turn)[order], outside=rows.outside[order]), index[order], 3)
+    moved = content_splits(replace(rows, T=(rows.T @ turn)[order], outside=rows.outside[order]), index[order], 3)
     renamed = np.where(index < 0, -1, np.array([2, 0, 1])[index])
     named = content_splits(rows, renamed, 3)
     for pair, other, third in zip(first, moved, named, strict=True):

@@ -7,16 +7,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray, Result, Status
-from ...numerics.linalg import orthonormal_columns, rank_of, symmetrize, top_eigh
+from ...numerics.linalg import rank_of
+from ...numerics.linear_gaussian import LOG_2PI
 from ...numerics.normalize import normalized
 from ...rows.threads import one_thread
-from ...solvers.em import run_em
-from .mixture import Params, Within, log_joint, responsibilities
+from ...solvers.em import Packing, run_em
+from .mixture import Params, Within, log_odds, responsibilities
 from .reduction import Reduced
 
 FLOOR = 1e-6  # smallest noise variance, relative to the mean variance of x (one, in standard units)
 NOTHING = 1e-10  # of the largest singular value
 START_SHRINKAGE = 1e-3  # of the ridge LDA that the first responsibilities come from
+FIRST, CLOSER = 1.0, 0.1  # how close an ascent comes before the level is set anew, and what that falls by
+NEAR = 1e-3  # how close it comes where a start cools
+SAME = 0.03  # length of a step between the ends of two starts that come to the same
+SPARE = 16  # directions of the span of factors beside them and the classes
+WHOLE = 1.3  # of that size: up to so many coordinates factors are sought in all
 SMALL = 1 << 22  # coordinates up to which one thread is faster than several that wait for one another
 
 
@@ -63,10 +69,25 @@ class Level(NamedTuple):
     target: float
 
 
+class Point(NamedTuple):
+    """Where EM is: all else follows from it at a level."""
+
+    counts: Array  # (c,) rows of each class by their weights
+    means: Array  # (c, r)
+
+
+class Span(NamedTuple):
+    """Where factors are sought: leading directions of the rows, more than there are factors."""
+
+    basis: Array  # (r, q) orthonormal
+    scatter: Array  # (q, q) of the rows
+
+
 class Stats(NamedTuple):
     """The E-step at some parameters."""
 
-    resp: Array  # (n, c), times the weight of the row
+    params: Params
+    resp: Array  # (c, n), times the weight of the row
     log_likelihood: float  # nats, rows by their weights
     objective: float  # the same with the penalty of shrinkage
 
@@ -83,31 +104,57 @@ class Problem:
     """Reduced rows with their labels and weights: what one EM needs."""
 
     def __init__(self, rows: Reduced, index: IntArray, n_classes: int, options: Options) -> None:
-        self.options = options
-        counted = (index >= 0) | (options.unlabeled_weight > 0)
-        self.kept = np.flatnonzero(counted)
-        self.index = index[self.kept]
-        self.labeled = self.index >= 0
-        self.T, self.outside = rows.T[self.kept], rows.outside[self.kept]
-        self.squares = np.einsum("ij,ij->i", self.T, self.T) + self.outside
-        self.p, self.n_classes = rows.n_features, n_classes
-        self.weights = np.where(self.labeled, 1.0, options.unlabeled_weight)
-        self.count = float(self.weights.sum())
-        self.one_hot = np.eye(n_classes)[self.index] * self.labeled[:, None]
-        self.scatter = symmetrize((self.T * self.weights[:, None]).T @ self.T)  # (r, r)
-        self.beyond = float(self.weights @ self.outside)
+        self.options, weight = options, options.unlabeled_weight
+        known = np.flatnonzero(index >= 0)
+        self.all_labeled = weight == 0.0 or len(known) == len(index)
+        self.L, self.labels, self.p = rows.T[known], index[known], rows.n_features
+        self.one_hot = np.eye(n_classes)[self.labels]
+        self.counts = self.one_hot.sum(axis=0)
+        self.known_outside = float(rows.outside[known].sum())
+        self.scatter, self.beyond = self.L.T @ self.L, self.known_outside  # (r, r)
+        self.T, self.known = self.L, np.arange(len(known))
+        if not self.all_labeled:
+            self.T, self.known = rows.T, known
+            self.scatter = weight * rows.gram + (1.0 - weight) * self.scatter
+            self.beyond = weight * float(rows.outside.sum()) + (1.0 - weight) * self.beyond
+        self.weights = np.full(len(self.T), weight)
+        self.weights[self.known] = 1.0
+        self.count, self.total = float(self.weights.sum()), self.weights @ self.T
+        self.size = float(np.trace(self.scatter))
         self.n_factors = min(options.n_factors, self.T.shape[1], self.p)
+
+    def prior(self, counts: Array) -> Array:
+        """Weights of the classes, given or in proportion to their rows."""
+        given = self.options.class_prior
+        return counts / counts.sum() if given is None else np.asarray(given, dtype=np.float64)
 
     def e_step(self, params: Params, level: Level, temperature: float = 1.0) -> Stats:
         """Responsibilities and, at temperature one, likelihood and objective at `params`."""
-        joint = log_joint(params, self.T, self.squares, self.p)
-        resp, density = normalized(joint / temperature)
-        known = np.flatnonzero(self.labeled)
-        resp[known] = self.one_hot[known]
-        density[known] = joint[known, self.index[known]]
-        log_likelihood = float(self.weights @ density)
-        objective = log_likelihood + self.penalty(params.within, level)
-        return Stats(resp * self.weights[:, None], log_likelihood, objective)
+        slopes, offsets = log_odds(params)
+        joint = slopes @ self.T.T  # (c, n): sums over few classes are fast by columns
+        joint += offsets[:, None]
+        resp, density = normalized(joint / temperature, axis=0)
+        resp[:, self.known] = self.one_hot.T
+        density[self.known] = joint[self.labels, self.known]
+        resp *= self.weights
+        if temperature != 1.0:
+            return Stats(params, resp, np.nan, np.nan)
+        log_likelihood = float(self.weights @ density) + self.shared_density(params)
+        return Stats(params, resp, log_likelihood, log_likelihood + self.penalty(params.within, level))
+
+    def moments(self, stats: Stats) -> Point:
+        """Weights and means of the classes."""
+        counts = stats.resp.sum(axis=1)
+        return Point(counts, (stats.resp @ self.T) / counts[:, None])
+
+    def shared_density(self, params: Params) -> float:
+        """The part of the log-likelihood that is the same in every class: by moments, which never change."""
+        center, Q = params.prior @ params.means, params.within.Q
+        along = center @ Q
+        inside = np.einsum("rm,rm->m", Q, self.scatter @ Q) + (self.count * along - 2.0 * (self.total @ Q)) * along
+        whole = self.size + (self.count * center - 2.0 * self.total) @ center + self.beyond
+        distance = max(float(whole - inside @ params.within.shrink), 0.0) / params.within.noise_var
+        return -0.5 * (distance + self.count * (params.within.logdet(self.p) + self.p * LOG_2PI))
 
     def penalty(self, within: Within, level: Level) -> float:
         """Log-density of the prior behind the shrinkage, less a constant: pseudo-rows of covariance target x I."""
@@ -115,38 +162,50 @@ class Problem:
         if shrinkage == 0.0:
             return 0.0
         _, values, noise = within
-        rest = self.p - len(values)
-        logdet = np.log(values).sum() + rest * np.log(noise)
-        trace = (1.0 / values).sum() + rest / noise
-        return float(-0.5 * self.count * shrinkage / (1.0 - shrinkage) * (logdet + level.target * trace))
+        trace = (1.0 / values).sum() + (self.p - len(values)) / noise
+        size = -0.5 * self.count * shrinkage / (1.0 - shrinkage)
+        return size * (within.logdet(self.p) + level.target * float(trace))
 
-    def class_moments(self, resp: Array) -> tuple[Array, Array, Array, float]:
-        """Weights of the classes, means, within-class covariance in the basis and its trace in p dimensions."""
-        counts = resp.sum(axis=0)
-        means = (resp.T @ self.T) / counts[:, None]
-        between = (means * counts[:, None]).T @ means
-        S = symmetrize(self.scatter - between) / self.count
-        return counts, means, S, max(float(np.trace(S)), 0.0) + self.beyond / self.count
+    def span(self) -> Span:
+        """Leading directions of the rows, or all where these are hardly more."""
+        r, q = len(self.scatter), self.n_factors + len(self.counts) + SPARE
+        if r <= WHOLE * q:
+            return Span(np.eye(r), self.scatter)
+        lead = np.argsort(-np.diagonal(self.scatter), kind="stable")[:q]
+        return self._span(np.hstack([np.eye(r)[:, lead], self.scatter[:, lead]]), np.zeros((0, r)), q)
 
-    def factors(self, S: Array, means: Array, before: Array | None) -> tuple[Array, Array]:
+    def widened(self, point: Point, params: Params, span: Span) -> Span:
+        """A span of the same size that holds the factors and lies nearer to the leading within-class directions."""
+        if len(span.scatter) == len(self.scatter):
+            return span
+        roots, Q = point.means * np.sqrt(point.counts)[:, None], params.within.Q
+        more = self.scatter @ Q - roots.T @ (roots @ Q)
+        return self._span(np.hstack([span.basis, more]), roots, span.basis.shape[1])
+
+    def _span(self, directions: Array, roots: Array, q: int) -> Span:
+        basis = np.linalg.qr(directions)[0]
+        scatter, roots = basis.T @ (self.scatter @ basis), roots @ basis
+        vectors = np.linalg.eigh(scatter - roots.T @ roots)[1][:, : -q - 1 : -1]
+        return Span(basis @ vectors, vectors.T @ scatter @ vectors)
+
+    def factors(self, point: Point, span: Span) -> tuple[Array, Array]:
         """Leading eigenpairs of the within-class covariance; from the rows themselves where few rows count."""
-        if not self.labeled.all() or 2 * len(self.T) > len(S):
-            return leading(S, self.n_factors, before)
-        U, sizes, _ = np.linalg.svd((self.T - means[self.index]).T, full_matrices=False)
-        kept = min(rank_of(sizes, NOTHING, NOTHING), self.n_factors)
-        return sizes[:kept] ** 2 / self.count, U[:, :kept]
+        counts, means = point
+        if self.all_labeled and 2 * len(self.T) <= len(self.scatter):
+            U, sizes, _ = np.linalg.svd((self.T - means[self.labels]).T, full_matrices=False)
+            kept = min(rank_of(sizes, NOTHING, NOTHING), self.n_factors)
+            return sizes[:kept] ** 2 / self.count, U[:, :kept]
+        roots = (means @ span.basis) * np.sqrt(counts)[:, None]
+        values, vectors = np.linalg.eigh((span.scatter - roots.T @ roots) / self.count)
+        return values[: -self.n_factors - 1 : -1], span.basis @ vectors[:, : -self.n_factors - 1 : -1]
 
-    def m_step(self, stats: Stats, level: Level | None, before: Within | None) -> tuple[Params, Level]:
-        """Maximize over all parameters at the given level; None sets the level anew.
-
-        With `before` the factors are sought in the span of the old ones and of the scatter applied to them, which holds
-        the old ones, so that the objective cannot fall.
-        """
+    def at(self, point: Point, level: Level | None, span: Span) -> tuple[Params, Level]:
+        """The parameters at a point: the maximum at the given level; None sets the level anew."""
         o = self.options
-        counts, means, S, trace = self.class_moments(stats.resp)
-        prior = counts / self.count if o.class_prior is None else np.asarray(o.class_prior, dtype=np.float64)
+        within = max(self.size - float(point.counts @ (point.means**2).sum(axis=1)), 0.0)
+        trace = (within + self.beyond) / self.count
         target = max(trace / self.p, FLOOR) if level is None else level.target
-        values, Q = self.factors(S, means, None if before is None else before.Q)
+        values, Q = self.factors(point, span)
         values = (1.0 - o.shrinkage) * np.maximum(values, 0.0) + o.shrinkage * target
         rest = self.p - len(values)
         if level is not None and level.noise_var is not None:
@@ -159,38 +218,26 @@ class Problem:
         else:
             noise = float(o.noise_variance)
         fixed = Level(None if o.noise_variance == "ml" else noise, target)
-        return Params(prior, means, Within(Q, np.maximum(values, noise), noise)), fixed
+        return Params(self.prior(point.counts), point.means, Within(Q, np.maximum(values, noise), noise)), fixed
 
 
-def leading(S: Array, m: int, Q: Array | None) -> tuple[Array, Array]:
-    """The m leading eigenpairs of S (r, r), or the best ones in the span of Q (r, m) and S Q where that is cheaper."""
-    if Q is None or 2 * m >= len(S):
-        return top_eigh(S, m)
-    SQ = S @ Q
-    basis = np.hstack([Q, orthonormal_columns(SQ, Q, drop=1e-6)])
-    values, vectors = top_eigh(symmetrize(basis.T @ (S @ basis)), m)
-    return values, basis @ vectors
-
-
-def init(problem: Problem, temperature: float) -> tuple[Stats, Level]:
+def init(problem: Problem, temperature: float) -> Stats:
     """Responsibilities from ridge LDA of the labeled rows."""
-    some = np.flatnonzero(problem.labeled)
-    T, resp = problem.T[some], problem.one_hot[some]
-    counts = resp.sum(axis=0)
-    means = (resp.T @ T) / counts[:, None]
-    deviations = T - means[problem.index[some]]
-    variance = float((deviations**2).sum() + problem.outside[some].sum()) / len(some) / problem.p
+    n, counts = len(problem.L), problem.counts
+    means = (problem.one_hot.T @ problem.L) / counts[:, None]
+    deviations = problem.L - means[problem.labels]
+    variance = float((deviations**2).sum() + problem.known_outside) / n / problem.p
     noise = max(START_SHRINKAGE * (variance if variance > FLOOR else 1.0), FLOOR)
     U, sizes, _ = np.linalg.svd(deviations.T, full_matrices=False)
     kept = rank_of(sizes, NOTHING, NOTHING)
-    values = (1.0 - START_SHRINKAGE) * sizes[:kept] ** 2 / len(some) + noise
-    prior = problem.options.class_prior
-    prior = counts / counts.sum() if prior is None else np.asarray(prior, dtype=np.float64)
-    level = Level(None, max(variance, FLOOR))
-    return problem.e_step(Params(prior, means, Within(U[:, :kept], values, noise)), level, temperature), level
+    values = (1.0 - START_SHRINKAGE) * sizes[:kept] ** 2 / n + noise
+    params = Params(problem.prior(counts), means, Within(U[:, :kept], values, noise))
+    return problem.e_step(params, Level(None, max(variance, FLOOR)), temperature)
 
 
-def fit_coordinates(rows: Reduced, index: IntArray, n_classes: int, options: Options) -> Result[Fitted]:
+def fit_coordinates(
+    rows: Reduced, index: IntArray, n_classes: int, options: Options, near: tuple[Reduced, IntArray] | None = None
+) -> Result[Fitted]:
     """Fit by EM from ridge LDA of the labeled rows.
 
     Parameters
@@ -198,6 +245,7 @@ def fit_coordinates(rows: Reduced, index: IntArray, n_classes: int, options: Opt
     rows : Reduced         all rows in an orthonormal basis, standard units
     index : (n,)           class of each row, -1 where unlabeled; every class has a labeled row
     n_classes : int        how many there are
+    near : Reduced, (m,)   fewer rows and directions, where the responsibilities cool; None: all
 
     Returns
     -------
@@ -205,77 +253,172 @@ def fit_coordinates(rows: Reduced, index: IntArray, n_classes: int, options: Opt
     its floor), "optima" (what every start came to; the best is returned). With
     ``noise_variance="half"`` or shrinkage the level is set by iterating, from a high temperature down; then EM ascends
     at that level: the path is that of the ascent. Where the level does not settle, the fit has not
-    converged, and the residual is the length of the last step there.
+    converged, and the residual is how far it moved when it was set last.
     """
     with one_thread(when=rows.T.size <= SMALL):
         problem = Problem(rows, index, n_classes, options)
-        n_init = 1 if problem.labeled.all() else options.n_init
-        found = [_from_start(problem, options.annealing.temperature(i)) for i in range(n_init)]
+        if problem.all_labeled or near is None:
+            near = rows, index
+        found = _from_starts(problem, near, 1 if problem.all_labeled else options.n_init)
         best = max(found, key=lambda result: result.path[-1])
-        params, stats = best.value
-        joint = log_joint(params, rows.T, np.einsum("ij,ij->i", rows.T, rows.T) + rows.outside, rows.n_features)
-        fitted = Fitted(params, responsibilities(joint, index), stats.log_likelihood)
+        params = best.value.params
+        slopes, offsets = log_odds(params)
+        fitted = Fitted(params, responsibilities(rows.T @ slopes.T + offsets, index), best.value.log_likelihood)
     floor = params.within.noise_var <= FLOOR
     optima = tuple(float(result.path[-1]) for result in found)
     return Result(fitted, best.status, best.path, {**best.stats, "floor": floor, "optima": optima})
 
 
-def _from_start(problem: Problem, hot: float) -> Result[tuple[Params, Stats]]:
-    """Cool from a temperature, then ascend."""
-    o = problem.options
-    params, level, n_settle, unsettled = _settle(problem, hot)
-    result = _maximize(problem, params, level)
-    status, residual = result.status, float(result.stats["residual"])
-    if unsettled > max(o.annealing.tol, o.tol):
-        status, residual = Status.MAX_ITER, max(residual, unsettled)
-    info = {"n_iter": n_settle + result.stats["n_iter"], "residual": residual}
-    return Result(result.value, status, result.path, info)
+def _from_starts(problem: Problem, near: tuple[Reduced, IntArray], n_init: int) -> list[Result[Stats]]:
+    """Cool from several temperatures near by, then ascend on all rows; starts that come to the same do so once."""
+    o, (rows, index) = problem.options, near
+    there = problem
+    if rows.T.shape != problem.T.shape and not problem.all_labeled:
+        share = (len(problem.T) - len(problem.known)) / (len(index) - len(problem.known))
+        there = Problem(rows, index, len(problem.counts), o._replace(unlabeled_weight=share * o.unlabeled_weight))
+    starts: list[Setting] = []
+    found: list[Result[Stats]] = []
+    for i in range(n_init):
+        start = _cool(there, o.annealing.temperature(i))
+        if not problem.all_labeled:
+            start = _settle(there, start, max(NEAR, o.tol))
+        same = [step_length(other.stats.params, start.stats.params) for other in starts]
+        starts.append(start)
+        if same and min(same) <= SAME:
+            found.append(found[int(np.argmin(same))])
+            continue
+        if there is not problem:
+            params = embedded(start.stats.params, rows.columns, problem.T.shape[1])
+            start = Setting(problem.e_step(params, start.level), start.level, problem.span(), 0)
+        found.append(_ascend(problem, start))
+    return found
 
 
-def _maximize(problem: Problem, params: Params, level: Level) -> Result[tuple[Params, Stats]]:
-    if problem.labeled.all():
-        stats = problem.e_step(params, level)
-        return Result((params, stats), Status.CONVERGED, np.array([stats.objective]), {"n_iter": 0, "residual": 0.0})
-    return run_em(
-        lambda p: problem.e_step(p, level),
-        lambda s, p: problem.m_step(s, level, p.within)[0],
-        params,
-        log_likelihood=lambda s: s.objective,
-        residual=lambda s, old, new: _step_length(old, new),
-        tol=problem.options.tol,
-        max_iter=problem.options.max_iter,
-    )
+class Setting(NamedTuple):
+    """A level that is being set."""
+
+    stats: Stats
+    level: Level
+    span: Span
+    n_steps: int  # so far
+    close: float = FIRST  # length of a step at which the level was set
+    moved: float = np.inf  # by how much
+    path: tuple[float, ...] = ()  # of the ascent, where the level is given
 
 
-def _settle(problem: Problem, hot: float) -> tuple[Params, Level, int, float]:
-    """Cool the responsibilities to temperature one, and set the level anew in each step until it stays.
+def embedded(params: Params, columns: IntArray | None, size: int) -> Params:
+    """Parameters in `size` coordinates, of which they were found in some."""
+    place = np.eye(size)[slice(None) if columns is None else columns]
+    return params._replace(means=params.means @ place, within=params.within._replace(Q=place.T @ params.within.Q))
 
-    Returns parameters, level, how many steps it took, and the length of the last one: zero where nothing was open.
-    """
-    o = problem.options
-    temperature = hot
-    stats, level = init(problem, temperature)
-    params, level = problem.m_step(stats, None, None)
-    if problem.labeled.all():
-        return params, level, 1, 0.0
-    fixed_level = o.noise_variance != "half" and o.shrinkage == 0.0
-    n_steps, length = 1, np.inf
-    while n_steps < o.annealing.max_iter:
-        before, temperature = params, max(1.0, o.annealing.cooling * temperature)
-        params, level = problem.m_step(problem.e_step(before, level, temperature), None, before.within)
-        length = _step_length(before, params)
+
+def _cool(problem: Problem, temperature: float) -> Setting:
+    """Cool the responsibilities to temperature one, and set the level anew in each step."""
+    o = problem.options.annealing
+    stats, span, n_steps = init(problem, temperature), problem.span(), 1
+    params, level = problem.at(problem.moments(stats), None, span)
+    while temperature > 1.0 and n_steps < o.max_iter:
+        temperature = max(1.0, o.cooling * temperature)
+        params, level = problem.at(problem.moments(problem.e_step(params, level, temperature)), None, span)
         n_steps += 1
-        if temperature == 1.0 and (fixed_level or length <= max(o.annealing.tol, o.tol)):
+    return Setting(problem.e_step(params, level), level, span, n_steps)
+
+
+def _settle(problem: Problem, now: Setting, tol: float) -> Setting:
+    """Ascend and set the level anew in turns, ever closer, until it stays."""
+    o = problem.options
+    fixed = o.noise_variance != "half" and o.shrinkage == 0.0
+    while now.n_steps < o.annealing.max_iter and (now.close > tol or now.moved > tol):
+        close = tol if fixed else max(CLOSER * now.close, tol)
+        result = _climb(problem, now, close, o.annealing.max_iter - now.n_steps)
+        point = problem.moments(result.value)
+        span = problem.widened(point, result.value.params, now.span)
+        params, level = problem.at(point, None, span)
+        ratios = params.within.noise_var / result.value.params.within.noise_var, level.target / now.level.target
+        moved = 0.0 if fixed else float(np.abs(np.log(ratios)).max())
+        n_steps = now.n_steps + int(result.stats["n_iter"]) + 1
+        path = (*now.path, *result.path) if fixed else ()
+        now = Setting(problem.e_step(params, level), level, span, n_steps, close, moved, path)
+    return now
+
+
+def _climb(problem: Problem, now: Setting, tol: float, max_iter: int) -> Result[Stats]:
+    """EM at a level, from the step after the last, with factors in a span."""
+    stats, level, span = now[:3]
+
+    def e_step(point: Point) -> Stats:
+        return problem.e_step(problem.at(point, level, span)[0], level)
+
+    def residual(stats: Stats, old: Point, new: Point) -> float:
+        length = step_length(stats.params, stats.params._replace(means=new.means))
+        return step_length(stats.params, problem.at(new, level, span)[0]) if length <= tol else length
+
+    result = run_em(
+        e_step,
+        lambda stats, point: problem.moments(stats),
+        problem.moments(stats),
+        log_likelihood=lambda stats: stats.objective,
+        residual=residual,
+        tol=tol,
+        max_iter=max_iter,
+        packing=MomentPacking(problem, stats.params.within),
+        acceleration="squarem",
+    )
+    return Result(result.value[1], result.status, result.path, result.stats)
+
+
+def _ascend(problem: Problem, start: Setting) -> Result[Stats]:
+    """Settle the level, then ascend at it until no factor in a wider span would lengthen the step."""
+    o = problem.options
+    if problem.all_labeled:
+        end = {"n_iter": 1, "residual": 0.0}
+        return Result(start.stats, Status.CONVERGED, np.array([start.stats.objective]), end)
+    tol = max(o.annealing.tol, o.tol)
+    now = _settle(problem, start, tol)
+    path, n_iter, residual = np.array([*now.path, now.stats.objective]), 0, np.inf
+    while residual > o.tol and n_iter < o.max_iter:
+        result = _climb(problem, now, o.tol, o.max_iter - n_iter)
+        point = problem.moments(result.value)
+        span = problem.widened(point, result.value.params, now.span)
+        wide = problem.at(point, now.level, span)[0]
+        residual = step_length(result.value.params, wide)
+        n_iter += len(result.path)
+        path = np.append(path, result.path)
+        now = now._replace(stats=result.value, span=span)
+        if result.status is not Status.CONVERGED:
             break
-    return params, level, n_steps, 0.0 if fixed_level else length
+    status = Status.CONVERGED if residual <= o.tol else Status.MAX_ITER
+    if result.status is Status.STALLED:
+        status = Status.STALLED
+    if now.moved > tol:
+        status, residual = Status.MAX_ITER, max(residual, now.moved)
+    return Result(now.stats, status, path, {"n_iter": now.n_steps + n_iter, "residual": residual})
 
 
-def _step_length(old: Params, new: Params) -> float:
+class MomentPacking(Packing):
+    """Weights and means of the classes as one vector, in within-class deviations of the coordinates."""
+
+    def __init__(self, problem: Problem, within: Within) -> None:
+        self.count = problem.count
+        Q, values, noise = within
+        self.scale = 1.0 / np.sqrt(noise + (Q * Q) @ (values - noise))
+
+    def pack(self, point: Point) -> Array:
+        """Return the vector."""
+        return np.concatenate([np.log(point.counts), (point.means * self.scale).ravel()])
+
+    def unpack(self, vector: Array, like: Point) -> Point:
+        """Return the point."""
+        c = len(like.counts)
+        counts = np.exp(np.clip(vector[:c], -700.0, 700.0))
+        return Point(counts * (self.count / counts.sum()), vector[c:].reshape(like.means.shape) / self.scale)
+
+
+def step_length(old: Params, new: Params) -> float:
     """Length of a step: of the means in within-class standard deviations per class, of log-variances and weights."""
     Q, values, noise = old.within
     D = new.means - old.means
-    DQ = D @ Q
-    moved = (np.einsum("ij,ij->i", D, D) - (DQ * DQ) @ (1.0 - noise / values)) / noise
+    moved = (np.einsum("ij,ij->i", D, D) - (D @ Q) ** 2 @ old.within.shrink) / noise
     parts = (
         float(np.sqrt(np.maximum(moved, 0.0) @ new.prior)),
         float(np.abs(np.log(new.within.values / values)).max(initial=0.0)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
@@ -163,6 +164,12 @@ def content_splits(rows: Reduced, index: IntArray, n_splits: int) -> list[tuple[
     return splits
 
 
+def near_rows(rows: Reduced, index: IntArray, n_factors: int) -> tuple[Reduced, IntArray]:
+    """Rows and directions in which a start cools: all labeled rows and some others, and where factors are few some."""
+    some, index = _some_rows(rows, index)
+    return _leading(some) if n_factors <= MOST_FACTORS else some, index
+
+
 def _some_rows(rows: Reduced, index: IntArray) -> tuple[Reduced, IntArray]:
     """All labeled rows and at most `MOST_UNLABELED` others, taken by what they hold."""
     others = np.flatnonzero(index < 0)
@@ -173,7 +180,7 @@ def _some_rows(rows: Reduced, index: IntArray) -> tuple[Reduced, IntArray]:
     order = np.argsort(ranks(squares, T @ rows.T[index >= 0].mean(axis=0)), kind="stable")
     picked = np.random.default_rng(0).choice(len(others), MOST_UNLABELED, replace=False)
     kept = np.sort(np.concatenate([np.flatnonzero(index >= 0), others[order[picked]]]))
-    return rows._replace(T=rows.T[kept], outside=rows.outside[kept]), index[kept]
+    return replace(rows, T=rows.T[kept], outside=rows.outside[kept]), index[kept]
 
 
 def _leading(rows: Reduced) -> Reduced:
@@ -184,4 +191,4 @@ def _leading(rows: Reduced) -> Reduced:
     order = np.argsort(-energy)
     kept, left = np.sort(order[:SCORE_DIRECTIONS]), order[SCORE_DIRECTIONS:]
     lost = np.einsum("ij,ij->i", rows.T[:, left], rows.T[:, left])
-    return rows._replace(T=np.ascontiguousarray(rows.T[:, kept]), outside=rows.outside + lost)
+    return replace(rows, T=np.ascontiguousarray(rows.T[:, kept]), outside=rows.outside + lost, columns=kept)

@@ -22,6 +22,15 @@ class Within(NamedTuple):
     values: Array  # (m,) falling, at least noise_var
     noise_var: float
 
+    @property
+    def shrink(self) -> Array:
+        """Of the inverse (I - Q diag(shrink) Q') / noise_var (m,)."""
+        return 1.0 - self.noise_var / self.values
+
+    def logdet(self, n_features: int) -> float:
+        """Logarithm of the determinant."""
+        return float(np.log(self.values).sum() + (n_features - len(self.values)) * np.log(self.noise_var))
+
 
 class Params(NamedTuple):
     """A mixture in r coordinates of the rows."""
@@ -31,27 +40,25 @@ class Params(NamedTuple):
     within: Within
 
 
-def log_joint(params: Params, T: Array, squares: Array, n_features: int) -> Array:
-    """Log pi_c + log N(x; m_c, Sigma) (n, c) of rows: coordinates T (n, r), squared length of the whole row (n,)."""
-    center = params.prior @ params.means
+def log_odds(params: Params) -> tuple[Array, Array]:
+    """Slopes (c, r) and offsets (c,) of `log_joint` less what all classes share, which is linear in a row."""
+    center, (Q, _, noise) = params.prior @ params.means, params.within
     M = params.means - center
-    Q, values, noise = params.within
-    c = len(M)
-    V = np.column_stack([M.T, Q, center])  # one product with T, which is all there is to read
-    products = T @ V
-    products -= center @ V
-    DM, DQ = products[:, :c], products[:, c:-1]
-    shrink = 1.0 - noise / values  # (m,)  Sigma^-1 = (I - Q diag(shrink) Q') / noise
-    MQ = M @ Q
-    cross = DM - (DQ * shrink) @ MQ.T
-    own = squares - 2.0 * products[:, -1] - float(center @ center)
-    own -= (DQ * DQ) @ shrink
-    fixed = np.einsum("ij,ij->i", M, M) - (MQ * MQ) @ shrink
-    distance = np.maximum(own[:, None] - 2.0 * cross + fixed, 0.0) / noise
-    logdet = np.log(values).sum() + (n_features - len(values)) * np.log(noise)
+    slopes = (M - ((M @ Q) * params.within.shrink) @ Q.T) / noise
     with np.errstate(divide="ignore"):
         log_prior = np.log(params.prior)
-    return np.asarray(log_prior - 0.5 * (distance + logdet + n_features * LOG_2PI))
+    return slopes, log_prior - 0.5 * np.einsum("cr,cr->c", M, slopes) - slopes @ center
+
+
+def log_joint(params: Params, T: Array, squares: Array, n_features: int) -> Array:
+    """Log pi_c + log N(x; m_c, Sigma) (n, c) of rows: coordinates T (n, r), squared length of the whole row (n,)."""
+    center, (Q, _, noise) = params.prior @ params.means, params.within
+    slopes, offsets = log_odds(params)
+    products = T @ np.column_stack([slopes.T, Q, center])  # one product with T, which is all there is to read
+    along = products[:, len(slopes) : -1] - center @ Q
+    distance = squares - 2.0 * products[:, -1] + float(center @ center) - (along * along) @ params.within.shrink
+    shared = np.maximum(distance, 0.0) / noise + params.within.logdet(n_features) + n_features * LOG_2PI
+    return np.asarray(products[:, : len(slopes)] + offsets - 0.5 * shared[:, None])
 
 
 def responsibilities(joint: Array, index: IntArray | None) -> Array:
@@ -82,6 +89,6 @@ def noise_free(params: Params, D: Array) -> NoiseFree:
 
     m_c + V z = x - e, and e given x and c has mean s2 Sigma^-1 (x - m_c) and covariance s2 I - s2^2 Sigma^-1.
     """
-    Q, values, noise = params.within
-    lost = D - Q @ ((1.0 - noise / values)[:, None] * (Q.T @ D))  # s2 Sigma^-1 D
+    Q, _, noise = params.within
+    lost = D - Q @ (params.within.shrink[:, None] * (Q.T @ D))  # s2 Sigma^-1 D
     return NoiseFree(D - lost, params.means @ lost, noise * symmetrize(D.T @ (D - lost)))

@@ -14,7 +14,7 @@ from ...numerics.normalize import normalized
 from ...rows.contract import Rows
 from . import mixture
 from .anneal import Fitted, Options, fit_coordinates
-from .choice import Choice, Open, choose
+from .choice import Choice, Open, choose, near_rows
 from .directions import directions
 from .mixture import Params, Within
 from .reduction import LIMITS, Limits, Reduced, reduce_rows
@@ -124,7 +124,8 @@ def _fit_target(rows: Reduced, labels: Labels, least: int, given: Open, options:
     options = options._replace(
         n_factors=choice.n_factors, shrinkage=choice.shrinkage, unlabeled_weight=choice.unlabeled_weight
     )
-    result = fit_coordinates(rows, labels.index, labels.n_classes, options)
+    near = near_rows(rows, labels.index, choice.n_factors)
+    result = fit_coordinates(rows, labels.index, labels.n_classes, options, near)
     n_labeled = int((labels.index >= 0).sum())
     weight = n_labeled + choice.unlabeled_weight * (len(labels.index) - n_labeled)
     units = weight * rows.n_features * np.log(rows.standard.scale)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +31,8 @@ SAME = 1e-9  # of the largest: numbers of rows or columns that differ by less ar
 TINY = 1e-300
 
 
-class Reduced(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Reduced:
     """Rows in an orthonormal basis, centered, in standard units, and what lies outside it."""
 
     T: Array  # (n, r)
@@ -38,6 +41,12 @@ class Reduced(NamedTuple):
     expand: Callable[[Array], Array]  # coordinates (r, m) -> features (p, m)
     exact: bool
     standard: StandardRows
+    columns: IntArray | None = None  # those that these coordinates are of another basis
+
+    @cached_property
+    def gram(self) -> Array:
+        """Inner products of the coordinates (r, r)."""
+        return self.T.T @ self.T
 
 
 def reduce_rows(rows: Rows, extra: Array, limits: Limits = LIMITS) -> Reduced:
