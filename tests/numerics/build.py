@@ -9,7 +9,7 @@ from gnomon.models.linear.evidence import LabeledPatterns, LabeledRows
 from gnomon.models.linear.in_basis import BasisEM
 from gnomon.models.linear.sites_em import Rules
 from gnomon.numerics.linear_gaussian import Params
-from gnomon.numerics.moments import output_sets, pattern_from_rows
+from gnomon.numerics.moments import output_sets
 from oracles import gaussian
 
 TARGETS = ("labeled", "semi", "entries", "unlabeled", "none")
@@ -34,21 +34,23 @@ def em(X, Y, weights=None, B=None, loose_below=3, noise="shared", **rules):
     n, p = X.shape
     w = np.ones(n) if weights is None else weights
     B = np.eye(p) if B is None else B
-    (T, r), q, observed = (X @ B, B.shape[1]), Y.shape[1], ~np.isnan(Y)
-    sets = output_sets(observed)
-    patterns, rare = [], []
-    for g, outputs in enumerate(sets.sets):
-        rows, o = np.flatnonzero(sets.of_row == g), np.flatnonzero(outputs)
-        if len(rows) < loose_below:
-            rare.extend(rows)
-        elif len(o):
-            patterns.append(pattern_from_rows(o, T[rows], Y[np.ix_(rows, o)], w[rows]))
+    T, q, sets = X @ B, Y.shape[1], output_sets(~np.isnan(Y))
+    counts = np.bincount(sets.of_row, minlength=len(sets.sets))
+    rare = np.flatnonzero(counts[sets.of_row] < loose_below)
+    frequent = counts >= max(loose_below, 1)
     layout = Layout(("gaussian",) * q, (0,) * q)
-    loose = LabeledRows(T[rare], w[rare], Y[rare], layout, GaussianSites()) if rare else None
+    loose = LabeledRows(T[rare], w[rare], Y[rare], layout, GaussianSites()) if len(rare) else None
+    patterns = LabeledPatterns(sets.sets[frequent], moments_by_set(T, Y, w, sets)[frequent], loose)
     xx = (T * w[:, None]).T @ T
     view = View(xx, *np.linalg.eigh(xx), float(w @ (X**2).sum(axis=1)), float(w.sum()), p)
     k = rules.pop("k", 2)
-    return BasisEM(view, LabeledPatterns(patterns, loose, r, q), Rules(layout, 0.0, k, noise=noise, **rules))
+    return BasisEM(view, patterns, Rules(layout, 0.0, k, noise=noise, **rules))
+
+
+def moments_by_set(T, Y, w, sets):
+    """Weighted sums of products of (1, t, y) over the rows of each set of observed outputs."""
+    V = np.column_stack([np.ones(len(T)), T, np.nan_to_num(Y)])
+    return np.array([(V * (w * (sets.of_row == g))[:, None]).T @ V for g in range(len(sets.sets))])
 
 
 def params(model):

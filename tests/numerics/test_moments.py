@@ -4,26 +4,21 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gnomon.numerics.moments import output_sets, pattern_from_rows, pattern_from_sums
+from gnomon.numerics.moments import output_sets, sums_by_group
 
 
-def test_a_pattern_from_sums_is_that_from_rows(rng):
-    T, Y, w = rng.normal(size=(20, 3)) + 5.0, rng.normal(size=(20, 2)), rng.uniform(0.5, 2, 20)
-    o, wT, wY = np.arange(2), w[:, None] * T, w[:, None] * Y
-    a = pattern_from_rows(o, T, Y, w)
-    b = pattern_from_sums(o, w.sum(), wT.sum(0), wY.sum(0), wT.T @ T, wT.T @ Y, wY.T @ Y)
-    V = np.hstack([T, Y])
-    assert_allclose(a.mean, w @ V / w.sum(), rtol=1e-12)
-    assert_allclose(a.scatter, w.sum() * np.cov(V.T, aweights=w, ddof=0), rtol=1e-10, atol=1e-12)
-    for x, y in zip(a, b, strict=True):
-        assert_allclose(x, y, rtol=1e-10, atol=1e-10)
-
-
-def test_output_sets_are_the_distinct_rows(rng):
-    observed = rng.random((30, 3)) < 0.5
+@pytest.mark.parametrize("q", [3, 20, 60])
+def test_output_sets_are_the_distinct_rows(rng, q):
+    observed = rng.random((30, 3))[:, np.arange(q) % 3] < 0.5
     sets, of_row = output_sets(observed)
     assert_array_equal(sets[of_row], observed)
-    assert len(np.unique(sets, axis=0)) == len(sets)
+    assert_array_equal(sets, np.unique(observed, axis=0))
+
+
+def test_sums_by_group_leave_an_empty_one_at_zero(rng):
+    A, of_row = rng.normal(size=(20, 3)), rng.choice([0, 2], 20)
+    expected = [A[of_row == g].sum(axis=0) for g in range(3)]
+    assert_allclose(sums_by_group(A, of_row, 3), expected, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (5, 0)])

@@ -90,3 +90,19 @@ def test_parts_of_any_storage_add_up_in_one_read_each(kinds, masked):
     for group in total.groups:
         assert_allclose(group.xy, (w * D).T @ Y, rtol=1e-7, atol=1e-7)
         assert_allclose(group.xx, (w * D).T @ D, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.6], ids=["by_total", "each_alone"])
+def test_groups_add_up_however_many_rows_are_outside_the_first(rng, share):
+    """Of one table in this process; half of the rows of the first group have no outputs."""
+    X, Y, w = rng.normal(size=(60, 3)) + 1.0, rng.normal(size=(60, 2)), rng.uniform(0.5, 2.0, 60)
+    number = np.where(np.arange(60) < share * 60, 1 + np.arange(60) % 2, 0)
+    Y[number == 0] *= (np.arange(60) % 2)[number == 0, None]
+    summary = read(X, w).summarize(Y, number, 3, second=True)
+    D = (X - w @ X / w.sum()) / summary.scale
+    for g, found in enumerate(summary.standard_groups()):
+        here = (w * (number == g))[:, None]
+        for a, b in ((found.xx, (here * D).T @ D), (found.xy, (here * D).T @ Y), (found.yy, (here * Y).T @ Y)):
+            assert_allclose(a, b, rtol=1e-10, atol=1e-11)
+        assert_allclose(found.x, (here * D).sum(axis=0), atol=1e-11)
+        assert_allclose(found.weight, here.sum())

@@ -1,4 +1,4 @@
-"""Sufficient statistics of rows seen through a basis, one block per pattern of observed outputs."""
+"""Rows grouped by what they observe, and sums over groups."""
 
 from __future__ import annotations
 
@@ -7,16 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Array, BoolArray, IntArray
-from .linalg import symmetrize
 
-
-class Pattern(NamedTuple):
-    """Rows that observe the same outputs: their weight, the mean and the scatter of v = [t, y_observed]."""
-
-    outputs: IntArray  # (q_g,)
-    weight: float
-    mean: Array  # (r + q_g,)
-    scatter: Array  # (r + q_g, r + q_g)  sum of weighted (v - mean)(v - mean)'
+BITS = 52  # that a whole number in double precision holds
+FEW = 12  # outputs whose sets are counted without sorting
 
 
 class OutputSets(NamedTuple):
@@ -30,8 +23,27 @@ def output_sets(observed: BoolArray) -> OutputSets:
     """Find the distinct rows of `observed` (m, q)."""
     if observed.shape[1] == 0 or len(observed) == 0:
         return OutputSets(np.zeros((1, observed.shape[1]), dtype=bool), np.zeros(len(observed), dtype=np.intp))
-    sets, of_row = np.unique(observed, axis=0, return_inverse=True)
-    return OutputSets(sets, of_row.reshape(-1).astype(np.intp))
+    if observed.shape[1] > BITS:
+        sets, of_row = np.unique(observed, axis=0, return_inverse=True)
+        return OutputSets(sets, of_row.reshape(-1).astype(np.intp))
+    powers = 2.0 ** np.arange(observed.shape[1])[::-1]  # codes rise in the order of the sets
+    codes = observed @ powers
+    if observed.shape[1] > FEW:
+        _, first, of_row = np.unique(codes, return_index=True, return_inverse=True)
+        return OutputSets(observed[first], of_row.astype(np.intp))
+    codes = codes.astype(np.intp)
+    used = np.bincount(codes) > 0
+    sets = np.flatnonzero(used)[:, None] & powers.astype(np.intp) > 0
+    return OutputSets(sets, (np.cumsum(used) - 1)[codes])
+
+
+def sums_by_group(A: Array, of_row: IntArray, n_groups: int) -> Array:
+    """Sums of A (m, c) over the rows of each group (n_groups, c)."""
+    counts = np.bincount(of_row, minlength=n_groups)
+    used, starts = np.flatnonzero(counts), np.cumsum(counts) - counts
+    out = np.zeros((n_groups, A.shape[1]))
+    out[used] = np.add.reduceat(A[np.argsort(of_row, kind="stable")], starts[used])
+    return out
 
 
 def joined(tt: Array, ty: Array, yy: Array) -> Array:
@@ -40,21 +52,3 @@ def joined(tt: Array, ty: Array, yy: Array) -> Array:
     out = np.empty((r + len(yy), r + len(yy)))
     out[:r, :r], out[:r, r:], out[r:, :r], out[r:, r:] = tt, ty, ty.T, yy
     return out
-
-
-def pattern_from_sums(outputs: IntArray, count: float, t: Array, y: Array, tt: Array, ty: Array, yy: Array) -> Pattern:
-    """Build a `Pattern` from raw sums of t, y, tt', ty' and yy' (all weighted)."""
-    total = np.concatenate([t, y])
-    second = joined(tt, ty, yy)
-    mean = total / count
-    return Pattern(outputs, count, mean, symmetrize(second - count * np.outer(mean, mean)))
-
-
-def pattern_from_rows(outputs: IntArray, T: Array, Y: Array, weights: Array, one: Array | None = None) -> Pattern:
-    """Build a `Pattern` from its rows; Y holds the observed outputs only, and `one` what stands for 1 beside them."""
-    V = np.hstack([T, Y])
-    one = np.ones(len(V)) if one is None else one
-    count = float(weights @ one**2)
-    mean = (weights * one) @ V / count
-    V = (V - one[:, None] * mean) * np.sqrt(weights)[:, None]
-    return Pattern(outputs, count, mean, V.T @ V)

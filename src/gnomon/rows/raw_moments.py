@@ -11,6 +11,7 @@ from .products import row_counts
 from .summary import Group, Summary, two_sum
 
 OFFSET_LIMIT = 30.0  # largest squared mean, in variances, that may be subtracted after the sums: one digit and a half
+TOTAL_SHARE = 0.3  # of the rows: with more outside the first group, its own are added up
 SAMPLE = 64  # rows that say beforehand whether centering may wait
 
 
@@ -77,17 +78,16 @@ def raw_summary(
         rows = slice(None) if g == 0 else group == g
         found.weight = float(np.ones(n)[rows].sum() if weights is None else weights[rows].sum())
     weight = sums[0].weight
-    with np.errstate(over="ignore", invalid="ignore"):
-        _add_up(sums, X, weights, group, Y, block_rows, shift)
-        mean = sums[0].x / weight
-        largest = float(np.sqrt(sums[0].xx.diagonal().max()) + np.abs(shift).max())
-        variance = (float(np.trace(sums[0].xx)) / weight - float(mean @ mean)) / p
-        if not centering_may_wait(mean, variance):
-            return None
     for other in sums[1:]:
         sums[0].weight -= other.weight
-        sums[0].x -= other.x
-        sums[0].xx -= other.xx
+    with np.errstate(over="ignore", invalid="ignore"):
+        _add_up(sums, X, weights, group, Y, block_rows, shift)
+        squares = np.sum([found.xx.diagonal() for found in sums], axis=0)
+        mean = np.sum([found.x for found in sums], axis=0) / weight
+        largest = float(np.sqrt(squares.max()) + np.abs(shift).max())
+        variance = (float(squares.sum()) / weight - float(mean @ mean)) / p
+        if not centering_may_wait(mean, variance):
+            return None
     groups = tuple(found.about(mean) for found in sums)
     squares = np.sum([np.diagonal(g.xx) for g in groups if g.xx is not None], axis=0)
     mean, low = two_sum(shift, mean)
@@ -97,18 +97,30 @@ def raw_summary(
 def _add_up(
     sums: list[Sums], X: Array, weights: Array | None, group: IntArray, Y: Array, size: int, shift: Array
 ) -> None:  # fmt: skip
-    """One read of the rows, by blocks, which are converted to double precision and shifted where that is needed."""
+    """One read of the rows, by blocks, which are converted to double precision and shifted where that is needed.
+
+    Where few rows are outside the first group, it is what they leave of the total.
+    """
     as_they_are = X.dtype == np.float64 and not shift.any()
     size = 8 * size if as_they_are else size
+    by_total = np.count_nonzero(group > 0) <= TOTAL_SHARE * len(group)
     for start in range(0, X.shape[0], size):
         here = slice(start, start + size)
         block = X[here] if as_they_are else X[here] - shift
         w: Any = None if weights is None else weights[here]
-        sums[0].add_rows(block, w)
+        if by_total:
+            sums[0].add_rows(block, w)
         for g, found in enumerate(sums):
             inside = np.flatnonzero(group[here] == g)
             if len(inside):
                 part, w_part = block.take(inside, axis=0), None if w is None else w[inside]
                 found.add_outputs(part, w_part, Y[here].take(inside, axis=0))
-                if g:
-                    found.add_rows(part, w_part)
+            if not by_total and g == 0:
+                inside = np.flatnonzero(group[here] <= 0)
+                part, w_part = block.take(inside, axis=0), None if w is None else w[inside]
+            if len(inside) and not (by_total and g == 0):
+                found.add_rows(part, w_part)
+    if by_total:
+        for other in sums[1:]:
+            sums[0].x -= other.x
+            sums[0].xx -= other.xx

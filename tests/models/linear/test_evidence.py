@@ -8,7 +8,7 @@ from gnomon.likelihoods.exact import GaussianSites
 from gnomon.likelihoods.layout import Layout
 from gnomon.models.linear.evidence import Coded, LabeledPatterns, LabeledRows
 from gnomon.numerics.linear_gaussian import given_x
-from gnomon.numerics.moments import pattern_from_rows
+from gnomon.numerics.moments import output_sets
 from numerics import build
 from oracles import gaussian
 
@@ -75,8 +75,8 @@ def test_a_pattern_is_its_rows(rng, n_guided):
     """All that `LabeledRows` sums, from the moments; the curvature has what feels the covariance besides."""
     p, X, Y, w = case(rng, "labeled")
     layout, x = Layout(("gaussian",) * 3, (0,) * 3), given_x(p)
-    rows = LabeledRows(X, w, Y, layout, GaussianSites())
-    pattern = LabeledPatterns([pattern_from_rows(np.arange(3), X, Y, w)], None, X.shape[1], 3)
+    rows, sets = LabeledRows(X, w, Y, layout, GaussianSites()), output_sets(~np.isnan(Y))
+    pattern = LabeledPatterns(sets.sets, build.moments_by_set(X, Y, w, sets), None)
     (a, of_rows), (b, of_pattern) = (data.sums(p, x, None, 1e-8) for data in (rows, pattern))
     for name, mine, other in zip(a._fields, a, b, strict=True):
         assert_allclose(mine, other, rtol=1e-9, atol=1e-9, err_msg=name)

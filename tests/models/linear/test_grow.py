@@ -22,7 +22,7 @@ def solve(X, Y, k, capacity=None, tol=1e-8, max_expansions=500, seed=0):
     """
     w, generator = np.ones(len(X)), np.random.default_rng(seed)
     Y = Y - np.nanmean(Y, axis=0)
-    data, source = read_by_pattern(copied_rows(X), group_outputs(Y, w), capacity or X.shape[1], held=False)
+    data, source = read_by_pattern(copied_rows(X), group_outputs(Y, w, 1), capacity or X.shape[1], held=False)
     basis = data.basis
     if capacity is None:
         basis.expand(np.eye(X.shape[1]))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from gnomon.models.linear import patterns
 from gnomon.models.linear import sppca as model
 from gnomon.models.linear.sppca import Options, choose_solver, n_free_parameters
 from numerics import build
@@ -70,14 +71,21 @@ def test_free_parameters_are_the_rank_of_what_they_can_change(rng):
 
 
 @pytest.mark.parametrize(
-    "n, p, complete, n_ungrouped, solver",
-    [
-        (100, 5, True, 0, "ratio"),
-        (100, 5, False, 0, "moments"),
-        (100, 5, False, 3, "subspace"),
-        (50, 90, False, 3, "moments"),
-        (5000, 1600, False, 0, "subspace"),
-    ],
+    "n, p, complete, solver",
+    [(100, 5, True, "ratio"), (100, 5, False, "moments"), (50, 90, False, "moments"), (5000, 1600, False, "subspace")],
 )
-def test_the_choice_of_solver(n, p, complete, n_ungrouped, solver):
-    assert choose_solver(n, p, complete=complete, plain=True, supervised=True, n_ungrouped=n_ungrouped) == solver
+def test_the_choice_of_solver(n, p, complete, solver):
+    assert choose_solver(n, p, complete=complete, plain=True, supervised=True) == solver
+
+
+@pytest.mark.parametrize("n_outputs", [2, 5])
+def test_scattered_outputs_end_where_they_do_row_by_row(rng, n_outputs, monkeypatch):
+    """Few patterns and many, beside all rows but those of the most frequent one kept one by one."""
+    _, X, Y = build.draw(rng, n=400, p=8, q=n_outputs)
+    Y = np.where(rng.random(Y.shape) < 0.5, np.nan, Y)
+    found = fit(X, Y)
+    monkeypatch.setattr(patterns, "MOST_MOMENTS", 0)
+    by_row = fit(X, Y)
+    assert found.stats["solver"] == by_row.stats["solver"] == "moments"
+    assert found.status.name == by_row.status.name == "CONVERGED"
+    assert_allclose(found.value.log_likelihood, by_row.value.log_likelihood, rtol=1e-9)

@@ -108,7 +108,7 @@ def _fit_in_basis(
 ) -> tuple[Result[Params], StandardRows]:
     """EM in a growing basis."""
     k = options.k
-    data, x = _data_of(rows, guide, rules.layout, max(CAPACITY, 6 * k), held=held)
+    data, x = _data_of(rows, guide, rules.layout, k, held=held)
     basis = data.basis
     few = held and len(guide.labeled) * basis.products.size <= FEW_COORDINATES
     basis.start(k, generator, WHOLE_MOMENTS if few else WHOLE if held else 0)
@@ -210,17 +210,15 @@ class ByRow:
         return self.basis.cross(x.gain, held.shift)
 
 
-def _data_of(
-    rows: Rows, guide: Guide, layout: Layout, capacity: int, *, held: bool
-) -> tuple[ByRow | ByPattern, StandardRows]:
+def _data_of(rows: Rows, guide: Guide, layout: Layout, k: int, *, held: bool) -> tuple[ByRow | ByPattern, StandardRows]:
     """Outputs beside an empty basis, whose products read the rows or are `held`; real ones alone by pattern."""
     labeled, Y, w, inference = guide
-    n = rows.shape[0]
+    n, capacity = rows.shape[0], max(CAPACITY, 6 * k)
     if layout.gaussian:
         every = np.full((n, Y.shape[1]), np.nan)
         every[labeled] = Y
         weights = np.ones(n) if rows.weights is None else rows.weights
-        return read_by_pattern(rows, group_outputs(every, weights), capacity, held=held)
+        return read_by_pattern(rows, group_outputs(every, weights, k), capacity, held=held)
     codes = np.zeros((n, layout.size))
     codes[labeled] = centered_codes(layout, Y, w)
     products, x = products_of(rows, labeled, codes, held=held)

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from ..._types import Array, BoolArray, IntArray
 from ...numerics.linalg import kronecker_sum, positive_part
+from ...numerics.moments import sums_by_group
 
 MOST_UNKNOWNS = 200  # label parameters up to which a Newton step is solved by factorizing
 MOST_SUMMED = 600  # the same where rows are read once, so that nothing but sums is left of them
@@ -91,9 +92,7 @@ def curvature_of_rows(
         return Curvature(np.tensordot(w, C, axes=1), z1z1, (OfRows(C, z1, weights, of_row),))
     outer = (z1[:, :, None] * z1[:, None, :]).reshape(n, m * m) * weights[:, None]
     if of_row is not None:
-        by_group = np.zeros((len(C), m * m))
-        np.add.at(by_group, of_row, outer)
-        outer = by_group
+        outer = sums_by_group(outer, of_row, len(C))
     return Curvature(kronecker_sum(C, outer.reshape(len(C), m, m)), outer.sum(axis=0).reshape(m, m))
 
 

@@ -179,7 +179,7 @@ def fit(
     values = w @ T**2
     _check_sizes(values, n, options, beyond)
     y_mean, y_scale = output_units(Y, w, together=options.one_target)
-    outputs = group_outputs((Y - y_mean) / y_scale, w)
+    outputs = group_outputs((Y - y_mean) / y_scale, w, options.n_components + options.n_private)
     complete = outputs.complete
     plain = options.effective_dimension >= r and options.n_private == 0
     solver = options.solver

@@ -13,7 +13,6 @@ from ...likelihoods.layout import Layout
 from ...likelihoods.sites import SiteFit, Sites
 from ...numerics.linalg import symmetrize
 from ...numerics.linear_gaussian import FromX, Params
-from ...numerics.moments import Pattern
 from .basis import Basis
 from .curvature import Curvature, curvature_of_groups, curvature_of_rows
 from .ratio import JointMoments
@@ -128,19 +127,23 @@ class LabeledRows:
 
 
 class LabeledPatterns:
-    """The same of real outputs, by moments of all rows that observe the same ones; rare ones row by row."""
+    """The same of real outputs, by moments of all rows that observe the same ones; rare ones row by row.
 
-    def __init__(self, patterns: list[Pattern], rare: LabeledRows | None, size: int, n_outputs: int) -> None:
-        self.rare, r, q = rare, size, n_outputs
-        some = [g for g in patterns if len(g.outputs)]
-        n = len(some)
-        self.weights = np.array([g.weight for g in some])
-        self.observed = np.zeros((n, q), dtype=bool)
-        self.mean, self.scatter = np.zeros((n, r + q)), np.zeros((n, r + q, r + q))  # zero where not observed
-        for i, g in enumerate(some):
-            at = np.concatenate([np.arange(r), r + g.outputs])
-            self.observed[i, g.outputs] = True
-            self.mean[i, at], self.scatter[i][np.ix_(at, at)] = g.mean, g.scatter
+    `moments` (g, 1 + r + q, 1 + r + q) are weighted sums of products of (1, t, y), zero where `observed` (g, q) is not.
+    """
+
+    def __init__(self, observed: BoolArray, moments: Array, rare: LabeledRows | None) -> None:
+        some = observed.any(axis=1)
+        self.rare, self.observed = rare, observed[some]
+        total = moments[some, 0]
+        self.weights = total[:, 0]
+        mean = total[:, 1:] / self.weights[:, None]
+        scatter = moments[some, 1:, 1:] - total[:, 1:, None] * mean[:, None, :]
+        r = mean.shape[1] - observed.shape[1]
+        self.t, self.y = mean[:, :r], mean[:, r:]
+        self.tt, self.yt, self.yy = (
+            np.ascontiguousarray(part) for part in (scatter[:, :r, :r], scatter[:, r:, :r], scatter[:, r:, r:])
+        )
 
     @property
     def weight(self) -> float:
@@ -149,41 +152,46 @@ class LabeledPatterns:
     def sums(self, params: Params, x: FromX, near: Any, accuracy: float) -> tuple[Evidence, Any]:
         """Slopes are the precision times what x leaves of the outputs."""
         V, w = params.W_y, self.weights
-        r, G, VS = x.gain.shape[1], V @ x.gain, V @ x.cov
+        G, VS = V @ x.gain, V @ x.cov
         precision, log_det = precisions(VS @ V.T, params.y_noise_var, self.observed)
-        t, S_t, S_y = self.mean[:, :r], self.scatter[:, :r, :r], self.scatter[:, r:]
-        mean = np.where(self.observed, self.mean[:, r:] - params.m_y - t @ G.T, 0.0)
+        tz = _times(self.tt, x.gain.T)
+        mean = np.where(self.observed, self.y - params.m_y - self.t @ G.T, 0.0)
         wm = w[:, None] * mean
-        left_x = S_y[:, :, :r] - V @ (x.gain @ S_t)
-        left = S_y[:, :, r:] - S_y[:, :, :r] @ G.T
-        left = left - G @ np.swapaxes(left_x, 1, 2) + wm[:, :, None] * mean[:, None, :]
-        left_x += wm[:, :, None] * t[:, None, :]
-        slopes, slope_x = precision @ left @ precision, (precision @ left_x).sum(axis=0)
-        logs = np.einsum("gab,gab->g", precision, left) + w * (log_det + LOG_2PI * self.observed.sum(axis=1))
+        left_x = self.yt - np.swapaxes(_times(tz, V.T), 1, 2)
+        left = self.yy - _times(self.yt, G.T) - np.swapaxes(_times(left_x, G.T), 1, 2)
+        left += wm[:, :, None] * mean[:, None, :]
+        left_x += wm[:, :, None] * self.t[:, None, :]
+        slopes = (precision @ left @ precision).sum(axis=0)
+        slope_x = np.tensordot(precision, left_x, axes=([0, 2], [0, 1]))
+        logs = float(np.vdot(precision, left)) + float(w @ (log_det + LOG_2PI * self.observed.sum(axis=1)))
         own = np.einsum("gaa->ga", precision)
-        noise = [np.einsum("gaa->a", slopes) - w @ own, w @ own**2, w @ self.observed]
         found = Evidence(
-            -0.5 * float(logs.sum()),
+            -0.5 * logs,
             0.0,
-            np.einsum("gab,gb->a", precision, wm),
+            np.tensordot(precision, wm, axes=([0, 2], [0, 1])),
             slope_x @ x.gain.T,
             slope_x.T @ VS,
-            slopes.sum(axis=0),
+            slopes,
             np.tensordot(w, precision, axes=1),
-            np.array(noise),
+            np.array([slopes.diagonal() - w @ own, w @ own**2, w @ self.observed]),
         )
         if self.rare is None:
-            return found, (None, precision, VS)
+            return found, (None, precision, VS, tz)
         more, rare = self.rare.sums(params, x, None, accuracy)
-        return found.plus(more), (rare, precision, VS)
+        return found.plus(more), (rare, precision, VS, tz)
 
     def newton(self, x: FromX, held: Any, n_guided: int) -> Curvature:
-        rare, precision, VS = held
-        gain, r = x.gain[:n_guided], x.gain.shape[1]
-        z1 = np.column_stack([self.mean[:, :r] @ gain.T, np.ones(len(self.mean))])
-        moments = self.weights[:, None, None] * z1[:, :, None] * z1[:, None, :]
-        moments[:, :-1, :-1] += gain @ self.scatter[:, :r, :r] @ gain.T
+        rare, precision, VS, tz = held
+        gain, w = x.gain[:n_guided], self.weights[:, None, None]
+        z1 = np.column_stack([self.t @ gain.T, np.ones(len(self.t))])
+        moments = w * z1[:, :, None] * z1[:, None, :]
+        moments[:, :-1, :-1] += gain @ tz[:, :, :n_guided]
         VS = VS[:, :n_guided]  # outputs feel their loadings through the covariance of predictors as well
-        moments[:, :-1, :-1] += 2.0 * self.weights[:, None, None] * (VS.T @ precision @ VS)
+        moments[:, :-1, :-1] += 2.0 * w * (VS.T @ _times(precision, VS))
         found = curvature_of_groups(precision, moments)
         return found if self.rare is None else found.plus(self.rare.newton(x, rare, n_guided))
+
+
+def _times(A: Array, B: Array) -> Array:
+    """A (g, a, b) times B (b, c), as one product."""
+    return np.asarray((A.reshape(-1, A.shape[2]) @ B).reshape(*A.shape[:2], B.shape[1]))

@@ -10,20 +10,20 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg.lapack import dpotrf, dpstrf
 
 from ..._types import Array, BoolArray, IntArray
 from ...likelihoods.exact import GaussianSites
 from ...likelihoods.layout import Layout
 from ...numerics.linear_gaussian import FromX, Params
-from ...numerics.moments import joined, pattern_from_rows, pattern_from_sums
+from ...numerics.moments import joined, output_sets
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.summary import Group
 from .basis import Basis, HeldProducts, Products, Space, SweptProducts
 from .evidence import Coded, LabeledPatterns, LabeledRows
 
-MAX_PATTERNS = 12  # more patterns of observed outputs than this: the rows of the rare ones are kept one by one
+MOST_MOMENTS = 1 << 24  # numbers that second moments of patterns take together; rows of rarer ones are kept one by one
 
 
 class Outputs(NamedTuple):
@@ -48,32 +48,32 @@ class Outputs(NamedTuple):
         return np.concatenate([*(rows for _, rows in self.patterns), self.ungrouped]).astype(np.intp)
 
 
-def group_outputs(Y: Array, weights: Array) -> Outputs:
-    """Group rows by the outputs they observe (NaN in Y means not observed); rows of weight zero observe nothing."""
+def group_outputs(Y: Array, weights: Array, k: int) -> Outputs:
+    """Group rows by the outputs they observe (NaN in Y means not observed); rows of weight zero observe nothing.
+
+    Second moments of a pattern in a basis for `k` latent dimensions serve where it has at least as many rows.
+    """
     observed = ~np.isnan(Y) & (weights > 0)[:, None]
     inverse, first, counts = _pattern_numbers(observed)
     by_size = np.lexsort((first, -counts))
-    rows = [np.flatnonzero(inverse == g) for g in by_size[:MAX_PATTERNS]]
+    most = MOST_MOMENTS // (6 * k + Y.shape[1]) ** 2
+    n_kept = max(1, min(most, int((counts >= k).sum())))
+    small = inverse.astype(np.min_scalar_type(len(counts)))  # sorted by counting
+    in_order = np.split(np.argsort(small, kind="stable"), np.cumsum(counts)[:-1])
+    rows = [in_order[g] for g in by_size[:n_kept]]
     outputs = [np.flatnonzero(observed[r[0]]) for r in rows]
     frequent = tuple((o, r) for o, r in zip(outputs[1:], rows[1:], strict=True))
-    ungrouped = np.flatnonzero(np.isin(inverse, by_size[MAX_PATTERNS:]))
+    ungrouped = np.flatnonzero(np.isin(inverse, by_size[n_kept:]))
     return Outputs(np.where(observed, Y, 0.0), observed, weights, rows[0], outputs[0], frequent, ungrouped)
 
 
 def _pattern_numbers(observed: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
     """Number the distinct rows of `observed`: number of each row, first row and count of each number."""
-    n, q = observed.shape
-    if q <= 12:  # few outputs: the bits are small integers, counted without sorting
-        bits = observed @ (1 << np.arange(q)) if q else np.zeros(n, dtype=np.intp)
-        counts = np.bincount(bits)
-        used = np.flatnonzero(counts)
-        number = np.cumsum(counts > 0) - 1
-        inverse = number[bits]
-        first = np.array([int(np.argmax(inverse == g)) for g in range(len(used))], dtype=np.intp)
-        return inverse, first, counts[used]
-    codes = np.packbits(observed, axis=1)
-    _, first, inverse, counts = np.unique(codes, axis=0, return_index=True, return_inverse=True, return_counts=True)
-    return inverse.reshape(-1), first, counts
+    sets, number = output_sets(observed)
+    counts = np.bincount(number, minlength=len(sets))
+    first = np.empty(len(sets), dtype=np.intp)
+    first[number[::-1]] = np.arange(len(number))[::-1]
+    return number, first, counts
 
 
 class KeptRows(NamedTuple):
@@ -96,17 +96,31 @@ class ByPattern:
 
     def labels(self) -> LabeledPatterns:
         """Real outputs of the rows seen through the basis."""
-        basis, kept, o, majority = self.basis, self.kept, self.outputs.majority_outputs, self.majority
-        T, w = basis.T, kept.weights
-        patterns = []
-        if len(o):
-            tt = basis.xx - (T * w[:, None]).T @ T
-            t = -(w * kept.one) @ T  # centered rows sum to zero, so the majority is minus the others
-            ty = basis.vectors.T @ majority.xy[:, o]
-            patterns.append(pattern_from_sums(o, majority.weight, t, majority.y[o], tt, ty, majority.yy[np.ix_(o, o)]))
-        for seen, at in kept.patterns:
-            patterns.append(pattern_from_rows(seen, T[at], kept.Y[at][:, seen], w[at], kept.one[at]))
-        return LabeledPatterns(patterns, self._rare(), basis.size, self.outputs.Y.shape[1])
+        basis, kept, o = self.basis, self.kept, self.outputs
+        V = np.hstack([kept.one[:, None], basis.T, kept.Y])
+        wV = V * kept.weights[:, None]
+        observed = np.zeros((1 + len(kept.patterns), kept.Y.shape[1]), dtype=bool)
+        moments = np.zeros((len(observed), V.shape[1], V.shape[1]))
+        if len(o.majority_outputs):
+            observed[0, o.majority_outputs] = True
+            moments[0] = self._majority(V, wV)
+        for g, (seen, at) in enumerate(kept.patterns, start=1):
+            observed[g, seen] = True
+            if len(seen):
+                np.matmul(wV[at].T, V[at], out=moments[g])
+        return LabeledPatterns(observed, moments, self._rare())
+
+    def _majority(self, V: Array, wV: Array) -> Array:
+        """Sums of products of (1, t, y) over the most frequent pattern, from those of all rows and the kept ones."""
+        basis, majority, r = self.basis, self.majority, self.basis.size
+        out = np.empty((V.shape[1], V.shape[1]))
+        x, y = slice(1, 1 + r), slice(1 + r, None)
+        out[0, 0], out[0, y], out[y, y] = majority.weight, majority.y, majority.yy
+        out[0, x] = -wV[:, 0] @ V[:, x]  # centered rows sum to zero, so the majority is minus the others
+        out[x, x] = basis.xx - wV[:, x].T @ V[:, x]
+        out[x, y] = basis.vectors.T @ majority.xy
+        out[1:, 0], out[y, x] = out[0, 1:], out[x, y].T
+        return out
 
     def _rare(self) -> LabeledRows | None:
         i = self.outputs.ungrouped
@@ -118,7 +132,7 @@ class ByPattern:
 
     def cross(self, params: Params, x: FromX, held: Any) -> Array:
         """X'Z (d, k), the sum of x E[z]' in the full space; `held` is what `LabeledPatterns` left."""
-        o, kept, (rare, precision, VS) = self.outputs.majority_outputs, self.kept, held
+        o, kept, (rare, precision, VS, _) = self.outputs.majority_outputs, self.kept, held
         T = self.basis.T
         left = kept.Y - kept.one[:, None] * params.m_y - T @ x.gain.T @ params.W_y.T
         shift = np.zeros((len(T), len(x.gain)))
@@ -141,7 +155,7 @@ class ByPattern:
 def read_by_pattern(rows: Rows, outputs: Outputs, capacity: int, *, held: bool) -> tuple[ByPattern, StandardRows]:
     """A basis over rows: each product reads them, or all moments are `held`, those of the shorter side."""
     n, p = rows.shape
-    if not held or (n >= p and len(outputs.ungrouped)):
+    if not held or (n >= p and not _few(outputs, p)):
         number = np.ones(n, dtype=np.intp)
         number[outputs.majority] = 0
         products = SweptProducts(rows, outputs.others, outputs.Y, number, 2, second=held)
@@ -151,6 +165,12 @@ def read_by_pattern(rows: Rows, outputs: Outputs, capacity: int, *, held: bool) 
     standard = rows.standard(rows.summarize())
     found = standard.coordinates()
     return by_coordinates(found.T, outputs, Space.of(standard), capacity, found.expand), standard
+
+
+def _few(o: Outputs, p: int) -> bool:
+    """Whether second moments of every pattern in all features are worth their room, beside reading the rows again."""
+    G, size = len(o.patterns), 1 + p + o.Y.shape[1]
+    return len(o.ungrouped) == 0 and 2 * G * size <= len(o.Y) and G * size**2 <= MOST_MOMENTS
 
 
 def by_coordinates(
@@ -194,7 +214,11 @@ def _as_rows(group: Group) -> Array:
     assert group.xx is not None
     inside = joined(group.xx, group.xy, group.yy)
     total = np.concatenate([group.x, group.y])[:, None]
-    factor, order, rank, _ = dpstrf(joined(np.array([[group.weight]]), total.T, inside))
+    moments = joined(np.array([[group.weight]]), total.T, inside)
+    whole, failed = dpotrf(moments)
+    if not failed:
+        return np.asarray(whole)
+    factor, order, rank, _ = dpstrf(moments)
     out = np.empty((rank, len(factor)))
     out[:, order - 1] = np.triu(factor)[:rank]
     return out

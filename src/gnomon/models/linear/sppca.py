@@ -41,7 +41,7 @@ class Options(NamedTuple):
     one_target: bool = False  # the columns of Y code one target together
 
 
-def choose_solver(n: int, p: int, *, complete: bool, plain: bool, supervised: bool, n_ungrouped: int) -> str:
+def choose_solver(n: int, p: int, *, complete: bool, plain: bool, supervised: bool) -> str:
     """Name the solver that "auto" takes for rows without missing features.
 
     "ratio" when every row observes every output of a plain model (a global search); else "moments" when the second
@@ -49,7 +49,7 @@ def choose_solver(n: int, p: int, *, complete: bool, plain: bool, supervised: bo
     """
     if complete and plain and supervised:
         return "ratio"
-    return "moments" if min(n, p) <= EXACT_SIDE and (n_ungrouped == 0 or p > n) else "subspace"
+    return "moments" if min(n, p) <= EXACT_SIDE else "subspace"
 
 
 def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) -> Result[Fitted]:
@@ -66,7 +66,7 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
     n, p = rows.shape
     weights = np.ones(n) if rows.weights is None else rows.weights
     y_mean, y_scale = output_units(Y, weights, together=options.one_target)
-    outputs = group_outputs((Y - y_mean) / y_scale, weights)
+    outputs = group_outputs((Y - y_mean) / y_scale, weights, options.n_components + options.n_private)
     rules = _rules(options, Y.shape[1])
     fixed = None if isinstance(options.output_noise, str) else options.output_noise / y_scale**2
     noise = np.ones(Y.shape[1]) if fixed is None else fixed
@@ -78,10 +78,7 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
             raise ValueError(f"solver={solver!r} needs complete rows; X has missing entries, so use solver='auto'")
         solver = "em"
     elif solver == "auto":
-        supervised, n_ungrouped = Y.shape[1] > 0, len(outputs.ungrouped)
-        solver = choose_solver(
-            n, p, complete=complete, plain=plain, supervised=supervised, n_ungrouped=n_ungrouped
-        )  # fmt: skip
+        solver = choose_solver(n, p, complete=complete, plain=plain, supervised=Y.shape[1] > 0)
     if solver == "ratio" and not (complete and plain):
         raise ValueError(
             "solver='ratio' needs every output of every row, and no output_noise, n_private or prior_precision of its "
