@@ -1,12 +1,10 @@
 """Dense fits beside scikit-learn's PCA, FactorAnalysis and PLSRegression, ikpls and the paper's own EM."""
 
-import warnings
-
 import numpy as np
 from common import paired, ratio, record
+from paper_em import paper_em
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA, FactorAnalysis
-from sklearn.exceptions import ConvergenceWarning
 
 from gnomon import PPCA, SPPCA
 
@@ -68,20 +66,22 @@ def wide():
     ]
 
 
-def beside_literal_em():
-    """The paper's EM, 1,000 iterations, on 2,000 x 300."""
-    X, Y = planted(2_000, 300, 5, 10, 200)
+def beside_the_paper():
+    """The paper's EM, 1,000 steps, on 2,000 x 300 and one real output."""
+    X, Y = planted(2_000, 300, 1, 10, 200)
+    found = {}
 
-    def literal():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return SPPCA(10, solver="em", init="random", noise_init=1e-5, acceleration=None).fit(X, Y)
+    def ours():
+        found["ours"] = SPPCA(10).fit(X, Y[:, 0]).log_likelihood_
 
-    seconds = paired({"SPPCA": lambda: SPPCA(10).fit(X, Y), "EM": literal}, repeats=1)
-    short = SPPCA(10).fit(X, Y).log_likelihood_ - literal().log_likelihood_
+    def paper():
+        found["paper"] = paper_em(X, Y[:, 0], 10, 1000)
+
+    seconds = paired({"SPPCA": ours, "EM": paper}, repeats=1)
+    short = found["ours"] - found["paper"]
     return [
-        ("dense 2,000 x 300: SPPCA / the paper's EM, 1,000 iterations", ratio(seconds, "SPPCA", "EM"), None),
-        ("dense 2,000 x 300: nats by which that EM is short", short, None),
+        ("dense 2,000 x 300: SPPCA / 1,000 steps of the paper's EM", ratio(seconds, "SPPCA", "EM"), None),
+        ("dense 2,000 x 300: nats by which that EM is short, negated", -short, 0.0),
     ]
 
 
@@ -96,7 +96,7 @@ def transform():
 
 def main():
     """Run and record."""
-    rows = [*tall(20_000, 300, 1.2), *tall(200_000, 200, 1.3), *wide(), *transform(), *beside_literal_em()]
+    rows = [*tall(20_000, 300, 1.2), *tall(200_000, 200, 1.3), *wide(), *transform(), *beside_the_paper()]
     record("dense", [{"what": what, "value": value, "limit": limit} for what, value, limit in rows])
 
 
