@@ -15,7 +15,8 @@ def paper_em(X, y, k, n_iter, noise=1e-5, seed=0):
     mean = np.asarray(X.mean(axis=0)).ravel()
     energy = float((X.multiply(X) if hasattr(X, "multiply") else X * X).sum()) - n * float(mean @ mean)
     rng = np.random.default_rng(seed)
-    W, v, x_noise, y_noise = rng.standard_normal((p, k)), rng.standard_normal(k), noise, noise
+    W = rng.standard_normal((p, k)) * np.sqrt(energy / (n * p * k))  # random, in the units of the data
+    v, x_noise, y_noise = rng.standard_normal(k) * t.std() / np.sqrt(k), noise, noise
     for _ in range(n_iter):
         inner = np.eye(k) + W.T @ W / x_noise
         of_x, of_both = np.linalg.inv(inner), np.linalg.inv(inner + np.outer(v, v) / y_noise)
