@@ -106,3 +106,36 @@ def test_groups_add_up_however_many_rows_are_outside_the_first(rng, share):
             assert_allclose(a, b, rtol=1e-10, atol=1e-11)
         assert_allclose(found.x, (here * D).sum(axis=0), atol=1e-11)
         assert_allclose(found.weight, here.sum())
+
+
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rough_moments_are_those_of_single_precision(rng, offset, weighted):
+    """Of a large table in float32; one in float64, or without the leave, is exact."""
+    X = (rng.normal(size=(70_000, 16)) * np.logspace(-3, 0, 16) + offset * (np.arange(16) % 2)).astype(np.float32)
+    Y, w = rng.normal(size=(70_000, 2)), rng.uniform(0.5, 2.0, 70_000) if weighted else None
+    number = np.arange(70_000) % 3
+    exact = read(X.astype(float), w).summarize(Y, number, 3, second=True)
+    rough = read(X, w).summarize(Y, number, 3, second=True, rough=True)
+    plain = read(X, w).summarize(Y, number, 3, second=True)
+    deviation = np.sqrt(exact.squares / exact.weight)
+    assert np.abs((rough.mean - exact.mean) / deviation).max() < 1e-6
+    for a, b, c in zip(rough.groups, exact.groups, plain.groups, strict=True):
+        size = np.sqrt(np.outer(exact.squares, exact.squares))
+        assert np.abs((a.xx - b.xx) / size).max() < 1e-6
+        assert np.abs((c.xx - b.xx) / size).max() < 1e-12
+        assert np.abs((a.xy - b.xy) / deviation[:, None]).max() < 1e-6 * a.weight
+    assert not np.array_equal(rough.squares, plain.squares)
+
+
+def test_rough_moments_of_float64_and_of_small_tables_are_exact(rng):
+    for X in (rng.normal(size=(70_000, 16)), rng.normal(size=(700, 16)).astype(np.float32)):
+        rough, plain = (read(X).summarize(second=True, rough=rough).groups[0].xx for rough in (True, False))
+        assert np.array_equal(rough, plain)
+
+
+@pytest.mark.parametrize("size", [1e-25, 1e25])
+def test_rough_moments_of_extreme_numbers_are_those_of_double_precision(rng, size):
+    X = (rng.normal(size=(70_000, 16)) * size).astype(np.float32)
+    found = read(X).summarize(second=True, rough=True)
+    assert_allclose(found.squares * found.unit**2, ((X - X.astype(float).mean(axis=0)) ** 2).sum(axis=0), rtol=1e-9)

@@ -147,13 +147,16 @@ class Rows(ABC):
         """Total weight of the rows."""
         return float(self.shape[0] if self.weights is None else self.weights.sum())
 
-    def summarize(self, Y: Any = None, group: Any = None, n_groups: int = 1, *, second: bool = False) -> Summary:
+    def summarize(
+        self, Y: Any = None, group: Any = None, n_groups: int = 1, *, second: bool = False, rough: bool = False
+    ) -> Summary:
         """Means and squares; of complete rows by group sums and products with Y (n, q), with `second` X'X; one read.
 
         Parameters
         ----------
         Y : (n, q)              zero where not observed
         group : (n,) or None    0 ... n_groups - 1 of every row; rows of negative ones are in the total alone
+        rough : bool            second moments of large tables in float32 may be exact to that precision alone
 
         Raises
         ------

@@ -14,7 +14,7 @@ from .kind import is_foreign, is_sparse
 from .masked import look
 from .namespace import Place, asarray_like, block_rows, host_double, namespace, take_rows
 from .products import project
-from .raw_moments import raw_summary, shift_of
+from .raw_moments import in_single, raw_summary, shift_of
 from .summary import Summary
 
 MASKED_DEVICE_ENTRIES = 1 << 21  # read at once from another device; numbers per row and pair of dimensions follow
@@ -115,13 +115,16 @@ class LocalRows(Rows):
         out.aligned = {**self.aligned, **columns}
         return out
 
-    def summarize(self, Y: Any = None, group: Any = None, n_groups: int = 1, *, second: bool = False) -> Summary:
+    def summarize(
+        self, Y: Any = None, group: Any = None, n_groups: int = 1, *, second: bool = False, rough: bool = False
+    ) -> Summary:
         plain = second and isinstance(self.X, np.ndarray) and not self.masked
-        shift = shift_of(self.X) if plain and (group is None or group.min() == 0) else None
+        single = rough and plain and in_single(self.X)
+        shift = shift_of(self.X, single) if plain and (group is None or group.min() == 0) else None
         if shift is not None:
             self.counter.total += 1.0
             Y_or_none = np.zeros((self.shape[0], 0)) if Y is None else Y
-            found = raw_summary(self.X, self.weights, Y_or_none, group, n_groups, self._block_rows(), shift)
+            found = raw_summary(self.X, self.weights, Y_or_none, group, n_groups, self._block_rows(), shift, single)
             if found is not None:
                 return found
         return super().summarize(Y, group, n_groups, second=second)

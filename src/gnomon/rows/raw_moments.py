@@ -12,6 +12,9 @@ from .summary import Group, Summary, two_sum
 
 OFFSET_LIMIT = 30.0  # largest squared mean, in variances, that may be subtracted after the sums: one digit and a half
 TOTAL_SHARE = 0.3  # of the rows: with more outside the first group, its own are added up
+SINGLE_LIMIT = 1.0  # the same where products are in single precision
+SINGLE_ENTRIES = 1 << 20  # tables of fewer are multiplied in double precision whatever they are
+SUMMED = 256  # rows in single precision whose sum is taken in it
 SAMPLE = 64  # rows that say beforehand whether centering may wait
 
 
@@ -25,15 +28,19 @@ class Sums:
 
     def add_rows(self, rows: Array, w: Array | None) -> None:
         """Add to the sums over x."""
-        self.x += (np.ones(len(rows)) if w is None else w) @ rows
-        scaled = rows if w is None else rows * np.sqrt(w)[:, None]
+        w_or_ones = np.ones(len(rows), rows.dtype) if w is None else w.astype(rows.dtype)
+        size = len(rows) if rows.dtype == np.float64 else SUMMED
+        for start in range(0, len(rows), size):
+            some = slice(start, start + size)
+            self.x += w_or_ones[some] @ rows[some]
+        scaled = rows if w is None else rows * np.sqrt(w_or_ones)[:, None]
         self.xx += scaled.T @ scaled
 
     def add_outputs(self, rows: Array, w: Array | None, Y: Array) -> None:
         """Add to the sums with y."""
         wY = Y if w is None else Y * w[:, None]
         self.y += wY.sum(axis=0)
-        self.xy += rows.T @ wY
+        self.xy += rows.T @ wY.astype(rows.dtype)
         self.yy += wY.T @ Y
 
     def about(self, mean: Array) -> Group:
@@ -43,31 +50,39 @@ class Sums:
         return Group(self.weight, centered, self.y, self.xy - np.outer(mean, self.y), self.yy, self.xx)
 
 
-def centering_may_wait(mean: Array, variance: float) -> bool:
+def centering_may_wait(mean: Array, variance: float, single: bool) -> bool:
     """Whether sums of squares may be centered afterwards: no overflow, and means not large beside deviations."""
-    return 1e-200 < variance < 1e200 and float(np.abs(mean).max()) < np.sqrt(OFFSET_LIMIT * variance)
+    low, high, limit = (1e-20, 1e20, SINGLE_LIMIT) if single else (1e-200, 1e200, OFFSET_LIMIT)
+    return low < variance < high and float(np.abs(mean).max()) < np.sqrt(limit * variance)
 
 
-def shift_of(X: Array) -> Array | None:
+def in_single(X: Array) -> bool:
+    """Whether a table is large enough that single precision is worth it, and has it."""
+    return X.dtype == np.float32 and X.size >= SINGLE_ENTRIES
+
+
+def shift_of(X: Array, single: bool) -> Array | None:
     """What a sample of the rows says should be taken from each before the sums: their mean (p,), or zero.
 
-    None where it holds what is not finite.
+    None where it holds what is not finite. Of rows in single precision it is a number in it.
     """
     some = np.asarray(X[:: max(1, len(X) // SAMPLE)], dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         mean, variance = some.mean(axis=0), float(some.var(axis=0).mean())
     if not np.isfinite(variance):
         return None
-    return np.asarray(0.0 * mean if centering_may_wait(mean, variance) else mean)
+    shift = 0.0 * mean if centering_may_wait(mean, variance, single) else mean
+    return np.asarray(shift.astype(X.dtype) if single else shift, dtype=np.float64)
 
 
 def raw_summary(
-    X: Array, weights: Array | None, Y: Array, number: IntArray | None, n_groups: int, block_rows: int, shift: Array
-) -> Summary | None:
+    X: Array, weights: Array | None, Y: Array, number: IntArray | None, n_groups: int, block_rows: int, shift: Array,
+    single: bool = False,
+) -> Summary | None:  # fmt: skip
     """The summary with second moments, in one read; None where the sample misled, or an entry is not finite.
 
     Sums are about `shift`. `number` (n,) is the group of every row, 0 ... n_groups - 1, the first the largest; None is
-    one group.
+    one group. With `single`, rows in single precision are multiplied in it, block by block; blocks add up in double.
     """
     n, p = X.shape
     sums = [Sums(p, Y.shape[1]) for _ in range(n_groups)]
@@ -81,12 +96,12 @@ def raw_summary(
     for other in sums[1:]:
         sums[0].weight -= other.weight
     with np.errstate(over="ignore", invalid="ignore"):
-        _add_up(sums, X, weights, group, Y, block_rows, shift)
+        _add_up(sums, X, weights, group, Y, block_rows, shift.astype(X.dtype) if single else shift)
         squares = np.sum([found.xx.diagonal() for found in sums], axis=0)
         mean = np.sum([found.x for found in sums], axis=0) / weight
         largest = float(np.sqrt(squares.max()) + np.abs(shift).max())
         variance = (float(squares.sum()) / weight - float(mean @ mean)) / p
-        if not centering_may_wait(mean, variance):
+        if not centering_may_wait(mean, variance, single):
             return None
     groups = tuple(found.about(mean) for found in sums)
     squares = np.sum([np.diagonal(g.xx) for g in groups if g.xx is not None], axis=0)
@@ -101,8 +116,8 @@ def _add_up(
 
     Where few rows are outside the first group, it is what they leave of the total.
     """
-    as_they_are = X.dtype == np.float64 and not shift.any()
-    size = 8 * size if as_they_are else size
+    as_they_are = X.dtype == shift.dtype and not shift.any()
+    size *= 8 if as_they_are else 2 if X.dtype == shift.dtype == np.float32 else 1
     by_total = np.count_nonzero(group > 0) <= TOTAL_SHARE * len(group)
     for start in range(0, X.shape[0], size):
         here = slice(start, start + size)

@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose
 from gnomon.models.linear import patterns
 from gnomon.models.linear import sppca as model
 from gnomon.models.linear.sppca import Options, choose_solver, n_free_parameters
+from gnomon.numerics.linalg import orthonormal_columns
+from gnomon.rows import read
 from numerics import build
 from oracles import gaussian
 from rows.copied import copied_rows
@@ -89,3 +91,23 @@ def test_scattered_outputs_end_where_they_do_row_by_row(rng, n_outputs, monkeypa
     assert found.stats["solver"] == by_row.stats["solver"] == "moments"
     assert found.status.name == by_row.status.name == "CONVERGED"
     assert_allclose(found.value.log_likelihood, by_row.value.log_likelihood, rtol=1e-9)
+
+
+@pytest.mark.parametrize("noise, reads", [(1.0, 1), (1e-3, 2)], ids=["noisy", "nearly_exact"])
+def test_large_tables_in_single_precision(rng, noise, reads):
+    """Products in it are enough where noise is well above its rounding; else the rows are read again."""
+    Z = rng.normal(size=(40_000, 3))
+    X = (Z @ rng.normal(size=(3, 30)) + noise * rng.normal(size=(40_000, 30)) + 20.0).astype(np.float32)
+    Y = np.where(np.arange(40_000)[:, None] % 10 == 0, Z[:, :2] + rng.normal(size=(40_000, 2)), np.nan)
+    single, double = (model.fit(read(T), Y, Options(3), np.random.default_rng(0)) for T in (X, X.astype(float)))
+    assert single.status.name == double.status.name == "CONVERGED"
+    assert single.stats["n_passes"] == reads
+    assert_allclose(single.value.log_likelihood, double.value.log_likelihood, rtol=1e-7 if reads == 1 else 1e-9)
+    W, V = (orthonormal_columns(found.value.params.W_x) for found in (single, double))
+    assert np.linalg.norm(W - V @ (V.T @ W)) < 1e-5
+
+
+def test_a_large_table_in_single_precision_without_noise_is_refused(rng):
+    X = (rng.integers(-9, 9, (40_000, 2)) @ rng.integers(-9, 9, (2, 30))).astype(np.float32)
+    with pytest.raises(ValueError, match="less than the rank of X, 2"):
+        model.fit(read(X), np.zeros((40_000, 0)), Options(2), np.random.default_rng(0))

@@ -56,14 +56,14 @@ class SweptProducts:
 
     def __init__(
         self, rows: Rows, kept: IntArray, Y: Array, number: IntArray | None = None, n_groups: int = 1,
-        second: bool = False,
+        second: bool = False, rough: bool = False,
     ) -> None:  # fmt: skip
         n, self.size = rows.shape
         self.n_kept, self._kept = len(kept), kept
         self._some = None if len(kept) == n else kept  # what is read of the kept rows
         marked = np.zeros(n, dtype=bool)
         marked[kept] = True
-        summary = rows.summarize(Y, number, n_groups, second=second)
+        summary = rows.summarize(Y, number, n_groups, second=second, rough=rough)
         self.groups = summary.standard_groups()
         self.xy: Array = np.add.reduce([group.xy for group in self.groups])
         self._xx = np.add.reduce([np.asarray(group.xx) for group in self.groups]) if second else None

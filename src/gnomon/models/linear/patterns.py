@@ -152,16 +152,21 @@ class ByPattern:
         return cross
 
 
-def read_by_pattern(rows: Rows, outputs: Outputs, capacity: int, *, held: bool) -> tuple[ByPattern, StandardRows]:
-    """A basis over rows: each product reads them, or all moments are `held`, those of the shorter side."""
+def read_by_pattern(
+    rows: Rows, outputs: Outputs, capacity: int, *, held: bool, rough: bool = False
+) -> tuple[ByPattern, StandardRows]:
+    """A basis over rows: each product reads them, or all moments are `held`, those of the shorter side.
+
+    `rough` is that of `Rows.summarize`.
+    """
     n, p = rows.shape
     if not held or (n >= p and not _few(outputs, p)):
         number = np.ones(n, dtype=np.intp)
         number[outputs.majority] = 0
-        products = SweptProducts(rows, outputs.others, outputs.Y, number, 2, second=held)
+        products = SweptProducts(rows, outputs.others, outputs.Y, number, 2, second=held, rough=rough)
         return ByPattern(products, capacity, outputs, _kept_rows(outputs), products.groups[0]), products.rows
     if n >= p:
-        return _columns(rows, outputs, capacity)
+        return _columns(rows, outputs, capacity, rough)
     standard = rows.standard(rows.summarize())
     found = standard.coordinates()
     return by_coordinates(found.T, outputs, Space.of(standard), capacity, found.expand), standard
@@ -192,11 +197,11 @@ def _kept_rows(o: Outputs) -> KeptRows:
     return KeptRows(np.ones(len(others)), o.Y[others], o.weights[others], spans)
 
 
-def _columns(rows: Rows, o: Outputs, capacity: int) -> tuple[ByPattern, StandardRows]:
+def _columns(rows: Rows, o: Outputs, capacity: int, rough: bool) -> tuple[ByPattern, StandardRows]:
     number = np.zeros(rows.shape[0], dtype=np.intp)
     for g, (_, inside) in enumerate(o.patterns, start=1):
         number[inside] = g
-    summary = rows.summarize(o.Y, number, len(o.patterns) + 1, second=True)
+    summary = rows.summarize(o.Y, number, len(o.patterns) + 1, second=True, rough=rough)
     groups, standard, p = summary.standard_groups(), rows.standard(summary), rows.shape[1]
     few = [_as_rows(group) for group in groups[1:]]
     held = np.vstack([np.empty((0, 1 + p + o.Y.shape[1])), *few])

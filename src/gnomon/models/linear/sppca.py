@@ -9,18 +9,21 @@ import numpy as np
 from ..._types import Array, Result
 from ...likelihoods.exact import GaussianSites
 from ...likelihoods.layout import Layout
+from ...numerics.linalg import top_eigenvalues
 from ...numerics.linear_gaussian import Params
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
 from ...solvers.rank import check_rank, check_rank_of_rows
 from . import dual
-from .basis import CAPACITY, EXACT_SIDE, WHOLE
+from .basis import CAPACITY, EXACT_SIDE, WHOLE, Basis
 from .in_basis import grow_gaussian
 from .over_rows import RowsEM, maximize, random_start, starts
 from .patterns import Outputs, group_outputs, read_by_pattern
 from .sites_em import Rules
 from .units import Fitted, Units, in_data_units, output_units, rotation_of
+
+ROUGH_SHARE = 1e-2  # of the energy, left as noise: with less, moments in single precision are not exact enough
 
 
 class Options(NamedTuple):
@@ -155,13 +158,22 @@ def _fit_in_basis(
 ) -> tuple[Result[Params], StandardRows]:  # fmt: skip
     k = options.n_components + options.n_private
     held = solver == "moments" or (solver == "ratio" and min(rows.shape) <= EXACT_SIDE)
-    data, standard = read_by_pattern(rows, outputs, max(CAPACITY, 6 * k), held=held)
+    for rough in (True, False):  # anew in double precision where single may not tell noise from rounding
+        data, standard = read_by_pattern(rows, outputs, max(CAPACITY, 6 * k), held=held, rough=rough)
+        with one_thread(when=held or rows.own_threads):
+            # coordinates in all directions would be the rows themselves
+            data.basis.start(k, generator, WHOLE if held else 0)
+            if rows.dtype == np.float64 or left_beyond(data.basis, k) > ROUGH_SHARE:
+                break
     with one_thread(when=held or rows.own_threads):
-        data.basis.start(
-            k, generator, WHOLE if held else 0
-        )  # coordinates in all directions would be the rows themselves
         check_rank(data.basis.xx, standard.energy, k)
         return grow_gaussian(data, k, rules, noise, options.tol, options.max_iter, solver), standard
+
+
+def left_beyond(basis: Basis, k: int) -> float:
+    """Share of the energy that k directions of the basis leave."""
+    energy = basis.products.space.energy
+    return 1.0 - float(top_eigenvalues(basis.xx, k).sum()) / energy if energy > 0.0 else 0.0
 
 
 def bic(fitted: Fitted, n: float, output_noise: str | float) -> float:
