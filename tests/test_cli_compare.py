@@ -112,3 +112,10 @@ def test_the_options_are_those_of_fit():
     del texts["fit"]["--compare"]
     assert texts["compare"] == texts["fit"]
     assert len(texts["fit"]) > 8
+
+
+def test_processes_give_the_same_scores():
+    for jobs in (1, 2):
+        run(*COMPARE, "--model", "kda", "auto", "--jobs", jobs, "--out", f"{jobs}.csv")
+    for name in ("method", "score", "prediction"):
+        assert column("1.csv", name) == column("2.csv", name)

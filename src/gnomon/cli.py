@@ -126,6 +126,7 @@ OPTIONS = {
         help="standard: scale columns to unit variance; unit: scale rows to unit length.",
     ),
     "seed": click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."),
+    "jobs": click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes."),
     "folder": click.option("--out", required=True, metavar="DIR", help="New folder for the results."),
     "replace folder": click.option("--force", is_flag=True, help="Replace DIR if gnomon wrote it."),
     "file": click.option("--out", required=True, metavar="FILE", help="Result: .csv, .tsv or .parquet; - prints CSV."),
@@ -137,7 +138,7 @@ OPTIONS = {
     "replace file": click.option("--force", is_flag=True, help="Replace FILE if it exists."),
 }
 ROLES = ("table", "target", "id", "drop", "keep")
-READING = ("target kind", "unlabeled", "scale", "seed")
+READING = ("target kind", "unlabeled", "scale", "seed", "jobs")
 NEW_TABLE = ("model file", "table", "file", "id", "drop", "safe csv", "replace file")
 
 

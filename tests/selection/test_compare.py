@@ -441,3 +441,13 @@ def test_targets_of_several_kinds_are_scored_each_in_its_way(wine):
     assert result.verdict.count("best baseline") == 2
     held = compare(X[:, :6], Y, estimators={"CPPCA": model}, n_splits=2, random_state=0)
     assert held.n_scored == labeled.sum()
+
+
+def test_processes_give_the_same_comparison(wine):
+    X, y, labeled = wine
+    seen = np.where(labeled, y, -1)
+    models = {"DPPCA": DPPCA(2, n_factors=3, shrinkage=0.1, unlabeled_weight=1.0), "LR": LogisticRegression()}
+    here, there = (compare(X, seen, estimators=models, n_splits=5, n_jobs=n, random_state=0) for n in (None, 2))
+    untimed = [[{**row, "seconds": 0} for row in found.rows] for found in (here, there)]
+    assert untimed[0] == untimed[1]
+    assert here.verdict == there.verdict

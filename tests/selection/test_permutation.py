@@ -5,9 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from threadpoolctl import threadpool_info
 
 from gnomon.selection import GuidedSearch, PermutationTest, permutation_test
 from gnomon.selection.baselines import PLS, RidgeLDA
+from gnomon.selection.partial import run_jobs
 from selection.drawn import blobs, few_labels
 
 
@@ -89,3 +91,24 @@ def test_a_grid_search_is_repeated_on_the_labeled_rows():
     test = permutation_test(grid, X, few_labels(y, 5), n_permutations=3)
     assert test.repeats_choice
     assert test.score > max(test.permuted)
+
+
+@pytest.mark.parametrize("model", [RidgeLDA(), GuidedSearch(["ridge LDA"], preprocessing=["rows"], n_splits=1)])
+def test_processes_give_the_same_test(model):
+    X, y = blobs()
+    seen = few_labels(y, 5)
+    here, there = (permutation_test(model, X, seen, n_permutations=3, n_jobs=n) for n in (None, 2))
+    assert here == there
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_jobs_have_one_thread_of_linear_algebra_each(n_jobs):
+    found = run_jobs(blas_threads, [(1,), (2,)], n_jobs)
+    assert [number for number, _ in found] == [1, 2]
+    assert {threads for _, pools in found for threads in pools} == {1}
+
+
+def blas_threads(number):
+    """Threads of the pools that NumPy's linear algebra has."""
+    np.linalg.eigh(np.eye(8))
+    return number, [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]

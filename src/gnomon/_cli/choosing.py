@@ -18,7 +18,7 @@ from gnomon.export import GapFiller
 from gnomon.rows.kind import is_sparse
 from gnomon.selection import GuidedSearch, SearchResults
 
-OWN_OPTIONS = {"random_state": "--seed", "unlabeled": "--unlabeled", "target": "--target-kind"}
+OWN_OPTIONS = {"random_state": "--seed", "unlabeled": "--unlabeled", "target": "--target-kind", "n_jobs": "--jobs"}
 STORED = {"classes": ("DPPCA", "CPPCA", "SPPCA"), "real": ("SPPCA",)}  # what auto chooses among; baselines have no file
 WORDS = {"None": None, "True": True, "False": False}
 
@@ -68,7 +68,14 @@ def _value(text: str) -> Any:
 
 
 def fit_model(
-    name: str, X: Any, y: Any, components: int | None, seed: int, more: dict[str, Any], reading: dict[str, Any]
+    name: str,
+    X: Any,
+    y: Any,
+    components: int | None,
+    seed: int,
+    more: dict[str, Any],
+    reading: dict[str, Any],
+    jobs: int,
 ) -> Fitted:
     """Fit the model of that name; "auto" chooses, and fits SPPCA with a note where the labels are too few for it.
 
@@ -82,7 +89,7 @@ def fit_model(
         return Fitted([("model", model.fit(X, y))])
     try:
         stored = STORED["classes" if reading["target"] == "classes" else "real"]
-        search = GuidedSearch(stored, n_components=components, random_state=seed, **reading).fit(X, y)
+        search = GuidedSearch(stored, n_components=components, random_state=seed, n_jobs=jobs, **reading).fit(X, y)
     except ValueError as error:
         model = SPPCA(components, random_state=seed, **reading).fit(X, y)
         return Fitted([("model", model)], note=f"no choice, so SPPCA: {one_line(error)}")

@@ -53,6 +53,7 @@ class Request:
     unlabeled: str | None = None
     scale: str = "none"
     seed: int = 0
+    jobs: int = 1
 
 
 @dataclass
@@ -127,7 +128,7 @@ def fit(request: Request, table: Table) -> Run:
                 y = guides.given()
                 reading = {"target": guides.asked, "unlabeled": "auto" if request.unlabeled is None else None}
             components = request.components or default_components(guides, X, request.model)
-            fitted = fit_model(request.model, X, y, components, request.seed, more, reading)
+            fitted = fit_model(request.model, X, y, components, request.seed, more, reading, request.jobs)
             gaps = gap_steps(fitted, X, request.seed)
         except ImportError as error:
             raise InputError(one_line(error)) from error
@@ -230,6 +231,7 @@ def compared(runs: list[Run], y_true: np.ndarray | None = None) -> Comparison:
             n_components=max(run.stored.said.n_components for run in runs),
             estimators=estimators,
             y_true=y_true,
+            n_jobs=first.request.jobs,
             random_state=first.request.seed,
         )
     targets = first.stored.targets

@@ -13,7 +13,7 @@ from gnomon.describe import several_of
 from gnomon.rows.kind import is_sparse
 from gnomon.selection.baselines import NotApplicable, lda_map, pca_map, pls_map
 from gnomon.selection.comparison import Outcome, summarize
-from gnomon.selection.partial import fit_partial, last_step, learns_from_labels, predicts, prepared, projects
+from gnomon.selection.partial import fit_partial, last_step, learns_from_labels, predicts, prepared, projects, run_jobs
 from gnomon.selection.scoring import Problem
 
 
@@ -27,6 +27,7 @@ def compare(
     n_splits=10,
     target="auto",
     unlabeled="auto",
+    n_jobs=None,
     random_state=None,
 ):
     """Fit supervised models and baselines to the same partially labeled rows and score all of them alike.
@@ -65,6 +66,8 @@ def compare(
         How to read y, or each of its columns; "auto" does as the first estimator is set to.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabeled row; "auto" does as the first estimator is set to.
+    n_jobs : int or None, default=None
+        Processes for the fits of the models, as in joblib.
     random_state : int, RandomState instance or None, default=None
         Draws the folds and starts the default model.
 
@@ -99,7 +102,9 @@ def compare(
     problem = Problem(y, X.shape[0], y_true, **_reading(last_step(first), target, unlabeled))
     splits = problem.splits(n_splits, rng)
     models = {name: _model(estimator, problem) for name, estimator in estimators.items()}
-    scored = {name: _score(method, problem, X, splits) for name, method in models.items()}
+    jobs = [(method, problem, X, *split) for method in models.values() for split in splits]
+    found = iter(run_jobs(_losses, jobs, n_jobs))
+    scored = {name: _outcome([next(found) for _ in splits], problem) for name in models}
     k = n_components or max((outcome.dims for outcome in scored.values() if outcome.dims), default=2)
     rows = _behind_steps(first, filled)
     baselines = _baselines(rows, problem, k, seed)
@@ -195,28 +200,40 @@ def _only_task(problem):
 
 
 def _score(fit, problem, X, splits):
-    """Fit in every split; return losses row by row for each task, or the reason why the method does not apply."""
-    projected, predicted = ([[] for _ in problem.tasks] for _ in range(2))
-    seconds, dims = 0.0, None
-    for visible, scored in splits:
-        started = perf_counter()
-        try:
-            project, predict = fit(X, visible)
-        except NotApplicable as reason:
-            return Outcome(note=str(reason))
-        seconds = max(seconds, perf_counter() - started)
-        seen = np.flatnonzero(np.isfinite(visible).any(axis=1))
-        Z_seen = None if project is None else project(X[seen])
-        dims = dims if Z_seen is None else Z_seen.shape[1]
-        for t, task in enumerate(problem.tasks):
-            rows = scored[np.isfinite(task.truth[scored]).any(axis=1)]
-            if len(rows) and project is not None:
-                known = visible[seen][:, task.columns]
-                projected[t].append((rows, task.projection_loss(Z_seen, known, project(X[rows]), rows)))
-            if len(rows) and predict is not None:
-                found = np.reshape(predict(X[rows]), (len(rows), -1))[:, task.columns]
-                predicted[t].append((rows, task.loss(task.codes(found), rows)))
-    return Outcome(dims, [_means(found) for found in projected], [_means(found) for found in predicted], seconds)
+    """Losses of a method row by row for each task, or the reason why it does not apply."""
+    try:
+        return _outcome(run_jobs(_losses, [(fit, problem, X, *split) for split in splits]), problem)
+    except NotApplicable as reason:
+        return Outcome(note=str(reason))
+
+
+def _outcome(parts, problem):
+    """What the fits of one method to all splits come to."""
+    projected, predicted, seconds, dims = zip(*parts)
+    means = [[_means([part[t] for part in found if part[t]]) for t in range(len(problem.tasks))]
+             for found in (projected, predicted)]  # fmt: skip
+    return Outcome(dims[-1], *means, max(seconds))
+
+
+def _losses(fit, problem, X, visible, scored):
+    """Fit in one split; rows and losses of the projection and of the method's own predictions, seconds, dimensions."""
+    started = perf_counter()
+    project, predict = fit(X, visible)
+    seconds = perf_counter() - started
+    seen = np.flatnonzero(np.isfinite(visible).any(axis=1))
+    Z_seen = None if project is None else project(X[seen])
+    projected, predicted = [], []
+    for task in problem.tasks:
+        rows = scored[np.isfinite(task.truth[scored]).any(axis=1)]
+        projected.append(None)
+        predicted.append(None)
+        if len(rows) and project is not None:
+            known = visible[seen][:, task.columns]
+            projected[-1] = rows, task.projection_loss(Z_seen, known, project(X[rows]), rows)
+        if len(rows) and predict is not None:
+            found = np.reshape(predict(X[rows]), (len(rows), -1))[:, task.columns]
+            predicted[-1] = rows, task.loss(task.codes(found), rows)
+    return projected, predicted, seconds, None if Z_seen is None else Z_seen.shape[1]
 
 
 def _means(found):

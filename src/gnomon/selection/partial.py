@@ -10,6 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
 from gnomon.rows.kind import rows_at
+from gnomon.rows.threads import one_thread
 from gnomon.selection.baselines import predict_from_projection
 from gnomon.selection.results import PermutationTest
 
@@ -71,8 +72,16 @@ def plain(y):
 
 
 def run_jobs(function, arguments, n_jobs=None):
-    """Return `function(*one)` for each of `arguments`, in their order, in several processes where asked for."""
-    return Parallel(n_jobs=n_jobs)(delayed(function)(*one) for one in arguments)
+    """Return `function(*one)` for each of `arguments`, in their order, in several processes where asked for.
+
+    Linear algebra is on one thread in each, so that processes do not fight for cores and no result depends on them.
+    """
+    return Parallel(n_jobs=n_jobs)(delayed(_on_one_thread)(function, one) for one in arguments)
+
+
+def _on_one_thread(function, arguments):
+    with one_thread():
+        return function(*arguments)
 
 
 @dataclass(frozen=True)
