@@ -218,8 +218,11 @@ class TestEveryStorage:
         standard.gram()
         assert_array_equal(plain(stored[1]), table())
 
-    def test_coordinates_span_the_rows(self, standard, dense):
-        found = standard.coordinates()
+    @pytest.mark.parametrize("principal", [True, False])
+    def test_coordinates_span_the_rows(self, standard, dense, principal):
+        found = standard.coordinates(principal=principal)
+        xx = (dense.w[:, None] * found.T).T @ found.T
+        assert_allclose(np.diag(found.xx) if principal else found.xx, xx, atol=1e-9)
         assert_allclose(found.T @ found.T.T, dense.X @ dense.X.T, atol=1e-9)
         basis = found.expand(np.eye(found.T.shape[1]))
         assert_allclose(basis.T @ basis, np.eye(P), atol=1e-9)

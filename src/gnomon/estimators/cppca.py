@@ -63,7 +63,7 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
     solver : {"auto", "moments", "subspace", "em"}, default="auto"
         "moments" takes all second moments at once, on the shorter side of the table; "subspace" grows a small basis and
         reads the data for every block of it; "em" reads the rows once an iteration and takes missing entries. "auto"
-        takes "em" when entries are missing, else "moments" when n_samples or n_features is at most 1500.
+        takes "em" when entries are missing, else "moments" or "subspace", whichever costs less for the size.
     tol : float, default=1e-6
         Stop when the relative residual of the likelihood equations is at most this.
     max_iter : int, default=500

@@ -24,8 +24,8 @@ class PPCA(GaussianFit):
         no more. "auto" takes the smallest BIC of the training rows, from k = 1 upwards until it has risen three times.
     solver : {"auto", "subspace", "moments", "em"}, default="auto"
         "moments" takes the covariance on the shorter side of the table, "subspace" reads the data about ten times, "em"
-        once an iteration, and takes missing entries. "auto" takes "em" when entries are missing, else "moments" up to
-        1500 rows or columns, else "subspace".
+        once an iteration, and takes missing entries. "auto" takes "em" when entries are missing, else "moments"
+        or "subspace", whichever costs less for the size of the table.
     tol : float, default=1e-6
         Stop when the relative residual of the likelihood equations is at most this.
     max_iter : int, default=1000

@@ -39,7 +39,7 @@ class SPPCA(GaussianTargets, JointDensity, GaussianFit):
         "dual" is the paper's algorithm 3, EM on the inner products of rows, with sample means and no acceleration.
         "paper" is "dual" as the paper ran it: random start, noise variances 1e-5; with its 1000 iterations it stops far
         from the maximum. "auto" takes "em" when entries of X are missing, "ratio" when
-        nothing is, "moments" when n_samples or n_features is at most 1500, else "subspace"; `solver_` has the choice.
+        nothing is, else "moments" or "subspace", whichever costs less for the size; `solver_` has the choice.
     tol : float, default=1e-6
         Stop when the relative residual of the likelihood equations, ``|X'Z - W_x C| / |X'Z|``, is at most this.
     max_iter : int, default=1000

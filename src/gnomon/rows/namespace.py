@@ -112,7 +112,9 @@ class Place:
         """Add to a total, None at first: where X is, or on the host in float64 where the device has none."""
         if not self.double:
             product = host_double(product)
-        return product if total is None else total + product
+        if total is None:
+            return product
+        return np.add(total, product, out=total) if isinstance(total, np.ndarray) else total + product
 
     def sum_of_squares(self, values: Any) -> float:
         """Sum of all squares, without a copy of NumPy's arrays."""

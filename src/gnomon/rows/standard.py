@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf, dtrtri
 
 from .._types import Array, IntArray
 from .contract import Block, Columns, Kept, PureStep, Rows, Step, Swept, View
@@ -128,7 +129,8 @@ class Back:
 class Coordinates(NamedTuple):
     """Rows in an orthonormal basis of the space they span, and what leads back to the features."""
 
-    T: Array  # (n, r), standard units, energy falling to the left
+    T: Array  # (n, r), standard units
+    xx: Array  # T' diag(weights) T: (r, r), or (r,) of principal ones, falling
     back: Array  # (n, r)   the basis is X' diag(weights) back
     rows: ScaledRows
 
@@ -241,16 +243,26 @@ class ScaledRows:
         """X X' (n, n), weights not applied; one read."""
         return self.rows.inner_products(self.mean, self.scale)
 
-    def coordinates(self) -> Coordinates:
-        """Coordinates from the n x n inner products, the way for few rows; one read, and one for each `expand`."""
+    def coordinates(self, *, principal: bool = True) -> Coordinates:
+        """Coordinates from the n x n inner products, the way for few rows; one read, and one for each `expand`.
+
+        Those that are not principal come by elimination, in a fraction of the time.
+        """
         n = self.shape[0]
-        gram = self.gram()
         root = np.ones(n) if self.weights is None else np.sqrt(self.weights)
-        # NumPy's, not SciPy's: SciPy brings threads of its own, which fight those that the product left spinning
-        values, U = np.linalg.eigh(gram * np.outer(root, root))
-        kept = values > SPAN * n * max(values[-1], 0.0)
-        values, U = values[kept], U[:, kept]
-        return Coordinates(U * np.sqrt(values) / root[:, None], U / (root[:, None] * np.sqrt(values)), self)
+        gram = self.gram() * np.outer(root, root)
+        if principal:
+            # NumPy's, not SciPy's: SciPy brings threads of its own, which fight those that the product left spinning
+            values, U = np.linalg.eigh(gram)
+            kept = (values > SPAN * n * max(values[-1], 0.0))[::-1]
+            values, U = values[::-1][kept], U[:, ::-1][:, kept]
+            return Coordinates(U * np.sqrt(values) / root[:, None], values, U / (root[:, None] * np.sqrt(values)), self)
+        least = SPAN * n * max(float(gram.diagonal().max()), 0.0)
+        factor, order, rank, _ = dpstrf(gram, tol=least, lower=1)
+        L, back = np.empty((n, rank)), np.zeros((n, rank))
+        L[order - 1] = np.tril(factor[:, :rank])
+        back[order[:rank] - 1] = np.tril(dtrtri(factor[:rank, :rank], lower=1)[0]).T
+        return Coordinates(L / root[:, None], L.T @ L, back / root[:, None], self)
 
 
 @dataclass(frozen=True)

@@ -74,10 +74,18 @@ def test_free_parameters_are_the_rank_of_what_they_can_change(rng):
 
 @pytest.mark.parametrize(
     "n, p, complete, solver",
-    [(100, 5, True, "ratio"), (100, 5, False, "moments"), (50, 90, False, "moments"), (5000, 1600, False, "subspace")],
+    [
+        (100, 5, True, "ratio"),
+        (100, 5, False, "moments"),
+        (50, 90, False, "moments"),
+        (5000, 1600, False, "subspace"),
+        (1400, 3000, False, "subspace"),
+        (500, 20_000, False, "moments"),
+        (20_000, 1000, False, "moments"),
+    ],
 )
 def test_the_choice_of_solver(n, p, complete, solver):
-    assert choose_solver(n, p, complete=complete, plain=True, supervised=True) == solver
+    assert choose_solver(n, p, 10, complete=complete, plain=True, supervised=True) == solver
 
 
 @pytest.mark.parametrize("n_outputs", [2, 5])

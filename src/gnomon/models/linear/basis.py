@@ -16,11 +16,22 @@ from ...numerics.linalg import orthonormal_columns, symmetrize
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 
-EXACT_SIDE = 1500  # up to this many rows or columns, all second moments are taken at once
 CAPACITY = 160  # directions a growing basis may hold, or six times K when that is more
 WHOLE = 100  # with so few dimensions, all of them make the first basis
 SPARE_DIRECTIONS = 10
 POWER_STEPS = 4  # of the first block on second moments, where a step costs little
+
+
+def by_columns(n: int, p: int) -> bool:
+    """Whether second moments are those of the columns; else of the rows, whose coordinates follow by elimination."""
+    return 2 * p <= 3 * n
+
+
+def moments_pay(n: int, p: int, k: int) -> bool:
+    """Whether second moments cost less than a basis that grows by reads of the rows; measured nanoseconds on a core."""
+    side = p if by_columns(n, p) else n
+    moments = side**2 * (0.035 * n if side == p else 0.07 * p + 0.05 * n) + 60.0 * side**2
+    return moments <= (45.0 + 0.5 * k) * n * p + 20_000.0 * p
 
 
 class Space(NamedTuple):
@@ -107,14 +118,14 @@ class HeldProducts:
 
     @classmethod
     def of_coordinates(
-        cls, space: Space, T: Array, weights: Array, Y: Array, kept: IntArray,
+        cls, space: Space, T: Array, xx: Array, weights: Array, Y: Array, kept: IntArray,
         features: Callable[[Array], Array] = lambda C: C,
     ) -> HeldProducts:  # fmt: skip
-        """Rows given by principal coordinates T (n, d), energy falling to the right, with targets Y (n, q).
+        """Rows given by coordinates T (n, d), `xx` T' diag(weights) T or its diagonal, with targets Y (n, q).
 
         Any inner product serves: T = U sqrt(values) of a kernel matrix makes the linear model one of its feature space.
         """
-        return cls(space, weights @ T**2, (T * weights[:, None]).T @ Y, T[kept], weights[kept], features)
+        return cls(space, xx, (T * weights[:, None]).T @ Y, T[kept], weights[kept], features)
 
     def leading(self, block: Array) -> Array:
         if self._xx.ndim == 1:

@@ -17,7 +17,17 @@ from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
 from ...solvers.rank import check_rank
-from .basis import CAPACITY, EXACT_SIDE, WHOLE, Basis, HeldProducts, Products, Space, SweptProducts
+from .basis import (
+    CAPACITY,
+    WHOLE,
+    Basis,
+    HeldProducts,
+    Products,
+    Space,
+    SweptProducts,
+    by_columns,
+    moments_pay,
+)
 from .class_likelihood import Labeled, LabelParams, applies, log_evidence, refine_classes
 from .conditioning import Model
 from .evidence import Coded, LabeledRows
@@ -81,8 +91,9 @@ def fit(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Option
     if rows.masked or options.solver == "em":
         solver, (result, x) = "em", _fit_over_rows(rows, guide, rules, options, generator)
     else:
-        small = min(rows.shape) <= EXACT_SIDE
-        solver = options.solver if options.solver != "auto" else "moments" if small else "subspace"
+        solver = options.solver
+        if solver == "auto":
+            solver = "moments" if moments_pay(*rows.shape, options.k) else "subspace"
         result, x = _fit_in_basis(rows, guide, rules, options, generator, held=solver == "moments")
     stats = {**result.stats, "solver": solver, "inference": inference, "n_passes": rows.reads}
     units = Units(x.mean, x.scale, x.n_entries, y_mean, y_scale, weights @ ~np.isnan(Y))
@@ -286,13 +297,13 @@ class OutputsInBasis(ModelInBasis):
 def products_of(rows: Rows, labeled: IntArray, codes: Array, *, held: bool) -> tuple[Products, StandardRows]:
     """The way to the products: reading the rows, or those of the shorter side held; codes (n, h) of all rows."""
     n, p = rows.shape
-    if not held or n >= p:
+    if not held or by_columns(n, p):
         swept = SweptProducts(rows, labeled, codes, second=held)
         return swept, swept.rows
     x = rows.standard(rows.summarize())
-    found = x.coordinates()
+    found = x.coordinates(principal=False)
     w = np.ones(n) if rows.weights is None else rows.weights
-    return HeldProducts.of_coordinates(Space.of(x), found.T, w, codes, labeled, found.expand), x
+    return HeldProducts.of_coordinates(Space.of(x), found.T, found.xx, w, codes, labeled, found.expand), x
 
 
 def _rotation(params: Params, n_guided: int) -> Array:

@@ -238,7 +238,7 @@ def _fit_in_coordinates(
     k = options.n_components + options.n_private
     weight, d = float(outputs.weights.sum()), options.effective_dimension
     space = Space(weight, float((outputs.weights @ T**2).sum()) + beyond, d, beyond)
-    data = by_coordinates(T, outputs, space, max(CAPACITY, 6 * k))
+    data = by_coordinates(T, outputs.weights @ T**2, outputs, space, max(CAPACITY, 6 * k))
     data.basis.start(k, generator)
     noise = np.ones(outputs.Y.shape[1])
     return grow_gaussian(data, k, rules, noise, options.tol, options.max_iter, options.solver)

@@ -20,7 +20,7 @@ from ...numerics.moments import joined, output_sets
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.summary import Group
-from .basis import Basis, HeldProducts, Products, Space, SweptProducts
+from .basis import Basis, HeldProducts, Products, Space, SweptProducts, by_columns
 from .evidence import Coded, LabeledPatterns, LabeledRows
 
 MOST_MOMENTS = 1 << 24  # numbers that second moments of patterns take together; rows of rarer ones are kept one by one
@@ -160,16 +160,16 @@ def read_by_pattern(
     `rough` is that of `Rows.summarize`.
     """
     n, p = rows.shape
-    if not held or (n >= p and not _few(outputs, p)):
+    if not held or (by_columns(n, p) and not _few(outputs, p)):
         number = np.ones(n, dtype=np.intp)
         number[outputs.majority] = 0
         products = SweptProducts(rows, outputs.others, outputs.Y, number, 2, second=held, rough=rough)
         return ByPattern(products, capacity, outputs, _kept_rows(outputs), products.groups[0]), products.rows
-    if n >= p:
+    if by_columns(n, p):
         return _columns(rows, outputs, capacity, rough)
     standard = rows.standard(rows.summarize())
-    found = standard.coordinates()
-    return by_coordinates(found.T, outputs, Space.of(standard), capacity, found.expand), standard
+    found = standard.coordinates(principal=False)
+    return by_coordinates(found.T, found.xx, outputs, Space.of(standard), capacity, found.expand), standard
 
 
 def _few(o: Outputs, p: int) -> bool:
@@ -179,11 +179,12 @@ def _few(o: Outputs, p: int) -> bool:
 
 
 def by_coordinates(
-    T: Array, outputs: Outputs, space: Space, capacity: int, features: Callable[[Array], Array] = lambda C: C
-) -> ByPattern:
-    """A basis over rows given by principal coordinates T (n, d)."""
+    T: Array, xx: Array, outputs: Outputs, space: Space, capacity: int,
+    features: Callable[[Array], Array] = lambda C: C,
+) -> ByPattern:  # fmt: skip
+    """A basis over rows given by coordinates T (n, d), with their second moments or, of principal ones, squares."""
     o, w = outputs, outputs.weights
-    products = HeldProducts.of_coordinates(space, T, w, o.Y, o.others, features)
+    products = HeldProducts.of_coordinates(space, T, xx, w, o.Y, o.others, features)
     T, Y, w = T[o.majority], o.Y[o.majority], w[o.majority]
     wT, wY = w[:, None] * T, w[:, None] * Y
     majority = Group(float(w.sum()), wT.sum(axis=0), wY.sum(axis=0), wT.T @ Y, wY.T @ Y, None)

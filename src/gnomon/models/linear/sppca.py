@@ -16,7 +16,7 @@ from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
 from ...solvers.rank import check_rank, check_rank_of_rows
 from . import dual
-from .basis import CAPACITY, EXACT_SIDE, WHOLE, Basis
+from .basis import CAPACITY, WHOLE, Basis, moments_pay
 from .in_basis import grow_gaussian
 from .over_rows import RowsEM, maximize, random_start, starts
 from .patterns import Outputs, group_outputs, read_by_pattern
@@ -44,15 +44,15 @@ class Options(NamedTuple):
     one_target: bool = False  # the columns of Y code one target together
 
 
-def choose_solver(n: int, p: int, *, complete: bool, plain: bool, supervised: bool) -> str:
+def choose_solver(n: int, p: int, k: int, *, complete: bool, plain: bool, supervised: bool) -> str:
     """Name the solver that "auto" takes for rows without missing features.
 
-    "ratio" when every row observes every output of a plain model (a global search); else "moments" when the second
-    moments fit (n or p up to 1500, and for n > p few patterns of missing outputs); else "subspace".
+    "ratio" when every row observes every output of a plain model (a global search); else "moments" where second moments
+    cost less than the reads of a growing basis, which is "subspace".
     """
     if complete and plain and supervised:
         return "ratio"
-    return "moments" if min(n, p) <= EXACT_SIDE else "subspace"
+    return "moments" if moments_pay(n, p, k) else "subspace"
 
 
 def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) -> Result[Fitted]:
@@ -69,7 +69,8 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
     n, p = rows.shape
     weights = np.ones(n) if rows.weights is None else rows.weights
     y_mean, y_scale = output_units(Y, weights, together=options.one_target)
-    outputs = group_outputs((Y - y_mean) / y_scale, weights, options.n_components + options.n_private)
+    k = options.n_components + options.n_private
+    outputs = group_outputs((Y - y_mean) / y_scale, weights, k)
     rules = _rules(options, Y.shape[1])
     fixed = None if isinstance(options.output_noise, str) else options.output_noise / y_scale**2
     noise = np.ones(Y.shape[1]) if fixed is None else fixed
@@ -81,7 +82,7 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
             raise ValueError(f"solver={solver!r} needs complete rows; X has missing entries, so use solver='auto'")
         solver = "em"
     elif solver == "auto":
-        solver = choose_solver(n, p, complete=complete, plain=plain, supervised=Y.shape[1] > 0)
+        solver = choose_solver(n, p, k, complete=complete, plain=plain, supervised=Y.shape[1] > 0)
     if solver == "ratio" and not (complete and plain):
         raise ValueError(
             "solver='ratio' needs every output of every row, and no output_noise, n_private or prior_precision of its "
@@ -157,7 +158,7 @@ def _fit_in_basis(
     generator: np.random.Generator,
 ) -> tuple[Result[Params], StandardRows]:  # fmt: skip
     k = options.n_components + options.n_private
-    held = solver == "moments" or (solver == "ratio" and min(rows.shape) <= EXACT_SIDE)
+    held = solver == "moments" or (solver == "ratio" and moments_pay(*rows.shape, k))
     for rough in (True, False):  # anew in double precision where single may not tell noise from rounding
         data, standard = read_by_pattern(rows, outputs, max(CAPACITY, 6 * k), held=held, rough=rough)
         with one_thread(when=held or rows.own_threads):
