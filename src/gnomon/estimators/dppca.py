@@ -141,7 +141,8 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
     EM starts from ridge LDA of the labeled rows. First responsibilities are cooled from temperature 10 to 1
     (deterministic annealing), where there are more than 2000 unlabeled rows on as many of them, in 150 directions; then
     on all rows the noise level is set by iterating, and EM, with long steps (SQUAREM), maximizes the likelihood at it.
-    Further starts cool from lower temperatures; those that come to the same end there once.
+    Further starts cool from lower temperatures; those that come to the same end there once,
+    and all are compared at the noise level of the first.
 
     `posterior`, and the covariance of `transform`, are of D'(m_c + V z - mean_), the projection of a row without its
     noise. The class is averaged over by its posterior probability, so that the covariance holds the doubt about it; a

@@ -153,3 +153,21 @@ def test_one_step_is_that_of_the_definition(rng, weight, shrinkage):
     assert_allclose(after.means, wanted.means, rtol=1e-8, atol=1e-10)
     Q, values, noise = after.within
     assert_allclose((Q * (values - noise)) @ Q.T + noise * np.eye(8), oracle.covariance(wanted), atol=1e-9)
+
+
+def test_starts_are_compared_at_one_noise_level(rng, monkeypatch):
+    """Where factors end depends on the classes that a start finds; a lower level alone is a higher likelihood."""
+    X, index = planted(rng, n=60, spread=0.4)
+    ends, ascend = [], anneal._ascend
+
+    def watched(*given):
+        ends.append(ascend(*given))
+        return ends[-1]
+
+    monkeypatch.setattr(anneal, "_ascend", watched)
+    monkeypatch.setattr(anneal, "SAME", 0.0)
+    found = fit_coordinates(reduced(X, index), index, 3, Options(3, 0.1, n_init=4, max_iter=2000))
+    assert len({end.value.level for end in ends}) == 1
+    assert len({end.value.stats.params.within.noise_var for end in ends}) == 1
+    assert all(end.status is Status.CONVERGED for end in ends)
+    assert found.path[-1] == max(found.stats["optima"])

@@ -261,23 +261,26 @@ def fit_coordinates(
             near = rows, index
         found = _from_starts(problem, near, 1 if problem.all_labeled else options.n_init)
         best = max(found, key=lambda result: result.path[-1])
-        params = best.value.params
+        params = best.value.stats.params
         slopes, offsets = log_odds(params)
-        fitted = Fitted(params, responsibilities(rows.T @ slopes.T + offsets, index), best.value.log_likelihood)
+        fitted = Fitted(params, responsibilities(rows.T @ slopes.T + offsets, index), best.value.stats.log_likelihood)
     floor = params.within.noise_var <= FLOOR
     optima = tuple(float(result.path[-1]) for result in found)
     return Result(fitted, best.status, best.path, {**best.stats, "floor": floor, "optima": optima})
 
 
-def _from_starts(problem: Problem, near: tuple[Reduced, IntArray], n_init: int) -> list[Result[Stats]]:
-    """Cool from several temperatures near by, then ascend on all rows; starts that come to the same do so once."""
+def _from_starts(problem: Problem, near: tuple[Reduced, IntArray], n_init: int) -> list[Result[Setting]]:
+    """Cool from several temperatures near by, then ascend on all rows; starts that come to the same do so once.
+
+    All ascend at the level that the first one sets: at levels of their own the lowest would win, not the best classes.
+    """
     o, (rows, index) = problem.options, near
     there = problem
     if rows.T.shape != problem.T.shape and not problem.all_labeled:
         share = (len(problem.T) - len(problem.known)) / (len(index) - len(problem.known))
         there = Problem(rows, index, len(problem.counts), o._replace(unlabeled_weight=share * o.unlabeled_weight))
     starts: list[Setting] = []
-    found: list[Result[Stats]] = []
+    found: list[Result[Setting]] = []
     for i in range(n_init):
         start = _cool(there, o.annealing.temperature(i))
         if not problem.all_labeled:
@@ -290,7 +293,7 @@ def _from_starts(problem: Problem, near: tuple[Reduced, IntArray], n_init: int) 
         if there is not problem:
             params = embedded(start.stats.params, rows.columns, problem.T.shape[1])
             start = Setting(problem.e_step(params, start.level), start.level, problem.span(), 0)
-        found.append(_ascend(problem, start))
+        found.append(_ascend(problem, start, found[0].value.level if found else None))
     return found
 
 
@@ -367,14 +370,18 @@ def _climb(problem: Problem, now: Setting, tol: float, max_iter: int) -> Result[
     return Result(result.value[1], result.status, result.path, result.stats)
 
 
-def _ascend(problem: Problem, start: Setting) -> Result[Stats]:
-    """Settle the level, then ascend at it until no factor in a wider span would lengthen the step."""
+def _ascend(problem: Problem, start: Setting, level: Level | None) -> Result[Setting]:
+    """Settle the level, if none is given, then ascend at it until no factor in a wider span would lengthen the step."""
     o = problem.options
     if problem.all_labeled:
         end = {"n_iter": 1, "residual": 0.0}
-        return Result(start.stats, Status.CONVERGED, np.array([start.stats.objective]), end)
+        return Result(start, Status.CONVERGED, np.array([start.stats.objective]), end)
     tol = max(o.annealing.tol, o.tol)
-    now = _settle(problem, start, tol)
+    if level is None or start.path:
+        now = _settle(problem, start, tol)
+    else:
+        params = problem.at(problem.moments(start.stats), level, start.span)[0]
+        now = start._replace(stats=problem.e_step(params, level), level=level, moved=0.0)
     path, n_iter, residual = np.array([*now.path, now.stats.objective]), 0, np.inf
     while residual > o.tol and n_iter < o.max_iter:
         result = _climb(problem, now, o.tol, o.max_iter - n_iter)
@@ -392,7 +399,7 @@ def _ascend(problem: Problem, start: Setting) -> Result[Stats]:
         status = Status.STALLED
     if now.moved > tol:
         status, residual = Status.MAX_ITER, max(residual, now.moved)
-    return Result(now.stats, status, path, {"n_iter": now.n_steps + n_iter, "residual": residual})
+    return Result(now, status, path, {"n_iter": now.n_steps + n_iter, "residual": residual})
 
 
 class MomentPacking(Packing):
