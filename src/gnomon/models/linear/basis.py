@@ -19,6 +19,8 @@ from ...rows.standard import StandardRows
 CAPACITY = 160  # directions a growing basis may hold, or six times K when that is more
 WHOLE = 100  # with so few dimensions, all of them make the first basis
 SPARE_DIRECTIONS = 10
+FILLING = 5  # times the leading directions: with no more of all, all make the first basis where it is `fillable`
+FILLED = 1 << 23  # numbers up to which a basis may hold all directions of second moments, and the kept rows in them
 POWER_STEPS = 4  # of the first block on second moments, where a step costs little
 
 
@@ -78,6 +80,7 @@ class SweptProducts:
         self.groups = summary.standard_groups()
         self.xy: Array = np.add.reduce([group.xy for group in self.groups])
         self._xx = np.add.reduce([np.asarray(group.xx) for group in self.groups]) if second else None
+        self.moments = second
         self.rows: StandardRows = rows.standard(summary).with_columns(kept=marked)
         self.space = Space.of(self.rows)
 
@@ -112,7 +115,7 @@ class HeldProducts:
         self, space: Space, xx: Array, xy: Array, X: Array, weights: Array,
         features: Callable[[Array], Array] = lambda C: C,
     ) -> None:  # fmt: skip
-        self.space, self.xy, self.features = space, xy, features
+        self.space, self.xy, self.features, self.moments = space, xy, features, True
         self._xx, self._X, self._weighted = xx, X, X * weights[:, None]
         self.n_kept, self.size = X.shape
 
@@ -153,6 +156,7 @@ class Basis:
 
     def __init__(self, products: Products, capacity: int) -> None:
         self.products, self.size = products, 0
+        self._view: View | None = None
         self._allocate(min(capacity, products.size))
 
     def _allocate(self, capacity: int) -> None:
@@ -183,6 +187,12 @@ class Basis:
         return self.size == self.products.size
 
     @property
+    def fillable(self) -> bool:
+        """Whether it may hold all directions without reading all rows."""
+        size = self.products.size
+        return self.products.moments and size * max(size, self.products.n_kept) <= FILLED
+
+    @property
     def outside_energy(self) -> float:
         """Weighted sum of squares of the rows outside the basis."""
         space = self.products.space
@@ -191,9 +201,10 @@ class Basis:
 
     def view(self) -> View:
         """The data seen through the basis."""
-        xx, space = self.xx, self.products.space
-        values, axes = np.linalg.eigh(xx)
-        return View(xx, values, axes, space.energy, space.weight, space.n_features)
+        if self._view is None:
+            xx, space = self.xx, self.products.space
+            self._view = View(xx, *np.linalg.eigh(xx), space.energy, space.weight, space.n_features)
+        return self._view
 
     def start(self, k: int, generator: np.random.Generator, whole: int = WHOLE) -> None:
         """Begin with leading directions of x and with X'Y; with everything where that is little more, or `whole`."""
@@ -201,18 +212,23 @@ class Basis:
         width = min(k + SPARE_DIRECTIONS, d)
         # at least half the capacity stays free for growth; X'Y of many outputs is cut to its leading directions
         targets = orthonormal_columns(self.products.xy)[:, : max(k, self.capacity // 2 - width)]
-        if d <= max(whole, width + targets.shape[1]):
-            self._allocate(d)
-            self.expand(np.eye(d))
+        if d <= max(whole, width + targets.shape[1]) or (self.fillable and d <= FILLING * width):
+            self.fill()
             return
         block = self.products.leading(generator.standard_normal((d, width)))
         block = np.hstack([block, orthonormal_columns(targets, block)])
         del targets  # a block of columns is the unit of memory here
         self.expand(block)
 
+    def fill(self) -> None:
+        """All directions, those of the coordinates."""
+        self.size = 0
+        self._allocate(self.products.size)
+        self.expand(np.eye(self.products.size))
+
     def expand(self, Q: Array) -> None:
         """Append orthonormal directions that are orthogonal to the basis."""
-        old, new = self.size, self.size + Q.shape[1]
+        old, new, self._view = self.size, self.size + Q.shape[1], None
         self._B[:, old:new] = Q
         self._G[:, old:new], self._T[:, old:new] = self.products.both(Q)
         self.size = new
@@ -222,7 +238,7 @@ class Basis:
 
     def rotate(self, C: Array) -> None:
         """Replace the basis by its combinations C (size, fewer), orthonormal columns."""
-        old, new = self.size, C.shape[1]
+        old, new, self._view = self.size, C.shape[1], None
         for array in (self._B, self._G, self._T):
             array[:, :new] = array[:, :old] @ C
         self._BG[:new, :new] = C.T @ self._BG[:old, :old] @ C

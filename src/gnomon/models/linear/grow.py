@@ -14,7 +14,7 @@ import numpy as np
 from ..._types import Array, Result, Status
 from ...numerics.linalg import orthonormal_columns
 from ...numerics.linear_gaussian import FromX, Params
-from .basis import Basis
+from .basis import WHOLE, Basis
 from .evidence import Coded
 from .sites_em import Rules, Sums
 
@@ -89,7 +89,7 @@ def grow(
             break
         n_new = 0
         if outside > tol:
-            params, n_new = _appended(basis, params, D, tol / outside)
+            params, n_new = _appended(basis, params, D, tol / outside, expansions)
         if n_new:
             sharpened, expansions = False, expansions + 1
             accuracy = max(INNER_ACCURACY * outside, model.share * tol)  # no sharper than what the basis leaves
@@ -105,9 +105,16 @@ def grow(
     return Result(found.value, status, np.concatenate(path), stats)
 
 
-def _appended(basis: Basis, params: Params, D: Array, share: float) -> tuple[Params, int]:
-    """Append directions and count them, none where the basis holds all there is; a full one is shrunk first."""
+def _appended(basis: Basis, params: Params, D: Array, share: float, tried: int) -> tuple[Params, int]:
+    """Append directions and count them, none where the basis holds all there is; a full one is shrunk first.
+
+    All at once where as many expansions were tried as cost about what all directions do.
+    """
     W, k = params.W_x, params.W_x.shape[1]
+    if basis.fillable and not basis.whole and tried * WHOLE >= basis.products.size:
+        W = basis.vectors @ W
+        basis.fill()
+        return params._replace(W_x=W, m_x=np.zeros(len(W))), basis.size
     if basis.size + k > basis.capacity and basis.capacity < basis.products.size:
         W = basis.shrink(W, room=2 * k).T @ W
     Q = orthonormal_columns(D, basis.vectors, drop=max(5e-3, 1e-3 * share), outside=True)

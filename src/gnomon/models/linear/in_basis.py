@@ -1,4 +1,4 @@
-"""Maximum likelihood inside a basis: closed form, global ratio search, or one accelerated EM from computed starts."""
+"""Maximum likelihood inside a basis: closed form, global ratio search, or quasi-Newton climbs from computed starts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from ...likelihoods.sites import ACCURACY
 from ...numerics.linalg import symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI, FromX, Limits, Params, given_x
 from ...rows.threads import one_thread
+from ...solvers.quasi_newton import ascend
 from .basis import Basis, View
 from .curvature import Curvature
+from .curved import Curved
 from .evidence import LabeledPatterns, LabeledRows
 from .grow import Data, ModelInBasis, State, grow
 from .ratio import (
@@ -30,6 +32,8 @@ START_LOG_RATIOS = np.log(10.0) * np.arange(4.0, -5.0, -1.0)  # y to x noise of 
 FEW_ROWS = 1000  # up to so many, every second start is started from, and not the most likely ones only
 WIDE = 100  # a basis of more directions is searched on the coarser grid once a first search is done
 SMALLEST_SHARE = 0.05
+NEAR, FEW_STEPS = 0.1, 20  # residual, and steps, up to which EM makes the start of a climb
+ALIKE = 0.1  # relative difference up to which such a start is on the way to an optimum already found
 
 
 class BasisEM(SitesEM):
@@ -56,17 +60,34 @@ class BasisEM(SitesEM):
         objective = x_log_likelihood(params, x, view) + found.log_z
         objective, gradient = self._penalized(params, objective, gradient)
         gap = found.gap / self.label_weight
-        return Sums(objective, xz1, total[None], total, gradient, found.noise, gap, (x, held, second), accuracy)
+        return Sums(
+            objective, xz1, total[None], total, gradient, found.noise, gap, (x, held, second, found.curvature), accuracy
+        )
 
     def newton(self, sums: Sums, params: Params) -> Curvature:
-        x, held, second = sums.held
+        x, held, second, _ = sums.held
         return self.labels.newton(x, held, self.rules.n_guided).with_covariance(second, x.cov, self.label_weight)
+
+    def climb(self, start: Params, near: Sums | None, tol: float, max_iter: int) -> Result[tuple[Params, Sums]]:
+        """Real outputs of a plain model by quasi-Newton steps; others by EM, and where these steps stall."""
+        if not (self.rules.layout.gaussian and self.plain(start) and self.label_weight > 1e-300):
+            return self.maximize(start, tol, max_iter, "alternating")
+        landscape = Curved(self)
+        found = ascend(landscape, landscape.place(start, self.e_step(start, near)), tol, max_iter)
+        if found.status is not Status.STALLED:
+            return Result(found.value.held, *found[1:])
+        more = self.maximize(found.value.held[0], tol, max_iter, "alternating")
+        return more._replace(path=np.append(found.path, more.path[1:]))
+
+    def plain(self, params: Params) -> bool:
+        """Whether all latent dimensions are alike, and nothing lies on the loadings of x."""
+        rules = self.rules
+        return rules.guarded and rules.prior_precision == 0.0 and rules.n_guided == params.W_x.shape[1]
 
     def m_step(self, sums: Sums, params: Params) -> Params:
         """As in `SitesEM`, with a longer step of W_x."""
         of_x = self.of_x(sums, params)
-        plain = self.rules.prior_precision == 0.0 and self.rules.n_guided == params.W_x.shape[1]
-        if self.rules.guarded and plain:
+        if self.plain(params):
             W_x = params.W_x + self._lengthened(of_x.params.W_x - params.W_x, params)
             of_x = of_x._replace(params=of_x.params._replace(W_x=W_x))
         return moved(of_x, params, self.steps(sums, params), 1.0)
@@ -104,6 +125,15 @@ def closed_form(view: View, k: int) -> Params:
     noise = max((view.energy / view.weight - float(values.sum())) / (view.n_features - k), X_FLOOR)
     W_x = vectors * np.sqrt(np.maximum(values - noise, 0.0))
     return Params(W_x, np.zeros(len(W_x)), noise, np.zeros((0, k)), np.zeros(0), np.zeros(0))
+
+
+def alike(a: Params, b: Params) -> bool:
+    """Whether two models say nearly the same of x, of x with the outputs, and of their noise."""
+    noise = float(np.abs(np.log(a.y_noise_var / b.y_noise_var)).max(initial=0.0))
+    for one, other in ((a.W_x @ a.W_x.T, b.W_x @ b.W_x.T), (a.W_x @ a.W_y.T, b.W_x @ b.W_y.T)):
+        if np.linalg.norm(one - other) > ALIKE * np.linalg.norm(other):
+            return False
+    return noise <= ALIKE
 
 
 class RatioSearch:
@@ -176,18 +206,25 @@ class GaussianInBasis(ModelInBasis):
             elif self.search is not None:
                 params = self.search(self.data.coded.joint(self.data.basis), final=final)
             else:
-                starts = self._starts() if start is None else [start[0]]
-                climbed = [em.maximize(at, tol, self.max_iter, "alternating") for at in starts]
-                found = max(climbed, key=lambda trial: float(trial.path[-1]))
+                found = self._best(em, tol) if start is None else em.climb(*start, tol, self.max_iter)
                 stats = {"n_iter": 1, "residual": found.stats["residual"]}
                 return Result(found.value, found.status, found.path[-1:], stats)
             sums = em.e_step(params)
             residual = em.residual(sums, params, em.m_step(sums, params))
             if final and self.search is not None and self.share * residual > tol:  # the search is exact to rounding
-                found = em.maximize(params, tol, self.max_iter, "alternating")
+                found = em.climb(params, sums, tol, self.max_iter)
                 (params, sums), residual = found.value, found.stats["residual"]
         stats = {"n_iter": 1, "residual": residual, "optima": self.search.optima if self.search else []}
         return Result((params, sums), Status.CONVERGED, np.array([sums.objective]), stats)
+
+    def _best(self, em: BasisEM, tol: float) -> Result[State]:
+        """The best of climbs from all starts, the most likely first; not of those on the way to an optimum found."""
+        begun = [em.maximize(at, max(tol, NEAR), FEW_STEPS, "alternating") for at in self._starts()]
+        found: list[Result[State]] = []
+        for trial in sorted(begun, key=lambda trial: -float(trial.path[-1])):
+            if not any(alike(trial.value[0], other.value[0]) for other in found):
+                found.append(em.climb(*trial.value, tol, self.max_iter))
+        return max(found, key=lambda trial: float(trial.path[-1]))
 
     def _starts(self) -> list[Params]:
         """They turn with the basis and use no random numbers: no order of rows nor a seed decides between optima."""

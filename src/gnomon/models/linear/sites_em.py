@@ -66,16 +66,27 @@ class Rules(NamedTuple):
         out, free = np.zeros(len(noise)), self.free_noise
         if not free.any():
             return out
-        parts = np.where(free, sums, 0.0)
-        if self.noise == "shared":
-            parts = np.repeat(parts.sum(axis=1, keepdims=True), len(noise), axis=1)
-        gain, curvature, count = parts[:, free]
+        gain, curvature, count = self._of_noise(sums)[:, free]
         if scoring:
             step = gain / np.maximum(curvature, 1e-300) / noise[free]
         else:
             step = np.log(1.0 + noise[free] * gain / np.maximum(count, 1e-300))
         out[free] = np.clip(step, np.maximum(-1.0, np.log(Y_FLOOR / noise[free])), 1.0)
         return out
+
+    def _of_noise(self, sums: Array) -> Array:
+        """`noise_sums`, those of all outputs for each that shares their noise."""
+        parts = np.where(self.free_noise, sums, 0.0)
+        return parts.sum(axis=1, keepdims=True) + np.zeros_like(sums) if self.noise == "shared" else parts
+
+    def of_log_noise(self, noise: Array, sums: Array) -> tuple[Array, Array]:
+        """Slopes in the logarithms of the noise variances, none where a floor holds, and inverses of curvatures."""
+        gain, curvature, _ = self._of_noise(sums)
+        share = max(len(noise), 1) if self.noise == "shared" else 1
+        free = self.free_noise & ((noise > Y_FLOOR) | (gain > 0.0))
+        slope = np.where(free, 0.5 * gain * noise / share, 0.0)
+        own = 0.5 * curvature * noise**2 / share + np.abs(slope)  # a noise that falls to zero does so along a slope
+        return slope, np.where(free, 1.0 / np.maximum(own, 1e-300), 0.0)
 
 
 class Sums(NamedTuple):
