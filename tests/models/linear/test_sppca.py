@@ -88,6 +88,11 @@ def test_the_choice_of_solver(n, p, complete, solver):
     assert choose_solver(n, p, 10, complete=complete, plain=True, supervised=True) == solver
 
 
+@pytest.mark.parametrize("n, p", [(100, 150), (100, 10**6), (150, 100), (10**6, 100)])
+def test_a_side_that_one_basis_holds_is_held(n, p):
+    assert choose_solver(n, p, 2, complete=False, plain=True, supervised=True) == "moments"
+
+
 @pytest.mark.parametrize("n_outputs", [2, 5])
 def test_scattered_outputs_end_where_they_do_row_by_row(rng, n_outputs, monkeypatch):
     """Few patterns and many, beside all rows but those of the most frequent one kept one by one."""

@@ -24,15 +24,10 @@ FILLED = 1 << 23  # numbers up to which a basis may hold all directions of secon
 POWER_STEPS = 4  # of the first block on second moments, where a step costs little
 
 
-def by_columns(n: int, p: int) -> bool:
-    """Whether second moments are those of the columns; else of the rows, whose coordinates follow by elimination."""
-    return 2 * p <= 3 * n
-
-
 def moments_pay(n: int, p: int, k: int) -> bool:
     """Whether second moments cost less than a basis that grows by reads of the rows; measured nanoseconds on a core."""
-    side = p if by_columns(n, p) else n
-    moments = side**2 * (0.035 * n if side == p else 0.07 * p + 0.05 * n) + 60.0 * side**2
+    side = min(n, p)
+    moments = side**2 * (60.0 + (0.035 * n if p <= n else 0.07 * p + 0.05 * n))
     return moments <= (45.0 + 0.5 * k) * n * p + 20_000.0 * p
 
 

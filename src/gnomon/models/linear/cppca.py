@@ -17,17 +17,7 @@ from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
 from ...solvers.rank import check_rank
-from .basis import (
-    CAPACITY,
-    WHOLE,
-    Basis,
-    HeldProducts,
-    Products,
-    Space,
-    SweptProducts,
-    by_columns,
-    moments_pay,
-)
+from .basis import CAPACITY, WHOLE, Basis, HeldProducts, Products, Space, SweptProducts, moments_pay
 from .class_likelihood import Labeled, LabelParams, applies, log_evidence, refine_classes
 from .conditioning import Model
 from .evidence import Coded, LabeledRows
@@ -297,7 +287,7 @@ class OutputsInBasis(ModelInBasis):
 def products_of(rows: Rows, labeled: IntArray, codes: Array, *, held: bool) -> tuple[Products, StandardRows]:
     """The way to the products: reading the rows, or those of the shorter side held; codes (n, h) of all rows."""
     n, p = rows.shape
-    if not held or by_columns(n, p):
+    if not held or n >= p:
         swept = SweptProducts(rows, labeled, codes, second=held)
         return swept, swept.rows
     x = rows.standard(rows.summarize())

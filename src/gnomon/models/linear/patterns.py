@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpstrf
+from scipy.linalg.lapack import dpstrf
 
 from ..._types import Array, BoolArray, IntArray
 from ...likelihoods.exact import GaussianSites
@@ -20,7 +20,7 @@ from ...numerics.moments import joined, output_sets
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.summary import Group
-from .basis import Basis, HeldProducts, Products, Space, SweptProducts, by_columns
+from .basis import Basis, HeldProducts, Products, Space, SweptProducts
 from .evidence import Coded, LabeledPatterns, LabeledRows
 
 MOST_MOMENTS = 1 << 24  # numbers that second moments of patterns take together; rows of rarer ones are kept one by one
@@ -160,12 +160,12 @@ def read_by_pattern(
     `rough` is that of `Rows.summarize`.
     """
     n, p = rows.shape
-    if not held or (by_columns(n, p) and not _few(outputs, p)):
+    if not held or (n >= p and not _few(outputs, p)):
         number = np.ones(n, dtype=np.intp)
         number[outputs.majority] = 0
         products = SweptProducts(rows, outputs.others, outputs.Y, number, 2, second=held, rough=rough)
         return ByPattern(products, capacity, outputs, _kept_rows(outputs), products.groups[0]), products.rows
-    if by_columns(n, p):
+    if n >= p:
         return _columns(rows, outputs, capacity, rough)
     standard = rows.standard(rows.summarize())
     found = standard.coordinates(principal=False)
@@ -220,11 +220,7 @@ def _as_rows(group: Group) -> Array:
     assert group.xx is not None
     inside = joined(group.xx, group.xy, group.yy)
     total = np.concatenate([group.x, group.y])[:, None]
-    moments = joined(np.array([[group.weight]]), total.T, inside)
-    whole, failed = dpotrf(moments)
-    if not failed:
-        return np.asarray(whole)
-    factor, order, rank, _ = dpstrf(moments)
+    factor, order, rank, _ = dpstrf(joined(np.array([[group.weight]]), total.T, inside))
     out = np.empty((rank, len(factor)))
     out[:, order - 1] = np.triu(factor)[:rank]
     return out
