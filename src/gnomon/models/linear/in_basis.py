@@ -218,12 +218,16 @@ class GaussianInBasis(ModelInBasis):
         return Result((params, sums), Status.CONVERGED, np.array([sums.objective]), stats)
 
     def _best(self, em: BasisEM, tol: float) -> Result[State]:
-        """The best of climbs from all starts, the most likely first; not of those on the way to an optimum found."""
+        """The best of climbs from all starts, the most likely first; not of those on the way to an optimum found.
+
+        They are short in a basis that grows, whose own optimum is soon left.
+        """
+        whole = self.data.basis.whole
         begun = [em.maximize(at, max(tol, NEAR), FEW_STEPS, "alternating") for at in self._starts()]
         found: list[Result[State]] = []
         for trial in sorted(begun, key=lambda trial: -float(trial.path[-1])):
             if not any(alike(trial.value[0], other.value[0]) for other in found):
-                found.append(em.climb(*trial.value, tol, self.max_iter))
+                found.append(em.climb(*trial.value, tol, self.max_iter if whole else FEW_STEPS))
         return max(found, key=lambda trial: float(trial.path[-1]))
 
     def _starts(self) -> list[Params]:
