@@ -11,10 +11,13 @@ from ..models.linear.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
 from ..rows.masked import filled
 from ..rows.namespace import all_finite, asarray_like, holding
+from ..rows.threads import one_thread
 from ._density import Criterion, Density
 from ._estimator import Invertible, Weighted, check_table, check_values, check_variance
 from ._imputation import Imputer
 from ._posterior import LatentPosterior
+
+MANY = 1000  # rows from which waking and stopping threads for small matrices is worth avoiding
 
 
 class LinearGaussian(Weighted, Density, Criterion, Imputer, Invertible, LatentPosterior):
@@ -50,7 +53,8 @@ class LinearGaussian(Weighted, Density, Criterion, Imputer, Invertible, LatentPo
         check_is_fitted(self)
         rows = check_table(self, X, reset=False)
         params = self._params()
-        post = lg.given_x(params)
+        with one_thread(when=rows.shape[0] > MANY):
+            post = lg.given_x(params)
         with np.errstate(over="ignore", invalid="ignore"):
             Z = rows.project(params.m_x, post.gain.T)
         if all_finite(Z) or not check_values(rows):  # what is not finite in X shows in Z

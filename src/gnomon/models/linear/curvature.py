@@ -15,7 +15,7 @@ from ...numerics.moments import sums_by_group
 
 MOST_UNKNOWNS = 200  # label parameters up to which a Newton step is solved by factorizing
 MOST_SUMMED = 600  # the same where rows are read once, so that nothing but sums is left of them
-STEP_ACCURACY = 1e-3  # relative, of a step found by conjugate gradients
+STEP_ACCURACY = 0.01  # relative, of a step found by conjugate gradients
 MOST_PRODUCTS = 200
 CHUNK = 1 << 21  # numbers of curvatures that are taken out at once
 
@@ -110,12 +110,12 @@ def newton_step(curvature: Curvature, gradient: Array, penalty: Array, held: Boo
     H, z1z1, terms = curvature
     if len(H) == h * m:
         return _factorized(H, gradient, penalty, held, weight)
-    by_output = H + np.diag(penalty + 1e-9 * weight)
-    by_input = z1z1 / weight + 1e-9 * np.eye(m)
+    by_output = np.linalg.inv(H + np.diag(penalty + 1e-9 * weight))
+    by_input = np.linalg.inv(z1z1 / weight + 1e-9 * np.eye(m))
 
     def nearly(R: Array) -> Array:
         """As if curvatures and predictors varied independently."""
-        found = np.linalg.solve(by_output, np.linalg.solve(by_input, R.reshape(h, m).T).T)
+        found = by_output @ R.reshape(h, m) @ by_input
         found[held, -1] = 0.0
         return np.asarray(found.ravel())
 

@@ -13,6 +13,7 @@ from ...likelihoods.layout import Layout
 from ...likelihoods.sites import SiteFit, Sites
 from ...numerics.linalg import symmetrize
 from ...numerics.linear_gaussian import FromX, Params
+from ...rows.products import row_counts
 from .basis import Basis
 from .curvature import Curvature, curvature_of_groups, curvature_of_rows
 from .ratio import JointMoments
@@ -63,7 +64,8 @@ class Coded(NamedTuple):
     @classmethod
     def of(cls, codes: Array, observed: BoolArray, weights: Array) -> Coded:
         """Those of codes (n, h), zero where not observed."""
-        seen = observed.astype(float)
+        some = np.flatnonzero(row_counts(observed))
+        seen, codes, weights = observed[some].astype(float), codes[some], weights[some]
         pairs = (seen * weights[:, None]).T @ seen
         yy = (codes * weights[:, None]).T @ codes
         return cls(symmetrize(yy / np.where(pairs > 0, pairs, 1.0)), pairs.diagonal())
