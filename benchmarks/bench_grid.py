@@ -5,6 +5,7 @@ factors in noise that is correlated from column to column, for which no constant
 """
 
 import sys
+import time
 import warnings
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from common import paired, peak_bytes, ratio, record
 from sklearn.decomposition import PCA
 
 from gnomon import SPPCA
+
+SHORT = 0.5  # seconds of a fit that is timed nine times, others twice
 
 
 class Cell(NamedTuple):
@@ -99,7 +102,9 @@ def measure(cell):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        repeats = 9 if X.size < 100_000_000 / cell.K else 3
+        start = time.perf_counter()
+        ours()
+        repeats = 9 if time.perf_counter() - start < SHORT else 2
         seconds = paired({"SPPCA": ours, "PCA": lambda: PCA(cell.K).fit(X)}, repeats)
         model = ours()
         memory = peak_bytes(ours) / X.nbytes
