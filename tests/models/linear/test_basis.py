@@ -1,10 +1,14 @@
 """A growing basis of labeled and unlabeled rows: three ways to the same products, each that of the dense formulas."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse import random_array
 
-from gnomon.models.linear.basis import Basis
+from gnomon import SPPCA
+from gnomon.models.linear.basis import CAPACITY, Basis
 from gnomon.models.linear.cppca import products_of
 from gnomon.solvers.rank import check_rank
 from rows.copied import copied_rows
@@ -84,3 +88,18 @@ def test_a_start_of_few_dimensions_is_whole_and_the_rank_is_refused(rng):
     check_rank(basis.xx, products.space.energy, 8)
     with pytest.raises(ValueError, match="less than the rank of X, 9"):
         check_rank(basis.xx, products.space.energy, 9)
+
+
+def test_a_fit_of_sparse_rows_takes_the_memory_of_two_bases_and_a_few_blocks():
+    rng = np.random.default_rng(0)
+    n, p, k, classes = 2_000, 20_000, 20, 20
+    X = random_array((n, p), density=0.002, rng=rng, format="csr")
+    y = rng.integers(0, classes, n)
+    y[classes * 5 :] = -1
+    tracemalloc.start()
+    try:
+        SPPCA(k, tol=0.1, solver="subspace").fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * p * (2 * CAPACITY + 11 * k)

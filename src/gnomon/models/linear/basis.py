@@ -7,6 +7,7 @@ held. G = X'X B is kept, so that the gradient of the likelihood in the full spac
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -72,11 +73,13 @@ class SweptProducts:
         marked = np.zeros(n, dtype=bool)
         marked[kept] = True
         summary = rows.summarize(Y, number, n_groups, second=second, rough=rough)
-        self.groups = summary.standard_groups()
-        self.xy: Array = np.add.reduce([group.xy for group in self.groups])
-        self._xx = np.add.reduce([np.asarray(group.xx) for group in self.groups]) if second else None
+        groups = summary.standard_groups()
+        self.first = groups[0]
+        self.xy: Array = np.add.reduce([group.xy for group in groups])
+        self._xx = np.add.reduce([np.asarray(group.xx) for group in groups]) if second else None
         self.moments = second
-        self.rows: StandardRows = rows.standard(summary).with_columns(kept=marked)
+        # products with the outputs are as large as a block of the basis: they are held once
+        self.rows: StandardRows = rows.standard(replace(summary, groups=())).with_columns(kept=marked)
         self.space = Space.of(self.rows)
 
     def leading(self, block: Array) -> Array:
@@ -211,9 +214,11 @@ class Basis:
             self.fill()
             return
         block = self.products.leading(generator.standard_normal((d, width)))
-        block = np.hstack([block, orthonormal_columns(targets, block)])
-        del targets  # a block of columns is the unit of memory here
-        self.expand(block)
+        targets = orthonormal_columns(targets, block)
+        begun, new = block.shape[1], block.shape[1] + targets.shape[1]
+        self._B[:, :begun], self._B[:, begun:new] = block, targets
+        del block, targets  # a block of columns is the unit of memory here
+        self._read(new)
 
     def fill(self) -> None:
         """All directions, those of the coordinates."""
@@ -223,9 +228,14 @@ class Basis:
 
     def expand(self, Q: Array) -> None:
         """Append orthonormal directions that are orthogonal to the basis."""
-        old, new, self._view = self.size, self.size + Q.shape[1], None
-        self._B[:, old:new] = Q
-        self._G[:, old:new], self._T[:, old:new] = self.products.both(Q)
+        new = self.size + Q.shape[1]
+        self._B[:, self.size : new] = Q
+        self._read(new)
+
+    def _read(self, new: int) -> None:
+        """Products of the rows with the directions that have just been written, up to number `new`."""
+        old, self._view = self.size, None
+        self._G[:, old:new], self._T[:, old:new] = self.products.both(self._B[:, old:new])
         self.size = new
         block = self.vectors.T @ self._G[:, old:new]
         self._BG[:new, old:new] = block

@@ -164,7 +164,7 @@ def read_by_pattern(
         number = np.ones(n, dtype=np.intp)
         number[outputs.majority] = 0
         products = SweptProducts(rows, outputs.others, outputs.Y, number, 2, second=held, rough=rough)
-        return ByPattern(products, capacity, outputs, _kept_rows(outputs), products.groups[0]), products.rows
+        return ByPattern(products, capacity, outputs, _kept_rows(outputs), products.first), products.rows
     if n >= p:
         return _columns(rows, outputs, capacity, rough)
     standard = rows.standard(rows.summarize())
