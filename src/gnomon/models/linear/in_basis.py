@@ -33,6 +33,7 @@ FEW_ROWS = 1000  # up to so many, every second start is started from, and not th
 WIDE = 100  # a basis of more directions is searched on the coarser grid once a first search is done
 SMALLEST_SHARE = 0.05
 NEAR, FEW_STEPS = 0.1, 20  # residual, and steps, up to which EM makes the start of a climb
+FIRST_STEPS = 2  # of a climb in a basis that will grow, whose own optimum is soon left
 ALIKE = 0.1  # relative difference up to which such a start is on the way to an optimum already found
 
 
@@ -227,7 +228,7 @@ class GaussianInBasis(ModelInBasis):
         found: list[Result[State]] = []
         for trial in sorted(begun, key=lambda trial: -float(trial.path[-1])):
             if not any(alike(trial.value[0], other.value[0]) for other in found):
-                found.append(em.climb(*trial.value, tol, self.max_iter if whole else FEW_STEPS))
+                found.append(em.climb(*trial.value, tol, self.max_iter if whole else FIRST_STEPS))
         return max(found, key=lambda trial: float(trial.path[-1]))
 
     def _starts(self) -> list[Params]:
