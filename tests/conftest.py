@@ -10,10 +10,19 @@ import pytest
 NO_DATA = "GNOMON_DATA is unset: it names the folder with the real data files that this test reads"
 
 
-@pytest.fixture(params=[0, 1, 2], ids="seed{}".format)
-def rng(request):
-    """A generator; the test runs once for each of three seeds."""
-    return np.random.default_rng(request.param)
+OTHERS = [pytest.param(number, marks=pytest.mark.slow) for number in (1, 2)]
+
+
+@pytest.fixture(params=[0, *OTHERS], ids="seed{}".format)
+def seed(request):
+    """The first of three seeds, and the others with `make slow`."""
+    return request.param
+
+
+@pytest.fixture
+def rng(seed):
+    """A generator for each of the seeds."""
+    return np.random.default_rng(seed)
 
 
 @pytest.fixture
@@ -45,9 +54,6 @@ def pytest_collection_modifyitems(config, items):
         torture = [item for item in items if item.get_closest_marker("torture")]
         config.hook.pytest_deselected(items=torture)
         items[:] = [item for item in items if item not in torture]
-    for item in items:
-        if item.get_closest_marker("costly") and any(item.callspec.params.get(name) for name in ("rng", "seed")):
-            item.add_marker(pytest.mark.slow)
     if not os.environ.get("GNOMON_DATA"):
         for item in items:
             if item.get_closest_marker("realdata"):

@@ -21,7 +21,6 @@ def binary(rng, n=80, p=5, labeled=0.5, strength=2.0):
     return X, y
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("family", ["logit", "probit"])
 def test_quadrature_is_the_integral_over_the_latent_plane(rng, family):
     X, y = binary(rng)
@@ -64,7 +63,6 @@ def objective(model, X, y, **changes):
     return other.score_samples(X, y).sum() - 0.5 * model.label_ridge * (other.y_loadings_**2).sum()
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
 def test_no_nearby_point_is_better(rng, missing):
     X, y = binary(rng, 60)
@@ -113,7 +111,6 @@ def holes(rng, X, share=0.2):
     return np.where(lost, np.nan, X)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("family", ["logit", "probit"])
 def test_missing_entries_against_the_latent_plane(rng, family):
     """Fit, density, posterior, projection, probabilities and imputation of rows that miss entries."""
@@ -145,7 +142,6 @@ def test_missing_entries_against_the_latent_plane(rng, family):
     assert not np.isnan(model.sample(5, random_state=0)).any()
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("options", [{}, {"prior_precision": 3.0}, {"means": "fixed"}], ids=str)
 def test_missing_entries_beside_a_number_are_sppca(rng, options):
     """One real output: the same model as SPPCA, over incomplete rows and complete ones."""
@@ -159,7 +155,6 @@ def test_missing_entries_beside_a_number_are_sppca(rng, options):
         assert_allclose(a.impute(rows), b.impute(rows), atol=1e-4)
 
 
-@pytest.mark.costly
 def test_several_outputs_with_missing_entries(rng):
     X, Y = several(rng)
     H = holes(rng, X)
@@ -193,7 +188,6 @@ def several(rng, n=90, p=6, labeled=0.6):
 KINDS = ["logit", "categorical", "poisson", "gaussian"]
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("inference", ["variational", "laplace"])
 def test_several_outputs_against_the_latent_plane(rng, inference):
     X, Y = several(rng)
@@ -223,7 +217,6 @@ def bound_alone(monkeypatch):
         monkeypatch.setattr(file, "applies", lambda *_: False)
 
 
-@pytest.mark.costly
 def test_the_bound_never_falls_and_no_nearby_point_is_better(rng, monkeypatch):
     bound_alone(monkeypatch)
     X, Y = several(rng)
@@ -253,7 +246,6 @@ def test_the_bound_never_falls_and_no_nearby_point_is_better(rng, monkeypatch):
     assert penalty > 0
 
 
-@pytest.mark.costly
 def test_classes_end_at_the_integrated_likelihood_above_the_bound(rng, monkeypatch):
     X, Y = several(rng)
     y = np.where(np.isnan(Y[:, 1]), -1, Y[:, 1]).astype(int)
@@ -273,7 +265,6 @@ def test_classes_end_at_the_integrated_likelihood_above_the_bound(rng, monkeypat
         assert moved.tolist() == ([False] + [True] * 3 + [False] * 2 if kinds else [True] * 3)
 
 
-@pytest.mark.costly
 def test_several_classes_have_the_density_of_the_latent_plane(rng):
     X, Y = several(rng)
     y = np.where(np.isnan(Y[:, 1]), -1, Y[:, 1]).astype(int)
@@ -285,7 +276,6 @@ def test_several_classes_have_the_density_of_the_latent_plane(rng):
     assert_allclose(found, model.predict_proba(X[:12]), atol=1e-3)  # two ways to the same integral
 
 
-@pytest.mark.costly
 def test_real_outputs_alone_are_sppca(rng):
     X, Y = several(rng)
     Y = Y[:, 3:]
@@ -301,7 +291,6 @@ def test_real_outputs_alone_are_sppca(rng):
         assert_allclose(model.score_samples(X, Y), other.score_samples(X, Y), atol=1e-3)
 
 
-@pytest.mark.costly
 def test_two_classes_are_one_label_however_they_are_given(rng):
     X, y = binary(rng)
     table = np.where(y < 0, np.nan, y)
@@ -336,7 +325,6 @@ def test_one_label_in_a_table_of_missing_others_is_the_binary_model(rng):
     assert_allclose(both.predict_proba(X)[0], alone.predict_proba(X), atol=0.02)
 
 
-@pytest.mark.costly
 def test_several_probit_labels_take_ep(rng):
     X, Z = oracle.draw(rng, 150, 6)
     Y = (Z @ rng.normal(size=(2, 4)) * 2 + rng.normal(size=(150, 4)) > 0).astype(float)
@@ -364,7 +352,6 @@ def test_softmax_is_calibrated_and_recovers_classes():
         assert abs((y[400:, None] == np.arange(4))[some].mean() - proba[some].mean()) < 0.05
 
 
-@pytest.mark.costly
 def test_label_weight_repeats_labeled_rows(rng):
     X, y = binary(rng)
     known = np.flatnonzero(y >= 0)
@@ -391,7 +378,6 @@ def test_private_dimensions_explain_x_alone(rng):
     assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-4)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("solver", ["moments", "subspace"])
 def test_wide_tall_sparse_and_float32_agree(rng, solver):
     for n, p in ((60, 150), (150, 120)):
@@ -417,7 +403,6 @@ def test_rows_repeat_and_their_order_does_not_matter(rng):
     assert_allclose(a.y_loadings_, b.y_loadings_, atol=1e-4)
 
 
-@pytest.mark.costly
 def test_sample_looks_like_the_rows(rng):
     X, Y = several(rng, 400)
     model = CPPCA(2, families=KINDS).fit(X, Y)
@@ -430,7 +415,6 @@ def test_sample_looks_like_the_rows(rng):
     assert set(labels) <= {0, 1, 2}
 
 
-@pytest.mark.costly
 def test_families_are_one_for_all_columns_or_one_for_each(rng):
     X, y = binary(rng)
     Y = np.column_stack([np.where(y < 0, np.nan, y), X[:, 0] > 0])
@@ -441,7 +425,6 @@ def test_families_are_one_for_all_columns_or_one_for_each(rng):
     assert CPPCA(2, families=["probit"]).fit(X).families_ == []
 
 
-@pytest.mark.costly
 def test_frames_choose_the_families(rng):
     X, Y = several(rng)
     frame = pd.DataFrame({"sold": Y[:, 0], "color": pd.Series(Y[:, 1]).map({0: "red", 1: "green", 2: "blue"}),

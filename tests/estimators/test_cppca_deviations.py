@@ -37,7 +37,6 @@ def test_intervals_cover_and_deviations_are_those_of_the_errors(rng):
     assert abs(inside.mean() - 0.95) < 0.02
 
 
-@pytest.mark.costly
 def test_they_are_those_of_draws_from_the_posterior(rng):
     X, Y = planted(rng, 200)
     model = CPPCA(2, families=KINDS).fit(X, Y)

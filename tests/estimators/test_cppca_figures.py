@@ -34,7 +34,6 @@ def simulated(n_classes, seed, noise_var, n=8000):
 
 
 @pytest.mark.parametrize("n_classes, noise_var, largest", [(2, 4.0, 0.025), (2, 0.3, 0.025), (4, 0.05, 0.04)])
-@pytest.mark.parametrize("seed", [0, 1, 2])
 def test_expected_calibration_error_in_simulation(n_classes, noise_var, largest, seed):
     X, y, known = simulated(n_classes, seed, noise_var)
     proba = CPPCA(2).fit(X, known).predict_proba(X[800:])
@@ -52,9 +51,7 @@ def test_predictions_at_the_mean_of_z_are_not_calibrated():
     assert calibration_error(np.column_stack([1.0 - second, second]), y[800:]) > 2 * 0.025
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("n_classes, noise_var", [(3, 4.0), (3, 1.0), (4, 4.0), (4, 1.0), (6, 4.0)])
-@pytest.mark.parametrize("seed", [0, 1, 2])
 def test_several_classes_are_calibrated_where_x_says_little_of_z(n_classes, noise_var, seed):
     """Neither too sure nor too cautious; what the bound alone would give fails, see the test after this."""
     X, y, known = simulated(n_classes, seed, noise_var)
@@ -72,8 +69,6 @@ def test_the_bound_alone_is_too_cautious(monkeypatch):
         assert proba.max(axis=1).mean() < (proba.argmax(axis=1) == y[800:]).mean() - 0.04
 
 
-@pytest.mark.costly
-@pytest.mark.parametrize("seed", [0, 1, 2])
 def test_classes_beside_counts_and_numbers_are_calibrated(seed):
     rng = np.random.default_rng(seed)
     X, Z = oracle.draw(rng, 8000, 6, 4.0)
@@ -86,8 +81,6 @@ def test_classes_beside_counts_and_numbers_are_calibrated(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.costly
-@pytest.mark.parametrize("seed", [0, 1, 2])
 def test_two_outputs_of_classes_are_calibrated_and_near_the_density_of_the_latent_plane(seed):
     rng = np.random.default_rng(seed)
     X, Z = oracle.draw(rng, 8000, 6, 4.0)

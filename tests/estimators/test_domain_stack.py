@@ -56,7 +56,6 @@ def test_projections_centered_by_domain(words):
     assert model.target_ == 0
 
 
-@pytest.mark.costly
 def test_choices_are_those_of_the_held_out_log_loss(words):
     X, y, domain, seen = words
     grid = {"n_components": [1, 4]}
@@ -90,7 +89,6 @@ class Recorder(TransformerMixin, BaseEstimator):
         return X[:, :2]
 
 
-@pytest.mark.costly
 def test_held_out_labels_reach_no_projection(words):
     X, y, domain, seen = words
     Recorder.seen.clear()
@@ -113,7 +111,6 @@ def test_sparse_equals_dense(words, form, projection):
     assert_allclose(sparse.predict_proba(form(X)), dense.predict_proba(X), rtol=1e-3)
 
 
-@pytest.mark.costly
 def test_units_and_kinds_of_labels_do_not_matter(words):
     X, y, domain, seen = words
     reference = DomainStack(PCA(2), cv=3).fit(X, seen)

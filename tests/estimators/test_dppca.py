@@ -71,7 +71,6 @@ def test_single_precision_and_a_large_offset(rng):
     assert model.transform(rows).dtype == np.float32
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("noise, shrinkage", [("ml", 0.0), ("half", 0.0), ("half", 0.2)])
 @pytest.mark.parametrize("weight", [1.0, 0.3])
 def test_the_fit_is_a_fixed_point_of_em(rng, noise, shrinkage, weight):
@@ -128,7 +127,6 @@ def test_projection_solves_the_generalized_eigenproblem(rng):
 # 2 stepwise invariant
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("noise, shrinkage", [("ml", 0.0), ("half", 0.0), ("half", 0.3), (0.5, 0.0)])
 @pytest.mark.parametrize("p", [8, 200])
 def test_em_never_lowers_the_objective(rng, noise, shrinkage, p):
@@ -146,7 +144,6 @@ def test_em_never_lowers_the_objective(rng, noise, shrinkage, p):
 # 3 two routes to one answer
 
 
-@pytest.mark.costly
 def test_sparse_rows_give_the_fit_of_dense_ones(rng):
     _, X, _, labels = planted(rng, p=30)
     X[np.abs(X) < 1.0] = 0.0
@@ -251,7 +248,6 @@ def test_samples_have_the_moments_of_the_model(rng):
 # choices
 
 
-@pytest.mark.costly
 def test_auto_takes_the_first_of_the_best(rng):
     _, X, _, labels = planted(rng, p=60)
     model = DPPCA().fit(X, labels)
@@ -284,7 +280,6 @@ def test_of_scores_that_are_about_equal_auto_takes_the_first():
     assert (model.n_factors_, model.shrinkage_, model.unlabeled_weight_) == first[:3] != best[:3]
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("table", [wine, blobs])
 def test_auto_is_the_same_for_any_seed_order_and_names(rng, table):
     X, labels = table(rng)
@@ -333,7 +328,6 @@ def test_the_best_of_several_starts_is_kept():
     assert abs(gains[1]) < 0.1
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("noise, shrinkage", [("half", 0.1), ("ml", 0.0)])
 @pytest.mark.parametrize("max_iter", [1, 2, 1000])
 def test_converged_is_what_the_residual_says(rng, noise, shrinkage, max_iter):
@@ -357,7 +351,6 @@ def test_transform_gives_the_frames_that_are_asked_for(rng):
         assert found.columns.tolist() == ["dppca0", "dppca1"]
 
 
-@pytest.mark.costly
 def test_the_usual_number_of_factors_is_one_for_ten_rows(rng):
     X = rng.normal(size=(500, 60))
     X[::2, 0] += 6
@@ -369,7 +362,6 @@ def test_the_usual_number_of_factors_is_one_for_ten_rows(rng):
             assert model.agreement_path_ == []
 
 
-@pytest.mark.costly
 def test_unlabeled_rows_that_mislead_get_no_weight(rng):
     """The classes differ along one axis, a far larger division of the rows lies across it."""
     n, p = 400, 30
@@ -415,7 +407,6 @@ def test_classes_with_the_same_rows_stay_finite(rng):
     assert np.isfinite(model.transform(X)).all()
 
 
-@pytest.mark.costly
 def test_separable_classes_without_spread_stay_finite(rng):
     centers = rng.normal(size=(3, 5))
     labels = np.repeat([0, 1, 2], 4)
@@ -456,7 +447,6 @@ def test_errors_say_what_to_do(rng):
             DPPCA(**bad).fit(X, labels)
 
 
-@pytest.mark.costly
 def test_units_and_types_of_labels_do_not_matter(rng):
     _, X, _, labels = planted(rng)
     names = np.array(["a", "b", "c", None], dtype=object)[labels]

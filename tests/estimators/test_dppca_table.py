@@ -34,7 +34,6 @@ def stacked(proba):
 # 1 oracle
 
 
-@pytest.mark.costly
 def test_probabilities_are_those_of_the_definition(rng):
     X, _, y = planted(rng)
     X = 100 + 7 * X
@@ -45,7 +44,6 @@ def test_probabilities_are_those_of_the_definition(rng):
     assert model.predict(X).dtype.kind == "i"
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 8])
 def test_projection_solves_the_dense_eigenproblem(rng, k):
     X, _, y = planted(rng)
@@ -62,7 +60,6 @@ def test_projection_solves_the_dense_eigenproblem(rng, k):
     assert_allclose(model.transform(X), (X - center) @ D, atol=1e-8)
 
 
-@pytest.mark.costly
 def test_each_column_is_a_fixed_point_of_em(rng):
     X, _, y = planted(rng)
     model = DPPCA(1, **FIXED, tol=1e-9, max_iter=5000).fit(X, y)
@@ -77,7 +74,6 @@ def test_each_column_is_a_fixed_point_of_em(rng):
 # 3 two routes to one answer
 
 
-@pytest.mark.costly
 def test_each_column_alone_has_the_same_model(rng):
     """More than two classes beside two, text beside numbers."""
     X, Y, y = planted(rng)
@@ -94,7 +90,6 @@ def test_each_column_alone_has_the_same_model(rng):
     assert 0.7 < model.score(X, [kinds, Y[:, 2]]) <= 1.0
 
 
-@pytest.mark.costly
 def test_sparse_rows_give_the_fit_of_dense_ones_and_stay_sparse(rng, monkeypatch):
     X, _, y = planted(rng, p=30)
     X[np.abs(X) < 1.0] = 0.0
@@ -108,7 +103,6 @@ def test_sparse_rows_give_the_fit_of_dense_ones_and_stay_sparse(rng, monkeypatch
         assert_allclose(sparse.transform(form(X)), full.transform(X), atol=1e-7)
 
 
-@pytest.mark.costly
 def test_the_order_of_columns_does_not_matter(rng):
     X, _, y = planted(rng)
     model, turned = (DPPCA(3, target="classes").fit(X, labels) for labels in (y, y[:, ::-1]))
@@ -121,7 +115,6 @@ def test_the_order_of_columns_does_not_matter(rng):
 # 4 special case
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize(
     ("k", "p", "parameters"),
     [(None, 8, {"target": "classes"}), (None, 8, {"class_prior": "uniform", **FIXED}), (5, 8, FIXED), (4, 200, FIXED)],
@@ -145,7 +138,6 @@ def test_a_table_of_one_column_is_a_vector(rng):
 # 6 recovery
 
 
-@pytest.mark.costly
 def test_unlabeled_rows_help(rng):
     X, Y, _ = planted(rng, n=600, p=40, noise=2.0)
     y = np.where(np.arange(600)[:, None] < 16, Y, np.nan)
@@ -159,7 +151,6 @@ def test_unlabeled_rows_help(rng):
 # what y may be
 
 
-@pytest.mark.costly
 def test_marks_of_unlabeled_entries_mean_the_same(rng):
     X, _, y = planted(rng)
     whole = np.where(np.isnan(y), -1, y)
@@ -192,7 +183,6 @@ def test_priors_are_given_for_each_column(rng):
             DPPCA(1, class_prior=bad, **FIXED).fit(X, y)
 
 
-@pytest.mark.costly
 def test_single_precision_is_kept(rng):
     X, _, y = planted(rng)
     model, double = (DPPCA(2, **FIXED).fit(rows, y) for rows in (X.astype(np.float32), X))
@@ -202,7 +192,6 @@ def test_single_precision_is_kept(rng):
     assert_allclose(stacked(model.predict_proba(X)), stacked(double.predict_proba(X)), atol=1e-3)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_arrays_of_other_libraries_are_read_where_they_are(rng, library):
     X, _, y = planted(rng)
@@ -250,7 +239,6 @@ def test_one_warning_names_the_columns_that_did_not_converge(rng):
 # model files
 
 
-@pytest.mark.costly
 def test_a_model_file_keeps_the_models_of_all_columns(rng, tmp_path):
     X, _, y = planted(rng)
     model = DPPCA(3, target="classes").fit(X, y)

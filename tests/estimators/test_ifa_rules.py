@@ -144,7 +144,6 @@ def test_crabs_without_labels_reach_the_same_maximum_from_every_seed():
 ISOTROPIC_3 = {"noise": "isotropic", "pca_components": 3}
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("labeled", [True, False], ids=["labeled", "unlabeled"])
 @pytest.mark.parametrize(
     "settings", [{}, {"tied": True}, {"solver": "gem", "n_init": 1}, {"noise": "isotropic"}, ISOTROPIC_3], ids=str

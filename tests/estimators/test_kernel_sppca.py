@@ -67,7 +67,6 @@ def test_linear_kernel_is_the_primal_model(name, hidden):
         assert_array_equal(kernel.predict(X), primal.predict(X))
 
 
-@pytest.mark.costly
 def test_linear_kernel_is_the_primal_model_with_more_features_than_rows(rng):
     X, y = wide(rng)
     y[::2] = -1
@@ -149,7 +148,6 @@ def test_product_that_also_takes_tables_is_one_of_rows(name):
     )
 
 
-@pytest.mark.costly
 def test_sparse_rows_are_dense_rows(rng):
     X = np.where(rng.random((50, 30)) < 0.2, rng.random((50, 30)), 0.0)
     y = np.arange(50) % 2
@@ -183,7 +181,6 @@ def test_posterior_uses_what_is_known_of_y():
     assert_allclose(cov, shared)
 
 
-@pytest.mark.costly
 def test_posterior_is_conditioning_of_the_joint_gaussian(rng):
     X, y = wide(rng, p=8)
     y[::2] = -1
@@ -435,7 +432,6 @@ def test_pairwise_rows_are_split_with_their_columns():
     assert not KernelSPPCA().__sklearn_tags__().input_tags.pairwise
 
 
-@pytest.mark.costly
 def test_landmarks_need_no_square_memory(rng):
     X = rng.normal(size=(6000, 4))  # the whole kernel matrix would take 288 MB
     model = KernelSPPCA(2, kernel="rbf", n_landmarks=40)

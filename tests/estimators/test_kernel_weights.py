@@ -53,7 +53,6 @@ def test_linear_kernel_is_the_primal_model(options, weighted):
     assert_allclose(kernel.log_likelihood_, primal.log_likelihood_, rtol=1e-10)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("labeled", [30, 60], ids=["semi", "labeled"])
 def test_weighted_linear_kernel_with_more_features_than_rows(rng, labeled):
     y = np.arange(60) % 3
@@ -67,7 +66,6 @@ def test_weighted_linear_kernel_with_more_features_than_rows(rng, labeled):
     assert_allclose(kernel.log_likelihood_, primal.log_likelihood_, rtol=1e-10)
 
 
-@pytest.mark.costly
 def test_weighted_linear_kernel_with_single_outputs_missing(rng):
     X, Y = entries_missing()
     w = rng.uniform(0.5, 3.0, len(X))

@@ -92,7 +92,6 @@ def test_criteria_count_the_free_parameters():
         assert_allclose(found.aic(X), -2 * total + 2 * free)
 
 
-@pytest.mark.costly
 def test_bic_finds_the_planted_number_of_components(rng):
     truth = oracle.random_model(rng, 6, (2, 2, 2))
     rows, _ = oracle.draw(rng, truth, 600)

@@ -162,7 +162,6 @@ def test_no_labels_is_the_unsupervised_model(rng):
         model.predict(X)
 
 
-@pytest.mark.costly
 def test_landmarks_of_all_rows_are_the_exact_model(rng):
     X, y = circles(rng)
     exact = SEPCA(2, kernel="rbf", gamma=0.5, tol=1e-8).fit(X, y)
@@ -294,7 +293,6 @@ def test_whole_weights_are_repeated_rows(parameters):
     assert (model.n_samples_, model.projection_ridge_) == (len(used), pytest.approx(twice.projection_ridge_))
 
 
-@pytest.mark.costly
 def test_weights_of_a_sparse_table_and_of_labels(rng):
     X, y = clusters(rng)
     weights = rng.uniform(0.5, 3, 80)
@@ -315,7 +313,6 @@ def test_weights_that_cannot_be_used(rng):
         SEPCA(2).fit(X, y, np.where(np.arange(80) == 3, -1.0, 1.0))
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("parameters", [{}, {"kernel": "rbf"}, {"penalty": "auto", "projection_ridge": "pinv"}])
 def test_a_model_file_gives_the_same_answers(rng, tmp_path, parameters):
     X, y = clusters(rng)

@@ -78,7 +78,6 @@ def test_fewer_labeled_rows_than_dimensions(targets, k):
         assert_allclose(fit.log_likelihood_, fits[0].log_likelihood_, rtol=1e-9)
 
 
-@pytest.mark.costly
 def test_many_patterns_of_missing_outputs(rng):
     X = rng.normal(size=(90, 6)) @ rng.normal(size=(6, 6))
     Y = X @ rng.normal(size=(6, 5)) + rng.normal(size=(90, 5))
@@ -91,7 +90,6 @@ def test_many_patterns_of_missing_outputs(rng):
     assert_same_fit(moments, subspace, tol=1e-5)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("targets", ["labeled", "semi", "entries"])
 def test_more_features_than_rows(rng, targets):
     X = rng.normal(size=(30, 3)) @ rng.normal(size=(3, 80)) + 0.5 * rng.normal(size=(30, 80))

@@ -52,7 +52,6 @@ def test_the_unit_of_one_output_is_its_own_affair(rng, make):
     assert_allclose(b.log_likelihood_, a.log_likelihood_ - len(Y) * np.log(units).sum(), rtol=1e-9, atol=1e-6)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("estimator", [SPPCA, KernelSPPCA])
 @pytest.mark.parametrize("relation", ["multiple", "sum", "shares"])
 def test_the_unit_of_one_of_several_dependent_outputs_is_its_own_affair(rng, estimator, relation):
@@ -95,7 +94,6 @@ def test_dependent_outputs_repeated_or_weighted_are_one_fit(rng):
     assert_allclose(a.log_likelihood_, b.log_likelihood_, rtol=1e-9)
 
 
-@pytest.mark.costly
 def test_per_output_is_cppca_with_real_outputs(rng):
     """One model, two faces: with some entries of y missing, and with some of x."""
     X, Y = two_outputs(rng, 120)
@@ -109,7 +107,6 @@ def test_per_output_is_cppca_with_real_outputs(rng):
         assert_allclose(a.get_covariance(), b.get_covariance(), rtol=1e-4)
 
 
-@pytest.mark.costly
 def test_an_output_that_is_almost_exact_keeps_its_deviation(rng):
     Z = rng.normal(size=(400, 2))
     X = Z @ rng.normal(size=(2, 40)) + 0.02 * rng.normal(size=(400, 40))
@@ -134,7 +131,6 @@ def test_drawn_classes_have_the_probabilities_of_predict_proba(rng):
                 assert abs((labels[some] == c).mean() - proba[some, c].mean()) < 4 * 0.5 / np.sqrt(some.sum())
 
 
-@pytest.mark.costly
 def test_landmarks_count_the_energy_outside_their_span(rng):
     X = rng.normal(size=(120, 5))
     y = (X[:, 0] + 0.5 * rng.normal(size=120) > 0).astype(int)
@@ -153,7 +149,6 @@ def test_landmarks_count_the_energy_outside_their_span(rng):
     assert_allclose(few.log_likelihood_, whole.log_likelihood_, rtol=1e-8)
 
 
-@pytest.mark.costly
 def test_noise_of_outputs_without_noise_is_none(rng):
     X, Y = two_outputs(rng)
     mixed = np.column_stack([Y[:, 1], Y[:, 0] > 3e5])
@@ -205,7 +200,6 @@ def test_converged_is_what_the_residual_says_with_limits_of_one():
     assert told.count(True) >= 1  # a closed form needs no iterations, and says so truthfully
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize(("n_classes", "k"), [(3, 2), (3, 4), (5, 2)])
 def test_probabilities_do_not_depend_on_the_order_of_classes(rng, n_classes, k, missing):

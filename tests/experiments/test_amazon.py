@@ -40,7 +40,6 @@ def test_a_pair_shows_labels_of_the_source_only(reviews, rng):
     assert set(others) == {*range(80, 120), *range(320, 360)}
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("method", METHODS)
 def test_labels_of_the_target_change_nothing_but_the_score(reviews, rng, method, monkeypatch):
     monkeypatch.setattr(amazon, "STRENGTHS", (0.1, 1.0))

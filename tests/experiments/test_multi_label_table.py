@@ -36,7 +36,6 @@ def test_draws_label_enough_positive_rows_of_each_label(small):
     assert (labeled != draw_positive(small.target, 5, 101)).any()
 
 
-@pytest.mark.costly
 def test_no_hidden_label_reaches_a_method(small):
     X, Y = small.data, small.target.astype(int)
     labeled = draw_positive(Y, 5, 100)
@@ -59,7 +58,6 @@ def test_scores_are_those_of_the_definition():
     assert_allclose(area, (0.5 + 0.75) / 2)
 
 
-@pytest.mark.costly
 def test_the_table_shows_the_printed_figures_beside_ours(small):
     records = list(reproduce(dims=(5, 10), n_draws=2, methods=("FULL", "PLS", "DPPCA", "predictions"), **FAST))
     lines = format_table(records).splitlines()

@@ -76,7 +76,6 @@ def test_known_predictors_give_the_density_itself(rng, name, c):
         assert_allclose(found.curvature[:, j], -(up.slope - down.slope) / (2 * step), atol=1e-6)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("name, c", ALL)
 def test_predictions_and_draws_are_those_of_the_density(rng, name, c):
     family = family_of(name, c)

@@ -64,7 +64,6 @@ def test_gaussian_outputs_are_conditioned_on_exactly(rng, inference):
         assert_allclose(fit.log_z[i], expected, atol=1e-8)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("link", ["logit", "probit"])
 def test_ep_with_one_label_is_exact(rng, link):
     layout, noise = Layout(("gaussian", link), (0, 2)), np.array([0.5, 1.0])
@@ -82,7 +81,6 @@ def test_ep_with_one_label_is_exact(rng, link):
         assert_allclose(a, b, atol=1e-8)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("link", ["logit", "probit"])
 def test_ep_with_two_labels_is_close_to_the_integral_and_closer_than_laplace(rng, link):
     layout = Layout((link, link), (2, 2))
@@ -98,7 +96,6 @@ def test_ep_with_two_labels_is_close_to_the_integral_and_closer_than_laplace(rng
     assert_allclose(bound.log_z, log_z, atol=0.1)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("kinds", [("categorical",), ("logit", "poisson"), ("gaussian", "poisson")])
 def test_variational_is_a_lower_bound_near_the_integral(rng, kinds):
     layout = Layout(kinds, tuple({"categorical": 3, "logit": 2}.get(kind, 0) for kind in kinds))
@@ -110,7 +107,6 @@ def test_variational_is_a_lower_bound_near_the_integral(rng, kinds):
     assert_allclose(moments(fit, mean, cov)[0], center, atol=0.1)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize(
     "inference, layout",
     [
@@ -181,7 +177,6 @@ def test_rows_without_labels_and_a_second_call(rng):
         assert_allclose(by_row.log_z, first.log_z, atol=1e-8)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("kinds", [("probit",) * 5, ("probit", "logit", "gaussian", "logit")])
 def test_ep_against_a_long_sequential_run(rng, kinds):
     """Parallel and damped here, one site after another without damping there, moments from a grid: one fixed point."""

@@ -25,7 +25,6 @@ def problem(rng, n=12):
     return X, squared, model.class_kernel(np.maximum(index, -1))
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("n_basis", [4, 11])
 @pytest.mark.parametrize("penalty", [0.5, 100.0])
 def test_the_kernel_is_that_of_the_program_as_written(rng, n_basis, penalty):

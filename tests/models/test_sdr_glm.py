@@ -12,7 +12,6 @@ from models.sdr_glm_tables import ALPHA, NAMES, RIDGE, K, dense_objective, pairs
 from oracles import sdr_glm as oracle
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson"])
 def test_entries_of_x_that_are_missing_are_left_out(family, rng):
     """Objective and gradient of the definition without them; the path never rises, and their values do not matter."""
@@ -66,7 +65,6 @@ def test_the_fit_is_a_stationary_point_and_balanced(families):
         assert dense_objective(X, Y, families, views, other) > best
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("family", NAMES)
 def test_a_sparse_table_is_the_dense_one(family, rng):
     X, Y, (x, y) = problem((family, "multinomial"), rng)
@@ -77,7 +75,6 @@ def test_a_sparse_table_is_the_dense_one(family, rng):
     assert_allclose(project(sparse, second.value.x, 0.3)[0], project(x, first.value.x, 0.3)[0], atol=1e-7)
 
 
-@pytest.mark.costly
 def test_blocks_of_rows_change_nothing(rng, monkeypatch):
     for families in (("poisson", "bernoulli"), ("gaussian", "multinomial")):
         _, _, views = problem(families, rng)
@@ -102,7 +99,6 @@ def test_one_gaussian_table_is_soft_thresholded_pca(rng):
     )  # with the ridge of the fit, x alone gives the scores
 
 
-@pytest.mark.costly
 def test_a_column_that_never_varies_has_a_finite_intercept(rng):
     for family in ("bernoulli", "poisson", "multinomial"):
         X, Y, views = problem((family, "gaussian"), rng)

@@ -65,7 +65,6 @@ def test_refit_value_is_the_papers_problem(rng):
         assert oracle.rank_value(Z, W, Omega, b, data.rows, full_labels(data), data.penalty) < value
 
 
-@pytest.mark.costly
 def test_rank_constrained_ascent_beats_the_relaxed_codes_and_stays_below_the_bound(rng):
     data = problem(rng, n=25, k=1, beta=0.1)
     relaxed = model.fit(data, model.Options(tol=TIGHT_TOL)).value
@@ -209,7 +208,6 @@ def test_coordinate_descent_in_several_blocks_falls():
     assert_allclose(T[0].sum(axis=1), 1.0)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("rank_exact", [False, True])
 def test_converged_means_that_the_loadings_are_found_too(rng, rank_exact):
     """The relaxation alone was solved in both; a search for loadings of one step is not."""

@@ -1,7 +1,6 @@
 """Proximal bundle method on convex functions of probabilities."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
@@ -20,7 +19,6 @@ def test_simplex_projection_is_nearest(rng):
         assert (V[i][P[i] == 0] <= shift + 1e-12).all()
 
 
-@pytest.mark.costly
 def test_largest_of_planes_is_minimized_within_few_steps(rng):
     """max over j of (slopes T)_j: a linear program, whose kinks plain descent cannot pass."""
     slopes = rng.normal(size=(6, 5))

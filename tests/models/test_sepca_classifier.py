@@ -1,7 +1,6 @@
 """How new rows are read: the classifier on codes beside its definition, folds, the loss of hidden labels."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
@@ -65,7 +64,6 @@ def test_folds_split_every_class_evenly_and_never_hide_the_only_row_of_one(rng):
     assert folds[12] == -1
 
 
-@pytest.mark.costly
 def test_the_held_out_loss_is_that_of_models_that_never_saw_the_labels(rng):
     data = orthogonal(problem(rng, n=14, unlabeled=4))
     folds = np.r_[-1, np.arange(9) % 2]

@@ -43,7 +43,6 @@ def test_gradient_is_that_of_finite_differences(rng, unlabeled):
     assert_allclose(found.ravel(), expected, atol=1e-5)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("unlabeled", [0, 3])
 def test_gradient_with_weights_is_that_of_finite_differences_and_bounds_hold(rng, unlabeled):
     """At F times the roots of the weights; the bound is above every value."""

@@ -27,7 +27,6 @@ def test_row_posterior_and_density_are_brute_force(rng, targets):
     )
 
 
-@pytest.mark.costly
 def test_many_covariances_are_applied_row_by_row(rng, monkeypatch):
     covs, of_row, b = rng.normal(size=(4, 3, 3)), rng.integers(0, 4, 50), rng.normal(size=(50, 3))
     expected = np.array([covs[g] @ v for g, v in zip(of_row, b, strict=True)])

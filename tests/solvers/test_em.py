@@ -25,7 +25,6 @@ def maximize(X, Y, *, acceleration=None, tol=1e-9, max_iter=20_000):
     return build.em(X, Y).maximize(start(X, Y), tol, max_iter, acceleration)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("acceleration", ACCELERATIONS)
 @pytest.mark.parametrize("targets", ["labeled", "semi", "entries"])
 def test_climbs_monotonely_to_the_same_maximum(rng, targets, acceleration):

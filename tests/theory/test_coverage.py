@@ -44,8 +44,6 @@ def assert_rates(inside, rate):
     assert abs(inside.mean() - rate) < 4 * np.sqrt(rate * (1 - rate) / len(inside))
 
 
-@pytest.mark.costly
-@pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("share", [0.0, 0.3], ids=["complete", "missing"])
 @pytest.mark.parametrize("with_y", [False, True])
 def test_posterior_regions_hold_the_latent_vectors(seed, share, with_y):
@@ -61,8 +59,6 @@ def test_posterior_regions_hold_the_latent_vectors(seed, share, with_y):
         assert_rates(distances < chi2.ppf(rate, K), rate)
 
 
-@pytest.mark.costly
-@pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("share", [0.0, 0.3], ids=["complete", "missing"])
 def test_intervals_hold_outputs_and_missing_entries(seed, share):
     model, _, _, X, Y, holes = planted(seed, share)

@@ -38,7 +38,6 @@ def test_starts_have_temperatures_far_from_one_another():
     assert_allclose(np.log10(found), [1.0, 0.0, 0.5, 0.25, 0.75, 0.125])
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("noise, shrinkage", [("half", 0.0), ("half", 0.3), ("ml", 0.3)])
 def test_a_level_that_did_not_settle_has_not_converged(rng, noise, shrinkage):
     X, index = planted(rng, spread=1.0)

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon.models.dppca.anneal import Options, fit_coordinates
@@ -27,7 +26,6 @@ def test_splits_follow_the_rows_and_nothing_else(rng):
     assert any((one != other).any() for one, other in zip(first[0], first[1], strict=True))
 
 
-@pytest.mark.costly
 def test_the_first_of_the_best_is_taken_and_its_score_is_that_of_the_halves(rng):
     X, index = planted(rng, spread=1.0)
     X[index < 0] += 6.0 * rng.integers(0, 2, size=((index < 0).sum(), 1)) * rng.normal(size=8)  # these rows mislead

@@ -49,7 +49,6 @@ def mixtures_of(fitted):
 # -- oracle ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("solver", ["profile", "gem"])
 def test_log_likelihood_is_that_of_the_definition(rng, solver):
     X, _, known, _ = planted(rng, n=80)
@@ -89,7 +88,6 @@ def test_mixing_and_unmixing_are_inverse(rng):
 # -- at every step -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("solver, tied", [("profile", False), ("gem", False), ("profile", True)])
 def test_likelihood_never_falls(rng, solver, tied):
     X, _, known, _ = planted(rng, gap=2.0)
@@ -102,7 +100,6 @@ def test_likelihood_never_falls(rng, solver, tied):
 # -- two routes --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.costly
 def test_gem_reaches_the_maximum_of_the_profile(rng):
     X, _, known, _ = planted(rng, gap=4.0)
     labels = labels_of(known, (2, 3))
@@ -135,7 +132,6 @@ def test_tied_axes_do_not_change_the_model(rng):
     assert_allclose(found.params.V @ found.params.V.T, np.eye(2), atol=1e-5)
 
 
-@pytest.mark.costly
 def test_sparse_rows_are_dense_rows(rng):
     X, _, known, _ = planted(rng)
     X[rng.random(X.shape) < 0.3] = 0.0
@@ -147,7 +143,6 @@ def test_sparse_rows_are_dense_rows(rng):
     assert_allclose(Z[0], Z[1], atol=1e-9)
 
 
-@pytest.mark.costly
 def test_certain_and_empty_plausibilities_are_labels_and_none(rng):
     X, _, known, _ = planted(rng, n=100)
     labels = labels_of(known, (2, 3))
@@ -172,7 +167,6 @@ def test_predictions_do_not_depend_on_the_coordinates(rng):
         assert_allclose(one, other, atol=1e-5)
 
 
-@pytest.mark.costly
 def test_unlabeled_latents_have_one_order_and_sign(rng):
     X, _, known, _ = planted(rng, n=500, sizes=(2, 2, 2), gap=5.0)
     known[:, [0, 2]] = -1
@@ -198,7 +192,6 @@ def test_labeled_components_keep_their_numbers(rng):
 # -- optimality and recovery -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.costly
 def test_no_nearby_model_is_better(rng):
     X, _, known, _ = planted(rng, n=120)
     result = fit(X, labels_of(known, (2, 3)))
@@ -214,7 +207,6 @@ def test_no_nearby_model_is_better(rng):
         assert oracle.log_likelihood(X, found.mean, found.unmixing, moved, pl) < result.stats["log_likelihood"]
 
 
-@pytest.mark.costly
 def test_sources_are_recovered_as_well_as_by_fastica(rng):
     n, ids = 2000, rng.integers(0, 2, (2000, 4))
     Z = (2.0 * ids - 1.0) * [1.0, 1.5, 2.0, 3.0] + rng.normal(size=(n, 4))
@@ -228,7 +220,6 @@ def test_sources_are_recovered_as_well_as_by_fastica(rng):
     assert own < other + 0.005
 
 
-@pytest.mark.costly
 def test_samples_have_the_density_of_the_model(rng):
     X, _, known, _ = planted(rng, n=400)
     found = fit(X, labels_of(known, (2, 3))).value

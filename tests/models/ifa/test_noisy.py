@@ -16,7 +16,6 @@ def fit(X, known, k=2, seed=0, **options):
     return model.fit(read(X), log_pl_of(known), SIZES, model.Options(k, **options), np.random.default_rng(seed))
 
 
-@pytest.mark.costly
 def test_density_is_the_sum_over_all_products(rng):
     fitted, mixtures = random_model(rng)
     p = fitted.params
@@ -50,7 +49,6 @@ def test_latent_means_are_those_of_importance_sampling(rng):
     assert (np.abs(model.posterior(fitted, read(x)).z[0] - mean) < 5 * error).all()
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("k", [2, 4])
 def test_likelihood_of_the_fit_is_that_of_the_rows(rng, k):
     X, _, known, _ = planted(rng)
@@ -82,7 +80,6 @@ def test_no_nearby_model_is_better(rng):
         assert model.posterior(found._replace(params=moved), read(X), log_pl_of(known)).log_density.sum() < best
 
 
-@pytest.mark.costly
 def test_mixing_noise_and_components_are_recovered(rng):
     X, ids, known, A = planted(rng, n=2000, p=8, noise=0.5)
     found = fit(X, known).value
@@ -94,7 +91,6 @@ def test_mixing_noise_and_components_are_recovered(rng):
     assert (predicted == ids).mean() > 0.9
 
 
-@pytest.mark.costly
 def test_sparse_rows_are_dense_rows(rng):
     X, _, known, _ = planted(rng)
     X[rng.random(X.shape) < 0.3] = 0.0
@@ -103,7 +99,6 @@ def test_sparse_rows_are_dense_rows(rng):
     assert_allclose(sparse.stats["log_likelihood"], dense.stats["log_likelihood"], rtol=1e-8)
 
 
-@pytest.mark.costly
 def test_gaussian_latents_beside_one_useless_mixture_are_probabilistic_pca(rng):
     X = rng.normal(size=(500, 6)) @ np.diag([4.0, 3.0, 2.0, 0.5, 0.5, 0.5])
     result = model.fit(

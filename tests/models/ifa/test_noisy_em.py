@@ -1,7 +1,6 @@
 """EM for independent factors in noise: its sums beside the whole table, its steps, its packing."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
 from gnomon.models.ifa import noisy as model
@@ -13,7 +12,6 @@ from oracles import ifa as oracle
 from rows.copied import copied_rows
 
 
-@pytest.mark.costly
 def test_plain_steps_never_lower_the_likelihood(rng):
     X, _, known, _ = planted(rng, gap=2.0)
     rows = copied_rows(X)
@@ -63,7 +61,6 @@ def test_plausibility_of_a_product_is_that_of_its_parts(rng):
     assert_allclose(state_plausibilities(log_pl, states), expected, rtol=1e-14)
 
 
-@pytest.mark.costly
 def test_climbing_ends_where_a_step_is_short(rng):
     X, _, known, _ = planted(rng)
     rows = copied_rows(X)

@@ -1,7 +1,6 @@
 """The climb of all starts: compared early, and only the best of them climbed to the end."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
 from gnomon._types import Status
@@ -19,7 +18,6 @@ def problem(rng):
     return rows, np.ones((2, 2), bool), [random_start(rows, rng) for _ in range(5)]
 
 
-@pytest.mark.costly
 def test_the_best_start_is_climbed_to_the_end(rng):
     rows, present, starts = problem(rng)
     found = profile.maximize_all(starts, rows, tol=1e-7, max_iter=500)

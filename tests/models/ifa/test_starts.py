@@ -65,7 +65,6 @@ def test_starts_are_proper_points(rng, n_tied):
         assert np.linalg.svd(start.V, compute_uv=False)[-1] > 0.01
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("known", [(), (0,), (0, 1)], ids=["no labels", "one latent", "the same labels twice"])
 def test_starts_turn_with_the_rows_and_know_nothing_of_their_order(rng, known):
     U, own = white(rng), labels(rng, size=2)

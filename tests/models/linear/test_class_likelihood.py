@@ -39,7 +39,6 @@ def test_the_evidence_is_above_the_bound(rng, layout):
     assert found.sum() > bound.sum() + 0.2
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("layout", LAYOUTS, ids=IDS)
 def test_no_nearby_label_parameters_are_better(rng, monkeypatch, layout):
     rows, params = problem(rng, layout)

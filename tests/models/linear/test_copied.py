@@ -22,7 +22,6 @@ def planted(rng):
     return X, Y
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("solver", ["moments", "subspace", "em"])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, "masked"])
 def test_sppca(rng, solver, form):

@@ -10,7 +10,6 @@ from gnomon.models.linear.basis import Basis
 from oracles import cppca as oracle
 
 
-@pytest.mark.costly
 def test_many_labeled_rows_start_from_a_few_and_end_at_the_same_maximum(rng, monkeypatch):
     X, Z = oracle.draw(rng, 1800, 6, 0.5)
     y = (Z @ rng.normal(size=(2, 3)) * 2 + rng.gumbel(size=(1800, 3))).argmax(axis=1)

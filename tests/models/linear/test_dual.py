@@ -111,7 +111,6 @@ def test_theorem_3_is_theorem_2(rng):
     assert_allclose(Z_new @ W_x.T, gaussian.posterior(primal, X_new)[0] @ primal.W_x.T, atol=1e-9)
 
 
-@pytest.mark.costly
 def test_algorithm_3_and_the_fast_route_agree_on_labeled_rows(rng):
     X, Y = problem(rng, n_lab=40, q=3)
     T = coordinates(X)

@@ -72,7 +72,6 @@ def test_reaches_the_optimum_of_the_full_basis(rng, targets):
     assert_same_model(model, best)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("targets", ["labeled", "semi", "none"])
 @pytest.mark.parametrize("capacity", [18, 24])
 def test_a_small_capacity_restarts_and_still_arrives(rng, targets, capacity):
@@ -114,7 +113,6 @@ def test_more_features_than_rows(rng, targets):
     assert_same_model(model, best, tol=1e-5)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("k", [10, 12])
 def test_many_dimensions_beside_the_basis(rng, k):
     X, Y = rows(rng, n=60, p=40, k=4, targets="labeled")

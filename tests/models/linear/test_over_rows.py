@@ -84,7 +84,6 @@ def test_an_e_step_is_the_definition_row_by_row(rng, layout, missing):
     assert_allclose(sums.xz1, xz1, atol=1e-7 * np.abs(xz1).max())
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("layout", [ONE, MIXED], ids=["probit", "mixed"])
 def test_derivatives_are_those_of_the_objective(rng, layout):
     em, params, *_ = problem(rng, layout, prior_precision=0.7)
@@ -110,7 +109,6 @@ def test_derivatives_are_those_of_the_objective(rng, layout):
         assert_allclose(of_x[i, 2], slope("m_x", i), atol=2e-3)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("rules", [{}, {"prior_precision": 2.0}, {"free_means": False}, {"noise": "shared"}], ids=str)
 @pytest.mark.parametrize("layout", [ONE, NUMBERS, MIXED], ids=["probit", "numbers", "mixed"])
 @pytest.mark.parametrize("missing", [0.25, 0.0])
@@ -151,7 +149,6 @@ def test_copied_rows_give_the_same_and_steps_are_pure(inference, layout):
         assert_allclose(a.xz1, b.xz1, rtol=1e-5, atol=1e-6 * np.abs(b.xz1).max())
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("layout", [ONE, NUMBERS, MIXED], ids=["probit", "numbers", "mixed"])
 def test_complete_rows_have_one_maximum_whichever_loop_finds_it(rng, layout):
     X, Z = oracle.draw(rng, 80, 7)

@@ -69,7 +69,6 @@ def test_the_gradient_is_that_of_the_objective(rng):
         assert_allclose(gradient[i, -1], (up - down) / (2 * step), atol=1e-4)
 
 
-@pytest.mark.costly
 def test_the_gradient_of_the_loadings_is_that_of_the_objective(rng):
     """By Fisher's identity it comes from the expected statistics."""
     em, params = problem(rng)

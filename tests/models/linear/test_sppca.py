@@ -18,7 +18,6 @@ def fit(X, Y, **options):
     return model.fit(copied_rows(X, masked=bool(np.isnan(X).any())), Y, Options(2, **options), np.random.default_rng(0))
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("solver", ["moments", "subspace", "em"])
 @pytest.mark.parametrize("targets", ["labeled", "semi", "entries"])
 def test_the_likelihood_of_the_fit_is_that_of_the_density(rng, solver, targets):
@@ -39,7 +38,6 @@ def test_the_likelihood_of_the_fit_is_that_of_the_density(rng, solver, targets):
         assert build.loglik(other, X, Y) < fitted.log_likelihood
 
 
-@pytest.mark.costly
 def test_the_ratio_search_ends_where_em_does(rng):
     _, X, Y = build.draw(rng, n=60, p=5, targets="labeled")
     ratio, em = fit(X, Y), fit(X, Y, solver="em", tol=1e-12, max_iter=5000)
@@ -48,7 +46,6 @@ def test_the_ratio_search_ends_where_em_does(rng):
     assert_allclose(ratio.stats["optima"][0], ratio.value.log_likelihood, rtol=1e-9)
 
 
-@pytest.mark.costly
 def test_entries_that_are_missing_take_no_part(rng):
     _, X, Y = build.draw(rng, n=40, p=5, targets="semi")
     X[:, 1:][rng.random((40, 4)) < 0.2] = np.nan

@@ -1,7 +1,6 @@
 """Starting centers of mixtures where nothing in the data says which they should be."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
 from gnomon.models.mixture.kmeans import Partition
@@ -14,7 +13,6 @@ def centers(X, s):
     return Partition(standard, np.arange(len(X))).centers(s, "kmeans", None)
 
 
-@pytest.mark.costly
 def test_splits_depend_on_neither_a_seed_nor_the_order_of_rows(rng):
     X = rng.normal(size=(400, 3)) * [3.0, 2.0, 1.0]
     first = centers(X, 6)

@@ -1,7 +1,6 @@
 """Conditioning on components beside their Gaussian densities, and one maximization beside the closed form."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
 from gnomon.models.mixture import local_gaussians as local
@@ -65,7 +64,6 @@ def expected_complete(truth, X, params):
     return (oracle.responsibilities(truth, X) * joint).sum()
 
 
-@pytest.mark.costly
 def test_the_closed_form_is_that_of_the_paper_and_beats_a_step_over_z(rng):
     truth, X, _ = planted(rng, n=100, spread=1.0)
     before, shape = params_of(truth), local.Shape(SIZES, 7, 1e-9, False)
@@ -80,7 +78,6 @@ def test_the_closed_form_is_that_of_the_paper_and_beats_a_step_over_z(rng):
     assert values[0] + 1e-3 < values[1] < values[2] + 1e-9
 
 
-@pytest.mark.costly
 def test_steps_over_z_end_at_the_closed_form(rng):
     truth, X, _ = planted(rng, n=100, spread=1.0)
     params, shape = params_of(truth), local.Shape(SIZES, 7, 1e-9, True)

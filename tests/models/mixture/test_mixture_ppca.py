@@ -42,7 +42,6 @@ def standard(X, sizes, moments=True, shared=False):
 # -- oracle ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("missing", [False, True, "repeated"])
 def test_densities_and_responsibilities_are_those_of_the_gaussians(rng, missing):
     truth, X, _ = planted(rng, n=40, spread=0.7)
@@ -101,7 +100,6 @@ def test_gated_moments_are_those_of_draws(rng):
 # -- steps -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.costly
 def test_closed_form_step_is_that_of_the_paper(rng):
     truth, X, _ = planted(rng, spread=1.0)
     engine = standard(X, SIZES)
@@ -115,7 +113,6 @@ def test_closed_form_step_is_that_of_the_paper(rng):
         assert_allclose(after.W[c] @ after.W[c].T, wanted.W[c] @ wanted.W[c].T, rtol=1e-7, atol=1e-8)
 
 
-@pytest.mark.costly
 def test_masked_step_on_complete_rows_takes_the_weighted_means(rng):
     truth, X, _ = planted(rng, spread=1.0)
     engine = standard(X, SIZES, moments=None)
@@ -125,7 +122,6 @@ def test_masked_step_on_complete_rows_takes_the_weighted_means(rng):
     assert_allclose(after.means, (R.T @ X) / R.sum(axis=0)[:, None], rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("repeated", [False, True])
 def test_expected_sums_of_incomplete_rows_are_those_of_each_row(rng, repeated):
     truth, X, _ = planted(rng, n=40, spread=0.7)
@@ -150,7 +146,6 @@ def test_expected_sums_of_incomplete_rows_are_those_of_each_row(rng, repeated):
         assert_allclose(found.xz[c][:, used], xz, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("solver", ["moments", "latent", "masked"])
 def test_single_steps_never_lower_the_likelihood(rng, solver, shared):
@@ -170,7 +165,6 @@ def test_single_steps_never_lower_the_likelihood(rng, solver, shared):
     assert path[-1] > path[0] + 10
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("kind", ["moments", "latent", "masked"])
 def test_fitted_likelihood_is_that_of_brute_force(rng, kind):
     _, X, _ = planted(rng, n=90)
@@ -194,7 +188,6 @@ def assert_same(a, b, tol):
     assert_allclose(p.noise_vars, q.noise_vars, rtol=tol)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("shared", [False, True])
 def test_all_solvers_reach_the_same_maximum(rng, shared):
     _, X, _ = planted(rng, n=600, spread=8.0)  # clusters far apart: no other maximum is near the way of any solver
@@ -203,7 +196,6 @@ def test_all_solvers_reach_the_same_maximum(rng, shared):
     assert_same(found[2], found[0], 1e-6)
 
 
-@pytest.mark.costly
 def test_sparse_is_dense(rng):
     _, X, _ = planted(rng, p=12)
     X[rng.random(X.shape) < 0.3] = 0.0
@@ -212,7 +204,6 @@ def test_sparse_is_dense(rng):
     assert_same(a, b, 1e-6)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
 def test_wide_tables_are_rotated_without_loss(rng, monkeypatch, convert):
     _, X, _ = planted(rng, n=60, p=90)
@@ -231,7 +222,6 @@ def test_integer_weights_are_repeated_rows(rng, kind):
     assert_same(a, b, 1e-5)
 
 
-@pytest.mark.costly
 def test_extrapolated_and_plain_steps_end_together(rng):
     _, X, _ = planted(rng, spread=1.5)
     a, b = (fit(X, solver="latent", tol=1e-8, max_iter=5000, acceleration=acc) for acc in ("alternating", None))
@@ -322,7 +312,6 @@ def test_a_healthy_start_wins_over_a_collapsed_one(monkeypatch):
 # -- recovery ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 def test_planted_subspaces_are_recovered(rng, missing):
     n, p, sizes = 3000, 10, (2, 2, 2)
@@ -394,7 +383,6 @@ def test_one_read_of_the_rows_per_iteration(rng):
 # -- rows elsewhere ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("solver", ["moments", "latent", "masked", "wide"])
 def test_rows_that_are_copied_to_every_step_give_the_same_fit(rng, solver, monkeypatch):
     monkeypatch.setattr(namespace, "BLOCK_ENTRIES", 1)  # the same blocks, so that rounding picks the same maximum
