@@ -34,7 +34,7 @@ WHOLE_MOMENTS = 400  # dimensions all of which make the first basis, where produ
 FEW_COORDINATES = 1 << 18  # the labeled rows have no more coordinates than that
 APPROXIMATE = ("laplace", "ep")  # ways of inference whose objective may fall
 MANY_LABELED, FEW_LABELED = 1600, 400  # of many labeled rows, a few are enough to choose a start by
-START_STEPS, TRIAL_ITERATIONS = 5, 5
+START_STEPS, TRIAL_ITERATIONS = 5, 1
 
 
 class Options(NamedTuple):

@@ -20,7 +20,8 @@ from .sites_em import Rules, Sums
 
 State = tuple[Params, Sums]  # in the basis, and the statistics near which those of the next parameters lie
 START_ACCURACY = 1e-3
-INNER_ACCURACY = 0.05
+INNER_ACCURACY = 0.2  # of a basis that will grow, beside the residual outside
+LAST_ACCURACY = 0.05  # of the last one, beside the tolerance
 
 
 class Data(Protocol):
@@ -45,7 +46,7 @@ class ModelInBasis:
     @property
     def share(self) -> float:
         """The part of the tolerance to which it is maximized at the end."""
-        return INNER_ACCURACY
+        return LAST_ACCURACY
 
     def maximize(self, start: State | None, tol: float, *, final: bool, max_iter: int) -> Result[State]:
         """Maximize to a relative residual of `tol`; `final` asks for a last look for a better optimum.
