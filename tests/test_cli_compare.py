@@ -1,5 +1,6 @@
 """gnomon compare: the comparison of the library on a table, for one model or several."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from commands import column, metrics, refusal, run
 from gnomon import DPPCA, KDA
 from gnomon.cli import main
 from gnomon.datasets import load_iris, make_partial
-from gnomon.selection import compare
+from gnomon.selection import GuidedSearch, compare
 from gnomon.tables import write_table
 
 IRIS = load_iris()
@@ -18,6 +19,7 @@ X, Y = IRIS.data[::3], np.array(IRIS.target_names, dtype=object)[IRIS.target[::3
 PARTIAL = make_partial(Y, n_per_class=6, random_state=0)
 NAMES = ["a", "b", "c", "d"]
 COMPARE = ("compare", "t.csv", "--target", "kind")
+QUICKLY = partial(GuidedSearch, n_splits=1, n_permutations=0, preprocessing=["rows"])
 
 
 @pytest.fixture(autouse=True)
@@ -27,10 +29,11 @@ def folder(tmp_path, monkeypatch):
     write_table("t.csv", {name: X[:, j] for j, name in enumerate(NAMES)} | {"kind": PARTIAL})
 
 
+@pytest.mark.usefixtures("few_splits")
 def test_the_scores_are_those_of_the_library_for_each_model():
     text = run(*COMPARE, "--model", "kda", "dppca", "--seed", 3, "--out", "s.csv")
     models = {"KDA": KDA(2), "DPPCA": DPPCA(2, random_state=3)}
-    expected = compare(X, PARTIAL, estimators=models, n_components=2, random_state=3)
+    expected = compare(X, PARTIAL, estimators=models, n_components=2, n_splits=2, random_state=3)
     assert column("s.csv", "method") == [row["method"] for row in expected.rows]
     assert column("s.csv", "score") == [str(row["score"]) for row in expected.rows]
     assert column("s.csv", "prediction")[2] == ""  # principal components predict nothing
@@ -53,13 +56,9 @@ def test_it_is_what_fit_prints():
     assert metrics()["comparison"]["rows"][0]["target"] == "kind"
 
 
+@pytest.mark.usefixtures("few_splits")
 def test_the_chosen_model_is_compared_beside_named_ones(monkeypatch):
-    from functools import partial
-
-    from gnomon.selection import GuidedSearch
-
-    quickly = partial(GuidedSearch, n_splits=1, n_permutations=0, preprocessing=["rows"])
-    monkeypatch.setattr("gnomon._cli.choosing.GuidedSearch", quickly)
+    monkeypatch.setattr("gnomon._cli.choosing.GuidedSearch", QUICKLY)
     monkeypatch.setattr("gnomon._cli.choosing.STORED", {"classes": ("SPPCA",)})
     text = run(*COMPARE, "--model", "auto", "sppca", "kda", "--out", "s.tsv")
     assert "Chosen: SPPCA on rows" in " ".join(text.split())
@@ -114,7 +113,8 @@ def test_the_options_are_those_of_fit():
     assert len(texts["fit"]) > 8
 
 
-def test_processes_give_the_same_scores():
+def test_processes_give_the_same_scores(monkeypatch):
+    monkeypatch.setattr("gnomon._cli.choosing.GuidedSearch", QUICKLY)
     for jobs in (1, 2):
         run(*COMPARE, "--model", "kda", "auto", "--jobs", jobs, "--out", f"{jobs}.csv")
     for name in ("method", "score", "prediction"):

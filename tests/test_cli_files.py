@@ -236,7 +236,7 @@ def test_too_little_memory_for_the_libraries_is_one_line():
 
 
 def test_a_table_that_does_not_fit_is_one_line_with_the_size_needed():
-    np.savez_compressed("big.npz", X=np.zeros((10_000, 8_000)))
+    np.savez_compressed("big.npz", X=np.zeros((10_000, 8_000), dtype=np.int8))
     code, said = shell("fit", "big.npz", "--model", "ppca", "--out", "out", preexec_fn=limited(1000))
     assert (code, len(said)) == (1, 1), said
     found = re.fullmatch(r"gnomon: out of memory: more than (\d+) MB are needed, and 1000 are allowed; .*", said[0])

@@ -51,6 +51,12 @@ def test_stated_defaults_are_those_of_the_signature(name):
             assert ast.literal_eval(stated[1]) == ({} if made else parameter.default), parameter.name
 
 
+QUICK = {
+    "GuidedSearch": {"n_splits": 1, "n_permutations": 1, "preprocessing": ["rows"]},
+    "DomainStack": {"scale": 1.0, "C": 1.0},
+}
+
+
 def fitted_on_small_tables(cls):
     """Fit on class targets and on a real target, with named columns and some unlabeled rows."""
     rng = np.random.default_rng(0)
@@ -62,8 +68,7 @@ def fitted_on_small_tables(cls):
     targets = [classes] if cls.__name__ in CLASSES_ONLY else [classes, real]
     if cls.__name__ == "IFA":  # takes numbers of components
         targets = [np.array([{None: -1, "down": 0, "up": 1}[label] for label in classes])]
-    settings = {"n_splits": 1, "n_permutations": 1} if cls.__name__ == "GuidedSearch" else {}
-    return [cls(**settings).fit(X, y) for y in targets]
+    return [cls(**QUICK.get(cls.__name__, {})).fit(X, y) for y in targets]
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -17,8 +17,15 @@ ESTIMATORS = [
 # Estimators that need a package of an extra; without it they are skipped here, their error is tested with them.
 EXTRAS = {"ColoredMVU": "clarabel"}
 
-# Parameters without which the checks take minutes; a slow test of that estimator runs them all at its defaults.
-QUICK = {"DomainStack": {"scale": 1.0, "C": 10.0}}  # nothing is searched for by cross-validation
+# Parameters without which the checks take long; a slow test runs them at the defaults.
+QUICK = {
+    "DomainStack": {"scale": 1.0, "C": 10.0},  # nothing is searched for by cross-validation
+    "DPPCA": {"n_factors": 1, "shrinkage": 0.1, "unlabeled_weight": 1.0},  # nor is it here
+    "MixturePPCA": {"n_init": 1},
+    "CPPCA": {"tol": 0.01},
+    "SDRGLM": {"tol": 0.01},
+    "SEPCA": {"tol": 0.01},
+}
 
 # Checks that do not apply, by estimator and name, each with its reason.
 SIGNS = {"check_classifiers_classes": "labels -1 and 1 alone are refused: -1 may mark unlabeled rows"}
@@ -47,7 +54,10 @@ def test_the_list_is_not_empty():
     assert set(INAPPLICABLE) <= {cls.__name__ for cls in ESTIMATORS}
 
 
-@pytest.mark.filterwarnings("ignore:y marks every row:UserWarning", "ignore:y holds the single class:UserWarning")
+said = pytest.mark.filterwarnings("ignore:y marks every row:UserWarning", "ignore:y holds the single class:UserWarning")
+
+
+@said
 @parametrize_with_checks(
     [cls(**QUICK.get(cls.__name__, {})) for cls in ESTIMATORS], expected_failed_checks=expected_failed_checks
 )
@@ -55,4 +65,13 @@ def test_scikit_learn_checks(estimator, check):
     missing = EXTRAS.get(type(estimator).__name__)
     if missing and importlib.util.find_spec(missing) is None:
         pytest.skip(f"{missing} is not installed")
+    check(estimator)
+
+
+@said
+@pytest.mark.slow
+@parametrize_with_checks(
+    [cls() for cls in ESTIMATORS if cls.__name__ in QUICK], expected_failed_checks=expected_failed_checks
+)
+def test_scikit_learn_checks_at_the_defaults(estimator, check):
     check(estimator)

@@ -280,7 +280,7 @@ def test_of_scores_that_are_about_equal_auto_takes_the_first():
     assert (model.n_factors_, model.shrinkage_, model.unlabeled_weight_) == first[:3] != best[:3]
 
 
-@pytest.mark.parametrize("table", [wine, blobs])
+@pytest.mark.parametrize("table", [wine, pytest.param(blobs, marks=pytest.mark.slow)])
 def test_auto_is_the_same_for_any_seed_order_and_names(rng, table):
     X, labels = table(rng)
     first = DPPCA().fit(X, labels)

@@ -175,7 +175,7 @@ def test_a_row_far_from_all_others_is_no_raw_error(rng, noise):
     assert np.isfinite(model.log_likelihood_)
 
 
-KERNELS = ("Sandybridge", "Prescott", "Haswell")
+KERNELS = ("Prescott", *(pytest.param(name, marks=pytest.mark.slow) for name in ("Sandybridge", "Haswell")))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -1,5 +1,7 @@
 """Different routes, one answer: solvers, storages, weights, the order of rows, threads, precision, magnitude."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,6 +14,17 @@ from gnomon import CPPCA, PPCA, SPPCA
 from oracles import closed_forms, em, gaussian
 
 NAMES = ("iris", "wine", "diabetes")
+
+
+@cache
+def fitted(name, hidden, **settings):
+    """The fit of two components that others are compared with; read only."""
+    return SPPCA(2, **settings).fit(*load(name, hidden))
+
+
+def hidden_for(solver):
+    """The share of targets that a test of any solver hides: "ratio" takes labeled rows only."""
+    return 0.0 if solver == "ratio" else 0.5
 
 
 def em_fit(X, y, k=2):
@@ -144,8 +157,8 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("solver", ["ratio", "moments", "subspace", "em"])
 def test_storage_does_not_matter(form, solver):
-    X, y = load("wine", 0.0 if solver == "ratio" else 0.5)
-    reference = SPPCA(2, solver=solver, tol=1e-9).fit(X, y)
+    X, y = load("wine", hidden_for(solver))
+    reference = fitted("wine", hidden_for(solver), solver=solver, tol=1e-9)
     other = SPPCA(2, solver=solver, tol=1e-9).fit(FORMS[form](X), y)
     assert_same_fit(other, reference)
     assert_allclose(other.transform(FORMS[form](X)), reference.transform(X), atol=1e-6)
@@ -156,12 +169,12 @@ def test_storage_does_not_matter(form, solver):
 @pytest.mark.parametrize("solver", ["ratio", "moments", "subspace", "em"])
 @pytest.mark.parametrize("name", ["iris", "diabetes"])
 def test_weights_are_repeated_rows(name, solver):
-    X, y = load(name, 0.0 if solver == "ratio" else 0.5)
+    X, y = load(name, hidden_for(solver))
     w = np.random.default_rng(1).integers(0, 4, len(X))
     weighted = SPPCA(2, solver=solver, tol=1e-9).fit(X, y, sample_weight=w)
     repeated = SPPCA(2, solver=solver, tol=1e-9).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     assert_same_fit(weighted, repeated)
-    plain = SPPCA(2, solver=solver).fit(X, y)
+    plain = fitted(name, hidden_for(solver), solver=solver)
     assert np.abs(plain.mean_ - weighted.mean_).max() > 1e-3 * np.abs(weighted.components_).max()
 
 
@@ -178,7 +191,7 @@ def test_weights_are_repeated_rows_with_more_features_than_rows(rng):
 @pytest.mark.parametrize("solver", ["ratio", "moments", "subspace", "em"])
 @pytest.mark.parametrize("name", NAMES)
 def test_order_of_rows_does_not_matter(name, solver):
-    X, y = load(name, 0.0 if solver == "ratio" else 0.5)
+    X, y = load(name, hidden_for(solver))
     order = np.random.default_rng(2).permutation(len(X))
     tol = 1e-10 if solver == "em" else 1e-8  # EM has no closed form or inner iterations to add digits
     model = SPPCA(2, solver=solver, tol=tol).fit(X, y)
@@ -187,7 +200,7 @@ def test_order_of_rows_does_not_matter(name, solver):
 
 @pytest.mark.parametrize("solver", ["ratio", "moments", "subspace", "em"])
 def test_number_of_threads_does_not_matter(solver):
-    X, y = load("wine", 0.0 if solver == "ratio" else 0.5)
+    X, y = load("wine", hidden_for(solver))
     fits = []
     for threads in (1, 2):
         with threadpool_limits(threads):
@@ -197,7 +210,7 @@ def test_number_of_threads_does_not_matter(solver):
 
 @pytest.mark.parametrize("solver", ["ratio", "moments", "subspace"])
 def test_seed_does_not_matter(solver):
-    X, y = load("wine", 0.0 if solver == "ratio" else 0.5)
+    X, y = load("wine", hidden_for(solver))
     fits = [SPPCA(2, solver=solver, random_state=seed).fit(X, y) for seed in (0, 1)]
     assert_same_fit(*fits, tol=1e-7)
 
@@ -205,9 +218,9 @@ def test_seed_does_not_matter(solver):
 @pytest.mark.parametrize("solver", ["ratio", "moments", "subspace", "em"])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_single_precision_is_kept_and_close(solver, form):
-    X, y = load("wine", 0.0 if solver == "ratio" else 0.5)
+    X, y = load("wine", hidden_for(solver))
     X32 = form(X.astype(np.float32))
-    single, double = SPPCA(2, solver=solver).fit(X32, y), SPPCA(2, solver=solver).fit(X, y)
+    single, double = SPPCA(2, solver=solver).fit(X32, y), fitted("wine", hidden_for(solver), solver=solver)
     assert_allclose(single.components_, double.components_, atol=1e-5 * np.abs(double.components_).max())
     assert_allclose(single.log_likelihood_, double.log_likelihood_, rtol=1e-5)
     results = [
@@ -224,8 +237,8 @@ def test_single_precision_is_kept_and_close(solver, form):
 @pytest.mark.parametrize("size", [1e-150, 1e-20, 1e20, 1e150])
 @pytest.mark.parametrize("solver", ["ratio", "moments", "subspace", "em"])
 def test_scaling_x_scales_the_components(solver, size):
-    X, y = load("iris", 0.0 if solver == "ratio" else 0.5)
-    plain, scaled = SPPCA(2, solver=solver).fit(X, y), SPPCA(2, solver=solver).fit(X * size, y)
+    X, y = load("iris", hidden_for(solver))
+    plain, scaled = fitted("iris", hidden_for(solver), solver=solver), SPPCA(2, solver=solver).fit(X * size, y)
     tol = 1e-7
     assert_allclose(scaled.components_ / size, plain.components_, atol=tol * np.abs(plain.components_).max())
     assert_allclose(scaled.mean_ / size, plain.mean_, rtol=tol)
@@ -242,7 +255,7 @@ def test_scaling_x_scales_the_components(solver, size):
 @pytest.mark.parametrize("size", [1e-150, 1e150])
 def test_scaling_y_scales_the_predictions(size):
     X, y = load("diabetes", 0.5)
-    plain, scaled = SPPCA(2).fit(X, y), SPPCA(2).fit(X, y * size)
+    plain, scaled = fitted("diabetes", 0.5), SPPCA(2).fit(X, y * size)
     assert_allclose(scaled.components_, plain.components_, atol=1e-7)
     assert_allclose(scaled.predict(X) / size, plain.predict(X), rtol=1e-6)
     shift = (~np.isnan(y)).sum() * np.log(size)
@@ -259,7 +272,7 @@ def test_ppca_scales(size):
 
 def test_moving_x_moves_the_mean_only():
     X, y = load("wine", 0.5)
-    plain, moved = SPPCA(2).fit(X, y), SPPCA(2).fit(X + 1e5, y)
+    plain, moved = fitted("wine", 0.5), SPPCA(2).fit(X + 1e5, y)
     assert_allclose(moved.mean_ - 1e5, plain.mean_, atol=1e-4)
     assert_allclose(moved.components_, plain.components_, atol=1e-5 * np.abs(plain.components_).max())
     assert_allclose(moved.log_likelihood_, plain.log_likelihood_, rtol=1e-8)
@@ -268,7 +281,7 @@ def test_moving_x_moves_the_mean_only():
 def test_turning_x_turns_the_components():
     X, y = load("iris", 0.5)
     R = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
-    plain, turned = SPPCA(2).fit(X, y), SPPCA(2).fit(X @ R, y)
+    plain, turned = fitted("iris", 0.5), SPPCA(2).fit(X @ R, y)
     assert_allclose(np.abs(turned.components_), np.abs(plain.components_ @ R), atol=1e-7)
     assert_allclose(turned.log_likelihood_, plain.log_likelihood_, rtol=1e-9)
 
@@ -277,8 +290,7 @@ def test_turning_x_turns_the_components():
 @pytest.mark.parametrize("name, hidden", [("iris", 0.0), ("iris", 0.7), ("diabetes", 0.5)])
 def test_no_nearby_point_is_better(name, hidden, factor):
     X, y = load(name, hidden)
-    model = SPPCA(2).fit(X, y)
-    best = oracle(model)
+    best = oracle(fitted(name, hidden))
     Y = y[:, None] if name == "diabetes" else closed_forms.code(y, [0, 1, 2])
     value = gaussian.log_density(best, X, Y).sum()
     rng = np.random.default_rng(0)

@@ -34,7 +34,8 @@ def tree(tmp_path, monkeypatch):
         ("def add", "def plus add", False, "BROKEN: pytest ended with 4"),
     ],
 )
-def test_outcome(tree, old, new, caught, text):
+def test_outcome(tree, monkeypatch, old, new, caught, text):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # none is needed, and they take time to load
     result = mutants.outcome(mutants.Mutant("src/gnomon/__init__.py", old, new, [TEST]))
     assert (result.caught, result.text) == (caught, text)
     assert "a + b" in (tree / "src/gnomon/__init__.py").read_text()

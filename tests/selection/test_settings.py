@@ -47,14 +47,19 @@ MODELS = {
     "DPPCA": DPPCA(n_factors=1, shrinkage=0.1, unlabeled_weight=1.0),
     "KDA": KDA(),
     "PPCA": PPCA(),
-    "KernelSPPCA": KernelSPPCA(),
     "PCA": make_pipeline(StandardScaler(), PCA()),
     "LDA": make_pipeline(StandardScaler(), LinearDiscriminantAnalysis()),
 }
 
 
+KERNEL = [
+    pytest.param(KernelSPPCA(), id="KernelSPPCA", marks=pytest.mark.slow)
+]  # it is chosen as SPPCA is, whose steps it takes
+every = pytest.mark.parametrize("model", [*(pytest.param(model, id=name) for name, model in MODELS.items()), *KERNEL])
+
+
 @pytest.mark.parametrize("fitted", [False, True])
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@every
 def test_any_model_is_sized_fitted_or_not(model, fitted):
     X, y = blobs(distance=8.0)
     if fitted:
@@ -68,7 +73,7 @@ def test_any_model_is_sized_fitted_or_not(model, fitted):
     assert max(scores) > 0.8
 
 
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@every
 def test_any_model_is_tested_by_permutations(model):
     X, y = blobs(distance=8.0)
     last = model[-1] if isinstance(model, Pipeline) else model

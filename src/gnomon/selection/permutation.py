@@ -55,11 +55,11 @@ def permutation_test(
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
-    >>> from gnomon import SPPCA
+    >>> from gnomon import KDA
     >>> from gnomon.selection import permutation_test
     >>> X, y = load_iris(return_X_y=True)
     >>> seen = np.where(np.arange(150) % 10 == 0, y, -1)
-    >>> permutation_test(SPPCA(2), X, seen).labels_helped
+    >>> permutation_test(KDA(2), X, seen).labels_helped
     True
     """
     X = check_array(X, accept_sparse="csr", ensure_all_finite=False)
