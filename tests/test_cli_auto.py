@@ -130,7 +130,8 @@ def test_real_targets_choose_too():
 
 
 def test_missing_entries_leave_models_that_take_them(monkeypatch):
-    monkeypatch.setattr("gnomon._cli.choosing.GuidedSearch", partial(QUICKLY, preprocessing=["rows"]))
+    once = partial(QUICKLY, n_permutations=0, preprocessing=["rows"])
+    monkeypatch.setattr("gnomon._cli.choosing.GuidedSearch", once)
     X = X_IRIS.copy()
     X[::5, 2] = np.nan
     table("t.csv", X, PARTIAL)

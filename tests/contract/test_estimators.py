@@ -22,6 +22,8 @@ QUICK = {
     "DomainStack": {"scale": 1.0, "C": 10.0},  # nothing is searched for by cross-validation
     "DPPCA": {"n_factors": 1, "shrinkage": 0.1, "unlabeled_weight": 1.0},  # nor is it here
     "MixturePPCA": {"n_init": 1},
+    "IFA": {"n_init": 1},
+    "ColoredMVU": {"n_basis": 3},
     "CPPCA": {"tol": 0.01},
     "SDRGLM": {"tol": 0.01},
     "SEPCA": {"tol": 0.01},
@@ -54,6 +56,13 @@ def test_the_list_is_not_empty():
     assert set(INAPPLICABLE) <= {cls.__name__ for cls in ESTIMATORS}
 
 
+def run(check, estimator):
+    missing = EXTRAS.get(type(estimator).__name__)
+    if missing and importlib.util.find_spec(missing) is None:
+        pytest.skip(f"{missing} is not installed")
+    check(estimator)
+
+
 said = pytest.mark.filterwarnings("ignore:y marks every row:UserWarning", "ignore:y holds the single class:UserWarning")
 
 
@@ -62,10 +71,7 @@ said = pytest.mark.filterwarnings("ignore:y marks every row:UserWarning", "ignor
     [cls(**QUICK.get(cls.__name__, {})) for cls in ESTIMATORS], expected_failed_checks=expected_failed_checks
 )
 def test_scikit_learn_checks(estimator, check):
-    missing = EXTRAS.get(type(estimator).__name__)
-    if missing and importlib.util.find_spec(missing) is None:
-        pytest.skip(f"{missing} is not installed")
-    check(estimator)
+    run(check, estimator)
 
 
 @said
@@ -74,4 +80,4 @@ def test_scikit_learn_checks(estimator, check):
     [cls() for cls in ESTIMATORS if cls.__name__ in QUICK], expected_failed_checks=expected_failed_checks
 )
 def test_scikit_learn_checks_at_the_defaults(estimator, check):
-    check(estimator)
+    run(check, estimator)

@@ -132,7 +132,7 @@ def test_objective_path_never_falls_and_moves(solver):
 
 def test_plain_em_never_falls_and_moves():
     X, y = load("wine", 0.5)
-    model = SPPCA(2, solver="em", acceleration=None, init="random", noise_init=1e-5, max_iter=300, tol=1e-4)
+    model = SPPCA(2, solver="em", acceleration=None, init="random", noise_init=1e-5, max_iter=100, tol=1e-4)
     path = quietly(model, X, y).objective_path_
     assert (np.diff(path) >= -1e-9 * np.abs(path[:-1])).all()
     assert path[-1] > path[0] + 100.0

@@ -388,7 +388,7 @@ def test_one_read_of_the_rows_per_iteration(rng):
 @pytest.mark.parametrize("solver", ["moments", "latent", "masked", "wide"])
 def test_rows_that_are_copied_to_every_step_give_the_same_fit(rng, solver, monkeypatch):
     monkeypatch.setattr(namespace, "BLOCK_ENTRIES", 1)  # the same blocks, so that rounding picks the same maximum
-    truth, X, _ = planted(rng, n=60 if solver == "wide" else 200, p=80 if solver == "wide" else 7)
+    truth, X, _ = planted(rng, n=60 if solver == "wide" else 120, p=80 if solver == "wide" else 7)
     X = hide(rng, X) if solver == "masked" else X
     masked = solver == "masked"
     options = model.Options(SIZES, solver="auto" if solver == "wide" else solver, max_iter=15 if masked else 50)
