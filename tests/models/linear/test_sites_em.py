@@ -245,3 +245,11 @@ def test_the_law_of_z_that_is_folded_in_leaves_x_and_predictors_as_they_are(rng)
     folded = mean + root @ z
     assert_allclose(after.W_x @ z + after.m_x, params.W_x @ folded + params.m_x)
     assert_allclose(after.W_y @ z + after.m_y, params.W_y @ folded + params.m_y)
+
+
+def test_noise_that_is_far_too_large_falls_to_what_outputs_leave_in_one_step():
+    rules = Rules(Layout(("gaussian",), (0,)), 0.0, 1)
+    n, noise, left = 50.0, np.array([100.0]), 1e-3  # outputs that z hardly feels leave the mean square `left`
+    sums = np.array([[n * (left / noise[0] ** 2 - 1.0 / noise[0])], [n / noise[0] ** 2], [n]])
+    (step,) = rules.noise_steps(noise, sums, scoring=True)
+    assert_allclose(noise[0] * np.exp(step), left)

@@ -61,17 +61,17 @@ class Rules(NamedTuple):
     def noise_steps(self, noise: Array, sums: Array, *, scoring: bool) -> Array:
         """Steps (q,) of the logarithms of the noise variances, zero where none is estimated, from `noise_sums`.
 
-        Fisher scoring, at most by one, or the shorter step of EM.
+        Those of EM; with `scoring` those of Fisher scoring, at most one, where these are longer.
         """
         out, free = np.zeros(len(noise)), self.free_noise
         if not free.any():
             return out
         gain, curvature, count = self._of_noise(sums)[:, free]
+        step = np.log(np.maximum(1.0 + noise[free] * gain / np.maximum(count, 1e-300), 1e-300))
         if scoring:
-            step = gain / np.maximum(curvature, 1e-300) / noise[free]
-        else:
-            step = np.log(1.0 + noise[free] * gain / np.maximum(count, 1e-300))
-        out[free] = np.clip(step, np.maximum(-1.0, np.log(Y_FLOOR / noise[free])), 1.0)
+            scored = np.clip(gain / np.maximum(curvature, 1e-300) / noise[free], -1.0, 1.0)
+            step = np.where(np.abs(scored) > np.abs(step), scored, step)
+        out[free] = np.maximum(step, np.log(Y_FLOOR / noise[free]))
         return out
 
     def _of_noise(self, sums: Array) -> Array:
