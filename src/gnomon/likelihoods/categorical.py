@@ -59,6 +59,14 @@ def logit_contrasts(n_classes: int) -> Array:
     return np.asarray(class_contrasts(n_classes) / np.sqrt(2.0))
 
 
+def covariances(weights: Array, A: Array, B: Array) -> Array:
+    """A'(diag(w) - w w') B (n, a, b) of each row w of weights (n, C) that sum to one: A (C, a) and B (C, b)."""
+    products = (A[:, :, None] * B[:, None, :]).reshape(len(A), -1)
+    found = (weights @ products).reshape(len(weights), A.shape[1], B.shape[1])
+    found -= (weights @ A)[:, :, None] * (weights @ B)[:, None, :]
+    return np.asarray(found)
+
+
 def softmax_terms(y: IntArray, mean: Array, cov: Array | None, tilt: Array, n_classes: int) -> Terms:
     """Lower bound of E[log softmax_y] for logits H a, a ~ N(mean, cov), by tilting.
 
@@ -77,9 +85,7 @@ def softmax_terms(y: IntArray, mean: Array, cov: Array | None, tilt: Array, n_cl
         inside = inside - middle[:, None] + 0.5 * (np.matmul(away, cov) * away).sum(axis=2)
     weights, log_sum = normalized(inside)
     value = own - middle - log_sum
-    center = weights @ H
-    products = (H[:, :, None] * H[:, None, :]).reshape(n_classes, -1)
-    curvature = (weights @ products).reshape(len(y), *[n_classes - 1] * 2) - center[:, :, None] * center[:, None, :]
+    center, curvature = weights @ H, covariances(weights, H, H)
     slope, left = H[y] - center, center - tilt
     if cov is None:
         return Terms(value, slope, curvature, tilt)

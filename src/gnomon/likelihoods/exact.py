@@ -6,9 +6,8 @@ import numpy as np
 
 from .._types import Array, BoolArray
 from ..numerics.linalg import inverse_logdet, symmetrize
-from ..numerics.linear_gaussian import apply_by_row
+from ..numerics.linear_gaussian import LOG_2PI, apply_by_row
 from ..numerics.moments import output_sets
-from .gaussian import LOG_2PI
 from .layout import Layout
 from .sites import ACCURACY, Near, SiteFit
 

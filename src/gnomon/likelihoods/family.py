@@ -38,25 +38,11 @@ class Family(Protocol):
     `cov` (n, w, w) or None: the predictors are known to be `mean` (n, w). `noise` is one number, read where `noisy`.
     """
 
-    @property
-    def name(self) -> str:
-        """What users call it."""
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes, 0 for a number."""
-
-    @property
-    def width(self) -> int:
-        """Number of predictors."""
-
-    @property
-    def noisy(self) -> bool:
-        """Whether it has a noise variance of its own."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether `evidence` is there: one predictor, and an integral that is known or computed to nine digits."""
+    name: str  # what users call it
+    n_classes: int  # number of classes, 0 for a number
+    width: int  # number of predictors
+    noisy: bool  # whether it has a noise variance of its own
+    exact: bool  # whether `evidence` is there: one predictor, an integral that is known or computed to nine digits
 
     @property
     def contrasts(self) -> Array:

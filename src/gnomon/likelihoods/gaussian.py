@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._types import Array
+from ..numerics.linear_gaussian import LOG_2PI
 from .family import Evidence, Terms
-
-LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 class Gaussian:

@@ -9,13 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Array, BoolArray, IntArray
+from .._types import Array, IntArray
 from .layout import Layout, expected_terms
-from .sites import ACCURACY, Near, SiteFit, secant
-
-ROUNDING = 1e-12
-MAX_ITER = 50
-SMALLEST_STEP = 1e-3
+from .sites import ACCURACY, MAX_ITER, Near, SiteFit, ascend
 
 
 class State(NamedTuple):
@@ -27,22 +23,19 @@ class State(NamedTuple):
 
 
 class _Point(NamedTuple):
-    """What follows from a state, and where a full step leads from it."""
+    """A state, what follows from it, and the state to which a full step leads."""
 
-    mean: Array  # (n, h)
+    state_curvature: Array  # (n, h, h)
+    state_shift: Array  # (n, h)
+    state_tilt: Array  # (n, h)
     slope: Array  # (n, h)
     curvature: Array  # (n, h, h)
-    objective: Array  # (n,)
+    value: Array  # (n,)
     log_det: Array  # (n,)
     target_curvature: Array  # (n, h, h)
     target_shift: Array  # (n, h)
     target_tilt: Array  # (n, h)
     move: Array  # (n, m)   the full step as one vector a row
-
-    @property
-    def gap(self) -> Array:
-        """Length of the full step (n,)."""
-        return np.asarray(np.abs(self.move).max(axis=1, initial=0.0))
 
 
 class GaussianRows:
@@ -64,24 +57,16 @@ class GaussianRows:
         n, h = mean.shape
         cov = np.broadcast_to(cov, (n, h, h))
         none = np.zeros((n, h, h)), np.zeros((n, h)), np.zeros((n, h))
-        state = State(*(none if near is None else (part.copy() for part in near)))
-        point = self._at(Y, state, mean, cov, noise)
-        step = np.ones(n)
-        for _ in range(self.max_iter):
-            active = np.flatnonzero((point.gap > accuracy) & (step > SMALLEST_STEP))
-            if len(active) == 0:
-                break
-            old = _Point(*(part[active] for part in point))
+
+        def at(old: _Point, rows: IntArray, step: Array) -> _Point:
             targets = (old.target_curvature, old.target_shift, old.target_tilt)
-            moved = State(*(_between(a[active], b, step[active]) for a, b in zip(state, targets, strict=True)))
-            trial = self._at(Y[active], moved, mean[active], cov[active], noise)
-            rises = trial.objective >= old.objective - ROUNDING * (1.0 + np.abs(old.objective))
-            taken = active[rises]
-            _put([*state, *point], taken, [*moved, *trial], rises)
-            step[active[~rises]] *= 0.5
-            step[taken] = secant(step[taken], old.move[rises], trial.move[rises])
-        log_z = point.objective if self.variational else point.objective - 0.5 * point.log_det
-        return SiteFit(log_z, point.slope, point.curvature, state, point.gap)
+            moved = State(*(_between(a, b, step) for a, b in zip(old[:3], targets, strict=True)))
+            return self._at(Y[rows], moved, mean[rows], cov[rows], noise)
+
+        state = State(*(none if near is None else (part.copy() for part in near)))
+        point, gap = ascend(self._at(Y, state, mean, cov, noise), at, accuracy, self.max_iter)
+        log_z = point.value if self.variational else point.value - 0.5 * point.log_det
+        return SiteFit(log_z, point.slope, point.curvature, State(*point[:3]), gap)
 
     def _at(self, Y: Array, state: State, mean: Array, cov: Array, noise: Array) -> _Point:
         n, h = mean.shape
@@ -104,7 +89,7 @@ class GaussianRows:
             moves.append(terms.tilt - state.tilt)
         target_shift = terms.slope + np.matmul(terms.curvature, moved[:, :, None])[:, :, 0]
         return _Point(
-            moved, slope, curvature, terms.value - distance, log_det, terms.curvature, target_shift, terms.tilt,
+            *state, slope, curvature, terms.value - distance, log_det, terms.curvature, target_shift, terms.tilt,
             np.hstack(moves),
         )  # fmt: skip
 
@@ -112,9 +97,3 @@ class GaussianRows:
 def _between(old: Array, new: Array, step: Array) -> Array:
     weight = step.reshape(-1, *[1] * (old.ndim - 1))
     return np.asarray((1.0 - weight) * old + weight * new)
-
-
-def _put(whole: list[Array], rows: IntArray, trial: list[Array], chosen: BoolArray) -> None:
-    """Overwrite rows by those of a trial."""
-    for old, new in zip(whole, trial, strict=True):
-        old[rows] = new[chosen]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from .._types import Array, IntArray
 
 Near = tuple[Array, ...] | None  # arrays with one entry for each row
 ACCURACY = 1e-8  # of the slopes; the evidence is stationary, so that its error is the square
+ROUNDING = 1e-12
+MAX_ITER = 50
+SMALLEST_STEP = 1e-3
 
 
 class SiteFit(NamedTuple):
@@ -48,6 +52,32 @@ class Sites(Protocol):
         `noise` (q,) is read for real outputs. Where posteriors are iterated for, they start `near` and are found to
         `accuracy` of the slopes.
         """
+
+
+def ascend(point: Any, at: Callable[[Any, IntArray, Array], Any], accuracy: float, max_iter: int) -> tuple[Any, Array]:
+    """Raise the value of every row until its full step is at most `accuracy` long; the point, and the lengths (n,).
+
+    A point is a NamedTuple of arrays by row, with "value" (n,) and "move" (n, m), the full step as one vector.
+    `at(points, rows, shares)` is where shares of the full steps of some rows lead. A row whose value would fall takes a
+    shorter one.
+    """
+    step = np.ones(len(point.value))
+    active = every = np.arange(len(step))
+    for _ in range(max_iter):
+        far = np.abs(point.move[active]).max(axis=1, initial=0.0) > accuracy
+        active = active[far & (step[active] > SMALLEST_STEP)]
+        if len(active) == 0:
+            break
+        old = point if len(active) == len(every) else type(point)(*(part[active] for part in point))
+        trial = at(old, active, step[active])
+        rises = trial.value >= old.value - ROUNDING * (1.0 + np.abs(old.value))
+        step[active] = np.where(rises, secant(step[active], old.move, trial.move), 0.5 * step[active])
+        if len(active) == len(every) and rises.all():
+            point = trial
+            continue
+        for whole, part in zip(point, trial, strict=True):
+            whole[active[rises]] = part[rises]
+    return point, np.abs(point.move).max(axis=1, initial=0.0)
 
 
 def secant(step: Array, before: Array, after: Array) -> Array:

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Array
+from .._types import Array, IntArray
 from ..numerics.linalg import symmetrize
 from ..numerics.normalize import normalized
-from .gaussian_rows import MAX_ITER, ROUNDING, SMALLEST_STEP, GaussianRows
+from .categorical import covariances
+from .gaussian_rows import GaussianRows
 from .layout import Layout
-from .sites import ACCURACY, Near, SiteFit, secant
+from .sites import ACCURACY, MAX_ITER, Near, SiteFit, ascend
 
 NOTHING = 1e-14  # of the largest variance
 
@@ -30,6 +31,7 @@ class _Point(NamedTuple):
     weights: Array  # (n, C)   of the sum in the bound; s and t are equal to it at the maximum
     slope: Array  # (n, d)   of the bound in u
     value: Array  # (n,)   the bound
+    move: Array  # (n, m)   what is zero at the maximum: slope, and how far weights are from those of the bound
 
 
 class SoftmaxRows:
@@ -77,37 +79,17 @@ class SoftmaxRows:
         if weights is None:
             weights = np.full(logits.shape, 1.0 / logits.shape[1])
         products = (G[:, :, None] * G[:, None, :]).reshape(len(G), -1)
-        every = np.arange(len(logits))
-        start = _Point(u, weights.copy(), weights.copy(), *[np.empty(0)] * 4)
-        point = _at(start, logits, one_of_c, G, products, None)
-        step, move, active = np.ones(len(logits)), _move(point), every
-        for _ in range(self.max_iter):
-            far = np.abs(move[active]).max(axis=1) > accuracy
-            active = active[far & (step[active] > SMALLEST_STEP)]
-            if len(active) == 0:
-                break
-            old = point if len(active) == len(every) else _Point(*(part[active] for part in point))
-            trial = _at(old, logits[active], one_of_c[active], G, products, step[active, None])
-            rises = trial.value >= old.value - ROUNDING * (1.0 + np.abs(old.value))
-            better = _move(trial)
-            step[active] = np.where(rises, secant(step[active], move[active], better), 0.5 * step[active])
-            if len(active) == len(every) and rises.all():
-                point, move = trial, better
-                continue
-            move[active[rises]] = better[rises]
-            for whole, part in zip(point, trial, strict=True):
-                whole[active[rises]] = part[rises]
-        return point, np.abs(move).max(axis=1, initial=0.0)
+
+        def at(old: _Point, rows: IntArray, step: Array) -> _Point:
+            return _at(old, logits[rows], one_of_c[rows], G, products, step[:, None])
+
+        start = _Point(u, weights.copy(), weights.copy(), *[np.empty(0)] * 5)
+        return ascend(_at(start, logits, one_of_c, G, products, None), at, accuracy, self.max_iter)
 
     def _curvature(self, point: _Point, G: Array) -> Array:
         """H'(D - D G P G'D)H with D = diag(w) - w w', row by row (n, h, h)."""
         H, w = self.H, point.weights
-        (c, h), d = H.shape, G.shape[1]
-        center_a, center_u = w @ H, w @ G
-        across = (w @ (H[:, :, None] * G[:, None, :]).reshape(c, h * d)).reshape(-1, h, d)
-        across -= center_a[:, :, None] * center_u[:, None, :]
-        own = (w @ (H[:, :, None] * H[:, None, :]).reshape(c, h * h)).reshape(-1, h, h)
-        own -= center_a[:, :, None] * center_a[:, None, :]
+        across, own = covariances(w, H, G), covariances(w, H, H)
         return np.asarray(own - np.matmul(np.matmul(across, point.P), np.swapaxes(across, 1, 2)))
 
 
@@ -132,12 +114,9 @@ def _at(old: _Point, logits: Array, one_of_c: Array, G: Array, products: Array, 
     log_det = 2.0 * np.log(np.linalg.cholesky(M).reshape(len(M), d * d)[:, :: d + 1]).sum(axis=1)
     far = P.reshape(len(P), d * d)[:, :: d + 1].sum(axis=1) + (u**2).sum(axis=1) - d + log_det
     value = own - log_sum - 0.5 * ((middle * moved).sum(axis=1) + far)
-    return _Point(u, shares, tilt, P, weights, (one_of_c - weights) @ G - u, value)
-
-
-def _move(point: _Point) -> Array:
-    """What is zero at the maximum: the slope, and how far the weights are from those of the bound."""
-    return np.hstack([point.slope, point.weights - point.shares, point.weights - point.tilt])
+    slope = (one_of_c - weights) @ G - u
+    move = np.hstack([slope, weights - shares, weights - tilt])
+    return _Point(u, shares, tilt, P, weights, slope, value, move)
 
 
 def _tilt_step(point: _Point, G: Array) -> Array:

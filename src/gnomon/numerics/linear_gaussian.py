@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._types import Array, BoolArray, IntArray
-from .linalg import BatchInverse, batch_inverse, inverse_logdet, solve_positive, symmetrize
+from .linalg import batch_inverse, inverse_logdet, solve_positive, symmetrize
 from .moments import OutputSets
 
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -70,18 +70,13 @@ def output_precisions(params: Params, sets: BoolArray) -> Array:
     return np.asarray(np.tensordot(sets.astype(float), outer, axes=1))
 
 
-def set_posteriors(params: Params, sets: BoolArray) -> BatchInverse:
-    """Posterior covariances (g, k, k) and log-determinants of the precisions (g,) for x and each set of outputs."""
-    k = params.W_x.shape[1]
-    return batch_inverse(np.eye(k) + params.W_x.T @ (params.W_x / params.x_noise_var) + output_precisions(params, sets))
-
-
 def row_posterior(params: Params, XW: Array, Y: Array, observed: BoolArray, groups: OutputSets) -> RowPosterior:
     """Condition z row by row, every row with its own set of observed outputs, in batches.
 
     `XW` (m, k) is (x - m_x)' W_x; Y is (m, q) with any value where not observed.
     """
-    covs, log_det = set_posteriors(params, groups.sets)
+    of_x = np.eye(params.W_x.shape[1]) + params.W_x.T @ (params.W_x / params.x_noise_var)
+    covs, log_det = batch_inverse(of_x + output_precisions(params, groups.sets))
     dy = np.where(observed, Y - params.m_y, 0.0)
     b = XW / params.x_noise_var + (dy / params.y_noise_var) @ params.W_y
     mean = apply_by_row(covs, groups.of_row, b)

@@ -12,17 +12,16 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..._types import Array, BoolArray
-from ...likelihoods.categorical import logit_contrasts
+from ...likelihoods.categorical import covariances, logit_contrasts
 from ...likelihoods.class_evidence import ClassRows, class_evidence, class_rows
 from ...likelihoods.inference import sites_of
 from ...likelihoods.layout import Layout
-from ...numerics.linalg import kronecker_sum
 from ...numerics.normalize import normalized
+from .curvature import MOST_UNKNOWNS, curvature_of_rows
 
 POINTS, FEWEST, MOST = 1 << 17, 32, 256  # rows times points, and points for each row, while V and b move
 FINAL_POINTS = 512  # of the log-likelihood that is reported
 MAX_ITER = 200
-MOST_UNKNOWNS = 200  # label parameters up to which their curvature is factorized
 
 
 class LabelParams(NamedTuple):
@@ -139,10 +138,8 @@ def _units(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: 
     if len(b) * z1.shape[1] > MOST_UNKNOWNS:
         return np.eye(len(b) * z1.shape[1])
     shares, _ = normalized((latent @ V.T + b) @ H.T)
-    center = shares @ H
-    curvature = np.einsum("nc,ca,cb->nab", shares, H, H, optimize=True) - center[:, :, None] * center[:, None, :]
     total = float(weights.sum())
-    matrix = kronecker_sum(curvature, (weights / total)[:, None, None] * z1[:, :, None] * z1[:, None, :])
+    matrix = curvature_of_rows(covariances(shares, H, H), z1, weights / total).H
     penalized = np.tile(np.append(np.full(n_guided, ridge / total), 0.0), len(b))
     matrix.flat[:: len(matrix) + 1] += penalized + 1e-9 * float(np.trace(matrix))
     return np.asarray(np.linalg.inv(np.linalg.cholesky(matrix)).T)

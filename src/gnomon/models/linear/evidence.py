@@ -8,11 +8,11 @@ import numpy as np
 
 from ..._types import Array, BoolArray
 from ...likelihoods.exact import precisions
-from ...likelihoods.gaussian import LOG_2PI
 from ...likelihoods.layout import Layout
 from ...likelihoods.sites import SiteFit, Sites
 from ...numerics.linalg import symmetrize
-from ...numerics.linear_gaussian import FromX, Params
+from ...numerics.linear_gaussian import LOG_2PI, FromX, Params
+from ...rows.contract import add
 from ...rows.products import row_counts
 from .basis import Basis
 from .curvature import Curvature, curvature_of_groups, curvature_of_rows
@@ -30,11 +30,6 @@ class Evidence(NamedTuple):
     slopes: Array  # (h, h)   slope times slope'
     curvature: Array  # (h, h)
     noise: Array  # (3, q)   see `noise_sums`
-
-    def plus(self, other: Evidence) -> Evidence:
-        """Sums over the rows of both."""
-        pairs: Any = zip(self, other, strict=True)
-        return Evidence(*(mine + theirs for mine, theirs in pairs))
 
 
 def noise_sums(noisy: tuple[tuple[int, int], ...], Y: Array, weights: Array, fit: SiteFit) -> Array:
@@ -180,7 +175,7 @@ class LabeledPatterns:
         if self.rare is None:
             return found, (None, precision, VS, tz)
         more, rare = self.rare.sums(params, x, None, accuracy)
-        return found.plus(more), (rare, precision, VS, tz)
+        return add(found, more), (rare, precision, VS, tz)
 
     def newton(self, x: FromX, held: Any, n_guided: int) -> Curvature:
         rare, precision, VS, tz = held

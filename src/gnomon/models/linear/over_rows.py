@@ -37,8 +37,7 @@ class LabelSums(NamedTuple):
     log_z: float
     gap: float
     gradient: Array  # (h, k + 1)
-    H: Array  # see `Curvature`
-    z1z1: Array
+    curvature: Curvature  # nothing but sums
     noise: Array  # (3, q)
     second: Array  # (h, h)   squares of slopes less curvatures
     cov: Array  # (k, k)   of z given x
@@ -133,12 +132,10 @@ class SitesStep:
         gradient = np.column_stack([weighted.T @ z + in_V, weighted.sum(axis=0)])
         z1 = np.column_stack([z[:, : self.n_guided], np.ones(len(z))])
         gap = 0.0 if fit.gap is None else float(w @ fit.gap)
-        curvature, noise = (
-            curvature_of_rows(fit.curvature, z1, w, fit.of_row, MOST_SUMMED),
-            noise_sums(self.noisy, Y, w, fit),
-        )
+        curvature = curvature_of_rows(fit.curvature, z1, w, fit.of_row, MOST_SUMMED)._replace(terms=())
+        noise = noise_sums(self.noisy, Y, w, fit)
         of_z = w.sum() * cov if cov.ndim == 2 else np.tensordot(w, cov, axes=1)
-        sums = LabelSums(float(w @ fit.log_z), gap, gradient, curvature.H, curvature.z1z1, noise, second, of_z)
+        sums = LabelSums(float(w @ fit.log_z), gap, gradient, curvature, noise, second, of_z)
         return sums, change, less, self._near(view, some, fit.near)
 
     @staticmethod
@@ -203,7 +200,7 @@ class RowsEM(SitesEM):
         objective = self.x_part(params, swept.product[:, k]) + totals.fit + labels.log_z
         objective, gradient = self._penalized(params, objective, labels.gradient)
         weight = self.label_weight
-        curvature = Curvature(labels.H, labels.z1z1).with_covariance(labels.second, labels.cov / weight, weight)
+        curvature = labels.curvature.with_covariance(labels.second, labels.cov / weight, weight)
         held, gap = (swept.rows, curvature), labels.gap / weight  # rows with what their sites start from next
         return Sums(objective, swept.product, zz1, totals.total, gradient, labels.noise, gap, held, accuracy)
 

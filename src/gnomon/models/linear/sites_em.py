@@ -194,14 +194,12 @@ class SitesEM:
         found = self.e_step(plain, sums, accuracy)
         if not self.rules.guarded or found.objective >= sums.objective:
             return plain, found
-        return self._shortened(sums, params, self.of_x(sums, params), (*self.shares, 0.0), accuracy)
+        return self._shortened(sums, params, self.of_x(sums, params), accuracy)
 
-    def _shortened(
-        self, sums: Sums, params: Params, of_x: OfX, shares: tuple[float, ...], accuracy: float
-    ) -> tuple[Params, Sums]:
+    def _shortened(self, sums: Sums, params: Params, of_x: OfX, accuracy: float) -> tuple[Params, Sums]:
         """The first of some shares of the Newton steps at which the objective does not fall, or the last."""
         steps = self.steps(sums, params)
-        for share in shares:
+        for share in (*self.shares, 0.0):
             trial = moved(of_x, params, steps, share)
             found = self.e_step(trial, sums, accuracy)
             if not self.rules.guarded or found.objective >= sums.objective:
@@ -213,7 +211,7 @@ class SitesEM:
         sums, k = self.e_step(params, None, accuracy), params.W_x.shape[1]
         for _ in range(n_steps):
             still = OfX(params, np.zeros(k), np.eye(k))
-            params, sums = self._shortened(sums, params, still, (*self.shares, 0.0), accuracy)
+            params, sums = self._shortened(sums, params, still, accuracy)
         return params
 
     def residual(self, sums: Sums, params: Params, after: Params) -> float:
@@ -237,7 +235,7 @@ class SitesEM:
 
         Proposals are made where the objective can judge them. `coarsest` is the accuracy of the first step.
         """
-        schedule = Schedule.for_tolerance(0.0 if self.rules.layout.gaussian else coarsest, tol)  # no sites to iterate
+        schedule = Schedule(0.0 if self.rules.layout.gaussian else coarsest, tol)  # no sites to iterate
         return run_em(
             lambda params, last: self.e_step(params, near if last is None else last, schedule.accuracy),
             self.m_step,
@@ -273,15 +271,14 @@ def moved(of_x: OfX, params: Params, steps: Steps, share: float) -> Params:
 
 
 class Schedule:
-    """Accuracy of the sites over one run: a share of the residual, never looser than before."""
+    """Accuracy of the sites over one run: a share of the residual, never looser than before.
 
-    def __init__(self, accuracy: float, sharpest: float) -> None:
-        self.accuracy, self.sharpest = max(accuracy, sharpest), sharpest
+    It begins with the coarsest and ends with one that does not stand in the way of `tol`.
+    """
 
-    @classmethod
-    def for_tolerance(cls, coarsest: float, tol: float) -> Schedule:
-        """From the coarsest accuracy to one that does not stand in the way of `tol`."""
-        return cls(coarsest, min(ACCURACY, COARSENESS * tol))
+    def __init__(self, coarsest: float, tol: float) -> None:
+        self.sharpest = min(ACCURACY, COARSENESS * tol)
+        self.accuracy = max(coarsest, self.sharpest)
 
     def follow(self, residual: float, used: float) -> float:
         """Take note of a residual; return it, no sharper than the sites it was made of."""
