@@ -19,12 +19,6 @@ def triangle_of_outer(Z: Array) -> Array:
     return np.asarray(Z[:, i] * Z[:, j])
 
 
-def triangle(S: Array) -> Array:
-    """Upper triangles of a batch of symmetric matrices (m, k, k): (m, k (k + 1) / 2)."""
-    i, j = np.triu_indices(S.shape[-1])
-    return np.asarray(S[:, i, j])
-
-
 def from_triangle(rows: Array, k: int) -> Array:
     """Symmetric matrices (m, k, k) from their upper triangles."""
     i, j = np.triu_indices(k)
@@ -37,9 +31,9 @@ def from_triangle(rows: Array, k: int) -> Array:
 def bordered_triangle(S: Array) -> Array:
     """Upper triangles of symmetric matrices (m, k, k) with a row and a column of zeros added at the end."""
     k = S.shape[-1]
-    _, j = np.triu_indices(k + 1)
+    i, j = np.triu_indices(k + 1)
     out = np.zeros((len(S), len(j)))
-    out[:, j < k] = triangle(S)
+    out[:, j < k] = S[:, i[j < k], j[j < k]]
     return out
 
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from gnomon import SPPCA
 from gnomon._types import Status
 from gnomon.models.linear import in_basis as module
-from gnomon.models.linear.curved import Curved, split
+from gnomon.models.linear.curved import AS_THEY_ARE, Curved
 from gnomon.models.linear.in_basis import BasisEM, alike
 from gnomon.numerics.linear_gaussian import Params
 from numerics import build
@@ -41,8 +41,10 @@ def test_slopes_are_those_of_the_objective(noise):
     curved, place, _ = landscape(noise=noise)
     rng = np.random.default_rng(0)
     directions = rng.standard_normal((10, len(place.vector)))
-    parts = split(place.vector, place.held[0])
-    free = np.concatenate([np.full(part.size, name != "m_x") for name, part in zip(Params._fields, parts, strict=True)])
+    parts = AS_THEY_ARE.unpack(place.vector, place.held[0])
+    free = np.concatenate(
+        [np.full(np.size(part), name != "m_x") for name, part in zip(Params._fields, parts, strict=True)]
+    )
     directions[:, ~free] = 0.0
     if noise == "shared":
         directions[:, -1] = directions[:, -2]

@@ -46,8 +46,10 @@ class Given(NamedTuple):
         return covs[0] if self.shared else covs[self.of_row]
 
 
-def _given(params: lg.Params, rows: Rows, Y: Array | None, *, density: bool) -> Given:
-    """The posterior of z, and the log-density if it is asked for."""
+def _given(params: lg.Params | Model, rows: Rows, Y: Array | None, *, density: bool) -> Given:
+    """The posterior of z, and the log-density if it is asked for; of a `Model` given x alone."""
+    if isinstance(params, Model):
+        params, Y = params.x, None
     n, p = rows.shape
     Y = np.full((n, len(params.m_y)), np.nan) if Y is None else Y
     observed = ~np.isnan(Y)
@@ -74,10 +76,7 @@ def posterior(
 
     Without a covariance memory is that of the means, and of a covariance for each set of rows that observe the same.
     """
-    if isinstance(params, Model):
-        given = _given(params.x, rows, None, density=False)
-    else:
-        given = _given(params, rows, Y, density=False)
+    given = _given(params, rows, Y, density=False)
     if Y is None or not isinstance(params, Model):
         return given.mean, given.cov() if with_cov else None
     fit, cov = params.sites(Y, given), given.cov()
@@ -88,10 +87,8 @@ def posterior(
 
 def log_density(params: lg.Params | Model, rows: Rows, Y: Array | None = None) -> Array:
     """Log p(observed x, observed y) of every row (n,), in nats."""
-    if not isinstance(params, Model):
-        return _given(params, rows, Y, density=True).log_density
-    given = _given(params.x, rows, None, density=True)
-    if Y is None:
+    given = _given(params, rows, Y, density=True)
+    if Y is None or not isinstance(params, Model):
         return given.log_density
     if not applies(params.layout, params.inference):
         return np.asarray(given.log_density + params.sites(Y, given).log_z)
@@ -112,7 +109,7 @@ def predict(params: lg.Params | Model, rows: Rows) -> tuple[Any, Array]:
     if not isinstance(params, Model):
         return outputs_at(params, *posterior(params, rows))
     V, b, noise = params.labels
-    given = _given(params.x, rows, None, density=False)
+    given = _given(params, rows, None, density=False)
     mean, cov = given.mean @ V.T + b, given.cov(V)
     found, std = [], []
     for (family, at), s in zip(params.layout.parts, noise, strict=True):

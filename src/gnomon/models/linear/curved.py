@@ -9,12 +9,13 @@ for each axis. EM, whose curvature is N / noise alike everywhere, crawls where v
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..._types import Array
 from ...numerics.linear_gaussian import Params
+from ...solvers.em import Packing
 from ...solvers.quasi_newton import Place
 from .curvature import newton_step
 from .sites_em import FIRST_STEP, X_FLOOR, Sums, Vector
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 LEAST_GAP = 0.02  # of 1 - v / u
 LEAST_SHARE = 1e-2  # of what a dimension explains, of its noise; and of a dimension's gain, of the largest one
 ROUNDING = 1e-14
+AS_THEY_ARE = Packing()  # slopes and steps, beside parameters as `Vector` packs them
 
 
 class Curved:
@@ -49,9 +51,8 @@ class Curved:
             sums.gradient[:, k],
             of_y,
         )
-        slope = np.concatenate([np.ravel(part) for part in parts])
         rounding = ROUNDING * (em.energy / noise + em.n_entries)
-        return Place(self.packing.pack(params), sums.objective, rounding, slope, (params, sums))
+        return Place(self.packing.pack(params), sums.objective, rounding, AS_THEY_ARE.pack(parts), (params, sums))
 
     def at(self, vector: Array, near: Place) -> Place:
         """The place at a vector."""
@@ -66,20 +67,14 @@ class Curved:
     def longest(self, place: Place, step: Array) -> float:
         """Noise variances change by a factor of e at most, and W_y as much as one Newton step may."""
         params = place.held[0]
-        parts = split(step, params)
+        parts: Params = AS_THEY_ARE.unpack(step, params)
         W_y = float(np.linalg.norm(params.W_y)) + FIRST_STEP * np.sqrt(max(len(params.W_y), 1))
-        noise = max(abs(float(parts.x_noise_var[0])), float(np.abs(parts.y_noise_var).max(initial=0.0)))
+        noise = max(abs(parts.x_noise_var), float(np.abs(parts.y_noise_var).max(initial=0.0)))
         return float(min(1.0, W_y / max(float(np.linalg.norm(parts.W_y)), 1e-300), 1.0 / max(noise, 1e-300)))
 
     def metric(self, place: Place) -> Callable[[Array], Array]:
         """See `Metric`."""
         return Metric(self.em, *place.held)
-
-
-def split(vector: Array, like: Params) -> Any:
-    """The parts of a vector, as `Params` of arrays."""
-    parts = np.split(vector, np.cumsum([np.size(part) for part in like])[:-1])
-    return Params(*(part.reshape(getattr(of, "shape", 1)) for part, of in zip(parts, like, strict=True)))  # type: ignore[arg-type]
 
 
 class Metric:
@@ -118,7 +113,7 @@ class Metric:
 
     def __call__(self, slope: Array) -> Array:
         """The step of a slope."""
-        parts, k = split(slope, self.params), len(self.u)
+        parts, k = AS_THEY_ARE.unpack(slope, self.params), len(self.u)
         of_W = self.Q.T @ parts.W_x @ self.R
         of_span = self.span.T @ of_W
         outside = (of_W - self.span @ of_span) / self.gaps
@@ -137,7 +132,7 @@ class Metric:
             labels[:, k],
             parts.y_noise_var * self.of_y_noise,
         )
-        return np.concatenate([np.ravel(part) for part in step])
+        return AS_THEY_ARE.pack(step)
 
     def _along(self, B: Array) -> Array:
         """The map (k, k) that W_y goes through where W moves by B inside its span."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._types import Array, Result, Status
 from ...likelihoods.sites import ACCURACY
-from ...numerics.linalg import symmetrize, top_eigh
+from ...numerics.linalg import symmetrize
 from ...numerics.linear_gaussian import LOG_2PI, FromX, Limits, Params, given_x
 from ...rows.threads import one_thread
 from ...solvers.quasi_newton import ascend
@@ -117,17 +117,6 @@ def x_log_likelihood(params: Params, x: FromX, view: View) -> float:
     return float(-0.5 * (view.weight * logs + (view.energy - explained) / s2))
 
 
-def closed_form(view: View, k: int) -> Params:
-    """Maximum likelihood of PPCA, no outputs: leading eigenvectors, and the mean of the other eigenvalues as noise.
-
-    Source: Tipping and Bishop 1999; Yu et al. 2006, proposition 1.
-    """
-    values, vectors = top_eigh(view.xx / view.weight, k)
-    noise = max((view.energy / view.weight - float(values.sum())) / (view.n_features - k), X_FLOOR)
-    W_x = vectors * np.sqrt(np.maximum(values - noise, 0.0))
-    return Params(W_x, np.zeros(len(W_x)), noise, np.zeros((0, k)), np.zeros(0), np.zeros(0))
-
-
 def alike(a: Params, b: Params) -> bool:
     """Whether two models say nearly the same of x, of x with the outputs, and of their noise."""
     noise = float(np.abs(np.log(a.y_noise_var / b.y_noise_var)).max(initial=0.0))
@@ -202,8 +191,8 @@ class GaussianInBasis(ModelInBasis):
     def maximize(self, start: State | None, tol: float, *, final: bool, max_iter: int) -> Result[State]:
         with one_thread():
             em = BasisEM(self.data.basis.view(), self.data.labels(), self.rules)
-            if len(self.noise) == 0 and self.rules.prior_precision == 0.0:
-                params = closed_form(em.view, self.k)
+            if len(self.noise) == 0 and self.rules.prior_precision == 0.0:  # PPCA
+                params = params_at(self.data.coded.joint(self.data.basis), self.k, START_LOG_RATIOS[0], FLOORS)
             elif self.search is not None:
                 params = self.search(self.data.coded.joint(self.data.basis), final=final)
             else:

@@ -54,7 +54,10 @@ def group_outputs(Y: Array, weights: Array, k: int) -> Outputs:
     Second moments of a pattern in a basis for `k` latent dimensions serve where it has at least as many rows.
     """
     observed = ~np.isnan(Y) & (weights > 0)[:, None]
-    inverse, first, counts = _pattern_numbers(observed)
+    sets, inverse = output_sets(observed)
+    counts = np.bincount(inverse, minlength=len(sets))
+    first = np.empty(len(sets), dtype=np.intp)
+    first[inverse[::-1]] = np.arange(len(inverse))[::-1]
     by_size = np.lexsort((first, -counts))
     most = MOST_MOMENTS // (6 * k + Y.shape[1]) ** 2
     n_kept = max(1, min(most, int((counts >= k).sum())))
@@ -65,15 +68,6 @@ def group_outputs(Y: Array, weights: Array, k: int) -> Outputs:
     frequent = tuple((o, r) for o, r in zip(outputs[1:], rows[1:], strict=True))
     ungrouped = np.flatnonzero(np.isin(inverse, by_size[n_kept:]))
     return Outputs(np.where(observed, Y, 0.0), observed, weights, rows[0], outputs[0], frequent, ungrouped)
-
-
-def _pattern_numbers(observed: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Number the distinct rows of `observed`: number of each row, first row and count of each number."""
-    sets, number = output_sets(observed)
-    counts = np.bincount(number, minlength=len(sets))
-    first = np.empty(len(sets), dtype=np.intp)
-    first[number[::-1]] = np.arange(len(number))[::-1]
-    return number, first, counts
 
 
 class KeptRows(NamedTuple):

@@ -83,7 +83,11 @@ def profiles(moments: JointMoments, k: int, log_ratios: Array, floors: Limits) -
 
 
 def params_at(moments: JointMoments, k: int, log_ratio: float, floors: Limits) -> Params:
-    """Parameters that reach `profile` at this ratio; means are zero in the centered units of the moments."""
+    """Parameters that reach `profile` at this ratio; means are zero in the centered units of the moments.
+
+    Without outputs they are the maximum of plain PPCA: leading eigenvectors, the mean of the other eigenvalues as noise
+    (Tipping and Bishop 1999; Yu et al. 2006, proposition 1).
+    """
     S = joint_second_moment(moments, float(np.exp(log_ratio)))
     values, vectors = top_eigh(S, k)
     noise, _ = level(moments, values, float(np.trace(S)), log_ratio, floors)
