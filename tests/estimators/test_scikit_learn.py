@@ -26,11 +26,7 @@ CLASS_MODELS = [SPPCA, KernelSPPCA, CPPCA, DPPCA, KDA, SEPCA, SDRGLM, IFA, Domai
 BOTH = [SPPCA, KernelSPPCA, CPPCA, SDRGLM]
 
 
-@pytest.mark.parametrize(
-    "model",
-    [pytest.param(cls, marks=pytest.mark.slow if cls is DomainStack else []) for cls in CLASS_MODELS],
-    ids=lambda cls: cls.__name__,
-)
+@pytest.mark.parametrize("model", CLASS_MODELS, ids=lambda cls: cls.__name__)
 def test_folds_of_iris_at_the_defaults(model):
     scorers = {"own": lambda fitted, X, y: fitted.score(X, y), "accuracy": "accuracy"}
     found = cross_validate(model(), X, Y, cv=3, scoring=scorers, error_score="raise")
