@@ -1,7 +1,5 @@
 """The command `gnomon`: parse arguments, run, print. The work is done in the modules of `_cli`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

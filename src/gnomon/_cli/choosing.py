@@ -1,7 +1,5 @@
 """Which model gnomon fit fits: the one asked for by name and settings, or the one that few labels choose."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Results as columns, ready to be written."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How commands are parsed and how they fail: one line on stderr, exit code 2."""
 
-from __future__ import annotations
-
 import sys
 
 import click

@@ -1,7 +1,5 @@
 """gnomon compare, once the arguments are parsed: fit each model, score all beside the baselines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

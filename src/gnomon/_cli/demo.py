@@ -1,7 +1,5 @@
 """The table of gnomon demo: real data with most labels hidden."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """gnomon fit and gnomon demo, once the arguments are parsed: fit, compare, write."""
 
-from __future__ import annotations
-
 import importlib.util
 import shlex
 import warnings
@@ -223,8 +221,7 @@ def compared(runs: list[Run], y_true: np.ndarray | None = None) -> Comparison:
         steps = run.stored.pipeline.steps
         estimators[name] = clone(Pipeline([step for step in steps if step[0] in ("preprocessing", "model")]))
     first = runs[0]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # each split may warn of what the fit has said already
+    with warnings.catch_warnings(action="ignore"):  # each split may warn of what the fit has said already
         found = compare(
             first.X,
             _fewer_labels(first),

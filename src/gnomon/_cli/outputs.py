@@ -1,7 +1,5 @@
 """Names of results: nothing of the user's is overwritten unasked, and what cannot be written is said in one line."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator, Mapping

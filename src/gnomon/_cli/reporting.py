@@ -1,7 +1,5 @@
 """The page that gnomon fit and gnomon report write about a stored model and rows."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

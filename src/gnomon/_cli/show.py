@@ -1,7 +1,5 @@
 """What the commands print when they have succeeded: short, plain, and what to do next."""
 
-from __future__ import annotations
-
 import shlex
 import textwrap
 from pathlib import Path
@@ -10,7 +8,7 @@ import numpy as np
 
 from gnomon._cli.demo import Example
 from gnomon._cli.fitting import Run
-from gnomon.selection import Comparison, SearchResults
+from gnomon.selection import Comparison
 from gnomon.selection._table import text_table
 
 WIDTH = 100
@@ -29,7 +27,11 @@ def summary(runs: list[Run], comparison: Comparison | None) -> str:
     for run in runs:
         lines.append(_model_line(run))
         if run.choice is not None:
-            lines += ["", *_choice_lines(run.choice)]
+            header, body = run.choice.cells(most=MOST_CANDIDATES)
+            more = len(run.choice.rows) - len(body)
+            lines += ["", *text_table(header, body, right=range(3, len(header)))]
+            lines += [f"and {more} candidates more, in metrics.json"] if more > 0 else []
+            lines.append(run.choice.verdict)
     if comparison is not None:
         lines += ["", *repr(comparison).splitlines()]
     notes = list(dict.fromkeys(note for run in runs for note in run.notes))
@@ -67,14 +69,6 @@ def _model_line(run: Run) -> str:
         notes.append(f"{fit.log_likelihood:.2f} nats")
     notes += fit.remarks
     return f"{start}; {', '.join(notes)}" if notes else start
-
-
-def _choice_lines(choice: SearchResults) -> list[str]:
-    """The best candidates as a table, why others have no score, and the verdict."""
-    header, body = choice.cells(most=MOST_CANDIDATES)
-    lines = text_table(header, body, right=range(3, len(header)))
-    more = len(choice.rows) - len(body)
-    return [*lines, *([f"and {more} candidates more, in metrics.json"] if more > 0 else []), choice.verdict]
 
 
 def demo_predictions(run: Run, example: Example) -> str:

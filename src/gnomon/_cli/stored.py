@@ -1,10 +1,8 @@
 """A model of a table in a file: a pipeline from the columns of the table to the predictions, and what it is called."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -36,18 +34,12 @@ class StoredModel:
         """What the model says of itself, of tables."""
         return describe(self.pipeline)
 
-    @property
-    def features(self) -> list[str]:
-        """The columns it was fitted to."""
-        names: list[str] = self.pipeline["columns"].feature_names_in_.tolist()
-        return names
-
     def save(self, path: Path) -> None:
         """Write everything to one model file."""
         save_model(self.pipeline, path, metadata={name: getattr(self, name) for name in FACTS})
 
     @classmethod
-    def load(cls, path: str) -> StoredModel:
+    def load(cls, path: str) -> Self:
         """Read what `save` wrote, from the file or the folder that holds it."""
         file = Path(path) / "model.gnomon" if Path(path).is_dir() else Path(path)
         if not file.is_file():
@@ -64,9 +56,9 @@ class StoredModel:
     def read(self, path: str, id: str | None, drop: tuple[str, ...], *, with_targets: bool = False) -> Table:
         """Read a new table: columns are matched by name; those of the fit that have no use now may be there."""
         likely = self.targets if with_targets else []
-        ignore = [*self.targets, *self.drop]
+        ignore, features = [*self.targets, *self.drop], self.pipeline["columns"].feature_names_in_.tolist()
         table = read_table(
-            path, id=id, likely_id=self.id, likely_targets=likely, drop=drop, ignore=ignore, features=self.features
+            path, id=id, likely_id=self.id, likely_targets=likely, drop=drop, ignore=ignore, features=features
         )
         if "unit" in self.pipeline.named_steps:
             check_cells(table)

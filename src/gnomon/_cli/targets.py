@@ -1,7 +1,5 @@
 """Targets of a table: what `gnomon.targets` makes of their cells, and its words in those of the command line."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The small real data sets that come with scikit-learn, with their origin and a digest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 Integers of the source come as float64, float32 stays; classes are integers from 0.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Data sets made by a formula: planted latent structure, power-law text, and hidden labels."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Finding, checking and reading the data files that the user holds in the folder named by GNOMON_DATA."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import io

@@ -4,8 +4,6 @@ None of them is shipped. The origin names the public repository, its commit and 
 for most data sets it states none, so treat them as for tests and benchmarks on your own machine.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

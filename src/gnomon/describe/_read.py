@@ -1,7 +1,5 @@
 """Ask a fitted model what it says of itself: the one place that looks at what a model is."""
 
-from __future__ import annotations
-
 import inspect
 from dataclasses import replace
 from typing import Any

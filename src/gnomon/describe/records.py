@@ -1,7 +1,5 @@
 """Records of what a fitted model can say of itself; an estimator fills them in `describe`."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -135,8 +133,7 @@ def target_of(y: Any) -> Target:
     >>> target_of(["b", None, "a"]).classes.tolist()
     ['a', 'b']
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         targets = read(y, len(y))
     column = targets.columns[0]
     place = None if targets.vector else 0

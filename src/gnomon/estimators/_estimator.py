@@ -1,7 +1,5 @@
 """What all estimators share: checks of parameters, X at the door, the record of a fit, what a model says of itself."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
@@ -447,7 +445,7 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     @property
     def _n_features_out(self):
-        return len(self.components_)
+        return self.n_components_
 
     def transform(self, X: Any) -> Any:
         """Project rows; what the projection is, the class says.

@@ -32,10 +32,6 @@ class KernelTransformer(Transformer):
     _in_memory = True
 
     @property
-    def _n_features_out(self):
-        return self.n_components_
-
-    @property
     def _precomputed(self):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
@@ -139,7 +135,8 @@ class KernelCoordinates(KernelTransformer):
         if self._linear and X.shape[1] <= min(n, WIDE):
             T = self._by_columns(X, weights)
         else:
-            T = self._by_kernel(X, weights)
+            space, T, _ = self._feature_map(X, np.arange(n), self.landmarks_, weights)
+            self._basis, self._shift = space.basis, space.shift
             if self._linear:  # sums of kernel values with the references are one product with X
                 self._basis = np.asarray(self.X_fit_.T.astype(np.float64) @ self._basis)
                 self._shift = column_means(X, weights)
@@ -176,12 +173,6 @@ class KernelCoordinates(KernelTransformer):
             scatter = scaled.T @ scaled
         self._basis = gram.spectrum(symmetrize(scatter))[1]
         return np.asarray(project(X.astype(np.float64), self._shift, self._basis))
-
-    def _by_kernel(self, X, weights):
-        """Eigenvectors of the kernel matrix, or of that of the landmarks."""
-        space, T, _ = self._feature_map(X, np.arange(X.shape[0]), self.landmarks_, weights)
-        self._basis, self._shift = space.basis, space.shift
-        return T
 
 
 def column_means(X, weights=None):

@@ -26,6 +26,10 @@ class LinearGaussian(Weighted, Density, Criterion, Imputer, Invertible, LatentPo
     _takes_missing = True
     _takes_devices = True
 
+    @property
+    def _n_features_out(self):
+        return len(self.components_)  # guided and private ones
+
     # -- the fitted model in the letters of the formulas ---------------------------------------------------------
 
     def _params(self):

@@ -19,7 +19,7 @@ def with_classes(estimator):
     return True
 
 
-def join(columns):
+def _join(columns):
     """Predictions of several targets side by side: a table of numbers, or of objects where one is not a number."""
     if all(column.dtype.kind in "biuf" for column in columns):
         return np.column_stack(columns)
@@ -77,13 +77,14 @@ class Predictor(GuidedPredictor):
 
     def _named(self, found, rows):
         """Labels and numbers of the targets, side by side; numbers alone are in the type of X and where it is."""
-        lists = [classes for _, classes, _ in self._form]
-        columns = [
-            values if classes is None else classes[values.argmax(axis=1)]
-            for values, classes in zip(found, lists, strict=True)
-        ]
-        out = columns[0] if self._vector else join(columns)
-        return out if any(classes is not None for classes in lists) else rows.like(out)
+        out = self._decoded([values if values.ndim == 1 else values.argmax(axis=1) for values in found])
+        return out if any(classes is not None for _, classes, _ in self._form) else rows.like(out)
+
+    def _decoded(self, columns):
+        """Targets as in fit, of one column of class numbers, or of numbers, for each."""
+        pairs = zip(columns, self._form, strict=True)
+        out = [values if classes is None else classes[values.astype(np.intp)] for values, (_, classes, _) in pairs]
+        return out[0] if self._vector else _join(out)
 
 
 class DeviationPredictor(Predictor):

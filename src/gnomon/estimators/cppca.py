@@ -15,7 +15,7 @@ from ..models.linear.conditioning import Model, draw_outputs
 from ._density import JointDensity
 from ._estimator import at_least, check_choice, one_of, resolve_n_components, rules, weigh_labels
 from ._linear_gaussian import LinearGaussian
-from ._predictions import DeviationPredictor, join
+from ._predictions import DeviationPredictor
 
 TARGET = {"gaussian": "real", "probit": "classes", "logit": "classes", "categorical": "classes", "poisson": "counts"}
 
@@ -192,7 +192,8 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
                 f"solver={self.solver!r} needs complete rows; X has missing entries, so use solver='auto'."
             )
         labeled = np.flatnonzero(targets.labeled)
-        layout = self._store_reading(targets)
+        self.families_ = _families_of(targets, self.families)
+        layout = self._layout
         wanted = complaint(layout, self.inference)
         if wanted is not None:
             raise ValueError(f"inference={self.inference!r} is for {wanted}; use inference='auto'.")
@@ -213,14 +214,6 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
         if families is None or isinstance(families, str):
             return TARGET.get(families)
         return [TARGET[name] for name in families]
-
-    def _store_reading(self, targets):
-        """Set what describes y; return the outputs that guide the projection."""
-        families = list(self.families) if isinstance(self.families, tuple) else self.families
-        self.families_ = _families_of(targets, families)
-        layout = _layout_of(self._form, self.families_)
-        self._distributions, self._n_classes = layout.kinds, layout.n_classes
-        return layout
 
     def _store(self, result, dtype):
         fitted, layout = result.value, self._layout
@@ -243,7 +236,10 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
 
     @property
     def _layout(self):
-        return Layout(tuple(self._distributions), tuple(self._n_classes))
+        """The outputs that guide the projection."""
+        lists = {j: self._form[j][1] for j in _usable(self._form)}
+        sizes = (0 if classes is None else len(classes) for classes in lists.values())
+        return Layout(tuple(self.families_[j] for j in lists), tuple(sizes))
 
     def _label_params(self):
         layout, row = self._layout, 0
@@ -286,17 +282,12 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
         self._require_targets("sample(return_y=True)")
         if not self._layout.kinds:
             return np.repeat(self.classes_, len(X))
-        drawn = draw_outputs(self._model(), latent, rng)
-        columns = [
-            values if classes is None else classes[values.astype(np.intp)]
-            for values, (_, classes, _) in zip(drawn.T, self._form, strict=True)
-        ]
-        return columns[0] if self._vector else join(columns)
+        return self._decoded(draw_outputs(self._model(), latent, rng).T)
 
 
 def _families_of(targets, families):
     """The family of each column of `Targets`, where the caller asks for `families`: None, one name, or a list."""
-    asked = families if isinstance(families, list) else [families] * len(targets.columns)
+    asked = families if isinstance(families, list | tuple) else [families] * len(targets.columns)
     pairs = zip(targets.columns, asked, strict=False)  # no column where there is no y; else the reader has counted them
     return [_family(column, name) for column, name in pairs if column.kind != "none"]
 
@@ -316,10 +307,3 @@ def _family(column, asked):
 def _usable(form):
     """Which outputs can guide the projection: those with two classes or more, or numbers."""
     return [j for j, (kind, classes, _) in enumerate(form) if kind != "none" and (classes is None or len(classes) > 1)]
-
-
-def _layout_of(form, families):
-    """The outputs that guide the projection."""
-    lists = {j: form[j][1] for j in _usable(form)}
-    sizes = (0 if classes is None else len(classes) for classes in lists.values())
-    return Layout(tuple(families[j] for j in lists), tuple(sizes))

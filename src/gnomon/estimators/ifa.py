@@ -13,7 +13,7 @@ from ..targets.code import log_plausibilities
 from ._density import JointDensity
 from ._estimator import Invertible, Transformer, check_choice, check_variance, integer, one_of, rules
 from ._latent_labels import as_labels, components_of, count_labeled, known_components, read_plausibilities
-from ._predictions import Predictor, join
+from ._predictions import Predictor
 
 
 @dataclass(eq=False, repr=False)
@@ -177,10 +177,6 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
     unlabeled: Any = "auto"
     random_state: Any = 0
 
-    @property
-    def _n_features_out(self):
-        return self.unmixing_.shape[0]
-
     def fit(self, X: Any, y: Any = None, plausibilities: Any = None) -> Self:
         """Fit by maximum likelihood.
 
@@ -317,9 +313,7 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         return model.sample(self._model(), n_samples, np.random.default_rng(rng.randint(2**31)))
 
     def _draw_targets(self, X, latent, rng):
-        if self._vector:
-            return self.classes_[latent[:, 0]]
-        return join([classes[latent[:, s]] for s, classes in enumerate(self.classes_)])
+        return self._decoded(latent.T)
 
 
 def combine_one_vs_rest(probabilities: Any, positive: Any = 1) -> Any:

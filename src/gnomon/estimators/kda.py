@@ -67,16 +67,10 @@ class KDA(Predictor, KernelTransformer):
         Variance of the class means along each direction, in units of the variance within classes.
     target_kind_, classes_ : {"classes"}, ndarray of shape (n_classes,)
         What y was read as, and its sorted labels.
-    references_ : ndarray of shape (n_references,)
-        Which rows of the fit the directions are made of: all labeled ones, or the landmarks.
-    X_fit_ : {ndarray, sparse matrix} of shape (n_references, n_features) or None
-        These rows; None with a precomputed kernel.
-    rank_ : int
-        Rank of the centered kernel matrix of the labeled rows, or of its approximation by landmarks.
+    references_, X_fit_, rank_, gamma_
+        As in `KernelSPPCA`, of the labeled rows.
     effective_dimension_ : float
         n_features for the linear kernel, else `rank_`.
-    gamma_ : float or None
-        As used; None with a precomputed kernel.
     n_components_, n_samples_, n_labeled_, n_features_in_, feature_names_in_
         Number of directions that `transform` returns; the others as in `KernelSPPCA`.
 

@@ -206,12 +206,6 @@ class MixturePPCA(Weighted, JointDensity, Criterion, Imputer, LatentPosterior):
         W = np.asarray(self.components_, dtype=np.float64).transpose(0, 2, 1)
         return model.Mixture(self.mix_weights_, np.asarray(self.means_, dtype=np.float64), W, self.noise_variances_)
 
-    def _check_component(self, component):
-        if component is not None:
-            check_integer("component", component, 0)
-        if component is not None and component >= len(self.mix_weights_):
-            raise ValueError(f"component={component} must be less than n_mixtures={len(self.mix_weights_)}, or None.")
-
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then name the most probable component of every row.
 
@@ -288,8 +282,11 @@ class MixturePPCA(Weighted, JointDensity, Criterion, Imputer, LatentPosterior):
 
     def _moments(self, X, component, with_cov):
         rows = self._check_rows(X)
-        self._check_component(component)
         sizes = tuple(self.n_components_)
+        if component is not None:
+            check_integer("component", component, 0)
+            if component >= len(sizes):
+                raise ValueError(f"component={component} must be less than n_mixtures={len(sizes)}, or None.")
         mean, cov = model.posterior(self._params(), rows, sizes, component, with_cov=with_cov)
         return mean.astype(rows.dtype), cov.astype(rows.dtype) if with_cov else None
 

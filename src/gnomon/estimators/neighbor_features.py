@@ -101,10 +101,6 @@ class NeighborFeatures(Transformer):
     damping: Any = 0.02
     algorithm: Any = "auto"
 
-    @property
-    def _n_features_out(self):
-        return self.n_components_
-
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         return self._fit_rows(X, y, None, **fit_params)  # with one search
 

@@ -213,7 +213,11 @@ class SDRGLM(Predictor, Imputer, Invertible, Transformer):
         )
         wanted = FAMILIES[self.x_family].complaint(values)
         if wanted:
-            low = f"Negative values in data: {values.min():g}" if values.min() < 0 else f"the value {_odd(values):g}"
+            low = (
+                f"Negative values in data: {values.min():g}"
+                if values.min() < 0
+                else f"the value {values[(values != 0) & (values != 1)][0]:g}"
+            )
             raise ValueError(f"X holds {low}; x_family={self.x_family!r} wants {wanted}.")
         return rows
 
@@ -239,8 +243,3 @@ class SDRGLM(Predictor, Imputer, Invertible, Transformer):
         y = model.Loadings(self.coef_.T.astype(np.float64), self.intercept_) if "coef_" in vars(self) else None
         x = model.Loadings(self._V, self._b)
         return model.Reader(self.x_family, self._x_shift, self.x_scale_, x, ridge, self.families_, y)
-
-
-def _odd(values):
-    """The first value that is neither 0 nor 1."""
-    return values[(values != 0) & (values != 1)].flat[0]

@@ -44,8 +44,7 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
     n_components : int, default=None
         Number of codes d; at least 1, less than the number of rows. None takes 2, or 1 where no more can be had.
     kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="linear"
-        As in `KernelSPPCA`. With "precomputed", `fit` takes the kernel matrix of the training rows, and every other
-        method the kernel values (n_samples, n_training_rows) of new rows with them.
+        As in `KernelSPPCA`.
     gamma, degree, coef0, kernel_params : float, float, float, dict, default=(None, 3, 1, None)
         Of "rbf", "poly", "sigmoid" and "laplacian"; of "poly"; of it and "sigmoid"; of a function as kernel; as in
         `KernelSPPCA`.
@@ -106,10 +105,8 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
     kernel_scale_, kernel_share_, rank_ : float, float, int
         Mean squared distance of the training rows from their mean in feature space, which the kernel was divided by;
         the share of it within the eigenvectors used, and how many these are.
-    gamma_ : float or None
-        As used; None with a linear or precomputed kernel.
-    X_fit_, references_ : {ndarray, sparse matrix} of shape (n_references, n_features), ndarray of shape (n_references,)
-        Reference rows of the kernel values, and which training rows they are; None where none are needed.
+    gamma_, X_fit_, references_
+        As in `KernelSPPCA`; None also with a linear kernel on few features.
     landmarks_ : ndarray of shape (n_landmarks,) or None
         Training rows that are the base of p(x | z); None when all are.
     target_kind_, classes_ : {"none", "classes"}, ndarray of shape (n_classes,)
@@ -255,11 +252,7 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
             "optima": fitted.optima,
         }
         self.rank_value_, self.relaxation_tight_ = ranked.value, fitted.tight
-        self._weights, self._offset, self.projection_ridge_ = (
-            classifier.map.weights,
-            classifier.map.offset,
-            classifier.map.ridge,
-        )
+        self._weights, self._offset, self.projection_ridge_ = classifier.map
         if classifier.slopes.shape[1]:
             self.coef_, self.intercept_ = classifier.slopes.T, classifier.intercept
         self.objective_path_ = result.path

@@ -93,8 +93,7 @@ def errors_of_draw(X, y, labeled, dims=DIMS, **parameters):
                 continue
             found[name, m] = one_nn_error(Z, y, labeled)
     model = DPPCA(min(k, min(X.shape) - 1), **parameters)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         model.fit(X, np.where(labeled, y, -1))
     Z = model.transform(X)
     for m in dims:
@@ -106,8 +105,7 @@ def errors_of_draw(X, y, labeled, dims=DIMS, **parameters):
 def search_of_draw(X, y, labeled, dims=DIMS, **parameters):
     """Return ({(method, K): error}, what was chosen) of `GuidedSearch` for one draw."""
     k = min(max(dims), min(X.shape) - 1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         search = GuidedSearch(n_components=k, n_permutations=0, **parameters).fit(X, np.where(labeled, y, -1))
     Z = search.transform(X)
     found = {("search", m): one_nn_error(Z[:, :m], y, labeled) for m in dims}

@@ -52,8 +52,7 @@ def scores_of_draw(X, Y, labeled, dims=DIMS, methods=METHODS, **parameters):
         "S2PPCA": lambda k: SPPCA(k, random_state=0).fit(X, known).transform(X),
     }
     found = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         for method in methods:
             for k in dims if method in maps else ():
                 same = method == "FULL" and k != dims[0]

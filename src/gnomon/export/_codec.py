@@ -5,8 +5,6 @@ kind, such as {"$array": 3}. Floats keep all their bits: JSON numbers are writte
 exactly. Models inside of others, such as the steps of a pipeline, are kept by class, parameters and fitted attributes.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

@@ -6,8 +6,6 @@ The file is a zip archive, uncompressed and with fixed dates, so the same model 
 bytes before it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

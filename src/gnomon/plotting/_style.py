@@ -36,7 +36,7 @@ class Display:
             This one.
         """
         if ax is None:
-            ax = pyplot().subplots(layout="constrained", figsize=self._size())[1]
+            ax = pyplot().subplots(layout="constrained", figsize=self._size)[1]
         self.figure_, self.ax_ = ax.figure, ax
         self._draw()
         plain_axes(self.ax_)

@@ -39,6 +39,8 @@ class ConvergenceDisplay(Display):
     'log-likelihood in nats'
     """
 
+    _size = 5.6, 3.2
+
     path: Any
     title: str = ""
     label: str = "log-likelihood in nats"
@@ -67,9 +69,6 @@ class ConvergenceDisplay(Display):
         if fit.n_reads is not None:
             title += f", {fit.n_reads:.3g} {'pass' if fit.n_reads == 1 else 'passes'} over the data"
         return cls(path=np.asarray(fit.path, dtype=float), title=title, label=f"{fit.objective} in nats").plot(ax=ax)
-
-    def _size(self):
-        return 5.6, 3.2
 
     def _draw(self):
         steps = np.arange(1, len(self.path) + 1)

@@ -56,6 +56,8 @@ class ProjectionDisplay(Display):
     'component 1'
     """
 
+    _size = 7.2, 5.2
+
     projection: Any
     covariance: Any
     labeled: Any
@@ -111,9 +113,6 @@ class ProjectionDisplay(Display):
             target_name=target_name,
             n_ellipses=n_ellipses,
         ).plot(ax=ax)
-
-    def _size(self):
-        return 7.2, 5.2
 
     def _draw(self):
         points = self._points()
@@ -173,7 +172,8 @@ class ProjectionDisplay(Display):
         rows = np.flatnonzero(self.labeled) if self.labeled.any() else np.arange(len(points))
         rows = rows[far_points(points[rows], self.n_ellipses)]
         for row in rows:
-            color = self._color(row)
+            known = self.class_names is not None and np.isfinite(self.values[row])
+            color = class_style(int(self.values[row]))[0] if known else NEUTRAL
             cov = self.covariance if self.covariance.ndim == 2 else self.covariance[row]
             if len(self.dims) == 1:
                 half = RADIUS_95[1] * np.sqrt(cov[0, 0])
@@ -181,11 +181,6 @@ class ProjectionDisplay(Display):
             else:
                 self.ax_.add_patch(_ellipse(points[row], cov, color))
         self.ax_.autoscale_view()
-
-    def _color(self, row):
-        if self.class_names is None or not np.isfinite(self.values[row]):
-            return NEUTRAL
-        return class_style(int(self.values[row]))[0]
 
     def _name_axes(self):
         self.ax_.set_xlabel(f"component {self.dims[0] + 1}")

@@ -78,6 +78,7 @@ class SelectionDisplay(Display):
         )
         return display.plot(ax=ax)
 
+    @property
     def _size(self):
         return 7.2, 0.6 + 0.28 * len(self.names)
 

@@ -1,6 +1,6 @@
 """Score models beside PCA, LDA, PLS and all features on the same partially labeled rows."""
 
-from functools import cache
+from functools import cache, partial
 from time import perf_counter
 
 import numpy as np
@@ -165,38 +165,31 @@ def _model(estimator, problem):
 def _baselines(X, problem, n_components, seed):
     pca = cache(lambda: pca_map(X, n_components, seed))  # blind to labels, so the same in every split
 
-    def fit_pca(X, visible):
-        return pca().project, None
-
-    def fit_lda(X, visible):
-        task = _only_task(problem)
+    def lda(X, values, task):
         if task.metric != "error":
             raise NotApplicable("it needs classes")
-        rows = np.flatnonzero(np.isfinite(visible[:, 0]))
-        return _linear(lda_map(X[rows], task.classes[visible[rows, 0].astype(int)], n_components))
+        return lda_map(X, task.classes[values[:, 0].astype(int)], n_components)
 
-    def fit_pls(X, visible):
-        task = _only_task(problem)
-        rows = np.flatnonzero(np.isfinite(visible).all(axis=1))
-        values = visible[rows]
+    def pls(X, values, task):
         if task.metric == "error":
             values = np.eye(len(task.classes))[values[:, 0].astype(int)]
-        return _linear(pls_map(X[rows], values, n_components, task.classes))
+        return pls_map(X, values, n_components, task.classes)
 
-    def fit_nothing(X, visible):
-        return lambda X: X, None
-
-    return {"PCA": fit_pca, "LDA": fit_lda, "PLS": fit_pls, "all features": fit_nothing}
-
-
-def _linear(found):
-    return found.project, lambda X: found.predict(found.project(X))
+    return {
+        "PCA": lambda X, visible: (pca().project, None),
+        "LDA": partial(_learned, lda, problem.tasks),
+        "PLS": partial(_learned, pls, problem.tasks),
+        "all features": lambda X, visible: (lambda X: X, None),
+    }
 
 
-def _only_task(problem):
-    if len(problem.tasks) > 1:
+def _learned(learn, tasks, X, visible):
+    """How a linear map of the labeled rows projects and predicts."""
+    if len(tasks) > 1:
         raise NotApplicable("it takes targets of one kind")
-    return problem.tasks[0]
+    rows = np.flatnonzero(np.isfinite(visible).all(axis=1))
+    found = learn(X[rows], visible[rows], tasks[0])
+    return found.project, lambda X: found.predict(found.project(X))
 
 
 def _score(fit, problem, X, splits):

@@ -101,8 +101,7 @@ class HalfFit:
         labeled = half >= 0 if self.kind == "classes" else np.isfinite(half).all(axis=1)
         y = half.ravel() if half.ndim == 2 and half.shape[1] == 1 else half
         made = prepared(self.estimator, unlabeled=self.MARK[self.kind], target=self.kind)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the final fit says what there is to say
+        with warnings.catch_warnings(action="ignore"):  # the final fit says what there is to say
             model = fit_partial(made, self.X, y, labeled)
             if see is not None:
                 see(model)

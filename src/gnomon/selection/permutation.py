@@ -77,6 +77,5 @@ def _best_score(search, X, halves):
     """The best score that a search finds with these labels."""
     made = prepared(search, unlabeled=HalfFit.MARK[halves.kind], target=halves.kind, n_permutations=0)
     y = halves.targets.ravel() if halves.kind == "real" and halves.targets.shape[1] == 1 else halves.targets
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # each may say what the first fit has said
+    with warnings.catch_warnings(action="ignore"):  # each may say what the first fit has said
         return float(fit_partial(made, X, y, halves.complete).best_score_)

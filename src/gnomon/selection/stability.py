@@ -1,7 +1,5 @@
 """The score of a choice, as `GuidedSearch` defines it, and the halves of the labels that it is made on."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
