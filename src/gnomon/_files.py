@@ -9,8 +9,6 @@ signal leaves nothing hidden; what a kill leaves is deleted by the next command 
 old and its process is gone. A link to a file is followed; pipes and devices are written to once the result is whole.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import hashlib

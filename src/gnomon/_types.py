@@ -1,7 +1,5 @@
 """The few types that every level shares."""
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar
 

@@ -1,7 +1,5 @@
 """Warnings that point at the line of the user's program."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 

@@ -1,7 +1,5 @@
 """Graphs of neighbors as sparse matrices."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Nearest rows by brute force, rows that occur more than once, and rows of length one; dense or csr."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Edges of a graph of neighbors that is connected: each point with its nearest ones, and minimum spanning trees."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.cluster.hierarchy import cophenet, linkage

@@ -1,7 +1,5 @@
 """A label of two classes: p(second class) = sigmoid(a), the logit link, or Phi(a), the probit link."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

@@ -3,8 +3,6 @@
 Two classes are then the logit label, and a ridge treats all classes alike.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._types import Array, IntArray

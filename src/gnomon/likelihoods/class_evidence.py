@@ -5,8 +5,6 @@ evidence is the average over s of the probability of its class. The points are t
 they are the same in every call, so the average is a smooth function of V and b and its gradient is exact.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

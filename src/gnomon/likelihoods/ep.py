@@ -1,7 +1,5 @@
 """Expectation propagation for the labels of many rows at once: each label becomes a Gaussian factor."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

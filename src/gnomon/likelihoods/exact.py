@@ -1,7 +1,5 @@
 """Rows whose evidence is known: real outputs only, or one label of two classes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._types import Array, BoolArray

@@ -1,7 +1,5 @@
 """The distribution of one output given its linear predictors: what each class of this folder can say of it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, Protocol
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A real number: N(a, noise)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._types import Array

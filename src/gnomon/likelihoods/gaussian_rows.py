@@ -3,8 +3,6 @@
 A row brings a ~ N(mean, cov) from its features and outputs y with p(y | a).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

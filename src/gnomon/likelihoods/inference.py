@@ -1,7 +1,5 @@
 """Which way of inference serves which outputs, and the sites of each."""
 
-from __future__ import annotations
-
 from .ep import ExpectationPropagation
 from .exact import GaussianSites, OneOutput
 from .gaussian_rows import GaussianRows

@@ -1,7 +1,5 @@
 """The outputs of a model side by side: the distribution of each, and which linear predictors a = V z + b are its."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

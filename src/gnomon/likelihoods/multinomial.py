@@ -1,7 +1,5 @@
 """Counts of several classes that share out the total of a row: softmax of one logit per class."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._types import Array

@@ -1,7 +1,5 @@
 """A count: Poisson with rate exp(a)."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import gammaln
 from scipy.stats import poisson

@@ -1,7 +1,5 @@
 """Nodes and weights for expectations over normal variables, in one dimension and in several."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

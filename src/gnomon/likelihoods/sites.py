@@ -1,7 +1,5 @@
 """What the outputs of rows say of their predictors: the one question that every way of inference answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 

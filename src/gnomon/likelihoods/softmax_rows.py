@@ -4,8 +4,6 @@ A row brings logits l = H a with a ~ N(mean, cov) from its features, all rows wi
 class. The bound is that of `softmax_terms`; all that a row holds of its label is a few weights of classes.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

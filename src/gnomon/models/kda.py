@@ -6,8 +6,6 @@ dimensions it is taken over, S is replaced by (1 - shrinkage) S + shrinkage tr(S
 linear discriminant analysis with that shrinkage. It is a model of projections: x itself has no density.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ D^-1 W (eigenvectors of S over the root of the degrees), each scaled by 1 / (1 +
 kernel, in which smooth directions count most.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 It is a projection: x has no density, and there is nothing to predict.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

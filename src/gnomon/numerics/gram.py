@@ -4,8 +4,6 @@ A kernel is an inner product k(a, b) = <phi(a), phi(b)>. The rows of a kernel ma
 a linear model needs of phi are its coordinates on an orthonormal basis of the span of some reference rows.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

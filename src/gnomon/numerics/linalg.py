@@ -1,7 +1,5 @@
 """Small dense linear algebra with the conventions every model shares."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

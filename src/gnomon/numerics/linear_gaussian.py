@@ -4,8 +4,6 @@ z ~ N(0, I),  x = W_x z + m_x + e_x,  y = W_y z + m_y + e_y, with isotropic nois
 x is given in an orthonormal basis of r out of p directions; outside it there is only noise, whose energy is known.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Conditioning of rows that each observe their own set of features, in batches."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

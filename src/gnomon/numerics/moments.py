@@ -1,7 +1,5 @@
 """Rows grouped by what they observe, and sums over groups."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shares in proportion to exponentials, and the logarithms of their sums."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._types import Array

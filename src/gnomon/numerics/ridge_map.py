@@ -1,7 +1,5 @@
 """Kernel ridge regression with an exact leave-one-out choice of the ridge."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random numbers of rows that depend on their lengths alone: neither axes nor the order of rows matter."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._types import Array, IntArray

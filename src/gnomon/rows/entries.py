@@ -1,7 +1,5 @@
 """What is done with the entries of a block, whatever holds them: centered products there and back, and squares."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 
@@ -16,7 +14,7 @@ from .threads import sparse_product
 CODE_BITS = {True: 48, False: 20}  # bits of a mask that one float64, or one float32, holds exactly
 
 
-def entries(X: Any, mean: Array, scale: float, masked: bool) -> DenseEntries | SparseEntries:
+def entries(X: Any, mean: Array, scale: float, masked: bool) -> "DenseEntries | SparseEntries":
     """Entries (x - mean) / scale of a block of dense, sparse or foreign rows, zero where missing."""
     if is_sparse(X):
         return SparseEntries(X, mean, scale)
@@ -67,7 +65,7 @@ class DenseEntries:
         """Sum of squares of every row (m,)."""
         return self.place.host(self.place.squares(self.scaled()))
 
-    def of_rows(self, rows: IntArray) -> DenseEntries:
+    def of_rows(self, rows: IntArray) -> "DenseEntries":
         """Those of some of the rows."""
         out = copy.copy(self)
         out.C = take_rows(self.C, rows)
@@ -108,7 +106,7 @@ class SparseEntries:
     def _scaled(self) -> Any:
         return self.X.astype(np.float64) * (1.0 / self.scale)
 
-    def of_rows(self, rows: IntArray) -> SparseEntries:
+    def of_rows(self, rows: IntArray) -> "SparseEntries":
         return SparseEntries(self.X[rows], self.mean, self.scale)
 
     def lengths(self) -> Array:

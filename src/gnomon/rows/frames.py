@@ -1,7 +1,5 @@
 """Frames of any library: their names, their numbers, and the cell that is no number."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

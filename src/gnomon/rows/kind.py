@@ -1,7 +1,5 @@
 """What X is: the one place that asks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import array_api_compat as compat

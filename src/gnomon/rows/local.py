@@ -1,7 +1,5 @@
 """Rows in this process: an array of NumPy or another library, missing entries or not, or a scipy sparse matrix."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from typing import Any
@@ -67,7 +65,7 @@ class LocalRows(Rows):
         found: A = _home(total)
         return found
 
-    def fold_columns(self, task: Task[tuple[A, Columns]], columns: Columns | None = None) -> tuple[A, LocalRows]:
+    def fold_columns(self, task: Task[tuple[A, Columns]], columns: Columns | None = None) -> "tuple[A, LocalRows]":
         self.counter.total += 1.0
         total: Any = None
         parts = []
@@ -78,7 +76,7 @@ class LocalRows(Rows):
         names = parts[0] if parts else {}
         return _home(total), self.with_columns(**{name: np.concatenate([p[name] for p in parts]) for name in names})
 
-    def map(self, task: Task[Block]) -> LocalRows:
+    def map(self, task: Task[Block]) -> "LocalRows":
         self.counter.total += 1.0
         done = [self._run(task, block) for block in self._blocks(None, {})]
         blocks = [block.X for block in done]
@@ -86,10 +84,10 @@ class LocalRows(Rows):
         names = done[0].aligned
         return out.with_columns(**{name: np.concatenate([block.aligned[name] for block in done]) for name in names})
 
-    def coordinate_rows(self, T: Array) -> LocalRows:
+    def coordinate_rows(self, T: Array) -> "LocalRows":
         return (SparseRows if is_sparse(T) else LocalRows)(T, self.weights)
 
-    def take(self, rows: IntArray) -> LocalRows:
+    def take(self, rows: IntArray) -> "LocalRows":
         out = self.anew(weights=None if self.weights is None else self.weights[rows])
         out.X, out.shape = take_rows(self.X, rows), (len(rows), self.shape[1])
         out.aligned = {name: values[rows] for name, values in self.aligned.items()}
@@ -110,7 +108,7 @@ class LocalRows(Rows):
             return found[0] if len(found) == 1 else found
         return self.X
 
-    def with_columns(self, **columns: Any) -> LocalRows:
+    def with_columns(self, **columns: Any) -> "LocalRows":
         out = copy.copy(self)
         out.aligned = {**self.aligned, **columns}
         return out

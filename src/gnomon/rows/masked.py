@@ -1,7 +1,5 @@
 """What the entries of a table are: missing, infinite, large, observed at all; and filling those that are missing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +18,7 @@ class Seen:
     infinite: bool  # one is
     largest: float  # |x| of the others; zero where all their squares add up to a number
 
-    def __add__(self, other: Seen) -> Seen:
+    def __add__(self, other: "Seen") -> "Seen":
         return Seen(self.missing or other.missing, self.infinite or other.infinite, max(self.largest, other.largest))
 
 
@@ -48,7 +46,7 @@ class Range:
     low: Array
     high: Array
 
-    def __add__(self, other: Range) -> Range:
+    def __add__(self, other: "Range") -> "Range":
         return Range(np.fmin(self.low, other.low), np.fmax(self.high, other.high))
 
 

@@ -1,7 +1,5 @@
 """Arrays of other libraries than NumPy: which ones they are, and the few moves between them and the host."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import array_api_compat as compat

@@ -1,7 +1,5 @@
 """Rows that observe the same entries share what depends on the mask alone."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

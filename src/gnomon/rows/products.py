@@ -1,7 +1,5 @@
 """Products of new rows with a few vectors, in the precision of the rows, and the rows in which a feature occurs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Second moments of a NumPy table by one product of the rows as they lie, where centering may come after the sums."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows in frozen units: centered by a mean and divided by one scale, never copied."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -132,13 +130,13 @@ class Coordinates(NamedTuple):
     T: Array  # (n, r), standard units
     xx: Array  # T' diag(weights) T: (r, r), or (r,) of principal ones, falling
     back: Array  # (n, r)   the basis is X' diag(weights) back
-    rows: ScaledRows
+    rows: "ScaledRows"
 
     def expand(self, C: Array) -> Array:
         """Coordinates (r, m) as features (p, m); one read."""
         return self.rows.back(self.back @ C)
 
-    def reader(self) -> ScaledRows:
+    def reader(self) -> "ScaledRows":
         """The coordinates as rows of their own, in the same units."""
         rows = self.rows.rows.coordinate_rows(self.T)
         return ScaledRows(rows, np.zeros(self.T.shape[1]), 1.0)

@@ -1,7 +1,5 @@
 """First and second moments of rows that merge exactly: of blocks, of batches, of machines."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -28,7 +26,7 @@ class Group(NamedTuple):
     yy: Array  # (q, q)
     xx: Array | None  # (p, p), with `second`
 
-    def about(self, shift: Array, factor: float) -> Group:
+    def about(self, shift: Array, factor: float) -> "Group":
         """The same about a mean that lies `shift` lower, in units `factor` times as many."""
         if factor == 1.0 and not shift.any():
             return self
@@ -58,7 +56,7 @@ class Summary:
     unit: float
     groups: tuple[Group, ...] = ()
 
-    def __add__(self, other: Summary) -> Summary:
+    def __add__(self, other: "Summary") -> "Summary":
         unit = max(self.unit, other.unit)
         counts = self.counts + other.counts
         some = np.where(counts > 0, counts, 1.0)
@@ -75,7 +73,7 @@ class Summary:
         largest = float(np.maximum(self.largest, other.largest))
         return Summary(self.weight + other.weight, counts, mean, mean_low, squares, largest, unit, groups)
 
-    def checked(self) -> Summary:
+    def checked(self) -> "Summary":
         """The summary itself; raises `NotFinite` where a sum is not."""
         if not (np.isfinite(self.mean).all() and self.largest <= LARGEST):
             raise NotFinite

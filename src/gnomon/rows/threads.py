@@ -1,7 +1,5 @@
 """Threads: sparse products on several, which scipy's own lack, and small matrices on one, which is faster for them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Acceleration of fixed-point maps; a proposal is the driver's to accept or reject."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._types import Array

@@ -1,7 +1,5 @@
 """The one EM loop, for EM, PX-EM and generalized EM, with or without acceleration."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, TypeVar

@@ -1,7 +1,5 @@
 """Quasi-Newton ascent of limited memory over a metric that is given anew at every place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Refusing a latent space as large as the data: no noise would be left to estimate."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._types import Array

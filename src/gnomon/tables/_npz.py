@@ -1,7 +1,5 @@
 """npz files: X or the four arrays of a CSR matrix, and arrays of one entry per row beside it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 polars reads Parquet too, but a damaged file makes it end the whole process.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 from typing import Any

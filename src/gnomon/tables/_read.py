@@ -1,7 +1,5 @@
 """read_table: look at the file's name, hand it to the reader for its kind."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What every reader returns, which columns the caller wants, and how problems are worded."""
 
-from __future__ import annotations
-
 import difflib
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,7 +60,7 @@ class Wanted(NamedTuple):
     features: Sequence[str] | None = None
     likely_targets: Sequence[str] = ()
 
-    def settled(self, names: Sequence[str]) -> Wanted:
+    def settled(self, names: Sequence[str]) -> "Wanted":
         """Take the likely id where there is one and no other was asked for, and the likely targets that there are."""
         targets = [*self.targets, *(name for name in self.likely_targets if name in names)]
         id = self.likely_id if self.id is None and self.likely_id in names else self.id

@@ -3,8 +3,6 @@
 pyarrow, where installed, reads large files that leave no question; on any doubt they are read again with the former.
 """
 
-from __future__ import annotations
-
 import csv
 import importlib
 import mmap

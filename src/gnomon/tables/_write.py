@@ -1,7 +1,5 @@
 """Writing columns as CSV, TSV or Parquet."""
 
-from __future__ import annotations
-
 import csv
 import importlib
 import io

@@ -1,7 +1,5 @@
 """Coordinates for targets: contrasts of classes, the span of linearly dependent outputs, plausibilities."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Targets once they are read: columns of one kind each, and which rows they label."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -102,7 +100,7 @@ class Targets:
         """Kind, classes and name of every column: what `read_like` needs to read others like them."""
         return [(column.kind, column.classes, column.name) for column in self.columns]
 
-    def rows(self, at: IntArray | BoolArray) -> Targets:
+    def rows(self, at: IntArray | BoolArray) -> "Targets":
         """The same columns at some rows."""
         columns = tuple(column._replace(values=column.values[at]) for column in self.columns)
         return replace(self, columns=columns, n_samples=len(columns[0].values) if columns else len(at))

@@ -1,7 +1,5 @@
 """Columns of y as they are given, whatever holds them: NumPy, pandas, polars, lists, arrays of other libraries."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ With twenty labels the error of cross-validation is too coarse to choose by. The
 more: fit on one half of the labeled rows and on the other, and see how often the two models name the same class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

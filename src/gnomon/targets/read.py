@@ -25,8 +25,6 @@ it is -1 or -1.0 in a column of numbers read as classes. There -1 beside 1 only,
 be a class as well: that is an error, which names the way out. ``unlabeled=None`` takes no number for a mark.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

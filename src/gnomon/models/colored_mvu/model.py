@@ -10,8 +10,6 @@ is tr(H L H) tr(G) / n with G the centered inner products of the rows, so that t
 a spanning tree: were it in parts, these could move apart for ever.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A quadratic over the cone of positive semi-definite matrices, by the interior point method of clarabel."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """EM for classes that share within-class factors, on rows in an orthonormal basis; see `reduction`."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -269,7 +267,7 @@ def fit_coordinates(
     return Result(fitted, best.status, best.path, {**best.stats, "floor": floor, "optima": optima})
 
 
-def _from_starts(problem: Problem, near: tuple[Reduced, IntArray], n_init: int) -> list[Result[Setting]]:
+def _from_starts(problem: Problem, near: tuple[Reduced, IntArray], n_init: int) -> "list[Result[Setting]]":
     """Cool from several temperatures near by, then ascend on all rows; starts that come to the same do so once.
 
     All ascend at the level that the first one sets: at levels of their own the lowest would win, not the best classes.

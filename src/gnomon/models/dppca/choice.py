@@ -1,7 +1,5 @@
 """What "auto" takes in DPPCA: candidates, and the agreement of half-label models that ranks them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The projection of one or more mixtures of the same rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 Class c has weight pi_c and mean m_c, and x | c ~ N(m_c, V V' + s2 I) with V (p, P).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Discriminant probabilistic PCA on rows: fit, and what a fitted model says of rows, in the units of X."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

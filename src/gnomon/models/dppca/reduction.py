@@ -1,7 +1,5 @@
 """Rows in an orthonormal basis: exact where a side of the table is short, else the leading directions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

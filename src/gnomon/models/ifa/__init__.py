@@ -1,7 +1,5 @@
 """Independent factor analysis: the model without noise or with it, fitted and asked in the same words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The order of latents, or components, that every row finds equally plausible, and draws of components."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ and scores (10) from responsibilities at the updated mixtures. Gradient steps de
 are those of centered rows x = C u: a step along the gradient there is G C'C in whitened ones, in which it is computed.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

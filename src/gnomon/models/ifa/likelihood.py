@@ -8,8 +8,6 @@ Components are padded to the largest number. A padded one, like one that every r
 infinity, mean 0 and variance 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Independent factor analysis with labels per latent variable (Oukhellou, Come, Aknin and Denoeux 2010)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

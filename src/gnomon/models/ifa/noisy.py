@@ -1,7 +1,5 @@
 """Independent factor analysis with isotropic noise (Attias 1999) and labels per latent variable."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """EM for independent factors in isotropic noise: one read of the rows an iteration, dense or sparse."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Given one component of every latent (a state), z and x are Gaussian, so all post
 of the components. Rows are centered; latents have mean zero and variance one.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from typing import NamedTuple
 

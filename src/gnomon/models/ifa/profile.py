@@ -1,7 +1,5 @@
 """Maximum likelihood of independent latents: a few closed-form sweeps, then a quasi-Newton method on everything."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ A start depends on the rows and their labels only: not on the axes in which the 
 may choose where directions tie, nor on the order of rows, columns or labels.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg import eigh
 

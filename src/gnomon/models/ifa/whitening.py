@@ -1,7 +1,5 @@
 """Rows in coordinates of mean 0 and covariance I, and the maps there and back."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Latent variables that explain x linearly, with outputs of any kind: PPCA, SPPCA, CPPCA and the dual form."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Three ways to the same products: reading the rows, second moments taken once bes
 held. G = X'X B is kept, so that the gradient of the likelihood in the full space costs little or no reading.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
@@ -41,7 +39,7 @@ class Space(NamedTuple):
     beyond: float = 0.0  # energy that no coordinate holds
 
     @classmethod
-    def of(cls, rows: StandardRows) -> Space:
+    def of(cls, rows: StandardRows) -> "Space":
         """That of rows of features."""
         return cls(rows.weight, rows.energy, rows.shape[1])
 
@@ -121,7 +119,7 @@ class HeldProducts:
     def of_coordinates(
         cls, space: Space, T: Array, xx: Array, weights: Array, Y: Array, kept: IntArray,
         features: Callable[[Array], Array] = lambda C: C,
-    ) -> HeldProducts:  # fmt: skip
+    ) -> "HeldProducts":  # fmt: skip
         """Rows given by coordinates T (n, d), `xx` T' diag(weights) T or its diagonal, with targets Y (n, q).
 
         Any inner product serves: T = U sqrt(values) of a kernel matrix makes the linear model one of its feature space.

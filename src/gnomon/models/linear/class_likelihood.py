@@ -4,8 +4,6 @@ Given x, and the outputs before it, a row has Gaussian latent variables; the evi
 over them. Outputs of classes come one after the other, behind all others.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

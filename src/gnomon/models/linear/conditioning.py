@@ -1,7 +1,5 @@
 """What a fitted model says of rows, in the units of the data: posterior, density, predictions and samples."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +23,7 @@ class Model(NamedTuple):
     layout: Layout
     inference: str
 
-    def sites(self, Y: Array, given: Given) -> SiteFit:
+    def sites(self, Y: Array, given: "Given") -> SiteFit:
         """The fit of the labels, given what x says of z."""
         V, b, noise = self.labels
         return sites_of(self.layout, self.inference)(Y, given.mean @ V.T + b, given.cov(V), noise)

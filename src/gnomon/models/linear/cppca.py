@@ -1,7 +1,5 @@
 """Classification PPCA (Cheng and Li 2011) with outputs of several kinds, any of them missing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Curvature of what outputs say in the label parameters (V, b), and Newton's step over it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -30,11 +28,11 @@ class Curvature(NamedTuple):
     z1z1: Array  # (m, m)   second moments of guided dimensions and one
     terms: tuple[Term, ...] = ()  # of its product with a step (h, m), where it is too large
 
-    def plus(self, other: Curvature) -> Curvature:
+    def plus(self, other: "Curvature") -> "Curvature":
         """Of the rows of both."""
         return Curvature(self.H + other.H, self.z1z1 + other.z1z1, self.terms + other.terms)
 
-    def with_covariance(self, second: Array, cov: Array, weight: float) -> Curvature:
+    def with_covariance(self, second: Array, cov: Array, weight: float) -> "Curvature":
         """With the curvature in V that outputs feel through the covariance of their predictors.
 
         The gradient there is second V cov, `second` (h, h) being slopes less curvature and `cov` that of z given x.

@@ -5,8 +5,6 @@ dimension is the linear model in the coordinates T, and its noise lives in `effe
 M, which a kernel leaves open. `fit` solves that; `e_step` and `m_step` are the paper's own iteration on K.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

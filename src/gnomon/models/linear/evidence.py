@@ -1,7 +1,5 @@
 """What outputs say of their predictors, summed over rows in a basis: row by row, or by pattern of real outputs."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,7 +55,7 @@ class Coded(NamedTuple):
     counts: Array
 
     @classmethod
-    def of(cls, codes: Array, observed: BoolArray, weights: Array) -> Coded:
+    def of(cls, codes: Array, observed: BoolArray, weights: Array) -> "Coded":
         """Those of codes (n, h), zero where not observed."""
         some = np.flatnonzero(row_counts(observed))
         seen, codes, weights = observed[some].astype(float), codes[some], weights[some]

@@ -5,8 +5,6 @@ exact, because outside it there is only noise of known energy; and the residual 
 space comes from products already held. So: maximize in the basis, look at the residual, append it, read the data once.
 """
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 import numpy as np

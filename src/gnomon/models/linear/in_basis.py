@@ -1,7 +1,5 @@
 """Maximum likelihood inside a basis: closed form, global ratio search, or quasi-Newton climbs from computed starts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..._types import Array, Result, Status

@@ -4,8 +4,6 @@ With entries missing the optimum leaves the space that the rows span, so no basi
 complete rows, with a covariance of the predictors for each row.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ Rows that observe the same real outputs are one Gaussian pattern, of which momen
 frequent pattern are what the others leave of all rows; the others are kept, or as few rows with their moments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

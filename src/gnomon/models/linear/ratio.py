@@ -1,7 +1,5 @@
 """Global maximum likelihood of fully labeled supervised PPCA: one search over the ratio of the two noise variances."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

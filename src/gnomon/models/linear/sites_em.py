@@ -5,8 +5,6 @@ predictors of a row are Gaussian, so all that its outputs say is a log-evidence 
 of z follows from them by Stein's lemma. What is here is alike in a basis and over rows that miss entries.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

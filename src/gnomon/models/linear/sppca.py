@@ -1,7 +1,5 @@
 """Supervised and semi-supervised probabilistic PCA (Yu et al. 2006) with any outputs missing."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

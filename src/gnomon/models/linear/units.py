@@ -1,7 +1,5 @@
 """The units in which models are fitted, and the way back to those of the data."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

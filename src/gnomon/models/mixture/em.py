@@ -1,7 +1,5 @@
 """EM for mixtures of local linear-Gaussian models, one read of the rows an iteration."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

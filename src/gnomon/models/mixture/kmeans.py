@@ -1,7 +1,5 @@
 """Starting centers for mixtures: a deterministic partition, k-means++ or random rows, refined by k-means."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ Component c: z ~ N(0, I), x = W_c z + m_c + e, e ~ N(0, noise_c I). x may be giv
 that holds every row; the `ambient` - p directions outside it then carry noise of known (zero) energy.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

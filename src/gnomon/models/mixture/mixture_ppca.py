@@ -1,7 +1,5 @@
 """Mixtures of probabilistic PCA (Tipping and Bishop 1999), with any entries of dense rows missing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple

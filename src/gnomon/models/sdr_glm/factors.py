@@ -5,8 +5,6 @@ objective never rises; Poisson tables have none, and Newton steps are halved, co
 objective falls. Natural parameters are formed block by block; a sparse table enters through products only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -39,7 +37,7 @@ class View(NamedTuple):
     strength: float
     prior: Array  # (p,) what the intercepts are drawn to
 
-    def rows(self, which: Any) -> View:
+    def rows(self, which: Any) -> "View":
         """The same view of some rows."""
         return self._replace(values=self.values[which], weight=None if self.weight is None else self.weight[which])
 

@@ -8,8 +8,6 @@ never vary have finite intercepts. Only the product U [sqrt(alpha) V_x, V_y] mat
 factorizations the ridge is least for the balanced one, U'U = alpha V_x V_x' + V_y V_y'.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 Scores are parameters with a penalty: they have no distribution, so that x has no density.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

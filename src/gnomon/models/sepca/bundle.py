@@ -4,8 +4,6 @@ Every point visited gives a plane below the function. The next candidate minimiz
 mu / 2 times the squared distance from the best point so far.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -42,12 +40,12 @@ class Planes(NamedTuple):
     slopes: Array  # (c, d)  of the points as vectors
     projectors: tuple[Array, ...]
 
-    def join(self, error: float, cut: Cut) -> Planes:
+    def join(self, error: float, cut: Cut) -> "Planes":
         """These and one more."""
         slopes = np.vstack([self.slopes, flat(cut.slope)])
         return Planes(np.append(self.errors, error), slopes, (*self.projectors, cut.projector))
 
-    def condensed(self, weights: Array, keep: int) -> Planes:
+    def condensed(self, weights: Array, keep: int) -> "Planes":
         """The mean of the planes, which is below the function as well, then those with the largest multipliers."""
         strongest: IntArray = np.sort(np.argsort(-weights, kind="stable")[:keep])
         mean = sum(w * projector for w, projector in zip(weights, self.projectors, strict=True))

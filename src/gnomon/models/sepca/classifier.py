@@ -3,8 +3,6 @@
 Given its code a row has a density, but codes have no distribution, so that x has no density of its own.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

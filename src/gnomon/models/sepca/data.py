@@ -1,7 +1,5 @@
 """What SEPCA is fitted to, and the log-likelihood of its exponential families."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +42,7 @@ class Data(NamedTuple):
             return softmax(scores)
         return softmax(scores + np.log(self.base_weights), self.weights[:, None])
 
-    def only(self, seen: Array) -> Data:
+    def only(self, seen: Array) -> "Data":
         """The same rows, only some of the labeled ones (a mask) with their label."""
         return self._replace(Y=self.Y[seen], labeled=self.labeled[seen])
 

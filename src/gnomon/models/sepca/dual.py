@@ -1,7 +1,5 @@
 """The bound as a function of T, for the solvers of the paper: the bundle method on all rows, or on blocks of rows."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import xlogy
 

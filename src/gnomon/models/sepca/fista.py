@@ -1,7 +1,5 @@
 """FISTA for concave maximization with a certificate: backtracking, restart, a bound from above at every step."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -9,8 +9,6 @@ penalty that knows rank and Frobenius norm together. Up to k = 1 (nuclear norm) 
 and its dual norm is the root of the sum of the k largest squared singular values.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..._types import Array

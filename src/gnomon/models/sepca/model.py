@@ -19,8 +19,6 @@ A row of weight w counts as w equal rows do, in the likelihood and in the base. 
 is then that of G = sqrt(w) F; so G is what is solved for, with sqrt(w) R as its gradient.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

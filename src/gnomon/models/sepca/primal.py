@@ -1,7 +1,5 @@
 """The convex problem over F: what FISTA asks of it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

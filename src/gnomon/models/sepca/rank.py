@@ -1,7 +1,5 @@
 """Codes of rank k: loadings refitted to given codes, and the ascent of the problem before its relaxation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
