@@ -254,7 +254,7 @@ class OutputsInBasis(ModelInBasis):
         return Result(found.value, found.status, np.concatenate(path), stats)
 
     def _begin(self, em: BasisEM) -> Result[tuple[Params, Sums]]:
-        """A few iterations from the best start; among many labeled rows, a few choose it."""
+        """An iteration from the best start; among many labeled rows, a few choose it."""
         rows = em.labels
         if not isinstance(rows, LabeledRows) or len(rows.Y) < MANY_LABELED:
             return self._first(em)
@@ -265,7 +265,7 @@ class OutputsInBasis(ModelInBasis):
         return em.maximize(start, START_ACCURACY, TRIAL_ITERATIONS, self.options.acceleration)
 
     def _first(self, em: BasisEM) -> Result[tuple[Params, Sums]]:
-        """The best of a few iterations from each start; a start that is hopeless is left out."""
+        """The best after an iteration from each start; a start that is hopeless is left out."""
         best: Result[tuple[Params, Sums]] | None = None
         layout, (_, Y, weights, _) = self.rules.layout, self.guide
         b, V, noise = base_predictors(layout, Y, weights), np.zeros((layout.size, self.k)), np.ones(Y.shape[1])
