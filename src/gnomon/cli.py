@@ -307,7 +307,7 @@ def report(stored, table, out, id, drop, unlabeled, force):
         figures = reporting.figures_beside(stored)
         step("writing")
         with outputs.said_in_one_line(out):
-            reporting.write_page(out, model, data, y, figures, n_fitted=model.n_rows, replace=force)
+            reporting.write_page(out, model, data, figures, y=y, n_fitted=model.n_rows, replace=force)
     click.echo(f"reported on {data.X.shape[0]} rows of {table}; wrote {out}", err=outputs.is_stream(out))
 
 

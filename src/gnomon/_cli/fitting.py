@@ -269,7 +269,7 @@ def write_results(
         for name, columns in (more or {}).items():
             write_table(folder / name, columns)
         if can_write_report():
-            write_page(folder / "report.html", run.stored, run.table, run.y, figures, y_true=y_true)
+            write_page(folder / "report.html", run.stored, run.table, figures, y=run.y, y_true=y_true)
         record = sealed(figures, folder)  # of the files there are, before that of the record is begun
         with new_file(folder / RECORD) as file:
             file.write(record.encode())

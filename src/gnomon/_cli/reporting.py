@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gnomon._cli.columns import row_column
 from gnomon._cli.commands import InputError, one_line
 from gnomon._cli.stored import StoredModel
@@ -39,34 +37,19 @@ def figures_beside(stored: str) -> dict[str, Any]:
         ) from None
 
 
-def write_page(
-    path: str | Path,
-    stored: StoredModel,
-    table: Table,
-    y: np.ndarray | None,
-    figures: dict[str, Any],
-    *,
-    y_true: np.ndarray | None = None,
-    n_fitted: int | None = None,
-    replace: bool = True,
-) -> None:
-    """Write the report of a model and rows; `n_fitted` says that they may be others than those of the fit."""
+def write_page(path: str | Path, stored: StoredModel, table: Table, figures: dict[str, Any], **more: Any) -> None:
+    """Write the report of a model and the rows of a table; `more` are further parameters of `write_report`."""
     try:
         write_report(
             path,
             estimator=stored.said,
             X=table.X,
-            y=y,
-            y_true=y_true,
-            n_fitted=n_fitted,
-            replace=replace,
             row_ids=row_column(table).popitem()[1],
             feature_units=next((UNITS[name] for name in UNITS if name in stored.pipeline.named_steps), None),
             target_names=stored.targets or None,
-            choice=figures.get("choice"),
-            comparison=figures.get("comparison"),
             title=Path(table.path).name,
-            settings=figures.get("settings"),
+            **{name: figures.get(name) for name in ("settings", "choice", "comparison")},
+            **more,
         )
     except ImportError as error:
         raise InputError(one_line(error)) from error

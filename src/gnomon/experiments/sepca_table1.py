@@ -56,7 +56,7 @@ def load(name):
     return X, data.target
 
 
-def accuracies(X, y, *, methods=METHODS, n_draws=PAPER_DRAWS, per_class=N_PER_CLASS, pool=None, random_state=0):
+def accuracies(X, y, *, methods=METHODS, n_draws=PAPER_DRAWS, pool=None, random_state=0):
     """Return {method: accuracies of shape (n_draws,)}; every method sees the same draws.
 
     With `pool` so many random rows of each class are used, drawn afresh each time.
@@ -64,7 +64,7 @@ def accuracies(X, y, *, methods=METHODS, n_draws=PAPER_DRAWS, per_class=N_PER_CL
     rng = np.random.default_rng(random_state)
     found = {method: np.empty(n_draws) for method in methods}
     for draw in range(n_draws):
-        train, test = draw_rows(y, per_class, pool, rng)
+        train, test = draw_rows(y, N_PER_CLASS, pool, rng)
         for method in methods:
             predicted = _predict(method, X[train], y[train], X[test])
             found[method][draw] = np.mean(predicted == y[test])
