@@ -14,7 +14,7 @@ from .namespace import Place, asarray_like, block_rows, like, namespace
 
 def row_counts(mask: BoolArray) -> Array:
     """How many entries of each row (n, q) are true (n,); many times faster than a sum along short rows."""
-    return np.asarray(mask @ np.ones(mask.shape[1]))
+    return np.asarray(mask @ np.ones(mask.shape[1], dtype=np.float32))
 
 
 def project(X: Any, mean: Array, V: Array) -> Any:

@@ -88,13 +88,12 @@ class Coded(NamedTuple):
 def code(targets: Targets, weights: Array | None = None) -> Coded:
     """Code what was read: one column of classes by contrasts, numbers as they are or on the span where they vary.
 
-    Weights (n,) of the rows enter the units of outputs that are linearly dependent.
+    Weights (n,) of the rows enter the units of outputs that are linearly dependent. No column is constant.
     """
     if targets.kind == "none":
         return Coded(np.zeros((targets.n_samples, 0)), None, None)
     if targets.kind == "classes":
         return Coded(code_classes(targets.index, len(targets.classes)), None, None)
-    check_variation(targets)
     table = targets.table
     labeled = targets.labeled
     basis = dependent_span(table[labeled], None if weights is None else weights[labeled])

@@ -24,7 +24,7 @@ from .in_basis import BasisEM, gaussian_starts, in_features, x_log_likelihood
 from .over_rows import START_LOG_RATIOS, KeepLabeled, RowsEM, condition_of, mask_factors, maximize, starts
 from .patterns import ByPattern, group_outputs, read_by_pattern
 from .sites_em import COARSEST, Rules, Sums
-from .units import Fitted, Units, in_data_units, output_units
+from .units import Fitted, Units, in_data_units, standard_outputs
 
 Labels = Callable[[Array], LabeledRows]
 SMALL = 1 << 22  # coordinates of labeled rows up to which one thread is faster than several that wait for one another
@@ -74,8 +74,9 @@ def fit(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Option
     rules = options.rules(layout, inference)
     weights = np.ones(len(labeled)) if rows.weights is None else rows.weights[labeled]
     y_mean, y_scale, noisy = np.zeros(Y.shape[1]), np.ones(Y.shape[1]), layout.noisy
-    y_mean[noisy], y_scale[noisy] = output_units(Y[:, noisy], weights, together=False)
-    guide = Guide(labeled, (Y - y_mean) / y_scale, weights, inference)
+    Y = Y.copy()
+    Y[:, noisy], y_mean[noisy], y_scale[noisy] = standard_outputs(Y[:, noisy], weights, together=False)
+    guide = Guide(labeled, Y, weights, inference)
     if rows.masked or options.solver == "em":
         solver, (result, x) = "em", _fit_over_rows(rows, guide, rules, options, generator)
     else:

@@ -19,7 +19,7 @@ from .basis import CAPACITY, Space
 from .in_basis import FLOORS, grow_gaussian
 from .patterns import Outputs, by_coordinates, group_outputs
 from .sites_em import Rules
-from .units import Fitted, Units, in_data_units, output_units, rotation_of
+from .units import Fitted, Units, in_data_units, rotation_of, standard_outputs
 
 
 class Options(NamedTuple):
@@ -176,8 +176,8 @@ def fit(
     w = np.ones(n) if weights is None else weights
     values = w @ T**2
     _check_sizes(values, n, options, beyond)
-    y_mean, y_scale = output_units(Y, w, together=options.one_target)
-    outputs = group_outputs((Y - y_mean) / y_scale, w, options.n_components + options.n_private)
+    Y, y_mean, y_scale = standard_outputs(Y, w, together=options.one_target)
+    outputs = group_outputs(Y, w, options.n_components + options.n_private)
     complete = outputs.complete
     plain = options.effective_dimension >= r and options.n_private == 0
     solver = options.solver

@@ -51,7 +51,8 @@ def group_outputs(Y: Array, weights: Array, k: int) -> Outputs:
 
     Second moments of a pattern in a basis for `k` latent dimensions serve where it has at least as many rows.
     """
-    observed = ~np.isnan(Y) & (weights > 0)[:, None]
+    observed = ~np.isnan(Y)
+    observed[weights == 0] = False
     sets, inverse = output_sets(observed)
     counts = np.bincount(inverse, minlength=len(sets))
     first = np.empty(len(sets), dtype=np.intp)

@@ -19,7 +19,7 @@ from .in_basis import grow_gaussian
 from .over_rows import RowsEM, maximize, random_start, starts
 from .patterns import Outputs, group_outputs, read_by_pattern
 from .sites_em import Rules
-from .units import Fitted, Units, in_data_units, output_units, rotation_of
+from .units import Fitted, Units, in_data_units, rotation_of, standard_outputs
 
 ROUGH_SHARE = 1e-2  # of the energy, left as noise: with less, moments in single precision are not exact enough
 
@@ -66,9 +66,9 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
         return _fit_dual(rows, Y, options, generator)
     n, p = rows.shape
     weights = np.ones(n) if rows.weights is None else rows.weights
-    y_mean, y_scale = output_units(Y, weights, together=options.one_target)
+    Y, y_mean, y_scale = standard_outputs(Y, weights, together=options.one_target)
     k = options.n_components + options.n_private
-    outputs = group_outputs((Y - y_mean) / y_scale, weights, k)
+    outputs = group_outputs(Y, weights, k)
     rules = _rules(options, Y.shape[1])
     fixed = None if isinstance(options.output_noise, str) else options.output_noise / y_scale**2
     noise = np.ones(Y.shape[1]) if fixed is None else fixed

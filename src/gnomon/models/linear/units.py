@@ -29,13 +29,14 @@ class Fitted(NamedTuple):
     log_likelihood: float  # nats, training rows, without priors
 
 
-def output_units(Y: Array, weights: Array, *, together: bool) -> tuple[Array, Array]:
-    """Mean and scale of each output (q,) over the rows that observe it.
+def standard_outputs(Y: Array, weights: Array, *, together: bool) -> tuple[Array, Array, Array]:
+    """Outputs (n, q) in standard units, and the mean and scale of each (q,) over the rows that observe it.
 
     The scale is the root of the variance, or with `together` that of the mean variance of all, one for all: the
     columns that code a class are one target.
     """
     labeled = np.flatnonzero(row_counts(~np.isnan(Y)))
+    standard = np.full(Y.shape, np.nan)
     Y, weights = Y[labeled], weights[labeled]
     observed = ~np.isnan(Y)
     filled = np.where(observed, Y, 0.0)
@@ -50,7 +51,9 @@ def output_units(Y: Array, weights: Array, *, together: bool) -> tuple[Array, Ar
         variance = np.full(len(variance), variance.mean())
     std = np.sqrt(variance)
     std[std == 0.0] = 1.0
-    return mean * largest, std * largest
+    mean, std = mean * largest, std * largest
+    standard[labeled] = (Y - mean) / std
+    return standard, mean, std
 
 
 def rotation_of(params: Params, n_guided: int, W_sign: Array) -> Array:
