@@ -1,9 +1,24 @@
 """Rows of several domains: which row is of which, and features put side by side."""
 
+from typing import Any, Self
+
 import numpy as np
 
 from ..rows.namespace import to_host
 from ..targets.forms import is_missing
+from ._estimator import fit_words
+
+
+class WithDomains:
+    """An estimator whose rows are of several domains; `_fit(rows, targets, domain)` is the part of the model."""
+
+    def fit(self, X: Any, y: Any = None, domain: Any = None) -> Self:
+        self._fit_rows(X, y, domain=domain)
+        return self
+
+    fit.__doc__ = fit_words("""domain : array-like of shape (n_samples,), default=None
+            The domain of each row: any labels, usually two. None takes the labeled rows as one domain and the
+            unlabeled ones as the other; when all rows are labeled, or none, they are of one domain.""")
 
 
 def read_domains(domain, labeled):

@@ -341,11 +341,11 @@ class Estimator(BaseEstimator):
         self : estimator
             Fitted.
         """
-        self._fit_rows(X, y, None)
+        self._fit_rows(X, y)
         return self
 
-    def _fit_rows(self, X, y, sample_weight):
-        """The outline of every fit; `_fit(rows, targets)` is the part of the model."""
+    def _fit_rows(self, X, y, sample_weight=None, **more):
+        """The outline of every fit; `_fit(rows, targets)` is the part of the model, `more` what only it reads."""
         self._check_parameters()
         rows = self._check_rows(X, reset=True)
         rows = rows.anew(weights=check_weights(sample_weight, rows))
@@ -356,7 +356,7 @@ class Estimator(BaseEstimator):
         if rows.masked:
             check_observed(rows)
         self.n_samples_ = rows.shape[0]
-        found = self._fit(rows, targets)
+        found = self._fit(rows, targets, **more)
         if kept is not None:
             self._renumber(kept)
         return found
@@ -468,6 +468,12 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return super()._said() | said
 
 
+def fit_words(argument):
+    """The docstring of `fit` with one more argument."""
+    before, returns, after = (Estimator.fit.__doc__ or "").partition("\n        Returns\n")  # "" under python -OO
+    return f"{before}        {argument}\n{returns}{after}"
+
+
 class Weighted:
     """An estimator whose rows may have weights."""
 
@@ -475,14 +481,8 @@ class Weighted:
         self._fit_rows(X, y, sample_weight)
         return self
 
-    fit.__doc__ = (Estimator.fit.__doc__ or "").replace(  # "" under python -OO
-        "\n        Returns\n",
-        """        sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row stands for; rows of weight zero are left out.
-
-        Returns
-""",
-    )
+    fit.__doc__ = fit_words("""sample_weight : array-like of shape (n_samples,), default=None
+            How many rows each row stands for; rows of weight zero are left out.""")
 
 
 class Invertible:

@@ -4,7 +4,7 @@ import inspect
 from dataclasses import KW_ONLY, dataclass
 from itertools import product
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -15,7 +15,7 @@ from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
 from ..describe import Projection, Traits
 from ..rows import read
 from ..rows.products import side_by_side
-from ._domains import block_scale, match_domains, read_domains
+from ._domains import WithDomains, block_scale, match_domains, read_domains
 from ._estimator import Estimator, above, check_integer, one_of, rules
 from ._guided import GuidedPredictor
 from .sppca import SPPCA
@@ -25,7 +25,7 @@ STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0)  # C for features of total variance on
 
 
 @dataclass(eq=False, repr=False)
-class DomainStack(GuidedPredictor, Estimator):
+class DomainStack(WithDomains, GuidedPredictor, Estimator):
     """Domain adaptation by a projection of stacked rows: labels of one domain, predictions in another.
 
     Rows of all domains, labeled or not, are stacked and a projection is fitted to them; logistic regression is trained
@@ -79,7 +79,7 @@ class DomainStack(GuidedPredictor, Estimator):
         Labels of the domains; without `domain` in `fit`, False for unlabeled and True for labeled rows.
     target_ : int
         Which of `domains_` has no labeled row: the one that `predict` assumes; -1 when there is none or several.
-    n_labeled_, n_features_in_, feature_names_in_
+    n_samples_, n_labeled_, n_features_in_, feature_names_in_
         As in `SPPCA`.
 
     See Also
@@ -132,27 +132,8 @@ class DomainStack(GuidedPredictor, Estimator):
     unlabeled: Any = "auto"
     random_state: Any = 0
 
-    def fit(self, X: Any, y: Any = None, domain: Any = None) -> Self:
-        """Fit the projection to all rows and the classifier to the labeled ones.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of all domains, without missing entries.
-        y : array-like of shape (n_samples,), default=None
-            Classes, unlabeled where -1, None, NaN or pd.NA; at least two classes. Floats must be whole numbers.
-        domain : array-like of shape (n_samples,), default=None
-            The domain of each row, any labels. None takes the labeled rows as one domain and the unlabeled ones as
-            the other; when all rows are labeled they are of one domain.
-
-        Returns
-        -------
-        self : DomainStack
-            Fitted.
-        """
-        self._check_parameters()
-        X = self._check_rows(X, reset=True).gather()
-        targets = self._read_y(y, X.shape[0])
+    def _fit(self, rows, targets, domain):
+        X = rows.gather()
         index, labeled = targets.index, targets.labeled
         self.domains_, group = read_domains(domain, labeled)
         without = np.setdiff1d(np.arange(len(self.domains_)), group[labeled])
@@ -162,7 +143,6 @@ class DomainStack(GuidedPredictor, Estimator):
         self.projection_, self._means, self._factor, Z = self._project_all(X, index, group, self.best_params_)
         rows = np.flatnonzero(labeled)
         self.classifier_ = _classifier(self.C_).fit(self._features(X[rows], Z[rows], self.scale_), index[rows])
-        return self
 
     def predict(self, X: Any, domain: Any = None) -> Any:
         """Predict the class of rows.

@@ -197,9 +197,13 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         self : IFA
             Fitted.
         """
-        self._check_parameters()
-        rows = self._check_rows(X, reset=True)
-        tables = self._known(y, plausibilities, rows.shape[0])
+        if y is not None and plausibilities is not None:
+            raise ValueError("pass y or plausibilities, not both: a label is a plausibility of 1 for one component.")
+        self._fit_rows(X, y, plausibilities=plausibilities)
+        return self
+
+    def _fit(self, rows, targets, plausibilities):
+        tables = self._known(targets, plausibilities)
         labels = as_labels(tables, tied=self.tied)
         generator = np.random.default_rng(self._seed())
         if self.noise == "isotropic":
@@ -208,21 +212,17 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         else:
             options = self._options_of(noiseless.Options, n_kept=self.pca_components)
         result = model.fit(rows, labels, options, generator)
-        self.n_samples_, self.n_labeled_ = rows.shape[0], count_labeled(tables)
+        self.n_labeled_ = count_labeled(tables)
         self.target_kind_ = "classes" if self.n_labeled_ else "none"
         self._store(result)
-        return self
 
-    def _known(self, y, plausibilities, n_samples):
+    def _known(self, targets, plausibilities):
         """Log-plausibility (K_s, n) of the components of each latent; sets what they are called."""
-        if y is not None and plausibilities is not None:
-            raise ValueError("pass y or plausibilities, not both: a label is a plausibility of 1 for one component.")
-        targets = self._read_y(y, n_samples)
         if plausibilities is None:
             components = components_of(targets, self.n_components_per_latent)
             tables = known_components(targets, components)
         else:
-            tables = read_plausibilities(plausibilities, n_samples, self.n_components_per_latent)
+            tables = read_plausibilities(plausibilities, targets.n_samples, self.n_components_per_latent)
             components = [np.arange(len(table)) for table in tables]
         self._vector = plausibilities is None and targets.vector and (self.tied or len(tables) == 1)
         names = ["y"] if self._vector else [f"column {s} of y" for s in range(len(tables))]

@@ -102,7 +102,7 @@ class NeighborFeatures(Transformer):
     algorithm: Any = "auto"
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        return self._fit_rows(X, y, None, **fit_params)  # with one search
+        return self._fit_rows(X, y, **fit_params)  # with one search
 
     def _projected(self, rows):
         own = (self.origin_, self.unit_, self.points_, self.features_, self.eigenvalues_, self.mean_)

@@ -1,7 +1,7 @@
 """Structural correspondence learning as a scikit-learn transformer."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
@@ -9,14 +9,14 @@ from sklearn.base import OneToOneFeatureMixin
 from ..models import scl as model
 from ..rows.products import Append
 from ..targets import read as read_targets
-from ._domains import block_scale, read_domains
+from ._domains import WithDomains, block_scale, read_domains
 from ._estimator import Transformer, above, as_given, integer, one_of, rules
 
 N_PIVOTS = {"frequency": 1000, "mutual_information": 100}
 
 
 @dataclass(eq=False, repr=False)
-class SCL(Transformer):
+class SCL(WithDomains, Transformer):
     """Structural correspondence learning: directions in which features of several domains play the same part.
 
     Pivots are features that occur in every domain. Each is predicted from all other features by ridge regression over
@@ -70,7 +70,7 @@ class SCL(Transformer):
         The matrix that was factorized.
     n_components_, n_pivots_, n_domains_ : int
         Size of the projection, and numbers of pivots and domains.
-    n_features_in_, feature_names_in_
+    n_samples_, n_features_in_, feature_names_in_
         As in `SPPCA`.
 
     Raises
@@ -123,31 +123,14 @@ class SCL(Transformer):
     target: Any = "auto"
     unlabeled: Any = "auto"
 
-    def fit(self, X: Any, y: Any = None, domain: Any = None) -> Self:
-        """Choose pivots, fit their predictors and keep the leading directions.
+    def _read_y(self, y, n_samples, rows=None):
+        return read_targets(y, n_samples, target=self.target, unlabeled=self.unlabeled, model="SCL")
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of all domains, without missing entries.
-        y : array-like of shape (n_samples,), default=None
-            Classes, unlabeled where -1, None, NaN or pd.NA. Only ``pivots="mutual_information"`` reads the classes.
-        domain : array-like of shape (n_samples,), default=None
-            The domain of each row: any labels, usually two. None takes the labeled rows as one domain and the
-            unlabeled ones as the other; when all rows are labeled, or none, they are of one domain.
-
-        Returns
-        -------
-        self : SCL
-            Fitted.
-        """
-        self._check_parameters()
-        rows = self._check_rows(X, reset=True)
+    def _fit(self, rows, targets, domain):
         if rows.shape[1] < 2:
             raise ValueError(
                 f"X has n_features={rows.shape[1]}; pivots are predicted from other features, so at least 2 are wanted."
             )
-        targets = read_targets(y, rows.shape[0], target=self.target, unlabeled=self.unlabeled, model="SCL")
         domains, group = read_domains(domain, targets.labeled)
         self.n_domains_ = len(domains)
         self._choose_pivots(rows, group, targets)
@@ -159,7 +142,6 @@ class SCL(Transformer):
         self.ridge_, self.solver_ = fitted.ridge, fitted.solver
         self.n_components_ = len(self.components_)
         self.block_scale_ = block_scale(self.scale, fitted.x_variance, fitted.z_variance)
-        return self
 
     def transform(self, X: Any) -> Any:
         rows = self._check_rows(X)
