@@ -33,7 +33,10 @@ def test_it_finds_what_the_general_solver_finds(rng, n_classes, rank, scale):
     ):
         assert_allclose(fit.log_z, general.log_z, atol=1e-12)
         assert_allclose(fit.slope, general.slope, atol=1e-7)
-        assert_allclose(fit.curvature, general.curvature, atol=1e-7)
+        assert_allclose(fit.by_row, general.curvature, atol=1e-7)
+        vectors, weights = rng.normal(size=fit.slope.shape), rng.random(len(Y))
+        assert_allclose(fit.curvature_times(vectors), np.einsum("nab,nb->na", fit.by_row, vectors), atol=1e-12)
+        assert_allclose(fit.total_curvature(weights), np.tensordot(weights, fit.by_row, axes=1), atol=1e-12)
     assert not fit.slope[::7].any()
 
 
@@ -41,7 +44,7 @@ def test_wide_predictors_end_no_lower_than_the_general_solver(rng):
     mean, cov, Y, layout = problem(rng, 5, 4, 200.0)
     ways = SoftmaxRows(layout), GaussianRows(layout, variational=True)
     found, general = (way(Y, mean, cov, np.ones(1)) for way in ways)
-    assert np.isfinite(found.curvature).all()
+    assert np.isfinite(found.by_row).all()
     assert found.log_z.sum() > general.log_z.sum() - 1e-2
 
 

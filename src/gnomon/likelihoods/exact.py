@@ -52,8 +52,8 @@ class OneOutput:
         """As in `Sites`."""
         n = len(mean)
         seen = np.flatnonzero(~np.isnan(Y[:, 0]))
-        out = SiteFit(np.zeros(n), np.zeros((n, 1)), np.zeros((n, 1, 1)))
+        log_z, slope, curvature = np.zeros(n), np.zeros((n, 1)), np.zeros((n, 1, 1))
         var = cov[0, 0] if cov.ndim == 2 else cov[seen, 0, 0]
         found = self.family.evidence(Y[seen, 0], mean[seen, 0], var, float(noise[0]))
-        out.log_z[seen], out.slope[seen, 0], out.curvature[seen, 0, 0] = found
-        return out
+        log_z[seen], slope[seen, 0], curvature[seen, 0, 0] = found
+        return SiteFit(log_z, slope, curvature)

@@ -12,6 +12,20 @@ ACCURACY = 1e-8  # of the slopes; the evidence is stationary, so that its error 
 ROUNDING = 1e-12
 MAX_ITER = 50
 SMALLEST_STEP = 1e-3
+CHUNK = 1 << 21  # numbers of curvatures that are taken out at once
+
+
+class Factored(Protocol):
+    """Curvatures (n, h, h) of rows, known by their products."""
+
+    def by_row(self) -> Array:
+        """All of them (n, h, h)."""
+
+    def total(self, weights: Array) -> Array:
+        """Their sum (h, h) by weight."""
+
+    def times(self, A: Array) -> Array:
+        """Those of the rows times A (n, h)."""
 
 
 class SiteFit(NamedTuple):
@@ -23,7 +37,7 @@ class SiteFit(NamedTuple):
 
     log_z: Array  # (n,)
     slope: Array  # (n, h)   d log_z / d mean
-    curvature: Array  # (n, h, h), or (g, h, h) of groups of rows   minus the second derivative
+    curvature: Array | Factored  # (n, h, h), or (g, h, h) of groups of rows   minus the second derivative
     near: Near = None  # with one entry for each row, from which a later call may start
     gap: Array | None = None  # (n,)   how far each row is from where its iteration leads; None: exact
     of_row: IntArray | None = None  # (n,)   the group of each row, if the curvature is that of groups
@@ -31,12 +45,36 @@ class SiteFit(NamedTuple):
     @property
     def by_row(self) -> Array:
         """Curvature (n, h, h) of every row."""
-        return self.curvature if self.of_row is None else self.curvature[self.of_row]
+        return self.distinct if self.of_row is None else self.distinct[self.of_row]
+
+    @property
+    def distinct(self) -> Array:
+        """Curvature (g, h, h) of the groups, each row one where there are none."""
+        return self.curvature if isinstance(self.curvature, np.ndarray) else self.curvature.by_row()
 
     def total_curvature(self, weights: Array) -> Array:
         """Sum (h, h) over rows."""
+        if not isinstance(self.curvature, np.ndarray):
+            return self.curvature.total(weights)
         w = weights if self.of_row is None else np.bincount(self.of_row, weights, len(self.curvature))
         return np.asarray(np.tensordot(w, self.curvature, axes=1))
+
+    def curvature_times(self, A: Array) -> Array:
+        """The curvature of every row times A (n, h)."""
+        if not isinstance(self.curvature, np.ndarray):
+            return self.curvature.times(A)
+        out, C, of_row = np.empty_like(A), self.curvature, self.of_row
+        size = max(CHUNK // C[:1].size, 1)
+        for start in range(0, len(A), size):
+            rows = slice(start, start + size)
+            own = C[rows if of_row is None else of_row[rows]]
+            out[rows] = np.matmul(own, A[rows, :, None])[:, :, 0]
+        return out
+
+    def through(self, VS: Array) -> Array:
+        """VS' curvature VS (n, k, k) of every row, VS (h, k) or (n, h, k): what the covariance of z loses."""
+        less = np.matmul(np.swapaxes(VS, -1, -2), np.matmul(self.distinct, VS))
+        return np.asarray(less if self.of_row is None else less[self.of_row])
 
 
 class Sites(Protocol):

@@ -32,6 +32,38 @@ class _Point(NamedTuple):
     move: Array  # (n, m)   what is zero at the maximum: slope, and how far weights are from those of the bound
 
 
+class Curvatures(NamedTuple):
+    """H'(D - D G P G'D)H of rows, D = diag(w) - w w'; with weights of zero it is zero."""
+
+    weights: Array  # (n, C)
+    P: Array  # (n, d, d)
+    H: Array  # (C, h)
+    G: Array  # (C, d)
+
+    def by_row(self) -> Array:
+        """All of them (n, h, h)."""
+        across, own = covariances(self.weights, self.H, self.G), covariances(self.weights, self.H, self.H)
+        return np.asarray(own - np.matmul(np.matmul(across, self.P), np.swapaxes(across, 1, 2)))
+
+    def total(self, weights: Array) -> Array:
+        """Their sum (h, h) by weight."""
+        across, mean = covariances(self.weights, self.H, self.G), self.weights @ self.H
+        own = (self.H.T * (weights @ self.weights)) @ self.H - (mean.T * weights) @ mean
+        solved = np.matmul(across, self.P) * weights[:, None, None]
+        return np.asarray(own - np.tensordot(solved, across, axes=([0, 2], [0, 2])))
+
+    def times(self, A: Array) -> Array:
+        """Those of the rows times A (n, h)."""
+        first = self._times_D(A @ self.H.T)
+        first -= self._times_D(_times(self.P, first @ self.G) @ self.G.T)
+        return np.asarray(first @ self.H)
+
+    def _times_D(self, logits: Array) -> Array:
+        out = self.weights * logits
+        out -= self.weights * out.sum(axis=1, keepdims=True)
+        return np.asarray(out)
+
+
 class SoftmaxRows:
     """Variational posteriors for one output of C classes; what `GaussianRows` finds, at the cost of d x d matrices.
 
@@ -62,13 +94,11 @@ class SoftmaxRows:
         point, gap = self._solve(mean[seen] @ self.H.T, one_of_c, G, weights, accuracy)
         ends = np.zeros((n, len(self.H)))
         ends[seen] = point.weights
-        out = SiteFit(np.zeros(n), np.zeros((n, h)), np.zeros((n, h, h)), (ends,), np.zeros(n))
-        out.log_z[seen] = point.value
-        out.slope[seen] = (one_of_c - point.weights) @ self.H
-        out.curvature[seen] = self._curvature(point, G)
-        assert out.gap is not None
-        out.gap[seen] = gap
-        return out
+        log_z, slope, ends, gaps = np.zeros(n), np.zeros((n, h)), np.zeros((n, len(self.H))), np.zeros(n)
+        P = np.zeros((n, G.shape[1], G.shape[1]))
+        log_z[seen], slope[seen], gaps[seen] = point.value, (one_of_c - point.weights) @ self.H, gap
+        ends[seen], P[seen] = point.weights, point.P
+        return SiteFit(log_z, slope, Curvatures(ends, P, self.H, G), (ends,), gaps)
 
     def _solve(
         self, logits: Array, one_of_c: Array, G: Array, weights: Array | None, accuracy: float
@@ -83,12 +113,6 @@ class SoftmaxRows:
 
         start = _Point(u, weights.copy(), weights.copy(), *[np.empty(0)] * 5)
         return ascend(_at(start, logits, one_of_c, G, products, None), at, accuracy, self.max_iter)
-
-    def _curvature(self, point: _Point, G: Array) -> Array:
-        """H'(D - D G P G'D)H with D = diag(w) - w w', row by row (n, h, h)."""
-        H, w = self.H, point.weights
-        across, own = covariances(w, H, G), covariances(w, H, H)
-        return np.asarray(own - np.matmul(np.matmul(across, point.P), np.swapaxes(across, 1, 2)))
 
 
 def _at(old: _Point, logits: Array, one_of_c: Array, G: Array, products: Array, step: Array | None) -> _Point:

@@ -5,6 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gnomon import CPPCA
+from gnomon.likelihoods import sites
+from gnomon.likelihoods.sites import SiteFit
 from gnomon.models.linear import curvature as module
 from gnomon.models.linear.curvature import curvature_of_groups, curvature_of_rows, newton_step
 
@@ -43,10 +45,10 @@ def test_steps_solve_the_dense_equations_however_many_they_are(problem, kind, he
     of_row = np.arange(len(z1)) % 3 if kind == "named" else None
     C = p["C"] if of_row is None else p["C"][:3]
     moments = w[:, None, None] * z1[:, :, None] * z1[:, None, :]
-    by_row = C if of_row is None else C[of_row]
+    fit = SiteFit(w, np.zeros((len(w), h)), C, of_row=of_row)
     cov = np.zeros((m, m))
     cov[:-1, :-1] = p["cov"]
-    H = dense(by_row, moments) + np.kron(-p["second"], cov)
+    H = dense(fit.by_row, moments) + np.kron(-p["second"], cov)
     H += np.diag(np.column_stack([np.tile(p["penalty"][:, None], m - 1), np.zeros(h)]).ravel())
     fixed = np.zeros(h, dtype=bool)
     fixed[2] = held
@@ -58,9 +60,11 @@ def test_steps_solve_the_dense_equations_however_many_they_are(problem, kind, he
     for most in (h * m, h * m - 1):
         monkeypatch.setattr(module, "MOST_UNKNOWNS", most)
         monkeypatch.setattr(module, "STEP_ACCURACY", 1e-10)
-        monkeypatch.setattr(module, "CHUNK", 5 * h * h)  # six pieces
+        monkeypatch.setattr(sites, "CHUNK", 5 * h * h)  # six pieces
         rows = (
-            curvature_of_groups(C, moments) if kind == "groups" else curvature_of_rows(C, z1, w, of_row, most)
+            curvature_of_groups(C, moments)
+            if kind == "groups"
+            else curvature_of_rows(fit, z1, w, fit.total_curvature(w), most)
         ).with_covariance(p["second"], p["cov"], float(w.sum()))
         assert bool(rows.terms) == (most < h * m)
         found = newton_step(rows, p["gradient"], p["penalty"], fixed, float(w.sum()))

@@ -67,7 +67,7 @@ def by_definition(x, y, w, params, layout):
         fit = sites(yi[None], (params.W_y @ z + params.m_y)[None], params.W_y @ S @ params.W_y.T, params.y_noise_var)
         total += wi * fit.log_z[0]
         z = z + S @ params.W_y.T @ fit.slope[0]
-        S = S - S @ params.W_y.T @ fit.curvature[0] @ params.W_y @ S
+        S = S - S @ params.W_y.T @ fit.by_row[0] @ params.W_y @ S
         zz += wi * (np.outer(z, z) + S)
         xz1[o] += wi * np.outer(xi[o], np.append(z, 1.0))
     return total - 0.5 * 0.2 * (layout.ridged @ params.W_y**2).sum(), zz, xz1

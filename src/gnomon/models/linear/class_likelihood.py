@@ -15,7 +15,7 @@ from ...likelihoods.class_evidence import ClassRows, class_evidence, class_rows
 from ...likelihoods.inference import sites_of
 from ...likelihoods.layout import Layout
 from ...numerics.normalize import normalized
-from .curvature import MOST_UNKNOWNS, curvature_of_rows
+from .curvature import MOST_UNKNOWNS, curvature_of_groups
 
 POINTS, FEWEST, MOST = 1 << 17, 32, 256  # rows times points, and points for each row, while V and b move
 FINAL_POINTS = 512  # of the log-likelihood that is reported
@@ -90,7 +90,7 @@ def _without(layout: Layout, rows: Labeled, params: LabelParams, masked: BoolArr
     VS = params.V @ rows.cov
     means = rows.latent @ params.V.T + params.b
     fit = sites_of(layout, "variational")(Y, means, VS @ params.V.T, params.noise)
-    cov = rows.cov - np.matmul(np.swapaxes(VS, -1, -2), np.matmul(fit.by_row, VS))
+    cov = rows.cov - fit.through(VS)
     return rows.latent + np.matmul(fit.slope[:, None, :], VS)[:, 0], cov, fit.log_z
 
 
@@ -137,7 +137,8 @@ def _units(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: 
         return np.eye(len(b) * z1.shape[1])
     shares, _ = normalized((latent @ V.T + b) @ H.T)
     total = float(weights.sum())
-    matrix = curvature_of_rows(covariances(shares, H, H), z1, weights / total).H
+    moments = z1[:, :, None] * z1[:, None, :] * (weights / total)[:, None, None]
+    matrix = curvature_of_groups(covariances(shares, H, H), moments).H
     penalized = np.tile(np.append(np.full(n_guided, ridge / total), 0.0), len(b))
     matrix.flat[:: len(matrix) + 1] += penalized + 1e-9 * float(np.trace(matrix))
     return np.asarray(np.linalg.inv(np.linalg.cholesky(matrix)).T)

@@ -80,7 +80,7 @@ def posterior(
     fit, cov = params.sites(Y, given), given.cov()
     VS = params.labels.V @ cov  # (h, k) or (n, h, k)
     mean = given.mean + np.matmul(fit.slope[:, None, :], VS)[:, 0]
-    return mean, cov - np.matmul(np.swapaxes(VS, -1, -2), np.matmul(fit.by_row, VS))
+    return mean, cov - fit.through(VS)
 
 
 def log_density(params: lg.Params | Model, rows: Rows, Y: Array | None = None) -> Array:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
-from ..._types import Array, BoolArray, IntArray
+from ..._types import Array, BoolArray
+from ...likelihoods.sites import SiteFit
 from ...numerics.linalg import kronecker_sum, positive_part
 from ...numerics.moments import sums_by_group
 
@@ -15,7 +16,6 @@ MOST_UNKNOWNS = 200  # label parameters up to which a Newton step is solved by f
 MOST_SUMMED = 600  # the same where rows are read once, so that nothing but sums is left of them
 STEP_ACCURACY = 0.01  # relative, of a step found by conjugate gradients
 MOST_PRODUCTS = 200
-CHUNK = 1 << 21  # numbers of curvatures that are taken out at once
 
 
 Term = Callable[[Array], Array]
@@ -61,36 +61,29 @@ class OfGroups:
 
 @dataclass(frozen=True)
 class OfRows:
-    """The same over rows of weight w and moments w z1 z1', of curvatures C (n, h, h) or those that `of_row` names."""
+    """The same over rows of weight w and moments w z1 z1', of the curvatures of their sites."""
 
-    C: Array
+    fit: SiteFit
     z1: Array  # (n, m)
     weights: Array
-    of_row: IntArray | None
 
     def __call__(self, step: Array) -> Array:
-        out, n = np.zeros_like(step), len(self.z1)
-        size = max(CHUNK // self.C[:1].size, 1)
-        for start in range(0, n, size):
-            rows = slice(start, min(start + size, n))
-            C, z1 = self.C[rows if self.of_row is None else self.of_row[rows]], self.z1[rows]
-            slopes = np.matmul(C, (z1 @ step.T)[:, :, None])[:, :, 0]
-            out += (self.weights[rows, None] * slopes).T @ z1
-        return out
+        slopes = self.fit.curvature_times(self.z1 @ step.T)
+        return np.asarray((self.weights[:, None] * slopes).T @ self.z1)
 
 
 def curvature_of_rows(
-    C: Array, z1: Array, weights: Array, of_row: IntArray | None = None, most: int = MOST_UNKNOWNS
-) -> Curvature:
-    """Of rows with predictors' curvatures C (n, h, h), or (g, h, h) of the groups that `of_row` names."""
+    fit: SiteFit, z1: Array, weights: Array, total: Array, most: int = MOST_UNKNOWNS
+) -> Curvature:  # fmt: skip
+    """Of rows with such sites, moments z1 z1' and a sum of curvatures `total` (h, h)."""
     n, m = z1.shape
-    if C.shape[1] * m > most:
-        w = weights if of_row is None else np.bincount(of_row, weights, len(C))
+    if len(total) * m > most:
         z1z1 = (z1 * weights[:, None]).T @ z1
-        return Curvature(np.tensordot(w, C, axes=1), z1z1, (OfRows(C, z1, weights, of_row),))
+        return Curvature(total, z1z1, (OfRows(fit, z1, weights),))
     outer = (z1[:, :, None] * z1[:, None, :]).reshape(n, m * m) * weights[:, None]
-    if of_row is not None:
-        outer = sums_by_group(outer, of_row, len(C))
+    C = fit.distinct
+    if fit.of_row is not None:
+        outer = sums_by_group(outer, fit.of_row, len(C))
     return Curvature(kronecker_sum(C, outer.reshape(len(C), m, m)), outer.sum(axis=0).reshape(m, m))
 
 

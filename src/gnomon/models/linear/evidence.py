@@ -38,7 +38,7 @@ def noise_sums(noisy: tuple[tuple[int, int], ...], Y: Array, weights: Array, fit
     out = np.zeros((3, Y.shape[1]))
     for j, i in noisy:
         rows = np.flatnonzero(~np.isnan(Y[:, j]))
-        w, second = weights[rows], fit.curvature[rows if fit.of_row is None else fit.of_row[rows], i, i]
+        w, second = weights[rows], fit.distinct[rows if fit.of_row is None else fit.of_row[rows], i, i]
         out[:, j] = w @ (fit.slope[rows, i] ** 2 - second), w @ second**2, w.sum()
     return out
 
@@ -78,6 +78,7 @@ class Rows(NamedTuple):
     fit: SiteFit
     latent: Array  # (n, k)   E[z | x]
     shift: Array  # (n, k)   what the outputs add to it
+    curvature: Array  # (h, h)   sum of those of the sites
 
 
 class LabeledRows:
@@ -113,12 +114,12 @@ class LabeledRows:
             fit.total_curvature(w),
             noise_sums(self.noisy, self.Y, w, fit),
         )
-        return found, Rows(fit, latent, shift)
+        return found, Rows(fit, latent, shift, found.curvature)
 
     def newton(self, x: FromX, held: Rows, n_guided: int) -> Curvature:
         """Curvature of the log-evidence, the covariance of z held."""
         z1 = np.column_stack([held.latent[:, :n_guided], np.ones(len(held.latent))])
-        return curvature_of_rows(held.fit.curvature, z1, self.weights, held.fit.of_row)
+        return curvature_of_rows(held.fit, z1, self.weights, held.curvature)
 
 
 class LabeledPatterns:

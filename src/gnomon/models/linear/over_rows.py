@@ -118,23 +118,22 @@ class SitesStep:
         VS = V @ cov  # (h, k) or (m, h, k)
         fit = self.sites(Y, z @ V.T + self.b, VS @ V.T, self.noise, start, self.accuracy)
         change = np.matmul(fit.slope[:, None, :], VS)[:, 0]
-        less = np.matmul(np.swapaxes(VS, -1, -2), np.matmul(fit.curvature, VS))
         weighted = w[:, None] * fit.slope
-        second = weighted.T @ fit.slope - fit.total_curvature(w)
+        total = fit.total_curvature(w)
+        second = weighted.T @ fit.slope - total
         if cov.ndim == 2:
-            less = less if fit.of_row is None else less[fit.of_row]
             in_V = second @ VS
         else:
-            by_row = fit.slope[:, :, None] * fit.slope[:, None, :] - fit.curvature
+            by_row = fit.slope[:, :, None] * fit.slope[:, None, :] - fit.by_row
             in_V = np.tensordot(w, np.matmul(by_row, VS), axes=1)
         gradient = np.column_stack([weighted.T @ z + in_V, weighted.sum(axis=0)])
         z1 = np.column_stack([z[:, : self.n_guided], np.ones(len(z))])
         gap = 0.0 if fit.gap is None else float(w @ fit.gap)
-        curvature = curvature_of_rows(fit.curvature, z1, w, fit.of_row, MOST_SUMMED)._replace(terms=())
+        curvature = curvature_of_rows(fit, z1, w, total, MOST_SUMMED)._replace(terms=())
         noise = noise_sums(self.noisy, Y, w, fit)
         of_z = w.sum() * cov if cov.ndim == 2 else np.tensordot(w, cov, axes=1)
         sums = LabelSums(float(w @ fit.log_z), gap, gradient, curvature, noise, second, of_z)
-        return sums, change, less, self._near(view, some, fit.near)
+        return sums, change, fit.through(VS), self._near(view, some, fit.near)
 
     @staticmethod
     def _near(view: View, some: Any, near: Any) -> dict[str, Array]:
