@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 
 import gnomon
 from gnomon._cli import fitting
+from gnomon._cli.choosing import traits_of
 from gnomon._cli.targets import read_targets
 from gnomon.cli import main
 from gnomon.describe import target_of
@@ -281,7 +282,7 @@ def through_the_command(model, frame, tmp_path, monkeypatch):
     handed = []
 
     def hand_over(name, X, y, components, seed, more, reading, jobs):
-        handed.append(read(y, N, **reading, several=fitting.several_targets(name)))
+        handed.append(read(y, N, **reading, several=traits_of(name).several))
         raise ValueError("read")
 
     frame.assign(a=X[:, 0], b=X[:, 1]).to_parquet(tmp_path / "t.parquet", index=False)

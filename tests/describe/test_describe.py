@@ -15,7 +15,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 import gnomon
 from gnomon import CPPCA, IFA, KDA, PPCA, SPPCA
-from gnomon.describe import Description, Target, describe, models, several_of
+from gnomon.describe import Description, Target, describe, models, traits_of
 from gnomon.export import write_report
 from gnomon.plotting import ConvergenceDisplay, LoadingsDisplay, ProjectionDisplay
 from gnomon.selection import GuidedSearch
@@ -214,8 +214,8 @@ def test_a_stack_of_domains_says_its_projections_and_classes():
 
 
 def test_a_class_says_what_a_table_of_targets_is_to_it():
-    several = {name: several_of(getattr(gnomon, name)) for name in CLASS_MODELS}
+    several = {name: traits_of(getattr(gnomon, name)).several for name in CLASS_MODELS}
     assert [name for name, kind in several.items() if kind == "real"] == ["SPPCA", "KernelSPPCA"]
     assert [name for name, kind in several.items() if kind == "one"] == ["SEPCA", "KDA"]
-    assert several_of(make_pipeline(StandardScaler(), PCA())) == "columns"
+    assert traits_of(make_pipeline(StandardScaler(), PCA())).several == "columns"
     assert "KernelSPPCA" not in [cls.__name__ for cls in models(gnomon).values()]

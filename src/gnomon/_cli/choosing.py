@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 import gnomon
 from gnomon import SPPCA
 from gnomon._cli.commands import InputError, one_line
-from gnomon.describe import models
+from gnomon.describe import Traits, models
 from gnomon.export import GapFiller
 from gnomon.rows.kind import is_sparse
 from gnomon.selection import GuidedSearch, SearchResults
@@ -32,6 +32,11 @@ class Fitted(NamedTuple):
 def known_models() -> dict[str, type]:
     """The models that can be named, by name."""
     return models(gnomon)
+
+
+def traits_of(name: str) -> Traits:
+    """What a model of that name says of itself before any fit; "auto" takes one target of classes, or numbers."""
+    return Traits(several="real") if name == "auto" else known_models()[name].traits
 
 
 def parameters(name: str, words: Sequence[str]) -> dict[str, Any]:

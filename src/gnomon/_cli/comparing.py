@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from gnomon._cli import fitting
+from gnomon._cli.choosing import traits_of
 from gnomon._cli.commands import InputError, one_line
 from gnomon.selection import Comparison
 
@@ -34,11 +35,11 @@ def _check_alike(models: list[str], asked: dict[str, Any]) -> None:
     if not asked["target"]:
         raise click.UsageError("--target is missing; a comparison is made by labels.")
     for name in models:
-        if not fitting.is_guided(name):
+        if not traits_of(name).guided:
             raise InputError(f"--model {name}: it ignores the target, and PCA is compared in any case; leave it out.")
     if asked["parameters"] and len(models) > 1:
         raise InputError("--set is of one model; name one by --model.")
-    other = next((name for name in models if fitting.several_targets(name) != fitting.several_targets(models[0])), None)
+    other = next((name for name in models if traits_of(name).several != traits_of(models[0]).several), None)
     if len(asked["target"]) > 1 and other is not None:
         raise InputError(
             f"--model: {models[0]} and {other} read several targets in different ways; compare one of them."

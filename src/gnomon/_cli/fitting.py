@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from gnomon._cli.choosing import fit_model, gap_steps, known_models, parameters
+from gnomon._cli.choosing import fit_model, gap_steps, parameters, traits_of
 from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
 from gnomon._cli.commands import InputError, one_line
 from gnomon._cli.outputs import said_in_one_line
@@ -20,7 +20,7 @@ from gnomon._cli.reporting import write_page
 from gnomon._cli.stored import StoredModel, check_cells
 from gnomon._cli.targets import check_guides, in_words, read_targets, with_names
 from gnomon._files import RECORD, new_file, new_folder, sealed
-from gnomon.describe import Description, several_of
+from gnomon.describe import Description
 from gnomon.export.report import versions
 from gnomon.export.steps import named_columns, spare_rank
 from gnomon.rows.kind import is_sparse
@@ -71,31 +71,21 @@ class Run:
 
 def read(request: Request) -> Table:
     """Read the table."""
-    if not request.target and is_guided(request.model):
+    if not request.target and traits_of(request.model).guided:
         raise click.UsageError("--target is missing; without labels, use --model ppca.")
     return read_table(request.table, targets=request.target, id=request.id, drop=request.drop)
 
 
-def several_targets(model: str) -> str:
-    """What several targets are to a model of that name."""
-    return "real" if model == "auto" else several_of(known_models()[model])
-
-
-def default_components(targets: Targets | None, X: Any, model: str = "auto") -> int | None:
+def default_components(targets: Targets | None, X: Any, model: str) -> int | None:
     """As many dimensions as the targets span, between 2 and 10, and fewer than the table can carry.
 
     None, the model's own default, for a model that knows better.
     """
-    if model != "auto" and known_models()[model].traits.own_size:
+    if traits_of(model).own_size:
         return None
     columns = () if targets is None else targets.columns
     spanned = sum(1 if column.classes is None else max(1, len(column.classes) - 1) for column in columns)
     return max(1, min(max(2, spanned), MOST_DEFAULT_COMPONENTS, spare_rank(X)))
-
-
-def is_guided(model: str) -> bool:
-    """Whether a model of that name takes targets."""
-    return model == "auto" or bool(known_models()[model].traits.guided)
 
 
 def scale_steps(table: Table, scale: str) -> list[tuple[str, BaseEstimator]]:
@@ -108,7 +98,7 @@ def scale_steps(table: Table, scale: str) -> list[tuple[str, BaseEstimator]]:
 
 def fit(request: Request, table: Table) -> Run:
     """Read the targets, scale the table and fit the model; warnings become notes."""
-    guided = bool(table.targets) and is_guided(request.model)
+    guided = bool(table.targets) and traits_of(request.model).guided
     _check_columns(table)
     _check_row_numbers(table, request.keep)
     ignored = [*table.targets, *request.drop, *([] if request.id is None else [request.id])]
@@ -146,7 +136,7 @@ def fit(request: Request, table: Table) -> Run:
 def _targets(request: Request, table: Table, guided: bool) -> Targets | None:
     if not table.targets:
         return None
-    several = several_targets(request.model) if guided else "columns"
+    several = traits_of(request.model).several if guided else "columns"
     targets = read_targets(table, kind=request.target_kind, unlabeled=request.unlabeled, several=several)
     if guided:
         check_guides(table, targets)

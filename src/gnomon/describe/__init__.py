@@ -1,6 +1,6 @@
 """What a fitted model says of itself: the one thing that plots, reports and the command line read of it."""
 
-from gnomon.describe._read import describe, models, settled, several_of
+from gnomon.describe._read import describe, models, settled, traits_of
 from gnomon.describe.records import Description, Fit, Prediction, Projection, Target, Traits, target_of
 
 __all__ = [
@@ -13,6 +13,6 @@ __all__ = [
     "describe",
     "models",
     "settled",
-    "several_of",
     "target_of",
+    "traits_of",
 ]

@@ -84,18 +84,14 @@ def settled(model: Any, names: Any) -> dict[str, Any]:
     return {name: value for name, value in found.items() if isinstance(value, int | float | np.number)}
 
 
-def several_of(model: Any) -> str:
-    """What a table of targets is to a model, or to a class of models, by its traits."""
-    return _traits(model).several
-
-
 def models(package: Any) -> dict[str, type]:
     """The classes of a package that the command line can fit, by the name it has for them."""
     named = (getattr(package, name) for name in package.__all__)
-    classes = [(_traits(cls).command, cls) for cls in named if inspect.isclass(cls)]
+    classes = [(traits_of(cls).command, cls) for cls in named if inspect.isclass(cls)]
     return {command: cls for command, cls in classes if command is not None}
 
 
-def _traits(model: Any) -> Traits:
+def traits_of(model: Any) -> Traits:
+    """What the class of a model, or a class itself, says of its models; the usual things of one that says nothing."""
     traits = getattr(model, "traits", None)
     return traits if isinstance(traits, Traits) else Traits()

@@ -13,12 +13,11 @@ def components_of(targets, n_components):
     Whole numbers from 0 are component numbers where `n_components` has a place for all of them.
     """
     if not targets.columns:
-        return [np.arange(size) for size in ((2,) if n_components is None else _given(n_components, None))]
+        return [np.arange(size) for size in ((2,) if n_components is None else _given(n_components))]
     found = [np.array([], dtype=np.intp) if c.classes is None else c.classes for c in targets.columns]
     sizes = [max(len(classes), 2) for classes in found]
     if n_components is not None:
-        sizes = _given(n_components, len(found))
-        _check_count(n_components, sizes, len(found), "y")
+        sizes = _given(n_components, len(found), "y")
     return [_named(column, *pair) for column, *pair in zip(targets.columns, found, sizes, strict=True)]
 
 
@@ -56,8 +55,7 @@ def read_plausibilities(plausibilities, n_samples, n_components):
     """Log-plausibility (K_s, n) of the components of each latent, from tables (n, K_s) of plausibilities."""
     tables = [_plausibility_table(table, s, n_samples) for s, table in enumerate(_listed(plausibilities))]
     if n_components is not None:
-        sizes = _given(n_components, len(tables))
-        _check_count(n_components, sizes, len(tables), "plausibilities")
+        sizes = _given(n_components, len(tables), "plausibilities")
         for s, (size, table) in enumerate(zip(sizes, tables, strict=True)):
             if size != table.shape[1]:
                 raise ValueError(
@@ -83,14 +81,8 @@ def count_labeled(tables):
     return int(np.any([np.any(table != table[0], axis=0) for table in tables], axis=0).sum())
 
 
-def _check_count(n_components, sizes, n_latents, name):
-    if len(sizes) != n_latents:
-        raise ValueError(
-            f"n_components_per_latent={n_components!r} is for {len(sizes)} latents; {name} has {n_latents}."
-        )
-
-
-def _given(n_components, n_latents):
+def _given(n_components, n_latents=None, name=""):
+    """The number of components of each latent, of which `name` has so many."""
     if np.ndim(n_components) == 0:
         check_integer("n_components_per_latent", n_components, 2)
         return (int(n_components),) * (n_latents or 1)
@@ -98,6 +90,10 @@ def _given(n_components, n_latents):
         check_integer(f"n_components_per_latent[{s}]", size, 2)
     if len(n_components) == 0:
         raise ValueError("n_components_per_latent is empty; at least one latent is wanted.")
+    if n_latents not in (None, len(n_components)):
+        raise ValueError(
+            f"n_components_per_latent={n_components!r} is for {len(n_components)} latents; {name} has {n_latents}."
+        )
     return tuple(int(size) for size in n_components)
 
 

@@ -174,9 +174,7 @@ class MixturePPCA(Weighted, JointDensity, Criterion, Imputer, LatentPosterior):
         """Latent dimensions of the components, once they fit the shape of X."""
         if self.n_mixtures >= n_samples:
             raise ValueError(f"n_mixtures={self.n_mixtures} must be less than the number of rows, {n_samples}.")
-        sizes = (
-            [None] if self.n_components is None else np.unique(self.n_components)[::-1]
-        )  # the largest is refused first
+        sizes = [None] if self.n_components is None else np.unique(self.n_components)[::-1]  # largest refused first
         checked = {k: resolve_n_components(k, 0, n_samples, n_features) for k in sizes}
         return tuple(checked[k] for k in np.broadcast_to(self.n_components, self.n_mixtures))
 

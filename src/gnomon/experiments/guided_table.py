@@ -84,35 +84,30 @@ def errors_of_draw(X, y, labeled, dims=DIMS, **parameters):
         "LDA": lambda m: lda_map(X[labeled], y[labeled], k),
         "PLS": lambda m: pls_map(X[labeled], one_of_c(y[labeled]), m),
     }
-    for name, fit in maps.items():
-        for m in dims:
-            try:
-                Z = fit(m).project(X)[:, :m]
-            except NotApplicable:
-                found[name, m] = np.nan
-                continue
-            found[name, m] = one_nn_error(Z, y, labeled)
+    for (name, fit), m in product(maps.items(), dims):
+        try:
+            found[name, m] = one_nn_error(fit(m).project(X)[:, :m], y, labeled)
+        except NotApplicable:
+            found[name, m] = np.nan
     model = DPPCA(min(k, min(X.shape) - 1), **parameters)
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        model.fit(X, np.where(labeled, y, -1))
-    Z = model.transform(X)
-    for m in dims:
-        found["DPPCA", m] = one_nn_error(Z[:, :m], y, labeled)
-        found["predictions", m] = float(np.mean(model.predict(X[~labeled]) != y[~labeled]))
+    found |= _errors_of_model(METHODS[-2:], model, X, y, labeled, dims)
     return found, (model.n_factors_, model.shrinkage_, model.unlabeled_weight_)
 
 
 def search_of_draw(X, y, labeled, dims=DIMS, **parameters):
     """Return ({(method, K): error}, what was chosen) of `GuidedSearch` for one draw."""
-    k = min(max(dims), min(X.shape) - 1)
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        search = GuidedSearch(n_components=k, n_permutations=0, **parameters).fit(X, np.where(labeled, y, -1))
-    Z = search.transform(X)
-    found = {("search", m): one_nn_error(Z[:, :m], y, labeled) for m in dims}
-    wrong = float(np.mean(search.predict(X[~labeled]) != y[~labeled]))
+    search = GuidedSearch(n_components=min(max(dims), min(X.shape) - 1), n_permutations=0, **parameters)
+    found = _errors_of_model(SEARCH, search, X, y, labeled, dims)
     row = search.results_.chosen_row
-    chosen = (row["model"], row["preprocessing"], *row["settings"].values())
-    return found | {("its predictions", m): wrong for m in dims}, chosen
+    return found, (row["model"], row["preprocessing"], *row["settings"].values())
+
+
+def _errors_of_model(names, model, X, y, labeled, dims):
+    """{(name, K): error} of what a model projects to, and of its predictions, once it is fitted."""
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        model.fit(X, np.where(labeled, y, -1))
+    Z, wrong = model.transform(X), float(np.mean(model.predict(X[~labeled]) != y[~labeled]))
+    return {(names[0], m): one_nn_error(Z[:, :m], y, labeled) for m in dims} | {(names[1], m): wrong for m in dims}
 
 
 def reproduce(sets=SETS, *, dims=DIMS, n_draws=10, methods=METHODS, **parameters):

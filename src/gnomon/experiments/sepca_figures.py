@@ -94,9 +94,9 @@ def accuracies(name, n_draws=PAPER_DRAWS):
     return {method: np.array(shares) for method, shares in found.items()}
 
 
-def draw_figure(name, random_state=0):
+def draw_figure(name):
     """Picture of the test rows under every method, a panel each; a single direction is drawn against the row number."""
-    found, _, y_test = projections(name, random_state)
+    found, _, y_test = projections(name)
     plt = pyplot()
     figure, axes = plt.subplots(1, len(found), figsize=(3.0 * len(found), 3.0), layout="constrained")
     for ax, (method, (_, Z)) in zip(np.atleast_1d(axes), found.items()):

@@ -57,9 +57,6 @@ def one_nn_errors(X, y, *, methods=METHODS, dims=DIMS, n_draws=PAPER_DRAWS, n_pe
         labeled = draw_labeled(y, n_per_class, rng)
         seed = int(rng.integers(2**31))
         for method, k in errors:
-            if method == "FULL" and k != dims[0]:
-                errors[method, k][draw] = errors[method, dims[0]][draw]
-                continue
             Z = pca[:, :k] if method == "PCA" else _project(method, X, y, labeled, k, seed)
             errors[method, k][draw] = one_nn_error(Z, y, labeled)
     return errors

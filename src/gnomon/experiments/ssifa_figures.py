@@ -62,13 +62,12 @@ def draw_projections(name, share, random_state=0):
     return figure
 
 
-def draw_rates(name, *, shares=table.SHARES, n_draws=table.N_DRAWS, random_state=0):
+def draw_rates(name, *, shares=table.SHARES, n_draws=table.N_DRAWS):
     """Picture of box plots of the detection rate by share of labeled rows, a panel for each class variable."""
     rates = []
     for share in shares:
         method = "IFA" if share else "IFA matched"
-        rates.append(table.detection_rates(name, share, methods=(method,), n_draws=n_draws, random_state=random_state))
-    rates = [100.0 * values for found in rates for values in found.values()]
+        rates.append(100.0 * table.detection_rates(name, share, methods=(method,), n_draws=n_draws)[method])
     titles = CLASS_VARIABLES[name]
     width = max(5.0, 3.2 * len(titles))
     figure, axes = pyplot().subplots(
@@ -81,9 +80,9 @@ def draw_rates(name, *, shares=table.SHARES, n_draws=table.N_DRAWS, random_state
     return figure
 
 
-def draw_seconds(name, *, shares=table.SHARES, n_gem=table.GEM_STARTS, random_state=0):
+def draw_seconds(name, *, shares=table.SHARES, n_gem=table.GEM_STARTS):
     """Picture of CPU seconds of both solvers by share of labeled rows, on a log scale."""
-    found = [table.compare_solvers(name, share, n_gem=n_gem, random_state=random_state) for share in shares]
+    found = [table.compare_solvers(name, share, n_gem=n_gem) for share in shares]
     figure, ax = pyplot().subplots(figsize=(5, 3.5), layout="constrained")
     for solver, words in (("gem", f"GEM, {n_gem} starts"), ("profile", "default solver")):
         ax.semilogy(shares, [one[solver]["seconds"] for one in found], marker="o", label=words)

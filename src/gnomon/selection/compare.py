@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, check_random_state
 
 from gnomon import SPPCA
-from gnomon.describe import several_of
+from gnomon.describe import traits_of
 from gnomon.rows.kind import is_sparse
 from gnomon.selection.baselines import NotApplicable, lda_map, pca_map, pls_map
 from gnomon.selection.comparison import Outcome, summarize
@@ -125,7 +125,7 @@ def _reading(model, target, unlabeled):
         target = said.get("target", "auto")
     if isinstance(unlabeled, str) and unlabeled == "auto":
         unlabeled = said.get("unlabeled", "auto")
-    return {"target": target, "unlabeled": unlabeled, "several": several_of(model)}
+    return {"target": target, "unlabeled": unlabeled, "several": traits_of(model).several}
 
 
 def _behind_steps(estimator, X):

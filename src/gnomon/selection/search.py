@@ -202,7 +202,7 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         if self.n_permutations:  # of the chosen candidate alone
             fit, alone = trials.half_fit(best), len(trials.tried) == 1
             self.labels_helped_ = permuted_scores(
-                halves.redrawn(rng), fit, self.n_permutations, rng, self.n_jobs, alone
+                halves_of(targets, halves.order, 1, rng), fit, self.n_permutations, rng, self.n_jobs, alone
             )
         tried, chosen = [trial.row() for trial in trials.tried], trials.tried.index(best)
         said = verdict(tried, chosen, halves.kind, self.labels_helped_)

@@ -38,10 +38,6 @@ class _Halves:
         kept[rows] = self.targets[rows]
         return kept
 
-    def redrawn(self, rng):
-        """The same labels in one other pair of halves."""
-        return type(self)(self.targets, self.order, 1, rng)
-
     def permuted(self, rng, n_splits=1):
         """The same with labels that have changed places."""
         moved = self.targets.copy()
