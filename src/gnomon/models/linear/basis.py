@@ -253,12 +253,10 @@ class Basis:
         return cross + self.products.back(shift) if len(shift) else cross
 
     def outside(self, cross: Array) -> Array:
-        """What of vectors (d, k) lies outside the basis."""
+        """What of vectors (d, k) lies outside the basis, to rounding of the vectors."""
         if self.whole:
             return np.zeros_like(cross)
-        for _ in range(2):
-            cross = cross - self.vectors @ (self.vectors.T @ cross)
-        return cross
+        return cross - self.vectors @ (self.vectors.T @ cross)
 
     def shrink(self, W: Array, room: int) -> Array:
         """Rotate to the span of W (size, k), X'Y and leading directions, leaving room for growth; the rotation."""
