@@ -54,11 +54,9 @@ class ColoredMVU(Guided, KernelTransformer):
         Accuracy of the conic solver: gap between primal and dual value, and infeasibility.
     max_iter : int, default=200
         Most iterations of the conic solver.
-    target : {"auto", "classes", "real"}, default="auto"
-        What y means: "auto" follows the rules of `gnomon.targets.read`, the others override them.
-    unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`. With several real outputs, a row that
-        misses one counts as unlabeled.
+    target, unlabeled : {"auto", "classes", "real"}, "auto" or None or a label, default=("auto", "auto")
+        How to read y, and what marks an unlabeled row, as in `SPPCA`. With several real outputs, a row that misses one
+        counts as unlabeled.
 
     Attributes
     ----------

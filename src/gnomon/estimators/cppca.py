@@ -56,8 +56,7 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
         Half this times the squared length of v is taken off the objective, for all outputs but real ones. Without it
         labels that x separates send v to infinity.
     n_private : int, default=0
-        Latent dimensions that explain x only, besides the `n_components` guided ones: v is zero there. The guided ones
-        come first; `transform` returns all.
+        Latent dimensions that explain x only, besides the `n_components` guided ones, as in `SPPCA`: v is zero there.
     label_weight : float, default=1.0
         Each labeled row counts as that many rows, so that few labels are heard among many features.
     solver : {"auto", "moments", "subspace", "em"}, default="auto"

@@ -54,10 +54,8 @@ class DomainStack(WithDomains, GuidedPredictor, Estimator):
         How labeled rows are held out to choose `grid`, `scale` and `C` by their log loss: folds, at most the rows of
         the rarest class, or a scikit-learn splitter. The projection is fitted again with the labels of the held-out
         rows hidden.
-    target : {"auto", "classes"}, default="auto"
-        What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
-    unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`.
+    target, unlabeled : {"auto", "classes"}, "auto" or None or a label, default=("auto", "auto")
+        How to read y, and what marks an unlabeled row, as in `SPPCA`; "classes" takes numbers of any kind for labels.
     random_state : int, RandomState instance or None, default=0
         Of the folds.
 

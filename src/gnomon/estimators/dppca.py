@@ -64,10 +64,8 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
     n_init : int, default=3
         Starts of EM, which cool from different temperatures; the one of the largest objective is kept. "auto" compares
         its candidates by one start.
-    target : {"auto", "classes"} or list of them, default="auto"
-        What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
-    unlabeled : "auto", None or label, default="auto"
-        What marks unlabeled rows besides None, NaN and pd.NA: "auto" takes -1 in a column of numbers.
+    target, unlabeled : {"auto", "classes"} or list of them, "auto" or None or a label, default=("auto", "auto")
+        How to read y, and what marks an unlabeled row, as in `SPPCA`; "classes" takes numbers of any kind for labels.
     random_state : int, RandomState instance or None, default=0
         Seed of `sample`; the fit draws nothing.
 

@@ -11,7 +11,7 @@ from ..models.ifa import noiseless, noisy
 from ..numerics.normalize import normalized
 from ..targets.code import log_plausibilities
 from ._density import JointDensity
-from ._estimator import Invertible, Transformer, check_choice, check_variance, integer, one_of, rules
+from ._estimator import Invertible, Transformer, check_choice, check_variance, fit_words, integer, one_of, rules
 from ._latent_labels import as_labels, components_of, count_labeled, known_components, read_plausibilities
 from ._predictions import Predictor
 
@@ -42,8 +42,8 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         them, the further ones Gaussian (Attias' model). Posteriors, whose means `transform` gives, are exact sums over
         all products of components.
     tied : bool, default=False
-        One class variable of C components for C - 1 latents, whose variances within classes are the same for every
-        class. With every row labeled it equals linear discriminant analysis.
+        One class variable, one column of `y`, of C components for C - 1 latents, whose variances within classes are the
+        same for every class. With every row labeled it equals linear discriminant analysis.
     pca_components : int or None, default=None
         Principal components that X is reduced to first. None keeps every direction, which needs more rows than columns.
         With `noise="isotropic"` nothing is left out: it is the number of latents.
@@ -59,10 +59,8 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         A fit has converged when `objective_residual_` is at most this.
     max_iter : int, default=1000
         Most steps of a start.
-    target : {"auto", "classes"}, default="auto"
-        What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
-    unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`.
+    target, unlabeled : {"auto", "classes"}, "auto" or None or a label, default=("auto", "auto")
+        How to read y, and what marks an unlabeled row, as in `SPPCA`; "classes" takes numbers of any kind for labels.
     random_state : int, RandomState instance or None, default=0
         Seed of the random starts.
 
@@ -178,29 +176,15 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
     random_state: Any = 0
 
     def fit(self, X: Any, y: Any = None, plausibilities: Any = None) -> Self:
-        """Fit by maximum likelihood.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; float32 stays float32.
-        y : array-like of shape (n_samples,) or (n_samples, n_latents), default=None
-            One class variable per column, of any labels, unlabeled where None, NaN or, among numbers, -1; with
-            `tied=True` one column. None: no labels.
-        plausibilities : list of array-like of shape (n_samples, K_s), default=None
-            In place of `y`: how plausible each component of each latent is in each row, between 0 and 1. A one among
-            zeros is a label, ones everywhere say nothing, several ones among zeros exclude the other components. They
-            multiply the likelihood.
-
-        Returns
-        -------
-        self : IFA
-            Fitted.
-        """
         if y is not None and plausibilities is not None:
             raise ValueError("pass y or plausibilities, not both: a label is a plausibility of 1 for one component.")
         self._fit_rows(X, y, plausibilities=plausibilities)
         return self
+
+    fit.__doc__ = fit_words("""plausibilities : list of array-like of shape (n_samples, K_s), default=None
+            In place of `y`: how plausible each component of each latent is in each row, between 0 and 1. A one among
+            zeros is a label, ones everywhere say nothing, several ones among zeros exclude the other components. They
+            multiply the likelihood.""")
 
     def _fit(self, rows, targets, plausibilities):
         tables = self._known(targets, plausibilities)

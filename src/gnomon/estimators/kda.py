@@ -40,11 +40,9 @@ class KDA(Predictor, KernelTransformer):
     shrinkage : float, default=1e-3
         Share of the identity in the covariance, from 0 to 1. With fewer labeled rows than dimensions, as in most
         kernels, 0 is an error because nothing varies within classes along some directions.
-    target : {"auto", "classes"}, default="auto"
-        What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
-    unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`. Unlabeled rows are left out: they
-        change nothing, neither the mean nor the directions.
+    target, unlabeled : {"auto", "classes"}, "auto" or None or a label, default=("auto", "auto")
+        How to read y, and what marks an unlabeled row, as in `SPPCA`; "classes" takes numbers of any kind for labels.
+        Unlabeled rows are left out: they change nothing, neither the mean nor the directions.
     n_landmarks : int, default=None
         For many labeled rows: work in the span of this many of them, drawn at random (Nystrom). Memory n_labeled x
         n_landmarks instead of n_labeled squared. None uses all labeled rows.

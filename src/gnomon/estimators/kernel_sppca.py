@@ -67,8 +67,7 @@ class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer)
     max_iter : int, default=1000
         Most iterations.
     n_private : int, default=0
-        Latent dimensions that explain phi(x) only, besides the `n_components` guided ones, as in `SPPCA`; `transform`
-        returns all, guided first.
+        Latent dimensions that explain phi(x) only, besides the `n_components` guided ones, as in `SPPCA`.
     label_weight : float, default=1.0
         Each labeled row counts as that many rows, so that few labels are heard among many features.
     init : {"pca", "random"}, default="pca"
@@ -76,10 +75,8 @@ class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer)
     noise_init : float, default=None
         Starting value of both noise variances of ``solver="dual"``, in the units of the kernel and squared units of y.
         None derives it. The paper's own setting is ``init="random", noise_init=1e-5``.
-    target : {"auto", "classes", "real"}, default="auto"
-        What y means: "auto" follows the rules of `gnomon.targets.read`, the others override them.
-    unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`.
+    target, unlabeled : {"auto", "classes", "real"}, "auto" or None or a label, default=("auto", "auto")
+        How to read y, and what marks an unlabeled row, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
         Landmarks, starting block of the basis and random starts. Without landmarks the maximum does not depend on it.
 

@@ -109,8 +109,7 @@ class NeighborFeatures(Transformer):
         return model.posterior(model.Map(*own, self.n_neighbors_, self.metric), rows)[0]
 
     def _fit(self, rows, targets):
-        own = (self.n_neighbors, self.n_components, self.damping, self.metric, self.algorithm)
-        fitted = model.fit(rows, model.Options(*own))
+        fitted = model.fit(rows, self._options_of(model.Options))
         found = fitted.map
         self.origin_, self.unit_, self.points_ = found.origin, found.unit, found.points
         self.features_, self.eigenvalues_, self.mean_ = found.features, found.eigenvalues, found.mean

@@ -45,10 +45,8 @@ class SCL(WithDomains, Transformer):
     solver : {"auto", "covariance", "gram"}, default="auto"
         Which matrix is factorized: the covariance of the features, or the inner products of the rows. The weights are
         the same; "auto" takes the smaller matrix. The choice is in `solver_`.
-    target : {"auto", "classes"}, default="auto"
-        What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
-    unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`.
+    target, unlabeled : {"auto", "classes"}, "auto" or None or a label, default=("auto", "auto")
+        How to read y, and what marks an unlabeled row, as in `SPPCA`; "classes" takes numbers of any kind for labels.
 
     Attributes
     ----------

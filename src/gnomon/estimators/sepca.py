@@ -70,10 +70,8 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
         Stop when upper and lower bound of the optimum are this close, relative to the lower one.
     max_iter : int, default=1000
         Most iterations.
-    target : {"auto", "classes"}, default="auto"
-        What y means: "auto" follows the rules of `gnomon.targets.read`; "classes" takes numbers of any kind for labels.
-    unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`.
+    target, unlabeled : {"auto", "classes"}, "auto" or None or a label, default=("auto", "auto")
+        How to read y, and what marks an unlabeled row, as in `SPPCA`; "classes" takes numbers of any kind for labels.
     random_state : int, RandomState instance or None, default=0
         Draws the landmarks, and the folds of ``penalty="auto"``; nothing else is random.
 

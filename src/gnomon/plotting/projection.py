@@ -123,12 +123,9 @@ class ProjectionDisplay(Display):
         self._name_axes()
         handles = self._legend_handles(regions)
         if handles:
-            beside = self.class_names is not None and len(self.dims) == 2
-            where = (
-                {"loc": "outside right upper", "ncols": 1 + (len(handles) > 17)}
-                if beside
-                else {"loc": "outside lower center", "ncols": 3}
-            )
+            where = {"loc": "outside lower center", "ncols": 3}
+            if self.class_names is not None and len(self.dims) == 2:
+                where = {"loc": "outside right upper", "ncols": 1 + (len(handles) > 17)}
             literal(self.figure_.legend(handles=handles, frameon=False, fontsize="small", **where).get_texts())
 
     def _points(self):
