@@ -6,13 +6,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .._types import Array, IntArray
+from ..numerics.linear_gaussian import apply_by_row
 
 Near = tuple[Array, ...] | None  # arrays with one entry for each row
 ACCURACY = 1e-8  # of the slopes; the evidence is stationary, so that its error is the square
 ROUNDING = 1e-12
 MAX_ITER = 50
 SMALLEST_STEP = 1e-3
-CHUNK = 1 << 21  # numbers of curvatures that are taken out at once
 
 
 class Factored(Protocol):
@@ -63,13 +63,7 @@ class SiteFit(NamedTuple):
         """The curvature of every row times A (n, h)."""
         if not isinstance(self.curvature, np.ndarray):
             return self.curvature.times(A)
-        out, C, of_row = np.empty_like(A), self.curvature, self.of_row
-        size = max(CHUNK // C[:1].size, 1)
-        for start in range(0, len(A), size):
-            rows = slice(start, start + size)
-            own = C[rows if of_row is None else of_row[rows]]
-            out[rows] = np.matmul(own, A[rows, :, None])[:, :, 0]
-        return out
+        return apply_by_row(self.curvature, np.arange(len(A)) if self.of_row is None else self.of_row, A)
 
     def through(self, VS: Array) -> Array:
         """VS' curvature VS (n, k, k) of every row, VS (h, k) or (n, h, k): what the covariance of z loses."""

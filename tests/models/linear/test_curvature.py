@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gnomon import CPPCA
-from gnomon.likelihoods import sites
 from gnomon.likelihoods.sites import SiteFit
 from gnomon.models.linear import curvature as module
 from gnomon.models.linear.curvature import curvature_of_groups, curvature_of_rows, newton_step
@@ -60,7 +59,6 @@ def test_steps_solve_the_dense_equations_however_many_they_are(problem, kind, he
     for most in (h * m, h * m - 1):
         monkeypatch.setattr(module, "MOST_UNKNOWNS", most)
         monkeypatch.setattr(module, "STEP_ACCURACY", 1e-10)
-        monkeypatch.setattr(sites, "CHUNK", 5 * h * h)  # six pieces
         rows = (
             curvature_of_groups(C, moments)
             if kind == "groups"
