@@ -7,7 +7,7 @@ import numpy as np
 import sklearn.datasets
 from sklearn.utils import Bunch
 
-from gnomon.datasets._generated import array_digest
+from gnomon.datasets._generated import described
 from gnomon.datasets._local import documented
 
 RETURN_X_Y = """return_X_y : bool, default=False
@@ -24,13 +24,9 @@ def _loader(name: str, shape: tuple[int, int], about: str) -> Callable[..., Any]
         if return_X_y:
             return data, target
         return Bunch(
-            data=data,
-            target=target,
-            feature_names=[str(name) for name in source.feature_names],
-            target_names=[str(name) for name in source.get("target_names", ["progression"])],
+            **described(data, target, source.feature_names, source.get("target_names", ["progression"])),
             DESCR=source.DESCR,
             provenance=f"bundled with scikit-learn (sklearn.datasets.{name})",
-            sha256=array_digest(data, target),
         )
 
     load.__name__ = load.__qualname__ = name

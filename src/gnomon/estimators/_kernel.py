@@ -139,7 +139,7 @@ class KernelCoordinates(KernelTransformer):
             self._basis, self._shift = space.basis, space.shift
             if self._linear:  # sums of kernel values with the references are one product with X
                 self._basis = np.asarray(self.X_fit_.T.astype(np.float64) @ self._basis)
-                self._shift = column_means(X, weights)
+                self._shift = read(X, weights).summarize().mean
         w = np.ones(n) if weights is None else weights
         size = np.sqrt((w @ T**2).sum() / w.sum())
         if not size > 0:
@@ -162,24 +162,9 @@ class KernelCoordinates(KernelTransformer):
     def _by_columns(self, X, weights):
         """Principal components: the linear kernel without a kernel matrix."""
         self.references_, self.gamma_, self.X_fit_ = None, None, None
-        w = np.ones(X.shape[0]) if weights is None else weights
-        self._shift = column_means(X, weights)
-        unit = float(abs(X).max()) or 1.0
-        if is_sparse(X):
-            scaled, center = X.astype(np.float64).multiply(np.sqrt(w)[:, None] / unit).tocsr(), self._shift / unit
-            scatter = (scaled.T @ scaled).toarray() - w.sum() * np.outer(center, center)
-        else:
-            scaled = np.sqrt(w)[:, None] * ((X - self._shift) / unit)
-            scatter = scaled.T @ scaled
-        self._basis = gram.spectrum(symmetrize(scatter))[1]
+        summary = read(X, weights).summarize(second=True)
+        self._shift, self._basis = summary.mean, gram.spectrum(symmetrize(summary.groups[0].xx))[1]
         return np.asarray(project(X.astype(np.float64), self._shift, self._basis))
-
-
-def column_means(X, weights=None):
-    """Means (p,) of the columns of a dense or sparse X, in double precision."""
-    if weights is None:
-        return np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-    return np.asarray(weights @ X).ravel() / weights.sum()
 
 
 def takes_tables(kernel, X, params):

@@ -4,6 +4,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from ..describe import Traits
 from ..likelihoods.inference import INFERENCES, complaint
@@ -218,11 +219,8 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
         fitted, layout = result.value, self._layout
         x, p = fitted.params.x, fitted.params.labels
         self._store_features(x.W_x, x.m_x, x.x_noise_var, fitted.log_likelihood, dtype)
-        coef, intercept = [np.zeros((0, p.V.shape[1]))], [np.zeros(0)]
-        for family, predictors in layout.parts:
-            coef.append(family.contrasts @ p.V[predictors])
-            intercept.append(family.contrasts @ p.b[predictors])
-        self.y_loadings_, self.y_intercept_ = np.vstack(coef).astype(dtype), np.concatenate(intercept).astype(dtype)
+        contrasts = _contrasts(layout)
+        self.y_loadings_, self.y_intercept_ = (contrasts @ p.V).astype(dtype), (contrasts @ p.b).astype(dtype)
         real = layout.noisy
         self.y_noise_variance_ = None
         if real.any():
@@ -241,20 +239,14 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
         return Layout(tuple(self.families_[j] for j in lists), tuple(sizes))
 
     def _label_params(self):
-        layout, row = self._layout, 0
-        coef = np.asarray(self.y_loadings_, dtype=np.float64)
-        intercept = np.asarray(self.y_intercept_, dtype=np.float64)
-        V, b = [coef[:0]], [intercept[:0]]
-        for family in layout.families:
-            back = np.linalg.pinv(family.contrasts)
-            rows = slice(row, row + len(family.contrasts))
-            V.append(back @ coef[rows])
-            b.append(back @ intercept[rows])
-            row = rows.stop
+        layout = self._layout
+        back = np.linalg.pinv(_contrasts(layout))
+        V = back @ np.asarray(self.y_loadings_, dtype=np.float64)
+        b = back @ np.asarray(self.y_intercept_, dtype=np.float64)
         noise = np.ones(len(layout.kinds))
         if self.y_noise_variance_ is not None:
             noise = np.array([1.0 if v is None else v for v in np.atleast_1d(self.y_noise_variance_)], dtype=float)
-        return LabelParams(np.vstack(V), np.concatenate(b), noise)
+        return LabelParams(V, b, noise)
 
     def _model(self):
         return Model(self._params(), self._label_params(), self._layout, self.inference_)
@@ -301,6 +293,11 @@ def _family(column, asked):
     if len(column.classes) != 2:
         return "categorical"
     return "probit" if asked == "probit" else "logit"
+
+
+def _contrasts(layout):
+    """What makes the rows of `y_loadings_` of the predictors of a layout."""
+    return block_diag(np.zeros((0, 0)), *(family.contrasts for family in layout.families))
 
 
 def _usable(form):

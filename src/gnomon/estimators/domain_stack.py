@@ -13,7 +13,6 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
 
 from ..describe import Projection, Traits
-from ..rows import read
 from ..rows.products import side_by_side
 from ._domains import WithDomains, block_scale, match_domains, read_domains
 from ._estimator import Estimator, above, check_integer, one_of, rules
@@ -136,7 +135,7 @@ class DomainStack(WithDomains, GuidedPredictor, Estimator):
         self.domains_, group = read_domains(domain, labeled)
         without = np.setdiff1d(np.arange(len(self.domains_)), group[labeled])
         self.target_ = 0 if len(self.domains_) == 1 else int(without[0]) if len(without) == 1 else -1
-        self._unit = float(np.sqrt(_total_variance(X)))
+        self._unit = float(np.sqrt(_total_variance(rows)))
         self._choose(X, index, group)
         self.projection_, self._means, self._factor, Z = self._project_all(X, index, group, self.best_params_)
         rows = np.flatnonzero(labeled)
@@ -284,9 +283,9 @@ def _dense(Z):
     return np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
 
 
-def _total_variance(X):
-    summary = read(X).summarize()
-    variance = float(summary.squares.sum()) * summary.unit**2 / X.shape[0]
+def _total_variance(rows):
+    summary = rows.summarize()
+    variance = float(summary.squares.sum()) * summary.unit**2 / rows.shape[0]
     if not variance > 0:
         raise ValueError("X is constant: every row is the same; there is nothing to learn from.")
     return variance
