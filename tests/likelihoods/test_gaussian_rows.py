@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 from gnomon.likelihoods.ep import ExpectationPropagation
 from gnomon.likelihoods.exact import GaussianSites
 from gnomon.likelihoods.gaussian_rows import GaussianRows
-from gnomon.likelihoods.inference import sites_of
+from gnomon.likelihoods.inference import evidence_of, sites_of
 from gnomon.likelihoods.layout import Layout
 from gnomon.likelihoods.softmax_rows import SoftmaxRows
 from oracles.cppca import log_output, sequential_ep
@@ -113,21 +113,23 @@ def test_variational_is_a_lower_bound_near_the_integral(rng, kinds):
         ("variational", MIXED),
         ("variational", Layout(("categorical",), (3,))),
         ("ep", Layout(("probit", "logit"), (2, 2))),
+        ("laplace", MIXED),
+        ("laplace", Layout(("categorical", "gaussian"), (4, 0))),
     ],
 )
 def test_slope_and_curvature_are_the_derivatives_of_the_evidence(rng, inference, layout):
     mean, cov, Y = problem(rng, layout, 10)
     Y[rng.random(Y.shape) < 0.2] = np.nan
     noise = NOISE[: len(layout.kinds)]
-    fit = sites_of(layout, inference)(Y, mean, cov, noise)
+    fit = evidence_of(layout, inference)(Y, mean, cov, noise)
     step, h = 1e-5, layout.size
     for a in range(h):
-        up, down = (sites_of(layout, inference)(Y, mean + d * np.eye(h)[a], cov, noise) for d in (step, -step))
+        up, down = (evidence_of(layout, inference)(Y, mean + d * np.eye(h)[a], cov, noise) for d in (step, -step))
         assert_allclose((up.log_z - down.log_z) / (2 * step), fit.slope[:, a], atol=1e-5)
         for b in range(a + 1):
             E = np.zeros((h, h))
             E[a, b] = E[b, a] = step
-            up, down = (sites_of(layout, inference)(Y, mean, cov + d * E, noise) for d in (1, -1))
+            up, down = (evidence_of(layout, inference)(Y, mean, cov + d * E, noise) for d in (1, -1))
             expected = fit.slope[:, a] * fit.slope[:, b] - fit.by_row[:, a, b]
             expected = expected / 2 if a == b else expected
             assert_allclose((up.log_z - down.log_z) / (2 * step), expected, atol=2e-5)

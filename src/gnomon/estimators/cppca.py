@@ -50,9 +50,9 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
         How labels and latent variables are brought together. "quadrature" is exact, for one output of two classes.
         "variational" takes the best Gaussian posterior for each row; the objective is a lower bound of the
         log-likelihood, except that v and b of outputs of several classes are set at the end by the integrated
-        likelihood. "laplace" takes mode and curvature, as the paper does; its objective is not monotone. "ep" is
-        expectation propagation, for labels of two classes and real outputs; exact with one label. "auto" takes
-        "quadrature" or "ep" where they are exact, "ep" for several probit labels, else "variational".
+        likelihood. "laplace" takes mode and curvature, as the paper does, and maximizes the evidence that follows from
+        them. "ep" is expectation propagation, for labels of two classes and real outputs; exact with one label. "auto"
+        takes "quadrature" or "ep" where they are exact, "ep" for several probit labels, else "variational".
     label_ridge : float, default=0.1
         Half this times the squared length of v is taken off the objective, for all outputs but real ones. Without it
         labels that x separates send v to infinity.

@@ -94,6 +94,14 @@ class Bernoulli:
     def evidence(self, y: Array, mean: Array, var: Array, noise: float) -> Evidence:
         return LINKS[self.name](mean, var, 2.0 * y - 1.0)
 
+    def curvature_slope(self, y: Array, a: Array, cov: Array) -> Array:
+        sign = (2.0 * y - 1.0)[:, None]
+        _, slope, curvature = log_and_derivatives(self.name, sign * a)
+        third = curvature * (1.0 - 2.0 * expit(sign * a))
+        if self.name == "probit":
+            third = slope - curvature * (sign * a + 2.0 * slope)
+        return np.asarray(sign * third * cov[:, 0])
+
     def codes(self, y: Array) -> Array:
         return y[:, None]
 

@@ -35,6 +35,13 @@ class Categorical:
         """Not there: see `exact`."""
         raise TypeError("classes have no evidence in closed form; use the variational bound")
 
+    def curvature_slope(self, y: Array, a: Array, cov: Array) -> Array:
+        H = self.contrasts
+        p, _ = normalized(a @ H.T)
+        Q = H @ cov @ H.T
+        inner = np.einsum("ncc->nc", Q) - 2.0 * np.matmul(Q, p[:, :, None])[:, :, 0]
+        return np.asarray((p * (inner - (p * inner).sum(axis=1, keepdims=True))) @ H)
+
     def codes(self, y: Array) -> Array:
         return np.asarray(class_contrasts(self.n_classes)[y.astype(np.intp)])
 

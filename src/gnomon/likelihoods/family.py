@@ -52,6 +52,9 @@ class Family(Protocol):
     def evidence(self, y: Array, mean: Array, var: Array, noise: float) -> Evidence:
         """Log of E[p(y | a)], elementwise; mean and var are (n,)."""
 
+    def curvature_slope(self, y: Array, a: Array, cov: Array) -> Array:
+        """Derivative (n, w) in the predictors a (n, w) of the sum of their curvature times cov (n, w, w)."""
+
     def codes(self, y: Array) -> Array:
         """Values as real numbers (n, w) for a first look."""
 

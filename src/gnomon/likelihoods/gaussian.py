@@ -26,6 +26,9 @@ class Gaussian:
         left = y - mean
         return Evidence(-0.5 * (LOG_2PI + np.log(total) + left**2 / total), left / total, 1.0 / total)
 
+    def curvature_slope(self, y: Array, a: Array, cov: Array) -> Array:
+        return np.zeros_like(a)
+
     def codes(self, y: Array) -> Array:
         return y[:, None]
 

@@ -3,6 +3,7 @@
 from .ep import ExpectationPropagation
 from .exact import GaussianSites, OneOutput
 from .gaussian_rows import GaussianRows
+from .laplace import LaplaceEvidence
 from .layout import Layout
 from .sites import Sites
 from .softmax_rows import SoftmaxRows
@@ -43,3 +44,10 @@ def sites_of(layout: Layout, inference: str) -> Sites:
     if inference == "variational" and layout.kinds == ("categorical",):
         return SoftmaxRows(layout)
     return GaussianRows(layout, variational=inference == "variational")
+
+
+def evidence_of(layout: Layout, inference: str) -> Sites:
+    """The way to the evidence that a fit maximizes: slope and curvature are its derivatives, to rounding."""
+    if inference == "laplace" and not layout.gaussian:
+        return LaplaceEvidence(layout)
+    return sites_of(layout, inference)

@@ -28,6 +28,9 @@ class Poisson:
         """Not there: see `exact`."""
         raise TypeError("counts have no evidence in closed form; use the variational bound")
 
+    def curvature_slope(self, y: Array, a: Array, cov: Array) -> Array:
+        return self._rate(a, 0.0) * cov[:, 0]
+
     def codes(self, y: Array) -> Array:
         return np.asarray(np.log1p(y)[:, None])
 

@@ -62,7 +62,6 @@ def run_em(
     max_iter: int,
     packing: Packing | None = None,
     acceleration: str | None = None,
-    monotone: bool = True,
     safeguard: Callable[[S, P, P], tuple[P, S]] | None = None,
     warm: bool = False,
 ) -> Result[tuple[P, S]]:
@@ -75,8 +74,6 @@ def run_em(
     residual : callable             of (stats, params, params after the M-step): relative distance from stationarity
     acceleration : None, "alternating", "anderson" or "squarem"
         A proposal is kept only if the likelihood does not fall; otherwise the plain step is taken.
-    monotone : bool
-        Whether a plain step cannot lower the likelihood; False for approximations, whose steps are taken as they are.
     safeguard : None or callable
         (stats, params, params after the M-step) -> params at which the likelihood is not lower and their stats, for an
         M-step that does not see to it; asked only where no proposal was kept.
@@ -86,8 +83,7 @@ def run_em(
     Returns
     -------
     Result((params, stats at params), status, path, {"n_iter", "n_refused", "residual"})
-        The path holds the log-likelihood at the start and after every step; it never falls beyond rounding where
-        steps are `monotone`.
+        The path holds the log-likelihood at the start and after every step; it never falls beyond rounding.
     """
     proposer: _Proposer[P, S] = _Proposer(log_likelihood, packing, acceleration)
     stats = e_step(params, None) if warm else e_step(params)
@@ -106,7 +102,7 @@ def run_em(
             or (plain, evaluate(plain))
         )
         value = log_likelihood(chosen_stats)
-        if monotone and value < path[-1] - FALL * (1.0 + abs(path[-1])):
+        if value < path[-1] - FALL * (1.0 + abs(path[-1])):
             status = Status.STALLED
             break
         params, stats = chosen, chosen_stats

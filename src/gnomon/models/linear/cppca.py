@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray, Result, Status
-from ...likelihoods.inference import choose_inference, sites_of
+from ...likelihoods.inference import choose_inference, evidence_of
 from ...likelihoods.layout import Layout
 from ...numerics.linalg import canonical_rotation, guided_rotation
 from ...numerics.linear_gaussian import FromX, Params, given_x
@@ -30,7 +30,6 @@ Labels = Callable[[Array], LabeledRows]
 SMALL = 1 << 22  # coordinates of labeled rows up to which one thread is faster than several that wait for one another
 WHOLE_MOMENTS = 400  # dimensions all of which make the first basis, where products are those of small matrices, and
 FEW_COORDINATES = 1 << 18  # the labeled rows have no more coordinates than that
-APPROXIMATE = ("laplace", "ep")  # ways of inference whose objective may fall
 MANY_LABELED, FEW_LABELED = 1600, 400  # of many labeled rows, a few are enough to choose a start by
 START_STEPS, TRIAL_ITERATIONS = 5, 1
 
@@ -54,11 +53,9 @@ class Options(NamedTuple):
         """Size of the latent space."""
         return self.n_components + self.n_private
 
-    def rules(self, layout: Layout, inference: str) -> Rules:
+    def rules(self, layout: Layout) -> Rules:
         """What is held fixed, and what lies on the loadings."""
-        guarded, monotone = inference != "laplace", inference not in APPROXIMATE
-        free_means = self.means == "ml"
-        return Rules(layout, self.ridge, self.n_components, guarded, monotone, self.prior_precision, free_means)
+        return Rules(layout, self.ridge, self.n_components, self.prior_precision, self.means == "ml")
 
 
 def fit(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Options,
@@ -71,7 +68,7 @@ def fit(rows: Rows, labeled: IntArray, Y: Array, layout: Layout, options: Option
     "n_iter" and "floors".
     """
     inference = choose_inference(layout) if options.inference == "auto" else options.inference
-    rules = options.rules(layout, inference)
+    rules = options.rules(layout)
     weights = np.ones(len(labeled)) if rows.weights is None else rows.weights[labeled]
     y_mean, y_scale, noisy = np.zeros(Y.shape[1]), np.ones(Y.shape[1]), layout.noisy
     Y = Y.copy()
@@ -135,7 +132,7 @@ def _fit_over_rows(
     every[labeled], codes[labeled] = Y, centered_codes(layout, Y, weights)
     standard = rows.standard(rows.summarize()).with_columns(y=every)
     base, noise = base_predictors(layout, Y, weights), np.ones(len(layout.kinds))
-    em = RowsEM(standard, rules, sites_of(layout, inference))
+    em = RowsEM(standard, rules, evidence_of(layout, inference))
     candidates = starts(standard, codes, base, noise, options.k, rules, generator)
     found = maximize(em, candidates, options.tol, options.max_iter, options.acceleration)
     params, sums = found.value
@@ -223,7 +220,7 @@ def _data_of(rows: Rows, guide: Guide, layout: Layout, k: int, *, held: bool) ->
     codes[labeled] = centered_codes(layout, Y, w)
     products, x = products_of(rows, labeled, codes, held=held)
     coded = Coded.of(codes[labeled], ~np.isnan(Y[:, layout.owners]), w)
-    labels = partial(LabeledRows, weights=w, Y=Y, layout=layout, sites=sites_of(layout, inference))
+    labels = partial(LabeledRows, weights=w, Y=Y, layout=layout, sites=evidence_of(layout, inference))
     return ByRow(products, capacity, labels, coded), x
 
 

@@ -77,8 +77,9 @@ def grow(
     status, expansions, final, sharpened = Status.MAX_ITER, 0, not look_again, False
     while True:
         params, sums = found.value
-        cross = model.data.cross(params, *sums.held[:2])
-        D, size = basis.outside(cross), float(np.linalg.norm(cross))
+        D = model.data.cross(params, *sums.held[:2])
+        size = float(np.linalg.norm(D))
+        D = basis.outside(D)
         outside = float(np.linalg.norm(D)) / size if size > 0 else 0.0
         left = max(outside, found.stats["residual"])
         if left <= tol and final:

@@ -81,7 +81,7 @@ class BasisEM(SitesEM):
     def plain(self, params: Params) -> bool:
         """Whether all latent dimensions are alike, and nothing lies on the loadings of x."""
         rules = self.rules
-        return rules.guarded and rules.prior_precision == 0.0 and rules.n_guided == params.W_x.shape[1]
+        return rules.prior_precision == 0.0 and rules.n_guided == params.W_x.shape[1]
 
     def m_step(self, sums: Sums, params: Params) -> Params:
         """As in `SitesEM`, with a longer step of W_x."""

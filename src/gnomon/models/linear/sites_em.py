@@ -28,8 +28,6 @@ class Rules(NamedTuple):
     layout: Layout
     ridge: float  # on the rows of W_y that are not of real outputs
     n_guided: int  # W_y is zero on the later latent dimensions
-    guarded: bool = True  # whether steps are judged by the objective; Laplace's ignores how the curvature moves
-    monotone: bool = True  # whether the objective never falls
     prior_precision: float = 0.0  # of a N(0, 1 / precision) prior on W_x and on the rows of W_y of real outputs
     free_means: bool = True  # estimate m_y of real outputs, or hold it
     noise: str = "each"  # variances of real outputs: one "each", one "shared" by all, or "fixed"
@@ -149,7 +147,7 @@ class SitesEM:
 
     def steps(self, sums: Sums, params: Params) -> Steps:
         """An ascent direction of (W_y, m_y), over the curvature; steps of the logarithms of the noise variances."""
-        log_noise = self.rules.noise_steps(params.y_noise_var, sums.noise, scoring=self.rules.guarded)
+        log_noise = self.rules.noise_steps(params.y_noise_var, sums.noise, scoring=True)
         direction, used = np.zeros(sums.gradient.shape), self.used
         if len(direction) == 0 or self.label_weight <= 1e-300:
             return Steps(direction, log_noise)
@@ -158,8 +156,14 @@ class SitesEM:
         return Steps(direction, log_noise)
 
     def of_x(self, sums: Sums, params: Params) -> OfX:
-        """Regress every feature on (z, 1) over the rows that observe it; estimate the law of z."""
-        k, free = params.W_x.shape[1], self.free_x_mean
+        """Regress every feature on (z, 1) over the rows that observe it; estimate the law of z.
+
+        Where approximate posteriors leave no moments to regress on, a step along the slope of W_x alone.
+        """
+        k, free, weight = params.W_x.shape[1], self.free_x_mean, float(sums.total[-1, -1])
+        if not (self.rules.layout.gaussian or (_positive(sums.zz1) and _positive(sums.total))):
+            fitted, wanted = self._normal_equations(sums, params)
+            return OfX(params._replace(W_x=params.W_x + (wanted - fitted) / weight), np.zeros(k), np.eye(k))
         ridge = self.rules.prior_precision * params.x_noise_var
         shift = np.zeros_like(params.m_x) if free else params.m_x
         right = sums.xz1 - shift[:, None] * sums.zz1[:, k]
@@ -173,7 +177,6 @@ class SitesEM:
         left = energy - float((beta * (2.0 * right - fitted)).sum())
         noise = max(left / self.n_entries, X_FLOOR)
         found = params._replace(W_x=beta[:, :k], m_x=shift + beta[:, k], x_noise_var=noise)
-        weight = float(sums.total[k, k])
         mean = sums.total[:k, k] / weight if free else np.zeros(k)
         if ridge:  # the prior holds z to its unit: nothing is folded
             return OfX(found, np.zeros(k), np.eye(k))
@@ -190,7 +193,7 @@ class SitesEM:
     def safeguard(self, sums: Sums, params: Params, plain: Params, accuracy: float = ACCURACY) -> tuple[Params, Sums]:
         """Shorten the Newton steps of `m_step` until the objective does not fall below the one before."""
         found = self.e_step(plain, sums, accuracy)
-        if not self.rules.guarded or found.objective >= sums.objective:
+        if found.objective >= sums.objective:
             return plain, found
         return self._shortened(sums, params, self.of_x(sums, params), accuracy)
 
@@ -200,7 +203,7 @@ class SitesEM:
         for share in (*self.shares, 0.0):
             trial = moved(of_x, params, steps, share)
             found = self.e_step(trial, sums, accuracy)
-            if not self.rules.guarded or found.objective >= sums.objective:
+            if found.objective >= sums.objective:
                 break
         return trial, found
 
@@ -212,13 +215,17 @@ class SitesEM:
             params, sums = self._shortened(sums, params, still, accuracy)
         return params
 
-    def residual(self, sums: Sums, params: Params, after: Params) -> float:
-        """Relative distance from stationarity of loadings, noise variances, label parameters and sites."""
+    def _normal_equations(self, sums: Sums, params: Params) -> tuple[Array, Array]:
+        """Both sides (p, k) of what holds for W_x at a maximum; their difference is the slope, times the noise of x."""
         k, W = params.W_x.shape[1], params.W_x
-        right = sums.xz1[:, :k] - params.m_x[:, None] * sums.zz1[:, k, :k]
         zz = sums.zz1[:, :k, :k]
         left = W @ zz[0] if len(zz) == 1 else np.matmul(zz, W[:, :, None])[:, :, 0]
         left = left + self.rules.prior_precision * params.x_noise_var * W
+        return left, sums.xz1[:, :k] - params.m_x[:, None] * sums.zz1[:, k, :k]
+
+    def residual(self, sums: Sums, params: Params, after: Params) -> float:
+        """Relative distance from stationarity of loadings, noise variances, label parameters and sites."""
+        left, right = self._normal_equations(sums, params)
         size = float(np.linalg.norm(right))
         loadings = float(np.linalg.norm(right - left)) / size if size > 0 else 0.0
         of_y = self.rules.noise_steps(params.y_noise_var, sums.noise, scoring=False)
@@ -243,8 +250,7 @@ class SitesEM:
             tol=tol,
             max_iter=max_iter,
             packing=Vector(self.rules),
-            acceleration=acceleration if self.rules.guarded else None,
-            monotone=self.rules.monotone,
+            acceleration=acceleration,
             safeguard=lambda sums, params, plain: self.safeguard(sums, params, plain, schedule.accuracy),
             warm=True,
         )
@@ -283,6 +289,14 @@ class Schedule:
         found = max(residual, used) if used > self.sharpest else residual
         self.accuracy = min(max(COARSENESS * found, self.sharpest), self.accuracy)
         return found
+
+
+def _positive(S: Array) -> bool:
+    try:
+        np.linalg.cholesky(S)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def expansion(zz: Array, V: Array, ridge: Array) -> Array:
