@@ -111,7 +111,7 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
     log_likelihood_ : float
         The same without the ridge.
     objective_path_ : ndarray
-        Objective after each iteration. It never falls, except with "laplace" and "ep". With outputs of several classes
+        Objective after each iteration. It never falls. With outputs of several classes
         under "variational" it is the bound, and a last entry the integrated likelihood; with one such output that is
         no lower but for the error of integration, with several it is an approximation.
     solver_, inference_ : str
