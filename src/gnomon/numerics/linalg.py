@@ -7,6 +7,7 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dposv, dpotrf, dpotri
 
 from .._types import Array
+from ..rows.threads import tall_product
 
 SMALL = 64  # rows of a matrix up to which all eigenvalues take no longer than some
 
@@ -109,7 +110,7 @@ def orthonormal_columns(D: Array, B: Array | None = None, *, drop: float = 1e-7,
 
 
 def _outside(D: Array, B: Array | None) -> Array:
-    return D if B is None else D - B @ (B.T @ D)
+    return D if B is None else D - tall_product(B, tall_product(B.T, D))
 
 
 def sign_of_columns(W: Array) -> Array:

@@ -11,6 +11,7 @@ from .contract import Block, Columns, Kept, PureStep, Rows, Step, Swept, View
 from .entries import DenseEntries, MaskedEntries, SparseEntries, entries
 from .patterns import MaskView, group_by
 from .summary import Summary
+from .threads import one_thread
 
 SPAN = 1e-13  # of the largest eigenvalue and per row: smaller ones are rounding
 
@@ -40,11 +41,12 @@ class Sweep(InUnits):
 
     def __call__(self, block: Block) -> Any:
         here = self.entries(block)
-        T = np.empty((len(block.at), 0)) if self.V is None else here.times(self.V)
+        none = np.empty((len(block.at), 0))
         mask = self._mask(here, block) if isinstance(here, MaskedEntries) else None
-        found = self.step(View(T, mask, block.at, block.weights, block.aligned))
-        U = np.empty((len(block.at), 0)) if found.U is None else found.U
-        product, mask_product = here.back(U), None
+        view = View(here.times(self.V) if self.V is not None else none, mask, block.at, block.weights, block.aligned)
+        found = self.step(view)
+        del view  # X V is as large as a block of a basis
+        product, mask_product = here.back(none if found.U is None else found.U), None
         if found.U_mask is not None:
             assert isinstance(here, MaskedEntries)
             assert mask is not None
@@ -250,16 +252,17 @@ class ScaledRows:
         root = np.ones(n) if self.weights is None else np.sqrt(self.weights)
         gram = self.gram() * np.outer(root, root)
         if principal:
-            # NumPy's, not SciPy's: SciPy brings threads of its own, which fight those that the product left spinning
-            values, U = np.linalg.eigh(gram)
+            values, U = np.linalg.eigh(gram)  # NumPy's, whose threads are those of the product
             kept = (values > SPAN * n * max(values[-1], 0.0))[::-1]
             values, U = values[::-1][kept], U[:, ::-1][:, kept]
             return Coordinates(U * np.sqrt(values) / root[:, None], values, U / (root[:, None] * np.sqrt(values)), self)
         least = SPAN * n * max(float(gram.diagonal().max()), 0.0)
-        factor, order, rank, _ = dpstrf(gram, tol=least, lower=1)
+        with one_thread():  # SciPy's threads fight those that the product left spinning
+            factor, order, rank, _ = dpstrf(gram, tol=least, lower=1)
+            inverse = dtrtri(factor[:rank, :rank], lower=1)[0]
         L, back = np.empty((n, rank)), np.zeros((n, rank))
         L[order - 1] = np.tril(factor[:, :rank])
-        back[order[:rank] - 1] = np.tril(dtrtri(factor[:rank, :rank], lower=1)[0]).T
+        back[order[:rank] - 1] = np.tril(inverse).T
         return Coordinates(L / root[:, None], L.T @ L, back / root[:, None], self)
 
 

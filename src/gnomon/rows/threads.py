@@ -1,4 +1,4 @@
-"""Threads: sparse products on several, which scipy's own lack, and small matrices on one, which is faster for them."""
+"""Threads: tall and sparse products on several, which scipy's own lack, and small matrices on one, which is faster for them."""
 
 import os
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ import threadpoolctl
 
 from .._types import Array
 
-MIN_WORK = 1 << 22  # stored entries times columns below which threads cost more than they save
+MIN_WORK = 1 << 22  # entries times columns below which threads cost more than they save
 WIDTH = 12  # columns a thread takes at once: wide enough to share the reading of X, narrow enough for little memory
 
 
@@ -48,6 +48,20 @@ def sparse_product(X: Any, V: Array) -> Array:
         out[:, part] = X @ np.ascontiguousarray(V[:, part])
 
     list(_pool(size, os.getpid()).map(share, pairwise(edges)))
+    return out
+
+
+def tall_product(X: Array, V: Array) -> Array:
+    """X V of dense arrays; rows of the product are shared out where `one_thread` holds the linear algebra to one."""
+    size = n_threads()
+    if not _held.get() or size < 2 or X.size * V.shape[1] < MIN_WORK:
+        return np.asarray(X @ V)
+    out = np.empty((len(X), V.shape[1]))
+
+    def share(ends: tuple[int, int]) -> None:
+        np.matmul(X[slice(*ends)], V, out=out[slice(*ends)])
+
+    list(_pool(size, os.getpid()).map(share, pairwise(np.linspace(0, len(X), size + 1).astype(int))))
     return out
 
 

@@ -14,6 +14,7 @@ from ..._types import Array, IntArray
 from ...numerics.linalg import orthonormal_columns, symmetrize
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
+from ...rows.threads import tall_product
 
 CAPACITY = 160  # directions a growing basis may hold, or six times K when that is more
 WHOLE = 100  # with so few dimensions, all of them make the first basis
@@ -235,7 +236,7 @@ class Basis:
         old, self._view = self.size, None
         self._G[:, old:new], self._T[:, old:new] = self.products.both(self._B[:, old:new])
         self.size = new
-        block = self.vectors.T @ self._G[:, old:new]
+        block = tall_product(self.vectors.T, self._G[:, old:new])
         self._BG[:new, old:new] = block
         self._BG[old:new, :new] = block.T
 
@@ -249,14 +250,14 @@ class Basis:
 
     def cross(self, gain: Array, shift: Array) -> Array:
         """X'Z (d, k) where z = gain t of every row, and `shift` (m, k) more of the kept ones."""
-        cross: Array = self._G[:, : self.size] @ gain.T
+        cross = tall_product(self._G[:, : self.size], gain.T)
         return cross + self.products.back(shift) if len(shift) else cross
 
     def outside(self, cross: Array) -> Array:
         """What of vectors (d, k) lies outside the basis, to rounding of the vectors."""
         if self.whole:
             return np.zeros_like(cross)
-        return cross - self.vectors @ (self.vectors.T @ cross)
+        return cross - tall_product(self.vectors, tall_product(self.vectors.T, cross))
 
     def shrink(self, W: Array, room: int) -> Array:
         """Rotate to the span of W (size, k), X'Y and leading directions, leaving room for growth; the rotation."""
