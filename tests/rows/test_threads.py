@@ -9,7 +9,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from gnomon import CPPCA, PPCA, SEPCA, SPPCA
-from gnomon.rows import threads
+from gnomon.rows import threads as threads_file
 from gnomon.rows.threads import one_thread, tall_product
 
 
@@ -80,11 +80,11 @@ def test_a_tall_product_is_the_product_whoever_takes_its_rows(rng, monkeypatch, 
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     n, m, r = shape
     A, B = np.asfortranarray(rng.normal(size=(n, m))), rng.normal(size=(m, r))
-    taken, pool = [], threads._pool
-    monkeypatch.setattr(threads, "_pool", lambda *size: taken.append(size) or pool(*size))
+    taken, pool = [], threads_file._pool
+    monkeypatch.setattr(threads_file, "_pool", lambda *size: taken.append(size) or pool(*size))
     with one_thread():
         found = tall_product(A, B)
-    assert bool(taken) == (n * m * r > threads.MIN_WORK)
+    assert bool(taken) == (n * m * r > threads_file.MIN_WORK)
     np.testing.assert_allclose(found, A @ B, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(tall_product(A, B), A @ B, rtol=1e-12, atol=1e-12)
     assert len(taken) <= 1  # left to the linear algebra, whose threads are not held

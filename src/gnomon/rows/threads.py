@@ -1,4 +1,4 @@
-"""Threads: tall and sparse products on several, which scipy's own lack, and small matrices on one, which is faster for them."""
+"""Threads: tall and sparse products on several; small matrices on one, which is faster for them."""
 
 import os
 from collections.abc import Iterator
