@@ -97,7 +97,7 @@ def orthonormal_columns(D: Array, B: Array | None = None, *, drop: float = 1e-7,
     if largest == 0.0:
         return D[:, :0]
     Q = D / largest if outside else _outside(D / largest, B)
-    for threshold in (max(drop, 1e-7), 0.5, 0.5):  # a unit column that halves when projected again was inside B
+    for threshold in (max(drop, 1e-7), 0.5):  # a unit column that halves when projected again was inside B
         values, V = top_eigh(symmetrize(Q.T @ Q), Q.shape[1])
         reference = values[0] if threshold < 0.5 else 1.0
         kept = values > max(threshold**2 * reference, np.finfo(float).tiny)
