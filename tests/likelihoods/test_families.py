@@ -7,6 +7,7 @@ from scipy.spatial.distance import pdist
 from scipy.stats import norm
 
 from gnomon.likelihoods.layout import Layout, expected_terms, family_of
+from gnomon.likelihoods.quadrature import normal_nodes
 from oracles.cppca import log_output
 
 ONE = [("gaussian", 0), ("logit", 2), ("probit", 2), ("poisson", 0)]
@@ -151,3 +152,36 @@ def test_rows_of_one_covariance_share_its_points(rng, size):
 @pytest.mark.parametrize("c", [2, 3, 7])
 def test_contrasts_put_any_two_classes_one_apart(c):
     assert_allclose(pdist(family_of("categorical", c).contrasts), 1.0)
+
+
+@pytest.mark.parametrize("c, rank", [(3, 2), (4, 3), (6, 1), (6, 2), (10, 2), (10, 5)])
+@pytest.mark.parametrize("scale", [0.03, 0.3, 1.0])
+def test_probabilities_are_the_integral(rng, c, rank, scale):
+    """Against many random points with the right mean and covariance, which leave little of their own noise."""
+    V = scale * rng.normal(size=(c - 1, rank)) / np.sqrt(c - 1)
+    family, mean = family_of("categorical", c), rng.normal(size=(4, c - 1))
+    points = rng.normal(size=(100_000, rank))
+    points = np.vstack([points, -points])
+    points = points @ np.linalg.inv(np.linalg.cholesky(points.T @ points / len(points))).T
+    logits = (mean[:, None, :] + points @ V.T) @ family.contrasts.T
+    expected = np.exp(logits - np.log(np.exp(logits).sum(axis=2, keepdims=True))).mean(axis=1)
+    found = family.predict(mean, V @ V.T)
+    assert_allclose(found, expected, atol=3e-5 if scale < 1.0 else 2e-3)
+    by_row = family.predict(mean, np.tile(V @ V.T, (4, 1, 1)))
+    assert_allclose(by_row, found, atol=1e-9)
+
+
+def test_nodes_are_as_many_as_variances_need():
+    """One along an axis without variance, products of few along short axes, 1024 at the most."""
+    for variances, most in (
+        ([0.0, 0.0], 1),
+        ([0.01] * 3, 8),
+        ([0.3, 0.1, 0.0], 24),
+        ([1.0] * 9, 512),
+        ([9.0, 9.0], 1024),
+    ):
+        nodes, weights = normal_nodes(np.array(variances))
+        assert nodes.shape == (len(weights), len(variances))
+        assert len(weights) <= most
+        assert_allclose([weights.sum(), *(weights @ nodes)], [1.0] + [0.0] * len(variances), atol=1e-12)
+        assert not nodes[:, np.array(variances) == 0.0].any()

@@ -11,6 +11,7 @@ from ..targets.code import class_contrasts
 from .family import Evidence, Terms, drawn_class
 from .quadrature import chunks, normal_nodes, with_signs
 
+IN_CACHE = 1 << 16  # numbers
 WIDEST = 600.0  # range of offsets whose exponentials keep every sum over classes above zero
 
 
@@ -101,8 +102,8 @@ def softmax_terms(y: IntArray, mean: Array, cov: Array | None, tilt: Array, n_cl
 def softmax_probabilities(mean: Array, cov: Array, n_classes: int) -> Array:
     """Probabilities (n, C) of the classes of one output; mean (n, C - 1), cov (C - 1, C - 1) or one per row."""
     H = logit_contrasts(n_classes)
-    nodes, weights = normal_nodes(n_classes - 1)
     values, vectors = np.linalg.eigh(cov)
+    nodes, weights = normal_nodes(values.reshape(-1, n_classes - 1).max(axis=0, initial=0.0))
     root = with_signs(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :], np.matmul(H, vectors))
     logits = mean @ H.T
     if cov.ndim == 2:
@@ -121,6 +122,6 @@ def _by_products(logits: Array, shared: Array, weights: Array) -> Array:
     own = np.exp(logits - logits.max(axis=1, keepdims=True))
     point = np.exp(shared - shared.max(axis=1, keepdims=True))
     out = np.empty_like(own)
-    for rows in chunks(len(own), len(point)):
+    for rows in chunks(len(own), len(point), IN_CACHE):
         out[rows] = own[rows] * ((weights / (own[rows] @ point.T)) @ point)
     return np.asarray(out / out.sum(axis=1, keepdims=True))
