@@ -1,6 +1,7 @@
 """Classification probabilistic PCA: outputs of any kind given the latent variables, as a scikit-learn estimator."""
 
 from dataclasses import KW_ONLY, dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -219,7 +220,7 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
         fitted, layout = result.value, self._layout
         x, p = fitted.params.x, fitted.params.labels
         self._store_features(x.W_x, x.m_x, x.x_noise_var, fitted.log_likelihood, dtype)
-        contrasts = _contrasts(layout)
+        contrasts, _ = _contrasts(layout)
         self.y_loadings_, self.y_intercept_ = (contrasts @ p.V).astype(dtype), (contrasts @ p.b).astype(dtype)
         real = layout.noisy
         self.y_noise_variance_ = None
@@ -240,7 +241,7 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
 
     def _label_params(self):
         layout = self._layout
-        back = np.linalg.pinv(_contrasts(layout))
+        _, back = _contrasts(layout)
         V = back @ np.asarray(self.y_loadings_, dtype=np.float64)
         b = back @ np.asarray(self.y_intercept_, dtype=np.float64)
         noise = np.ones(len(layout.kinds))
@@ -295,9 +296,11 @@ def _family(column, asked):
     return "probit" if asked == "probit" else "logit"
 
 
+@cache
 def _contrasts(layout):
-    """What makes the rows of `y_loadings_` of the predictors of a layout."""
-    return block_diag(np.zeros((0, 0)), *(family.contrasts for family in layout.families))
+    """What makes the rows of `y_loadings_` of the predictors of a layout, and what leads back."""
+    found = block_diag(np.zeros((0, 0)), *(family.contrasts for family in layout.families))
+    return found, np.linalg.pinv(found)
 
 
 def _usable(form):

@@ -1,5 +1,6 @@
 """Coordinates for targets: contrasts of classes, the span of linearly dependent outputs, plausibilities."""
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -10,13 +11,16 @@ from ..rows.products import row_counts
 from .columns import Targets
 
 
+@cache
 def class_contrasts(n_classes: int) -> Array:
     """Codes (C, C - 1) of the classes: orthonormal contrasts, all classes at the same distance from one another.
 
     One-of-C codes have rank C - 1, which makes a Gaussian likelihood unbounded; contrasts are the same points without
     the redundant direction.
     """
-    return np.asarray(helmert(n_classes).T) if n_classes > 1 else np.zeros((n_classes, 0))
+    codes = np.asarray(helmert(n_classes).T) if n_classes > 1 else np.zeros((n_classes, 0))
+    codes.setflags(write=False)  # shared by all who ask
+    return codes
 
 
 def code_classes(index: IntArray, n_classes: int) -> Array:
