@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy.special import expit, log_expit, log_ndtr
+from scipy.special import expit, log_ndtr
 
 from .._types import Array
 from ..numerics.normalize import normalized
@@ -57,8 +57,9 @@ def expected_log(link: str, mean: Array, var: Array, sign: Array) -> tuple[Array
 def log_and_derivatives(link: str, a: Array) -> tuple[Array, Array, Array]:
     """log p(label | a) at the predictors a, times the sign of the label, with its slope and minus second derivative."""
     if link == "logit":
-        value, rest = log_expit(a), expit(-a)
-        return value, rest, rest * np.exp(value)
+        small = np.exp(-np.abs(a))
+        share = 1.0 / (1.0 + small)
+        return np.minimum(a, 0.0) - np.log1p(small), np.where(a < 0.0, share, small * share), small * share**2
     value = np.asarray(log_ndtr(a))
     ratio = np.exp(-0.5 * a**2 - 0.5 * np.log(2.0 * np.pi) - value)
     return value, ratio, ratio * (ratio + a)

@@ -9,7 +9,6 @@ from scipy.stats import qmc
 
 from .._types import Array
 
-HERMITE_NODES = 32  # thirteen digits for a sigmoid under a Gaussian of variance one
 STEP = 0.6  # of the trapezoid rule, in units of the predictor: the sigmoid's nearest pole is pi away
 REACH = 8.5  # standard deviations beyond which a Gaussian is zero
 MOST_NODES = 2000
@@ -28,13 +27,14 @@ class Rule(NamedTuple):
 def normal_rule(largest_var: float) -> Rule:
     """Return a rule for expectations of sigmoids of a + sqrt(var) x, x ~ N(0, 1), with variances up to the given one.
 
-    Gauss-Hermite up to variance one. Beyond, its error grows fast (1e-5 with 32 nodes at variance 9), while that of the
-    trapezoid rule stays near 1e-13 with the step, in units of the predictor, that is taken; a slope of at most one
-    moves the integrand by at most sqrt(var) standard deviations, which the range allows for.
+    Gauss-Hermite up to variance one, with the nodes that eleven digits take: 5 at variance .01, 32 at one. Beyond, its
+    error grows fast (1e-5 with 32 nodes at variance 9), while that of the trapezoid rule stays near 1e-13 with the step,
+    in units of the predictor, that is taken; a slope of at most one moves the integrand by at most sqrt(var) standard
+    deviations, which the range allows for.
     """
-    if largest_var <= 1.0:
-        return _hermite(HERMITE_NODES)
     std = float(np.sqrt(largest_var))
+    if largest_var <= 1.0:
+        return _hermite(int(np.ceil(3.0 + 12.0 * std + 17.0 * largest_var)))
     half = min(int(np.ceil((REACH + std) * std / STEP)), MOST_NODES // 2)
     return _trapezoid(half, (REACH + std) / half)
 
