@@ -28,9 +28,9 @@ def normal_rule(largest_var: float) -> Rule:
     """Return a rule for expectations of sigmoids of a + sqrt(var) x, x ~ N(0, 1), with variances up to the given one.
 
     Gauss-Hermite up to variance one, with the nodes that eleven digits take: 5 at variance .01, 32 at one. Beyond, its
-    error grows fast (1e-5 with 32 nodes at variance 9), while that of the trapezoid rule stays near 1e-13 with the step,
-    in units of the predictor, that is taken; a slope of at most one moves the integrand by at most sqrt(var) standard
-    deviations, which the range allows for.
+    error grows fast (1e-5 with 32 nodes at variance 9), while that of the trapezoid rule stays near 1e-13 with the
+    step, in units of the predictor, that is taken; a slope of at most one moves the integrand by at most sqrt(var)
+    standard deviations, which the range allows for.
     """
     std = float(np.sqrt(largest_var))
     if largest_var <= 1.0:
