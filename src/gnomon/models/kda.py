@@ -9,7 +9,7 @@ linear discriminant analysis with that shrinkage. It is a model of projections: 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import solve_triangular
 
 from .._types import Array, IntArray
 from ..numerics.linalg import sign_of_columns, symmetrize
@@ -51,18 +51,18 @@ def fit(rows: Rows, index: IntArray, n_classes: int, shrinkage: float, dimension
     deviations = T - means[index]
     within = deviations.T @ deviations / n
     trace = float(np.trace(within)) or float((T**2).sum()) / n  # one row per class: nothing varies within
-    shrunk = symmetrize((1.0 - shrinkage) * within + shrinkage * trace / dimension * np.eye(r))
-    values, vectors = eigh(shrunk)
-    if values[0] <= SINGULAR * values[-1]:
+    least = shrinkage * trace / dimension
+    shrunk = symmetrize((1.0 - shrinkage) * within + least * np.eye(r))
+    if least <= SINGULAR * float(np.trace(shrunk)) and np.linalg.cond(shrunk) >= 1.0 / SINGULAR:
         raise ValueError(
             f"shrinkage={shrinkage:g} is too small: the within-class covariance of {n} labeled rows is singular in the "
             f"{r} dimensions they span. Take a larger shrinkage, such as 1e-3, or label more rows."
         )
-    whiten = vectors / np.sqrt(values)  # (r, r)
-    placed = means @ whiten
+    root = np.linalg.cholesky(shrunk)
+    placed = solve_triangular(root, means.T, lower=True).T
     _, sizes, Vt = np.linalg.svd(np.sqrt(share)[:, None] * placed, full_matrices=False)
     m = min(n_classes - 1, r)
-    directions = whiten @ Vt[:m].T
+    directions = solve_triangular(root, Vt[:m].T, lower=True, trans="T")
     directions *= sign_of_columns(T @ directions)
     return Fitted(np.zeros(r), directions, means @ directions, np.log(share), sizes[:m] ** 2)
 
