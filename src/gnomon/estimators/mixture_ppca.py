@@ -80,7 +80,7 @@ class MixturePPCA(Weighted, JointDensity, Criterion, Imputer, LatentPosterior):
     collapsed_ : tuple of int
         Components left with no more rows than their latent dimensions plus one.
     optima_ : ndarray of shape (n_init,)
-        Log-likelihood that each start reached.
+        Log-likelihood that each start reached; one that is far below another is not run to its end.
     converged_, n_iter_, n_passes_ : bool, int, float
         Whether `objective_residual_` is at most `tol`; EM iterations of the best start; full reads by all starts.
     solver_, n_samples_, n_features_in_, feature_names_in_

@@ -228,6 +228,9 @@ def _loadings_in_blocks(blocks: Array, products: Array, means: Array, found: Loc
     return Mixture(found.counts[order] / found.counts.sum(), means[order], W, noise)
 
 
+Near = tuple[Mixture, LocalSums | MaskedSums]
+
+
 class MixtureVector(Packing):
     """Parameters as a vector; weights come back with the sum one."""
 
@@ -237,36 +240,40 @@ class MixtureVector(Packing):
         return found._replace(mix_weights=found.mix_weights / found.mix_weights.sum())
 
 
-def maximize(
-    rows: CompleteRows | IncompleteRows, start: Mixture, tol: float, max_iter: int, acceleration: str | None
-) -> Result[tuple[Mixture, LocalSums | MaskedSums]]:
-    """Run EM from a starting point to its maximum.
+def approach(rows: CompleteRows | IncompleteRows, start: Mixture, tol: float, max_iter: int) -> Result[Near]:
+    """Run EM from a starting point into the basin of a maximum, by plain steps.
 
-    Plain steps first: extrapolation from afar may land in the basin of a worse maximum, from nearby it does not.
+    Extrapolation from afar may land in the basin of a worse maximum, from nearby it does not.
     """
-    shape = rows.shape
+    return _run(rows, (start, None), max(tol, NEAR), max_iter, None)
 
-    def run(params: Mixture, tol: float, max_iter: int, acceleration: str | None = None) -> Result[tuple[Mixture, Any]]:
-        return run_em(
-            rows.e_step,
-            rows.m_step,
-            params,
-            log_likelihood=lambda sums: sums.log_likelihood,
-            residual=lambda sums, before, after: step_length(before, after, shape.ambient),
-            tol=tol,
-            max_iter=max_iter,
-            packing=MixtureVector(mix_weights=0.0, noise_vars=shape.floor),
-            acceleration=acceleration,
-        )
 
-    if acceleration is None:
-        return run(start, tol, max_iter)
-    near = run(start, max(tol, NEAR), max_iter)
+def finish(
+    rows: CompleteRows | IncompleteRows, near: Result[Near], tol: float, max_iter: int, acceleration: str | None
+) -> Result[Near]:
+    """Run EM on to the maximum."""
     left = max_iter - near.stats["n_iter"]
     if near.status is not Status.CONVERGED or tol >= NEAR:
         return near
     if left == 0:
         return near._replace(status=Status.MAX_ITER)
-    end = run(near.value[0], tol, left, acceleration)
+    end = _run(rows, near.value, tol, left, acceleration)
     stats = {**end.stats, "n_iter": near.stats["n_iter"] + end.stats["n_iter"]}
     return Result(end.value, end.status, np.concatenate([near.path, end.path[1:]]), stats)
+
+
+def _run(
+    rows: CompleteRows | IncompleteRows, start: tuple[Mixture, Any], tol: float, max_iter: int, acceleration: str | None
+) -> Result[Any]:
+    first, known = start
+    return run_em(
+        lambda params: known if params is first and known is not None else rows.e_step(params),
+        rows.m_step,
+        first,
+        log_likelihood=lambda sums: sums.log_likelihood,
+        residual=lambda sums, before, after: step_length(before, after, rows.shape.ambient),
+        tol=tol,
+        max_iter=max_iter,
+        packing=MixtureVector(mix_weights=0.0, noise_vars=rows.shape.floor),
+        acceleration=acceleration,
+    )

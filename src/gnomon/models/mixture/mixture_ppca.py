@@ -14,13 +14,14 @@ from ...rows.contract import Kept, Rows, Step, View
 from ...rows.masked import filled
 from ...rows.standard import ScaledRows, StandardRows
 from ...solvers.rank import check_rank_of_rows
-from .em import CompleteRows, IncompleteRows, local_pca, masked_condition, masked_directions, maximize
+from .em import CompleteRows, IncompleteRows, Near, approach, finish, local_pca, masked_condition, masked_directions
 from .kmeans import Partition
 from .local_gaussians import LocalMaps, Mixture, Shape, condition, local_maps
 
 NOISE_FLOOR = 1e-6  # smallest noise variance, relative to the variance of x
 MOMENT_SIDE = 32  # up to this many coordinates, p x p products per component are cheaper than more iterations
 GRAM_SIDE = 1500  # up to this many rows, a table with more columns is rotated to its row space first
+FAR = 0.5  # nats per row below a maximum at which a start is given up; none that won was more than .05 below
 PARTITION_ROWS, PARTITION_ENTRIES = 1000, 1 << 22  # k-means for the start reads so many rows, or entries if more
 
 
@@ -76,7 +77,7 @@ def fit(rows: Rows, options: Options, generator: np.random.Generator) -> Result[
     -------
     Result(Fitted, status, objective path in nats, stats) with stats "solver", "n_passes", "n_iter", "residual",
     "floors" (components whose noise rests on its floor), "collapsed" (components with too few rows for their
-    dimensions) and "optima" (log-likelihood of every start).
+    dimensions) and "optima" (log-likelihood of every start, where it was left).
     """
     sparse, missing, (n, p) = rows.sparse, rows.masked, rows.shape
     solver = options.solver
@@ -88,11 +89,11 @@ def fit(rows: Rows, options: Options, generator: np.random.Generator) -> Result[
         raise ValueError(f"solver={solver!r} would make the sparse X dense; use solver='auto' or 'latent'.")
     shape = Shape(options.sizes, p, NOISE_FLOOR, options.shared)
     table = _table(rows, shape, solver, generator)
-    starts = [
-        _maximize_from(table, options, generator, first=i == 0)
+    near = [
+        _approached(table, options, generator, first=i == 0)
         for i in range(options.n_init if len(options.sizes) > 1 else 1)
     ]
-    found = [_in_data_units(table, result, options.sizes) for result in starts]
+    found = _finished(table, near, options)
     best = max(found, key=lambda r: (not r.stats["collapsed"], not r.stats["floors"], r.value.log_likelihood))
     passes = table.source.reads + table.reader.reads * (table.reader is not table.source)
     best.stats.update(solver=solver, n_passes=passes, optima=[r.value.log_likelihood for r in found])
@@ -141,7 +142,20 @@ def _some_rows(rows: ScaledRows) -> IntArray:
     return np.arange(n) if n <= m else random_rows(m, rows.rows.gather("length") / p, np.random.default_rng(0))
 
 
-def _maximize_from(table: _Table, options: Options, generator: np.random.Generator, *, first: bool) -> Any:
+def _finished(table: _Table, near: list[Result[Near]], options: Options) -> list[Result[Fitted]]:
+    """The maxima of starts; one that is left far below another of full components stays where it is."""
+    found, least = list[Any](near), -np.inf
+    for i in sorted(range(len(near)), key=lambda i: -near[i].path[-1]):
+        result = near[i]
+        if result.path[-1] >= least:
+            result = finish(table.engine, result, options.tol, options.max_iter, options.acceleration)
+        found[i] = _in_data_units(table, result, options.sizes)
+        if not (found[i].stats["collapsed"] or found[i].stats["floors"]):
+            least = max(least, result.path[-1] - FAR * table.source.weight)
+    return found
+
+
+def _approached(table: _Table, options: Options, generator: np.random.Generator, *, first: bool) -> Result[Near]:
     planned = first and options.init == "kmeans"
     s, k, rows = len(options.sizes), max(options.sizes), table.engine.rows
     centers = table.partition.centers(s, options.init, None if planned else generator)
@@ -149,7 +163,7 @@ def _maximize_from(table: _Table, options: Options, generator: np.random.Generat
     U = np.column_stack([random_signs(mean_squares, drawn) for _ in range(s * k)])
     blocks = rows.back(U).reshape(-1, s, k).transpose(1, 0, 2)
     start = local_pca(rows, centers, blocks, table.engine.shape)
-    return maximize(table.engine, start, options.tol, options.max_iter, options.acceleration)
+    return approach(table.engine, start, options.tol, options.max_iter)
 
 
 def _in_data_units(table: _Table, result: Any, sizes: tuple[int, ...]) -> Result[Fitted]:
