@@ -383,15 +383,19 @@ def test_one_read_of_the_rows_per_iteration(rng):
 
 
 def test_a_start_far_below_is_left_and_the_best_is_the_same(rng, monkeypatch):
-    _, X, _ = planted(rng, n=400)
-    X[:200] += 40.0 * np.eye(X.shape[1])[0]  # starts that miss the gap end far below
-    some = fit(X, n_init=8)
-    monkeypatch.setattr(model, "FAR", np.inf)
-    every = fit(X, n_init=8)
+    centers = 10.0 * rng.normal(size=(6, 8))
+    X = np.repeat(centers, 50, axis=0) + rng.normal(size=(300, 8))  # random rows as centers miss a cluster or two
+    options = model.Options((1,) * 6, init="random", n_init=8)
+    some, every = (fit_with(X, options, far, monkeypatch) for far in (0.5, np.inf))
     assert_allclose(some.value.log_likelihood, every.value.log_likelihood, rtol=1e-12)
     assert some.stats["n_passes"] < every.stats["n_passes"]
     for one, other in zip(some.stats["optima"], every.stats["optima"]):
         assert one == other or one < some.value.log_likelihood - 0.5 * len(X) + 1.0
+
+
+def fit_with(X, options, far, monkeypatch):
+    monkeypatch.setattr(model, "FAR", far)
+    return model.fit(read(X, masked=None), options, np.random.default_rng(0))
 
 
 # -- rows elsewhere ----------------------------------------------------------------------------------------------
