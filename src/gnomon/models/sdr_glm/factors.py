@@ -37,6 +37,11 @@ class View(NamedTuple):
     strength: float
     prior: Array  # (p,) what the intercepts are drawn to
 
+    @property
+    def quadratic(self) -> bool:
+        """Whether second moments of scores are all that natural parameters enter through: numbers, by whole rows."""
+        return self.family.name == "gaussian" and (self.weight is None or self.weight.shape[1] == 1)
+
     def rows(self, which: Any) -> "View":
         """The same view of some rows."""
         return self._replace(values=self.values[which], weight=None if self.weight is None else self.weight[which])
@@ -62,9 +67,16 @@ def _weighted(view: View, rows: slice, values: Array) -> Array:
 def row_nll(view: View, U: Array, part: Loadings) -> Array:
     """Negative log-likelihood of each row (n,), in nats, terms of the data alone left out."""
     out = -((np.asarray(view.values @ part.V.T) * U).sum(axis=1) + np.asarray(view.values @ part.b))
+    if view.quadratic:
+        D, C = _with_ones(U), np.vstack([part.V, part.b])
+        return np.asarray(out + 0.5 * _weighted(view, slice(None), (D @ (C @ C.T)) * D).sum(axis=1))
     for rows in blocks(len(U), len(part.b)):
         out[rows] += _weighted(view, rows, view.family.partition(U[rows] @ part.V + part.b)).sum(axis=1)
     return np.asarray(out)
+
+
+def _with_ones(U: Array) -> Array:
+    return np.column_stack([U, np.ones(len(U))])
 
 
 def penalty(view: View, part: Loadings, ridge: float) -> float:
@@ -86,10 +98,13 @@ def loadings_terms(view: View, U: Array, part: Loadings, ridge: float) -> tuple[
     """
     n, k = U.shape
     p = len(part.b)
-    D = np.column_stack([U, np.ones(n)])
+    D = _with_ones(U)
     C, C0 = _stacked(view, part)
     shared = view.family.constant is not None and (view.weight is None or view.weight.shape[1] == 1)
     gradient = ridge * (C - C0) - np.asarray(view.values.T @ D).T
+    if view.quadratic:
+        H = D.T @ _weighted(view, slice(None), D)
+        return gradient + H @ C, H + ridge * np.eye(k + 1)
     H = np.zeros((k + 1, k + 1) if shared else (p, (k + 1) ** 2))
     for rows in blocks(n, max(p, (k + 1) ** 2)):
         theta = D[rows] @ C
@@ -119,7 +134,7 @@ def loadings_step(view: View, U: Array, part: Loadings, ridge: float) -> Loading
 
 def _column_objective(view: View, U: Array, part: Loadings, ridge: float) -> Callable[[IntArray, Array], Array]:
     """The objective of some columns (m,) as a function of their coefficients (m, k + 1)."""
-    D = np.column_stack([U, np.ones(len(U))])
+    D = _with_ones(U)
     linear, C0 = np.asarray(view.values.T @ D), _stacked(view, part)[1].T  # (p, k + 1)
 
     def objective(columns: IntArray, tried: Array) -> Array:
@@ -168,10 +183,15 @@ def score_terms(
     gradient, H = ridge * U, np.broadcast_to(ridge * np.eye(k), (n, k, k)).copy()
     for view, part in zip(views, parts, strict=True):
         family, s, V = view.family, view.strength, part.V
-        theta = U @ V + part.b
         weight = np.ones((n, 1)) if view.weight is None else view.weight
+        gradient -= s * np.asarray(view.values @ V.T)
+        if view.quadratic:
+            gradient += s * weight * (U @ (V @ V.T) + part.b @ V.T)
+            H += s * weight[:, :, None] * (V @ V.T)
+            continue
+        theta = U @ V + part.b
         mean = family.mean(theta)
-        gradient += s * ((weight * mean) @ V.T - np.asarray(view.values @ V.T))
+        gradient += s * ((weight * mean) @ V.T)
         correlated = newton and family.name == "multinomial"
         if family.constant is not None and weight.shape[1] == 1 and not correlated:
             H += s * family.constant * weight[:, :, None] * (V @ V.T)
