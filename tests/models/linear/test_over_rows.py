@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
+from gnomon import CPPCA, SPPCA
 from gnomon.likelihoods.inference import sites_of
 from gnomon.likelihoods.layout import Layout
-from gnomon.models.linear import cppca
+from gnomon.models.linear import cppca, over_rows
 from gnomon.models.linear.over_rows import RowsEM
 from gnomon.models.linear.sites_em import Rules
 from gnomon.numerics.linear_gaussian import Params
@@ -172,3 +174,33 @@ def test_a_limit_of_one_iteration_is_told(rng):
     found = cppca.fit(rows, labeled, Y[labeled], MIXED, options, rng)
     assert found.status.name != "CONVERGED"
     assert found.stats["residual"] > options.tol
+
+
+@pytest.mark.parametrize("inference", [None, "variational"], ids=["numbers", "classes"])
+def test_a_part_of_many_rows_chooses_the_start_and_all_end_at_the_same(rng, monkeypatch, inference):
+    X, Z = oracle.draw(rng, 600, 8)
+    y = Z @ rng.normal(size=2) if inference is None else (Z @ rng.normal(size=(2, 3))).argmax(axis=1).astype(float)
+    y[60:] = np.nan
+    X[rng.random(X.shape) < 0.2] = np.nan
+    weights = rng.uniform(0.5, 2.0, len(X))
+    model = SPPCA(2) if inference is None else CPPCA(2, inference=inference, target="classes")
+    whole = clone(model).fit(X, y, sample_weight=weights)
+    monkeypatch.setattr(over_rows, "FEW_ROWS", 50)
+    monkeypatch.setattr(over_rows, "FEW_A_COLUMN", 1)
+    found = clone(model).fit(X, y, sample_weight=weights)
+    assert_allclose(found.log_likelihood_, whole.log_likelihood_, rtol=1e-7)
+    assert found.converged_
+    assert found.n_passes_ < whole.n_passes_
+
+
+def test_a_part_weighs_as_much_as_the_rows_that_it_stands_for(rng, monkeypatch):
+    em, *_ = problem(rng, Layout(("gaussian",), (0,)), n=300)
+    assert over_rows._of_few(em) is em
+    monkeypatch.setattr(over_rows, "FEW_ROWS", 20)
+    monkeypatch.setattr(over_rows, "FEW_A_COLUMN", 1)
+    few = over_rows._of_few(em)
+    assert few.rows.shape[0] == 40
+    labeled = [~np.isnan(one.rows.rows.gather("y")[:, 0]) for one in (few, em)]
+    for mark in (True, False):
+        some, all_of = (one.rows.weights[seen == mark].sum() for one, seen in zip((few, em), labeled))
+        assert_allclose(some, all_of)

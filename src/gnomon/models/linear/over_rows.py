@@ -14,6 +14,7 @@ from ...likelihoods.sites import ACCURACY, Sites
 from ...numerics.linalg import batch_inverse, orthonormal_columns, symmetrize
 from ...numerics.linear_gaussian import LOG_2PI, Params
 from ...numerics.masked import bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
+from ...numerics.scramble import random_rows
 from ...rows.contract import Kept, Step, View
 from ...rows.standard import StandardRows
 from .basis import SPARE_DIRECTIONS
@@ -27,6 +28,8 @@ POWER_STEPS = 3
 START_LOG_RATIOS = np.log(10.0) * np.array([4.0, -1.0, -3.0])  # noise of coded y over that of x: ignored to decisive
 TRIAL_ITERATIONS = 25
 TRIAL_ACCURACY = 1e-3
+SAME = 1e-3  # nats per row by which starts differ that come to the same
+FEW_ROWS, FEW_A_COLUMN, LARGE = 2000, 4, 3  # so many rows, or times the columns, of more than three times as many
 
 
 class LabelSums(NamedTuple):
@@ -243,15 +246,45 @@ def random_start(p: int, h: int, noise: Array, k: int, rules: Rules, generator: 
     return Params(W, np.zeros(p), 0.5, V, np.zeros(h), noise)
 
 
+def _of_few(em: RowsEM) -> RowsEM:
+    """The same of a part of the rows, if they are many: as many with outputs and without, each for those like it."""
+    rows = em.rows.rows
+    n, p = rows.shape
+    weights = np.ones(n) if rows.weights is None else rows.weights
+    lengths, labeled = em.rows.lengths() / p, ~np.isnan(rows.gather("y")).all(axis=1)
+    kept, most = weights.copy(), max(FEW_ROWS, FEW_A_COLUMN * p)
+    for group in (np.flatnonzero(labeled), np.flatnonzero(~labeled)):
+        if len(group) > LARGE * most:
+            some = group[random_rows(most, lengths[group], np.random.default_rng(0))]
+            kept[group] = 0.0
+            kept[some] = weights[some] * (weights[group].sum() / weights[some].sum())
+    if kept.all():
+        return em
+    part = rows.anew(weights=kept).take(np.flatnonzero(kept))
+    return RowsEM(part.standard(part.summarize()), em.rules, em.sites)
+
+
 def maximize(em: RowsEM, candidates: list[Params], tol: float, max_iter: int,
              acceleration: str | None) -> Result[tuple[Params, Sums]]:  # fmt: skip
-    """A few iterations from each start, then all from the best; the path is that of the best."""
-    trials = [em.maximize(start, TRIAL_ACCURACY, min(TRIAL_ITERATIONS, max_iter), acceleration) for start in candidates]
-    best = max(trials, key=lambda trial: float(trial.path[-1]))
+    """A few iterations from each start, then all from the best; the path is that of the best.
+
+    Of many rows, a part chooses the start.
+    """
+    few = _of_few(em)
+    trials = [
+        few.maximize(start, TRIAL_ACCURACY, min(TRIAL_ITERATIONS, max_iter), acceleration) for start in candidates
+    ]
+    reached = np.array([trial.path[-1] for trial in trials])
+    alike = reached >= reached.max() - SAME * few.rows.weight
+    place = min(np.flatnonzero(alike), key=lambda i: trials[i].stats["n_iter"])
+    if few is not em:  # its start by all rows is nearer to leading directions of all than where a part of them ends
+        em.rows.rows.counter.total += few.rows.reads * few.rows.shape[0] / em.rows.shape[0]
+        return em.maximize(candidates[place], tol, max_iter, acceleration)
+    best = trials[int(reached.argmax())]
+    params, sums = best.value
     left = max_iter - best.stats["n_iter"]
     if left <= 0:
         return best._replace(status=Status.MAX_ITER)
-    params, sums = best.value
     found = em.maximize(params, tol, left, acceleration, sums, max(sums.accuracy * 0.1, ACCURACY))
     path = np.concatenate([best.path, found.path[1:]])
     return found._replace(path=path, stats={**found.stats, "n_iter": len(path) - 1})
