@@ -10,7 +10,7 @@ from ...likelihoods.layout import Layout
 from ...likelihoods.sites import SiteFit
 from ...numerics import linear_gaussian as lg
 from ...numerics.masked import masked_posterior
-from ...numerics.moments import output_sets
+from ...numerics.moments import OutputSets, output_sets
 from ...rows.contract import Rows
 from .class_likelihood import Labeled, LabelParams, applies, log_evidence
 
@@ -35,7 +35,7 @@ class Given(NamedTuple):
     mean: Array  # (n, k)
     covs: Array  # (u, k, k)
     of_row: IntArray  # (n,)
-    log_density: Array
+    log_density: Array  # NaN where it was not asked for
     shared: bool  # whether all rows have the one covariance
 
     def cov(self, V: Array | None = None) -> Array:
@@ -49,9 +49,12 @@ def _given(params: lg.Params | Model, rows: Rows, Y: Array | None, *, density: b
     if isinstance(params, Model):
         params, Y = params.x, None
     n, p = rows.shape
-    Y = np.full((n, len(params.m_y)), np.nan) if Y is None else Y
-    observed = ~np.isnan(Y)
-    groups = output_sets(observed)
+    if Y is None:
+        Y, observed = np.zeros((n, len(params.m_y))), np.zeros((n, len(params.m_y)), dtype=bool)
+        groups = OutputSets(observed[:1], np.zeros(n, dtype=np.intp))
+    else:
+        observed = ~np.isnan(Y)
+        groups = output_sets(observed)
     n_features: Any = p
     if rows.masked:
         with np.errstate(over="ignore"):  # the square of a distance may be infinite
@@ -61,9 +64,11 @@ def _given(params: lg.Params | Model, rows: Rows, Y: Array | None, *, density: b
         known = rows.in_units(params.m_x, noise_std)
         post = lg.row_posterior(params, known.times(params.W_x) * noise_std, Y, observed, groups)
         energy = known.lengths() if density else np.zeros(n)
+    shared = len(post.covs) == 1 and not rows.masked
+    if not density:
+        return Given(post.mean, post.covs, post.of_row, np.full(n, np.nan), shared)
     with np.errstate(invalid="ignore"):
         logs = lg.log_density(params, post, energy, n_features, Y, observed)
-    shared = len(post.covs) == 1 and not rows.masked
     return Given(post.mean, post.covs, post.of_row, np.where(np.isinf(energy), -np.inf, logs), shared)
 
 
