@@ -140,7 +140,10 @@ class GuidedPredictor(Guided):
         """
         check_is_fitted(self)
         if y is None:
-            return self._mean_log_density(X, sample_weight)
+            if not hasattr(self, "score_samples"):
+                raise ValueError(f"score of {type(self).__name__} needs y: this model has no density of x.")
+            density = np.asarray(to_host(self.score_samples(X)), dtype=np.float64)
+            return float(np.average(density, weights=sample_weight))
         self._require_targets("score")
         values = self._values_of(y, n_rows(X), strict=False)
         found = self.predict(X)
@@ -171,12 +174,6 @@ class GuidedPredictor(Guided):
             Prediction(found[j].astype(float), None, std[j]) if classes is None else Prediction(found[j], proba[j])
             for j, classes in enumerate(lists)
         )
-
-    def _mean_log_density(self, X, sample_weight):
-        if not hasattr(self, "score_samples"):
-            raise ValueError(f"score of {type(self).__name__} needs y: this model has no density of x.")
-        density = np.asarray(to_host(self.score_samples(X)), dtype=np.float64)
-        return float(np.average(density, weights=sample_weight))
 
 
 def _column_score(classes, values, predicted, weights):

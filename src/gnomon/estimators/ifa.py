@@ -283,15 +283,12 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         return ["latent", "class", "weight", "mean", "variance"], lines
 
     def _log_density(self, rows, y):
-        log_pl = None if y is None else self._log_plausibilities(y, rows.shape[0])
-        return model.log_density(self._model(), rows, log_pl)
-
-    def _log_plausibilities(self, y, n_samples):
-        """Log-plausibilities (b, c, n) of labels of new rows, as in `fit`."""
-        values = self._values_of(y, n_samples)
+        if y is None:
+            return model.log_density(self._model(), rows, None)
+        values = self._values_of(y, rows.shape[0])
         numbers = np.where(np.isnan(values), -1, values).astype(np.intp)
         tables = [log_plausibilities(numbers[:, s], len(form[1])) for s, form in enumerate(self._form)]
-        return as_labels(tables, tied=self._shared).log_pl
+        return model.log_density(self._model(), rows, as_labels(tables, tied=self._shared).log_pl)
 
     def _draw(self, n_samples, rng):
         return model.sample(self._model(), n_samples, np.random.default_rng(rng.randint(2**31)))

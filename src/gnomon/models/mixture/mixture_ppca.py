@@ -118,7 +118,7 @@ def _table(rows: Rows, shape: Shape, solver: str, generator: np.random.Generator
     rows = rows.anew(masked=True) if solver == "masked" else rows
     source = rows.standard(rows.summarize())
     reader: ScaledRows = source
-    expand: Map = _same
+    expand: Map = np.asarray
     if solver == "masked":
         engine = IncompleteRows(source, shape)
     else:
@@ -129,10 +129,6 @@ def _table(rows: Rows, shape: Shape, solver: str, generator: np.random.Generator
             reader, expand = found.reader(), found.expand
         engine = CompleteRows(reader, shape, moments=solver == "moments")
     return _Table(engine, reader, Partition(engine.rows, _some_rows(engine.rows)), source, expand)
-
-
-def _same(V: Array) -> Array:
-    return V
 
 
 def _some_rows(rows: ScaledRows) -> IntArray:
