@@ -58,7 +58,7 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
         A number is in squared units of X.
     tol : float, default=1e-6
         EM stops when a step moves the class means by less than this many within-class standard deviations, and
-        log-variances and priors by less than this.
+        log-variances, priors and directions of factors by less than this.
     max_iter : int, default=200
         Most EM iterations at the final noise level.
     n_init : int, default=3
@@ -87,7 +87,8 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
     n_factors_, shrinkage_, unlabeled_weight_ : int, float, float
         What was used, chosen or given.
     agreement_path_ : list of tuple
-        Where "auto" had a choice: (n_factors, shrinkage, unlabeled_weight, agreement, error, score) of each candidate.
+        Where "auto" had a choice: (n_factors, shrinkage, unlabeled_weight, agreement, error, score) of each candidate
+        that could be taken.
     log_likelihood_ : float
         Log-likelihood of the training rows in nats, in the units of X; unlabeled rows count `unlabeled_weight_`.
     objective_path_ : ndarray
@@ -125,12 +126,12 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
     Notes
     -----
     "auto" splits the labeled rows of each class into halves, fits to each half, and scores a candidate by how often
-    the two models agree on unlabeled rows, minus their error on the labels held out, averaged over three splits (two
-    where it is 0.15 behind the best by then). The splits follow from what the rows hold, not from their order, the
-    names of classes or a seed. Of candidates within 0.04 of the best score the first in the order of `agreement_path_`
-    is taken. It needs two labeled rows of a class; else the usual number of factors, a shrinkage of 1e-3 and weight 1
-    are taken. With fewer than four labeled rows of most classes the usual number is the only one tried, since halves
-    with one row of a class cannot tell how many factors there are.
+    the two models agree on unlabeled rows, minus their error on the labels held out, averaged over three splits (fewer
+    where it could no longer be taken, or is 0.3 behind the best sum). The splits follow from what the rows hold, not
+    from their order, the names of classes or a seed. Of candidates within 0.04 of the best score the first in the order
+    of `agreement_path_` is taken. It needs two labeled rows of a class; else the usual number of factors, shrinkage
+    1e-3 and weight 1 are taken. With fewer than four labeled rows of most classes the usual number is the only one
+    tried, since halves with one row of a class cannot tell how many factors there are.
 
     EM runs on coordinates of the rows: exact where X has at most 1500 rows or columns, else in 120 leading directions
     and those of the labeled class means, all else being isotropic noise. Sparse X is never made dense; arrays of other
@@ -138,7 +139,7 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
 
     EM starts from ridge LDA of the labeled rows. First responsibilities are cooled from temperature 10 to 1
     (deterministic annealing), where there are more than 2000 unlabeled rows on as many of them, in 150 directions; then
-    on all rows the noise level is set by iterating, and EM, with long steps (SQUAREM), maximizes the likelihood at it.
+    on all rows the noise level is set by iterating, and EM, accelerated, maximizes the likelihood at it.
     Further starts cool from lower temperatures; those that come to the same end there once,
     and all are compared at the noise level of the first.
 

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 from gnomon.models.dppca.anneal import Options, fit_coordinates
-from gnomon.models.dppca.choice import TIE, Open, candidates, choose, content_splits, usual_factors
+from gnomon.models.dppca.choice import TIE, Open, candidates, choose, content_splits, still_open, usual_factors
 from gnomon.targets.halves import score_splits
 from models.dppca.planted import planted, reduced
 
@@ -31,23 +31,37 @@ def test_the_first_of_the_best_is_taken_and_its_score_is_that_of_the_halves(rng)
     X[index < 0] += 6.0 * rng.integers(0, 2, size=((index < 0).sum(), 1)) * rng.normal(size=8)  # these rows mislead
     rows, given = reduced(X, index), Open(3, "auto", "auto")
     best, table = choose(given, rows, index, Options(), 2)
-    assert [choice[:3] for choice in table] == candidates(given, len(index), 8, 2, index)
-    assert len(table) > 1
-    splits, found = content_splits(rows, index, 3), []
-    for n_factors, shrinkage, weight, *scored in table:
+    tried, splits = candidates(given, len(index), 8, 2, index), content_splits(rows, index, 3)
+    assert [choice[:3] for choice in table] == tried
+    scores = []
+    for n_factors, shrinkage, weight in tried:
         options = Options(n_factors, shrinkage, weight, tol=1e-2, max_iter=30)
 
         def fit_predict(train, options=options):
             return fit_coordinates(rows, train, 3, options).value.resp.argmax(axis=1)
 
-        found.append((scored, *(score_splits(fit_predict, index, splits[:some]) for some in (2, 3))))
-    most = max(early.score for _, early, _ in found)
-    behind = [early.score < most - 0.15 for _, early, _ in found]
-    assert 0 < sum(behind) < len(behind)
-    for (scored, early, all_three), left in zip(found, behind, strict=True):
-        assert_allclose(scored, early if left else all_three)
-    scores = np.where(behind, -np.inf, [choice.score for choice in table])
-    assert best is table[int(np.flatnonzero(scores >= scores.max() - TIE)[0])]
+        scores.append([score_splits(fit_predict, index, [split]) for split in splits])
+    scores = np.array(scores)
+    n_seen = [
+        next(some for some in (1, 2, 3) if np.allclose(choice[3:], of[:some].mean(axis=0)))
+        for choice, of in zip(table, scores, strict=True)
+    ]
+    assert n_seen[0] == 3 > min(n_seen)
+    final = scores[:, :, 2].mean(axis=1)
+    assert best is table[int(np.flatnonzero(final >= final.max() - TIE)[0])]
+
+
+def test_candidates_are_scored_as_long_as_they_could_be_taken():
+    scores = np.array([[0.5, 0.4, 0.6], [0.5, -0.2, np.nan], [0.7, 0.9, np.nan], [0.1, np.nan, np.nan]])
+    assert_array_equal(still_open(scores, 0), [1, 2, 3])
+    assert_array_equal(still_open(scores, 1), [1, 2])  # the last one is 0.6 behind
+    assert_array_equal(still_open(scores, 2), [2])
+    scores[0] = [1.0, 0.94, 0.94]
+    assert_array_equal(still_open(scores, 0), [])  # 0.96 and the tie are one
+    scores[0] = [0.8, 0.8, 0.8]
+    assert_array_equal(still_open(scores, 2), [2])  # 0.87 at most
+    scores[0] = [0.83, 0.83, 0.83]
+    assert_array_equal(still_open(scores, 2), [])
 
 
 def test_without_two_labels_of_a_class_there_is_nothing_to_compare_by(rng):

@@ -16,8 +16,10 @@ from .reduction import Reduced
 FLOOR = 1e-6  # smallest noise variance, relative to the mean variance of x (one, in standard units)
 NOTHING = 1e-10  # of the largest singular value
 START_SHRINKAGE = 1e-3  # of the ridge LDA that the first responsibilities come from
-FIRST, CLOSER = 1.0, 0.1  # how close an ascent comes before the level is set anew, and what that falls by
+FIRST, CLOSER = 1.0, 0.1  # how close a round of EM comes, and what that falls by
 NEAR = 1e-3  # how close it comes where a start cools
+FAR = 2.0  # times as long a step where factors are sought farther: the span is wider from then on
+CLOSE = 1e-2  # relative: the least distance of eigenvalues by which directions are brought nearer to an eigenvector
 SAME = 0.03  # length of a step between the ends of two starts that come to the same
 SPARE = 16  # directions of the span of factors beside them and the classes
 WHOLE = 1.3  # of that size: up to so many coordinates factors are sought in all
@@ -34,7 +36,7 @@ class Annealing(NamedTuple):
 
     hot: float = 10.0  # temperature of the first start; hotter ones forget the labels
     cooling: float = 0.8  # what it falls by in each step until it is one: 11 steps from 10
-    max_iter: int = 300  # steps in all; faces and text settle in 20 to 60, classes that overlap in hundreds
+    max_iter: int = 1000  # steps in all; faces and text settle in 20 to 60, classes that overlap in hundreds
     tol: float = 1e-4  # length of a step at which the level is set; it moves the means by less than labels do
 
     def temperature(self, start: int) -> float:
@@ -80,6 +82,10 @@ class Span(NamedTuple):
     basis: Array  # (r, q) orthonormal
     scatter: Array  # (q, q) of the rows
 
+    def leading(self, q: int) -> "Span":
+        """The first directions."""
+        return Span(self.basis[:, :q], self.scatter[:q, :q])
+
 
 class Stats(NamedTuple):
     """The E-step at some parameters."""
@@ -120,6 +126,7 @@ class Problem:
         self.count, self.total = float(self.weights.sum()), self.weights @ self.T
         self.size = float(np.trace(self.scatter))
         self.n_factors = min(options.n_factors, self.T.shape[1], self.p)
+        self.given = options.noise_variance != "half" and options.shrinkage == 0.0  # the level
 
     def prior(self, counts: Array) -> Array:
         """Weights of the classes, given or in proportion to their rows."""
@@ -170,20 +177,25 @@ class Problem:
         if r <= WHOLE * q:
             return Span(np.eye(r), self.scatter)
         lead = np.argsort(-np.diagonal(self.scatter), kind="stable")[:q]
-        return self._span(np.hstack([np.eye(r)[:, lead], self.scatter[:, lead]]), np.zeros((0, r)), q)
+        return self._span(np.hstack([np.eye(r)[:, lead], self.scatter[:, lead]]), np.zeros((0, r))).leading(q)
 
     def widened(self, point: Point, params: Params, span: Span) -> Span:
-        """A span of the same size that holds the factors and lies nearer to the leading within-class directions."""
+        """A span that holds the last one, and lies nearer to the leading within-class directions (Davidson 1975)."""
         if len(span.scatter) == len(self.scatter):
             return span
         roots, Q = point.means * np.sqrt(point.counts)[:, None], params.within.Q
         more = self.scatter @ Q - roots.T @ (roots @ Q)
-        return self._span(np.hstack([span.basis, more]), roots, span.basis.shape[1])
+        values = np.einsum("rm,rm->m", Q, more)
+        gaps = values - (np.diagonal(self.scatter) - np.einsum("cr,cr->r", roots, roots))[:, None]
+        # in principal coordinates the matrix is diagonal but for the roots, which are few
+        more = (more - Q * values) / np.where(np.abs(gaps) > CLOSE * values, gaps, CLOSE * values + 1e-300)
+        more /= np.sqrt(np.einsum("rm,rm->m", more, more)) + 1e-300
+        return self._span(np.hstack([span.basis, more]), roots)
 
-    def _span(self, directions: Array, roots: Array, q: int) -> Span:
+    def _span(self, directions: Array, roots: Array) -> Span:
         basis = np.linalg.qr(directions)[0]
         scatter, roots = basis.T @ (self.scatter @ basis), roots @ basis
-        vectors = np.linalg.eigh(scatter - roots.T @ roots)[1][:, : -q - 1 : -1]
+        vectors = np.linalg.eigh(scatter - roots.T @ roots)[1][:, ::-1]
         return Span(basis @ vectors, vectors.T @ scatter @ vectors)
 
     def factors(self, point: Point, span: Span) -> tuple[Array, Array]:
@@ -248,10 +260,9 @@ def fit_coordinates(
     Returns
     -------
     Result(Fitted, status, objective path, stats) with stats "n_iter", "residual", "floor" (whether the noise rests on
-    its floor), "optima" (what every start came to; the best is returned). With
-    ``noise_variance="half"`` or shrinkage the level is set by iterating, from a high temperature down; then EM ascends
-    at that level: the path is that of the ascent. Where the level does not settle, the fit has not
-    converged, and the residual is how far it moved when it was set last.
+    its floor), "optima" (what every start came to; the best is returned). With ``noise_variance="half"`` or shrinkage
+    the level is set by iterating, from a high temperature down; then EM ascends at it, which is the path. Where the
+    level does not settle, the fit has not converged, and the residual is that of the step which set it last.
     """
     with one_thread(when=rows.T.size <= SMALL):
         problem = Problem(rows, index, n_classes, options)
@@ -280,7 +291,7 @@ def _from_starts(problem: Problem, near: tuple[Reduced, IntArray], n_init: int) 
     starts: list[Setting] = []
     found: list[Result[Setting]] = []
     for i in range(n_init):
-        start = _cool(there, o.annealing.temperature(i))
+        start = _cool(there, 1.0 if problem.all_labeled else o.annealing.temperature(i))
         if not problem.all_labeled:
             start = _settle(there, start, max(NEAR, o.tol))
         same = [step_length(other.stats.params, start.stats.params) for other in starts]
@@ -290,21 +301,21 @@ def _from_starts(problem: Problem, near: tuple[Reduced, IntArray], n_init: int) 
             continue
         if there is not problem:
             params = embedded(start.stats.params, rows.columns, problem.T.shape[1])
-            start = Setting(problem.e_step(params, start.level), start.level, problem.span(), 0)
+            stats = problem.e_step(params, start.level)
+            start = Setting(stats, start.level, problem.widened(problem.moments(stats), params, problem.span()), 0)
         found.append(_ascend(problem, start, found[0].value.level if found else None))
     return found
 
 
 class Setting(NamedTuple):
-    """A level that is being set."""
+    """Where a fit is, and the level that has been set."""
 
     stats: Stats
     level: Level
     span: Span
     n_steps: int  # so far
-    close: float = FIRST  # length of a step at which the level was set
-    moved: float = np.inf  # by how much
-    path: tuple[float, ...] = ()  # of the ascent, where the level is given
+    residual: float = np.inf  # length of the next step, its factors in a wider span; where it sets the level, of that
+    path: Array = np.empty(0)  # of the ascent, where the level is given
 
 
 def embedded(params: Params, columns: IntArray | None, size: int) -> Params:
@@ -326,107 +337,122 @@ def _cool(problem: Problem, temperature: float) -> Setting:
 
 
 def _settle(problem: Problem, now: Setting, tol: float) -> Setting:
-    """Ascend and set the level anew in turns, ever closer, until it stays."""
-    o = problem.options
-    fixed = o.noise_variance != "half" and o.shrinkage == 0.0
-    while now.n_steps < o.annealing.max_iter and (now.close > tol or now.moved > tol):
-        close = tol if fixed else max(CLOSER * now.close, tol)
-        result = _climb(problem, now, close, o.annealing.max_iter - now.n_steps)
+    """Set the level anew until nothing moves, or ascend where it is given."""
+    given, left = now.level if problem.given else None, problem.options.annealing.max_iter - now.n_steps
+    now, _, path, _ = _closer(problem, now, given, tol, left)
+    if problem.given:
+        return now._replace(path=path)
+    params, level = problem.at(problem.moments(now.stats), None, now.span)
+    return now._replace(stats=problem.e_step(params, level), level=level)
+
+
+def _closer(problem: Problem, now: Setting, level: Level | None, tol: float, max_iter: int) -> Result[Setting]:
+    """EM in rounds, ever closer, each in the span that the one before ended with.
+
+    Where no level is given, it is set after each round, and where one comes no closer, in each step of it.
+    """
+    path, n_iter, status, close = np.array([now.stats.objective]), 0, Status.MAX_ITER, FIRST
+    while (now.residual > tol or (level is None and close > tol)) and n_iter < max_iter and status is Status.MAX_ITER:
+        before, close = close, max(CLOSER * min(close, now.residual), tol)
+        held = now.level if level is None and close < before else level
+        result = _climb(problem, now, held, close, max_iter - n_iter, "squarem" if level is None else "alternating")
         point = problem.moments(result.value)
         span = problem.widened(point, result.value.params, now.span)
-        params, level = problem.at(point, None, span)
-        ratios = params.within.noise_var / result.value.params.within.noise_var, level.target / now.level.target
-        moved = 0.0 if fixed else float(np.abs(np.log(ratios)).max())
-        n_steps = now.n_steps + int(result.stats["n_iter"]) + 1
-        path = (*now.path, *result.path) if fixed else ()
-        now = Setting(problem.e_step(params, level), level, span, n_steps, close, moved, path)
-    return now
+        params, new = problem.at(point, level, span)
+        moved = params.within.noise_var / result.value.params.within.noise_var, new.target / now.level.target
+        residual = step_length(result.value.params, params) if held is level else float(np.abs(np.log(moved)).max())
+        if residual <= FAR * close or result.status is not Status.CONVERGED:
+            span = span.leading(len(now.span.scatter))
+        n_iter += len(result.path)
+        path = np.append(path, result.path)
+        now = Setting(result.value, new, span, now.n_steps + len(result.path), residual)
+        status = Status.STALLED if result.status is Status.STALLED else status
+    return Result(
+        now,
+        Status.CONVERGED if now.residual <= tol else status,
+        path,
+        {"n_iter": now.n_steps, "residual": now.residual},
+    )
 
 
-def _climb(problem: Problem, now: Setting, tol: float, max_iter: int) -> Result[Stats]:
-    """EM at a level, from the step after the last, with factors in a span."""
-    stats, level, span = now[:3]
+def _climb(problem: Problem, now: Setting, level: Level | None, tol: float, max_iter: int, way: str) -> Result[Stats]:
+    """EM from the step after the last, with factors in a span; no level sets it anew in each step."""
 
     def e_step(point: Point) -> Stats:
-        return problem.e_step(problem.at(point, level, span)[0], level)
+        return problem.e_step(*problem.at(point, level, now.span))
 
     def residual(stats: Stats, old: Point, new: Point) -> float:
         length = step_length(stats.params, stats.params._replace(means=new.means))
-        return step_length(stats.params, problem.at(new, level, span)[0]) if length <= tol else length
+        return step_length(stats.params, problem.at(new, level, now.span)[0]) if length <= tol else length
 
     result = run_em(
         e_step,
         lambda stats, point: problem.moments(stats),
-        problem.moments(stats),
-        log_likelihood=lambda stats: stats.objective,
+        problem.moments(now.stats),
+        log_likelihood=lambda stats: 0.0 if level is None else stats.objective,
         residual=residual,
         tol=tol,
         max_iter=max_iter,
-        packing=MomentPacking(problem, stats.params.within),
-        acceleration="squarem",
+        packing=MomentPacking(problem, now.stats.params.within),
+        acceleration=way,
     )
     return Result(result.value[1], result.status, result.path, result.stats)
 
 
 def _ascend(problem: Problem, start: Setting, level: Level | None) -> Result[Setting]:
-    """Settle the level, if none is given, then ascend at it until no factor in a wider span would lengthen the step."""
+    """Set the level, if none is given, then ascend at it."""
     o = problem.options
     if problem.all_labeled:
         end = {"n_iter": 1, "residual": 0.0}
         return Result(start, Status.CONVERGED, np.array([start.stats.objective]), end)
-    tol = max(o.annealing.tol, o.tol)
-    if level is None or start.path:
-        now = _settle(problem, start, tol)
-    else:
-        params = problem.at(problem.moments(start.stats), level, start.span)[0]
-        now = start._replace(stats=problem.e_step(params, level), level=level, moved=0.0)
-    path, n_iter, residual = np.array([*now.path, now.stats.objective]), 0, np.inf
-    while residual > o.tol and n_iter < o.max_iter:
-        result = _climb(problem, now, o.tol, o.max_iter - n_iter)
-        point = problem.moments(result.value)
-        span = problem.widened(point, result.value.params, now.span)
-        wide = problem.at(point, now.level, span)[0]
-        residual = step_length(result.value.params, wide)
-        n_iter += len(result.path)
-        path = np.append(path, result.path)
-        now = now._replace(stats=result.value, span=span)
-        if result.status is not Status.CONVERGED:
-            break
-    status = Status.CONVERGED if residual <= o.tol else Status.MAX_ITER
-    if result.status is Status.STALLED:
-        status = Status.STALLED
-    if now.moved > tol:
-        status, residual = Status.MAX_ITER, max(residual, now.moved)
-    return Result(now, status, path, {"n_iter": now.n_steps + n_iter, "residual": residual})
+    tol, unsettled = max(o.annealing.tol, o.tol), 0.0
+    if level is None and not problem.given:
+        start = _settle(problem, start, tol)
+        unsettled = start.residual
+    level = start.level if level is None else level
+    params = problem.at(problem.moments(start.stats), level, start.span)[0]
+    start = start._replace(stats=problem.e_step(params, level), level=level, residual=np.inf)
+    result = _closer(problem, start, level, o.tol, o.max_iter)
+    path, status = np.append(start.path, result.path), result.status
+    if unsettled > tol:
+        status, result.stats["residual"] = Status.MAX_ITER, max(result.stats["residual"], unsettled)
+    return Result(result.value, status, path, result.stats)
 
 
 class MomentPacking(Packing):
-    """Weights and means of the classes as one vector, in within-class deviations of the coordinates."""
+    """Weights and means of the classes as one vector, in within-class deviations, the same in all coordinates."""
 
     def __init__(self, problem: Problem, within: Within) -> None:
-        self.count = problem.count
-        Q, values, noise = within
-        self.scale = 1.0 / np.sqrt(noise + (Q * Q) @ (values - noise))
+        self.count, self.Q, self.root = problem.count, within.Q, np.sqrt(within.noise_var)
+        self.longer = np.sqrt(within.values / within.noise_var)
 
     def pack(self, point: Point) -> Array:
         """Return the vector."""
-        return np.concatenate([np.log(point.counts), (point.means * self.scale).ravel()])
+        whitened = point.means + ((point.means @ self.Q) * (1.0 / self.longer - 1.0)) @ self.Q.T
+        return np.concatenate([np.log(point.counts), whitened.ravel() / self.root])
 
     def unpack(self, vector: Array, like: Point) -> Point:
         """Return the point."""
         c = len(like.counts)
-        counts = np.exp(np.clip(vector[:c], -700.0, 700.0))
-        return Point(counts * (self.count / counts.sum()), vector[c:].reshape(like.means.shape) / self.scale)
+        counts, whitened = np.exp(np.clip(vector[:c], -700.0, 700.0)), vector[c:].reshape(like.means.shape)
+        means = self.root * (whitened + ((whitened @ self.Q) * (self.longer - 1.0)) @ self.Q.T)
+        return Point(counts * (self.count / counts.sum()), means)
 
 
 def step_length(old: Params, new: Params) -> float:
-    """Length of a step: of the means in within-class standard deviations per class, of log-variances and weights."""
+    """Length of a step.
+
+    Of the means in within-class standard deviations per class, of log-variances and weights, and of factors out of the
+    space of the old ones, as far as they stand out of the noise.
+    """
     Q, values, noise = old.within
-    D = new.means - old.means
+    D, away = new.means - old.means, new.within.Q - Q @ (Q.T @ new.within.Q)
     moved = (np.einsum("ij,ij->i", D, D) - (D @ Q) ** 2 @ old.within.shrink) / noise
+    above = (new.within.values - noise) / np.sqrt(new.within.values * noise)
     parts = (
         float(np.sqrt(np.maximum(moved, 0.0) @ new.prior)),
         float(np.abs(np.log(new.within.values / values)).max(initial=0.0)),
+        float((np.sqrt(np.einsum("ij,ij->j", away, away)) * above).max(initial=0.0)),
         abs(float(np.log(new.within.noise_var / noise))),
         float(np.abs(new.prior - old.prior).sum()),
     )

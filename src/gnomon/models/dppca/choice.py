@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._types import IntArray
+from ..._types import Array, IntArray
 from ...targets.halves import Score, can_split, half_splits, is_rich, score_splits
 from . import anneal
 from .reduction import Reduced, ranks
@@ -18,7 +18,7 @@ SHRINKAGE = 1e-3  # where "auto" has nothing to compare by, and the only one bes
 SHRINKAGES = (1e-3, 1e-1)  # where all within-class factors are kept
 N_SPLITS = 3
 TIE = 0.04  # of the score: candidates nearer to the best are told apart by the order in which they are tried
-BEHIND = 0.15  # of the score before the last split: candidates farther from the best are spared it
+BEHIND = 0.3  # of the sum of scores so far: candidates farther from the best are spared the other splits
 MOST_UNLABELED = 2000  # votes; further rows would change the score by less than the labels do
 SCORE_DIRECTIONS = 150  # coordinates in which candidates of few factors are compared, the rest being noise
 SCORE_TOL, SCORE_ITER = 1e-2, 30
@@ -84,12 +84,12 @@ def candidates(given: Open, n: int, rank: int, least: int, index: IntArray) -> l
 def choose(
     given: Open, rows: Reduced, index: IntArray, options: anneal.Options, least: int
 ) -> tuple[Choice, list[Choice]]:
-    """Return the best candidate and the table of all, in the order they were tried.
+    """Return the best candidate and the table of those that were scored, in the order of candidates.
 
     The halves follow from what the rows hold, so that the choice is the same in any order of rows and under any names
     of classes. Of candidates within `TIE` of the best score the one that was tried first is taken: unlabeled rows
-    count as much as they may, then more factors, then less shrinkage. Candidates that are `BEHIND` after two splits
-    are spared the third.
+    count as much as they may, then more factors, then less shrinkage. The first is scored on all splits; the others on
+    one after another, as long as they could take its place.
 
     Without a class of two labeled rows there is nothing to compare by: the usual number of factors, a shrinkage of
     1e-3 and unlabeled rows that count in full.
@@ -104,7 +104,7 @@ def choose(
     splits = content_splits(rows, index, N_SPLITS)
     short = _leading(rows)
 
-    def scored(one: tuple[int, float, float], some: list[tuple[IntArray, IntArray]]) -> Score:
+    def scored(one: tuple[int, float, float], split: tuple[IntArray, IntArray]) -> Score:
         n_factors, shrinkage, weight = one
         fitted = options._replace(
             n_factors=n_factors,
@@ -118,19 +118,28 @@ def choose(
         def fit_predict(train: IntArray) -> IntArray:
             return np.asarray(anneal.fit_coordinates(seen, train, n_classes, fitted).value.resp.argmax(axis=1))
 
-        return score_splits(fit_predict, index, some)
+        return score_splits(fit_predict, index, [split])
 
-    early = [scored(one, splits[:-1]) for one in tried]
-    most, table, last = max(score.score for score in early), [], []
-    for one, score in zip(tried, early, strict=True):
-        if score.score < most - BEHIND:
-            table.append(Choice(*one, *score))
-            continue
-        both = np.average([score, scored(one, splits[-1:])], axis=0, weights=[N_SPLITS - 1, 1])
-        last.append(Choice(*one, *both.tolist()))
-        table.append(last[-1])
+    scores = np.full((len(tried), N_SPLITS, len(Score._fields)), np.nan)
+    scores[0] = [scored(tried[0], split) for split in splits]
+    for n_seen, split in enumerate(splits):
+        for i in still_open(scores[:, :, -1], n_seen):
+            scores[i, n_seen] = scored(tried[i], split)
+    seen = ~np.isnan(scores[:, :, 0])
+    table = [Choice(*one, *of[some].mean(axis=0).tolist()) for one, of, some in zip(tried, scores, seen) if some[0]]
+    last = [choice for choice, some in zip(table, seen[seen[:, 0]], strict=True) if some.all()]
     best = max(choice.score for choice in last)
     return next(choice for choice in last if choice.score >= best - TIE), table
+
+
+def still_open(scores: Array, n_seen: int) -> IntArray:
+    """Candidates that could take the place of the first, which has been scored on all splits, by scores (m, s).
+
+    No score is above one, and one that is not more than `TIE` above the first does not count.
+    """
+    so_far = scores[:, :n_seen].sum(axis=1)
+    could = so_far + scores.shape[1] - n_seen > scores[0].sum() + scores.shape[1] * TIE
+    return 1 + np.flatnonzero((could & (so_far >= np.nanmax(so_far) - BEHIND))[1:])
 
 
 def content_splits(rows: Reduced, index: IntArray, n_splits: int) -> list[tuple[IntArray, IntArray]]:
