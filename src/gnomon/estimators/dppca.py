@@ -127,11 +127,11 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
     -----
     "auto" splits the labeled rows of each class into halves, fits to each half, and scores a candidate by how often
     the two models agree on unlabeled rows, minus their error on the labels held out, averaged over three splits (fewer
-    where it could no longer be taken, or is 0.3 behind the best sum). The splits follow from what the rows hold, not
-    from their order, the names of classes or a seed. Of candidates within 0.04 of the best score the first in the order
-    of `agreement_path_` is taken. It needs two labeled rows of a class; else the usual number of factors, shrinkage
-    1e-3 and weight 1 are taken. With fewer than four labeled rows of most classes the usual number is the only one
-    tried, since halves with one row of a class cannot tell how many factors there are.
+    where it could no longer be taken, or is 0.15 behind the best after two). The splits follow from what the rows hold,
+    not from their order, the names of classes or a seed. Of candidates within 0.04 of the best score the first in the
+    order of `agreement_path_` is taken. It needs two labeled rows of a class; else the usual number of factors, a
+    shrinkage of 1e-3 and weight 1 are taken. With fewer than four labeled rows of most classes the usual number is the
+    only one tried, since halves with one row of a class cannot tell how many factors there are.
 
     EM runs on coordinates of the rows: exact where X has at most 1500 rows or columns, else in 120 leading directions
     and those of the labeled class means, all else being isotropic noise. Sparse X is never made dense; arrays of other

@@ -52,10 +52,10 @@ def test_the_first_of_the_best_is_taken_and_its_score_is_that_of_the_halves(rng)
 
 
 def test_candidates_are_scored_as_long_as_they_could_be_taken():
-    scores = np.array([[0.5, 0.4, 0.6], [0.5, -0.2, np.nan], [0.7, 0.9, np.nan], [0.1, np.nan, np.nan]])
+    scores = np.array([[0.5, 0.4, 0.6], [0.5, -0.2, np.nan], [0.7, 0.9, np.nan], [0.1, 0.1, np.nan]])
     assert_array_equal(still_open(scores, 0), [1, 2, 3])
-    assert_array_equal(still_open(scores, 1), [1, 2])  # the last one is 0.6 behind
-    assert_array_equal(still_open(scores, 2), [2])
+    assert_array_equal(still_open(scores, 1), [1, 2, 3])
+    assert_array_equal(still_open(scores, 2), [2])  # the others are more than 0.3 behind
     scores[0] = [1.0, 0.94, 0.94]
     assert_array_equal(still_open(scores, 0), [])  # 0.96 and the tie are one
     scores[0] = [0.8, 0.8, 0.8]

@@ -18,7 +18,7 @@ SHRINKAGE = 1e-3  # where "auto" has nothing to compare by, and the only one bes
 SHRINKAGES = (1e-3, 1e-1)  # where all within-class factors are kept
 N_SPLITS = 3
 TIE = 0.04  # of the score: candidates nearer to the best are told apart by the order in which they are tried
-BEHIND = 0.3  # of the sum of scores so far: candidates farther from the best are spared the other splits
+BEHIND = 0.3  # of the sum of two scores: candidates farther from the best are spared the last split
 MOST_UNLABELED = 2000  # votes; further rows would change the score by less than the labels do
 SCORE_DIRECTIONS = 150  # coordinates in which candidates of few factors are compared, the rest being noise
 SCORE_TOL, SCORE_ITER = 1e-2, 30
@@ -139,7 +139,8 @@ def still_open(scores: Array, n_seen: int) -> IntArray:
     """
     so_far = scores[:, :n_seen].sum(axis=1)
     could = so_far + scores.shape[1] - n_seen > scores[0].sum() + scores.shape[1] * TIE
-    return 1 + np.flatnonzero((could & (so_far >= np.nanmax(so_far) - BEHIND))[1:])
+    near = (so_far >= np.nanmax(so_far) - BEHIND) | (n_seen < 2)
+    return 1 + np.flatnonzero((could & near)[1:])
 
 
 def content_splits(rows: Reduced, index: IntArray, n_splits: int) -> list[tuple[IntArray, IntArray]]:
