@@ -80,14 +80,20 @@ def draw(rng, n, p=5, s2=0.5):
     return Z @ W.T + 1.0 + np.sqrt(s2) * rng.normal(size=(n, p)), Z
 
 
-def log_likelihood(X, y, W, s2, v, b=0.0):
-    """Log p(x, y) of centered rows, y NaN where unlabeled: Gaussian x, and one integral a row over v'z + b given x."""
+def of_x(X, W, s2):
+    """Log p(x) of centered rows; what their latent means are of x, and the covariance of z given x."""
     p, k = W.shape
     cov = W @ W.T + s2 * np.eye(p)
     gain = np.linalg.solve(cov, W).T
     total = -0.5 * np.einsum("ij,ij->", X, np.linalg.solve(cov, X.T).T)
     total -= 0.5 * len(X) * (np.linalg.slogdet(cov)[1] + p * np.log(2 * np.pi))
-    spread = np.sqrt(v @ (np.eye(k) - gain @ W) @ v)
+    return total, gain, np.eye(k) - gain @ W
+
+
+def log_likelihood(X, y, W, s2, v, b=0.0):
+    """Log p(x, y) of centered rows, y NaN where unlabeled: Gaussian x, and one integral a row over v'z + b given x."""
+    total, gain, cov = of_x(X, W, s2)
+    spread = np.sqrt(v @ cov @ v)
     nodes = np.linspace(-12, 12, 801)
     weights = norm.pdf(nodes) * (nodes[1] - nodes[0])
     for x, label in zip(X, y):
@@ -99,12 +105,8 @@ def log_likelihood(X, y, W, s2, v, b=0.0):
 
 def laplace_evidence(X, y, W, s2, v, b=0.0):
     """The same with the Laplace approximation of each integral: mode by Newton's method, volume from the curvature."""
-    p, k = W.shape
-    cov = W @ W.T + s2 * np.eye(p)
-    gain = np.linalg.solve(cov, W).T
-    total = -0.5 * np.einsum("ij,ij->", X, np.linalg.solve(cov, X.T).T)
-    total -= 0.5 * len(X) * (np.linalg.slogdet(cov)[1] + p * np.log(2 * np.pi))
-    var = v @ (np.eye(k) - gain @ W) @ v
+    total, gain, cov = of_x(X, W, s2)
+    var = v @ cov @ v
     for x, label in zip(X, y):
         if not np.isnan(label):
             mean = a = v @ gain @ x + b

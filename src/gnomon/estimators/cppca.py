@@ -112,9 +112,9 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
     log_likelihood_ : float
         The same without the ridge.
     objective_path_ : ndarray
-        Objective after each iteration. It never falls. With outputs of several classes
-        under "variational" it is the bound, and a last entry the integrated likelihood; with one such output that is
-        no lower but for the error of integration, with several it is an approximation.
+        Objective after each iteration. It never falls. With outputs of several classes under "variational" it is the
+        bound, and a last entry the integrated likelihood; with one such output that is no lower but for the error of
+        integration, with several it is an approximation.
     solver_, inference_ : str
         What "auto" took.
     noise_variance_, objective_residual_, noise_floors_, converged_, n_iter_, n_passes_

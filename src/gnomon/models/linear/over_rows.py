@@ -250,16 +250,16 @@ def _of_few(em: RowsEM) -> RowsEM:
     """The same of a part of the rows, if they are many: as many with outputs and without, each for those like it."""
     rows = em.rows.rows
     n, p = rows.shape
-    weights = np.ones(n) if rows.weights is None else rows.weights
-    lengths, labeled = em.rows.lengths() / p, ~np.isnan(rows.gather("y")).all(axis=1)
-    kept, most = weights.copy(), max(FEW_ROWS, FEW_A_COLUMN * p)
-    for group in (np.flatnonzero(labeled), np.flatnonzero(~labeled)):
-        if len(group) > LARGE * most:
-            some = group[random_rows(most, lengths[group], np.random.default_rng(0))]
-            kept[group] = 0.0
-            kept[some] = weights[some] * (weights[group].sum() / weights[some].sum())
-    if kept.all():
+    labeled, most = ~np.isnan(rows.gather("y")).all(axis=1), max(FEW_ROWS, FEW_A_COLUMN * p)
+    large = [group for group in map(np.flatnonzero, (labeled, ~labeled)) if len(group) > LARGE * most]
+    if not large:
         return em
+    weights = np.ones(n) if rows.weights is None else rows.weights
+    lengths, kept = em.rows.lengths() / p, weights.copy()
+    for group in large:
+        some = group[random_rows(most, lengths[group], np.random.default_rng(0))]
+        kept[group] = 0.0
+        kept[some] = weights[some] * (weights[group].sum() / weights[some].sum())
     part = rows.anew(weights=kept).take(np.flatnonzero(kept))
     return RowsEM(part.standard(part.summarize()), em.rules, em.sites)
 

@@ -68,7 +68,7 @@ def row_nll(view: View, U: Array, part: Loadings) -> Array:
     """Negative log-likelihood of each row (n,), in nats, terms of the data alone left out."""
     out = -((np.asarray(view.values @ part.V.T) * U).sum(axis=1) + np.asarray(view.values @ part.b))
     if view.quadratic:
-        D, C = _with_ones(U), np.vstack([part.V, part.b])
+        D, C = _with_ones(U), _stacked(view, part)[0]
         return np.asarray(out + 0.5 * _weighted(view, slice(None), (D @ (C @ C.T)) * D).sum(axis=1))
     for rows in blocks(len(U), len(part.b)):
         out[rows] += _weighted(view, rows, view.family.partition(U[rows] @ part.V + part.b)).sum(axis=1)
@@ -187,11 +187,10 @@ def score_terms(
         gradient -= s * np.asarray(view.values @ V.T)
         if view.quadratic:
             gradient += s * weight * (U @ (V @ V.T) + part.b @ V.T)
-            H += s * weight[:, :, None] * (V @ V.T)
-            continue
-        theta = U @ V + part.b
-        mean = family.mean(theta)
-        gradient += s * ((weight * mean) @ V.T)
+        else:
+            theta = U @ V + part.b
+            mean = family.mean(theta)
+            gradient += s * ((weight * mean) @ V.T)
         correlated = newton and family.name == "multinomial"
         if family.constant is not None and weight.shape[1] == 1 and not correlated:
             H += s * family.constant * weight[:, :, None] * (V @ V.T)
