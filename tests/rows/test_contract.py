@@ -424,7 +424,7 @@ def test_sparse_equals_dense(shape, density, weighted, seed):
         assert_allclose(product, products[0], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("offset", [0.0, 3.0, 1e5])
+@pytest.mark.parametrize("offset", [0.0, 0.3, 3.0, 1e5])
 def test_inner_products_are_centered_before_or_after(offset):
     X = table() * 0.1 + offset
     rows = read(X)

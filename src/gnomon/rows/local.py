@@ -12,7 +12,7 @@ from .kind import is_foreign, is_sparse
 from .masked import look
 from .namespace import Place, asarray_like, block_rows, host_double, namespace, take_rows
 from .products import project
-from .raw_moments import in_single, raw_summary, shift_of
+from .raw_moments import centering_may_wait, in_single, raw_summary, shift_of
 from .summary import Summary
 
 MASKED_DEVICE_ENTRIES = 1 << 21  # read at once from another device; numbers per row and pair of dimensions follow
@@ -130,6 +130,8 @@ class LocalRows(Rows):
     def inner_products(self, mean: Array, scale: float) -> Array:
         self.counter.total += 1.0
         place, (n, p) = Place(self.X), self.shape
+        if isinstance(self.X, np.ndarray) and self.X.dtype == np.float64 and centering_may_wait(mean, scale**2, False):
+            return _centered(self.X @ self.X.T, self.X @ mean, mean) / scale**2
         out = None
         size = max(16, self._block_rows() * p // max(1, n))
         for start in range(0, p, size):
@@ -161,11 +163,8 @@ class SparseRows(LocalRows):
 
     def inner_products(self, mean: Array, scale: float) -> Array:
         self.counter.total += 1.0
-        X = self.X.astype(np.float64) * (1.0 / scale)
-        m = mean / scale
-        along = np.asarray(X @ m)
-        out = (X @ X.T).toarray()
-        return np.asarray(out - along[:, None] - along[None, :] + m @ m)
+        X, m = self.X.astype(np.float64) * (1.0 / scale), mean / scale
+        return _centered((X @ X.T).toarray(), np.asarray(X @ m), m)
 
 
 def read(X: Any, weights: Array | None = None, *, masked: bool | None = False) -> Rows:
@@ -179,6 +178,13 @@ def read(X: Any, weights: Array | None = None, *, masked: bool | None = False) -
         return SparseRows(X, weights)
     rows = LocalRows(X, weights)
     return rows.anew(masked=look(rows).missing if masked is None else masked)
+
+
+def _centered(products: Array, along: Array, mean: Array) -> Array:
+    """Inner products (n, n) of rows about their mean (p,), from those about zero, which change, and rows times it."""
+    products -= along[:, None]
+    products += mean @ mean - along
+    return products
 
 
 def _home(total: Any) -> Any:

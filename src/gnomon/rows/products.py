@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._types import Array, BoolArray
+from .._types import Array, BoolArray, IntArray
 from .contract import Block
 from .kind import is_sparse
 from .namespace import Place, asarray_like, block_rows, like, namespace
@@ -15,6 +15,11 @@ from .namespace import Place, asarray_like, block_rows, like, namespace
 def row_counts(mask: BoolArray) -> Array:
     """How many entries of each row (n, q) are true (n,); many times faster than a sum along short rows."""
     return np.asarray(mask @ np.ones(mask.shape[1], dtype=np.float32))
+
+
+def rows_with_some(mask: BoolArray) -> IntArray:
+    """Rows of a mask (n, q) of which some entry is true."""
+    return np.flatnonzero(row_counts(mask) > 0)
 
 
 def project(X: Any, mean: Array, V: Array) -> Any:

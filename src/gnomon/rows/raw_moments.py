@@ -26,12 +26,11 @@ class Sums:
 
     def add_rows(self, rows: Array, w: Array | None) -> None:
         """Add to the sums over x."""
-        w_or_ones = np.ones(len(rows), rows.dtype) if w is None else w.astype(rows.dtype)
         size = len(rows) if rows.dtype == np.float64 else SUMMED
         for start in range(0, len(rows), size):
             some = slice(start, start + size)
-            self.x += w_or_ones[some] @ rows[some]
-        scaled = rows if w is None else rows * np.sqrt(w_or_ones)[:, None]
+            self.x += rows[some].sum(axis=0) if w is None else w[some].astype(rows.dtype) @ rows[some]
+        scaled = rows if w is None else rows * np.sqrt(w).astype(rows.dtype)[:, None]
         self.xx += scaled.T @ scaled
 
     def add_outputs(self, rows: Array, w: Array | None, Y: Array) -> None:

@@ -44,7 +44,10 @@ def dependent_span(Y: Array, weights: Array | None = None) -> Array | None:
     complete = np.flatnonzero(counts == q)
     if q < 2 or len(complete) < 3 or ((counts > 0) & (counts < q)).any():
         return None
-    rows, w = Y[complete], np.ones(len(complete)) if weights is None else weights[complete]
+    rows, w = (
+        np.asfortranarray(Y.take(complete, axis=0)),
+        np.ones(len(complete)) if weights is None else weights[complete],
+    )
     largest = np.abs(rows).max(axis=0)
     largest[largest == 0.0] = 1.0
     rows /= largest
@@ -99,8 +102,8 @@ def code(targets: Targets, weights: Array | None = None) -> Coded:
     if targets.kind == "classes":
         return Coded(code_classes(targets.index, len(targets.classes)), None, None)
     table = targets.table
-    labeled = targets.labeled
-    basis = dependent_span(table[labeled], None if weights is None else weights[labeled])
+    labeled = np.flatnonzero(targets.labeled)
+    basis = dependent_span(table.take(labeled, axis=0), None if weights is None else weights[labeled])
     if basis is None:
         return Coded(table, None, None)
     origin = table[~np.isnan(table).any(axis=1)].mean(axis=0)
@@ -143,14 +146,14 @@ def check_variation(targets: Targets, *, classes: bool = True) -> None:
     if targets.kind == "none":
         return
     for column in targets.columns:
-        known = column.values[column.labeled]
-        if not len(known):
+        low, high = np.fmin.reduce(column.values), np.fmax.reduce(column.values)
+        if np.isnan(low):
             raise ValueError(f"{column.name} is never observed; drop it or give at least two values.")
-        single = (known == known[0]).all()
-        if single and (column.kind != "classes" or (classes and not targets.vector)):
-            value = column.classes.tolist()[0] if column.classes is not None else float(known[0])
+        if low == high and (column.kind != "classes" or (classes and not targets.vector)):
+            value = column.classes.tolist()[0] if column.classes is not None else float(low)
+            known = np.count_nonzero(column.labeled)
             raise ValueError(
-                f"{column.name} has the single value {value!r} in its {len(known)} labeled rows; it cannot guide a "
+                f"{column.name} has the single value {value!r} in its {known} labeled rows; it cannot guide a "
                 "projection. Drop it or label rows with other values."
             )
 

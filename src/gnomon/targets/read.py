@@ -226,12 +226,10 @@ def _check_unmarked(raw: Raw, unlabeled: Any) -> None:
 
 def _numbers(raw: Raw, kind: str) -> Array:
     """The cells as float64, NaN where missing; raise for what is no number, and no count for "counts"."""
-    out = np.full(len(raw.values), np.nan)
-    known = np.flatnonzero(~raw.missing)
     try:
-        out[known] = raw.values[known].astype(np.float64)
+        out = np.where(raw.missing, np.nan, raw.values).astype(np.float64)
     except (TypeError, ValueError):
-        i = next(i for i in known if not is_number(raw.values[i]))
+        i = next(i for i in np.flatnonzero(~raw.missing) if not is_number(raw.values[i]))
         raise TypeError(
             f"{raw.name} holds {raw.values[i]!r}, which is not a number, in row {i}; numbers are wanted here "
             f"(target={kind!r}). Labels and numbers in one table are for CPPCA."

@@ -11,7 +11,7 @@ from ...likelihoods.sites import SiteFit, Sites
 from ...numerics.linalg import symmetrize
 from ...numerics.linear_gaussian import LOG_2PI, FromX, Params
 from ...rows.contract import add
-from ...rows.products import row_counts
+from ...rows.products import rows_with_some
 from .basis import Basis
 from .curvature import Curvature, curvature_of_groups, curvature_of_rows
 from .ratio import JointMoments
@@ -57,8 +57,8 @@ class Coded(NamedTuple):
     @classmethod
     def of(cls, codes: Array, observed: BoolArray, weights: Array) -> "Coded":
         """Those of codes (n, h), zero where not observed."""
-        some = np.flatnonzero(row_counts(observed))
-        seen, codes, weights = observed[some].astype(float), codes[some], weights[some]
+        some = rows_with_some(observed)
+        seen, codes, weights = observed.take(some, axis=0).astype(float), codes.take(some, axis=0), weights[some]
         pairs = (seen * weights[:, None]).T @ seen
         yy = (codes * weights[:, None]).T @ codes
         return cls(symmetrize(yy / np.where(pairs > 0, pairs, 1.0)), pairs.diagonal())

@@ -16,6 +16,7 @@ from ...likelihoods.layout import Layout
 from ...numerics.linear_gaussian import FromX, Params
 from ...numerics.moments import joined, output_sets
 from ...rows.contract import Rows
+from ...rows.products import rows_with_some
 from ...rows.standard import StandardRows
 from ...rows.summary import Group
 from .basis import Basis, HeldProducts, Products, Space, SweptProducts
@@ -55,18 +56,18 @@ def group_outputs(Y: Array, weights: Array, k: int) -> Outputs:
     observed[weights == 0] = False
     sets, inverse = output_sets(observed)
     counts = np.bincount(inverse, minlength=len(sets))
-    first = np.empty(len(sets), dtype=np.intp)
-    first[inverse[::-1]] = np.arange(len(inverse))[::-1]
-    by_size = np.lexsort((first, -counts))
-    most = MOST_MOMENTS // (6 * k + Y.shape[1]) ** 2
-    n_kept = max(1, min(most, int((counts >= k).sum())))
     small = inverse.astype(np.min_scalar_type(len(counts)))  # sorted by counting
     in_order = np.split(np.argsort(small, kind="stable"), np.cumsum(counts)[:-1])
+    by_size = np.lexsort(([inside[:1].sum() for inside in in_order], -counts))  # then by the first row
+    most = MOST_MOMENTS // (6 * k + Y.shape[1]) ** 2
+    n_kept = max(1, min(most, int((counts >= k).sum())))
     rows = [in_order[g] for g in by_size[:n_kept]]
     outputs = [np.flatnonzero(observed[r[0]]) for r in rows]
     frequent = tuple((o, r) for o, r in zip(outputs[1:], rows[1:], strict=True))
-    ungrouped = np.flatnonzero(np.isin(inverse, by_size[n_kept:]))
-    return Outputs(np.where(observed, Y, 0.0), observed, weights, rows[0], outputs[0], frequent, ungrouped)
+    ungrouped = np.sort(np.concatenate([np.zeros(0, dtype=np.intp), *(in_order[g] for g in by_size[n_kept:])]))
+    filled, some = np.zeros(Y.shape), rows_with_some(observed)
+    filled[some] = np.where(observed.take(some, axis=0), Y.take(some, axis=0), 0.0)
+    return Outputs(filled, observed, weights, rows[0], outputs[0], frequent, ungrouped)
 
 
 class KeptRows(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 from ..._types import Array, Result
 from ...numerics.linalg import canonical_rotation, guided_rotation
 from ...numerics.linear_gaussian import Params
-from ...rows.products import row_counts
+from ...rows.products import rows_with_some
 from .sites_em import X_FLOOR, Y_FLOOR, Rules
 
 
@@ -35,9 +35,9 @@ def standard_outputs(Y: Array, weights: Array, *, together: bool) -> tuple[Array
     The scale is the root of the variance, or with `together` that of the mean variance of all, one for all: the
     columns that code a class are one target.
     """
-    labeled = np.flatnonzero(row_counts(~np.isnan(Y)))
+    labeled = rows_with_some(~np.isnan(Y))
     standard = np.full(Y.shape, np.nan)
-    Y, weights = Y[labeled], weights[labeled]
+    Y, weights = np.asfortranarray(Y.take(labeled, axis=0)), weights[labeled]
     observed = ~np.isnan(Y)
     filled = np.where(observed, Y, 0.0)
     largest = np.abs(filled).max(axis=0, initial=0.0)
