@@ -434,6 +434,28 @@ def test_inner_products_are_centered_before_or_after(offset):
     assert rows.reads == 2
 
 
+@pytest.mark.parametrize("offset", [0.0, 0.3, 3.0, 1e5])
+@pytest.mark.parametrize("width", [0, 1, 3])
+def test_products_are_centered_before_or_after(offset, width):
+    X = table() * 0.1 + offset
+    rows = read(X, WEIGHTS["weighted"])
+    standard = rows.standard(rows.summarize())
+    centered = (X - np.average(X, axis=0, weights=WEIGHTS["weighted"])) / standard.scale
+    B, U = V[:, :width], np.random.default_rng(3).normal(size=(N, width))
+    assert_allclose(standard.times(B), centered @ B, atol=1e-9)
+    assert_allclose(standard.back(U), centered.T @ (WEIGHTS["weighted"][:, None] * U), atol=1e-8)
+    assert_allclose(standard.lengths(), (centered**2).sum(axis=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.3, 3.0, 1e5])
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS.keys())
+def test_sums_of_squares_are_centered_before_or_after(offset, weights):
+    X = table() * 0.1 + offset
+    found = read(X, weights).summarize()
+    w = np.ones(N) if weights is None else weights
+    assert_allclose(found.squares, w @ (X - np.average(X, axis=0, weights=w)) ** 2, rtol=1e-9)
+
+
 @dataclass(frozen=True)
 class Held:
     """A task that returns an array of its own."""

@@ -4,6 +4,7 @@ import copy
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dger
 
 from .._types import Array, IntArray
 from .kind import is_sparse
@@ -11,44 +12,64 @@ from .namespace import Place, take_rows
 from .patterns import MaskView, group_by
 from .threads import sparse_product
 
+OFFSET_LIMIT = 30.0  # largest squared mean, in variances, that may be taken from products: one digit and a half
+SINGLE_LIMIT = 1.0  # the same where products are in single precision
 CODE_BITS = {True: 48, False: 20}  # bits of a mask that one float64, or one float32, holds exactly
 
 
-def entries(X: Any, mean: Array, scale: float, masked: bool) -> "DenseEntries | SparseEntries":
-    """Entries (x - mean) / scale of a block of dense, sparse or foreign rows, zero where missing."""
+def entries(X: Any, mean: Array, scale: float, masked: bool, late: bool = False) -> "DenseEntries | SparseEntries":
+    """Entries (x - mean) / scale of a block of dense, sparse or foreign rows, zero where missing.
+
+    With `late` means are taken from products, not from the entries, which saves a copy of the block.
+    """
     if is_sparse(X):
         return SparseEntries(X, mean, scale)
-    return MaskedEntries(X, mean, scale) if masked else DenseEntries(X, mean, scale)
+    return MaskedEntries(X, mean, scale) if masked else DenseEntries(X, mean, scale, late)
+
+
+def centering_may_wait(mean: Array, variance: float, single: bool = False) -> bool:
+    """Whether products may be centered afterwards: no overflow, and means not large beside deviations."""
+    low, high, limit = (1e-20, 1e20, SINGLE_LIMIT) if single else (1e-200, 1e200, OFFSET_LIMIT)
+    return low < variance < high and float(np.abs(mean).max()) < np.sqrt(limit * variance)
 
 
 class DenseEntries:
     """Rows of NumPy or another library, multiplied where they are, in float64 if the device has it."""
 
-    def __init__(self, X: Any, mean: Array, scale: float) -> None:
+    def __init__(self, X: Any, mean: Array, scale: float, late: bool = False) -> None:
         self.place, self.scale = Place(X), scale
-        self.C = self.place.floats(X) - self.place.put(mean)
+        self.late = mean if late and isinstance(X, np.ndarray) and X.dtype == np.float64 else None
+        self.C = self.place.floats(X) - self.place.put(mean) if self.late is None else X
 
     def _total(self, product: Any) -> Any:
         """A product that sums may be taken of: where the device has no float64, on the host."""
         return product if self.place.double else self.place.host(product)
 
-    def _product(self, A: Any, B: Array) -> Any:
-        out = A @ B
+    def _times(self, V: Any) -> Any:
+        out = self.C @ V
+        if self.late is not None:
+            out -= self.late @ V
         out /= self.scale
         return out
 
+    def _back(self, U: Any) -> Any:
+        out = self.C.T @ U
+        if self.late is not None and out.size:  # in place, from its transpose
+            out = dger(-1.0, U.sum(axis=0), self.late, a=out.T, overwrite_a=True).T
+        out /= self.scale
+        return self._total(out)
+
     def times(self, V: Array) -> Array:
         """Entries times V (m, r), on the host."""
-        return self.place.host(self._product(self.C, self.place.put(V)))
+        return self.place.host(self._times(self.place.put(V)))
 
     def back(self, U: Array) -> Any:
         """Transposed entries times U (p, c), where they are."""
-        return self._total(self._product(self.C.T, self.place.put(U)))
+        return self._back(self.place.put(U))
 
     def gram_product(self, V: Array, weights: Array) -> Any:
         """back(weights * times(V)); no number per row leaves where they are."""
-        T = self._product(self.C, self.place.put(V))
-        return self._total(self._product(self.C.T, T * self.place.put(weights[:, None])))
+        return self._back(self._times(self.place.put(V)) * self.place.put(weights[:, None]))
 
     def second(self, weights: Array) -> Array:
         """Weighted squares and products (p, p)."""
@@ -59,7 +80,8 @@ class DenseEntries:
 
     def scaled(self) -> Any:
         """The entries themselves (m, p)."""
-        return self.C if self.scale == 1.0 else self.C / self.scale
+        C = self.C if self.late is None else self.C - self.late
+        return C if self.scale == 1.0 else C / self.scale
 
     def lengths(self) -> Array:
         """Sum of squares of every row (m,)."""

@@ -8,11 +8,12 @@ import numpy as np
 
 from .._types import Array, IntArray
 from .contract import A, Block, Columns, Reads, Rows, Task, add
+from .entries import centering_may_wait
 from .kind import is_foreign, is_sparse
 from .masked import look
 from .namespace import Place, asarray_like, block_rows, host_double, namespace, take_rows
 from .products import project
-from .raw_moments import centering_may_wait, in_single, raw_summary, shift_of
+from .raw_moments import in_single, raw_summary, shift_of
 from .summary import Summary
 
 MASKED_DEVICE_ENTRIES = 1 << 21  # read at once from another device; numbers per row and pair of dimensions follow
@@ -130,7 +131,7 @@ class LocalRows(Rows):
     def inner_products(self, mean: Array, scale: float) -> Array:
         self.counter.total += 1.0
         place, (n, p) = Place(self.X), self.shape
-        if isinstance(self.X, np.ndarray) and self.X.dtype == np.float64 and centering_may_wait(mean, scale**2, False):
+        if isinstance(self.X, np.ndarray) and self.X.dtype == np.float64 and centering_may_wait(mean, scale**2):
             return _centered(self.X @ self.X.T, self.X @ mean, mean) / scale**2
         out = None
         size = max(16, self._block_rows() * p // max(1, n))

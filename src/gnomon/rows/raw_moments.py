@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 
 from .._types import Array, IntArray
+from .entries import centering_may_wait
 from .products import row_counts
 from .summary import Group, Summary, two_sum
 
-OFFSET_LIMIT = 30.0  # largest squared mean, in variances, that may be subtracted after the sums: one digit and a half
 TOTAL_SHARE = 0.3  # of the rows: with more outside the first group, its own are added up
-SINGLE_LIMIT = 1.0  # the same where products are in single precision
 SINGLE_ENTRIES = 1 << 20  # tables of fewer are multiplied in double precision whatever they are
 SUMMED = 256  # rows in single precision whose sum is taken in it
 SAMPLE = 64  # rows that say beforehand whether centering may wait
@@ -45,12 +44,6 @@ class Sums:
         centered = self.x - self.weight * mean
         self.xx -= np.column_stack([self.x, mean]) @ np.stack([mean, centered])
         return Group(self.weight, centered, self.y, self.xy - np.outer(mean, self.y), self.yy, self.xx)
-
-
-def centering_may_wait(mean: Array, variance: float, single: bool) -> bool:
-    """Whether sums of squares may be centered afterwards: no overflow, and means not large beside deviations."""
-    low, high, limit = (1e-20, 1e20, SINGLE_LIMIT) if single else (1e-200, 1e200, OFFSET_LIMIT)
-    return low < variance < high and float(np.abs(mean).max()) < np.sqrt(limit * variance)
 
 
 def in_single(X: Array) -> bool:

@@ -8,7 +8,7 @@ from scipy.linalg.lapack import dpstrf, dtrtri
 
 from .._types import Array, IntArray
 from .contract import Block, Columns, Kept, PureStep, Rows, Step, Swept, View
-from .entries import DenseEntries, MaskedEntries, SparseEntries, entries
+from .entries import DenseEntries, MaskedEntries, SparseEntries, centering_may_wait, entries
 from .patterns import MaskView, group_by
 from .summary import Summary
 from .threads import one_thread
@@ -26,7 +26,7 @@ class InUnits:
 
     def entries(self, block: Block) -> DenseEntries | SparseEntries:
         """The entries of a block in these units."""
-        return entries(block.X, self.mean, self.scale, self.masked)
+        return entries(block.X, self.mean, self.scale, self.masked, centering_may_wait(self.mean, self.scale**2))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._types import Array
 from .contract import Block, NotFinite, add
-from .entries import DenseEntries, SparseEntries, entries
+from .entries import DenseEntries, SparseEntries, centering_may_wait, entries
 from .kind import is_sparse
 from .namespace import Place, host_double
 
@@ -113,9 +113,12 @@ class Summarize:
             counts, sums, largest = _sums(X, w, self.masked)
             some = np.where(counts > 0, counts, 1.0)
             mean, unit = sums / some, power_of_two(largest)
-            here = entries(X, mean, unit, self.masked)
+            about_zero = None if self.masked or unit != 1.0 else _squares_about_zero(X, w, mean, counts)
+            here = entries(X, mean, unit, self.masked, late=about_zero is not None)
             if isinstance(here, SparseEntries):
                 low, squares = _sparse_squares(X, w, mean / unit, unit)
+            elif about_zero is not None:
+                low, squares = np.zeros_like(mean), np.maximum(about_zero - counts * mean**2, 0.0)
             else:
                 C, weights = here.scaled(), here.place.put(w)
                 low = here.place.host(weights @ C) / some  # what rounding took from the mean
@@ -142,6 +145,15 @@ def _sums(X: Any, w: Array, masked: bool) -> tuple[Array, Array, float]:
         X = xp.where(seen, X, xp.zeros_like(X))
         counts = place.host(weights @ place.floats(seen))
     return counts, place.host(weights @ X), float(xp.maximum(xp.max(X), -xp.min(X)))
+
+
+def _squares_about_zero(X: Any, w: Array, mean: Array, counts: Array) -> Array | None:
+    """Weighted sums of squares (p,) of plain rows, without a copy of them; None where means are too large for it."""
+    if not isinstance(X, np.ndarray) or X.dtype != np.float64 or X.size == 0:
+        return None
+    found = np.einsum("ij,ij->j", X, X) if (w == 1.0).all() else np.einsum("i,ij,ij->j", w, X, X)
+    variance = float((found / counts - mean**2).mean())
+    return found if centering_may_wait(mean, variance) else None
 
 
 def _groups(block: Block, task: Summarize, here: DenseEntries | SparseEntries) -> tuple[Group, ...]:

@@ -33,6 +33,7 @@ SMALLEST_SHARE = 0.05
 NEAR, FEW_STEPS = 0.1, 20  # residual, and steps, up to which EM makes the start of a climb
 FIRST_STEPS = 2  # of a climb in a basis that will grow, whose own optimum is soon left
 ALIKE = 0.1  # relative difference up to which such a start is on the way to an optimum already found
+SAME = 1e-3  # the same of two starts that are one
 
 
 class BasisEM(SitesEM):
@@ -115,13 +116,13 @@ def x_log_likelihood(params: Params, x: FromX, view: View) -> float:
     return float(-0.5 * (view.weight * logs + (view.energy - explained) / s2))
 
 
-def alike(a: Params, b: Params) -> bool:
-    """Whether two models say nearly the same of x, of x with the outputs, and of their noise."""
+def alike(a: Params, b: Params, share: float = ALIKE) -> bool:
+    """Whether two models say the same of x, of x with the outputs, and of their noise, up to a share."""
     noise = float(np.abs(np.log(a.y_noise_var / b.y_noise_var)).max(initial=0.0))
     for one, other in ((a.W_x @ a.W_x.T, b.W_x @ b.W_x.T), (a.W_x @ a.W_y.T, b.W_x @ b.W_y.T)):
-        if np.linalg.norm(one - other) > ALIKE * np.linalg.norm(other):
+        if np.linalg.norm(one - other) > share * np.linalg.norm(other):
             return False
-    return noise <= ALIKE
+    return noise <= share
 
 
 class RatioSearch:
@@ -214,7 +215,7 @@ class GaussianInBasis(ModelInBasis):
         begun = [em.maximize(at, max(tol, NEAR), FEW_STEPS, "alternating") for at in self._starts()]
         found: list[Result[State]] = []
         for trial in sorted(begun, key=lambda trial: -float(trial.path[-1])):
-            if not any(alike(trial.value[0], other.value[0]) for other in found):
+            if not any(alike(trial.value[0], other.value[0], ALIKE) for other in found):
                 found.append(em.climb(*trial.value, tol, self.max_iter if whole else FIRST_STEPS))
         return max(found, key=lambda trial: float(trial.path[-1]))
 
@@ -223,8 +224,8 @@ class GaussianInBasis(ModelInBasis):
         joint = self.data.coded.joint(self.data.basis)
         starts = gaussian_starts(joint, self.k, self.rules, likely_ratios(joint, self.k))
         if self.rules.noise == "fixed":
-            return [start._replace(y_noise_var=self.noise) for start in starts]
-        return starts
+            starts = [start._replace(y_noise_var=self.noise) for start in starts]
+        return [at for i, at in enumerate(starts) if not any(alike(at, other, SAME) for other in starts[:i])]
 
 
 def grow_gaussian(
