@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .estimators.cppca import CPPCA as CPPCA
     from .estimators.domain_stack import DomainStack as DomainStack
     from .estimators.dppca import DPPCA as DPPCA
+    from .estimators.guided_projection import GuidedProjection as GuidedProjection
     from .estimators.ifa import IFA as IFA
     from .estimators.ifa import combine_one_vs_rest as combine_one_vs_rest
     from .estimators.kda import KDA as KDA
@@ -37,6 +38,7 @@ _HOMES = {
     "MixturePPCA": "mixture_ppca",
     "SPPCA": "sppca",
     "KernelSPPCA": "kernel_sppca",
+    "GuidedProjection": "guided_projection",
     "DPPCA": "dppca",
     "SEPCA": "sepca",
     "NeighborFeatures": "neighbor_features",

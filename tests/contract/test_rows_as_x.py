@@ -19,6 +19,7 @@ MODELS = [
     gnomon.ColoredMVU(2, n_basis=5),
     gnomon.DPPCA(n_factors=1, shrinkage=0.1, unlabeled_weight=1.0),
     gnomon.DomainStack(scale=1.0, C=1.0),
+    gnomon.GuidedProjection(),
     gnomon.IFA(n_init=1),
     gnomon.KDA(kernel="rbf"),
     gnomon.KernelSPPCA(2, kernel="rbf"),

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gnomon.models.dppca.reduction import Limits, ranks, reduce_rows
+from gnomon.models.dppca.reduction import Limits, principal_rows, ranks, reduce_rows
 from gnomon.rows import read
 from rows.copied import copied_rows
 
@@ -30,6 +30,22 @@ def test_coordinates_and_what_they_leave_out(rng, shape, exact, form):
     else:
         assert r == 7
         assert_allclose(B @ (B.T @ (C.T @ extra)), C.T @ extra, atol=1e-9)  # the sums lie in the basis
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("shape, side", [((60, 9), 80), ((12, 30), 80), ((60, 30), 8)])
+def test_principal_rows_are_the_leading_directions(rng, shape, side, form):
+    X = rng.normal(size=shape) * np.geomspace(1.0, 1e-3, shape[1]) + 2.0
+    found = principal_rows(copied_rows(form(X)), 5, Limits(exact_side=side, n_spare=3, reads=8))
+    C = (X - X.mean(axis=0)) / found.standard.scale
+    sizes = np.linalg.svd(C)[1][:5]
+    B = found.expand(np.eye(5))
+    assert_allclose(B.T @ B, np.eye(5), atol=1e-9)
+    assert_allclose(C @ B, found.T, atol=1e-8)
+    assert_allclose(found.T.T @ found.T, np.diag(sizes**2), atol=1e-5 * sizes[0] ** 2)
+    assert_allclose((C**2).sum(axis=1) - (found.T**2).sum(axis=1), found.outside, atol=1e-8)
+    everything = principal_rows(copied_rows(form(X)), 300, Limits(exact_side=80))
+    assert everything.T.shape[1] == min(shape[0] - 1, shape[1])
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

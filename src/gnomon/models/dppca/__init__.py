@@ -1,5 +1,9 @@
 """Discriminant probabilistic PCA: classes with means of their own that share a few within-class factors."""
 
-from .anneal import Annealing, Options
-from .choice import Open
+from .anneal import Annealing, Options, fit_coordinates
+from .choice import Open, near_rows, usual_factors
+from .directions import directions
+from .mixture import Params, Within, log_joint
 from .model import Labels, Model, back, fit, log_density, posterior, predict, sample
+from .pupil import taught
+from .reduction import Reduced, principal_rows

@@ -25,6 +25,7 @@ class Limits(NamedTuple):
 
 
 LIMITS = Limits()
+RANK = 1e-10  # of the largest eigenvalue: smaller ones are no direction of few rows
 SAME = 1e-9  # of the largest: numbers of rows or columns that differ by less are the same
 TINY = 1e-300
 
@@ -68,6 +69,30 @@ def reduce_rows(rows: Rows, extra: Array, limits: Limits = LIMITS) -> Reduced:
         return Reduced(standard.times(B), np.zeros(n), p, B.__matmul__, True, standard)
     projected = standard.project(B)
     return Reduced(projected.gather(), projected.gather("outside"), p, B.__matmul__, False, standard)
+
+
+def principal_rows(rows: Rows, most: int, limits: Limits = LIMITS) -> Reduced:
+    """Rows in their leading principal directions by falling variance, at most so many."""
+    n, p = rows.shape
+    few = n <= p and n <= limits.exact_side
+    summary = rows.summarize(second=not few and p <= limits.exact_side)
+    standard = rows.standard(summary)
+    if few:
+        values, U = top_eigh(standard.gram(), most)
+        kept = values > RANK * max(float(values.max(initial=0.0)), TINY)
+        B = standard.back(U[:, kept] / np.sqrt(values[kept]))
+    elif p <= limits.exact_side:
+        second = summary.standard_groups()[0].xx
+        assert second is not None
+        values, B = top_eigh(second, most)
+        B = B[:, values > RANK * max(float(values.max(initial=0.0)), TINY)]
+    else:
+        none = np.zeros((p, 0))
+        B = _leading_directions(standard, none, summary.squares, limits._replace(n_leading=most))
+        T = standard.times(B)
+        B = B @ top_eigh(T.T @ T, B.shape[1])[1]
+    found = standard.project(B)
+    return Reduced(found.gather(), found.gather("outside"), p, B.__matmul__, B.shape[1] < most, standard)
 
 
 def _leading_directions(rows: StandardRows, sums: Array, squares: Array, limits: Limits) -> Array:

@@ -1,0 +1,152 @@
+"""Average and teach: class probabilities of several teachers are averaged, and two pupils learn from their mean.
+
+With a handful of labels no evidence tells good candidates from bad ones, so none is chosen. Every teacher's
+probabilities are brought to the same confidence and weighted by how well it agrees with all.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from ..models import dppca
+from ..numerics.normalize import normalized
+from ._fronts import MOST, leading
+
+CONFIDENCE = 0.8  # mean top probability to which probabilities are brought
+EXPONENTS, HALVINGS = (-40.0, 20.0), 36  # range of the logarithm to base 2 of exponents, and how often it is halved
+FEW_COORDINATES = 150  # of teachers with few factors
+SHRINKAGE, TOL, STEPS = 1e-3, 1e-2, 30
+STRENGTH = 100.0  # C of logistic regression on rows of mean squared length one
+GRAPH_FACTORS = 5
+LEAST_KAPPA = 0.02
+FACTORS, MORE_FACTORS, RICH = 20, 40, 4  # of pupils; more where every class has so many labels
+UNION_STEPS, ROWS_STEPS = 3, 20
+
+
+class Voice(NamedTuple):
+    """What says how probable classes are, from the coordinates of a front: a `Params` of DPPCA or linear scores."""
+
+    params: Any  # the parts of `Params`, those of `Within` last, or (coefficients (r, c), intercepts (c,))
+    size: int  # leading coordinates it reads
+    exponent: float  # that brings its probabilities to `CONFIDENCE`
+
+
+def log_odds(voice, seen):
+    """Log-probabilities (n, c) up to what the classes share, of rows in the coordinates of its front."""
+    T = seen.T[:, : voice.size]
+    if len(voice.params) == 2:
+        coef, intercept = voice.params
+        return T @ coef + intercept
+    prior, means, within = voice.params
+    params = dppca.Params(prior, means, dppca.Within(*within))
+    lost = seen.T[:, voice.size :]
+    squares = np.einsum("ij,ij->i", T, T) + seen.outside + np.einsum("ij,ij->i", lost, lost)
+    return dppca.log_joint(params, T, squares, seen.n_features)
+
+
+def speak(voice, seen):
+    """Probabilities (n, c) at its confidence."""
+    return _tempered(log_odds(voice, seen), voice.exponent)
+
+
+def _tempered(odds, exponent):
+    return normalized((odds - odds.max(axis=1, keepdims=True)) * exponent)[0]
+
+
+def with_exponent(params, size, seen):
+    """A voice whose mean confidence on these rows is `CONFIDENCE`."""
+    voice = Voice(params, size, 1.0)
+    odds = log_odds(voice, seen)
+    low, high = EXPONENTS
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        sure = float(_tempered(odds, 2.0**middle).max(axis=1).mean())
+        low, high = (middle, high) if sure < CONFIDENCE else (low, middle)
+    return voice._replace(exponent=2.0 ** (0.5 * (low + high)))
+
+
+# -- teachers --------------------------------------------------------------------------------------------------------
+
+
+def teachers(fronts, index, n_classes):
+    """(Number of the front, name, voice) of every teacher."""
+    found = []
+    for i, (front, reduced) in enumerate(fronts):
+        graph = "graph" in front.parts
+        few = leading(reduced, FEW_COORDINATES)
+        n_factors = GRAPH_FACTORS if graph else dppca.usual_factors(len(index))
+        if front.name != "neighbors":
+            found.append((i, "DPPCA", _dppca(few, index, n_classes, n_factors, 1.0)))
+        if not graph:
+            found.append((i, "DPPCA, unlabeled rows at 0.1", _dppca(few, index, n_classes, n_factors, 0.1)))
+        found.append((i, "ridge LDA", _dppca(reduced, index, n_classes, MOST, 0.0)))
+        found.append((i, "logistic regression", _logistic(reduced, index)))
+    return found
+
+
+def _dppca(reduced, index, n_classes, n_factors, weight):
+    options = dppca.Options(
+        n_factors=n_factors, shrinkage=SHRINKAGE, unlabeled_weight=weight, tol=TOL, max_iter=STEPS
+    )  # fmt: skip
+    near = dppca.near_rows(reduced, index, n_factors) if weight else None
+    found = dppca.fit_coordinates(reduced, index, n_classes, options, near)
+    return with_exponent(_plain(found.value.params), reduced.T.shape[1], reduced)
+
+
+def _plain(params):
+    return (params.prior, params.means, tuple(params.within))
+
+
+def _logistic(reduced, index):
+    """In the span of the labeled rows, which is all that their labels reach."""
+    unit = np.sqrt(np.einsum("ij,ij->", reduced.T, reduced.T) / len(reduced.T)) or 1.0
+    labeled = np.flatnonzero(index >= 0)
+    rows = reduced.T[labeled] / unit
+    _, sizes, Vt = np.linalg.svd(rows, full_matrices=False)
+    B = Vt[sizes > 1e-9 * sizes[0]].T
+    model = LogisticRegression(C=STRENGTH, max_iter=200, tol=1e-3).fit(rows @ B, index[labeled])
+    coef, intercept = B @ model.coef_.T / unit, model.intercept_
+    if coef.shape[1] == 1:
+        coef, intercept = coef * [-0.5, 0.5], intercept * [-0.5, 0.5]
+    return with_exponent((coef, intercept), coef.shape[0], reduced)
+
+
+def agreement(proba, others):
+    """Cohen's kappa of the classes named by `proba` (n, c) and by `others` (n, c)."""
+    c, a, b = proba.shape[1], proba.argmax(axis=1), others.argmax(axis=1)
+    chance = np.bincount(a, minlength=c) @ np.bincount(b, minlength=c) / len(a) ** 2
+    return float(((a == b).mean() - chance) / max(1.0 - chance, LEAST_KAPPA))
+
+
+def weigh(probas, index):
+    """Weights of teachers, and their kappa with the plain mean, from probabilities (m, n, c) of unlabeled rows."""
+    unlabeled = index < 0 if (index < 0).any() else np.ones(len(index), dtype=bool)
+    mean = probas.mean(axis=0)[unlabeled]
+    kappas = np.array([agreement(one[unlabeled], mean) for one in probas])
+    weights = np.maximum(kappas, LEAST_KAPPA) ** 2
+    return weights / weights.sum(), kappas
+
+
+# -- pupils ----------------------------------------------------------------------------------------------------------
+
+
+def prior_of(proba, index):
+    """Shares of the classes: of the labels and of the probabilities, the more of these the fewer labels there are."""
+    counts = np.bincount(index[index >= 0], minlength=proba.shape[1])
+    share = 1.0 / max(float(np.median(counts)), 1.0)
+    prior = ((counts + 1.0) / (counts + 1.0).sum()) ** share * proba.mean(axis=0) ** (1.0 - share)
+    return prior / prior.sum(), MORE_FACTORS if counts.min() >= RICH else FACTORS
+
+
+def pupil(reduced, proba, index, prior, n_factors, n_steps):
+    """Parameters of DPPCA taught by these probabilities."""
+    options = dppca.Options(n_factors=n_factors, shrinkage=SHRINKAGE, class_prior=prior)
+    return dppca.taught(reduced, index, proba, options, n_steps)
+
+
+def nearest_labels(Z, index):
+    """Class of the nearest labeled row (n,) in a projection."""
+    labeled = np.flatnonzero(index >= 0)
+    distances = np.einsum("ij,ij->i", Z[labeled], Z[labeled]) - 2.0 * Z @ Z[labeled].T
+    return index[labeled][distances.argmin(axis=1)]

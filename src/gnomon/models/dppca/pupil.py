@@ -1,0 +1,30 @@
+"""DPPCA taught by others: a few steps of EM from probabilities of the classes, instead of from labels alone."""
+
+import numpy as np
+
+from ..._types import Array, IntArray
+from .anneal import Options, Point, Problem, Span
+from .mixture import Params
+from .reduction import Reduced
+
+WHOLE = 120  # coordinates up to which factors are sought in all
+
+
+def taught(rows: Reduced, index: IntArray, proba: Array, options: Options, n_steps: int) -> Params:
+    """The parameters after one M-step and so many steps of EM, in each of which the noise level is set anew.
+
+    `proba` (n, c) are probabilities of the classes; a row with a label is of its class.
+    """
+    problem = Problem(rows, index, proba.shape[1], options)
+    resp = proba.T * problem.weights if len(problem.T) == len(proba) else problem.one_hot.T
+    resp[:, problem.known] = problem.one_hot.T
+    counts = resp.sum(axis=1)
+    point, r = Point(counts, (resp @ problem.T) / counts[:, None]), len(problem.scatter)
+    span = Span(np.eye(r), problem.scatter) if r <= WHOLE else problem.span()
+    size = len(span.scatter)
+    params, level = problem.at(point, None, span)
+    for _ in range(n_steps):
+        span = problem.widened(point, params, span).leading(size)
+        point = problem.moments(problem.e_step(params, level))
+        params, level = problem.at(point, None, span)
+    return params

@@ -1,0 +1,173 @@
+"""GuidedProjection: its averages beside the definition, new rows, model files, errors, and real data."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_breast_cancer
+from sklearn.metrics import cohen_kappa_score
+from sklearn.model_selection import cross_val_score
+from sklearn.preprocessing import normalize, scale
+
+from estimators.support import load
+from gnomon import DPPCA, GuidedProjection, NeighborFeatures
+from gnomon.estimators._fronts import Front
+from gnomon.estimators._teaching import Voice, log_odds, speak, weigh
+from gnomon.export import load_model, save_model
+from oracles import average_and_teach as oracle
+
+
+def few(y, per_class, seed=0):
+    """`y` with so many labels in each class, -1 elsewhere."""
+    rng, out = np.random.default_rng(seed), np.full(len(y), -1)
+    for c in np.unique(y):
+        some = rng.choice(np.flatnonzero(y == c), per_class, replace=False)
+        out[some] = c
+    return out
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load("wine")
+    labels = few(y, 3)
+    return X, y, labels, GuidedProjection(2).fit(X, labels)
+
+
+def test_every_teacher_is_as_sure_as_the_definition_says(wine):
+    X, _, _, model = wine
+    seen, _ = model._coordinates(model._check_rows(X))
+    for i, voice in model._voices:
+        odds = log_odds(Voice(*voice), seen[i])
+        wanted = oracle.tempered(odds - odds.max(axis=1, keepdims=True), 0.8)
+        assert_allclose(speak(Voice(*voice), seen[i]), wanted, atol=1e-6)
+
+
+def test_weights_are_the_squares_of_kappa(wine):
+    X, _, labels, model = wine
+    seen, _ = model._coordinates(model._check_rows(X))
+    probas = np.array([speak(Voice(*voice), seen[i]) for i, voice in model._voices])
+    unlabeled = labels < 0
+    taught, kappas = oracle.average(probas, unlabeled)
+    assert_allclose([teacher[3] for teacher in model.teachers_], kappas, atol=1e-12)
+    assert_allclose(np.tensordot(model._weights, probas, axes=1), taught, atol=1e-12)
+    named = probas.mean(axis=0)[unlabeled].argmax(axis=1)
+    assert_allclose(kappas[0], cohen_kappa_score(probas[0][unlabeled].argmax(axis=1), named), atol=1e-12)
+    assert_allclose(model.class_prior_, oracle.prior(taught, labels), atol=1e-12)
+
+
+def test_teachers_that_disagree_with_all_hardly_count():
+    rng = np.random.default_rng(0)
+    right = np.eye(2)[rng.permutation(100) % 2]
+    weights, kappas = weigh(np.array([right, right, 1.0 - right]), np.full(100, -1))
+    assert_allclose(kappas, [1.0, 1.0, -1.0])
+    assert weights[2] < 1e-3
+
+
+def test_rows_are_told_one_by_one(wine):
+    X, _, _, model = wine
+    some = np.arange(0, 178, 7)
+    assert_allclose(model.predict_proba(X[some]), model.predict_proba(X)[some], atol=1e-12)
+    assert_allclose(model.transform(X[some]), model.transform(X)[some], atol=1e-9)
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_the_projection_of_the_rows_is_linear(wine):
+    X, _, _, model = wine
+    seen, _ = model._coordinates(model._check_rows(X))
+    assert_allclose((X - model.mean_) @ model.components_.T, seen[0].T @ model._directions[1], atol=1e-8)
+
+
+def test_fronts_are_the_tables_they_are_named_after(wine):
+    X, _, _, model = wine
+    seen, _ = model._coordinates(model._check_rows(X))
+    tables = {
+        "rows": X,
+        "standardized columns": scale(X),
+        "unit rows": normalize(X),
+        "logarithms": np.arcsinh(X / np.median(np.abs(X[X != 0]))),
+        "neighbors": NeighborFeatures().fit_transform(seen[1].T),
+        "neighbors, cosine": NeighborFeatures(metric="cosine").fit_transform(X),
+    }
+    fronts = [Front(*front) for front in model._fronts]
+    assert [front.name for front in fronts] == list(tables)[:2] + ["logarithms", "unit rows"] + list(tables)[4:]
+    for front, one in zip(fronts, seen, strict=True):
+        table = tables[front.name]
+        assert_allclose(front.mean + one.T @ front.basis.T * front.scale, table, atol=1e-6 * np.abs(table).max())
+
+
+def test_the_union_holds_every_front_alike(wine):
+    X, _, _, model = wine
+    seen, union = model._coordinates(model._check_rows(X))
+    lengths = model._union[0]
+    parts = [one.T[:, :150] / length for one, length in zip(seen, lengths, strict=True)]
+    assert_allclose([np.sqrt((part**2).sum() / 178) for part in parts], 1.0, rtol=1e-9)
+    S = np.hstack(parts)
+    C = (S - S.mean(axis=0)) / model._union[2]
+    assert_allclose((union.T**2).sum(axis=1) + union.outside, (C**2).sum(axis=1), rtol=1e-6)
+
+
+def test_a_model_file_holds_all(wine, tmp_path):
+    X, _, _, model = wine
+    save_model(model, tmp_path / "wine.gnomon")
+    loaded = load_model(tmp_path / "wine.gnomon")
+    assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert_array_equal(loaded.transform(X), model.transform(X))
+
+
+def test_sparse_rows_are_the_dense_ones():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 40)
+    X = rng.poisson(0.3 + 2.0 * (np.arange(30) % 3 == y[:, None])).astype(float)
+    labels = few(y, 4)
+    dense, sparse = (GuidedProjection(2).fit(form, labels) for form in (X, sp.csr_array(X)))
+    fronts = [{teacher[0] for teacher in model.teachers_} - {"logarithms"} for model in (dense, sparse)]
+    assert fronts[0] == fronts[1]
+    assert (dense.predict(X) == sparse.predict(sp.csr_array(X))).mean() > 0.98
+    assert (sparse.predict(sp.csr_array(X)) == y).mean() > 0.9
+
+
+@pytest.mark.parametrize("name, limit", [("wine", 0.1), ("iris", 0.1), ("breast_cancer", 0.12)])
+def test_columns_of_any_scale_are_told_apart(name, limit):
+    X, y = load_breast_cancer(return_X_y=True) if name == "breast_cancer" else load(name)
+    errors = []
+    for seed in range(3):
+        labels = few(y, 4, seed)
+        model = GuidedProjection().fit(X, labels)
+        errors.append((model.predict(X) != y)[labels < 0].mean())
+    assert np.mean(errors) < limit
+
+
+def test_it_is_better_than_one_model_where_scales_differ(wine):
+    X, y, labels, model = wine
+    one = DPPCA().fit(X, labels)
+    unlabeled = labels < 0
+    assert (model.predict(X) == y)[unlabeled].mean() > (one.predict(X) == y)[unlabeled].mean() + 0.2
+
+
+def test_one_label_per_class_and_all_rows_labeled():
+    X, y = load("iris")
+    labels = few(y, 1)
+    assert (GuidedProjection().fit(X, labels).predict(X) == y).mean() > 0.8
+    assert (GuidedProjection().fit(X, y).predict(X) == y).mean() > 0.95
+
+
+def test_text_labels_and_cross_validation():
+    X, y = load("iris")
+    names = np.array(["a", "b", "c"])[y]
+    model = GuidedProjection().fit(X, names)
+    assert set(model.predict(X)) == {"a", "b", "c"}
+    assert cross_val_score(GuidedProjection(), X, y, cv=3, scoring="accuracy").mean() > 0.9
+
+
+def test_errors_name_the_way_out():
+    X, y = load("iris")
+    with pytest.raises(ValueError, match=r"n_components=9 must be at most 4: the rank of X \(n_features = 4\)"):
+        GuidedProjection(9).fit(X, y)
+    with pytest.raises(ValueError, match="X is constant"):
+        GuidedProjection().fit(np.ones((150, 4)), y)
+    with pytest.raises(ValueError, match="Unknown label type"):
+        GuidedProjection().fit(X, X[:, 0] + 0.01)
+    X = X.copy()
+    X[0, 0] = np.nan
+    with pytest.raises(ValueError, match="GuidedProjection needs every entry"):
+        GuidedProjection().fit(X, y)
