@@ -10,7 +10,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import normalize, scale
 
 from estimators.support import load
-from gnomon import DPPCA, GuidedProjection, NeighborFeatures
+from gnomon import DPPCA, PPCA, GuidedProjection, NeighborFeatures
 from gnomon.estimators._fronts import Front
 from gnomon.estimators._teaching import Voice, log_odds, speak, weigh
 from gnomon.export import load_model, save_model
@@ -167,7 +167,25 @@ def test_errors_name_the_way_out():
         GuidedProjection().fit(np.ones((150, 4)), y)
     with pytest.raises(ValueError, match="Unknown label type"):
         GuidedProjection().fit(X, X[:, 0] + 0.01)
-    X = X.copy()
-    X[0, 0] = np.nan
-    with pytest.raises(ValueError, match="GuidedProjection needs every entry"):
-        GuidedProjection().fit(X, y)
+
+
+def test_missing_entries_are_filled_as_ppca_fills_them():
+    X, y = load("wine")
+    X, labels = scale(X), few(y, 4)
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    model = GuidedProjection().fit(holes, labels)
+    filled = PPCA(10).fit(holes).impute(holes)
+    assert_allclose(model.transform(holes), GuidedProjection().fit(filled, labels).transform(filled), atol=1e-6)
+    assert (model.predict(holes) == y).mean() > 0.9
+    whole = GuidedProjection().fit(X, labels)
+    assert (whole.predict(holes) == y).mean() > 0.9  # gaps of new rows, none in the fit
+
+
+def test_gaps_where_nothing_is_left_for_noise_get_the_mean():
+    line = np.arange(40.0)[:, None] * [1.0, 2.0]
+    y = np.where(np.arange(40) % 5, -1, np.arange(40) >= 20)
+    holes = line.copy()
+    holes[3, 0] = np.nan
+    found = GuidedProjection(1).fit(line, y).predict_proba(holes)
+    line[3, 0] = line[:, 0].mean()
+    assert_allclose(found, GuidedProjection(1).fit(np.arange(40.0)[:, None] * [1.0, 2.0], y).predict_proba(line))

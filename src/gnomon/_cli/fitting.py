@@ -22,8 +22,9 @@ from gnomon._cli.targets import check_guides, in_words, read_targets, with_names
 from gnomon._files import RECORD, new_file, new_folder, sealed
 from gnomon.describe import Description
 from gnomon.export.report import versions
-from gnomon.export.steps import named_columns, spare_rank
+from gnomon.export.steps import named_columns
 from gnomon.rows.kind import is_sparse
+from gnomon.rows.masked import spare_rank
 from gnomon.selection import Comparison, compare
 from gnomon.tables import Table, drop_hint, has_pyarrow, read_table, write_table
 from gnomon.targets import Targets
@@ -128,7 +129,7 @@ def fit(request: Request, table: Table) -> Run:
     notes = list(dict.fromkeys(in_words(table, warning.message) for warning in caught))
     notes += [fitted.note] if fitted.note else []
     notes += _size_notes(request, stored.said)
-    if request.scale == "none":
+    if request.scale == "none" and not fitted.steps[-1][1].traits.own_scale:
         notes += _scale_notes(table, guides)
     return Run(request, table, targets, stored, X, y, fitted.choice, notes=notes)
 

@@ -122,6 +122,7 @@ class Traits(NamedTuple):
     guided: bool = True  # whether targets take part in the fit
     size: str = "n_components"  # the parameter that --components sets
     own_size: bool = False  # whether None there, its own default, is better than one for every model
+    own_scale: bool = False  # whether it makes columns of any scale comparable itself
     several: str = "columns"  # what a table of targets is: columns of their own kinds, all "real", or not taken ("one")
 
 

@@ -9,6 +9,8 @@ from ..describe import Projection, Traits
 from ..models import dppca
 from ..numerics.linalg import sign_of_columns
 from ..rows import read
+from ..rows.kind import is_sparse
+from ..rows.masked import spare_rank
 from ._estimator import Transformer, at_most, integer, rules
 from ._fronts import MOST, UNION, Coordinates, Front, bring, fit_fronts, leading, lengths_of, side_by_side
 from ._predictions import Predictor
@@ -24,7 +26,9 @@ from ._teaching import (
     weigh,
     with_exponent,
 )
+from .ppca import PPCA
 
+GAP_COMPONENTS = 10  # of the PPCA that fills missing entries
 PUPILS = ("all fronts", "rows")
 
 
@@ -65,8 +69,7 @@ class GuidedProjection(Predictor, Transformer):
     Raises
     ------
     ValueError
-        When y is None, has one class or real numbers; X holds NaN or is constant; n_components is more than the rank
-        of X.
+        When y is None, has one class or real numbers; X is constant; n_components is more than the rank of X.
 
     See Also
     --------
@@ -87,6 +90,8 @@ class GuidedProjection(Predictor, Transformer):
     EM), one on the rows (20 steps). `predict_proba` is the mean of theirs and the teachers'; the projection is that of
     two more that learn from this mean. `Rows` are brought into this process as a whole.
 
+    Missing entries of X are filled first, with their mean given the others under `PPCA` of ten components.
+
     Probabilities are about as sure as set, 0.8 in the mean, whatever the data; they order rows by how sure they are
     and are not frequencies.
 
@@ -104,13 +109,14 @@ class GuidedProjection(Predictor, Transformer):
     True
     """
 
-    traits = Traits("guided", several="one")
+    traits = Traits("guided", own_scale=True, several="one")
 
     _kinds = ("classes",)
     _required = True
     _fewest_classes = 2
     _sparse_forms = ("csr",)
     _in_memory = True
+    _takes_missing = True
     _rules = rules(n_components=integer(1))
     _fitted = "components_"
 
@@ -121,7 +127,7 @@ class GuidedProjection(Predictor, Transformer):
 
     def _fit(self, rows, targets):
         index, n_classes = targets.index, len(targets.classes)
-        found = fit_fronts(_table(rows), n_classes)
+        found = fit_fronts(self._fill_of(rows), n_classes)
         first = next(found)
         own = first[1]
         if own.T.shape[1] == 0:
@@ -173,9 +179,26 @@ class GuidedProjection(Predictor, Transformer):
         self.components_ = (rows.basis @ directions[1] / rows.scale).T
         self.mean_ = rows.mean
 
+    def _fill_of(self, rows):
+        """The rows of the fit without gaps; what fills those of new rows is kept."""
+        X = rows.gather().astype(np.float64)
+        self._gaps = None
+        if not is_sparse(X):
+            self._centers = np.nanmean(X, axis=0)
+            k = min(GAP_COMPONENTS, spare_rank(X))
+            self._gaps = PPCA(k).fit(X) if k > 0 else None
+        return self._complete(rows)
+
+    def _complete(self, rows):
+        """Rows in float64, whose missing entries have their mean given the others under PPCA."""
+        X = rows.gather().astype(np.float64)
+        if not rows.masked:
+            return X
+        return np.where(np.isnan(X), self._centers, X) if self._gaps is None else self._gaps.impute(X)
+
     def _coordinates(self, rows):
         """Rows in every front, and in the union of all."""
-        X = _table(rows)
+        X = self._complete(rows)
         seen = [bring(Front(*front), X) for front in self._fronts]
         lengths, mean, scale, basis = self._union
         found = read(side_by_side(seen, lengths)).in_units(mean, scale).project(basis)
@@ -191,7 +214,7 @@ class GuidedProjection(Predictor, Transformer):
 
     def _projected(self, rows):
         if self.projection_ == "rows":
-            return rows.project(self.mean_, self.components_.T)
+            return read(self._complete(rows)).project(self.mean_, self.components_.T)
         return self._coordinates(rows)[1].T @ self._directions[0]
 
     def _said(self):
@@ -203,10 +226,6 @@ class GuidedProjection(Predictor, Transformer):
         loadings = {"loadings": self.components_} if self.projection_ == "rows" else {}
         plain = {"project": lambda X: Projection(np.asarray(self.transform(X)))}
         return super()._said() | plain | loadings | {"fit": self._recorded(facts=facts, tables=((header, lines),))}
-
-
-def _table(rows):
-    return rows.gather().astype(np.float64)
 
 
 def _told(Z, index, proba):

@@ -8,10 +8,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gnomon import PPCA
 from gnomon.rows.frames import as_frame
 from gnomon.rows.kind import is_sparse
+from gnomon.rows.masked import spare_rank
 from gnomon.tables import count_missing, listing
 
 OPTIONS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
-SEVERAL = 64  # directions in which a rank is looked for
 
 
 class Step(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -205,25 +205,6 @@ class GapFiller(Step):
         if self.model_ is None:
             return np.where(np.isnan(X), self.mean_.astype(X.dtype), X)
         return self.model_.impute(X)
-
-
-def spare_rank(X):
-    """The most components, up to 63, that leave variance for noise: rank of the centered rows less one."""
-    n, p = X.shape
-    most = min(n - 1, p, SEVERAL)
-    if is_sparse(X):
-        return most - 1
-    X = np.asarray(X, dtype=np.float64)
-    eps = np.finfo(X.dtype).eps
-    mean = np.nanmean(X, axis=0)
-    std = np.nanstd(X, axis=0)
-    varies = std > n * eps * np.abs(mean)
-    if not varies.any():
-        return 0
-    scaled = np.nan_to_num((X - mean)[:, varies] / std[varies])
-    rounding = (n + p) * eps * (1.0 + (np.abs(mean[varies]) / std[varies]).max())
-    sizes = np.linalg.svd(scaled @ np.random.default_rng(0).normal(size=(varies.sum(), most)), compute_uv=False)
-    return max(0, int((sizes > rounding * sizes[0]).sum()) - 1)
 
 
 def _matrix(step, X, reset):
