@@ -1,4 +1,4 @@
-"""gnomon fit as it is without --model: it chooses, says how, and the result serves like any other."""
+"""gnomon fit as it is without --model, or with --model search: it says how, and the result serves like any other."""
 
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from sklearn.datasets import load_diabetes, make_moons
 from sklearn.pipeline import Pipeline
 
 from commands import column, metrics, run
-from gnomon import CPPCA, DPPCA, PPCA, SPPCA
+from gnomon import CPPCA, DPPCA, PPCA, SPPCA, GuidedProjection
 from gnomon.datasets import load_iris, make_partial
 from gnomon.export import load_model
 from gnomon.selection import GuidedSearch
@@ -23,7 +23,8 @@ X_IRIS, SPECIES = IRIS.data[::2].copy(), np.array(IRIS.target_names, dtype=objec
 PARTIAL = make_partial(SPECIES, n_per_class=8, random_state=0)
 NAMES = ["a", "b", "c", "d"]
 QUICKLY = partial(GuidedSearch, n_splits=1, n_permutations=2)
-QUICK = ["--target", "y", "--no-compare", "--out", "out"]
+PLAIN = ["--target", "y", "--no-compare", "--out", "out"]
+QUICK = [*PLAIN, "--model", "search"]
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +55,7 @@ def test_the_choice_is_that_of_the_library_and_is_written_down(monkeypatch):
     kept = metrics()["choice"]
     assert [row["score"] for row in kept["rows"]] == [row["score"] for row in choice.rows]
     assert kept["verdict"] == choice.verdict
-    assert metrics()["settings"]["model_asked_for"] == "auto"
+    assert metrics()["settings"]["model_asked_for"] == "search"
     assert metrics()["settings"]["preprocessing"] == choice.chosen_row["preprocessing"]
     assert column("out/projection.csv", "predicted") == search.predict(X_IRIS).tolist()
     page = Path("out/report.html").read_text(encoding="utf-8")
@@ -102,6 +103,27 @@ def test_with_every_row_labeled_nothing_is_said_to_agree(monkeypatch):
         assert "agreement on unlabeled rows" not in said
 
 
+@pytest.mark.parametrize("per_class", [1, 8])
+def test_classes_are_taught_by_many_models(per_class, monkeypatch):
+    monkeypatch.setattr("gnomon._cli.fitting.can_write_report", lambda: True)
+    labels = make_partial(SPECIES, n_per_class=per_class, random_state=0)
+    X = X_IRIS * [1.0, 1.0, 1.0, 1000.0]
+    table("t.csv", X, labels)
+    text = run("fit", "t.csv", *PLAIN)
+    assert "GuidedProjection: 2 components" in text
+    assert "decides the projection" not in text
+    alone = GuidedProjection(2).fit(X, labels)
+    assert column("out/projection.csv", "predicted") == alone.predict(X).tolist()
+    assert metrics()["choice"] is None
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    assert "standardized columns" in page
+    holes = X.copy()
+    holes[::9, 1] = np.nan
+    table("new.csv", holes)
+    run("predict", "out", "new.csv", "--out", "p.csv")
+    assert column("p.csv", "predicted") == alone.predict(holes).tolist()
+
+
 def test_too_few_labels_to_choose_are_a_note():
     labels = np.full(75, None, dtype=object)
     labels[[0, 30, 60]] = IRIS.target_names
@@ -115,7 +137,7 @@ def test_too_few_labels_to_choose_are_a_note():
 @pytest.mark.parametrize("name, cls", [("dppca", DPPCA), ("cppca", CPPCA)])
 def test_models_may_be_named(name, cls):
     table("t.csv", X_IRIS, PARTIAL)
-    run("fit", "t.csv", *QUICK, "--model", name)
+    run("fit", "t.csv", *PLAIN, "--model", name)
     assert_array_equal(load_model("out/model.gnomon")[-1].components_, cls(2).fit(X_IRIS, PARTIAL).components_)
     assert metrics()["choice"] is None
 
@@ -144,13 +166,14 @@ def test_missing_entries_leave_models_that_take_them(monkeypatch):
 def test_the_same_command_writes_the_same_results():
     moons()
     run("fit", "t.csv", *QUICK)
-    run("fit", "t.csv", "--target", "y", "--no-compare", "--out", "again")
+    run("fit", "t.csv", "--target", "y", "--no-compare", "--model", "search", "--out", "again")
     for name in ("model.gnomon", "projection.csv", "metrics.json"):
         assert Path("out", name).read_bytes() == Path("again", name).read_bytes()
 
 
+@pytest.mark.parametrize("model", ["auto", "search"])
 @pytest.mark.parametrize("kind", ["constant", "duplicated", "percent"])
-def test_tables_of_less_than_full_rank_fit(kind, monkeypatch):
+def test_tables_of_less_than_full_rank_fit(kind, model, monkeypatch):
     if kind != "percent":
         monkeypatch.setattr("gnomon._cli.choosing.GuidedSearch", partial(QUICKLY, preprocessing=["rows"]))
     data = IRIS
@@ -159,9 +182,11 @@ def test_tables_of_less_than_full_rank_fit(kind, monkeypatch):
     target = np.where(np.arange(150) % 5 == 0, np.array(data.target_names)[data.target], "")
     columns = {f"x{j}": X[:, j] for j in range(5)}
     write_table("t.csv", columns | {"species": target})
-    text = run("fit", "t.csv", "--target", "species", "--components", "9", "--no-compare", "--out", "out")
+    words = ("--components", "9", "--no-compare", "--model", model, "--out", "out")
+    text = run("fit", "t.csv", "--target", "species", *words)
     found = metrics()["settings"]["components"]
-    assert found == 9 if kind == "percent" else found <= 4  # the graph of neighbors has 60 columns, the rows 4
+    graph = kind == "percent" and model == "search"
+    assert found == 9 if graph else found <= 4  # the graph of neighbors has 60 columns, the rows 4
     assert (found < 9) == (f"has {found} components, not the 9 of --components" in " ".join(text.split()))
     X[::7, 0] = np.nan
     write_table("holes.csv", {f"x{j}": X[:, j] for j in range(5)})

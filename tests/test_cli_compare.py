@@ -60,7 +60,7 @@ def test_it_is_what_fit_prints():
 def test_the_chosen_model_is_compared_beside_named_ones(monkeypatch):
     monkeypatch.setattr("gnomon._cli.choosing.GuidedSearch", QUICKLY)
     monkeypatch.setattr("gnomon._cli.choosing.STORED", {"classes": ("SPPCA",)})
-    text = run(*COMPARE, "--model", "auto", "sppca", "kda", "--out", "s.tsv")
+    text = run(*COMPARE, "--model", "search", "sppca", "kda", "--out", "s.tsv")
     assert "Chosen: SPPCA on rows" in " ".join(text.split())
     lines = Path("s.tsv").read_text(encoding="utf-8").splitlines()
     assert [line.split("\t")[0] for line in lines[1:4]] == ["SPPCA", "SPPCA (sppca)", "KDA"]
@@ -78,7 +78,7 @@ def test_targets_of_several_kinds_have_their_names():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--model", "pca"), "'pca' is not one of 'auto', 'cppca'"),
+        (("--model", "pca"), "'pca' is not one of 'auto', 'search', 'cppca'"),
         (("--model", "ppca"), "--model ppca: it ignores the target, and PCA is compared in any case; leave it out."),
         (("--model", "kda", "sppca", "--set", "kernel=rbf"), "--set is of one model; name one by --model."),
         (("--model", "kda", "--out", "s.xlsx"), "s.xlsx: .xlsx is not a kind of table that can be written"),

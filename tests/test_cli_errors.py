@@ -63,7 +63,7 @@ def succeed(*arguments):
         (["fit", "t.csv", "--out", "o"], ["--target is missing; without labels, use --model ppca."]),
         ([*FIT, "--components", "0"], ["'--components'", "0 is not in the range x>=1"]),
         ([*FIT, "--components", "two"], ["'--components'", "'two' is not a valid integer"]),
-        ([*FIT, "--model", "pca"], ["'--model'", "'pca' is not one of 'auto', 'cppca', 'ppca', 'sppca', 'dppca'"]),
+        ([*FIT, "--model", "pca"], ["'--model'", "'pca' is not one of 'auto', 'search', 'cppca', 'ppca', 'sppca'"]),
         ([*FIT, "--seed", "-1"], ["'--seed'", "-1 is not in the range x>=0"]),
         (["fit", "t.csv", "u.csv", "--target", "kind", "--out", "o"], ["unexpected extra argument (u.csv)"]),
         (["demo", "--data", "iris"], ["'--data'", "'iris' is not one of 'wine', 'digits', 'breast_cancer'"]),

@@ -6,23 +6,23 @@ from contextlib import contextmanager
 import click
 
 import gnomon
-from gnomon._cli.commands import InputError, ManyValues, OneLineErrors
+from gnomon._cli.commands import OPEN, InputError, ManyValues, OneLineErrors
 
 TARGET_KINDS = ("classes", "real", "counts")
 
 
 class ModelName(click.Choice):
-    """The name of a model, or auto; the names are asked of the models when they are wanted."""
+    """The name of a model, or what leaves it open; the names are asked of the models when they are wanted."""
 
     def __init__(self):
-        super().__init__(["auto"])
+        super().__init__(OPEN)
 
     @property
     def choices(self):
         """The names."""
         from gnomon._cli.choosing import known_models
 
-        return ("auto", *known_models())
+        return (*OPEN, *known_models())
 
     @choices.setter
     def choices(self, value):
@@ -88,8 +88,9 @@ OPTIONS = {
         type=ModelName(),
         default="auto",
         show_default=True,
-        help="auto chooses by the labels at hand. Several targets: cppca takes classes and numbers, dppca and ifa "
-        "classes, the others numbers. sepca and kda take one target of classes; ppca ignores it.",
+        help="auto is guided for classes, where many models teach one, and search for numbers. search chooses one "
+        "model by the labels at hand. Several targets: cppca takes classes and numbers, dppca and ifa classes, the "
+        "others numbers. sepca, kda and guided take one target of classes; ppca ignores it.",
     ),
     "models": click.option(
         "--model",
@@ -99,7 +100,7 @@ OPTIONS = {
         default=["auto"],
         show_default=True,
         metavar="NAME...",
-        help="Models to compare, named as for gnomon fit; auto is the one that it would choose.",
+        help="Models to compare, named as for gnomon fit; auto and search stand for what that would fit.",
     ),
     "set": click.option(
         "--set",
@@ -160,8 +161,8 @@ def fit(compare, out, safe_csv, force, **asked):
 
     TABLE is a .csv, .tsv, .parquet or .npz file. DIR gets model.gnomon, projection.csv (and .parquet), metrics.json and
     report.html. Every column that is neither --target, --id nor --drop is a feature and must be numeric; empty cells
-    are missing values. The model is chosen by how well models of half the labels agree on the unlabeled rows, unless
-    --model names one.
+    are missing values. For classes many models, on several preparations of the rows, teach the one that is fitted; for
+    numbers the model is chosen by how well models of half the labels agree on unlabeled rows; --model names another.
 
     \b
     gnomon fit flowers.csv --target species --out flowers
@@ -181,7 +182,7 @@ def fit(compare, out, safe_csv, force, **asked):
     with working(4) as step:
         step("reading the table")
         data = fitting.read(request)
-        step("choosing and fitting" if request.model == "auto" else "fitting")
+        step("choosing and fitting" if request.model in OPEN else "fitting")
         run = fitting.fit(request, data)
         if compare and run.stored.targets:
             step("comparing with PCA, LDA and PLS")

@@ -1,4 +1,4 @@
-"""Which model gnomon fit fits: the one asked for by name and settings, or the one that few labels choose."""
+"""Which model gnomon fit fits: asked for by name and settings, chosen by few labels, or taught by many models."""
 
 import json
 from collections.abc import Sequence
@@ -9,15 +9,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 import gnomon
-from gnomon import SPPCA
-from gnomon._cli.commands import InputError, one_line
+from gnomon import SPPCA, GuidedProjection
+from gnomon._cli.commands import OPEN, InputError, one_line
 from gnomon.describe import Traits, models
 from gnomon.export import GapFiller
 from gnomon.rows.kind import is_sparse
+from gnomon.rows.masked import spare_rank
 from gnomon.selection import GuidedSearch, SearchResults
 
 OWN_OPTIONS = {"random_state": "--seed", "unlabeled": "--unlabeled", "target": "--target-kind", "n_jobs": "--jobs"}
-STORED = {"classes": ("DPPCA", "CPPCA", "SPPCA"), "real": ("SPPCA",)}  # what auto chooses among; baselines have no file
+STORED = {"classes": ("DPPCA", "CPPCA", "SPPCA"), "real": ("SPPCA",)}  # what is searched; baselines have no file
 WORDS = {"None": None, "True": True, "False": False}
 
 
@@ -35,13 +36,13 @@ def known_models() -> dict[str, type]:
 
 
 def traits_of(name: str) -> Traits:
-    """What a model of that name says of itself before any fit; "auto" takes one target of classes, or numbers."""
-    return Traits(several="real") if name == "auto" else known_models()[name].traits
+    """What a model of that name says of itself before any fit; an open one takes one target of classes, or numbers."""
+    return Traits(several="real") if name in OPEN else known_models()[name].traits
 
 
 def parameters(name: str, words: Sequence[str]) -> dict[str, Any]:
     """The words NAME=VALUE of --set as parameters of a model; a value is a number, None, True, False or text."""
-    if words and name == "auto":
+    if words and name in OPEN:
         raise InputError("--set needs a model to set: name one by --model.")
     found: dict[str, Any] = {}
     if not words:
@@ -80,11 +81,16 @@ def fit_model(
     reading: dict[str, Any],
     jobs: int,
 ) -> Fitted:
-    """Fit the model of that name; "auto" chooses, and fits SPPCA with a note where the labels are too few for it.
+    """Fit the model of that name; "search" chooses, and fits SPPCA with a note where the labels are too few for it.
+
+    "auto" is `GuidedProjection` for classes, and a search for numbers.
 
     `more` and `reading` are parameters: those of the user, and those that say how to read y.
     """
-    if name != "auto":
+    if name == "auto" and reading["target"] == "classes":
+        k = min(components or 2, spare_rank(X) + 1)  # the rank at most; who asked for more is told
+        return Fitted([("model", GuidedProjection(k, **reading).fit(X, y))])
+    if name not in OPEN:
         cls = known_models()[name]
         model = cls(**{cls.traits.size: components}, **more)
         known = {"random_state": seed, **reading}

@@ -4,6 +4,8 @@ import sys
 
 import click
 
+OPEN = ("auto", "search")  # names that leave the model open
+
 
 class InputError(click.ClickException):
     """Bad input: its message becomes one line on stderr, and the exit code is 2."""

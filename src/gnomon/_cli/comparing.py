@@ -7,7 +7,7 @@ import click
 
 from gnomon._cli import fitting
 from gnomon._cli.choosing import traits_of
-from gnomon._cli.commands import InputError, one_line
+from gnomon._cli.commands import OPEN, InputError, one_line
 from gnomon.selection import Comparison
 
 
@@ -21,7 +21,7 @@ def compare_models(
     table = fitting.read(requests[0])
     runs = []
     for request in requests:
-        step("choosing" if request.model == "auto" else f"fitting {request.model}")
+        step("choosing" if request.model in OPEN else f"fitting {request.model}")
         runs.append(fitting.fit(request, table))
     step("comparing with PCA, LDA and PLS")
     try:

@@ -14,7 +14,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 from gnomon._cli.choosing import fit_model, gap_steps, parameters, traits_of
 from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
-from gnomon._cli.commands import InputError, one_line
+from gnomon._cli.commands import OPEN, InputError, one_line
 from gnomon._cli.outputs import said_in_one_line
 from gnomon._cli.reporting import write_page
 from gnomon._cli.stored import StoredModel, check_cells
@@ -146,7 +146,7 @@ def _targets(request: Request, table: Table, guided: bool) -> Targets | None:
 
 def _size_notes(request: Request, said: Description) -> list[str]:
     """What to say where the model has another size than the one asked for."""
-    if request.components in (None, said.n_components) or request.model != "auto":
+    if request.components in (None, said.n_components) or request.model not in OPEN:
         return []
     return [
         f"{said.model} has {said.n_components} components, not the {request.components} of --components: the rows "

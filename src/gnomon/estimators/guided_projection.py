@@ -13,6 +13,7 @@ from ..rows.kind import is_sparse
 from ..rows.masked import spare_rank
 from ._estimator import Transformer, at_most, integer, rules
 from ._fronts import MOST, UNION, Coordinates, Front, bring, fit_fronts, leading, lengths_of, side_by_side
+from ._imputation import Imputer
 from ._predictions import Predictor
 from ._teaching import (
     ROWS_STEPS,
@@ -33,7 +34,7 @@ PUPILS = ("all fronts", "rows")
 
 
 @dataclass(eq=False, repr=False)
-class GuidedProjection(Predictor, Transformer):
+class GuidedProjection(Predictor, Imputer, Transformer):
     """A projection and class predictions from few labels, on data of any kind: many models teach, none is chosen.
 
     With two or three labels per class nothing tells which preparation of the rows and which model suits them: any
@@ -195,6 +196,9 @@ class GuidedProjection(Predictor, Transformer):
         if not rows.masked:
             return X
         return np.where(np.isnan(X), self._centers, X) if self._gaps is None else self._gaps.impute(X)
+
+    def _imputed(self, rows, y):
+        return read(self._complete(rows))
 
     def _coordinates(self, rows):
         """Rows in every front, and in the union of all."""
