@@ -59,7 +59,7 @@ def read_bunch(name: str, data_home: Any, fields: Any = None, **more: Any) -> An
         )
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         held = {name: arrays[name] for name in arrays.files}
-    found = _stored(held) | (fields(held) if fields else {}) | more
+    found = stored_fields(held) | (fields(held) if fields else {}) | more
     data, target = found["data"], found["target"]
     n_targets = target.shape[1] if target.ndim == 2 else int(target.max()) + 1
     names = {
@@ -69,7 +69,7 @@ def read_bunch(name: str, data_home: Any, fields: Any = None, **more: Any) -> An
     return Bunch(**(names | found), DESCR=source.description, provenance=source.provenance, sha256=source.sha256)
 
 
-def _stored(arrays: dict[str, Any]) -> dict[str, Any]:
+def stored_fields(arrays: dict[str, Any]) -> dict[str, Any]:
     """The entries that a file holds under their usual names."""
     found = {name: [str(text) for text in arrays[name]] for name in ("feature_names", "target_names") if name in arrays}
     if "X" in arrays:
