@@ -159,9 +159,54 @@ def test_text_labels_and_cross_validation():
     assert cross_val_score(GuidedProjection(), X, y, cv=3, scoring="accuracy").mean() > 0.9
 
 
+def planted_clusters(rng, n=300):
+    """Rows whose clusters, far apart, are not the classes, which a small direction tells."""
+    light, y = rng.integers(0, 3, n), rng.integers(0, 3, n)
+    X = rng.normal(size=(n, 20))
+    X[:, :3] += 40.0 * np.eye(3)[light]
+    X[:, 3:6] += 3.0 * np.eye(3)[y]
+    return X, y
+
+
+def test_clusters_that_are_not_the_classes_do_not_mislead():
+    X, y = planted_clusters(np.random.default_rng(0))
+    labels = few(y, 12)
+    model, unlabeled = GuidedProjection(2).fit(X, labels), labels < 0
+    assert (model.predict(X) == y)[unlabeled].mean() > 0.9
+
+
+def test_pupils_count_by_how_well_they_tell_the_labeled_rows():
+    X, y = planted_clusters(np.random.default_rng(0))
+    labels = few(y, 12)
+    model = GuidedProjection(2).fit(X, labels)
+    seen, union = model._coordinates(model._check_rows(X))
+    pupils = [speak(Voice(*voice), one) for voice, one in zip(model._pupils, (union, seen[0]), strict=True)]
+    labeled = labels >= 0
+    kappas = [cohen_kappa_score(one[labeled].argmax(axis=1), labels[labeled]) for one in pupils]
+    assert all(0.5 < kappa < 0.95 for kappa in kappas)
+    assert_allclose(model._trust, [1.0, *(max(kappa, 0.0) ** 4 for kappa in kappas)], atol=1e-12)
+    taught = sum(w * speak(Voice(*v), seen[i]) for w, (i, v) in zip(model._weights, model._voices, strict=True))
+    wanted = np.average([taught, *pupils], axis=0, weights=model._trust)
+    assert_allclose(model.predict_proba(X), wanted, atol=1e-12)
+
+
+def test_every_projection_can_be_taken():
+    X, y = load("wine")
+    X, labels = scale(X), few(y, 4)
+    model = GuidedProjection(3).fit(X, labels)
+    assert model.projection_ == max(model.projection_scores_, key=model.projection_scores_.get)
+    for name in model.projection_scores_:
+        model.projection_ = name
+        Z = model.transform(X)
+        assert Z.shape == (178, 3)
+        assert np.linalg.matrix_rank(Z) == 3
+
+
 def test_errors_name_the_way_out():
     X, y = load("iris")
-    with pytest.raises(ValueError, match=r"n_components=9 must be at most 4: the rank of X \(n_features = 4\)"):
+    with pytest.raises(
+        ValueError, match=r"n_components=9 must be at most 4: the rank of X \(n_features = 4\), and 150 in any case"
+    ):
         GuidedProjection(9).fit(X, y)
     with pytest.raises(ValueError, match="X is constant"):
         GuidedProjection().fit(np.ones((150, 4)), y)

@@ -22,6 +22,7 @@ GRAPH_FACTORS = 5
 LEAST_KAPPA = 0.02
 FACTORS, MORE_FACTORS, RICH = 20, 40, 4  # of pupils; more where every class has so many labels
 UNION_STEPS, ROWS_STEPS = 3, 20
+TRUST = 4  # power of kappa that weighs a pupil
 
 
 class Voice(NamedTuple):
@@ -38,11 +39,15 @@ def log_odds(voice, seen):
     if len(voice.params) == 2:
         coef, intercept = voice.params
         return T @ coef + intercept
-    prior, means, within = voice.params
-    params = dppca.Params(prior, means, dppca.Within(*within))
     lost = seen.T[:, voice.size :]
     squares = np.einsum("ij,ij->i", T, T) + seen.outside + np.einsum("ij,ij->i", lost, lost)
-    return dppca.log_joint(params, T, squares, seen.n_features)
+    return dppca.log_joint(params_of(voice), T, squares, seen.n_features)
+
+
+def params_of(voice):
+    """The `Params` of a voice that is DPPCA."""
+    prior, means, within = voice.params
+    return dppca.Params(prior, means, dppca.Within(*within))
 
 
 def speak(voice, seen):
@@ -143,6 +148,15 @@ def pupil(reduced, proba, index, prior, n_factors, n_steps):
     """Parameters of DPPCA taught by these probabilities."""
     options = dppca.Options(n_factors=n_factors, shrinkage=SHRINKAGE, class_prior=prior)
     return dppca.taught(reduced, index, proba, options, n_steps)
+
+
+def trust(proba, index):
+    """Weight of a pupil beside the teachers' mean: how well its own densities tell the labeled rows.
+
+    It was taught their labels, so that it misses them only where its classes are other than those of the labels.
+    """
+    labeled = np.flatnonzero(index >= 0)
+    return max(agreement(proba[labeled], np.eye(proba.shape[1])[index[labeled]]), 0.0) ** TRUST
 
 
 def nearest_labels(Z, index):

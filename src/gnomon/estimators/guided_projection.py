@@ -12,7 +12,7 @@ from ..rows import read
 from ..rows.kind import is_sparse
 from ..rows.masked import spare_rank
 from ._estimator import Transformer, at_most, integer, rules
-from ._fronts import MOST, UNION, Coordinates, Front, bring, fit_fronts, leading, lengths_of, side_by_side
+from ._fronts import MOST, PER_FRONT, UNION, Coordinates, Front, bring, fit_fronts, leading, lengths_of, side_by_side
 from ._imputation import Imputer
 from ._predictions import Predictor
 from ._teaching import (
@@ -20,17 +20,20 @@ from ._teaching import (
     UNION_STEPS,
     Voice,
     nearest_labels,
+    params_of,
     prior_of,
     pupil,
     speak,
     teachers,
+    trust,
     weigh,
     with_exponent,
 )
 from .ppca import PPCA
 
 GAP_COMPONENTS = 10  # of the PPCA that fills missing entries
-PUPILS = ("all fronts", "rows")
+PROJECTIONS = ("all fronts", "rows", "ridge LDA")  # of the two pupils, and of the best teacher by labels alone
+LABELS_ALONE = "ridge LDA"
 
 
 @dataclass(eq=False, repr=False)
@@ -53,10 +56,10 @@ class GuidedProjection(Predictor, Imputer, Transformer):
     teachers_ : list of tuple
         (front, model, weight, kappa) of every teacher: what stood before it, its name, its weight in the mean, and how
         well the classes that it names for unlabeled rows agree with the plain mean of all, as Cohen's kappa.
-    projection_ : {"all fronts", "rows"}
-        Which of two projections `transform` gives: the one in which the nearest labeled row tells the class better.
+    projection_ : {"all fronts", "rows", "ridge LDA"}
+        Which of three projections `transform` gives: the one in which the nearest labeled row tells the class best.
     projection_scores_ : dict
-        Mean probability of the class of the nearest labeled row, in either projection.
+        Mean probability of the class of the nearest labeled row, in each.
     components_ : ndarray of shape (n_components, n_features)
         Directions of the projection of the rows themselves, which is (X - mean_) components_'; with
         ``projection_="rows"`` it is what `transform` gives.
@@ -88,8 +91,11 @@ class GuidedProjection(Predictor, Imputer, Transformer):
     in proportion to the square of its kappa.
 
     Two DPPCA learn from the mean as if it were their own responsibilities, one on all fronts side by side (3 steps of
-    EM), one on the rows (20 steps). `predict_proba` is the mean of theirs and the teachers'; the projection is that of
-    two more that learn from this mean. `Rows` are brought into this process as a whole.
+    EM), one on the rows (20 steps). `predict_proba` is the mean of theirs and the teachers'. A pupil counts in it by
+    the fourth power of kappa of the classes that its densities name for the labeled rows with their labels: where
+    clusters of the rows are not the classes, EM leaves the classes for the clusters, and this says so. The projection
+    is that of one of two more pupils that learn from this mean, or of the ridge LDA of largest weight, which sees the
+    labels alone. `Rows` are brought into this process as a whole.
 
     Missing entries of X are filled first, with their mean given the others under `PPCA` of ten components.
 
@@ -133,8 +139,8 @@ class GuidedProjection(Predictor, Imputer, Transformer):
         own = first[1]
         if own.T.shape[1] == 0:
             raise ValueError("X is constant: all rows are equal; there is nothing to fit.")
-        where = f"the rank of X (n_features = {rows.shape[1]})."
-        at_most(self.n_components, own.T.shape[1], f": {where}")
+        where = f": the rank of X (n_features = {rows.shape[1]}), and {PER_FRONT} in any case."
+        at_most(self.n_components, min(own.T.shape[1], PER_FRONT), where)
         fronts = [first, *(front for front in found if front[1].T.shape[1])]
         voices = teachers(fronts, index, n_classes)
         probas = np.array([speak(voice, fronts[i][1]) for i, _, voice in voices])
@@ -142,7 +148,7 @@ class GuidedProjection(Predictor, Imputer, Transformer):
         taught = np.tensordot(weights, probas, axes=1)
         lengths = lengths_of([reduced for _, reduced in fronts])
         union = dppca.principal_rows(read(side_by_side([reduced for _, reduced in fronts], lengths)), MOST)
-        seen = (leading(union, UNION), own)
+        seen = (leading(union, max(UNION, self.n_components)), own)
         prior, n_factors = prior_of(taught, index)
 
         def learn(proba):
@@ -153,17 +159,25 @@ class GuidedProjection(Predictor, Imputer, Transformer):
             with_exponent((one.prior, one.means, tuple(one.within)), rows.T.shape[1], rows)
             for one, rows in zip(learn(taught), seen, strict=True)
         ]
-        mean = (speak(pupils[0], seen[0]) + speak(pupils[1], seen[1]) + taught) / 3.0
-        k = self.n_components
-        directions = [dppca.directions([one], k)[0] for one in learn(mean)]
+        said = [speak(voice, one) for voice, one in zip(pupils, seen, strict=True)]
+        self._trust = np.array([1.0, *(trust(proba, index) for proba in said)])
+        mean = np.average([taught, *said], axis=0, weights=self._trust)
+        alone = [
+            j
+            for j, (i, name, _) in enumerate(voices)
+            if name == LABELS_ALONE and fronts[i][1].T.shape[1] >= self.n_components
+        ]
+        at, _, best = voices[max(alone, key=lambda j: weights[j])]
+        seen, learned = (*seen, fronts[at][1]), [*learn(mean), params_of(best)]
+        directions = [dppca.directions([one], self.n_components)[0] for one in learned]
         directions = [D * sign_of_columns(one.T @ D) for D, one in zip(directions, seen, strict=True)]
-        self._store(fronts, union, lengths, voices, weights, kappas, pupils, directions)
+        self._store(fronts, union, lengths, voices, weights, kappas, pupils, directions, at)
         scores = [_told(one.T @ D, index, mean) for D, one in zip(directions, seen, strict=True)]
-        self.projection_scores_ = dict(zip(PUPILS, scores, strict=True))
-        self.projection_ = PUPILS[int(scores[1] > scores[0])]
+        self.projection_scores_ = dict(zip(PROJECTIONS, scores, strict=True))
+        self.projection_ = PROJECTIONS[int(np.argmax(scores))]
         self.class_prior_ = prior
 
-    def _store(self, fronts, union, lengths, voices, weights, kappas, pupils, directions):
+    def _store(self, fronts, union, lengths, voices, weights, kappas, pupils, directions, at):
         self.n_components_ = self.n_components
         self._fronts = [tuple(front) for front, _ in fronts]
         self._voices = [(i, tuple(voice)) for i, _, voice in voices]
@@ -171,7 +185,7 @@ class GuidedProjection(Predictor, Imputer, Transformer):
         basis = union.expand(np.eye(directions[0].shape[0], union.T.shape[1]).T)
         self._union = (lengths, union.standard.mean, union.standard.scale, basis)
         self._pupils = [tuple(voice) for voice in pupils]
-        self._directions = directions
+        self._directions, self._lda_front = directions, at
         self.teachers_ = [
             (fronts[i][0].name, name, float(w), float(kappa))
             for (i, name, _), w, kappa in zip(voices, weights, kappas, strict=True)
@@ -214,11 +228,13 @@ class GuidedProjection(Predictor, Imputer, Transformer):
             w * speak(Voice(*voice), seen[i]) for w, (i, voice) in zip(self._weights, self._voices, strict=True)
         )
         pupils = [speak(Voice(*voice), one) for voice, one in zip(self._pupils, (union, seen[0]), strict=True)]
-        return [(pupils[0] + pupils[1] + taught) / 3.0]
+        return [np.average([taught, *pupils], axis=0, weights=self._trust)]
 
     def _projected(self, rows):
         if self.projection_ == "rows":
             return read(self._complete(rows)).project(self.mean_, self.components_.T)
+        if self.projection_ == LABELS_ALONE:
+            return bring(Front(*self._fronts[self._lda_front]), self._complete(rows)).T @ self._directions[2]
         return self._coordinates(rows)[1].T @ self._directions[0]
 
     def _said(self):
