@@ -162,37 +162,37 @@ class GuidedProjection(Predictor, Imputer, Transformer):
         said = [speak(voice, one) for voice, one in zip(pupils, seen, strict=True)]
         self._trust = np.array([1.0, *(trust(proba, index) for proba in said)])
         mean = np.average([taught, *said], axis=0, weights=self._trust)
-        alone = [
-            j
-            for j, (i, name, _) in enumerate(voices)
-            if name == LABELS_ALONE and fronts[i][1].T.shape[1] >= self.n_components
-        ]
-        at, _, best = voices[max(alone, key=lambda j: weights[j])]
-        seen, learned = (*seen, fronts[at][1]), [*learn(mean), params_of(best)]
-        directions = [dppca.directions([one], self.n_components)[0] for one in learned]
-        directions = [D * sign_of_columns(one.T @ D) for D, one in zip(directions, seen, strict=True)]
-        self._store(fronts, union, lengths, voices, weights, kappas, pupils, directions, at)
-        scores = [_told(one.T @ D, index, mean) for D, one in zip(directions, seen, strict=True)]
-        self.projection_scores_ = dict(zip(PROJECTIONS, scores, strict=True))
-        self.projection_ = PROJECTIONS[int(np.argmax(scores))]
+        self._store(fronts, union, seen[0].T.shape[1], lengths, voices, weights, kappas, pupils)
+        self._take_projection(fronts, voices, seen, learn(mean), index, mean)
         self.class_prior_ = prior
 
-    def _store(self, fronts, union, lengths, voices, weights, kappas, pupils, directions, at):
+    def _store(self, fronts, union, size, lengths, voices, weights, kappas, pupils):
         self.n_components_ = self.n_components
         self._fronts = [tuple(front) for front, _ in fronts]
         self._voices = [(i, tuple(voice)) for i, _, voice in voices]
         self._weights = weights
-        basis = union.expand(np.eye(directions[0].shape[0], union.T.shape[1]).T)
+        basis = union.expand(np.eye(union.T.shape[1], size))
         self._union = (lengths, union.standard.mean, union.standard.scale, basis)
         self._pupils = [tuple(voice) for voice in pupils]
-        self._directions, self._lda_front = directions, at
         self.teachers_ = [
             (fronts[i][0].name, name, float(w), float(kappa))
             for (i, name, _), w, kappa in zip(voices, weights, kappas, strict=True)
         ]
+
+    def _take_projection(self, fronts, voices, seen, learned, index, proba):
+        """That of one of the pupils, or of the best teacher by labels alone that has as many dimensions."""
+        k = self.n_components
+        alone = [j for j, (i, name, _) in enumerate(voices) if name == LABELS_ALONE and fronts[i][1].T.shape[1] >= k]
+        at, _, best = voices[max(alone, key=lambda j: self._weights[j])]
+        seen, learned = (*seen, fronts[at][1]), [*learned, params_of(best)]
+        found = [dppca.directions([one], k)[0] for one in learned]
+        self._directions = [D * sign_of_columns(one.T @ D) for D, one in zip(found, seen, strict=True)]
+        self._lda_front = at
+        scores = [_told(one.T @ D, index, proba) for D, one in zip(self._directions, seen, strict=True)]
+        self.projection_scores_ = dict(zip(PROJECTIONS, scores, strict=True))
+        self.projection_ = PROJECTIONS[int(np.argmax(scores))]
         rows = fronts[0][0]
-        self.components_ = (rows.basis @ directions[1] / rows.scale).T
-        self.mean_ = rows.mean
+        self.components_, self.mean_ = (rows.basis @ self._directions[1] / rows.scale).T, rows.mean
 
     def _fill_of(self, rows):
         """The rows of the fit without gaps; what fills those of new rows is kept."""
