@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gnomon import DPPCA, PPCA, SPPCA
 from gnomon.export import Columns, GapFiller, load_model, save_model
-from gnomon.rows.masked import spare_rank
+from gnomon.rows.spare import spare_rank
 
 FRAME = load_wine(as_frame=True).data
 Y = np.where(np.arange(178) % 4 == 0, load_wine().target, -1)

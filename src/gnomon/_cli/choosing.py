@@ -14,7 +14,7 @@ from gnomon._cli.commands import OPEN, InputError, one_line
 from gnomon.describe import Traits, models
 from gnomon.export import GapFiller
 from gnomon.rows.kind import is_sparse
-from gnomon.rows.masked import spare_rank
+from gnomon.rows.spare import spare_rank
 from gnomon.selection import GuidedSearch, SearchResults
 
 OWN_OPTIONS = {"random_state": "--seed", "unlabeled": "--unlabeled", "target": "--target-kind", "n_jobs": "--jobs"}

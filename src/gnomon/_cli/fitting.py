@@ -24,7 +24,7 @@ from gnomon.describe import Description
 from gnomon.export.report import versions
 from gnomon.export.steps import named_columns
 from gnomon.rows.kind import is_sparse
-from gnomon.rows.masked import spare_rank
+from gnomon.rows.spare import spare_rank
 from gnomon.selection import Comparison, compare
 from gnomon.tables import Table, drop_hint, has_pyarrow, read_table, write_table
 from gnomon.targets import Targets

@@ -10,7 +10,7 @@ from ..models import dppca
 from ..numerics.linalg import sign_of_columns
 from ..rows import read
 from ..rows.kind import is_sparse
-from ..rows.masked import spare_rank
+from ..rows.spare import spare_rank
 from ._estimator import Transformer, at_most, integer, rules
 from ._fronts import MOST, PER_FRONT, UNION, Coordinates, Front, bring, fit_fronts, leading, lengths_of, side_by_side
 from ._imputation import Imputer

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gnomon import PPCA
 from gnomon.rows.frames import as_frame
 from gnomon.rows.kind import is_sparse
-from gnomon.rows.masked import spare_rank
+from gnomon.rows.spare import spare_rank
 from gnomon.tables import count_missing, listing
 
 OPTIONS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}

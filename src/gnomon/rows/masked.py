@@ -1,7 +1,6 @@
 """What the entries of a table are: missing, infinite, large, observed at all; and filling those that are missing."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -9,8 +8,6 @@ from .._types import Array
 from .contract import Block, Rows
 from .kind import is_sparse
 from .namespace import Place, namespace
-
-SEVERAL = 64  # directions in which a rank is looked for
 
 
 @dataclass(frozen=True)
@@ -79,22 +76,3 @@ class Fill:
 def filled(rows: Rows, mean: Array, Z: Array, components: Array) -> Rows:
     """Dense rows with mean + Z components in place of NaN, where they are and in their type."""
     return rows.with_columns(filling=Z).map(Fill(mean, components))
-
-
-def spare_rank(X: Any) -> int:
-    """The most components, up to 63, that leave variance for noise: rank of the centered rows less one."""
-    n, p = X.shape
-    most = min(n - 1, p, SEVERAL)
-    if is_sparse(X):
-        return most - 1
-    X = np.asarray(X, dtype=np.float64)
-    eps = np.finfo(X.dtype).eps
-    mean = np.nanmean(X, axis=0)
-    std = np.nanstd(X, axis=0)
-    varies = std > n * eps * np.abs(mean)
-    if not varies.any():
-        return 0
-    scaled = np.nan_to_num((X - mean)[:, varies] / std[varies])
-    rounding = (n + p) * eps * (1.0 + (np.abs(mean[varies]) / std[varies]).max())
-    sizes = np.linalg.svd(scaled @ np.random.default_rng(0).normal(size=(varies.sum(), most)), compute_uv=False)
-    return max(0, int((sizes > rounding * sizes[0]).sum()) - 1)
