@@ -110,7 +110,7 @@ def test_classes_are_taught_by_many_models(per_class, monkeypatch):
     X = X_IRIS * [1.0, 1.0, 1.0, 1000.0]
     table("t.csv", X, labels)
     text = run("fit", "t.csv", *PLAIN)
-    assert "GuidedProjection: 2 components" in text
+    assert "GuidedProjection: 2 components, scale none; taught by " in " ".join(text.split())
     assert "decides the projection" not in text
     alone = GuidedProjection(2).fit(X, labels)
     assert column("out/projection.csv", "predicted") == alone.predict(X).tolist()

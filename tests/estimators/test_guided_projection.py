@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_breast_cancer
+from scipy.special import logsumexp
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.metrics import cohen_kappa_score
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import normalize, scale
 
 from estimators.support import load
 from gnomon import DPPCA, PPCA, GuidedProjection, NeighborFeatures
+from gnomon.estimators import guided_projection as module
 from gnomon.estimators._fronts import Front
 from gnomon.estimators._teaching import Voice, log_odds, speak, weigh
 from gnomon.export import load_model, save_model
@@ -186,8 +188,27 @@ def test_pupils_count_by_how_well_they_tell_the_labeled_rows():
     assert all(0.5 < kappa < 0.95 for kappa in kappas)
     assert_allclose(model._trust, [1.0, *(max(kappa, 0.0) ** 4 for kappa in kappas)], atol=1e-12)
     taught = sum(w * speak(Voice(*v), seen[i]) for w, (i, v) in zip(model._weights, model._voices, strict=True))
-    wanted = np.average([taught, *pupils], axis=0, weights=model._trust)
-    assert_allclose(model.predict_proba(X), wanted, atol=1e-12)
+    mean = np.average([taught, *pupils], axis=0, weights=model._trust)
+    odds = log_odds(Voice(*model._pupils[1]), seen[0])
+    named = np.array([speak(Voice(*v), seen[i]).argmax(axis=1) for i, v in model._voices])
+    wanted = oracle.calibrated(mean, logsumexp(odds, axis=1), named, model._weights, labels, ~labeled)
+    assert_allclose(model.predict_proba(X), wanted, atol=1e-9)
+    assert_array_equal(model.predict_proba(X).argmax(axis=1), mean.argmax(axis=1))
+
+
+@pytest.mark.parametrize("name", ["wine", "iris", "digits"])
+def test_calibrated_probabilities_are_worth_more_than_the_plain_mean(name, monkeypatch):
+    X, y = load_digits(return_X_y=True) if name == "digits" else load(name)
+    X, y = X[:600], y[:600]
+    labels = few(y, 8)
+    model, rows = GuidedProjection().fit(X, labels), np.flatnonzero(labels < 0)
+
+    def loss():
+        return -np.log(model.predict_proba(X)[rows, y[rows]]).mean()
+
+    found = loss()
+    monkeypatch.setattr(module, "calibrated", lambda proba, *_: proba)
+    assert found < loss() - 0.02
 
 
 def test_every_projection_can_be_taken():

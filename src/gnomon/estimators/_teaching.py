@@ -22,6 +22,8 @@ GRAPH_FACTORS = 5
 LEAST_KAPPA = 0.02
 FACTORS, MORE_FACTORS, RICH = 20, 40, 4  # of pupils; more where every class has so many labels
 UNION_STEPS, ROWS_STEPS = 3, 20
+SURENESS = (0.063, 0.21, -0.951)  # log of the exponent: base, by log-odds of agreement, by one over labels of a class
+UNLIKE, UNLIKE_SHARE = (-1.0, 3.0), 6.0  # range of the distance of a row, in quartiles, and what it is divided by
 TRUST = 4  # power of kappa that weighs a pupil
 
 
@@ -48,6 +50,11 @@ def params_of(voice):
     """The `Params` of a voice that is DPPCA."""
     prior, means, within = voice.params
     return dppca.Params(prior, means, dppca.Within(*within))
+
+
+def log_densities(voice, seen):
+    """Log-density (n,) of rows under a voice that is DPPCA."""
+    return normalized(log_odds(voice, seen))[1]
 
 
 def speak(voice, seen):
@@ -157,6 +164,39 @@ def trust(proba, index):
     """
     labeled = np.flatnonzero(index >= 0)
     return max(agreement(proba[labeled], np.eye(proba.shape[1])[index[labeled]]), 0.0) ** TRUST
+
+
+# -- how sure the mean may be ----------------------------------------------------------------------------------------
+
+
+class Calibration(NamedTuple):
+    """How probabilities of the mean are made as sure as they are right."""
+
+    middle: float  # median of minus the log-density of rows, under the pupil of the rows
+    upper: float  # its third quartile
+    exponent: float  # of all rows
+
+
+def calibrate(proba, densities, probas, weights, index):
+    """From the mean (n, c) and log-densities (n,) of the rows, and what every teacher says of them (m, n, c).
+
+    Where teachers agree, and where there are many labels, the mean is surer of what it says.
+    """
+    some = index < 0 if (index < 0).any() else np.ones(len(index), dtype=bool)
+    n_classes, named = proba.shape[1], proba[some].argmax(axis=1)
+    share = float(weights @ (probas[:, some].argmax(axis=2) == named).mean(axis=1))
+    above_chance = np.clip((share - 1.0 / n_classes) / (1.0 - 1.0 / n_classes), 0.01, 0.99)
+    n_labels = max(float(np.median(np.bincount(index[index >= 0], minlength=n_classes))), 1.0)
+    base, slope, of_few = SURENESS
+    exponent = np.exp(base + slope * np.log(above_chance / (1.0 - above_chance)) + of_few / n_labels)
+    return Calibration(*np.quantile(-densities[some], (0.5, 0.75)).tolist(), float(exponent))
+
+
+def calibrated(proba, densities, calibration):
+    """The same probabilities, less sure of rows that are unlike the others."""
+    middle, upper, exponent = calibration
+    unlike = np.clip((-densities - middle) / (upper - middle + 1e-9), *UNLIKE) / UNLIKE_SHARE
+    return normalized(np.log(np.maximum(proba, 1e-12)) * (exponent / (1.0 + unlike))[:, None])[0]
 
 
 def nearest_labels(Z, index):

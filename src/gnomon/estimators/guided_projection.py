@@ -19,6 +19,9 @@ from ._teaching import (
     ROWS_STEPS,
     UNION_STEPS,
     Voice,
+    calibrate,
+    calibrated,
+    log_densities,
     nearest_labels,
     params_of,
     prior_of,
@@ -99,8 +102,9 @@ class GuidedProjection(Predictor, Imputer, Transformer):
 
     Missing entries of X are filled first, with their mean given the others under `PPCA` of ten components.
 
-    Probabilities are about as sure as set, 0.8 in the mean, whatever the data; they order rows by how sure they are
-    and are not frequencies.
+    Probabilities are then made as sure as they are right on other data of the same number of labels: raised to a power
+    that grows with the agreement of the teachers and with the labels, less so for rows of low density. With two or
+    three labels per class their mean may still be off by 0.1.
 
     Examples
     --------
@@ -162,6 +166,8 @@ class GuidedProjection(Predictor, Imputer, Transformer):
         said = [speak(voice, one) for voice, one in zip(pupils, seen, strict=True)]
         self._trust = np.array([1.0, *(trust(proba, index) for proba in said)])
         mean = np.average([taught, *said], axis=0, weights=self._trust)
+        densities = log_densities(pupils[1], own)
+        self._calibration = tuple(calibrate(mean, densities, probas, weights, index))
         self._store(fronts, union, seen[0].T.shape[1], lengths, voices, weights, kappas, pupils)
         self._take_projection(fronts, voices, seen, learn(mean), index, mean)
         self.class_prior_ = prior
@@ -228,7 +234,8 @@ class GuidedProjection(Predictor, Imputer, Transformer):
             w * speak(Voice(*voice), seen[i]) for w, (i, voice) in zip(self._weights, self._voices, strict=True)
         )
         pupils = [speak(Voice(*voice), one) for voice, one in zip(self._pupils, (union, seen[0]), strict=True)]
-        return [np.average([taught, *pupils], axis=0, weights=self._trust)]
+        mean = np.average([taught, *pupils], axis=0, weights=self._trust)
+        return [calibrated(mean, log_densities(Voice(*self._pupils[1]), seen[0]), self._calibration)]
 
     def _projected(self, rows):
         if self.projection_ == "rows":
@@ -245,7 +252,9 @@ class GuidedProjection(Predictor, Imputer, Transformer):
         )
         loadings = {"loadings": self.components_} if self.projection_ == "rows" else {}
         plain = {"project": lambda X: Projection(np.asarray(self.transform(X)))}
-        return super()._said() | plain | loadings | {"fit": self._recorded(facts=facts, tables=((header, lines),))}
+        remarks = (f"taught by {len(lines)} models on {len(self._fronts)} preparations of the rows",)
+        record = self._recorded(facts=facts, tables=((header, lines),), remarks=remarks)
+        return super()._said() | plain | loadings | {"fit": record}
 
 
 def _told(Z, index, proba):
