@@ -12,6 +12,7 @@ from sklearn.preprocessing import normalize, scale
 
 from estimators.support import load
 from gnomon import DPPCA, PPCA, GuidedProjection, NeighborFeatures
+from gnomon.estimators import _fronts as fronts_module
 from gnomon.estimators import guided_projection as module
 from gnomon.estimators._fronts import Front
 from gnomon.estimators._teaching import Voice, log_odds, speak, weigh
@@ -106,6 +107,21 @@ def test_the_union_holds_every_front_alike(wine):
     S = np.hstack(parts)
     C = (S - S.mean(axis=0)) / model._union[2]
     assert_allclose((union.T**2).sum(axis=1) + union.outside, (C**2).sum(axis=1), rtol=1e-6)
+
+
+def test_neighbors_are_looked_at_where_there_are_enough_and_not_too_many(monkeypatch):
+    X, y = load("iris")
+    labels = few(y, 5)
+
+    def graphs():
+        return {name for name, *_ in GuidedProjection().fit(X, labels).teachers_ if "neighbors" in name}
+
+    assert len(graphs()) == 2
+    monkeypatch.setattr(fronts_module, "MOST_NEIGHBORS", 149)
+    assert not graphs()
+    monkeypatch.setattr(fronts_module, "MOST_NEIGHBORS", 150)
+    monkeypatch.setattr(fronts_module, "FEWEST", 51)
+    assert not graphs()
 
 
 def test_a_model_file_holds_all(wine, tmp_path):

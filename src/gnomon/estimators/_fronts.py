@@ -17,6 +17,7 @@ MOST = 300  # principal coordinates of a front
 PER_FRONT = 150  # of each in the union of all
 UNION = 100  # of the union
 FEWEST = 20  # rows of an average class from which neighbors are looked at
+MOST_NEIGHBORS = 20_000  # rows; beyond, neighbors of all pairs take long
 LEVEL = 1e-6  # relative: deviations, or lengths, that differ by less are the same
 SKEWED, LARGE = 10.0, 30.0  # deviations of columns, and entries beside the median one, from which logarithms are tried
 
@@ -47,7 +48,7 @@ def fit_fronts(X, n_classes):
         found = _fitted(name, parts, _prepared(parts, X))
         base = found if "std" in parts else base
         yield found
-    if X.shape[0] >= FEWEST * n_classes:
+    if FEWEST * n_classes <= X.shape[0] <= MOST_NEIGHBORS:
         graph = NeighborFeatures()
         features = graph.fit_transform(base[1].T)
         yield _fitted("neighbors", {"front": tuple(base[0]), "graph": graph}, features)
