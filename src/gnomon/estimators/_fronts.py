@@ -3,6 +3,7 @@
 A front is kept as plain arrays, so that a model file can hold it, and brings new rows to the same coordinates.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,7 +132,5 @@ def leading(reduced: Reduced, most: int) -> Reduced:
     if reduced.T.shape[1] <= most:
         return reduced
     lost = np.einsum("ij,ij->i", reduced.T[:, most:], reduced.T[:, most:])
-    return Reduced(
-        np.ascontiguousarray(reduced.T[:, :most]), reduced.outside + lost, reduced.n_features, reduced.expand, False,
-        reduced.standard,
-    )  # fmt: skip
+    T = np.ascontiguousarray(reduced.T[:, :most])
+    return replace(reduced, T=T, outside=reduced.outside + lost, exact=False)
