@@ -3,13 +3,12 @@
 A front is kept as plain arrays, so that a model file can hold it, and brings new rows to the same coordinates.
 """
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..graphs.neighbors import unit_rows
-from ..models.dppca import Reduced, principal_rows
+from ..models.dppca import principal_rows
 from ..rows import read
 from ..rows.kind import is_sparse
 from .neighbor_features import NeighborFeatures
@@ -125,12 +124,3 @@ def lengths_of(reduced):
 def side_by_side(coordinates, lengths):
     """Leading coordinates of every front, each of length one in the mean (n, sum of r)."""
     return np.hstack([one.T[:, :PER_FRONT] / length for one, length in zip(coordinates, lengths, strict=True)])
-
-
-def leading(reduced: Reduced, most: int) -> Reduced:
-    """The first coordinates; what is left out counts as outside."""
-    if reduced.T.shape[1] <= most:
-        return reduced
-    lost = np.einsum("ij,ij->i", reduced.T[:, most:], reduced.T[:, most:])
-    T = np.ascontiguousarray(reduced.T[:, :most])
-    return replace(reduced, T=T, outside=reduced.outside + lost, exact=False)

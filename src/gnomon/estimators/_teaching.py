@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from ..models import dppca
 from ..numerics.normalize import normalized
-from ._fronts import MOST, leading
+from ._fronts import MOST
 
 CONFIDENCE = 0.8  # mean top probability to which probabilities are brought
 EXPONENTS, HALVINGS = (-40.0, 20.0), 36  # range of the logarithm to base 2 of exponents, and how often it is halved
@@ -86,7 +86,7 @@ def teachers(fronts, index, n_classes):
     found = []
     for i, (front, reduced) in enumerate(fronts):
         graph = "graph" in front.parts
-        few = leading(reduced, FEW_COORDINATES)
+        few = dppca.leading(reduced, FEW_COORDINATES)
         n_factors = GRAPH_FACTORS if graph else dppca.usual_factors(len(index))
         if front.name != "neighbors":
             found.append((i, "DPPCA", _dppca(few, index, n_classes, n_factors, 1.0)))
@@ -131,11 +131,16 @@ def agreement(proba, others):
     return float(((a == b).mean() - chance) / max(1.0 - chance, LEAST_KAPPA))
 
 
+def judged(index):
+    """The rows by which teachers and projections are judged: those without a label, or all where every row has one."""
+    return np.flatnonzero(index < 0) if (index < 0).any() else np.arange(len(index))
+
+
 def weigh(probas, index):
     """Weights of teachers, and their kappa with the plain mean, from probabilities (m, n, c) of unlabeled rows."""
-    unlabeled = index < 0 if (index < 0).any() else np.ones(len(index), dtype=bool)
-    mean = probas.mean(axis=0)[unlabeled]
-    kappas = np.array([agreement(one[unlabeled], mean) for one in probas])
+    some = judged(index)
+    mean = probas.mean(axis=0)[some]
+    kappas = np.array([agreement(one[some], mean) for one in probas])
     weights = np.maximum(kappas, LEAST_KAPPA) ** 2
     return weights / weights.sum(), kappas
 
@@ -182,7 +187,7 @@ def calibrate(proba, densities, probas, weights, index):
 
     Where teachers agree, and where there are many labels, the mean is surer of what it says.
     """
-    some = index < 0 if (index < 0).any() else np.ones(len(index), dtype=bool)
+    some = judged(index)
     n_classes, named = proba.shape[1], proba[some].argmax(axis=1)
     share = float(weights @ (probas[:, some].argmax(axis=2) == named).mean(axis=1))
     above_chance = np.clip((share - 1.0 / n_classes) / (1.0 - 1.0 / n_classes), 0.01, 0.99)

@@ -12,7 +12,7 @@ from ..rows import read
 from ..rows.kind import is_sparse
 from ..rows.spare import spare_rank
 from ._estimator import Transformer, at_most, integer, rules
-from ._fronts import MOST, PER_FRONT, UNION, Coordinates, Front, bring, fit_fronts, leading, lengths_of, side_by_side
+from ._fronts import MOST, PER_FRONT, UNION, Coordinates, Front, bring, fit_fronts, lengths_of, side_by_side
 from ._imputation import Imputer
 from ._predictions import Predictor
 from ._teaching import (
@@ -21,6 +21,7 @@ from ._teaching import (
     Voice,
     calibrate,
     calibrated,
+    judged,
     log_densities,
     nearest_labels,
     params_of,
@@ -153,7 +154,7 @@ class GuidedProjection(Predictor, Imputer, Transformer):
         taught = np.tensordot(weights, probas, axes=1)
         lengths = lengths_of([reduced for _, reduced in fronts])
         union = dppca.principal_rows(read(side_by_side([reduced for _, reduced in fronts], lengths)), MOST)
-        seen = (leading(union, max(UNION, self.n_components)), own)
+        seen = (dppca.leading(union, max(UNION, self.n_components)), own)
         prior, n_factors = prior_of(taught, index)
 
         def learn(proba):
@@ -203,7 +204,7 @@ class GuidedProjection(Predictor, Imputer, Transformer):
 
     def _fill_of(self, rows):
         """The rows of the fit without gaps; what fills those of new rows is kept."""
-        X = rows.gather().astype(np.float64)
+        X = rows.gather().astype(np.float64, copy=False)
         self._gaps = None
         if not is_sparse(X):
             self._centers = np.nanmean(X, axis=0)
@@ -213,7 +214,7 @@ class GuidedProjection(Predictor, Imputer, Transformer):
 
     def _complete(self, rows):
         """Rows in float64, whose missing entries have their mean given the others under PPCA."""
-        X = rows.gather().astype(np.float64)
+        X = rows.gather().astype(np.float64, copy=False)
         if not rows.masked:
             return X
         return np.where(np.isnan(X), self._centers, X) if self._gaps is None else self._gaps.impute(X)
@@ -260,5 +261,5 @@ class GuidedProjection(Predictor, Imputer, Transformer):
 
 def _told(Z, index, proba):
     """Mean probability of the class of the nearest labeled row, over unlabeled rows."""
-    some = np.flatnonzero(index < 0) if (index < 0).any() else np.arange(len(index))
+    some = judged(index)
     return float(proba[some, nearest_labels(Z, index)[some]].mean())

@@ -6,4 +6,4 @@ from .directions import directions
 from .mixture import Params, Within, log_joint
 from .model import Labels, Model, back, fit, log_density, posterior, predict, sample
 from .pupil import taught
-from .reduction import Reduced, principal_rows
+from .reduction import leading, principal_rows

@@ -9,7 +9,7 @@ import numpy as np
 from ..._types import Array, IntArray
 from ...targets.halves import Score, can_split, half_splits, is_rich, score_splits
 from . import anneal
-from .reduction import Reduced, ranks
+from .reduction import Reduced, leading, ranks
 
 FEWEST_FACTORS, MOST_FACTORS = 20, 40  # of those taken where nothing tells how many there are
 N_FACTORS = (30, 20)  # tried besides the usual number
@@ -102,7 +102,7 @@ def choose(
         return Choice(*first, np.nan, np.nan, np.nan), []
     rows, index = _some_rows(rows, index)
     splits = content_splits(rows, index, N_SPLITS)
-    short = _leading(rows)
+    short = leading(rows, SCORE_DIRECTIONS)
 
     def scored(one: tuple[int, float, float], split: tuple[IntArray, IntArray]) -> Score:
         n_factors, shrinkage, weight = one
@@ -175,7 +175,7 @@ def content_splits(rows: Reduced, index: IntArray, n_splits: int) -> list[tuple[
 def near_rows(rows: Reduced, index: IntArray, n_factors: int) -> tuple[Reduced, IntArray]:
     """Rows and directions in which a start cools: all labeled rows and some others, and where factors are few some."""
     some, index = _some_rows(rows, index)
-    return _leading(some) if n_factors <= MOST_FACTORS else some, index
+    return leading(some, SCORE_DIRECTIONS) if n_factors <= MOST_FACTORS else some, index
 
 
 def _some_rows(rows: Reduced, index: IntArray) -> tuple[Reduced, IntArray]:
@@ -189,14 +189,3 @@ def _some_rows(rows: Reduced, index: IntArray) -> tuple[Reduced, IntArray]:
     picked = np.random.default_rng(0).choice(len(others), MOST_UNLABELED, replace=False)
     kept = np.sort(np.concatenate([np.flatnonzero(index >= 0), others[order[picked]]]))
     return replace(rows, T=rows.T[kept], outside=rows.outside[kept]), index[kept]
-
-
-def _leading(rows: Reduced) -> Reduced:
-    """The coordinates of largest energy; what is left out counts as outside the basis."""
-    if rows.T.shape[1] <= SCORE_DIRECTIONS:
-        return rows
-    energy = np.einsum("ij,ij->j", rows.T, rows.T)
-    order = np.argsort(-energy)
-    kept, left = np.sort(order[:SCORE_DIRECTIONS]), order[SCORE_DIRECTIONS:]
-    lost = np.einsum("ij,ij->i", rows.T[:, left], rows.T[:, left])
-    return replace(rows, T=np.ascontiguousarray(rows.T[:, kept]), outside=rows.outside + lost, columns=kept)

@@ -1,7 +1,7 @@
 """Rows in an orthonormal basis: exact where a side of the table is short, else the leading directions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -93,6 +93,17 @@ def principal_rows(rows: Rows, most: int, limits: Limits = LIMITS) -> Reduced:
         B = B @ top_eigh(T.T @ T, B.shape[1])[1]
     found = standard.project(B)
     return Reduced(found.gather(), found.gather("outside"), p, B.__matmul__, B.shape[1] < most, standard)
+
+
+def leading(rows: Reduced, most: int) -> Reduced:
+    """The coordinates of largest energy; what is left out counts as outside the basis."""
+    if rows.T.shape[1] <= most:
+        return rows if rows.columns is None else replace(rows, columns=None)
+    energy = np.einsum("ij,ij->j", rows.T, rows.T)
+    order = np.argsort(-energy)
+    kept, left = np.sort(order[:most]), order[most:]
+    lost = np.einsum("ij,ij->i", rows.T[:, left], rows.T[:, left])
+    return replace(rows, T=np.ascontiguousarray(rows.T[:, kept]), outside=rows.outside + lost, columns=kept)
 
 
 def _leading_directions(rows: StandardRows, sums: Array, squares: Array, limits: Limits) -> Array:
