@@ -129,7 +129,7 @@ def test_the_report_of_several_labels(page, tmp_path):
     ("words", "message"),
     [
         (("sex", "size", "--model", "dppca"), "column 'size' holds real numbers; DPPCA takes class labels"),
-        (("sex", "size"), "column 'sex' holds '{}', which is not a number, in row "),
+        (("sex", "size", "--model", "sppca"), "column 'sex' holds '{}', which is not a number, in row "),
         (("sex", "size", "--model", "cppca", "--target-kind", "real"), "which is not a number"),
         (("sex", "same", "--model", "cppca"), "column 'same': only the value 7 in 150 labeled rows"),
         (("sex", "none", "--model", "cppca"), "column 'none': no value at all"),

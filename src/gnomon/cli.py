@@ -88,9 +88,9 @@ OPTIONS = {
         type=ModelName(),
         default="auto",
         show_default=True,
-        help="auto is guided for classes, where many models teach one, and search for numbers. search chooses one "
-        "model by the labels at hand. Several targets: cppca takes classes and numbers, dppca and ifa classes, the "
-        "others numbers. sepca, kda and guided take one target of classes; ppca ignores it.",
+        help="auto is guided, where many models teach one. search chooses one model by the labels at hand. Several "
+        "targets: guided and cppca take classes and numbers, dppca and ifa classes, the others numbers. sepca and kda "
+        "take one target of classes; ppca ignores it.",
     ),
     "models": click.option(
         "--model",
@@ -161,8 +161,8 @@ def fit(compare, out, safe_csv, force, **asked):
 
     TABLE is a .csv, .tsv, .parquet or .npz file. DIR gets model.gnomon, projection.csv (and .parquet), metrics.json and
     report.html. Every column that is neither --target, --id nor --drop is a feature and must be numeric; empty cells
-    are missing values. For classes many models, on several preparations of the rows, teach the one that is fitted; for
-    numbers the model is chosen by how well models of half the labels agree on unlabeled rows; --model names another.
+    are missing values. Many models, on several preparations of the rows, predict the target, and the projection shows
+    what they say in the mean; --model names another.
 
     \b
     gnomon fit flowers.csv --target species --out flowers

@@ -42,7 +42,7 @@ INAPPLICABLE: dict[str, dict[str, str]] = {
     "SEPCA": SIGNS | NAN_IS_A_MARK,
     "IFA": SIGNS | NAN_IS_A_MARK,
     "DPPCA": SIGNS,
-    "GuidedProjection": SIGNS,
+    "GuidedProjection": SIGNS | NUMBERS_TOO,
     "KDA": SIGNS,
     "DomainStack": SIGNS,
 }

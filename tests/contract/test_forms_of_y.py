@@ -75,7 +75,7 @@ MODELS = {
     "SDRGLM": (OF_COLUMNS | {"frame of both": "one family for all"}, True),
     "IFA": (OF_LABELS, False),
     "DPPCA": (OF_LABELS, False),
-    "GuidedProjection": (OF_ONE, False),
+    "GuidedProjection": (OF_COLUMNS, True),
     "KDA": (OF_ONE, False),
     "SEPCA": (OF_ONE, False),
     "DomainStack": (OF_ONE, False),

@@ -60,6 +60,7 @@ CASES = {
     "KernelSPPCA": Case(gnomon.KernelSPPCA(2, tol=1e-9), IRIS, _few(IRIS_Y)),
     "DPPCA": Case(gnomon.DPPCA(tol=1e-9), WINE, _few(WINE_Y)),
     "GuidedProjection": Case(gnomon.GuidedProjection(), WINE, _few(WINE_Y)),
+    "GuidedProjection of numbers": Case(gnomon.GuidedProjection(), DIABETES, FEW_NUMBERS, renamed=False),
     "KDA": Case(gnomon.KDA(), WINE, _few(WINE_Y)),
     "SEPCA": Case(gnomon.SEPCA(2, tol=1e-10), IRIS, _few(IRIS_Y)),
     "SDRGLM": Case(gnomon.SDRGLM(2, tol=1e-9), IRIS, _few(IRIS_Y)),

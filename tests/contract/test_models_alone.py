@@ -221,7 +221,7 @@ def test_a_model_is_its_estimator(name, given, alone):
 def test_every_family_gives_what_it_has_under_the_same_names():
     """All fit and have a posterior; those with a density have `sample` too."""
     families = [name for _, name, _ in pkgutil.iter_modules(models.__path__)]
-    assert len(families) == 10
+    assert len(families) == 11
     for name in families:
         found = vars(importlib.import_module(f"gnomon.models.{name}"))
         assert {"fit", "posterior"} <= set(found), name

@@ -12,8 +12,9 @@ from sklearn.preprocessing import normalize, scale
 
 from estimators.support import load
 from gnomon import DPPCA, PPCA, GuidedProjection, NeighborFeatures
+from gnomon.estimators import _class_guide as module
 from gnomon.estimators import _fronts as fronts_module
-from gnomon.estimators import guided_projection as module
+from gnomon.estimators._class_guide import ClassGuide
 from gnomon.estimators._fronts import Front
 from gnomon.estimators._teaching import Voice, log_odds, speak, weigh
 from gnomon.export import load_model, save_model
@@ -29,6 +30,10 @@ def few(y, per_class, seed=0):
     return out
 
 
+def guide_of(model):
+    return ClassGuide(*model._guides[0])
+
+
 @pytest.fixture(scope="module")
 def wine():
     X, y = load("wine")
@@ -38,8 +43,8 @@ def wine():
 
 def test_every_teacher_is_as_sure_as_the_definition_says(wine):
     X, _, _, model = wine
-    seen, _ = model._coordinates(model._check_rows(X))
-    for i, voice in model._voices:
+    seen, _ = model._coordinates(X)
+    for i, _, voice in guide_of(model).voices:
         odds = log_odds(Voice(*voice), seen[i])
         wanted = oracle.tempered(odds - odds.max(axis=1, keepdims=True), 0.8)
         assert_allclose(speak(Voice(*voice), seen[i]), wanted, atol=1e-6)
@@ -47,12 +52,12 @@ def test_every_teacher_is_as_sure_as_the_definition_says(wine):
 
 def test_weights_are_the_squares_of_kappa(wine):
     X, _, labels, model = wine
-    seen, _ = model._coordinates(model._check_rows(X))
-    probas = np.array([speak(Voice(*voice), seen[i]) for i, voice in model._voices])
+    seen, _ = model._coordinates(X)
+    probas = np.array([speak(Voice(*voice), seen[i]) for i, _, voice in guide_of(model).voices])
     unlabeled = labels < 0
     taught, kappas = oracle.average(probas, unlabeled)
     assert_allclose([teacher[3] for teacher in model.teachers_], kappas, atol=1e-12)
-    assert_allclose(np.tensordot(model._weights, probas, axes=1), taught, atol=1e-12)
+    assert_allclose(np.tensordot(guide_of(model).weights, probas, axes=1), taught, atol=1e-12)
     named = probas.mean(axis=0)[unlabeled].argmax(axis=1)
     assert_allclose(kappas[0], cohen_kappa_score(probas[0][unlabeled].argmax(axis=1), named), atol=1e-12)
     assert_allclose(model.class_prior_, oracle.prior(taught, labels), atol=1e-12)
@@ -76,13 +81,13 @@ def test_rows_are_told_one_by_one(wine):
 
 def test_the_projection_of_the_rows_is_linear(wine):
     X, _, _, model = wine
-    seen, _ = model._coordinates(model._check_rows(X))
+    seen, _ = model._coordinates(X)
     assert_allclose((X - model.mean_) @ model.components_.T, seen[0].T @ model._directions[1], atol=1e-8)
 
 
 def test_fronts_are_the_tables_they_are_named_after(wine):
     X, _, _, model = wine
-    seen, _ = model._coordinates(model._check_rows(X))
+    seen, _ = model._coordinates(X)
     tables = {
         "rows": X,
         "standardized columns": scale(X),
@@ -100,7 +105,7 @@ def test_fronts_are_the_tables_they_are_named_after(wine):
 
 def test_the_union_holds_every_front_alike(wine):
     X, _, _, model = wine
-    seen, union = model._coordinates(model._check_rows(X))
+    seen, union = model._coordinates(X)
     lengths = model._union[0]
     parts = [one.T[:, :150] / length for one, length in zip(seen, lengths, strict=True)]
     assert_allclose([np.sqrt((part**2).sum() / 178) for part in parts], 1.0, rtol=1e-9)
@@ -197,17 +202,18 @@ def test_pupils_count_by_how_well_they_tell_the_labeled_rows():
     X, y = planted_clusters(np.random.default_rng(0))
     labels = few(y, 12)
     model = GuidedProjection(2).fit(X, labels)
-    seen, union = model._coordinates(model._check_rows(X))
-    pupils = [speak(Voice(*voice), one) for voice, one in zip(model._pupils, (union, seen[0]), strict=True)]
+    seen, union = model._coordinates(X)
+    guide = guide_of(model)
+    pupils = [speak(Voice(*voice), one) for voice, one in zip(guide.pupils, (union, seen[0]), strict=True)]
     labeled = labels >= 0
     kappas = [cohen_kappa_score(one[labeled].argmax(axis=1), labels[labeled]) for one in pupils]
     assert all(0.5 < kappa < 0.95 for kappa in kappas)
-    assert_allclose(model._trust, [1.0, *(max(kappa, 0.0) ** 4 for kappa in kappas)], atol=1e-12)
-    taught = sum(w * speak(Voice(*v), seen[i]) for w, (i, v) in zip(model._weights, model._voices, strict=True))
-    mean = np.average([taught, *pupils], axis=0, weights=model._trust)
-    odds = log_odds(Voice(*model._pupils[1]), seen[0])
-    named = np.array([speak(Voice(*v), seen[i]).argmax(axis=1) for i, v in model._voices])
-    wanted = oracle.calibrated(mean, logsumexp(odds, axis=1), named, model._weights, labels, ~labeled)
+    assert_allclose(guide.trust, [1.0, *(max(kappa, 0.0) ** 4 for kappa in kappas)], atol=1e-12)
+    taught = sum(w * speak(Voice(*v), seen[i]) for w, (i, _, v) in zip(guide.weights, guide.voices, strict=True))
+    mean = np.average([taught, *pupils], axis=0, weights=guide.trust)
+    odds = log_odds(Voice(*guide.pupils[1]), seen[0])
+    named = np.array([speak(Voice(*v), seen[i]).argmax(axis=1) for i, _, v in guide.voices])
+    wanted = oracle.calibrated(mean, logsumexp(odds, axis=1), named, guide.weights, labels, ~labeled)
     assert_allclose(model.predict_proba(X), wanted, atol=1e-9)
     assert_array_equal(model.predict_proba(X).argmax(axis=1), mean.argmax(axis=1))
 
@@ -247,8 +253,8 @@ def test_errors_name_the_way_out():
         GuidedProjection(9).fit(X, y)
     with pytest.raises(ValueError, match="X is constant"):
         GuidedProjection().fit(np.ones((150, 4)), y)
-    with pytest.raises(ValueError, match="Unknown label type"):
-        GuidedProjection().fit(X, X[:, 0] + 0.01)
+    with pytest.raises(ValueError, match="y has 2 labeled rows; a target of numbers needs at least 3"):
+        GuidedProjection().fit(X, np.where(np.arange(150) < 2, X[:, 0], np.nan))
 
 
 def test_missing_entries_are_filled_as_ppca_fills_them():

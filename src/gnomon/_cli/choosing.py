@@ -36,7 +36,9 @@ def known_models() -> dict[str, type]:
 
 
 def traits_of(name: str) -> Traits:
-    """What a model of that name says of itself before any fit; an open one takes one target of classes, or numbers."""
+    """What a model of that name says of itself before any fit; a search takes one target of classes, or numbers."""
+    if name == "auto":
+        return GuidedProjection.traits
     return Traits(several="real") if name in OPEN else known_models()[name].traits
 
 
@@ -83,11 +85,11 @@ def fit_model(
 ) -> Fitted:
     """Fit the model of that name; "search" chooses, and fits SPPCA with a note where the labels are too few for it.
 
-    "auto" is `GuidedProjection` for classes, and a search for numbers.
+    "auto" is `GuidedProjection`.
 
     `more` and `reading` are parameters: those of the user, and those that say how to read y.
     """
-    if name == "auto" and reading["target"] == "classes":
+    if name == "auto":
         k = min(components or 2, spare_rank(X) + 1)  # the rank at most; who asked for more is told
         return Fitted([("model", GuidedProjection(k, **reading).fit(X, y))])
     if name not in OPEN:

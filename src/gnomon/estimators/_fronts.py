@@ -6,6 +6,7 @@ A front is kept as plain arrays, so that a model file can hold it, and brings ne
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.signal import savgol_filter
 
 from ..graphs.neighbors import unit_rows
 from ..models.dppca import principal_rows
@@ -13,6 +14,7 @@ from ..rows import read
 from ..rows.kind import is_sparse
 from .neighbor_features import NeighborFeatures
 
+PLAIN = ("rows", "standardized columns")  # fronts that are linear in X
 MOST = 300  # principal coordinates of a front
 PER_FRONT = 150  # of each in the union of all
 UNION = 100  # of the union
@@ -20,6 +22,21 @@ FEWEST = 20  # rows of an average class from which neighbors are looked at
 MOST_NEIGHBORS = 20_000  # rows; beyond, neighbors of all pairs take long
 LEVEL = 1e-6  # relative: deviations, or lengths, that differ by less are the same
 SKEWED, LARGE = 10.0, 30.0  # deviations of columns, and entries beside the median one, from which logarithms are tried
+
+ALIKE = 0.9  # mean correlation of columns that are next to each other, from which they are channels of a spectrum
+FEWEST_CHANNELS, DEGREE = 25, 2  # columns from which, and degree of the polynomials of derivatives
+SPECTRA = tuple(
+    (name, {"normal": normal, "derivative": derivative, "window": window})
+    for name, normal, derivative, window in (
+        ("normal rows", True, 0, 0),
+        ("derivative, 7 channels", False, 1, 7),
+        ("derivative, 15 channels", False, 1, 15),
+        ("second derivative, 11 channels", False, 2, 11),
+        ("second derivative, 21 channels", False, 2, 21),
+        ("derivative of normal rows", True, 1, 11),
+        ("second derivative of normal rows", True, 2, 15),
+    )
+)
 
 
 class Front(NamedTuple):
@@ -42,7 +59,7 @@ class Coordinates(NamedTuple):
 
 def fit_fronts(X, n_classes):
     """Yield the fronts of a table X (n, p), dense or sparse, with its rows in each, as (Front, Reduced); X is first."""
-    base = _fitted("rows", {}, X)
+    base = _fitted(PLAIN[0], {}, X)
     yield base
     for name, parts in _preparations(X):
         found = _fitted(name, parts, _prepared(parts, X))
@@ -55,6 +72,50 @@ def fit_fronts(X, n_classes):
         graph = NeighborFeatures(metric="cosine")
         features = graph.fit_transform(X)
         yield _fitted("neighbors, cosine", {"graph": graph}, features)
+
+
+def fit_fronts_of_numbers(X):
+    """The same for numbers: the rows, standardized columns, and derivatives along rows that look like spectra."""
+    yield _fitted(PLAIN[0], {}, X)
+    mean, std = _moments(X)
+    columns, found = _standardized(is_sparse(X), mean, std), []
+    if not is_sparse(X):
+        Z = _prepared(columns, X)
+        columns |= {"low": Z.min(axis=0) - 1.0, "high": Z.max(axis=0) + 1.0}
+        found += SPECTRA if X.shape[1] >= FEWEST_CHANNELS and _ordered(X, mean, std) else ()
+    for name, parts in ((PLAIN[1], columns), *found):
+        yield _fitted(name, parts, _prepared(parts, X))
+
+
+def with_rows(fronts):
+    """The fronts in which rows differ; X must be the first of them."""
+    first, *others = _checked(fronts)
+    return [first, *(front for front in others if front[1].T.shape[1])]
+
+
+def _checked(fronts):
+    for i, front in enumerate(fronts):
+        if i == 0 and front[1].T.shape[1] == 0:
+            raise ValueError("X is constant: all rows are equal; there is nothing to fit.")
+        yield front
+
+
+def in_columns(front, directions):
+    """Components (K, p) and mean (p,) of directions in the coordinates of one of `PLAIN`, in the columns of X."""
+    components, mean, parts = front.basis @ directions / front.scale, front.mean, front.parts
+    if "std" not in parts:
+        return components.T, mean
+    n_columns = parts["n_columns"]
+    whole, middle = np.zeros((n_columns, directions.shape[1])), np.zeros(n_columns)
+    whole[parts["columns"]] = components / parts["std"][:, None]
+    middle[parts["columns"]] = mean * parts["std"] + (0.0 if parts["mean"] is None else parts["mean"])
+    return whole.T, middle
+
+
+def _ordered(X, mean, std):
+    """Whether columns that are next to each other are alike, as channels of a spectrum are."""
+    Z = (X - mean) / np.where(std > 0, std, 1.0)
+    return np.einsum("ij,ij->", Z[:, 1:], Z[:, :-1]) >= ALIKE * len(X) * (X.shape[1] - 1)
 
 
 def _fitted(name, parts, table):
@@ -75,12 +136,10 @@ def _preparations(X):
     sparse = is_sparse(X)
     squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse else np.einsum("ij,ij->i", X, X)
     mean, std = _moments(X)
-    kept = np.flatnonzero(std > 1e-12 * std.max(initial=0.0))
-    found = []
+    columns = _standardized(sparse, mean, std)
+    kept, found = columns["columns"], []
     if np.ptp(std[kept]) > LEVEL * std[kept].mean():
-        found.append(
-            ("standardized columns", {"columns": kept, "std": std[kept], "mean": None if sparse else mean[kept]})
-        )
+        found.append((PLAIN[1], columns))
     if not sparse:
         middle = float(np.median(np.abs(X[X != 0]))) if (X != 0).any() else 0.0
         low, high = np.quantile(std[kept], (0.05, 0.95))
@@ -90,6 +149,11 @@ def _preparations(X):
     if lengths.std() > LEVEL * lengths.mean():
         found.append(("unit rows", {"unit": True}))
     return found
+
+
+def _standardized(sparse, mean, std):
+    kept = np.flatnonzero(std > 1e-12 * std.max(initial=0.0))
+    return {"columns": kept, "std": std[kept], "mean": None if sparse else mean[kept], "n_columns": len(std)}
 
 
 def _moments(X):
@@ -107,10 +171,23 @@ def _prepared(parts, X):
         return np.asarray(parts["graph"].transform(X), dtype=np.float64)
     if "std" in parts:
         X, mean = X[:, parts["columns"]], parts["mean"]
-        return X.multiply(1.0 / parts["std"]).tocsr() if mean is None else (X - mean) / parts["std"]
+        if mean is None:
+            return X.multiply(1.0 / parts["std"]).tocsr()
+        X = (X - mean) / parts["std"]
+        return np.clip(X, parts["low"], parts["high"]) if "low" in parts else X
+    if "derivative" in parts:
+        return _derivative(X, **parts)
     if "middle" in parts:
         return np.arcsinh(X / parts["middle"])
     return unit_rows(X) if "unit" in parts else X
+
+
+def _derivative(X, normal, derivative, window):
+    """Rows minus their mean over their deviation, where `normal`, and derivatives along them."""
+    if normal:
+        std = X.std(axis=1, keepdims=True)
+        X = (X - X.mean(axis=1, keepdims=True)) / np.where(std > 0, std, 1.0)
+    return savgol_filter(X, window, DEGREE, deriv=derivative, axis=1) if derivative else X
 
 
 # -- the union of all fronts -----------------------------------------------------------------------------------------

@@ -117,6 +117,7 @@ class DeviationPredictor(Predictor):
         self._require_targets("predict")
         if return_std and self.target_kind_ == "classes":
             raise ValueError("return_std=True is for real outputs and counts; for classes use predict_proba.")
+        if not return_std:
+            return self._named(self._predicted(rows), rows)
         found, std = self._predicted_with_std(rows)
-        y = self._named(found, rows)
-        return (y, rows.like(std[:, 0] if self._vector else std)) if return_std else y
+        return self._named(found, rows), rows.like(std[:, 0] if self._vector else std)

@@ -7,77 +7,72 @@ import numpy as np
 
 from ..describe import Projection, Traits
 from ..models import dppca
+from ..models.readout import Seen
 from ..numerics.linalg import sign_of_columns
 from ..rows import read
 from ..rows.kind import is_sparse
 from ..rows.spare import spare_rank
+from ._class_guide import ClassGuide, Taught, Union, best_by_labels_alone, fit_union, teach
 from ._estimator import Transformer, at_most, integer, rules
-from ._fronts import MOST, PER_FRONT, UNION, Coordinates, Front, bring, fit_fronts, lengths_of, side_by_side
+from ._fronts import PER_FRONT, PLAIN, Front, bring, fit_fronts, fit_fronts_of_numbers, in_columns, with_rows
 from ._imputation import Imputer
-from ._predictions import Predictor
-from ._teaching import (
-    ROWS_STEPS,
-    UNION_STEPS,
-    Voice,
-    calibrate,
-    calibrated,
-    judged,
-    log_densities,
-    nearest_labels,
-    params_of,
-    prior_of,
-    pupil,
-    speak,
-    teachers,
-    trust,
-    weigh,
-    with_exponent,
-)
+from ._number_guide import NumberGuide, read_numbers
+from ._of_predictions import show
+from ._predictions import DeviationPredictor
+from ._teaching import judged, nearest_labels
 from .ppca import PPCA
 
 GAP_COMPONENTS = 10  # of the PPCA that fills missing entries
-PROJECTIONS = ("all fronts", "rows", "ridge LDA")  # of the two pupils, and of the best teacher by labels alone
-LABELS_ALONE = "ridge LDA"
+ALL, LABELS_ALONE = "all fronts", "ridge LDA"
+PROJECTIONS = (ALL, "rows", LABELS_ALONE)  # of the two pupils, and of the best teacher by labels alone
+BETTER = 0.01  # share of the predictions that standardized columns must explain more than rows, to be preferred
 
 
 @dataclass(eq=False, repr=False)
-class GuidedProjection(Predictor, Imputer, Transformer):
-    """A projection and class predictions from few labels, on data of any kind: many models teach, none is chosen.
+class GuidedProjection(DeviationPredictor, Imputer, Transformer):
+    """A projection and predictions from few labels, on data of any kind: many models teach, none is chosen.
 
-    With two or three labels per class nothing tells which preparation of the rows and which model suits them: any
+    With two or three labels per class, or a dozen numbers, nothing
+    tells which preparation of the rows and which model suits them: any
     evidence for one against another is noise. So all of them predict the unlabeled rows, and their mean is right more
-    often than the best of them that any rule would have picked. A projection is then fitted to that mean.
+    often than the best of them that any rule would have picked. A projection is then fitted to that mean. Targets are
+    classes or numbers, one column or several of either kind.
 
     Parameters
     ----------
     n_components : int, default=2
         Size K of the projection.
-    target, unlabeled : {"auto", "classes"}, "auto" or None or a label, default=("auto", "auto")
-        How to read y, and what marks an unlabeled row, as in `SPPCA`; "classes" takes numbers of any kind for labels.
+    target, unlabeled : {"auto", "classes", "real"}, "auto" or None or a label, default=("auto", "auto")
+        How to read y, and what marks an unlabeled row, as in `SPPCA`; a sequence for several columns.
 
     Attributes
     ----------
     teachers_ : list of tuple
         (front, model, weight, kappa) of every teacher: what stood before it, its name, its weight in the mean, and how
-        well the classes that it names for unlabeled rows agree with the plain mean of all, as Cohen's kappa.
-    projection_ : {"all fronts", "rows", "ridge LDA"}
-        Which of three projections `transform` gives: the one in which the nearest labeled row tells the class best.
+        well the classes that it names for unlabeled rows agree with the plain mean of all, as Cohen's kappa. For
+        numbers the last is R2 of labeled rows, each predicted from the others. A list of such lists for a table y.
+    projection_ : {"all fronts", "rows", "ridge LDA", "standardized columns"}
+        Which projection `transform` gives: of one target of classes that one of the first three in which the nearest
+        labeled row tells the class best; otherwise rows, or columns in units of their deviations where these explain
+        predictions better by 0.01.
     projection_scores_ : dict
-        Mean probability of the class of the nearest labeled row, in each.
+        Mean probability of the class of the nearest labeled row, in each; or the share of the variance of the
+        predictions that each explains.
     components_ : ndarray of shape (n_components, n_features)
-        Directions of the projection of the rows themselves, which is (X - mean_) components_'; with
-        ``projection_="rows"`` it is what `transform` gives.
+        Directions of the linear projection (X - mean_) components_'; it is what `transform` gives with
+        ``projection_="rows"`` and for all but one target of classes.
     mean_ : ndarray of shape (n_features,)
         Mean of the rows.
     class_prior_, classes_ : ndarray of shape (n_classes,)
-        Probabilities of the classes in the rows, and their labels, sorted.
+        Probabilities of the classes in the rows, None for numbers, and their labels, sorted. Lists for a table y.
     n_components_, n_samples_, n_labeled_, n_features_in_, feature_names_in_, target_kind_
         As in `DPPCA`.
 
     Raises
     ------
     ValueError
-        When y is None, has one class or real numbers; X is constant; n_components is more than the rank of X.
+        When y is None, has one class or fewer than three numbers; X is constant; n_components is more than the rank of
+        X.
 
     See Also
     --------
@@ -86,7 +81,8 @@ class GuidedProjection(Predictor, Imputer, Transformer):
 
     Notes
     -----
-    Fronts are the rows, columns divided by their deviations, rows of length one, logarithms where scales are skewed,
+    For classes fronts are the rows, columns
+    divided by their deviations, rows of length one, logarithms where scales are skewed,
     and with at least twenty rows per class, and 20,000 rows at most, `NeighborFeatures` by distance and by angle; those
     that change nothing are left out. Of each the leading 300 principal coordinates are used. Memory is that of all
     fronts, dense ones as large as X, and of the probabilities of some 20 teachers.
@@ -101,6 +97,19 @@ class GuidedProjection(Predictor, Imputer, Transformer):
     clusters of the rows are not the classes, EM leaves the classes for the clusters, and this says so. The projection
     is that of one of two more pupils that learn from this mean, or of the ridge LDA of largest weight, which sees the
     labels alone. `Rows` are brought into this process as a whole.
+
+    For numbers fronts are the rows, columns divided by their deviations, and where columns beside each other are alike
+    (mean correlation of 0.9), as in spectra, rows in units of their own deviation and first and second derivatives
+    along them. On each, Gaussian processes linear in the principal coordinates, or curved, with prior variances by the
+    variance of a coordinate to several powers, and on few leading coordinates, are averaged by their evidence over all
+    ratios of noise; see `gnomon.models.readout`. Standard deviations are such that the mean plus or minus 1.96 of them
+    is a 95 % interval. With more than 300 labels a dozen kernels are kept by 150 of them, and curved ones see 500
+    rows; memory is 500 numbers for each of 4,096 rows, and n_labeled^2 or 300 n_labeled numbers for each kernel.
+
+    The projection for numbers and for several targets is linear: the predictions of all targets, in units of their
+    deviations, are regressed on the principal coordinates, and its first dimensions are the principal directions of
+    what that gives. Where these are fewer than K, the leading directions of what is uncorrelated with them follow, at
+    0.3 of the length.
 
     Missing entries of X are filled first, with their mean given the others under `PPCA` of ten components.
 
@@ -120,11 +129,17 @@ class GuidedProjection(Predictor, Imputer, Transformer):
     (178, 2)
     >>> bool((model.predict(X) == y).mean() > 0.9)
     True
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> y[60:] = float("nan")                                 # 60 of 442 rows keep their number
+    >>> model = GuidedProjection(target="real").fit(X, y)
+    >>> mean, std = model.predict(X[60:], return_std=True)
     """
 
-    traits = Traits("guided", own_scale=True, several="one")
+    traits = Traits("guided", own_scale=True)
 
-    _kinds = ("classes",)
+    _kinds = ("classes", "real")
     _required = True
     _fewest_classes = 2
     _sparse_forms = ("csr",)
@@ -139,68 +154,85 @@ class GuidedProjection(Predictor, Imputer, Transformer):
     unlabeled: Any = "auto"
 
     def _fit(self, rows, targets):
-        index, n_classes = targets.index, len(targets.classes)
-        found = fit_fronts(self._fill_of(rows), n_classes)
-        first = next(found)
-        own = first[1]
-        if own.T.shape[1] == 0:
-            raise ValueError("X is constant: all rows are equal; there is nothing to fit.")
+        X = self._fill_of(rows)
+        plain, fronts, for_numbers = self._fronts_for(X, targets)
+        own = plain[0][1].T.shape[1]
         where = f": the rank of X (n_features = {rows.shape[1]}), and {PER_FRONT} in any case."
-        at_most(self.n_components, min(own.T.shape[1], PER_FRONT), where)
-        fronts = [first, *(front for front in found if front[1].T.shape[1])]
-        voices = teachers(fronts, index, n_classes)
-        probas = np.array([speak(voice, fronts[i][1]) for i, _, voice in voices])
-        weights, kappas = weigh(probas, index)
-        taught = np.tensordot(weights, probas, axes=1)
-        lengths = lengths_of([reduced for _, reduced in fronts])
-        union = dppca.principal_rows(read(side_by_side([reduced for _, reduced in fronts], lengths)), MOST)
-        seen = (dppca.leading(union, max(UNION, self.n_components)), own)
-        prior, n_factors = prior_of(taught, index)
-
-        def learn(proba):
-            steps = (UNION_STEPS, ROWS_STEPS)
-            return [pupil(one, proba, index, prior, n_factors, n) for one, n in zip(seen, steps, strict=True)]
-
-        pupils = [
-            with_exponent((one.prior, one.means, tuple(one.within)), rows.T.shape[1], rows)
-            for one, rows in zip(learn(taught), seen, strict=True)
+        self.n_components_ = at_most(self.n_components, min(own, PER_FRONT), where)
+        seen = self._seen_by_readouts([reduced for _, reduced in for_numbers])
+        union = None
+        if fronts:
+            self._union, union = fit_union(fronts, self.n_components_)
+        taught = [
+            read_numbers(seen, column.values, column.name)
+            if column.classes is None
+            else teach(fronts, union, column.numbers, len(column.classes))
+            for column in targets.columns
         ]
-        said = [speak(voice, one) for voice, one in zip(pupils, seen, strict=True)]
-        self._trust = np.array([1.0, *(trust(proba, index) for proba in said)])
-        mean = np.average([taught, *said], axis=0, weights=self._trust)
-        densities = log_densities(pupils[1], own)
-        self._calibration = tuple(calibrate(mean, densities, probas, weights, index))
-        self._store(fronts, union, seen[0].T.shape[1], lengths, voices, weights, kappas, pupils)
-        self._take_projection(fronts, voices, seen, learn(mean), index, mean)
-        self.class_prior_ = prior
+        self._guides = [one.guide if isinstance(one, Taught) else one for one in taught]
+        self._record_teachers()
+        if targets.kind == "classes" and len(taught) == 1:
+            self._choose_projection(fronts, union, taught[0], targets.index)
+        else:
+            self._show(plain, [self._comparable(*pair, seen) for pair in zip(targets.columns, taught, strict=True)])
 
-    def _store(self, fronts, union, size, lengths, voices, weights, kappas, pupils):
-        self.n_components_ = self.n_components
+    def _fronts_for(self, X, targets):
+        """The rows and standardized columns, all fronts for classes, and those for numbers; each with its rows."""
+        sizes = [len(column.classes) for column in targets.columns if column.classes is not None]
+        numbers = len(sizes) < len(targets.columns)
+        fronts = with_rows(fit_fronts(X, max(sizes))) if sizes else []
+        for_numbers = with_rows(fit_fronts_of_numbers(X)) if numbers else []
+        plain = [pair for pair in for_numbers or fronts if pair[0].name in PLAIN]
         self._fronts = [tuple(front) for front, _ in fronts]
-        self._voices = [(i, tuple(voice)) for i, _, voice in voices]
-        self._weights = weights
-        basis = union.expand(np.eye(union.T.shape[1], size))
-        self._union = (lengths, union.standard.mean, union.standard.scale, basis)
-        self._pupils = [tuple(voice) for voice in pupils]
-        self.teachers_ = [
-            (fronts[i][0].name, name, float(w), float(kappa))
-            for (i, name, _), w, kappa in zip(voices, weights, kappas, strict=True)
-        ]
+        self._number_fronts = [tuple(front) for front, _ in for_numbers]
+        self._variances = [np.einsum("ij,ij->j", one.T, one.T) / len(one.T) for _, one in for_numbers]
+        return plain, fronts, for_numbers
 
-    def _take_projection(self, fronts, voices, seen, learned, index, proba):
-        """That of one of the pupils, or of the best teacher by labels alone that has as many dimensions."""
-        k = self.n_components
-        alone = [j for j, (i, name, _) in enumerate(voices) if name == LABELS_ALONE and fronts[i][1].T.shape[1] >= k]
-        at, _, best = voices[max(alone, key=lambda j: self._weights[j])]
-        seen, learned = (*seen, fronts[at][1]), [*learned, params_of(best)]
+    def _record_teachers(self):
+        names, for_numbers = ([front[0] for front in some] for some in (self._fronts, self._number_fronts))
+        self.teachers_ = [
+            guide.teachers(for_numbers if isinstance(guide, NumberGuide) else names) for guide in self._guides
+        ]
+        priors = [None if isinstance(guide, NumberGuide) else guide.prior for guide in self._guides]
+        self.class_prior_ = priors
+        if self._vector:
+            self.teachers_, self.class_prior_ = self.teachers_[0], priors[0]
+
+    # -- the projection ----------------------------------------------------------------------------------------------
+
+    def _choose_projection(self, fronts, union, taught, index):
+        """For classes: that of one of two pupils, or of the best teacher by labels alone."""
+        k, seen = self.n_components_, (union, fronts[0][1])
+        at, best = best_by_labels_alone(taught.guide, fronts, LABELS_ALONE, k)
+        seen, learned = (*seen, fronts[at][1]), [*taught.learned, best]
         found = [dppca.directions([one], k)[0] for one in learned]
         self._directions = [D * sign_of_columns(one.T @ D) for D, one in zip(found, seen, strict=True)]
         self._lda_front = at
-        scores = [_told(one.T @ D, index, proba) for D, one in zip(self._directions, seen, strict=True)]
+        scores = [_nearest_told(one.T @ D, index, taught.proba) for D, one in zip(self._directions, seen, strict=True)]
         self.projection_scores_ = dict(zip(PROJECTIONS, scores, strict=True))
         self.projection_ = PROJECTIONS[int(np.argmax(scores))]
         rows = fronts[0][0]
         self.components_, self.mean_ = (rows.basis @ self._directions[1] / rows.scale).T, rows.mean
+
+    def _comparable(self, column, taught, seen):
+        """Predictions of one target for the rows of the fit, of variance one at most (n, m)."""
+        if column.classes is None:
+            values = column.values[column.labeled]
+            return (taught.predict(seen) / values.std())[:, None]
+        return taught.calibrated / np.sqrt(1.0 - (taught.guide.prior**2).sum())
+
+    def _show(self, plain, predictions):
+        """For numbers and several targets: the directions of the rows that foretell the predictions."""
+        shown = [show(reduced.T, np.hstack(predictions), self.n_components_) for _, reduced in plain]
+        self.projection_scores_ = {
+            front.name: one.explained for (front, _), one in zip(plain, shown, strict=True)
+        }  # fmt: skip
+        best = int(np.argmax([one.explained - (BETTER if i else 0.0) for i, one in enumerate(shown)]))
+        front, one = plain[best][0], shown[best]
+        self.projection_ = front.name
+        self.components_, self.mean_ = in_columns(front, one.directions)
+        signs = sign_of_columns(self.components_[one.n_guided :].T)
+        self.components_[one.n_guided :] *= signs[:, None]
 
     def _fill_of(self, rows):
         """The rows of the fit without gaps; what fills those of new rows is kept."""
@@ -222,44 +254,65 @@ class GuidedProjection(Predictor, Imputer, Transformer):
     def _imputed(self, rows, y):
         return read(self._complete(rows))
 
-    def _coordinates(self, rows):
-        """Rows in every front, and in the union of all."""
-        X = self._complete(rows)
+    # -- new rows ----------------------------------------------------------------------------------------------------
+
+    def _coordinates(self, X):
+        """Rows in every front for classes, and in the union of these."""
         seen = [bring(Front(*front), X) for front in self._fronts]
-        lengths, mean, scale, basis = self._union
-        found = read(side_by_side(seen, lengths)).in_units(mean, scale).project(basis)
-        return seen, Coordinates(found.gather(), found.gather("outside"), len(mean))
+        return seen, Union(*self._union).bring(seen)
+
+    def _seen_by_readouts(self, coordinates):
+        pairs = zip(coordinates, self._variances, strict=True)
+        return [Seen(one.T, one.outside, variances, self.n_samples_) for one, variances in pairs]
 
     def _predicted(self, rows):
-        seen, union = self._coordinates(rows)
-        taught = sum(
-            w * speak(Voice(*voice), seen[i]) for w, (i, voice) in zip(self._weights, self._voices, strict=True)
-        )
-        pupils = [speak(Voice(*voice), one) for voice, one in zip(self._pupils, (union, seen[0]), strict=True)]
-        mean = np.average([taught, *pupils], axis=0, weights=self._trust)
-        return [calibrated(mean, log_densities(Voice(*self._pupils[1]), seen[0]), self._calibration)]
+        return self._told(rows, NumberGuide.predict)
+
+    def _predicted_with_std(self, rows):
+        found = self._told(rows, NumberGuide.predict_with_std)
+        std = [np.full(rows.shape[0], np.nan) if isinstance(one, np.ndarray) else one[1] for one in found]
+        return [one if isinstance(one, np.ndarray) else one[0] for one in found], np.column_stack(std)
+
+    def _told(self, rows, of_numbers):
+        """Probabilities (n, c) of classes, and what a function of guide and rows says of numbers, for every target."""
+        X = self._complete(rows)
+        seen, union = self._coordinates(X) if self._fronts else ([], None)
+        numbers = self._seen_by_readouts([bring(Front(*front), X) for front in self._number_fronts])
+        return [
+            of_numbers(NumberGuide(*guide), numbers)
+            if classes is None
+            else ClassGuide(*guide).probabilities(seen, union)
+            for (_, classes, _), guide in zip(self._form, self._guides, strict=True)
+        ]
 
     def _projected(self, rows):
-        if self.projection_ == "rows":
-            return read(self._complete(rows)).project(self.mean_, self.components_.T)
+        X = self._complete(rows)
+        if self.projection_ == ALL:
+            return self._coordinates(X)[1].T @ self._directions[0]
         if self.projection_ == LABELS_ALONE:
-            return bring(Front(*self._fronts[self._lda_front]), self._complete(rows)).T @ self._directions[2]
-        return self._coordinates(rows)[1].T @ self._directions[0]
+            return bring(Front(*self._fronts[self._lda_front]), X).T @ self._directions[2]
+        return read(X).project(self.mean_, self.components_.T)
 
     def _said(self):
-        header = ["front", "teacher", "weight", "kappa"]
-        lines = [list(line) for line in sorted(self.teachers_, key=lambda line: -line[2])]
-        facts = tuple(
-            (f"1-NN probability, projection of {name}", score) for name, score in self.projection_scores_.items()
-        )
-        loadings = {"loadings": self.components_} if self.projection_ == "rows" else {}
+        tables, facts = [], []
+        for (kind, _, name), lines in zip(
+            self._form, [self.teachers_] if self._vector else self.teachers_, strict=True
+        ):
+            of = "" if self._vector else f" of {name}"
+            header = ["front", f"teacher{of}", "weight", "kappa" if kind == "classes" else "R2, left out"]
+            tables.append((header, [list(line) for line in sorted(lines, key=lambda line: -line[2])]))
+        what = "1-NN probability" if ALL in self.projection_scores_ else "share of the predictions explained"
+        facts = tuple((f"{what}, projection of {name}", score) for name, score in self.projection_scores_.items())
+        n_models = sum(len(lines) for _, lines in tables)
+        n_fronts = len(self._fronts) + len(self._number_fronts)
+        remarks = (f"taught by {n_models} models on {n_fronts} preparations of the rows",)
+        loadings = {} if self.projection_ in (ALL, LABELS_ALONE) else {"loadings": self.components_}
         plain = {"project": lambda X: Projection(np.asarray(self.transform(X)))}
-        remarks = (f"taught by {len(lines)} models on {len(self._fronts)} preparations of the rows",)
-        record = self._recorded(facts=facts, tables=((header, lines),), remarks=remarks)
+        record = self._recorded(facts=facts, tables=tuple(tables), remarks=remarks)
         return super()._said() | plain | loadings | {"fit": record}
 
 
-def _told(Z, index, proba):
+def _nearest_told(Z, index, proba):
     """Mean probability of the class of the nearest labeled row, over unlabeled rows."""
     some = judged(index)
     return float(proba[some, nearest_labels(Z, index)[some]].mean())

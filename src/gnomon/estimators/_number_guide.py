@@ -1,0 +1,53 @@
+"""What `GuidedProjection` learns of a target that is a number: an average of Gaussian processes on every front."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..models import readout
+
+FEWEST = 3  # labeled rows
+
+
+class NumberGuide(NamedTuple):
+    """Everything that predicts a number, in plain tuples and arrays."""
+
+    average: Any  # the parts of `readout.Average`
+
+    def predict(self, seen):
+        """(n,) of rows in every front."""
+        return readout.predict(_average(self.average), seen)
+
+    def predict_with_std(self, seen):
+        """The same and (n,) deviations."""
+        return readout.posterior(_average(self.average), seen)
+
+    def teachers(self, names):
+        """(front, model, weight, R2) of every read-out."""
+        average = _average(self.average)
+        return [
+            (names[one.kernel.front], _name(one.kernel), float(weight), float(r2))
+            for one, weight, r2 in zip(average.readouts, average.weights, average.r2, strict=True)
+        ]
+
+
+def _average(parts):
+    """A `readout.Average`, of whose parts a model file gives plain tuples."""
+    readouts = [
+        readout.Readout(readout.Kernel(*kernel), readout.Factor(*factor), *more)
+        for kernel, factor, *more in parts[0]
+    ]  # fmt: skip
+    return readout.Average(readouts, *parts[1:])
+
+
+def _name(kernel):
+    where = f"{kernel.leading} leading directions" if kernel.leading else f"variances to the power {kernel.power:g}"
+    return f"linear, {where}" if kernel.linear else f"curved at length {kernel.length:g}, {where}"
+
+
+def read_numbers(seen, values, name):
+    """Learn the targets (n,), NaN where unlabeled, of rows in every front."""
+    labeled = np.flatnonzero(~np.isnan(values))
+    if len(labeled) < FEWEST:
+        raise ValueError(f"{name} has {len(labeled)} labeled rows; a target of numbers needs at least {FEWEST}.")
+    return NumberGuide(readout.fit([one.take(labeled) for one in seen], values[labeled]))
