@@ -28,26 +28,6 @@ def dense(kernel, seen, some, others):
     return oracle.kernel(a, b, kernel.length)
 
 
-def test_a_kernel_is_one_in_the_mean_for_a_row_and_itself(rows):
-    seen, _ = rows
-    for kernel in KERNELS[:3:2]:
-        assert_allclose(kernel.of_rows(seen).mean(), 1.0)
-    assert_allclose(KERNELS[1].of_rows(seen), 4.0)
-    for kernel in KERNELS:
-        pairs = kernel.of_pairs(kernel.coordinates(seen), kernel.coordinates(seen))
-        assert_allclose(np.diag(pairs), kernel.of_rows(seen))
-        assert_allclose(pairs, dense(kernel, seen, np.arange(40), np.arange(40)))
-
-
-def test_what_lies_outside_the_directions_counts_as_one_more(rows):
-    seen, _ = rows
-    kernel = Kernel(0, 1.0, np.inf)
-    away = seen._replace(outside=np.full(40, 0.004))  # less than the variance along the last direction
-    share = seen.variances[-1] / seen.variances.sum()
-    assert_allclose(kernel.of_rows(away) - kernel.of_rows(seen), 0.004 / seen.variances[-1] * share)
-    assert_allclose(KERNELS[1].of_rows(away), 4.0)
-
-
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("n", [5, 25])
 def test_evidence_is_the_definition(rows, kernel, n):
