@@ -25,14 +25,14 @@ def output_sets(observed: BoolArray) -> OutputSets:
         sets, of_row = np.unique(observed, axis=0, return_inverse=True)
         return OutputSets(sets, of_row.reshape(-1).astype(np.intp))
     powers = 2.0 ** np.arange(observed.shape[1])[::-1]  # codes rise in the order of the sets
-    codes = observed @ powers
     if observed.shape[1] > FEW:
+        codes = observed @ powers
         _, first, of_row = np.unique(codes, return_index=True, return_inverse=True)
         return OutputSets(observed[first], of_row.astype(np.intp))
-    codes = codes.astype(np.intp)
+    short = powers.astype(np.uint16)
+    codes = np.einsum("ij,j->i", observed, short)
     used = np.bincount(codes) > 0
-    sets = np.flatnonzero(used)[:, None] & powers.astype(np.intp) > 0
-    return OutputSets(sets, (np.cumsum(used) - 1)[codes])
+    return OutputSets(np.flatnonzero(used)[:, None] & short > 0, (np.cumsum(used) - 1)[codes])
 
 
 def sums_by_group(A: Array, of_row: IntArray, n_groups: int) -> Array:

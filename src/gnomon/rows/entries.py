@@ -4,7 +4,6 @@ import copy
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dger
 
 from .._types import Array, IntArray
 from .kind import is_sparse
@@ -53,9 +52,12 @@ class DenseEntries:
         return out
 
     def _back(self, U: Any) -> Any:
-        out = self.C.T @ U
-        if self.late is not None and out.size:  # in place, from its transpose
-            out = dger(-1.0, U.sum(axis=0), self.late, a=out.T, overwrite_a=True).T
+        if self.late is None:
+            out = self.C.T @ U
+        else:
+            out = (U.T @ self.C).T
+            for column, total in zip(out.T, U.sum(axis=0), strict=True):  # no second array as large
+                column -= total * self.late
         out /= self.scale
         return self._total(out)
 

@@ -78,8 +78,8 @@ def _array_cells(values: Array, categorical: bool) -> tuple[list[tuple[str, Arra
         return [("y", values, categorical)], True
     if values.ndim != 2:
         raise ValueError(f"y has shape {values.shape}; a vector or a table with one row per sample is wanted.")
-    cells = [(f"column {j} of y", values[:, j], categorical) for j in range(values.shape[1])]
-    return _some(cells, values.shape), False
+    columns = np.asfortranarray(values).T  # each in one piece
+    return _some([(f"column {j} of y", one, categorical) for j, one in enumerate(columns)], values.shape), False
 
 
 def _some(cells: list[tuple[str, Array, bool]], shape: tuple[int, ...]) -> list[tuple[str, Array, bool]]:

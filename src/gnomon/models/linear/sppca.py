@@ -10,6 +10,7 @@ from ...likelihoods.layout import Layout
 from ...numerics.linalg import top_eigenvalues
 from ...numerics.linear_gaussian import Params
 from ...rows.contract import Rows
+from ...rows.products import rows_with_some
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
 from ...solvers.rank import check_rank, check_rank_of_rows
@@ -90,7 +91,8 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
         result, standard = _fit_over_rows(rows, outputs, options, rules, noise, y_scale, generator)
     else:
         result, standard = _fit_in_basis(rows, outputs, options, rules, noise, solver, generator)
-    observed = outputs.weights @ outputs.observed
+    some = rows_with_some(outputs.observed)
+    observed = outputs.weights[some] @ outputs.observed.take(some, axis=0)
     units = Units(standard.mean, standard.scale, standard.n_entries, y_mean, y_scale, observed)
     result = result._replace(stats={**result.stats, "solver": solver, "n_passes": rows.reads})
     return in_data_units(result, rotation_of(result.value, rules.n_guided, result.value.W_x), rules, units)
