@@ -3,7 +3,7 @@ Fifteen labels guide a projection
 =================================
 
 178 wines, 13 chemical measurements, five labeled wines of each of three cultivars. PCA does not know of the labels,
-SPPCA uses them and the unlabeled rows together. The figure is the one in the README.
+GuidedProjection uses them and the unlabeled rows together. The figure is the one in the README.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
-from gnomon import PPCA, SPPCA
+from gnomon import PPCA, GuidedProjection
 from gnomon.plotting import ProjectionDisplay
 
 wine = load_wine()
@@ -26,9 +26,9 @@ y[labeled] = names[labeled]
 
 figure, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
 ProjectionDisplay.from_estimator(PPCA(2).fit(X), X, y, ax=axes[0])
-ProjectionDisplay.from_estimator(SPPCA(2).fit(X, y), X, y, ax=axes[1])
+ProjectionDisplay.from_estimator(GuidedProjection(2).fit(X, y), X, y, ax=axes[1])
 axes[0].set_title("PPCA: labels ignored")
-axes[1].set_title("SPPCA: 15 labeled rows, 163 unlabeled")
+axes[1].set_title("GuidedProjection: 15 labeled rows, 163 unlabeled")
 for legend in [axes[0].get_legend(), *figure.legends[:-1]]:  # one legend serves both
     if legend is not None:
         legend.remove()

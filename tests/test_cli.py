@@ -415,7 +415,7 @@ def test_force_replaces_a_result_file(fitted, working_directory):
 def test_demo_writes_everything_and_its_next_step_works(data, report):
     text = run("demo", "--data", data)
     assert set(os.listdir("gnomon-demo")) == RESULTS | {"table.csv"}
-    for method in ("SPPCA", "PCA", "LDA", "PLS"):
+    for method in ("GuidedProjection", "PCA", "LDA", "PLS"):
         assert f"\n{method} " in text
     assert "Some of the unlabeled rows:" in text
     command = text.strip().splitlines()[-1].removeprefix("Next: gnomon ").split()
@@ -429,7 +429,7 @@ def test_demo_table_gives_the_same_model_through_fit():
     run("demo", "--labels", 4, "--seed", 2, "--out", "demo")
     metrics = metrics_of("demo")
     assert metrics["n_labeled"] == 12
-    options = ["--scale", "standard", "--id", "row", "--no-compare"]
+    options = ["--scale", "standard", "--id", "row", "--no-compare", "--model", "auto"]
     run("fit", "demo/table.csv", "--target", "cultivar", *options, "--out", "fit", "--seed", 2)
     assert Path("demo/projection.csv").read_text() == Path("fit/projection.csv").read_text()
 

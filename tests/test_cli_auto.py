@@ -9,11 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, make_moons
 from sklearn.pipeline import Pipeline
 
-from commands import column, metrics, run
+from commands import column, metrics, refusal, run
 from gnomon import CPPCA, DPPCA, PPCA, SPPCA, GuidedProjection
 from gnomon.datasets import load_iris, make_partial
 from gnomon.export import load_model
-from gnomon.selection import GuidedSearch
+from gnomon.selection import GuidedSearch, suggest_labels
 from gnomon.tables import write_table
 
 pytestmark = pytest.mark.usefixtures("few_splits")
@@ -193,3 +193,54 @@ def test_tables_of_less_than_full_rank_fit(kind, model, monkeypatch):
     run("predict", "out", "holes.csv", "--out", "p.csv")
     run("impute", "out", "holes.csv", "--out", "filled.csv")
     assert "" not in column("filled.csv", "x0")
+
+
+# ------------------------------------------------------------------------------------------- suggest
+
+
+def suggested(*arguments):
+    return [line.split(",") for line in run("suggest", "out", "t.csv", *arguments).splitlines()]
+
+
+def test_suggest_names_rows_without_a_label(tmp_path):
+    table("t.csv", X_IRIS, PARTIAL)
+    run("fit", "t.csv", *PLAIN)
+    header, *rows = suggested("--count", "4")
+    assert header[:2] == ["row", "predicted"]
+    chosen = [int(row[0]) - 1 for row in rows]
+    model = load_model("out/model.gnomon")
+    unlabeled = np.flatnonzero(PARTIAL == None)  # noqa: E711
+    assert_array_equal(chosen, unlabeled[suggest_labels(model[-1], 4, X_IRIS[unlabeled])])
+    assert_array_equal([row[1] for row in rows], model[-1].predict(X_IRIS[chosen]))
+    assert run("suggest", "out", "t.csv", "--out", "s.csv") == "suggested 10 of 75 rows of t.csv; wrote s.csv\n"
+    assert len(column("s.csv", "row")) == 10
+
+
+def test_a_table_without_targets_is_all_candidates():
+    table("t.csv", X_IRIS, PARTIAL)
+    run("fit", "t.csv", *PLAIN)
+    table("t.csv", X_IRIS[:5])
+    assert sorted(row[0] for row in suggested()[1:]) == ["1", "2", "3", "4", "5"]
+
+
+@pytest.mark.parametrize(
+    ("fitted", "shown", "words"),
+    [
+        (["--model", "ppca"], PARTIAL, "PPCA suggests no rows"),
+        ([], SPECIES, "every row has a label"),
+    ],
+)
+def test_suggest_says_why_not(fitted, shown, words):
+    table("t.csv", X_IRIS, PARTIAL)
+    run("fit", "t.csv", *PLAIN, *fitted)
+    table("t.csv", X_IRIS, shown)
+    more = ["--drop", "y"] if fitted else []
+    assert words in refusal("suggest", "out", "t.csv", *more)
+
+
+def test_the_report_names_rows_to_label(monkeypatch):
+    monkeypatch.setattr("gnomon._cli.fitting.can_write_report", lambda: True)
+    table("t.csv", X_IRIS, PARTIAL)
+    run("fit", "t.csv", *PLAIN)
+    names = ", ".join(row[0] for row in suggested()[1:])
+    assert f"these would teach most, the first one first: {names}." in Path("out/report.html").read_text()

@@ -284,6 +284,40 @@ def _apply(what, *, stored, table, out, id, drop, safe_csv, force):
 
 
 @main.command(cls=ManyValues)
+@takes("model file", "table")
+@click.option("--count", type=click.IntRange(1, 500), default=10, show_default=True, metavar="N", help="How many rows.")
+@click.option("--out", default="-", metavar="FILE", help="Result: .csv, .tsv or .parquet. Default: CSV is printed.")
+@takes("id", "drop", "unlabeled", "safe csv", "replace file")
+def suggest(stored, table, count, out, id, drop, unlabeled, safe_csv, force):
+    """Name the rows of TABLE that are best labeled next.
+
+    Of classes rows in doubt with many rows around them that no labeled row is near; of numbers rows far from every
+    labeled one. Target columns are read where TABLE has them: their rows have a label. FILE gets the row's id or
+    number, the most wanted first, and the prediction. For models that `gnomon fit` writes without --model.
+
+    \b
+    gnomon suggest flowers flowers.csv --count 5
+    """
+    from gnomon._cli import outputs
+    from gnomon._cli.columns import suggested_columns
+    from gnomon._cli.stored import StoredModel
+    from gnomon._cli.targets import read_like
+
+    with working(3) as step:
+        outputs.check_file(out, force, table)
+        step("reading")
+        model = StoredModel.load(stored)
+        data = model.read(table, id, drop, with_targets=True)
+        y = read_like(data, dict(zip(model.targets, model.said.targets, strict=True)), unlabeled)
+        step("computing")
+        result = suggested_columns(model, data, model.said.labeled(y, data.X.shape[0]), count)
+        step("writing")
+        outputs.write(out, result, force, safe_csv)
+    found = len(next(iter(result.values())))
+    click.echo(f"suggested {found} of {data.X.shape[0]} rows of {table}; wrote {out}", err=outputs.is_stream(out))
+
+
+@main.command(cls=ManyValues)
 @takes("model file", "table", "page", "id", "drop", "unlabeled", "replace file")
 def report(stored, table, out, id, drop, unlabeled, force):
     """Write an HTML report of a stored model and TABLE.

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.metrics import cohen_kappa_score
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import normalize, scale
@@ -14,6 +14,7 @@ from estimators.support import load
 from gnomon import DPPCA, PPCA, GuidedProjection, NeighborFeatures
 from gnomon.estimators import _class_guide as module
 from gnomon.estimators import _fronts as fronts_module
+from gnomon.estimators import guided_projection
 from gnomon.estimators._class_guide import ClassGuide
 from gnomon.estimators._fronts import Front
 from gnomon.estimators._teaching import Voice, log_odds, speak, weigh
@@ -277,3 +278,79 @@ def test_gaps_where_nothing_is_left_for_noise_get_the_mean():
     found = GuidedProjection(1).fit(line, y).predict_proba(holes)
     line[3, 0] = line[:, 0].mean()
     assert_allclose(found, GuidedProjection(1).fit(np.arange(40.0)[:, None] * [1.0, 2.0], y).predict_proba(line))
+
+
+# -- uncertainty of positions, and density -----------------------------------------------------------------------------
+
+
+def conditioned(D, means, sigma, noise, x, resp):
+    """D'(m_c + V z) given x, the class averaged over: mean and covariance from the joint Gaussian of each class."""
+    signal = sigma - noise * np.eye(len(sigma))
+    gain = D.T @ signal @ np.linalg.inv(sigma)
+    each = [D.T @ m + gain @ (x - m) for m in means]
+    within = D.T @ signal @ D - gain @ signal @ D
+    mean = np.average(each, axis=0, weights=resp)
+    return mean, within + sum(r * np.outer(e - mean, e - mean) for r, e in zip(resp, each, strict=True))
+
+
+def test_posterior_of_classes_is_that_of_the_model_behind_the_projection(monkeypatch):
+    kept = {}
+    noise_free = guided_projection.dppca.noise_free
+    monkeypatch.setattr(
+        guided_projection.dppca,
+        "noise_free",
+        lambda params, D: kept.update(params=params, D=D) or noise_free(params, D),
+    )
+    X, y = load_wine(return_X_y=True)
+    seen = np.where(np.arange(178) % 20 == 0, y, -1)
+    model = GuidedProjection(2).fit(X, seen)
+    (_, means, (Q, variances, noise)), D = kept["params"], kept["D"]
+    sigma = noise * np.eye(len(Q)) + (Q * (variances - noise)) @ Q.T
+    T, proba = model._in_front(X), model.predict_proba(X)
+    mean, cov = model.posterior(X)
+    Z, same = model.transform(X, return_cov=True)
+    assert_array_equal(same, cov)
+    assert_allclose(Z, T @ D, rtol=1e-8)
+    for i in (0, 61, 100, 177):
+        by_hand = conditioned(D, means, sigma, noise, T[i], proba[i])
+        assert_allclose(mean[i], by_hand[0], rtol=1e-7)
+        assert_allclose(cov[i], by_hand[1], rtol=1e-6, atol=1e-10)
+    told, less = model.posterior(X, y)
+    assert_allclose(told[5], conditioned(D, means, sigma, noise, T[5], np.eye(3)[y[5]])[0], rtol=1e-7)
+    assert np.trace(less, axis1=1, axis2=2).mean() < np.trace(cov, axis1=1, axis2=2).mean()
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_posterior_of_numbers_is_that_of_ppca(gaps):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3)) @ rng.standard_normal((3, 14)) + 0.3 * rng.standard_normal((60, 14))
+    y = np.where(np.arange(60) < 20, X[:, 0] - X[:, 3], np.nan)
+    if gaps:
+        X[::4, 2] = np.nan
+    model, ppca = GuidedProjection(2).fit(X, y), PPCA(10).fit(X)
+    C, W = model.components_, ppca.components_.T
+    sigma = W @ W.T + ppca.noise_variance_ * np.eye(14)
+    mean, cov = model.posterior(X)
+    for i in (0, 7):
+        seen = ~np.isnan(X[i])
+        gain = (W @ W.T)[:, seen] @ np.linalg.inv(sigma[np.ix_(seen, seen)])
+        there = ppca.mean_ + gain @ (X[i] - ppca.mean_)[seen]
+        assert_allclose(mean[i], C @ (there - model.mean_), rtol=1e-6, atol=1e-8)
+        expected = C @ (W @ W.T - gain @ (W @ W.T)[seen]) @ C.T
+        assert_allclose(cov[i] if gaps else cov, expected, rtol=1e-6, atol=1e-10)
+    assert_allclose(model.score_samples(X), ppca.score_samples(X))
+
+
+def test_rows_unlike_the_others_have_a_low_density():
+    X, y = load_wine(return_X_y=True)
+    model = GuidedProjection(2).fit(X, np.where(np.arange(178) % 20 == 0, y, -1))
+    assert model.score_samples(X[:1] * 3.0)[0] < model.score_samples(X).min() - 100.0
+    assert model.describe().log_density is not None
+
+
+def test_one_dimension_gives_no_density():
+    x = np.linspace(0.0, 1.0, 20)[:, None]
+    model = GuidedProjection(1).fit(x, np.where(np.arange(20) % 4 == 0, np.arange(20) > 9, None))
+    with pytest.raises(ValueError, match="one dimension only"):
+        model.score_samples(x)
+    assert model.describe().project(x).cov is None

@@ -1,5 +1,6 @@
 """Results as columns, ready to be written."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,20 @@ def imputed_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarray]:
         raise InputError(f"{table.path}: a sparse table has no empty cells to fill; what it does not store is zero.")
     values = np.where(np.isnan(table.X), stored.filled(table), table.X) if table.n_missing else table.X
     return {name: values[:, j] for j, name in enumerate(table.feature_names)}
+
+
+def suggested_columns(stored: StoredModel, table: Table, labeled: np.ndarray, n: int) -> dict[str, Any]:
+    """The rows without a label that are best labeled next, and what the model says of them."""
+    said = stored.said
+    if said.suggest is None:
+        raise InputError(f"{said.model} suggests no rows to label; use a model that gnomon fit writes without --model.")
+    unlabeled = np.flatnonzero(~labeled)
+    if not len(unlabeled):
+        raise InputError(f"{table.path}: every row has a label; there is none to suggest.")
+    rows = said.suggest(n, table.X, unlabeled)
+    some = replace(table, X=table.X[rows], ids=None)
+    ids = {name: values[rows] for name, values in row_column(table).items()}
+    return joined(ids, prediction_columns(stored, some))
 
 
 def joined(*parts: dict[str, Any]) -> dict[str, Any]:

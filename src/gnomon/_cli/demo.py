@@ -45,7 +45,7 @@ def demo_table(name: str, n_per_class: int, seed: int) -> Example:
     table = Table(f"{name} (bundled with scikit-learn)", bunch.data, features, {target: given}, rows, "row")
     columns = {"row": rows} | {feature: bunch.data[:, j] for j, feature in enumerate(features)}
     return Example(
-        Request("demo", scale=scale, seed=seed, id="row"),
+        Request("demo", model="auto", scale=scale, seed=seed, id="row"),
         table,
         truth,
         columns | {target: given},

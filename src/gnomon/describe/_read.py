@@ -61,12 +61,19 @@ def _behind(steps: Any, inner: Description) -> Description:
         project=_after(steps, inner.project),
         predict=_after(steps, inner.predict),
         log_density=_after(steps, inner.log_density),
+        suggest=_suggested_after(steps, inner.suggest),
         impute=None if filled is None else lambda X: steps.inverse_transform(filled(X)),
     )
 
 
 def _after(steps: Any, method: Any) -> Any:
     return None if method is None else lambda X: method(steps.transform(X))
+
+
+def _suggested_after(steps: Any, suggest: Any) -> Any:
+    if suggest is None:
+        return None
+    return lambda n, X, among=None: suggest(n, None if X is None else steps.transform(X), among)
 
 
 def _names(steps: Any, inner: Description) -> tuple[str, ...] | None:

@@ -95,6 +95,7 @@ class Description:
     predict: Callable[[Any], tuple[Prediction, ...]] | None = None  # one for each target
     impute: Callable[[Any], Any] | None = None  # fills missing entries
     log_density: Callable[[Any], Array] | None = None  # (n,) in nats: how typical rows are
+    suggest: Callable[..., Array] | None = None  # (n, X, among): which of these rows to label next; None, of the fit's
     loadings: Array | None = None  # (k, p) what a unit of each component adds to every column
     fit: Fit = field(default_factory=Fit)
 

@@ -13,23 +13,26 @@ from ..rows import read
 from ..rows.kind import is_sparse
 from ..rows.spare import spare_rank
 from ._class_guide import ClassGuide, Taught, Union, best_by_labels_alone, fit_union, teach
-from ._estimator import Transformer, at_most, integer, rules
+from ._density import Density
+from ._estimator import at_most, integer, rules
 from ._fronts import PER_FRONT, PLAIN, Front, bring, fit_fronts, fit_fronts_of_numbers, in_columns, with_rows
 from ._imputation import Imputer
 from ._number_guide import NumberGuide, read_numbers
 from ._of_predictions import show
+from ._posterior import LatentPosterior
 from ._predictions import DeviationPredictor
 from ._teaching import judged, nearest_labels
+from ._wanted import Pool, of_new_rows, pool_of, wanted
 from .ppca import PPCA
 
-GAP_COMPONENTS = 10  # of the PPCA that fills missing entries
+PPCA_COMPONENTS = 10  # of the PPCA that fills missing entries and gives densities
 ALL, LABELS_ALONE = "all fronts", "ridge LDA"
 PROJECTIONS = (ALL, "rows", LABELS_ALONE)  # of the two pupils, and of the best teacher by labels alone
 BETTER = 0.01  # share of the predictions that standardized columns must explain more than rows, to be preferred
 
 
 @dataclass(eq=False, repr=False)
-class GuidedProjection(DeviationPredictor, Imputer, Transformer):
+class GuidedProjection(DeviationPredictor, Imputer, LatentPosterior):
     """A projection and predictions from few labels, on data of any kind: many models teach, none is chosen.
 
     With two or three labels per class, or a dozen numbers, nothing
@@ -111,7 +114,13 @@ class GuidedProjection(DeviationPredictor, Imputer, Transformer):
     what that gives. Where these are fewer than K, the leading directions of what is uncorrelated with them follow, at
     0.3 of the length.
 
-    Missing entries of X are filled first, with their mean given the others under `PPCA` of ten components.
+    Missing entries of X are filled first, with their mean given the others under `PPCA` of ten components. Its density
+    of rows is that of `score_samples`, whatever the targets.
+
+    `posterior`, and the covariance of `transform`, are of the projection of a row without its noise, as in `DPPCA`: for
+    one target of classes under the model whose projection it is, with the classes averaged over by `predict_proba`, so
+    that the covariance holds the doubt about the class; else under `PPCA` of ten components. Parameters are taken as
+    they are, and of targets only one of classes is conditioned on.
 
     Probabilities are then made as sure as they are right on other data of the same number of labels: raised to a power
     that grows with the agreement of the teachers and with the labels, less so for rows of low density. With two or
@@ -175,6 +184,9 @@ class GuidedProjection(DeviationPredictor, Imputer, Transformer):
             self._choose_projection(fronts, union, taught[0], targets.index)
         else:
             self._show(plain, [self._comparable(*pair, seen) for pair in zip(targets.columns, taught, strict=True)])
+        found = [one.calibrated for one in taught if isinstance(one, Taught)]
+        T = union.T if fronts else plain[-1][1].T
+        self._pool = tuple(pool_of(T, _doubt(found), targets.labeled))
 
     def _fronts_for(self, X, targets):
         """The rows and standardized columns, all fronts for classes, and those for numbers; each with its rows."""
@@ -210,7 +222,9 @@ class GuidedProjection(DeviationPredictor, Imputer, Transformer):
         self._lda_front = at
         scores = [_nearest_told(one.T @ D, index, taught.proba) for D, one in zip(self._directions, seen, strict=True)]
         self.projection_scores_ = dict(zip(PROJECTIONS, scores, strict=True))
-        self.projection_ = PROJECTIONS[int(np.argmax(scores))]
+        chosen = int(np.argmax(scores))
+        self.projection_ = PROJECTIONS[chosen]
+        self._noise_free = tuple(dppca.noise_free(learned[chosen], self._directions[chosen]))
         rows = fronts[0][0]
         self.components_, self.mean_ = (rows.basis @ self._directions[1] / rows.scale).T, rows.mean
 
@@ -229,7 +243,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Transformer):
         }  # fmt: skip
         best = int(np.argmax([one.explained - (BETTER if i else 0.0) for i, one in enumerate(shown)]))
         front, one = plain[best][0], shown[best]
-        self.projection_ = front.name
+        self.projection_, self._noise_free = front.name, None
         self.components_, self.mean_ = in_columns(front, one.directions)
         signs = sign_of_columns(self.components_[one.n_guided :].T)
         self.components_[one.n_guided :] *= signs[:, None]
@@ -237,11 +251,10 @@ class GuidedProjection(DeviationPredictor, Imputer, Transformer):
     def _fill_of(self, rows):
         """The rows of the fit without gaps; what fills those of new rows is kept."""
         X = rows.gather().astype(np.float64, copy=False)
-        self._gaps = None
         if not is_sparse(X):
             self._centers = np.nanmean(X, axis=0)
-            k = min(GAP_COMPONENTS, spare_rank(X))
-            self._gaps = PPCA(k).fit(X) if k > 0 else None
+        k = min(PPCA_COMPONENTS, spare_rank(X))
+        self._ppca = PPCA(k).fit(X) if k > 0 else None
         return self._complete(rows)
 
     def _complete(self, rows):
@@ -249,7 +262,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Transformer):
         X = rows.gather().astype(np.float64, copy=False)
         if not rows.masked:
             return X
-        return np.where(np.isnan(X), self._centers, X) if self._gaps is None else self._gaps.impute(X)
+        return np.where(np.isnan(X), self._centers, X) if self._ppca is None else self._ppca.impute(X)
 
     def _imputed(self, rows, y):
         return read(self._complete(rows))
@@ -287,11 +300,62 @@ class GuidedProjection(DeviationPredictor, Imputer, Transformer):
 
     def _projected(self, rows):
         X = self._complete(rows)
-        if self.projection_ == ALL:
-            return self._coordinates(X)[1].T @ self._directions[0]
-        if self.projection_ == LABELS_ALONE:
-            return bring(Front(*self._fronts[self._lda_front]), X).T @ self._directions[2]
+        if self.projection_ in (ALL, LABELS_ALONE):
+            return self._in_front(X) @ self._directions[PROJECTIONS.index(self.projection_)]
         return read(X).project(self.mean_, self.components_.T)
+
+    def _in_front(self, X):
+        """Rows in the coordinates that the projection of one target of classes is made of."""
+        if self.projection_ == ALL:
+            return self._coordinates(X)[1].T
+        return bring(Front(*self._fronts[self._lda_front if self.projection_ == LABELS_ALONE else 0]), X).T
+
+    def _project(self, X, with_cov):
+        rows = self._check_rows(X)
+        cov = self._condition(rows, None)[1] if with_cov else None
+        return self._projected(rows).astype(rows.dtype), cov
+
+    def _condition(self, rows, y):
+        if self._noise_free is None:
+            C = np.asarray(self.components_, dtype=np.float64)
+            ppca = self._density_of_rows()
+            mean, cov = ppca.posterior(rows.gather())
+            B = C @ ppca.components_.T
+            return mean @ B.T + C @ (ppca.mean_ - self.mean_), B @ cov @ B.T
+        (resp,) = self._told(rows, NumberGuide.predict)
+        if y is not None:
+            values = self._values_of(y, rows.shape[0])[:, 0]
+            known = np.flatnonzero(~np.isnan(values))
+            resp[known] = np.eye(resp.shape[1])[values[known].astype(int)]
+        return dppca.NoiseFree(*self._noise_free).moments(self._in_front(self._complete(rows)), resp)
+
+    score_samples = Density.score_samples
+
+    def _log_density(self, rows, y):
+        return self._density_of_rows().score_samples(rows.gather())
+
+    def _density_of_rows(self):
+        if self._ppca is None:
+            raise ValueError("X of fit has one dimension only, which leaves nothing for noise; it gives no density.")
+        return self._ppca
+
+    def _places(self, rows):
+        """Coordinates by which rows are near each other or far."""
+        X = self._complete(rows)
+        if self._fronts:
+            return self._coordinates(X)[1].T
+        return bring(Front(*[front for front in self._number_fronts if front[0] in PLAIN][-1]), X).T
+
+    def _suggested(self, n, X, among=None):
+        """Numbers of rows of X (all or some), or of unlabeled rows of the fit, that are best labeled next."""
+        pool = Pool(*self._pool)
+        if X is not None:
+            rows = self._check_rows(X)
+            told = self._told(rows, lambda *_: None)
+            among = np.arange(rows.shape[0]) if among is None else among
+            doubt = _doubt([proba for proba in told if proba is not None])
+            pool = of_new_rows(pool, self._places(rows), doubt, among)
+        return wanted(pool, n)
 
     def _said(self):
         tables, facts = [], []
@@ -307,9 +371,21 @@ class GuidedProjection(DeviationPredictor, Imputer, Transformer):
         n_fronts = len(self._fronts) + len(self._number_fronts)
         remarks = (f"taught by {n_models} models on {n_fronts} preparations of the rows",)
         loadings = {} if self.projection_ in (ALL, LABELS_ALONE) else {"loadings": self.components_}
-        plain = {"project": lambda X: Projection(np.asarray(self.transform(X)))}
         record = self._recorded(facts=facts, tables=tuple(tables), remarks=remarks)
-        return super()._said() | plain | loadings | {"fit": record}
+        parts = {"fit": record, "suggest": self._suggested}
+        if self._ppca is None:
+            parts["project"] = lambda X: Projection(np.asarray(self.transform(X)))
+        else:
+            parts["log_density"] = self.score_samples
+        return super()._said() | loadings | parts
+
+
+def _doubt(probabilities):
+    """One minus the lead of the most probable class (n,), a mean over targets of classes; None where there are none."""
+    if not probabilities:
+        return None
+    leads = [np.partition(proba, -2, axis=1)[:, -2:] @ [-1.0, 1.0] for proba in probabilities]
+    return 1.0 - np.mean(leads, axis=0)
 
 
 def _nearest_told(Z, index, proba):

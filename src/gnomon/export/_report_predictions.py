@@ -7,6 +7,7 @@ import numpy as np
 from gnomon.export import _report_page as html
 
 N_PREDICTIONS = 50
+N_SUGGESTIONS = 10
 
 
 class _Body(NamedTuple):
@@ -41,6 +42,20 @@ def prediction_sections(said, X, y, y_true, row_ids, names):
             body = _numbers([target], [one], y_true, rows, [name])
         parts.append(_section(body, rows, ids))
     return parts
+
+
+def suggestions(said, X, y, row_ids):
+    """Return the rows that are best labeled next; nothing where the model suggests none or all have a label."""
+    unlabeled = np.flatnonzero(~said.labeled(y, X.shape[0]))
+    if said.suggest is None or not len(unlabeled):
+        return ""
+    rows = said.suggest(N_SUGGESTIONS, X, unlabeled)
+    names = ", ".join(str(row if row_ids is None else row_ids[row]) for row in rows)
+    why = "rows as far as can be from every labeled one"
+    if any(target.kind == "classes" for target in said.targets):
+        why = "rows in doubt, with many rows around them that no labeled row is near"
+    text = f"Were more rows to be labeled, these would teach most, the first one first: {names}. They are {why}."
+    return html.tag("h2", "Rows to label next") + html.tag("p", text)
 
 
 def _section(body, rows, ids):

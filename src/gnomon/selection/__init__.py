@@ -8,6 +8,7 @@ from gnomon.selection.results import SearchResults
 from gnomon.selection.search import GuidedSearch
 from gnomon.selection.settings import choose_components, choose_supervision
 from gnomon.selection.splitters import PartialLabelKFold, labeled_scorer
+from gnomon.selection.suggest import suggest_labels
 
 __all__ = [
     "GuidedSearch",
@@ -21,4 +22,5 @@ __all__ = [
     "Comparison",
     "PartialLabelKFold",
     "labeled_scorer",
+    "suggest_labels",
 ]
