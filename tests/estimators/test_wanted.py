@@ -36,7 +36,8 @@ def by_hand(T, doubt, labeled, n_labeled, n):
 
 def test_gains_are_those_of_the_definition():
     rng = np.random.default_rng(3)
-    T, labeled, doubt = rng.standard_normal((25, 3)), rng.standard_normal((4, 3)), rng.uniform(size=25)
+    T = clusters(3, sizes=(7, 8, 10))[0] / 10.0
+    labeled, doubt = rng.standard_normal((4, 3)), rng.uniform(0.5, 1.0, size=25)
     pool = Pool(np.arange(100, 125), T, doubt, labeled, 4)
     assert (wanted(pool, 6) - 100).tolist() == by_hand(T, doubt, labeled, 4, 6)
 
@@ -56,9 +57,9 @@ def test_rows_in_doubt_come_first_where_all_else_is_equal():
 
 
 def test_of_numbers_it_is_the_row_farthest_from_every_labeled_one():
-    T = np.array([[0.0], [1.0], [2.0], [10.0], [-6.0], [4.0]])
+    T = np.array([[0.0], [1.0], [2.0], [10.0], [9.5], [4.0]])
     labeled = np.array([True, False, False, False, False, False])
-    assert wanted(pool_of(T, None, labeled), 3).tolist() == [3, 4, 5]
+    assert wanted(pool_of(T, None, labeled), 3).tolist() == [3, 5, 2]
 
 
 def test_no_more_than_there_are_and_none_twice():
