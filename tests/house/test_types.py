@@ -1,5 +1,6 @@
 """Programs of users under a strict type checker."""
 
+import importlib
 import inspect
 import re
 import subprocess
@@ -49,3 +50,31 @@ def test_public_methods_are_annotated(estimator):
         ]
         bare += [name] if inspect.Signature.empty in given else []
     assert bare == []
+
+
+PACKAGES = ("selection", "export", "plotting", "datasets", "describe")
+
+
+def own_functions(thing):
+    """A public function itself, or what a public class defines in its own body."""
+    if inspect.isfunction(thing):
+        return [thing]
+    found = [getattr(f, "__func__", f) for f in vars(thing).values()] if inspect.isclass(thing) else []
+    of_source = Path(gnomon.__file__).parent
+    return [f for f in found if inspect.isfunction(f) and of_source in Path(f.__code__.co_filename).parents]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_what_else_is_public_is_annotated(package):
+    module = importlib.import_module(f"gnomon.{package}")
+    bare = []
+    for name in module.__all__:
+        for function in own_functions(getattr(module, name)):
+            if function.__name__.startswith("_") and function.__name__ != "__init__":
+                continue
+            signature = inspect.signature(function)
+            given = [p.annotation for p in signature.parameters.values() if p.name not in ("self", "cls")]
+            if function.__name__ != "__init__":
+                given.append(signature.return_annotation)
+            bare += [f"{name}: {function.__name__}"] if inspect.Signature.empty in given else []
+    assert not bare

@@ -28,7 +28,7 @@ MANIFEST = "manifest.json"
 DIGEST_LENGTH = 64
 
 
-def save_model(estimator, path, *, metadata=None):
+def save_model(estimator: Any, path: Any, *, metadata: Any = None) -> Any:
     """Write a fitted model to one file, without pickle.
 
     The file appears complete or not at all: it is written under another name in the same folder and then
@@ -72,7 +72,7 @@ def save_model(estimator, path, *, metadata=None):
         file.write(content)
 
 
-def load_model(path):
+def load_model(path: Any) -> Any:
     """Read a model that :func:`save_model` wrote.
 
     Nothing in the file is executed, and only the classes of this library are made. A file that is damaged,
@@ -108,7 +108,7 @@ def load_model(path):
         ) from None
 
 
-def load_metadata(path):
+def load_metadata(path: Any) -> Any:
     """Read what was given to :func:`save_model` as `metadata`.
 
     Parameters

@@ -4,6 +4,7 @@ import platform
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
@@ -24,23 +25,23 @@ PACKAGES = ("gnomon", "numpy", "scipy", "scikit-learn")
 
 
 def write_report(
-    path,
+    path: Any,
     *,
-    estimator,
-    X,
-    y=None,
-    y_true=None,
-    n_fitted=None,
-    row_ids=None,
-    feature_names=None,
-    feature_units=None,
-    target_names=None,
-    comparison=None,
-    choice=None,
-    title=None,
-    settings=None,
-    replace=True,
-):
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    y_true: Any = None,
+    n_fitted: Any = None,
+    row_ids: Any = None,
+    feature_names: Any = None,
+    feature_units: Any = None,
+    target_names: Any = None,
+    comparison: Any = None,
+    choice: Any = None,
+    title: Any = None,
+    settings: Any = None,
+    replace: Any = True,
+) -> Any:
     """Write a report of a fitted model as one HTML file that opens without a network.
 
     The file appears complete or not at all.

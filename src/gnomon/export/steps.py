@@ -1,5 +1,7 @@
 """What stands before a model of a table: its columns by name, and its gaps filled."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_array
@@ -107,7 +109,7 @@ class Columns(Step):
     True
     """
 
-    def __init__(self, ignored=()):
+    def __init__(self, ignored: Any = ()) -> Any:
         self.ignored = ignored
 
     def _fit(self, X):
@@ -183,7 +185,7 @@ class GapFiller(Step):
     array([[1., 2., 3.]])
     """
 
-    def __init__(self, max_components=10, random_state=0):
+    def __init__(self, max_components: Any = 10, random_state: Any = 0) -> Any:
         self.max_components = max_components
         self.random_state = random_state
 

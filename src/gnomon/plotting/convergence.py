@@ -46,7 +46,7 @@ class ConvergenceDisplay(Display):
     label: str = "log-likelihood in nats"
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None):
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Any:
         """Draw the path of a fitted model.
 
         Parameters

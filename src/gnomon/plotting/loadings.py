@@ -48,7 +48,9 @@ class LoadingsDisplay(Display):
     n_top: int = 15
 
     @classmethod
-    def from_estimator(cls, estimator, *, n_top=15, dims=None, feature_names=None, ax=None):
+    def from_estimator(
+        cls, estimator: Any, *, n_top: Any = 15, dims: Any = None, feature_names: Any = None, ax: Any = None
+    ) -> Any:
         """Draw the loadings of a fitted model.
 
         Parameters
@@ -80,7 +82,7 @@ class LoadingsDisplay(Display):
             raise ValueError(f"feature_names has {len(names)} names; the model has {p} features.")
         return cls(loadings=said.loadings[dims], feature_names=names, dims=dims, n_top=n_top).plot(ax=ax)
 
-    def top(self, row):
+    def top(self, row: Any) -> Any:
         """Return which features have the largest loadings, largest in size first.
 
         Parameters
@@ -94,7 +96,7 @@ class LoadingsDisplay(Display):
         """
         return np.argsort(-np.abs(self.loadings[row]), kind="stable")[: self.n_top]
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Any:
         if ax is None:
             shown = min(self.n_top, self.loadings.shape[1])
             size = (0.6 + 3.6 * len(self.dims), 1.1 + 0.25 * shown)

@@ -68,7 +68,18 @@ class ProjectionDisplay(Display):
     n_ellipses: int = 12
 
     @classmethod
-    def from_estimator(cls, estimator, X, y=None, *, dims=None, n_ellipses=12, output=0, target_name="y", ax=None):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        dims: Any = None,
+        n_ellipses: Any = 12,
+        output: Any = 0,
+        target_name: Any = "y",
+        ax: Any = None,
+    ) -> Any:
         """Project rows with a fitted model and draw them.
 
         Parameters

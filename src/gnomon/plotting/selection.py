@@ -1,6 +1,7 @@
 """The scores of a search."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from gnomon.plotting._style import NEGATIVE, NEUTRAL, POSITIVE, Display, literal
 from gnomon.selection import SearchResults
@@ -49,7 +50,7 @@ class SelectionDisplay(Display):
     chosen: int
 
     @classmethod
-    def from_search(cls, search, *, most=15, ax=None):
+    def from_search(cls, search: Any, *, most: Any = 15, ax: Any = None) -> Any:
         """Draw the scores of a search.
 
         Parameters

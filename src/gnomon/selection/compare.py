@@ -2,6 +2,7 @@
 
 from functools import cache, partial
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -18,18 +19,18 @@ from gnomon.selection.scoring import Problem
 
 
 def compare(
-    X,
-    y,
+    X: Any,
+    y: Any,
     *,
-    n_components=None,
-    estimators=None,
-    y_true=None,
-    n_splits=10,
-    target="auto",
-    unlabeled="auto",
-    n_jobs=None,
-    random_state=None,
-):
+    n_components: Any = None,
+    estimators: Any = None,
+    y_true: Any = None,
+    n_splits: Any = 10,
+    target: Any = "auto",
+    unlabeled: Any = "auto",
+    n_jobs: Any = None,
+    random_state: Any = None,
+) -> Any:
     """Fit supervised models and baselines to the same partially labeled rows and score all of them alike.
 
     For classes the score is the error of the nearest labeled row (Euclidean, in the projection); for real

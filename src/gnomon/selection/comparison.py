@@ -1,7 +1,7 @@
 """The result of `compare`: a table of scores and plain sentences about them."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class Comparison(Table):
             dict.fromkeys(f"{row['method']} does not apply: {row['note']}." for row in self.rows if row["note"])
         )
 
-    def cells(self):
+    def cells(self) -> Any:
         """Return the table as strings, "-" where there is no value.
 
         Returns

@@ -1,6 +1,7 @@
 """Whether labels guide a model: its score with the labels as they are, and after they changed places."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
@@ -16,8 +17,17 @@ SEARCHES = (GuidedSearch, GridSearchCV, RandomizedSearchCV)
 
 
 def permutation_test(
-    estimator, X, y, *, n_permutations=19, n_splits=1, target="auto", unlabeled="auto", n_jobs=None, random_state=0
-):
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    n_permutations: Any = 19,
+    n_splits: Any = 1,
+    target: Any = "auto",
+    unlabeled: Any = "auto",
+    n_jobs: Any = None,
+    random_state: Any = 0,
+) -> Any:
     """Test whether labels help a model, by its score after they have changed places.
 
     The score is that of `GuidedSearch`: models of half the labels must agree on the unlabeled rows and be right about

@@ -1,6 +1,7 @@
 """The result of a search: a table of scores, the choice, and plain sentences about them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from gnomon.selection._table import Table
 
@@ -104,7 +105,7 @@ class SearchResults(Table):
         if isinstance(self.labels_helped, dict):  # as `to_dict` stores it
             object.__setattr__(self, "labels_helped", PermutationTest(**self.labels_helped))
 
-    def cells(self, most=None):
+    def cells(self, most: Any = None) -> Any:
         """Return the table as strings, best score first, the chosen row marked by a star.
 
         Parameters

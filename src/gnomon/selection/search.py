@@ -160,7 +160,7 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     n_jobs: Any = None
     random_state: Any = 0
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Any:
         """Score the candidates, and fit the best to all labels.
 
         Parameters
@@ -237,7 +237,7 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         check_is_fitted(self, "best_estimator_")
         return last_step(self.best_estimator_).get_feature_names_out(None)
 
-    def score(self, X, y):
+    def score(self, X: Any, y: Any) -> Any:
         """Return accuracy for classes, R2 for real targets.
 
         Parameters

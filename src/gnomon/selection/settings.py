@@ -1,5 +1,7 @@
 """One setting of one model, chosen by few labels: the size of the projection, or how much labels weigh."""
 
+from typing import Any
+
 import numpy as np
 
 from gnomon.selection.candidates import Candidate
@@ -10,7 +12,7 @@ SIZES = (1, 2, 3, 4, 5, 7, 10)
 WEIGHTS = {"label_weight": (1.0, 10.0, 100.0), "unlabeled_weight": (1.0, 0.1, 0.0), "alpha": (0.01, 1e-4, 1.0)}
 
 
-def choose_components(estimator, X, y, *, values=None, **parameters):
+def choose_components(estimator: Any, X: Any, y: Any, *, values: Any = None, **parameters: Any) -> Any:
     """Choose `n_components` of a model by the labels at hand.
 
     Parameters
@@ -49,7 +51,7 @@ def choose_components(estimator, X, y, *, values=None, **parameters):
     return _choose(estimator, "n_components", sizes, X, y, parameters)
 
 
-def choose_supervision(estimator, X, y, *, values=None, **parameters):
+def choose_supervision(estimator: Any, X: Any, y: Any, *, values: Any = None, **parameters: Any) -> Any:
     """Choose how much labels weigh beside the columns of X, by the labels at hand.
 
     Parameters

@@ -1,6 +1,7 @@
 """Cross-validation of partly labeled rows: folds of the labeled ones, and scores that leave out the others."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
@@ -64,7 +65,9 @@ class PartialLabelKFold(BaseEstimator, KFold):
     True
     """
 
-    def __init__(self, n_splits=5, *, target="auto", unlabeled="auto", random_state=None):
+    def __init__(
+        self, n_splits: Any = 5, *, target: Any = "auto", unlabeled: Any = "auto", random_state: Any = None
+    ) -> Any:
         self.n_splits = n_splits
         self.target = target
         self.unlabeled = unlabeled
@@ -79,7 +82,7 @@ class PartialLabelKFold(BaseEstimator, KFold):
         yield from (labeled[fold == f] for f in range(self.n_splits))
 
 
-def labeled_scorer(scoring=None, *, target="auto", unlabeled="auto"):
+def labeled_scorer(scoring: Any = None, *, target: Any = "auto", unlabeled: Any = "auto") -> Any:
     """Return a scorer that leaves rows without a label out.
 
     Parameters

@@ -1,12 +1,14 @@
 """Which rows to label next."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import check_scalar
 
 from gnomon.describe import describe
 
 
-def suggest_labels(model, n=10, X=None):
+def suggest_labels(model: Any, n: int = 10, X: Any = None) -> Any:
     """Name the rows whose label would teach a model most.
 
     Of classes these are rows whose most probable class leads by little, and that have many rows around them which no
