@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import cohen_kappa_score
 
-from gnomon.selection.stability import ClassHalves, RealHalves, cohen_kappa, halves_of, row_order
+from gnomon.selection.stability import ClassHalves, RealHalves, Score, cohen_kappa, halves_of, row_order
 from gnomon.targets import read
 
 INDEX = np.array([0, 0, 0, 0, 1, 1, 1, 2, -1, -1, -1, -1, -1])
@@ -34,7 +34,8 @@ def test_the_score_of_classes_is_its_definition(rng):
         truth = np.concatenate([INDEX[(INDEX >= 0) & (first < 0)], INDEX[(INDEX >= 0) & (second < 0)]])
         named = np.concatenate([a[(INDEX >= 0) & (first < 0)], b[(INDEX >= 0) & (second < 0)]])
         errors.append(1 - np.mean([(named[truth == c] == c).mean() for c in np.unique(truth)]))
-    assert_allclose(score, (np.mean(kappas), np.mean(errors), np.mean(kappas) - np.mean(errors) / (2 / 3)))
+    assert_allclose(score[:3], (np.mean(kappas), np.mean(errors), np.mean(kappas) - np.mean(errors) / (2 / 3)))
+    assert_allclose(score.each, np.subtract(kappas, np.divide(errors, 2 / 3)))
 
 
 def test_naming_the_majority_is_worth_nothing(rng):
@@ -97,7 +98,8 @@ def test_the_score_of_real_targets_is_its_definition(rng):
             per_output.append(np.mean(squares) / np.nanvar(Y[:, j]))
         errors.append(np.mean(per_output))
         assert np.isfinite(first).any(axis=1).sum() == np.isfinite(second).any(axis=1).sum() == 5
-    assert_allclose(score, (np.mean(agreements), np.mean(errors), np.mean(agreements) - np.mean(errors)))
+    assert_allclose(score[:3], (np.mean(agreements), np.mean(errors), np.mean(agreements) - np.mean(errors)))
+    assert_allclose(score.each, np.subtract(agreements, errors))
 
 
 def test_constant_predictions_agree_on_nothing(rng):
@@ -161,3 +163,11 @@ def test_what_cannot_be_split_is_refused(y, words, rng):
 def test_one_target_of_classes_at_a_time(rng):
     with pytest.raises(ValueError, match="Choose for each column by itself"):
         halves_of(read(np.array([["a", "x"], ["b", "y"], [None, "x"]], dtype=object), 3), np.arange(3.0), 1, rng)
+
+
+def test_a_gain_has_the_standard_error_of_splits_that_share_rows():
+    one, other = Score(0.9, 0.1, 0.8, (0.7, 0.9, 0.8)), Score(0.8, 0.1, 0.7, (0.7, 0.6, 0.8))
+    gain, error = one.gain(other)
+    assert gain == pytest.approx(0.1)
+    assert error == pytest.approx(np.sqrt((1 / 3 + 1) * np.var([0.0, 0.3, 0.0], ddof=1)))
+    assert Score(0.9, 0.1, 0.8, (0.8,)).gain(Score(0.9, 0.1, 0.7, (0.7,)))[1] is None

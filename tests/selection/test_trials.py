@@ -10,8 +10,8 @@ from sklearn.preprocessing import Normalizer
 from gnomon import NeighborFeatures
 from gnomon.selection import Candidate, GuidedSearch, candidates
 from gnomon.selection.baselines import RidgeLDA
-from gnomon.selection.stability import ClassHalves
-from gnomon.selection.trials import Trials
+from gnomon.selection.stability import ClassHalves, Score
+from gnomon.selection.trials import Trials, _Trial
 from selection.drawn import blobs, few_labels
 
 QUICK = {"preprocessing": ["rows"], "n_splits": 1, "n_permutations": 0}
@@ -151,3 +151,49 @@ def test_default_dimensions_follow_the_targets():
     assert trials.k == 2
     X, y = blobs()
     assert GuidedSearch(["SPPCA"], **QUICK).fit(X, few_labels(y, 4)).transform(X).shape == (60, 2)
+
+
+def trials_with(*scores):
+    """Trials of candidates of these scores in three splits, the first the default."""
+    trials = Trials(
+        np.eye(12), np.eye(12), ClassHalves(np.repeat([0, 1], 6), np.arange(12.0), 3, np.random.default_rng(0)), 2, None
+    )
+    for i, each in enumerate(scores):
+        trial = _Trial(Candidate(f"model {i}", RidgeLDA()), "rows", {}, Score(None, 0.0, float(np.mean(each)), each))
+        trials.tried.append(trial)
+    return trials
+
+
+@pytest.mark.parametrize(
+    ("scores", "chosen"),
+    [
+        ([(0.5, 0.5, 0.5), (0.9, 0.8, 0.85)], 1),  # clearly better
+        ([(0.5, 0.5, 0.5), (0.9, 0.2, 0.6)], 0),  # higher in the mean, by luck as it seems
+        ([(0.5, 0.6, 0.4), (0.5, 0.6, 0.4)], 0),
+        ([(0.5, 0.5, 0.5), (0.6, 0.61, 0.62), (0.9, 0.2, 0.8)], 0),  # the highest is held against the default
+        ([(0.5,), (0.6,)], 1),  # one split has no standard error
+    ],
+)
+def test_the_default_is_kept_unless_another_is_clearly_better(scores, chosen):
+    trials = trials_with(*scores)
+    assert trials.best({"model 0", "model 1", "model 2"}, keep_default=True) is trials.tried[chosen]
+    best = max(range(len(scores)), key=lambda i: (np.mean(scores[i]), -i))
+    assert trials.best({"model 0", "model 1", "model 2"}, keep_default=False) is trials.tried[best]
+
+
+def test_it_says_that_the_default_was_kept(monkeypatch):
+    X, y = blobs(distance=0.7)
+    search = GuidedSearch(["SPPCA", "ridge LDA"], n_permutations=0).fit(X, few_labels(y, 4))
+    best = max(row["score"] for row in search.results_.rows if row["score"] is not None)
+    first = search.results_.rows[0]
+    if search.results_.chosen == 0 and first["score"] < best:
+        assert "the default was kept" in search.results_.verdict
+    else:
+        assert "the default was kept" not in search.results_.verdict
+    monkeypatch.setattr(Score, "gain", lambda self, other: (0.1, 1.0))
+    kept = GuidedSearch(["SPPCA", "ridge LDA"], n_permutations=0).fit(X, few_labels(y, 4)).results_
+    assert kept.chosen == 0
+    own = GuidedSearch([("own", RidgeLDA(2)), "SPPCA"], n_permutations=0).fit(X, few_labels(y, 4)).results_
+    assert own.chosen_row["score"] == max(
+        row["score"] for row in own.rows if not row["baseline"] and row["score"] is not None
+    )

@@ -32,8 +32,9 @@ def permutation_test(
 
     The score is that of `GuidedSearch`: models of half the labels must agree on the unlabeled rows and be right about
     the labels they have not seen. Of a search (`GuidedSearch`, or scikit-learn's `GridSearchCV`, which is fitted to the
-    labeled rows) the score is its best one, and the whole search is repeated for every permutation, because its winner
-    would have another name there; `labels_helped_` of a fitted `GuidedSearch` is the quick test of the winner alone.
+    labeled rows) the score is that of what it chooses, and the whole search is repeated for every permutation, because
+    it would choose another candidate there; `labels_helped_` of a fitted `GuidedSearch` is the quick test of the chosen
+    one alone.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def permutation_test(
 
 
 def _best_score(search, X, halves):
-    """The best score that a search finds with these labels."""
+    """The score of what a search chooses with these labels."""
     made = prepared(search, unlabeled=HalfFit.MARK[halves.kind], target=halves.kind, n_permutations=0)
     y = halves.targets.ravel() if halves.kind == "real" and halves.targets.shape[1] == 1 else halves.targets
     with warnings.catch_warnings(action="ignore"):  # each may say what the first fit has said

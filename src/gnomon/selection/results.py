@@ -158,10 +158,17 @@ def named(row):
     return f"{_model(row)} on {row['preprocessing']}"
 
 
-def verdict(rows, chosen, kind, helped):
-    """Say what was chosen, what the best baseline does, and whether the labels helped."""
+def verdict(rows, chosen, kind, helped, kept=False):
+    """Say what was chosen, what the best baseline does, and whether the labels helped.
+
+    `kept` says that others scored higher, but not clearly.
+    """
     best = rows[chosen]
     sentences = [f"Chosen: {named(best)}, score {best['score']:.3f}: {_reading(best, kind)}."]
+    if kept:
+        sentences.append(
+            "No evidence for another: none scores higher by more than chance would, so the default was kept."
+        )
     others = [row for row in rows if row["baseline"] and row["score"] is not None and row is not best]
     if others:
         sentences.append(_against(best["score"], max(others, key=lambda row: row["score"])))

@@ -67,7 +67,13 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     and the error is averaged over classes and divided by that of chance, so that a model which always names the
     majority gains nothing by it; on classes of equal size the order is that of plain agreement less plain error. Of
     numbers agreement is the correlation of predictions, and the error is the squared one over the variance of y. Every
-    candidate sees the same halves. The best is then fitted to all labels, and predicts and transforms.
+    candidate sees the same halves.
+
+    With few labels the candidate of highest score is often the luckiest one. So the default, the first candidate behind
+    the first preprocessing with its first settings, is kept unless another scores higher by more than the standard
+    error of the difference over the splits, which share rows: their variance counts as Nadeau and Bengio (2003) say. Of
+    `candidates` that begin with an estimator of your own, none is a default, nor is any with `n_splits=1`, which has no
+    standard error: the best score wins. What is chosen is fitted to all labels, and predicts and transforms.
 
     Parameters
     ----------
@@ -193,7 +199,8 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         trials = Trials(X, rows, halves, self.n_components, self.n_jobs)
         trials.first_round(tried, preprocessing_for(tried, self.preprocessing), self.preprocessing is not None)
         trials.second_round(allowed)
-        best = trials.best(allowed)
+        known = self.candidates is None or isinstance(self.candidates[0], str)
+        best = trials.best(allowed, keep_default=known)
         self.target_kind_, self.n_labeled_ = halves.kind, targets.n_labeled
         vars(self).pop("classes_", None)
         if halves.kind == "classes":
@@ -205,7 +212,7 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
                 halves_of(targets, halves.order, 1, rng), fit, self.n_permutations, rng, self.n_jobs, alone
             )
         tried, chosen = [trial.row() for trial in trials.tried], trials.tried.index(best)
-        said = verdict(tried, chosen, halves.kind, self.labels_helped_)
+        said = verdict(tried, chosen, halves.kind, self.labels_helped_, kept=best is not trials.leaders(allowed, 1)[0])
         self.results_ = SearchResults(tried, chosen, halves.kind, said, self.labels_helped_)
         self.best_estimator_ = trials.final(best, X, y, targets, self.unlabeled)
         return self

@@ -16,6 +16,17 @@ class Score(NamedTuple):
     agreement: float | None  # None where every row is labeled
     error: float
     score: float  # agreement - error / error of chance; without agreement where every row is labeled
+    each: tuple[float, ...] = ()  # the score of every split
+
+    def gain(self, other):
+        """How much higher it is than another on the same splits, and the standard error of that.
+
+        Halves of the same rows are no independent draws, which the variance counts as Nadeau and Bengio (2003) do: one
+        over the number of splits plus held-out rows over the others, here one. None where there is one split.
+        """
+        gains = np.subtract(self.each, other.each)
+        error = np.sqrt((1.0 / len(gains) + 1.0) * gains.var(ddof=1)) if len(gains) > 1 else None
+        return self.score - other.score, error
 
 
 class _Halves:
@@ -46,18 +57,16 @@ class _Halves:
 
     def score(self, fit_predict):
         """Score a function from the targets of one half to predictions of every row."""
-        agreements, errors = [], []
+        agreements, errors, each = [], [], []
         for halves in self.splits:
             predicted = [self._as_targets(fit_predict(half)) for half in halves]
             errors.append(self._error(*halves, *predicted))
             if not self.labeled.all():
                 agreements.append(self._agreement(*(values[~self.labeled] for values in predicted)))
+            each.append((agreements[-1] if agreements else 0.0) - errors[-1] / self.chance_error)
         error = float(np.mean(errors))
-        loss = error / self.chance_error
-        if not agreements:
-            return Score(None, error, -loss)
-        agreement = float(np.mean(agreements))
-        return Score(agreement, error, agreement - loss)
+        agreement = float(np.mean(agreements)) if agreements else None
+        return Score(agreement, error, (agreement or 0.0) - error / self.chance_error, tuple(each))
 
 
 def cohen_kappa(a, b):

@@ -47,7 +47,7 @@ class _Trial:
         return same and self.settings in (other.settings, other.resolved)
 
     def row(self):
-        agreement, error, score = self.score or (None, None, None)
+        agreement, error, score = (None, None, None) if self.score is None else self.score[:3]
         return {
             "preprocessing": self.preprocessing,
             "model": self.candidate.name,
@@ -193,9 +193,13 @@ class Trials:
             best.setdefault((trial.preprocessing, trial.candidate.name), trial)
         return list(best.values())[:n]
 
-    def best(self, allowed):
-        """The best trial among the models allowed."""
+    def best(self, allowed, keep_default):
+        """The best trial among the models allowed; with `keep_default` the first one where it is not clearly better."""
         found = self.leaders(allowed, 1)
+        if found and keep_default:
+            default = next(trial for trial in self.tried if trial.score and trial.candidate.name in allowed)
+            gain, error = found[0].score.gain(default.score)
+            return default if error is not None and gain <= error else found[0]
         if not found:
             reasons = sorted({trial.note for trial in self.tried if trial.note})
             raise ValueError(f"no candidate could be fitted: {'; '.join(reasons)}")
