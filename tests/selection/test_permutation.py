@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import kstest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_info
 
+from gnomon import GuidedProjection
 from gnomon.selection import GuidedSearch, PermutationTest, permutation_test
 from gnomon.selection.baselines import PLS, RidgeLDA
 from gnomon.selection.partial import run_jobs
@@ -112,3 +114,19 @@ def blas_threads(number):
     """Threads of the pools that NumPy's linear algebra has."""
     np.linalg.eigh(np.eye(8))
     return number, [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+@pytest.mark.slow
+def test_p_values_of_random_labels_are_uniform():
+    """Of the whole of `GuidedProjection`, which averages instead of choosing; half of the tables have two clusters."""
+    values = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((36, 5)) * rng.uniform(0.5, 3.0, 5)
+        X[: 18 * (seed % 2)] += 2.0
+        y = np.full(36, -1)
+        y[rng.permutation(36)[:14]] = rng.permutation(np.repeat([0, 1], 7))
+        p = permutation_test(GuidedProjection(2), X, y, random_state=seed).p_value
+        values.append(p - rng.uniform() / 20.0)  # they are multiples of 1 / 20
+    assert kstest(values, "uniform").pvalue > 0.01
+    assert np.mean(np.array(values) <= 0.05) <= 0.12
