@@ -19,6 +19,7 @@ from gnomon.estimators._class_guide import ClassGuide
 from gnomon.estimators._fronts import Front
 from gnomon.estimators._teaching import Voice, log_odds, speak, weigh
 from gnomon.export import load_model, save_model
+from gnomon.rows import read
 from oracles import average_and_teach as oracle
 
 
@@ -44,7 +45,7 @@ def wine():
 
 def test_every_teacher_is_as_sure_as_the_definition_says(wine):
     X, _, _, model = wine
-    seen, _ = model._coordinates(X)
+    seen = model._in_fronts(read(X)).each
     for i, _, voice in guide_of(model).voices:
         odds = log_odds(Voice(*voice), seen[i])
         wanted = oracle.tempered(odds - odds.max(axis=1, keepdims=True), 0.8)
@@ -53,7 +54,7 @@ def test_every_teacher_is_as_sure_as_the_definition_says(wine):
 
 def test_weights_are_the_squares_of_kappa(wine):
     X, _, labels, model = wine
-    seen, _ = model._coordinates(X)
+    seen = model._in_fronts(read(X)).each
     probas = np.array([speak(Voice(*voice), seen[i]) for i, _, voice in guide_of(model).voices])
     unlabeled = labels < 0
     taught, kappas = oracle.average(probas, unlabeled)
@@ -82,13 +83,13 @@ def test_rows_are_told_one_by_one(wine):
 
 def test_the_projection_of_the_rows_is_linear(wine):
     X, _, _, model = wine
-    seen, _ = model._coordinates(X)
+    seen = model._in_fronts(read(X)).each
     assert_allclose((X - model.mean_) @ model.components_.T, seen[0].T @ model._directions[1], atol=1e-8)
 
 
 def test_fronts_are_the_tables_they_are_named_after(wine):
     X, _, _, model = wine
-    seen, _ = model._coordinates(X)
+    seen = model._in_fronts(read(X)).each
     tables = {
         "rows": X,
         "standardized columns": scale(X),
@@ -106,7 +107,7 @@ def test_fronts_are_the_tables_they_are_named_after(wine):
 
 def test_the_union_holds_every_front_alike(wine):
     X, _, _, model = wine
-    seen, union = model._coordinates(X)
+    seen, union, _ = model._in_fronts(read(X))
     lengths = model._union[0]
     parts = [one.T[:, :150] / length for one, length in zip(seen, lengths, strict=True)]
     assert_allclose([np.sqrt((part**2).sum() / 178) for part in parts], 1.0, rtol=1e-9)
@@ -203,7 +204,7 @@ def test_pupils_count_by_how_well_they_tell_the_labeled_rows():
     X, y = planted_clusters(np.random.default_rng(0))
     labels = few(y, 12)
     model = GuidedProjection(2).fit(X, labels)
-    seen, union = model._coordinates(X)
+    seen, union, _ = model._in_fronts(read(X))
     guide = guide_of(model)
     pupils = [speak(Voice(*voice), one) for voice, one in zip(guide.pupils, (union, seen[0]), strict=True)]
     labeled = labels >= 0
@@ -306,7 +307,8 @@ def test_posterior_of_classes_is_that_of_the_model_behind_the_projection(monkeyp
     model = GuidedProjection(2).fit(X, seen)
     (_, means, (Q, variances, noise)), D = kept["params"], kept["D"]
     sigma = noise * np.eye(len(Q)) + (Q * (variances - noise)) @ Q.T
-    T, proba = model._in_front(X), model.predict_proba(X)
+    assert model.projection_ == guided_projection.ALL
+    T, proba = model._in_fronts(read(X)).union.T, model.predict_proba(X)
     mean, cov = model.posterior(X)
     Z, same = model.transform(X, return_cov=True)
     assert_array_equal(same, cov)

@@ -96,10 +96,10 @@ def test_news_are_words_with_weights():
 
 @pytest.mark.realdata
 @pytest.mark.slow
-def test_the_search_takes_neighbors_for_digits():
+def test_the_search_leaves_its_default_for_neighbors_where_these_are_clearly_better():
     records = list(reproduce(["usps_3456"], dims=(5,), n_draws=2, methods=guided_table.SEARCH))
-    assert all("neighbors" in choice[1] for choice in records[0]["chosen"])
-    assert next(r for r in records if r["method"] == "its predictions")["mean"] < 0.04
+    assert "neighbors" in [choice[1] for choice in records[0]["chosen"]]
+    assert next(r for r in records if r["method"] == "its predictions")["mean"] < 0.05
 
 
 @pytest.mark.realdata

@@ -1,7 +1,7 @@
 """Average and teach, as a scikit-learn estimator: a projection and predictions from few labels, without choosing."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,14 @@ PPCA_COMPONENTS = 10  # of the PPCA that fills missing entries and gives densiti
 ALL, LABELS_ALONE = "all fronts", "ridge LDA"
 PROJECTIONS = (ALL, "rows", LABELS_ALONE)  # of the two pupils, and of the best teacher by labels alone
 BETTER = 0.01  # share of the predictions that standardized columns must explain more than rows, to be preferred
+
+
+class InFronts(NamedTuple):
+    """Rows in the fronts for classes, in the union of these, and in the fronts for numbers as readouts see them."""
+
+    each: list[Any]
+    union: Any
+    numbers: list[Seen]
 
 
 @dataclass(eq=False, repr=False)
@@ -269,46 +277,40 @@ class GuidedProjection(DeviationPredictor, Imputer, LatentPosterior):
 
     # -- new rows ----------------------------------------------------------------------------------------------------
 
-    def _coordinates(self, X):
-        """Rows in every front for classes, and in the union of these."""
-        seen = [bring(Front(*front), X) for front in self._fronts]
-        return seen, Union(*self._union).bring(seen)
-
     def _seen_by_readouts(self, coordinates):
         pairs = zip(coordinates, self._variances, strict=True)
         return [Seen(one.T, one.outside, variances, self.n_samples_) for one, variances in pairs]
 
+    def _in_fronts(self, rows):
+        X = self._complete(rows)
+        each = [bring(Front(*front), X) for front in self._fronts]
+        numbers = self._seen_by_readouts([bring(Front(*front), X) for front in self._number_fronts])
+        return InFronts(each, Union(*self._union).bring(each) if each else None, numbers)
+
     def _predicted(self, rows):
-        return self._told(rows, NumberGuide.predict)
+        return self._told(self._in_fronts(rows), NumberGuide.predict)
 
     def _predicted_with_std(self, rows):
-        found = self._told(rows, NumberGuide.predict_with_std)
+        found = self._told(self._in_fronts(rows), NumberGuide.predict_with_std)
         std = [np.full(rows.shape[0], np.nan) if isinstance(one, np.ndarray) else one[1] for one in found]
         return [one if isinstance(one, np.ndarray) else one[0] for one in found], np.column_stack(std)
 
-    def _told(self, rows, of_numbers):
+    def _told(self, seen, of_numbers):
         """Probabilities (n, c) of classes, and what a function of guide and rows says of numbers, for every target."""
-        X = self._complete(rows)
-        seen, union = self._coordinates(X) if self._fronts else ([], None)
-        numbers = self._seen_by_readouts([bring(Front(*front), X) for front in self._number_fronts])
         return [
-            of_numbers(NumberGuide(*guide), numbers)
+            of_numbers(NumberGuide(*guide), seen.numbers)
             if classes is None
-            else ClassGuide(*guide).probabilities(seen, union)
+            else ClassGuide(*guide).probabilities(seen.each, seen.union)
             for (_, classes, _), guide in zip(self._form, self._guides, strict=True)
         ]
 
     def _projected(self, rows):
-        X = self._complete(rows)
-        if self.projection_ in (ALL, LABELS_ALONE):
-            return self._in_front(X) @ self._directions[PROJECTIONS.index(self.projection_)]
-        return read(X).project(self.mean_, self.components_.T)
-
-    def _in_front(self, X):
-        """Rows in the coordinates that the projection of one target of classes is made of."""
         if self.projection_ == ALL:
-            return self._coordinates(X)[1].T
-        return bring(Front(*self._fronts[self._lda_front if self.projection_ == LABELS_ALONE else 0]), X).T
+            return self._in_fronts(rows).union.T @ self._directions[PROJECTIONS.index(ALL)]
+        X = self._complete(rows)
+        if self.projection_ == LABELS_ALONE:
+            return bring(Front(*self._fronts[self._lda_front]), X).T @ self._directions[PROJECTIONS.index(LABELS_ALONE)]
+        return read(X).project(self.mean_, self.components_.T)
 
     def _project(self, X, with_cov):
         rows = self._check_rows(X)
@@ -322,12 +324,15 @@ class GuidedProjection(DeviationPredictor, Imputer, LatentPosterior):
             mean, cov = ppca.posterior(rows.gather())
             B = C @ ppca.components_.T
             return mean @ B.T + C @ (ppca.mean_ - self.mean_), B @ cov @ B.T
-        (resp,) = self._told(rows, NumberGuide.predict)
+        seen = self._in_fronts(rows)
+        (resp,) = self._told(seen, NumberGuide.predict)
         if y is not None:
             values = self._values_of(y, rows.shape[0])[:, 0]
             known = np.flatnonzero(~np.isnan(values))
             resp[known] = np.eye(resp.shape[1])[values[known].astype(int)]
-        return dppca.NoiseFree(*self._noise_free).moments(self._in_front(self._complete(rows)), resp)
+        at = self._lda_front if self.projection_ == LABELS_ALONE else 0
+        T = seen.union.T if self.projection_ == ALL else seen.each[at].T
+        return dppca.NoiseFree(*self._noise_free).moments(T, resp)
 
     score_samples = Density.score_samples
 
@@ -339,22 +344,18 @@ class GuidedProjection(DeviationPredictor, Imputer, LatentPosterior):
             raise ValueError("X of fit has one dimension only, which leaves nothing for noise; it gives no density.")
         return self._ppca
 
-    def _places(self, rows):
-        """Coordinates by which rows are near each other or far."""
-        X = self._complete(rows)
-        if self._fronts:
-            return self._coordinates(X)[1].T
-        return bring(Front(*[front for front in self._number_fronts if front[0] in PLAIN][-1]), X).T
-
     def _suggested(self, n, X, among=None):
         """Numbers of rows of X (all or some), or of unlabeled rows of the fit, that are best labeled next."""
         pool = Pool(*self._pool)
         if X is not None:
             rows = self._check_rows(X)
-            told = self._told(rows, lambda *_: None)
+            seen = self._in_fronts(rows)
+            told = self._told(seen, lambda *_: None)
             among = np.arange(rows.shape[0]) if among is None else among
             doubt = _doubt([proba for proba in told if proba is not None])
-            pool = of_new_rows(pool, self._places(rows), doubt, among)
+            plain = [i for i, front in enumerate(self._number_fronts) if front[0] in PLAIN]
+            T = seen.union.T if self._fronts else seen.numbers[plain[-1]].T
+            pool = of_new_rows(pool, T, doubt, among)
         return wanted(pool, n)
 
     def _said(self):

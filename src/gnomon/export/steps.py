@@ -109,7 +109,7 @@ class Columns(Step):
     True
     """
 
-    def __init__(self, ignored: Any = ()) -> Any:
+    def __init__(self, ignored: Any = ()) -> None:
         self.ignored = ignored
 
     def _fit(self, X):
@@ -185,7 +185,7 @@ class GapFiller(Step):
     array([[1., 2., 3.]])
     """
 
-    def __init__(self, max_components: Any = 10, random_state: Any = 0) -> Any:
+    def __init__(self, max_components: Any = 10, random_state: Any = 0) -> None:
         self.max_components = max_components
         self.random_state = random_state
 
