@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from gnomon.rows import read
+from gnomon.rows import read, threads
+from gnomon.rows.contract import NotFinite
 from gnomon.rows.frames import as_table
 from rows.copied import copied_rows
 
@@ -92,9 +93,11 @@ def test_parts_of_any_storage_add_up_in_one_read_each(kinds, masked):
         assert_allclose(group.xx, (w * D).T @ D, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("share", [0.1, 0.6], ids=["by_total", "each_alone"])
-def test_groups_add_up_however_many_rows_are_outside_the_first(rng, share):
-    """Of one table in this process; half of the rows of the first group have no outputs."""
+def test_groups_add_up_however_many_rows_are_outside_the_first(rng, monkeypatch, share, size):
+    """Of one table in this process, whatever threads share it; half of the rows of the first group have no outputs."""
+    on_threads(monkeypatch, size)
     X, Y, w = rng.normal(size=(60, 3)) + 1.0, rng.normal(size=(60, 2)), rng.uniform(0.5, 2.0, 60)
     number = np.where(np.arange(60) < share * 60, 1 + np.arange(60) % 2, 0)
     Y[number == 0] *= (np.arange(60) % 2)[number == 0, None]
@@ -106,6 +109,21 @@ def test_groups_add_up_however_many_rows_are_outside_the_first(rng, share):
             assert_allclose(a, b, rtol=1e-10, atol=1e-11)
         assert_allclose(found.x, (here * D).sum(axis=0), atol=1e-11)
         assert_allclose(found.weight, here.sum())
+
+
+def on_threads(monkeypatch, size):
+    """Let so many threads share any sum over rows."""
+    monkeypatch.setattr(threads, "SHARED_WORK", 0)
+    monkeypatch.setattr(threads, "n_threads", lambda: size)
+
+
+def test_what_overflows_on_other_threads_warns_no_one(rng, monkeypatch, recwarn):
+    on_threads(monkeypatch, 3)
+    X = rng.normal(size=(2000, 3))
+    X[1001] = 1e200  # no row of the sample that says whether centering may wait
+    with pytest.raises(NotFinite):
+        read(X).summarize(second=True).checked()
+    assert not len(recwarn)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1000.0])

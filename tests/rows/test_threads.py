@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from gnomon import CPPCA, PPCA, SEPCA, SPPCA
 from gnomon.rows import threads as threads_file
-from gnomon.rows.threads import one_thread, tall_product
+from gnomon.rows.threads import in_shares, one_thread, tall_product
 
 
 def threads():
@@ -88,3 +88,12 @@ def test_a_tall_product_is_the_product_whoever_takes_its_rows(rng, monkeypatch, 
     np.testing.assert_allclose(found, A @ B, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(tall_product(A, B), A @ B, rtol=1e-12, atol=1e-12)
     assert len(taken) <= 1  # left to the linear algebra, whose threads are not held
+
+
+def test_shares_are_all_rows_once_in_order_each_without_threads_of_linear_algebra(monkeypatch):
+    monkeypatch.setattr(threads_file, "n_threads", lambda: 3)
+    told = in_shares(lambda some: (some, set(threads())), 10, threads_file.SHARED_WORK)
+    assert [i for some, _ in told for i in range(10)[some]] == list(range(10))
+    assert len(told) == 3
+    assert all(count == {1} for _, count in told)
+    assert in_shares(lambda some: some, 10, threads_file.SHARED_WORK - 1.0) == [slice(0, 10)]

@@ -1,6 +1,6 @@
 """Second moments of a NumPy table by one product of the rows as they lie, where centering may come after the sums."""
 
-from typing import Any
+import functools
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from .._types import Array, IntArray
 from .entries import centering_may_wait
 from .products import row_counts
 from .summary import Group, Summary, two_sum
+from .threads import in_shares
 
 TOTAL_SHARE = 0.3  # of the rows: with more outside the first group, its own are added up
 SINGLE_ENTRIES = 1 << 20  # tables of fewer are multiplied in double precision whatever they are
@@ -38,6 +39,15 @@ class Sums:
         self.y += wY.sum(axis=0)
         self.xy += rows.T @ wY.astype(rows.dtype)
         self.yy += wY.T @ Y
+
+    def plus(self, other: "Sums") -> "Sums":
+        """These with those of other rows added."""
+        self.x += other.x
+        self.xx += other.xx
+        self.y += other.y
+        self.xy += other.xy
+        self.yy += other.yy
+        return self
 
     def about(self, mean: Array) -> Group:
         """The sums about a mean; they are used up."""
@@ -75,18 +85,15 @@ def raw_summary(
     one group. With `single`, rows in single precision are multiplied in it, block by block; blocks add up in double.
     """
     n, p = X.shape
-    sums = [Sums(p, Y.shape[1]) for _ in range(n_groups)]
     group = np.where(row_counts(Y != 0) > 0, 0, -1)  # -1: of the first group, and without outputs
     if number is not None:
         group = np.where(number > 0, number, group)
-    for g, found in enumerate(sums):
-        rows = slice(None) if g == 0 else group == g
-        found.weight = float(np.ones(n)[rows].sum() if weights is None else weights[rows].sum())
-    weight = sums[0].weight
-    for other in sums[1:]:
-        sums[0].weight -= other.weight
     with np.errstate(over="ignore", invalid="ignore"):
-        _add_up(sums, X, weights, group, Y, block_rows, shift.astype(X.dtype) if single else shift)
+        sums = _sums(X, weights, group, n_groups, Y, block_rows, shift.astype(X.dtype) if single else shift)
+        weight = float(n if weights is None else weights.sum())
+        for g, found in enumerate(sums[1:], start=1):
+            found.weight = float(np.count_nonzero(group == g) if weights is None else weights[group == g].sum())
+        sums[0].weight = weight - sum(found.weight for found in sums[1:])
         squares = np.sum([found.xx.diagonal() for found in sums], axis=0)
         mean = np.sum([found.x for found in sums], axis=0) / weight
         largest = float(np.sqrt(squares.max()) + np.abs(shift).max())
@@ -99,33 +106,46 @@ def raw_summary(
     return Summary(weight, np.full(p, weight), mean, low, squares, largest, 1.0, groups)
 
 
-def _add_up(
-    sums: list[Sums], X: Array, weights: Array | None, group: IntArray, Y: Array, size: int, shift: Array
-) -> None:  # fmt: skip
+def _sums(
+    X: Array, weights: Array | None, group: IntArray, n_groups: int, Y: Array, size: int, shift: Array
+) -> list[Sums]:  # fmt: skip
     """One read of the rows, by blocks, which are converted to double precision and shifted where that is needed.
 
     Where few rows are outside the first group, it is what they leave of the total.
     """
+    n, p = X.shape
     as_they_are = X.dtype == shift.dtype and not shift.any()
     size *= 8 if as_they_are else 2 if X.dtype == shift.dtype == np.float32 else 1
-    by_total = np.count_nonzero(group > 0) <= TOTAL_SHARE * len(group)
-    for start in range(0, X.shape[0], size):
-        here = slice(start, start + size)
-        block = X[here] if as_they_are else X[here] - shift
-        w: Any = None if weights is None else weights[here]
-        if by_total:
-            sums[0].add_rows(block, w)
-        for g, found in enumerate(sums):
-            inside = np.flatnonzero(group[here] == g)
-            if len(inside):
-                part, w_part = block.take(inside, axis=0), None if w is None else w[inside]
-                found.add_outputs(part, w_part, Y[here].take(inside, axis=0))
-            if not by_total and g == 0:
-                inside = np.flatnonzero(group[here] <= 0)
-                part, w_part = block.take(inside, axis=0), None if w is None else w[inside]
-            if len(inside) and not (by_total and g == 0):
-                found.add_rows(part, w_part)
+    by_total = bool(np.count_nonzero(group > 0) <= TOTAL_SHARE * n)
+
+    def of(rows: slice) -> list[Sums]:
+        out = [Sums(p, Y.shape[1]) for _ in range(n_groups)]
+        for start in range(rows.start, rows.stop, size):
+            here = slice(start, min(start + size, rows.stop))
+            block = X[here] if as_they_are else X[here] - shift
+            with np.errstate(over="ignore", invalid="ignore"):
+                _add_block(out, block, None if weights is None else weights[here], group[here], Y[here], by_total)
+        return out
+
+    shares = in_shares(of, n, float(n) * p * p)
+    sums = [functools.reduce(Sums.plus, found) for found in zip(*shares, strict=True)]
     if by_total:
         for other in sums[1:]:
             sums[0].x -= other.x
             sums[0].xx -= other.xx
+    return sums
+
+
+def _add_block(sums: list[Sums], X: Array, weights: Array | None, group: IntArray, Y: Array, by_total: bool) -> None:
+    if by_total:
+        sums[0].add_rows(X, weights)
+    for g, found in enumerate(sums):
+        inside = np.flatnonzero(group == g)
+        if len(inside):
+            part, w = X.take(inside, axis=0), None if weights is None else weights[inside]
+            found.add_outputs(part, w, Y.take(inside, axis=0))
+        if not by_total and g == 0:
+            inside = np.flatnonzero(group <= 0)
+            part, w = X.take(inside, axis=0), None if weights is None else weights[inside]
+        if len(inside) and not (by_total and g == 0):
+            found.add_rows(part, w)

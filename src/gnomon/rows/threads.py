@@ -1,14 +1,14 @@
 """Threads: tall and sparse products on several; small matrices on one, which is faster for them."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import threadpoolctl
@@ -16,7 +16,10 @@ import threadpoolctl
 from .._types import Array
 
 MIN_WORK = 1 << 22  # entries times columns below which threads cost more than they save
+SHARED_WORK = 1 << 32  # products of two numbers from which sums over rows are shared out: .2 s
 WIDTH = 12  # columns a thread takes at once: wide enough to share the reading of X, narrow enough for little memory
+
+T = TypeVar("T")
 
 
 def n_threads() -> int:
@@ -51,17 +54,30 @@ def sparse_product(X: Any, V: Array) -> Array:
     return out
 
 
+def in_shares(task: Callable[[slice], T], n: int, work: float) -> list[T]:
+    """What a task says of equal shares of n rows, each on a thread with linear algebra of its own.
+
+    Sums of products of few columns are faster so than on the threads of linear algebra. With less than `SHARED_WORK`
+    products of two numbers it is one share.
+    """
+    size = n_threads() if work >= SHARED_WORK else 1
+    with one_thread(when=size > 1):
+        return _in_shares(task, n, size)
+
+
+def _in_shares(task: Callable[[slice], T], n: int, size: int) -> list[T]:
+    ends = pairwise(np.linspace(0, n, size + 1).astype(int))
+    shares = [slice(*some) for some in ends]
+    return list(_pool(size, os.getpid()).map(task, shares)) if size > 1 else [task(shares[0])]
+
+
 def tall_product(X: Array, V: Array) -> Array:
     """X V of dense arrays; rows of the product are shared out where `one_thread` holds the linear algebra to one."""
     size = n_threads()
     if not _held.get() or size < 2 or X.size * V.shape[1] < MIN_WORK:
         return np.asarray(X @ V)
     out = np.empty((len(X), V.shape[1]))
-
-    def share(ends: tuple[int, int]) -> None:
-        np.matmul(X[slice(*ends)], V, out=out[slice(*ends)])
-
-    list(_pool(size, os.getpid()).map(share, pairwise(np.linspace(0, len(X), size + 1).astype(int))))
+    _in_shares(lambda some: np.matmul(X[some], V, out=out[some]), len(X), size)
     return out
 
 
