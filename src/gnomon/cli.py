@@ -391,7 +391,8 @@ def demo(data, labels, seed, out, force):
 
 @main.command()
 @click.argument("name", required=False)
-def reproduce(name):
+@click.option("--keep", metavar="FILE", help="Go on from FILE, which gets each finding as it comes.")
+def reproduce(name, keep):
     """Run an experiment by its name, or list them all.
 
     An experiment is a table of a paper, with the printed numbers beside ours. Experiments on real data read the folder
@@ -407,6 +408,6 @@ def reproduce(name):
         raise click.UsageError(f"there is no experiment {name!r}; known: {', '.join(known)}.")
     else:
         try:
-            _registry.run(name)
-        except FileNotFoundError as error:
+            _registry.run(name, keep)
+        except (FileNotFoundError, _registry.NoFindings) as error:
             raise InputError(str(error)) from error

@@ -4,6 +4,7 @@ import functools
 import importlib
 import inspect
 
+import pytest
 from click.testing import CliRunner
 
 from commands import refusal
@@ -30,6 +31,45 @@ def test_an_experiment_prints_its_table_and_how_it_was_made(monkeypatch):
     assert result.stdout.startswith(ssifa_table2.format_table(list(quick())))
     assert "'versions'" in result.stdout.splitlines()[-1]
     assert result.stderr.splitlines()[0].startswith("iris IFA 20")
+
+
+class Counted:
+    """An experiment of three findings, which stops before the last the first time."""
+
+    def __init__(self):
+        self.made = []
+
+    def reproduce(self, done=()):
+        for i in range(len(done), 3):
+            if i == 2 and not done:
+                raise KeyboardInterrupt
+            self.made.append(i)
+            yield {"number": i}
+
+    def format_table(self, found):
+        return f"numbers {[one['number'] for one in found]}"
+
+
+def test_an_interrupted_experiment_goes_on_where_it_was(monkeypatch, tmp_path, capsys):
+    module, file = Counted(), tmp_path / "found.jsonl"
+    monkeypatch.setattr(_registry, "import_module", lambda name: module)
+    with pytest.raises(KeyboardInterrupt):
+        _registry.run("counted", file)
+    assert capsys.readouterr().out.startswith("numbers [0, 1]")
+    assert len(file.read_text().splitlines()) == 3
+    _registry.run("counted", file)
+    assert capsys.readouterr().out.startswith("numbers [0, 1, 2]")
+    assert module.made == [0, 1, 2]
+    with pytest.raises(_registry.NoFindings, match="does not hold findings of other"):
+        _registry.run("other", file)
+    file.write_text("no line of ours")
+    with pytest.raises(_registry.NoFindings, match="name another file"):
+        _registry.run("counted", file)
+
+
+def test_an_experiment_without_parts_keeps_no_file(tmp_path):
+    said = refusal("reproduce", "ssifa-table2", "--keep", str(tmp_path / "found.jsonl"))
+    assert "ssifa-table2 has no parts to keep" in said
 
 
 def test_every_experiment_has_what_is_called():
