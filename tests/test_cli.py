@@ -17,6 +17,7 @@ from scipy import sparse
 
 import gnomon
 from gnomon import PPCA, SPPCA
+from gnomon._cli import demo
 from gnomon.cli import main
 from gnomon.datasets import load_diabetes, load_iris, make_low_rank, make_partial
 from gnomon.export import load_model
@@ -441,7 +442,10 @@ def test_demo_scores_are_of_the_hidden_labels():
     table, truth = columns_of("gnomon-demo/projection.csv"), np.repeat(["class_0", "class_1", "class_2"], [59, 71, 48])
     hidden = np.array(table["labeled"]) == "False"
     error = (np.array(table["predicted"]) != truth)[hidden].mean()
-    assert metrics["comparison"]["rows"][0]["prediction"] == pytest.approx(error)
+    comparison = metrics["comparison"]
+    assert comparison["n_draws"] == demo.DRAWS == 10
+    ours = comparison["rows"][0]  # a mean over draws of what is labeled; this is one of them
+    assert abs(ours["prediction"] - error) < 3 * ours["prediction_spread"]
 
 
 def test_an_option_may_follow_several_values():

@@ -371,7 +371,7 @@ def demo(data, labels, seed, out, force):
     other commands on.
     """
     from gnomon._cli import fitting, outputs, show
-    from gnomon._cli.demo import demo_table
+    from gnomon._cli.demo import DRAWS, demo_table
 
     outputs.check_folder(out, force)
     with working(4) as step:
@@ -380,7 +380,7 @@ def demo(data, labels, seed, out, force):
         step("fitting")
         run = fitting.fit(example.request, example.table)
         step("comparing with PCA, LDA and PLS")
-        fitting.compare_with_baselines(run, example.truth)
+        fitting.compare_with_baselines(run, example.truth, DRAWS)
         step("writing")
         names = fitting.write_results(run, out, {"table.csv": example.columns}, example.truth, force=force)
     click.echo(f"{example.story}.")

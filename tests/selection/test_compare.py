@@ -1,13 +1,13 @@
 """The comparison must be honest: no held-out label reaches a method, and scores are what they say."""
 
 import json
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import beta
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.decomposition import PCA
@@ -19,7 +19,6 @@ from sklearn.preprocessing import StandardScaler, scale
 
 from gnomon import CPPCA, DPPCA, SPPCA
 from gnomon.selection import Comparison, GuidedSearch, compare
-from gnomon.selection.comparison import Outcome, summarize
 
 NAMES = np.array(["barolo", "grignolino", "barbera"], dtype=object)
 
@@ -66,8 +65,9 @@ def test_held_out_labels_reach_no_fit(wine):
     X, y, labeled = wine
     Spy.seen = ()
     result = compare(X, np.where(labeled, y, -1), estimators={"spy": Spy(2)}, n_splits=10, random_state=0)
-    fits = Spy.seen
+    *fits, (_, whole) = Spy.seen
     assert len(fits) == result.n_splits == 10
+    assert_array_equal(np.not_equal(whole, None), labeled)  # for the shares of the classes
     assert {n for n, _ in fits} == {len(X)}
     visible = np.array([np.not_equal(targets, None) for _, targets in fits])
     assert not visible[:, ~labeled].any()
@@ -81,8 +81,8 @@ def test_labels_of_pure_noise_are_worth_nothing():
     X, y = rng.normal(size=(90, 70)), rng.integers(0, 2, 90)
     result = compare(X, np.where(np.arange(90) < 60, y, -1), n_components=1, n_splits=5, random_state=0)
     for row in result.rows:  # LDA separates these rows perfectly when it is allowed to see them
-        assert abs(row["score"] - 0.5) < 4 * row["standard_error"], row
-        assert row["standard_error"] > 0.02
+        assert row["low"] - 0.1 < 0.5 < row["high"] + 0.1, row
+        assert row["high"] - row["low"] > 0.1
 
 
 def test_a_few_rows_a_class_lose_one_a_split():
@@ -91,7 +91,7 @@ def test_a_few_rows_a_class_lose_one_a_split():
     X = rng.normal(size=(26, 6)) + 3 * np.eye(6)[y]
     Spy.seen = ()
     result = compare(X, y, estimators={"spy": Spy(2)}, n_splits=6, random_state=0)
-    for _, targets in Spy.seen:
+    for _, targets in Spy.seen[:-1]:
         kept = [label for label in targets.tolist() if label is not None]
         lost = np.bincount(y[:6], minlength=3) - np.bincount(kept, minlength=3)
         assert lost.max() == 1
@@ -105,7 +105,9 @@ def test_hidden_truth_scores_are_one_nearest_neighbor(wine):
     for name, Z in [("all features", X), ("PCA", PCA(2).fit_transform(X))]:
         error = 1 - KNeighborsClassifier(1).fit(Z[labeled], y[labeled]).score(Z[~labeled], y[~labeled])
         assert_allclose(result[name]["score"], error)
-        assert_allclose(result[name]["standard_error"] ** 2, error * (1 - error) / ((~labeled).sum() - 1))
+        n = (~labeled).sum()
+        ends = beta.ppf([0.025, 0.975], 1 + n * error, 1 + n * (1 - error))
+        assert_allclose([result[name]["low"], result[name]["high"]], ends)
     model = SPPCA(2).fit(X, np.where(labeled, y, -1))
     assert_allclose(result["SPPCA"]["prediction"], np.mean(model.predict(X[~labeled]) != y[~labeled]))
     assert result["LDA"]["dims"] == 2
@@ -190,13 +192,20 @@ def test_no_split_hides_every_value_of_one_output(diabetes):
     assert by_method(result)["PLS"]["score"] is None  # no row has both outputs
 
 
-def test_repeating_folds_does_not_shrink_the_standard_error(wine):
+def test_repeating_folds_does_not_shrink_an_interval(wine, diabetes):
     X, y, labeled = wine
     seen = np.where(labeled, y % 2, -1)
     few, many = (
         by_method(compare(X, seen, estimators={"cut": Cut()}, n_splits=n, random_state=0))["cut"] for n in (5, 50)
     )
-    assert 0.6 < many["standard_error"] / few["standard_error"] < 1.2
+    assert 0.8 < (many["high"] - many["low"]) / (few["high"] - few["low"]) < 1.2
+    X, y, labeled = diabetes
+    few, many = (
+        by_method(compare(X, np.where(labeled, y, np.nan), estimators={"cut": Cut()}, n_splits=n, random_state=0))
+        for n in (20, 200)
+    )
+    ratio = (many["cut"]["high"] - many["cut"]["low"]) / (few["cut"]["high"] - few["cut"]["low"])
+    assert 0.6 < ratio < 1.4
 
 
 @pytest.mark.parametrize("truth", [True, False])
@@ -334,45 +343,57 @@ def test_constant_hidden_targets_have_no_r2(diabetes):
         compare(X, np.where(labeled, y, np.nan), y_true=np.ones(len(y)))
 
 
-class Task(NamedTuple):
-    metric: str
-    name: str = "y"
+def test_rows_count_by_the_shares_of_the_classes_among_unlabeled_rows():
+    """As many labels of either class, and one row in ten is of the class that errs."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [900, 100])
+    lost = (y == 1) & (rng.random(1000) < 0.4)  # rows of the small class in the middle of the large one
+    X = np.where((y == 1) & ~lost, 6.0, 0.0)[:, None] + rng.normal(size=(1000, 5))
+    labeled = np.isin(np.arange(1000), [*range(40), *range(900, 940)])
+    seen = np.where(labeled, y, -1)
+    found = compare(X, seen, estimators={"DPPCA": DPPCA(2)}, random_state=0)
+    truth = compare(X, seen, estimators={"DPPCA": DPPCA(2)}, y_true=y, random_state=0)
+    assert 0.03 < found.shares["1"] < 0.12
+    assert "(0 9" in found.protocol
+    assert truth.shares is None
+    ours, true = by_method(found)["DPPCA"], by_method(truth)["DPPCA"]["prediction"]
+    assert true < 0.1
+    assert ours["prediction_low"] <= true <= ours["prediction_high"]
+    alike = compare(X[labeled], y[labeled], estimators={"DPPCA": DPPCA(2)}, random_state=0)
+    assert alike.shares is None  # no row is unlabeled
+    assert by_method(alike)["DPPCA"]["prediction"] > 0.12
 
 
-def outcome(rate, n=200, flip=0):
-    losses = (np.roll(np.arange(n), flip) < rate * n).astype(float)
-    return Outcome(dims=2, losses=[losses], own_losses=[None], seconds=0.1)
+def test_draws_of_what_is_labeled_have_a_mean_and_a_deviation(wine):
+    X, y, labeled = wine
+    few = np.where(labeled & (np.cumsum(labeled) <= 12), y, -1)
+    Spy.seen = ()
+    found = compare(X, few, estimators={"spy": Spy(2)}, y_true=y, n_draws=4, random_state=0)
+    fits = [np.array([-1 if label is None else label for label in targets]) for _, targets in Spy.seen[:4]]
+    assert_array_equal(fits[0], few)
+    assert {tuple(np.bincount(fit[fit >= 0], minlength=3)) for fit in fits} == {
+        tuple(np.bincount(few[few >= 0], minlength=3))
+    }
+    assert len({tuple(fit) for fit in fits}) == 4
+    errors = []
+    for fit in fits:
+        hidden = fit < 0
+        near = KNeighborsClassifier(1).fit(X[~hidden], y[~hidden])
+        errors.append(1 - near.score(X[hidden], y[hidden]))
+    row = by_method(found)["all features"]
+    assert_allclose([row["score"], row["spread"]], [np.mean(errors), np.std(errors, ddof=1)])
+    assert "Means over 4 draws of the labeled rows" in found.protocol
+    assert f"{row['score']:.3f} ± {row['spread']:.3f}" in repr(found)
 
 
-@pytest.mark.parametrize(
-    "rates, words",
-    [
-        ({"SPPCA": 0.1, "PCA": 0.4, "LDA": 0.3}, "the best baseline, LDA, errs on 30.0 % of the rows: better by 20.0"),
-        ({"SPPCA": 0.4, "PCA": 0.1, "LDA": 0.3}, "the best baseline, PCA, errs on 10.0 % of the rows: worse by 30.0"),
-        ({"SPPCA": 0.2, "PCA": 0.2, "LDA": 0.3}, "equal on every row"),
-        ({"SPPCA": 0.1, "PCA": 0.4, "LDA": 0.3}, "Against PCA, which ignores the labels: better by 30.0"),
-    ],
-)
-def test_verdict(rates, words):
-    outcomes = {name: outcome(rate) for name, rate in rates.items()}
-    result = summarize(outcomes, models=["SPPCA"], tasks=[Task("error")], n_labeled=9, n_splits=0)
-    assert words in result.verdict
-
-
-@pytest.mark.parametrize(
-    "metric, words", [("error", "itself err on 10.0 % of the rows."), ("R2", "itself reach R2 0.900.")]
-)
-def test_verdict_ends_with_the_models_own_predictions(metric, words):
-    outcomes = {"SPPCA": outcome(0.3)._replace(own_losses=outcome(0.1).losses), "PCA": outcome(0.4)}
-    result = summarize(outcomes, models=["SPPCA"], tasks=[Task(metric)], n_labeled=9, n_splits=0)
-    assert result.verdict.endswith(words)
-
-
-def test_verdict_calls_a_small_difference_unclear():
-    outcomes = {"SPPCA": outcome(0.20), "PCA": outcome(0.22, flip=100)}
-    result = summarize(outcomes, models=["SPPCA"], tasks=[Task("error")], n_labeled=9, n_splits=4)
-    assert "no clear difference (2.0 ± 4.6 points)" in result.verdict
-    assert "in 4 splits" in result.protocol
+def test_draws_of_numbers_are_scored_on_what_they_leave_hidden(diabetes):
+    X, y, _ = diabetes
+    Y = np.column_stack([y, y + X[:, 0]])
+    seen = np.where((np.arange(len(y)) < 40)[:, None], Y, np.nan)
+    seen[:5, 1] = np.nan
+    found = compare(X, seen, y_true=Y, n_draws=3, random_state=0)
+    assert found.n_draws == 3
+    assert 0.2 < by_method(found)["SPPCA"]["score"] < 0.6
 
 
 def test_comparison_survives_json_and_shows_names_as_text(wine):
@@ -414,7 +435,8 @@ def test_an_estimator_without_a_projection_is_scored_by_its_predictions(wine):
     error = 1 - mine["nearest"].fit(X[labeled], y[labeled]).score(X[~labeled], y[~labeled])
     assert_allclose(row["prediction"], error)
     assert (row["dims"], row["score"]) == (None, None)
-    assert result.verdict == f"The predictions of nearest err on {100 * error:.1f} % of the rows."
+    assert result.verdict.startswith(f"The predictions of nearest err on {100 * error:.1f} % of the rows (95 %: ")
+    assert result.labels == [None]
 
 
 def test_targets_of_several_kinds_are_scored_each_in_its_way(wine):

@@ -18,15 +18,17 @@ from selection.drawn import blobs, few_labels
 def test_p_values_count_the_true_score():
     test = PermutationTest(0.5, [0.1] * 18 + [0.5])
     assert_allclose(test.p_value, 0.1)
-    assert not test.labels_helped
-    assert test.verdict.startswith("No sign that the labels help: 1 of 19 fits")
-    assert PermutationTest(0.5, [0.1] * 19).labels_helped
-    assert PermutationTest(0.5, [0.1] * 19).verdict.startswith("The labels helped: 0 of 19 fits")
+    assert not test.above_chance
+    assert test.verdict.startswith("No sign that the labels say more of the rows than chance would: 1 of 19 fits")
+    assert PermutationTest(0.5, [0.1] * 19).above_chance
+    assert PermutationTest(0.5, [0.1] * 19).verdict.startswith(
+        "The labels say more of the rows than chance would: 0 of 19 fits"
+    )
 
 
 def test_few_permutations_cannot_tell():
     test = PermutationTest(0.5, [0.1] * 5)
-    assert not test.labels_helped
+    assert not test.above_chance
     assert test.verdict.startswith("Too few permutations to tell")
 
 
@@ -38,23 +40,23 @@ def test_labels_help_any_model_fitted_or_not(fitted):
         if fitted:
             model.fit(X[seen >= 0], seen[seen >= 0])
         test = permutation_test(model, X, seen)
-        assert test.labels_helped
+        assert test.above_chance
         assert test.repeats_choice
         assert len(test.permuted) == 19
 
 
 def test_labels_of_noise_do_not_help():
     X, y = blobs(distance=0.0)
-    assert not permutation_test(RidgeLDA(2), X, few_labels(y, 5)).labels_helped
+    assert not permutation_test(RidgeLDA(2), X, few_labels(y, 5)).above_chance
 
 
 def test_real_targets_are_permuted_too():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 4))
     seen = np.where(np.arange(80) < 24, X[:, 0] + 0.1 * rng.normal(size=80), np.nan)
-    assert permutation_test(PLS(1), X, seen, n_splits=2).labels_helped
+    assert permutation_test(PLS(1), X, seen, n_splits=2).above_chance
     noise = np.where(np.arange(80) < 24, rng.normal(size=80), np.nan)
-    assert not permutation_test(PLS(1), X, noise, n_splits=2).labels_helped
+    assert not permutation_test(PLS(1), X, noise, n_splits=2).above_chance
 
 
 class Counted(GuidedSearch):
@@ -76,15 +78,15 @@ def test_a_search_is_repeated_and_the_search_itself_says_what_it_leaves_out():
     assert (Counted.fits, test.repeats_choice) == (4, True)
     assert_allclose(test.score, search.fit(X, seen).best_score_)
     assert "the choice was not repeated" not in test.verdict
-    assert not search.labels_helped_.repeats_choice
-    assert len(search.labels_helped_.permuted) == 3
+    assert not search.permutation_test_.repeats_choice
+    assert len(search.permutation_test_.permuted) == 3
     assert "the choice was not repeated" in search.results_.verdict
 
 
 def test_a_search_of_one_candidate_leaves_nothing_out():
     X, y = blobs()
     only = Counted(["ridge LDA"], preprocessing=["rows"], n_splits=1, n_permutations=3, baselines=False)
-    assert only.fit(X, few_labels(y, 3)).labels_helped_.repeats_choice
+    assert only.fit(X, few_labels(y, 3)).permutation_test_.repeats_choice
 
 
 def test_a_grid_search_is_repeated_on_the_labeled_rows():

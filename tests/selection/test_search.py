@@ -83,8 +83,8 @@ def test_curved_classes_take_the_neighbors():
     search = GuidedSearch(["ridge LDA"], n_components=1).fit(X, few_labels(y, 10))
     assert search.results_.chosen_row["preprocessing"].startswith("neighbors")
     assert (search.predict(X) != y).mean() < 0.02
-    assert search.labels_helped_.labels_helped
-    assert "The labels helped" in search.results_.verdict
+    assert search.permutation_test_.above_chance
+    assert "The labels say more" in search.results_.verdict
     assert "the choice was not repeated" in search.results_.verdict
 
 
@@ -169,8 +169,8 @@ def test_labels_of_pure_noise_do_not_help():
     X = np.random.default_rng(2).normal(size=(90, 6))
     y = np.random.default_rng(3).integers(3, size=90)
     search = GuidedSearch(["ridge LDA"], preprocessing=["rows"]).fit(X, few_labels(y, 5))
-    assert not search.labels_helped_.labels_helped
-    assert "No sign that the labels help" in search.results_.verdict
+    assert not search.permutation_test_.above_chance
+    assert "No sign that the labels say more" in search.results_.verdict
 
 
 def test_missing_entries_leave_what_can_take_them(iris):
@@ -376,7 +376,7 @@ def test_processes_give_the_same_search(iris):
         for jobs in (None, 2)
     )
     assert [row["score"] for row in here.results_.rows] == [row["score"] for row in there.results_.rows]
-    assert here.labels_helped_ == there.labels_helped_
+    assert here.permutation_test_ == there.permutation_test_
 
 
 def test_results_survive_json_and_print(iris):

@@ -20,6 +20,7 @@ class Example(NamedTuple):
     story: str
 
 
+DRAWS = 10  # of the labeled rows, over which the comparison is made
 CANCER = "measurements of breast tumors, malignant or benign"
 SOURCES = {  # loader, name of the target, scale, story
     "wine": (datasets.load_wine, "cultivar", "standard", "chemical analyses of wines from three cultivars"),

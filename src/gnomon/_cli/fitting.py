@@ -195,15 +195,15 @@ def _scale_notes(table: Table, targets: Targets | None) -> list[str]:
     ]
 
 
-def compare_with_baselines(run: Run, y_true: np.ndarray | None = None) -> None:
+def compare_with_baselines(run: Run, y_true: np.ndarray | None = None, n_draws: int = 1) -> None:
     """Score the model beside PCA, LDA and PLS on the same rows; say why not where that cannot be done."""
     try:
-        run.comparison = compared([run], y_true)
+        run.comparison = compared([run], y_true, n_draws)
     except ValueError as error:
         run.notes.append(f"no comparison: {one_line(error)}")
 
 
-def compared(runs: list[Run], y_true: np.ndarray | None = None) -> Comparison:
+def compared(runs: list[Run], y_true: np.ndarray | None = None, n_draws: int = 1) -> Comparison:
     """Score the models of runs on one table beside PCA, LDA and PLS."""
     estimators: dict[str, Pipeline] = {}
     for run in runs:
@@ -219,6 +219,7 @@ def compared(runs: list[Run], y_true: np.ndarray | None = None) -> Comparison:
             n_components=max(run.stored.said.n_components for run in runs),
             estimators=estimators,
             y_true=y_true,
+            n_draws=n_draws,
             n_jobs=first.request.jobs,
             random_state=first.request.seed,
         )

@@ -211,7 +211,8 @@ def _comparison(comparison):
     numeric = range(header.index("dims"), len(header))
     better = {"error": "A lower error is better", "R2": "A higher R2 is better"}
     both = "Lower errors and higher R2 are better"
-    how = f"{comparison.protocol} {better.get(comparison.metric, both)}; ± is one standard error."
+    ends = "" if comparison.n_draws > 1 else "; in brackets is the interval of 95 %"
+    how = f"{comparison.protocol} {better.get(comparison.metric, both)}{ends}."
     table = html.table(header, body, numeric=numeric)
     said = "".join(html.tag("p", text, "soft") for text in [*comparison.notes, how])
     return html.tag("h2", "Comparison") + table + said

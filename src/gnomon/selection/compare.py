@@ -5,6 +5,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from scipy.linalg import subspace_angles
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, check_random_state
@@ -13,7 +14,7 @@ from gnomon import SPPCA
 from gnomon.describe import traits_of
 from gnomon.rows.kind import is_sparse
 from gnomon.selection.baselines import NotApplicable, lda_map, pca_map, pls_map
-from gnomon.selection.comparison import Outcome, summarize
+from gnomon.selection.comparison import Losses, Outcome, summarize
 from gnomon.selection.partial import fit_partial, last_step, learns_from_labels, predicts, prepared, projects, run_jobs
 from gnomon.selection.scoring import Problem
 
@@ -25,6 +26,7 @@ def compare(
     n_components: Any = None,
     estimators: Any = None,
     y_true: Any = None,
+    n_draws: Any = 1,
     n_splits: Any = 10,
     target: Any = "auto",
     unlabeled: Any = "auto",
@@ -57,10 +59,13 @@ def compare(
         scored by its predictions alone. Where the first is a pipeline, the baselines see the rows behind its steps, up
         to the model or the first step that learns from labels.
     y_true : array-like like `y`, default=None
-        The hidden truth. With it, methods are scored once, on the rows that `y` leaves unlabeled. Without
+        The hidden truth. With it, methods are scored on the rows that `y` leaves unlabeled. Without
         it, labeled rows are held out in turn: their labels are hidden from every method, their features are
         not, and unlabeled rows stay in. Every class keeps a labeled row; with few rows a split holds out
         one row per class.
+    n_draws : int, default=1
+        With `y_true`: `y` and so many less one random draws of labeled rows, as many of each class, are scored, all on
+        the rows that they leave unlabeled.
     n_splits : int, default=10
         Number of splits without `y_true`, rounded up to whole repeats of up to five folds.
     target : {"auto", "classes", "real", "counts"} or list of these, default="auto"
@@ -79,8 +84,12 @@ def compare(
 
     Notes
     -----
-    Standard errors are over scored rows, each row's loss averaged over repeats, so repeating the folds does
-    not make them smaller. They do not count what another choice of labeled rows would have changed.
+    Held-out rows count by the shares of their classes among the unlabeled rows, which are estimated: the mean of what
+    the first model says of these, and the shares among the labeled rows, which count more the fewer labels there are.
+    The interval of an error is that of as many rows with a flat prior. Differences are paired; their interval is
+    Student's, its variance that of splits which share rows (Nadeau and Bengio 2003), so that repeats do not shrink it.
+    Of one draw with `y_true` it is over rows, and does not count what another choice of labeled rows would change; of
+    several draws, over these.
 
     Examples
     --------
@@ -101,22 +110,25 @@ def compare(
         estimators = {"SPPCA": SPPCA(n_components or 2, random_state=seed)}
     first = next(iter(estimators.values()))
     problem = Problem(y, X.shape[0], y_true, **_reading(last_step(first), target, unlabeled))
-    splits = problem.splits(n_splits, rng)
+    splits = problem.splits(n_draws if problem.has_truth else n_splits, rng)
     models = {name: _model(estimator, problem) for name, estimator in estimators.items()}
+    parts, fits = _fitted(models, problem, X, splits, n_jobs)
+    k = n_components or max((part[-1] for found in parts.values() for part in found if part[-1]), default=2)
+    rows = _behind_steps(first, filled)
+    shares = problem.shares(next((told for _, told in fits.values() if told is not None), None))
+    scored = {name: _outcome(parts[name], problem, splits, shares, _turned(fits[name][0], rows)) for name in models}
+    for name, method in _baselines(rows, problem, k, seed).items():
+        scored[name] = _score(method, problem, rows, splits, shares)
+    return summarize(scored, list(models), problem, n_tried=len(splits), n_filled=n_filled, shares=shares)
+
+
+def _fitted(models, problem, X, splits, n_jobs):
+    """Of each model what it says in every split, and of all labels: two dicts by its name."""
     jobs = [(method, problem, X, *split) for method in models.values() for split in splits]
     found = iter(run_jobs(_losses, jobs, n_jobs))
-    scored = {name: _outcome([next(found) for _ in splits], problem) for name in models}
-    k = n_components or max((outcome.dims for outcome in scored.values() if outcome.dims), default=2)
-    rows = _behind_steps(first, filled)
-    baselines = _baselines(rows, problem, k, seed)
-    return summarize(
-        scored | {name: _score(method, problem, rows, splits) for name, method in baselines.items()},
-        models=list(estimators),
-        tasks=problem.tasks,
-        n_filled=n_filled,
-        n_labeled=problem.targets.n_labeled,
-        n_splits=0 if problem.has_truth else len(splits),
-    )
+    parts = {name: [next(found) for _ in splits] for name in models}
+    whole = run_jobs(_whole, [(method, problem, X) for method in models.values()], n_jobs)
+    return parts, dict(zip(models, whole))
 
 
 def _reading(model, target, unlabeled):
@@ -153,12 +165,16 @@ def _fill(X):
 
 
 def _model(estimator, problem):
-    """The fit of a model to all rows and the visible targets of a split: how it projects and predicts, or None."""
+    """The fit of a model to all rows and the visible targets of a split: how it projects and predicts, or None.
+
+    Of one that has them, probabilities come third.
+    """
 
     def fit(X, visible):
         model = prepared(estimator, n_permutations=0, **problem.settings())
         fit_partial(model, X, problem.targets.given(visible), np.isfinite(visible).all(axis=1))
-        return model.transform if projects(model) else None, model.predict if predicts(model) else None
+        project = model.transform if projects(model) else None
+        return project, model.predict if predicts(model) else None, getattr(model, "predict_proba", None)
 
     return fit
 
@@ -193,31 +209,65 @@ def _learned(learn, tasks, X, visible):
     return found.project, lambda X: found.predict(found.project(X))
 
 
-def _score(fit, problem, X, splits):
+def _whole(fit, problem, X):
+    """Of a fit to all labels the projection, and how many unlabeled rows are of each class, None where it says none."""
+    project, predict, proba = fit(X, problem.visible)
+    told, rest = None, np.flatnonzero(~problem.targets.labeled)
+    if problem.one_target_of_classes and len(rest) and not problem.has_truth and predict is not None:
+        if proba is not None:
+            told = proba(X[rest]).sum(axis=0)
+        else:
+            codes = problem.tasks[0].codes(predict(X[rest])).ravel().astype(int)
+            told = np.bincount(codes[codes >= 0], minlength=len(problem.tasks[0].classes)).astype(float)
+    return None if project is None else project(X), told
+
+
+def _turned(Z, X):
+    """The largest angle, in degrees, between the columns of a projection of rows and of PCA's of the same size."""
+    if Z is None:
+        return None
+    try:
+        of_pca = pca_map(X, Z.shape[1], 0).project(X)
+    except NotApplicable:
+        return None
+    bases = [np.linalg.qr(one - one.mean(axis=0))[0] for one in (np.asarray(Z, dtype=float), of_pca)]
+    return float(np.degrees(subspace_angles(*bases).max()))
+
+
+def _score(fit, problem, X, splits, shares):
     """Losses of a method row by row for each task, or the reason why it does not apply."""
     try:
-        return _outcome(run_jobs(_losses, [(fit, problem, X, *split) for split in splits]), problem)
+        return _outcome(run_jobs(_losses, [(fit, problem, X, *split) for split in splits]), problem, splits, shares)
     except NotApplicable as reason:
         return Outcome(note=str(reason))
 
 
-def _outcome(parts, problem):
+def _outcome(parts, problem, splits, shares, turned=None):
     """What the fits of one method to all splits come to."""
     projected, predicted, seconds, dims = zip(*parts)
-    means = [[_means([part[t] for part in found if part[t]]) for t in range(len(problem.tasks))]
-             for found in (projected, predicted)]  # fmt: skip
-    return Outcome(dims[-1], *means, max(seconds))
+    overlap = None
+    if not problem.has_truth:
+        held = np.mean([len(rows) for _, rows in splits])
+        overlap = float(held / (problem.targets.n_labeled - held))
+
+    def losses(found, t):
+        known = [part[t] for part in found if part[t]]
+        return Losses(*zip(*known), problem.weights(shares), overlap) if known else None
+
+    tasks = range(len(problem.tasks))
+    means = [[losses(found, t) for t in tasks] for found in (projected, predicted)]
+    return Outcome(dims[-1], *means, max(seconds), turned=turned)
 
 
 def _losses(fit, problem, X, visible, scored):
     """Fit in one split; rows and losses of the projection and of the method's own predictions, seconds, dimensions."""
     started = perf_counter()
-    project, predict = fit(X, visible)
+    project, predict, *_ = fit(X, visible)
     seconds = perf_counter() - started
     seen = np.flatnonzero(np.isfinite(visible).any(axis=1))
     Z_seen = None if project is None else project(X[seen])
     projected, predicted = [], []
-    for task in problem.tasks:
+    for task in [task.unseen(visible) for task in problem.tasks]:
         rows = scored[np.isfinite(task.truth[scored]).any(axis=1)]
         projected.append(None)
         predicted.append(None)
@@ -228,12 +278,3 @@ def _losses(fit, problem, X, visible, scored):
             found = np.reshape(predict(X[rows]), (len(rows), -1))[:, task.columns]
             predicted[-1] = rows, task.loss(task.codes(found), rows)
     return projected, predicted, seconds, None if Z_seen is None else Z_seen.shape[1]
-
-
-def _means(found):
-    """Mean loss of each scored row over the splits, or None where there is none."""
-    if not found:
-        return None
-    rows, losses = (np.concatenate(part) for part in zip(*found))
-    place, counts = np.unique(rows, return_inverse=True, return_counts=True)[1:]
-    return np.bincount(place, weights=losses) / counts

@@ -33,8 +33,8 @@ def permutation_test(
     The score is that of `GuidedSearch`: models of half the labels must agree on the unlabeled rows and be right about
     the labels they have not seen. Of a search (`GuidedSearch`, or scikit-learn's `GridSearchCV`, which is fitted to the
     labeled rows) the score is that of what it chooses, and the whole search is repeated for every permutation, because
-    it would choose another candidate there; `labels_helped_` of a fitted `GuidedSearch` is the quick test of the chosen
-    one alone.
+    it would choose another candidate there; `permutation_test_` of a fitted `GuidedSearch` is the quick test of the
+    chosen one alone.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def permutation_test(
     Returns
     -------
     PermutationTest
-        `p_value`, `labels_helped`, `verdict`, `repeats_choice`.
+        `p_value`, `above_chance`, `verdict`, `repeats_choice`.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def permutation_test(
     >>> from gnomon.selection import permutation_test
     >>> X, y = load_iris(return_X_y=True)
     >>> seen = np.where(np.arange(150) % 10 == 0, y, -1)
-    >>> permutation_test(KDA(2), X, seen).labels_helped
+    >>> permutation_test(KDA(2), X, seen).above_chance
     True
     """
     X = check_array(X, accept_sparse="csr", ensure_all_finite=False)

@@ -26,7 +26,7 @@ class PermutationTest:
     Examples
     --------
     >>> test = PermutationTest(0.9, [0.1] * 19)
-    >>> test.p_value, test.labels_helped
+    >>> test.p_value, test.above_chance
     (0.05, True)
     """
 
@@ -40,7 +40,7 @@ class PermutationTest:
         return (1 + self._n_as_high) / (1 + len(self.permuted))
 
     @property
-    def labels_helped(self):
+    def above_chance(self):
         """Whether at most one in twenty scores is as high."""
         return self.p_value <= CLEAR
 
@@ -50,11 +50,11 @@ class PermutationTest:
         count = f"{self._n_as_high} of {len(self.permuted)} fits to permuted labels score as high"
         count += f" (p = {self.p_value:.2f}"
         count += ")" if self.repeats_choice else "; the choice was not repeated for them, so p is somewhat low)"
-        if self.labels_helped:
-            return f"The labels helped: {count}."
+        if self.above_chance:
+            return f"The labels say more of the rows than chance would: {count}."
         if not self._n_as_high:
-            return f"Too few permutations to tell whether the labels helped: {count}."
-        return f"No sign that the labels help: {count}; read the projection as one without labels."
+            return f"Too few permutations to tell whether the labels say more of the rows than chance would: {count}."
+        return f"No sign that the labels say more of the rows than chance would: {count}."
 
     @property
     def _n_as_high(self):
@@ -63,7 +63,7 @@ class PermutationTest:
 
 @dataclass(frozen=True, repr=False)
 class SearchResults(Table):
-    """What was tried, what was chosen, and whether the labels helped.
+    """What was tried, what was chosen, and whether the labels say more of the rows than chance would.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class SearchResults(Table):
         How y was read.
     verdict : str
         The choice in plain words.
-    labels_helped : PermutationTest or None
+    permutation_test : PermutationTest or None
         The permutation test, if asked for.
 
     Examples
@@ -94,7 +94,7 @@ class SearchResults(Table):
     chosen: int
     target_kind: str
     verdict: str
-    labels_helped: PermutationTest | None = None
+    permutation_test: PermutationTest | None = None
 
     @property
     def chosen_row(self):
@@ -102,8 +102,8 @@ class SearchResults(Table):
         return self.rows[self.chosen]
 
     def __post_init__(self):
-        if isinstance(self.labels_helped, dict):  # as `to_dict` stores it
-            object.__setattr__(self, "labels_helped", PermutationTest(**self.labels_helped))
+        if isinstance(self.permutation_test, dict):  # as `to_dict` stores it
+            object.__setattr__(self, "permutation_test", PermutationTest(**self.permutation_test))
 
     def cells(self, most: Any = None) -> Any:
         """Return the table as strings, best score first, the chosen row marked by a star.
@@ -158,8 +158,8 @@ def named(row):
     return f"{_model(row)} on {row['preprocessing']}"
 
 
-def verdict(rows, chosen, kind, helped, kept=False):
-    """Say what was chosen, what the best baseline does, and whether the labels helped.
+def verdict(rows, chosen, kind, permuted, kept=False):
+    """Say what was chosen, what the best baseline does, and what the permutation test says.
 
     `kept` says that others scored higher, but not clearly.
     """
@@ -172,8 +172,8 @@ def verdict(rows, chosen, kind, helped, kept=False):
     others = [row for row in rows if row["baseline"] and row["score"] is not None and row is not best]
     if others:
         sentences.append(_against(best["score"], max(others, key=lambda row: row["score"])))
-    if helped is not None:
-        sentences.append(helped.verdict)
+    if permuted is not None:
+        sentences.append(permuted.verdict)
     return " ".join(sentences)
 
 

@@ -5,7 +5,7 @@ A table of values (n, q) holds class numbers and reals, NaN where there is none:
 values for numbers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,6 +30,10 @@ class Task:
     @property
     def metric(self):
         return "R2" if self.classes is None else "error"
+
+    def unseen(self, visible):
+        """The same without the truth of what methods may see."""
+        return replace(self, truth=np.where(np.isfinite(visible[:, self.columns]), np.nan, self.truth))
 
     def codes(self, predicted):
         """Predicted numbers, or numbers of classes (n, q); -1 for what is none of them."""
@@ -63,7 +67,7 @@ class Problem:
         truth = self.visible
         if self.has_truth:
             truth = read_like(y_true, n_samples, self.targets.form, unlabeled=unlabeled, strict=False)
-            truth[np.isfinite(self.visible)] = np.nan
+            truth = np.where(np.isfinite(self.visible), self.visible, truth)
         columns = self.targets.columns
         classes = [j for j, column in enumerate(columns) if column.kind == "classes"]
         numbers = [j for j, column in enumerate(columns) if column.kind in ("real", "counts")]
@@ -72,13 +76,15 @@ class Problem:
 
     def _numbers(self, columns, truth):
         values = truth[:, columns]
+        if self.has_truth:
+            values = np.where(np.isfinite(self.visible[:, columns]), np.nan, values)
         scored = np.isfinite(values).any(axis=0)
         variance = np.full(len(columns), np.nan)
         variance[scored] = np.nanvar(values[:, scored], axis=0)
         if not scored.any() or not variance[scored].all():
             raise ValueError("R2 needs scored targets that vary; they are missing or constant here.")
         name = self.targets.columns[columns[0]].name if len(columns) == 1 else f"the {len(columns)} columns of numbers"
-        return Task(name, columns, values, variance=variance)
+        return Task(name, columns, truth[:, columns], variance=variance)
 
     def settings(self):
         """Parameters of a model that say how to read what `Targets.given` returns."""
@@ -87,15 +93,60 @@ class Problem:
     def splits(self, n_splits, rng):
         """Pairs of targets (n, q) with the scored rows hidden, and those rows.
 
-        One where their truth is known, else `n_splits` that hold labeled rows out.
+        Of `n_splits` hold labeled rows out; where the truth is known, so many are draws of labeled rows, y the first.
         """
         if not self.has_truth:
             return self._held_out(n_splits, rng)
-        scored = np.column_stack([task.truth for task in self.tasks])
-        rows = np.flatnonzero(np.isfinite(scored).any(axis=1))
-        if not len(rows):
+        truth = np.column_stack([task.truth for task in self.tasks])
+        found = []
+        for i in range(n_splits):
+            visible = self._drawn(truth, rng) if i else self.visible
+            hidden = np.isfinite(truth) & ~np.isfinite(visible[:, [j for task in self.tasks for j in task.columns]])
+            found.append((visible, np.flatnonzero(hidden.any(axis=1))))
+        if not len(found[0][1]):
             raise ValueError("y_true adds nothing to y: no row is unlabeled in y and known in y_true.")
-        return [(self.visible, rows)]
+        return found
+
+    def _drawn(self, truth, rng):
+        """Targets of as many random rows as are labeled, of each class where there is one target of classes."""
+        classes = truth[:, 0] if self.one_target_of_classes else np.where(np.isfinite(truth).all(axis=1), 0.0, np.nan)
+        visible, labeled = np.full_like(self.visible, np.nan), self.targets.labeled
+        for c in np.unique(classes[labeled & np.isfinite(classes)]):
+            of_class = np.flatnonzero(classes == c)
+            some = rng.choice(of_class, np.count_nonzero(labeled[of_class]), replace=False)
+            visible[np.ix_(some, [j for task in self.tasks for j in task.columns])] = truth[some]
+        return visible
+
+    @property
+    def one_target_of_classes(self):
+        """Whether y is one column of classes."""
+        return self.targets.vector and self.targets.kind == "classes"
+
+    def shares(self, told):
+        """Shares of the classes among unlabeled rows, of which a model told how many are of each; None without it.
+
+        The shares s among labeled rows and q among those told, with one row more in each class, as s^t q^(1 - t), where
+        1/t is the median number of labels in a class.
+        """
+        if told is None:
+            return None
+        counts = np.bincount(self.visible[self.targets.labeled, 0].astype(int), minlength=len(told))
+        weight = min(1.0, 1.0 / float(np.median(counts)))
+        logs = weight * np.log((counts + 1.0) / (counts + 1.0).sum())
+        logs += (1.0 - weight) * np.log((told + 1.0) / (told + 1.0).sum())
+        return np.exp(logs) / np.exp(logs).sum()
+
+    def weights(self, shares):
+        """By how much rows (n,) count in the scores: by the shares of their classes, where they are known."""
+        if shares is None:
+            return np.ones(len(self.visible))
+        codes = self.visible[:, 0]
+        labeled = np.isfinite(codes)
+        index = codes[labeled].astype(int)
+        counts = np.bincount(index, minlength=len(shares))
+        weights = np.zeros(len(codes))
+        weights[labeled] = shares[index] / counts[index]
+        return weights
 
     def _held_out(self, n_splits, rng):
         """Hide each labeled row in turn, up to five folds a repeat.

@@ -93,8 +93,9 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     n_splits : int or None, default=None
         Random splits of the labels into halves; None takes 5, or 3 where X has more than a million entries.
     n_permutations : int, default=19
-        Permutations of the labels that tell whether they helped; 0 leaves that out. Only the chosen candidate is fitted
-        to them, so the p-value is somewhat low, and the verdict says so; `permutation_test` repeats the whole search.
+        Permutations of the labels that tell whether they say more of the rows than chance would; 0 leaves that out.
+        Only the chosen candidate is fitted to them, so the p-value is somewhat low, and the verdict says so;
+        `permutation_test` repeats the whole search.
     target : {"auto", "classes", "real"}, default="auto"
         How to read y.
     unlabeled : "auto", None or a label, default="auto"
@@ -112,8 +113,8 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         The chosen candidate, fitted to all rows and labels.
     results_ : SearchResults
         `rows` (one dict per candidate), `chosen`, `verdict`; prints as a table.
-    labels_helped_ : PermutationTest or None
-        Whether the labels helped; None with `n_permutations=0`.
+    permutation_test_ : PermutationTest or None
+        Of the labels; None with `n_permutations=0`.
     best_score_ : float
         Score of the chosen candidate, at most 1.
     target_kind_ : {"classes", "real"}
@@ -205,15 +206,17 @@ class GuidedSearch(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         vars(self).pop("classes_", None)
         if halves.kind == "classes":
             self.classes_ = targets.classes
-        self.labels_helped_ = None
+        self.permutation_test_ = None
         if self.n_permutations:  # of the chosen candidate alone
             fit, alone = trials.half_fit(best), len(trials.tried) == 1
-            self.labels_helped_ = permuted_scores(
+            self.permutation_test_ = permuted_scores(
                 halves_of(targets, halves.order, 1, rng), fit, self.n_permutations, rng, self.n_jobs, alone
             )
         tried, chosen = [trial.row() for trial in trials.tried], trials.tried.index(best)
-        said = verdict(tried, chosen, halves.kind, self.labels_helped_, kept=best is not trials.leaders(allowed, 1)[0])
-        self.results_ = SearchResults(tried, chosen, halves.kind, said, self.labels_helped_)
+        said = verdict(
+            tried, chosen, halves.kind, self.permutation_test_, kept=best is not trials.leaders(allowed, 1)[0]
+        )
+        self.results_ = SearchResults(tried, chosen, halves.kind, said, self.permutation_test_)
         self.best_estimator_ = trials.final(best, X, y, targets, self.unlabeled)
         return self
 

@@ -32,7 +32,7 @@ def choose_components(estimator: Any, X: Any, y: Any, *, values: Any = None, **p
     Returns
     -------
     GuidedSearch
-        Fitted: `best_estimator_`, `results_`, `labels_helped_`.
+        Fitted: `best_estimator_`, `results_`, `permutation_test_`.
 
     Examples
     --------

@@ -1,0 +1,44 @@
+"""How far scores may be from those of the rows that are meant: intervals of 95 %, and what a difference amounts to."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import beta, t
+
+LEVEL = 0.95
+TAIL = 0.5 * (1.0 - LEVEL)
+
+
+class Interval(NamedTuple):
+    """A value and the ends of its interval, NaN where they cannot be told."""
+
+    value: float
+    low: float
+    high: float
+
+
+def of_error(losses, weights):
+    """The share of wrong rows, and the interval of a flat prior on it.
+
+    Losses (n,) are the share of splits in which a row was wrong; a row of weight w counts as n w rows, of which
+    1 / sum of squared weights are worth as much together as rows of one weight. None wrong leaves the low end at zero,
+    none right the high end at one.
+    """
+    share, n = float(weights @ losses), 1.0 / float(weights @ weights)
+    wrong, right = n * share, n * (1.0 - share)
+    low = beta.ppf(TAIL, 1.0 + wrong, 1.0 + right) if wrong > 0.0 else 0.0
+    high = beta.ppf(1.0 - TAIL, 1.0 + wrong, 1.0 + right) if right > 0.0 else 1.0
+    return Interval(share, min(float(low), share), max(float(high), share))
+
+
+def of_mean(values, overlap=0.0):
+    """The mean of values of several splits or draws, and its interval by Student's t.
+
+    `overlap` is the number of held-out rows over that of those learned from, where the same rows are split anew:
+    the variance of the mean is then the values' times 1 / J + overlap (Nadeau and Bengio 2003). Draws have none.
+    """
+    mean, n = float(np.mean(values)), len(values)
+    if n < 2:
+        return Interval(mean, np.nan, np.nan)
+    half = float(t.ppf(1.0 - TAIL, n - 1) * np.sqrt(np.var(values, ddof=1) * (1.0 / n + overlap)))
+    return Interval(mean, mean - half, mean + half)
