@@ -84,8 +84,8 @@ def compare(
 
     Notes
     -----
-    Held-out rows count by the shares of their classes among the unlabeled rows, which are estimated: the mean of what
-    the first model says of these, and the shares among the labeled rows, which count more the fewer labels there are.
+    Held-out rows count by the shares of their classes among the unlabeled rows, which are estimated: those that the
+    first model predicts for these, and the shares among the labeled rows, which count more the fewer labels there are.
     The interval of an error is that of as many rows with a flat prior. Differences are paired; their interval is
     Student's, its variance that of splits which share rows (Nadeau and Bengio 2003), so that repeats do not shrink it.
     Of one draw with `y_true` it is over rows, and does not count what another choice of labeled rows would change; of
@@ -165,16 +165,12 @@ def _fill(X):
 
 
 def _model(estimator, problem):
-    """The fit of a model to all rows and the visible targets of a split: how it projects and predicts, or None.
-
-    Of one that has them, probabilities come third.
-    """
+    """The fit of a model to all rows and the visible targets of a split: how it projects and predicts, or None."""
 
     def fit(X, visible):
         model = prepared(estimator, n_permutations=0, **problem.settings())
         fit_partial(model, X, problem.targets.given(visible), np.isfinite(visible).all(axis=1))
-        project = model.transform if projects(model) else None
-        return project, model.predict if predicts(model) else None, getattr(model, "predict_proba", None)
+        return model.transform if projects(model) else None, model.predict if predicts(model) else None
 
     return fit
 
@@ -211,14 +207,11 @@ def _learned(learn, tasks, X, visible):
 
 def _whole(fit, problem, X):
     """Of a fit to all labels the projection, and how many unlabeled rows are of each class, None where it says none."""
-    project, predict, proba = fit(X, problem.visible)
+    project, predict = fit(X, problem.visible)
     told, rest = None, np.flatnonzero(~problem.targets.labeled)
     if problem.one_target_of_classes and len(rest) and not problem.has_truth and predict is not None:
-        if proba is not None:
-            told = proba(X[rest]).sum(axis=0)
-        else:
-            codes = problem.tasks[0].codes(predict(X[rest])).ravel().astype(int)
-            told = np.bincount(codes[codes >= 0], minlength=len(problem.tasks[0].classes)).astype(float)
+        codes = problem.tasks[0].codes(predict(X[rest])).ravel().astype(int)
+        told = np.bincount(codes[codes >= 0], minlength=len(problem.tasks[0].classes))
     return None if project is None else project(X), told
 
 
@@ -262,7 +255,7 @@ def _outcome(parts, problem, splits, shares, turned=None):
 def _losses(fit, problem, X, visible, scored):
     """Fit in one split; rows and losses of the projection and of the method's own predictions, seconds, dimensions."""
     started = perf_counter()
-    project, predict, *_ = fit(X, visible)
+    project, predict = fit(X, visible)
     seconds = perf_counter() - started
     seen = np.flatnonzero(np.isfinite(visible).any(axis=1))
     Z_seen = None if project is None else project(X[seen])
