@@ -168,3 +168,19 @@ def test_counts_are_read_as_numbers():
     (only,) = said.targets
     assert_allclose(only.values(counts), counts)
     assert said.predict(X)[0].values.shape == (N,)
+
+
+def test_rows_unlike_those_of_the_fit_are_named():
+    names = {name: X[:, j] for j, name in enumerate(NAMES)}
+    write_table("t.csv", names | {"kind": Y[:, 1]})
+    run("fit", "t.csv", "--target", "kind", "--no-compare", "--out", "out")
+    write_table("new.csv", {name: np.append(values[:20], 30.0 * values[20]) for name, values in names.items()})
+    said = run("predict", "out", "new.csv", "--out", "p.csv")
+    assert "row is unlike those of the fit (typicality below 0.01): 21" in said
+    typicality = np.array(column("p.csv", "typicality"), dtype=float)
+    assert np.flatnonzero(typicality < 0.01).tolist() == [20]
+    run("transform", "out", "new.csv", "--out", "z.csv")
+    assert_allclose(np.array(column("z.csv", "typicality"), dtype=float), typicality)
+    run("fit", "t.csv", "--target", "kind", "--model", "sppca", "--no-compare", "--out", "plain")
+    assert "unlike" not in run("predict", "plain", "new.csv", "--out", "q.csv")
+    assert "typicality" not in Path("q.csv").read_text(encoding="utf-8")

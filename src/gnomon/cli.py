@@ -228,7 +228,7 @@ def transform(**asked):
     """Project the rows of TABLE with a stored model.
 
     Columns are matched by name, in any order. FILE gets the row's id or number, z1, z2, ... and the
-    standard deviation of each.
+    standard deviation of each, and how typical the row is of those of the fit, where the model can tell.
 
     \b
     gnomon transform flowers more.csv --out more-projected.csv
@@ -242,7 +242,8 @@ def predict(**asked):
     """Predict the targets of TABLE with a stored model.
 
     FILE gets the row's id or number and the prediction: a class with the probability of each class, or
-    numbers with their standard deviations.
+    numbers with their standard deviations; and how typical the row is of those of the fit (models that
+    `gnomon fit` writes without --model): below 0.01 it is unlike them.
 
     \b
     gnomon predict flowers more.csv --out answers.csv
@@ -265,6 +266,7 @@ def impute(**asked):
 
 
 def _apply(what, *, stored, table, out, id, drop, safe_csv, force):
+    from gnomon._cli import show
     from gnomon._cli.columns import OF_NEW_ROWS, joined, row_column
     from gnomon._cli.outputs import check_file, is_stream, write
     from gnomon._cli.stored import StoredModel
@@ -275,12 +277,14 @@ def _apply(what, *, stored, table, out, id, drop, safe_csv, force):
         model = StoredModel.load(stored)
         data = model.read(table, id, drop)
         step("computing")
-        result = joined(row_column(data), OF_NEW_ROWS[what](model, data))
+        result = joined(row_column(data), *(columns(model, data) for columns in OF_NEW_ROWS[what]))
         step("writing")
         write(out, result, force, safe_csv)
     cells = "cell" if data.n_missing == 1 else "cells"
     done = f"filled {data.n_missing} empty {cells} in" if what == "filled" else what
     click.echo(f"{done} {data.X.shape[0]} rows of {table}; wrote {out}", err=is_stream(out))
+    if "typicality" in result and (odd := show.unlike(result["typicality"], next(iter(result.values())))):
+        click.echo(odd, err=is_stream(out))
 
 
 @main.command(cls=ManyValues)

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.preprocessing import scale
 
-from gnomon import PPCA, SPPCA
+from gnomon import PPCA, SPPCA, GuidedProjection
 from gnomon.export import report, write_report
 from gnomon.selection import Comparison, compare
 
@@ -359,3 +359,18 @@ def test_a_request_and_an_error_would_be_noticed(tmp_path):
     _, console, requests = browse(page, tmp_path / "profile")
     assert "missing is not defined" in console[0]
     assert requests == ["GET http://example.org/x.png HTTP/1.1"]
+
+
+def test_rows_unlike_the_rest_are_named(tmp_path):
+    X, y = load_wine(return_X_y=True)
+    X = scale(X)
+    guided = GuidedProjection(2).fit(X, np.where(np.arange(178) % 12 == 0, y, -1))
+    odd = np.vstack([X[:40], 8.0 * X[40:42]])
+    ids = [f"w{i}" for i in range(42)]
+    text, _ = read(write_report(tmp_path / "r.html", estimator=guided, X=odd, row_ids=ids))
+    assert "2 rows of 42 lie so far from the others that fewer than one in a hundred would: w4" in text
+    assert "w40 (under 0.0001)" in text
+    text, _ = read(write_report(tmp_path / "s.html", estimator=guided, X=X[:40]))
+    assert "No row lies so far from the others" in text
+    text, _ = read(write_report(tmp_path / "t.html", estimator=SPPCA(2).fit(X, y), X=X))
+    assert "Rows unlike the rest" not in text

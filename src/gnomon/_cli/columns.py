@@ -48,6 +48,12 @@ def prediction_columns(stored: StoredModel, table: Table, *, probabilities: bool
     return columns | deviations
 
 
+def typicality_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarray]:
+    """How typical rows are of those of the fit, where the model can tell."""
+    found = stored.said.typicality
+    return {} if found is None else {"typicality": found(table.X)}
+
+
 def imputed_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarray]:
     """The features of a table, empty cells filled."""
     if is_sparse(table.X):
@@ -81,4 +87,8 @@ def joined(*parts: dict[str, Any]) -> dict[str, Any]:
     return columns
 
 
-OF_NEW_ROWS = {"projected": projection_columns, "predicted": prediction_columns, "filled": imputed_columns}
+OF_NEW_ROWS = {
+    "projected": (projection_columns, typicality_columns),
+    "predicted": (prediction_columns, typicality_columns),
+    "filled": (imputed_columns,),
+}

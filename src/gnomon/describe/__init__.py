@@ -1,9 +1,10 @@
 """What a fitted model says of itself: the one thing that plots, reports and the command line read of it."""
 
 from gnomon.describe._read import describe, models, settled, traits_of
-from gnomon.describe.records import Description, Fit, Prediction, Projection, Target, Traits, target_of
+from gnomon.describe.records import UNUSUAL, Description, Fit, Prediction, Projection, Target, Traits, target_of
 
 __all__ = [
+    "UNUSUAL",
     "Description",
     "Fit",
     "Prediction",

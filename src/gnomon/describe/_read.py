@@ -61,6 +61,7 @@ def _behind(steps: Any, inner: Description) -> Description:
         project=_after(steps, inner.project),
         predict=_after(steps, inner.predict),
         log_density=_after(steps, inner.log_density),
+        typicality=_after(steps, inner.typicality),
         suggest=_suggested_after(steps, inner.suggest),
         impute=None if filled is None else lambda X: steps.inverse_transform(filled(X)),
     )

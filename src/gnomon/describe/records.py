@@ -79,6 +79,9 @@ class Target:
         return np.isfinite(self.values(y))
 
 
+UNUSUAL = 0.01  # typicality below which a row is unlike those of the fit
+
+
 @dataclass(frozen=True)
 class Description:
     """What a fitted model says of itself; None where it has no such thing."""
@@ -95,6 +98,9 @@ class Description:
     predict: Callable[[Any], tuple[Prediction, ...]] | None = None  # one for each target
     impute: Callable[[Any], Any] | None = None  # fills missing entries
     log_density: Callable[[Any], Array] | None = None  # (n,) in nats: how typical rows are
+    typicality: Callable[[Any], Array] | None = (
+        None  # (n,) share of the rows of the fit that were as far from the others
+    )
     suggest: Callable[..., Array] | None = None  # (n, X, among): which of these rows to label next; None, of the fit's
     loadings: Array | None = None  # (k, p) what a unit of each component adds to every column
     fit: Fit = field(default_factory=Fit)

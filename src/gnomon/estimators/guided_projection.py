@@ -22,6 +22,7 @@ from ._of_predictions import show
 from ._posterior import LatentPosterior
 from ._predictions import DeviationPredictor
 from ._teaching import judged, nearest_labels
+from ._typical import Typical, counts, tail_of
 from ._wanted import Pool, of_new_rows, pool_of, wanted
 from .ppca import PPCA
 
@@ -40,7 +41,7 @@ class InFronts(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class GuidedProjection(DeviationPredictor, Imputer, LatentPosterior):
+class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
     """A projection and predictions from few labels, on data of any kind: many models teach, none is chosen.
 
     With two or three labels per class, or a dozen numbers, nothing
@@ -123,7 +124,7 @@ class GuidedProjection(DeviationPredictor, Imputer, LatentPosterior):
     0.3 of the length.
 
     Missing entries of X are filled first, with their mean given the others under `PPCA` of ten components. Its density
-    of rows is that of `score_samples`, whatever the targets.
+    of rows is that of `score_samples`, whatever the targets, and what `typicality` goes by.
 
     `posterior`, and the covariance of `transform`, are of the projection of a row without its noise, as in `DPPCA`: for
     one target of classes under the model whose projection it is, with the classes averaged over by `predict_proba`, so
@@ -261,16 +262,19 @@ class GuidedProjection(DeviationPredictor, Imputer, LatentPosterior):
         X = rows.gather().astype(np.float64, copy=False)
         if not is_sparse(X):
             self._centers = np.nanmean(X, axis=0)
-        k = min(PPCA_COMPONENTS, spare_rank(X))
-        self._ppca = PPCA(k).fit(X) if k > 0 else None
-        return self._complete(rows)
+        self._gaussian = _gaussian(X)
+        complete, tail = self._complete(rows), None
+        if self._gaussian is not None:
+            tail = tail_of(_gaussian, complete, counts(X), self._gaussian)
+        self._tail = None if tail is None else tuple(tail)
+        return complete
 
     def _complete(self, rows):
         """Rows in float64, whose missing entries have their mean given the others under PPCA."""
         X = rows.gather().astype(np.float64, copy=False)
         if not rows.masked:
             return X
-        return np.where(np.isnan(X), self._centers, X) if self._ppca is None else self._ppca.impute(X)
+        return np.where(np.isnan(X), self._centers, X) if self._gaussian is None else self._gaussian.impute(X)
 
     def _imputed(self, rows, y):
         return read(self._complete(rows))
@@ -340,9 +344,9 @@ class GuidedProjection(DeviationPredictor, Imputer, LatentPosterior):
         return self._density_of_rows().score_samples(rows.gather())
 
     def _density_of_rows(self):
-        if self._ppca is None:
+        if self._gaussian is None:
             raise ValueError("X of fit has one dimension only, which leaves nothing for noise; it gives no density.")
-        return self._ppca
+        return self._gaussian
 
     def _suggested(self, n, X, among=None):
         """Numbers of rows of X (all or some), or of unlabeled rows of the fit, that are best labeled next."""
@@ -374,11 +378,19 @@ class GuidedProjection(DeviationPredictor, Imputer, LatentPosterior):
         loadings = {} if self.projection_ in (ALL, LABELS_ALONE) else {"loadings": self.components_}
         record = self._recorded(facts=facts, tables=tuple(tables), remarks=remarks)
         parts = {"fit": record, "suggest": self._suggested}
-        if self._ppca is None:
+        if self._gaussian is None:
             parts["project"] = lambda X: Projection(np.asarray(self.transform(X)))
         else:
             parts["log_density"] = self.score_samples
+        if self._tail is not None:
+            parts["typicality"] = self.typicality
         return super()._said() | loadings | parts
+
+
+def _gaussian(X):
+    """PPCA of rows; None where they leave nothing for noise."""
+    k = min(PPCA_COMPONENTS, spare_rank(X))
+    return PPCA(k).fit(X) if k > 0 else None
 
 
 def _doubt(probabilities):

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gnomon.describe import UNUSUAL
 from gnomon.export import _report_page as html
 
 N_PREDICTIONS = 50
@@ -42,6 +43,29 @@ def prediction_sections(said, X, y, y_true, row_ids, names):
             body = _numbers([target], [one], y_true, rows, [name])
         parts.append(_section(body, rows, ids))
     return parts
+
+
+def unlike(said, X, row_ids):
+    """Return the rows that are unlike those of the fit, the most unlike first; nothing where the model cannot tell."""
+    if said.typicality is None:
+        return ""
+    found = said.typicality(X)
+    odd = np.flatnonzero(found < UNUSUAL)
+    order = odd[np.argsort(found[odd], kind="stable")][:N_SUGGESTIONS]
+    names = ", ".join(f"{row if row_ids is None else row_ids[row]} ({_share(found[row])})" for row in order)
+    text = "No row lies so far from the others that fewer than one in a hundred would."
+    if len(odd):
+        lie, more = "lies" if len(odd) == 1 else "lie", ", ..." if len(odd) > len(order) else ""
+        text = (
+            f"{html.count(len(odd), 'row')} of {len(found)} {lie} so far from the others that fewer than one in a hundred "
+            f"would: {names}{more}. In brackets is the share of rows expected as far; what is said of these rows should "
+            "not be trusted."
+        )
+    return html.tag("h2", "Rows unlike the rest") + html.tag("p", text)
+
+
+def _share(value):
+    return "under 0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
 def suggestions(said, X, y, row_ids):

@@ -1,0 +1,124 @@
+"""How typical rows are of those of a fit: the share of rows held out that were as far from a model of the others."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._types import Array
+from ..rows.kind import is_sparse
+
+FOLDS, MOST_IN_FOLDS = 5, 2000  # rows up to which every one is held out once; of more, some are
+HELD_OUT = 500
+FEWEST = 10
+BEYOND = 0.1  # share of the rows behind whose least distance the tail begins,
+LEAST = 5  # and rows in it at least
+SMALLEST_TAIL = 1e-3  # of a mean log of distances over that where the tail begins
+
+
+class Tail(NamedTuple):
+    """Distances (m,) of rows held out, rising; where their tail begins, and the mean log of those beyond over that."""
+
+    distances: Array
+    start: float
+    spread: float
+
+    def beyond(self, distances: Array) -> Array:
+        """The share of rows at least as far: counted, or by a Pareto tail where few are."""
+        n = len(self.distances)
+        n_as_far = n - np.searchsorted(self.distances, distances)
+        share = BEYOND if n >= LEAST / BEYOND else LEAST / n
+        with np.errstate(divide="ignore"):
+            far = share * np.exp(-np.log(np.maximum(distances, self.start) / self.start) / self.spread)
+        counted = (n_as_far + 1.0) / (n + 1.0)
+        return np.where(distances > self.start, np.minimum(far, counted), counted)
+
+
+def distances(model: Any, X: Any, n_observed: Array) -> Array:
+    """How far rows are from the middle of a Gaussian, squared, in standard deviations, a mean over observed entries."""
+    middle = model.score_samples(model.mean_[None])[0]
+    return np.asarray(2.0 * np.maximum(middle - np.asarray(model.score_samples(X), dtype=float), 0.0) / n_observed)
+
+
+def counts(X: Any) -> Array:
+    """Observed entries of each row (n,), at least one."""
+    n, p = X.shape
+    if is_sparse(X):
+        return np.full(n, float(p))
+    return np.maximum(np.count_nonzero(~np.isnan(X), axis=1), 1).astype(float)
+
+
+def tail_of(fit: Any, X: Any, n_observed: Array, whole: Any) -> Tail | None:
+    """Of rows X, of which `fit` makes a Gaussian that `distances` takes, or None; `whole` is that of all.
+
+    None for fewer than `FEWEST` rows, and where `fit` makes none.
+
+    Which rows are held out together follows from their distances, not from their order.
+    """
+    n = X.shape[0]
+    if n < FEWEST:
+        return None
+    order = np.argsort(distances(whole, X, n_observed), kind="stable")
+    if n <= MOST_IN_FOLDS:
+        held = [order[i::FOLDS] for i in range(FOLDS)]
+    else:
+        held = [order[np.linspace(0, n - 1, HELD_OUT).astype(int)]]
+    found = []
+    for some in held:
+        rest = np.ones(n, dtype=bool)
+        rest[some] = False
+        model = fit(X[rest])
+        if model is None:
+            return None
+        found.append(distances(model, X[some], n_observed[some]))
+    every = np.sort(np.concatenate(found))
+    n_tail = max(LEAST, int(BEYOND * len(every)))
+    start = float(every[-n_tail - 1])
+    if start <= 0.0:
+        return None
+    return Tail(every, start, max(float(np.log(every[-n_tail:] / start).mean()), SMALLEST_TAIL))
+
+
+class Typical:
+    """From `_gaussian`, a model of rows; `_tail`, a tuple of a `Tail` or None; and `_complete(rows)`."""
+
+    def typicality(self, X: Any) -> Any:
+        """How typical rows are of those of the fit, a number between 0 and 1 like a p-value.
+
+        It is the share of the rows of the fit that were at least as far from a model of the others: rows were held out
+        in five parts (of more than 2,000, 500 once). Far is minus the log-density of `score_samples`, of rows with
+        missing entries for each entry that is there. Where fewer than a tenth were as far, the share follows a Pareto
+        tail through that tenth. So of rows like those of the fit one in a hundred is below 0.01.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        typicality : ndarray of shape (n_samples,)
+            Below 0.01 a row is unlike the rows of the fit, and what is said of it should not be trusted.
+
+        Raises
+        ------
+        ValueError
+            When the fit had fewer than ten rows, or they left nothing for noise.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from gnomon import GuidedProjection
+        >>> X, y = load_wine(return_X_y=True)
+        >>> y[[i for i in range(178) if i % 20]] = -1
+        >>> model = GuidedProjection().fit(X, y)
+        >>> (model.typicality(10 * X[:2]) < 0.01).tolist()
+        [True, True]
+        """
+        rows = self._check_rows(X)
+        if self._tail is None:
+            raise ValueError(
+                f"X of fit had {self.n_samples_} rows and tells too little of what is typical: at least {FEWEST} rows "
+                "of rank 2 or more are wanted."
+            )
+        entries = counts(rows.gather())
+        return Tail(*self._tail).beyond(distances(self._gaussian, self._complete(rows), entries))
