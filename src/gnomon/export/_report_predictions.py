@@ -58,8 +58,8 @@ def unlike(said, X, row_ids):
         lie, more = "lies" if len(odd) == 1 else "lie", ", ..." if len(odd) > len(order) else ""
         text = (
             f"{html.count(len(odd), 'row')} of {len(found)} {lie} so far from the others that fewer than one in a "
-            f"hundred would: {names}{more}. In brackets is the share of rows expected as far; what is said of these rows "
-            "should not be trusted."
+            f"hundred would: {names}{more}. In brackets is the share of rows expected as far; what is said of these "
+            "rows should not be trusted."
         )
     return html.tag("h2", "Rows unlike the rest") + html.tag("p", text)
 
