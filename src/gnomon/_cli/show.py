@@ -8,7 +8,7 @@ import numpy as np
 
 from gnomon._cli.demo import Example
 from gnomon._cli.fitting import Run
-from gnomon.describe import UNUSUAL
+from gnomon.describe import UNUSUAL, unusual
 from gnomon.selection import Comparison
 from gnomon.selection._table import text_table
 
@@ -74,11 +74,10 @@ def _model_line(run: Run) -> str:
 
 def unlike(typicality: np.ndarray, ids: np.ndarray) -> str:
     """A sentence about rows that are unlike those of the fit; empty where there are none."""
-    odd = np.flatnonzero(typicality < UNUSUAL)
+    odd = unusual(typicality)
     if not len(odd):
         return ""
-    first = odd[np.argsort(typicality[odd], kind="stable")][:MOST_NAMES]
-    names = ", ".join(str(ids[i]) for i in first) + (", ..." if len(odd) > MOST_NAMES else "")
+    names = ", ".join(str(ids[i]) for i in odd[:MOST_NAMES]) + (", ..." if len(odd) > MOST_NAMES else "")
     are = "row is" if len(odd) == 1 else "rows are"
     return f"{len(odd)} {are} unlike those of the fit (typicality below {UNUSUAL}): {names}"
 

@@ -1,7 +1,17 @@
 """What a fitted model says of itself: the one thing that plots, reports and the command line read of it."""
 
 from gnomon.describe._read import describe, models, settled, traits_of
-from gnomon.describe.records import UNUSUAL, Description, Fit, Prediction, Projection, Target, Traits, target_of
+from gnomon.describe.records import (
+    UNUSUAL,
+    Description,
+    Fit,
+    Prediction,
+    Projection,
+    Target,
+    Traits,
+    target_of,
+    unusual,
+)
 
 __all__ = [
     "UNUSUAL",
@@ -16,4 +26,5 @@ __all__ = [
     "settled",
     "target_of",
     "traits_of",
+    "unusual",
 ]

@@ -82,6 +82,12 @@ class Target:
 UNUSUAL = 0.01  # typicality below which a row is unlike those of the fit
 
 
+def unusual(typicality: Array) -> Array:
+    """Numbers of the rows that are unlike those of the fit, the most unlike first."""
+    odd = np.flatnonzero(typicality < UNUSUAL)
+    return odd[np.argsort(typicality[odd], kind="stable")]
+
+
 @dataclass(frozen=True)
 class Description:
     """What a fitted model says of itself; None where it has no such thing."""
@@ -98,9 +104,7 @@ class Description:
     predict: Callable[[Any], tuple[Prediction, ...]] | None = None  # one for each target
     impute: Callable[[Any], Any] | None = None  # fills missing entries
     log_density: Callable[[Any], Array] | None = None  # (n,) in nats: how typical rows are
-    typicality: Callable[[Any], Array] | None = (
-        None  # (n,) share of the rows of the fit that were as far from the others
-    )
+    typicality: Callable[[Any], Array] | None = None  # (n,) share of the rows of the fit that were as far off
     suggest: Callable[..., Array] | None = None  # (n, X, among): which of these rows to label next; None, of the fit's
     loadings: Array | None = None  # (k, p) what a unit of each component adds to every column
     fit: Fit = field(default_factory=Fit)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gnomon.describe import UNUSUAL
+from gnomon.describe import unusual
 from gnomon.export import _report_page as html
 
 N_PREDICTIONS = 50
@@ -50,12 +50,12 @@ def unlike(said, X, row_ids):
     if said.typicality is None:
         return ""
     found = said.typicality(X)
-    odd = np.flatnonzero(found < UNUSUAL)
-    order = odd[np.argsort(found[odd], kind="stable")][:N_SUGGESTIONS]
-    names = ", ".join(f"{row if row_ids is None else row_ids[row]} ({_share(found[row])})" for row in order)
+    odd = unusual(found)
+    first = odd[:N_SUGGESTIONS]
+    names = ", ".join(f"{row if row_ids is None else row_ids[row]} ({_share(found[row])})" for row in first)
     text = "No row lies so far from the others that fewer than one in a hundred would."
     if len(odd):
-        lie, more = "lies" if len(odd) == 1 else "lie", ", ..." if len(odd) > len(order) else ""
+        lie, more = "lies" if len(odd) == 1 else "lie", ", ..." if len(odd) > len(first) else ""
         text = (
             f"{html.count(len(odd), 'row')} of {len(found)} {lie} so far from the others that fewer than one in a "
             f"hundred would: {names}{more}. In brackets is the share of rows expected as far; what is said of these "

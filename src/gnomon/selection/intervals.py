@@ -31,14 +31,19 @@ def of_error(losses, weights):
     return Interval(share, min(float(low), share), max(float(high), share))
 
 
-def of_mean(values, overlap=0.0):
-    """The mean of values of several splits or draws, and its interval by Student's t.
+def standard_error(values, overlap=0.0):
+    """That of the mean of values of several splits or draws.
 
     `overlap` is the number of held-out rows over that of those learned from, where the same rows are split anew:
     the variance of the mean is then the values' times 1 / J + overlap (Nadeau and Bengio 2003). Draws have none.
     """
+    return np.sqrt((1.0 / len(values) + overlap) * np.var(values, ddof=1))
+
+
+def of_mean(values, overlap=0.0):
+    """The mean of values of several splits or draws, and its interval by Student's t; see `standard_error`."""
     mean, n = float(np.mean(values)), len(values)
     if n < 2:
         return Interval(mean, np.nan, np.nan)
-    half = float(t.ppf(1.0 - TAIL, n - 1) * np.sqrt(np.var(values, ddof=1) * (1.0 / n + overlap)))
+    half = float(t.ppf(1.0 - TAIL, n - 1) * standard_error(values, overlap))
     return Interval(mean, mean - half, mean + half)

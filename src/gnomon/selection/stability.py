@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gnomon.rows.kind import is_sparse
+from gnomon.selection.intervals import standard_error
 from gnomon.targets.halves import can_split, deal, is_rich
 
 FEWEST_REAL = 4  # labeled rows: two per half
@@ -21,12 +22,11 @@ class Score(NamedTuple):
     def gain(self, other):
         """How much higher it is than another on the same splits, and the standard error of that.
 
-        Halves of the same rows are no independent draws, which the variance counts as Nadeau and Bengio (2003) do: one
-        over the number of splits plus held-out rows over the others, here one. None where there is one split.
+        Halves of the same rows are no independent draws: as many rows are held out as are learned from. None where
+        there is one split.
         """
         gains = np.subtract(self.each, other.each)
-        error = np.sqrt((1.0 / len(gains) + 1.0) * gains.var(ddof=1)) if len(gains) > 1 else None
-        return self.score - other.score, error
+        return self.score - other.score, standard_error(gains, overlap=1.0) if len(gains) > 1 else None
 
 
 class _Halves:
