@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gnomon._types import Array
+from gnomon._types import Array, IntArray
 from gnomon.targets import read
 
 
@@ -82,7 +82,7 @@ class Target:
 UNUSUAL = 0.01  # typicality below which a row is unlike those of the fit
 
 
-def unusual(typicality: Array) -> Array:
+def unusual(typicality: Array) -> IntArray:
     """Numbers of the rows that are unlike those of the fit, the most unlike first."""
     odd = np.flatnonzero(typicality < UNUSUAL)
     return odd[np.argsort(typicality[odd], kind="stable")]
