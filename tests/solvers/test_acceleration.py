@@ -102,9 +102,9 @@ def test_alternating_changes_over_where_anderson_makes_no_way():
 
 
 def test_alternating_stays_with_anderson_where_steps_shorten(rng):
-    step, _ = contraction(rng)
+    step, _ = contraction(rng, d=60)  # of more rates than are solved in so many steps: lengths are no rounding yet
     accelerator = Alternating(8)
-    run(accelerator, step, rng.normal(size=6), 40)
+    run(accelerator, step, rng.normal(size=60), 40)
     assert isinstance(accelerator.active, Anderson)
 
 

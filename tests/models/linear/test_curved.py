@@ -58,6 +58,8 @@ def test_the_metric_is_near_the_inverse_hessian(k):
     metric = curved.metric(top)
     M = np.array([metric(e) for e in unit])
     assert_allclose(M, M.T, atol=1e-8 * np.abs(M).max())
+    off = ~np.isclose(top.vector, np.log(1e-5), atol=1e-3)  # a noise on its floor has a kink there, no curvature
+    M = M * np.outer(off, off)
     values, vectors = np.linalg.eigh(M)
     assert values[0] > -1e-10 * values[-1]
     root = vectors * np.sqrt(np.maximum(values, 0.0))
