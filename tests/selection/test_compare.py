@@ -106,7 +106,7 @@ def test_hidden_truth_scores_are_one_nearest_neighbor(wine):
         error = 1 - KNeighborsClassifier(1).fit(Z[labeled], y[labeled]).score(Z[~labeled], y[~labeled])
         assert_allclose(result[name]["score"], error)
         n = (~labeled).sum()
-        ends = beta.ppf([0.025, 0.975], 1 + n * error, 1 + n * (1 - error))
+        ends = beta.ppf([0.025, 0.975], [n * error, 1 + n * error], 1 + n * (1 - error))
         assert_allclose([result[name]["low"], result[name]["high"]], ends)
     model = SPPCA(2).fit(X, np.where(labeled, y, -1))
     assert_allclose(result["SPPCA"]["prediction"], np.mean(model.predict(X[~labeled]) != y[~labeled]))

@@ -72,7 +72,7 @@ def test_what_predicts_no_better_than_a_mean_was_not_helped():
 @pytest.mark.parametrize(
     "metric, words",
     [
-        ("error", "itself err on 10.0 % of the rows (95 %: 7 to 15 %)."),
+        ("error", "itself err on 10.0 % of the rows (95 %: 6 to 15 %)."),
         ("R2", "itself reach R2 0.900 (95 %: 0.86 to 0.94)."),
     ],
 )

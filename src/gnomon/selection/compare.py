@@ -86,8 +86,10 @@ def compare(
     -----
     Held-out rows count by the shares of their classes among the unlabeled rows, which are estimated: those that the
     first model predicts for these, and the shares among the labeled rows, which count more the fewer labels there are.
-    The interval of an error is that of as many rows with a flat prior. Differences are paired; their interval is
-    Student's, its variance that of splits which share rows (Nadeau and Bengio 2003), so that repeats do not shrink it.
+    The interval of an error is that of the unlabeled rows, where there are any: the high end that of as many rows with
+    a flat prior; the low end that of fewer, since splits learn from fewer labels than the model (see
+    `gnomon reproduce breadth-intervals`). Differences are paired; their interval is Student's, its variance that of
+    splits which share rows (Nadeau and Bengio 2003), so that repeats do not shrink it.
     Of one draw with `y_true` it is over rows, and does not count what another choice of labeled rows would change; of
     several draws, over these.
 
@@ -238,14 +240,15 @@ def _score(fit, problem, X, splits, shares):
 def _outcome(parts, problem, splits, shares, turned=None):
     """What the fits of one method to all splits come to."""
     projected, predicted, seconds, dims = zip(*parts)
-    overlap = None
+    overlap, n_meant = None, np.inf
     if not problem.has_truth:
         held = np.mean([len(rows) for _, rows in splits])
         overlap = float(held / (problem.targets.n_labeled - held))
+        n_meant = np.count_nonzero(~problem.targets.labeled) or np.inf
 
     def losses(found, t):
         known = [part[t] for part in found if part[t]]
-        return Losses(*zip(*known), problem.weights(shares), overlap) if known else None
+        return Losses(*zip(*known), problem.weights(shares), overlap, n_meant) if known else None
 
     tasks = range(len(problem.tasks))
     means = [[losses(found, t) for t in tasks] for found in (projected, predicted)]

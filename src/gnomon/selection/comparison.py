@@ -28,6 +28,7 @@ class Losses(NamedTuple):
     values: list
     weights: np.ndarray
     overlap: float | None  # held-out rows over those learned from; None where splits are draws of what is labeled
+    n_meant: float = np.inf  # unlabeled rows that held-out ones stand for
 
     @property
     def n_scored(self):
@@ -51,7 +52,7 @@ class Losses(NamedTuple):
         if self.overlap is None and len(self.rows) > 1:
             return of_mean(self.by_split())
         if metric == "error":
-            return of_error(losses, weights)
+            return of_error(losses, weights, self.overlap or 0.0, self.n_meant)
         return self._about(float(weights @ losses), losses, self.by_split())
 
     def gain(self, other):

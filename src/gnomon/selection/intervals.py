@@ -7,6 +7,7 @@ from scipy.stats import beta, t
 
 LEVEL = 0.95
 TAIL = 0.5 * (1.0 - LEVEL)
+LEARNED = 3.0  # found on the sets of `gnomon reproduce breadth-intervals`
 
 
 class Interval(NamedTuple):
@@ -17,16 +18,20 @@ class Interval(NamedTuple):
     high: float
 
 
-def of_error(losses, weights):
-    """The share of wrong rows, and the interval of a flat prior on it.
+def of_error(losses, weights, overlap=0.0, n_meant=np.inf):
+    """The share of wrong rows among `n_meant` that are meant, and its interval.
 
     Losses (n,) are the share of splits in which a row was wrong; a row of weight w counts as n w rows, of which
-    1 / sum of squared weights are worth as much together as rows of one weight. None wrong leaves the low end at zero,
-    none right the high end at one.
+    1 / sum of squared weights are worth as much together as rows of one weight. Rows that are meant vary by themselves,
+    so that of n scored and m meant 1 / (1/n + 1/m) count.
+
+    The high end is that of a flat prior. The low end is the exact one of fewer rows, n / (1 + `LEARNED` overlap), since
+    splits learn from fewer labels than there are: `overlap` is the number of rows held out over that learned from.
+    None wrong leaves the low end at zero, none right the high end at one.
     """
-    share, n = float(weights @ losses), 1.0 / float(weights @ weights)
-    wrong, right = n * share, n * (1.0 - share)
-    low = beta.ppf(TAIL, 1.0 + wrong, 1.0 + right) if wrong > 0.0 else 0.0
+    share, n = float(weights @ losses), 1.0 / (float(weights @ weights) + 1.0 / n_meant)
+    wrong, right, fewer = n * share, n * (1.0 - share), 1.0 + LEARNED * overlap
+    low = beta.ppf(TAIL, wrong / fewer, 1.0 + right / fewer) if wrong > 0.0 else 0.0
     high = beta.ppf(1.0 - TAIL, 1.0 + wrong, 1.0 + right) if right > 0.0 else 1.0
     return Interval(share, min(float(low), share), max(float(high), share))
 

@@ -6,6 +6,7 @@ values for numbers.
 """
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 
 import numpy as np
 
@@ -95,6 +96,9 @@ class Problem:
 
         Of `n_splits` hold labeled rows out; where the truth is known, so many are draws of labeled rows, y the first.
         """
+        if isinstance(n_splits, bool) or not isinstance(n_splits, Integral) or n_splits < 1:
+            name = "n_draws" if self.has_truth else "n_splits"
+            raise ValueError(f"{name}={n_splits!r} must be a whole number of at least 1.")
         if not self.has_truth:
             return self._held_out(n_splits, rng)
         truth = np.column_stack([task.truth for task in self.tasks])
