@@ -154,11 +154,12 @@ def test_outputs_too_large_and_too_small():
 
 @pytest.mark.parametrize("rows", [np.full((3, 4), 1e150), np.array([[1e150, np.nan, -1e150, 0.0]])])
 def test_rows_very_far_away(rows):
-    """The density underflows to minus infinity at worst, and the nearest class has all of the probability."""
+    """The density underflows to minus infinity at worst, and no class is sure."""
     model = SPPCA(2).fit(X, Y)
     assert (model.score_samples(rows) < -1e299).all()
     proba = model.predict_proba(rows)
-    assert_array_equal(np.sort(proba, axis=1)[:, ::-1], np.eye(3)[[0] * len(rows)])
+    assert_allclose(proba.sum(axis=1), 1.0)
+    assert proba.max() < 0.9
     assert_array_equal(model.predict(rows), model.classes_[proba.argmax(axis=1)])
     tiny = PPCA(2).fit(X * 1e-20)
     assert_array_equal(tiny.score_samples(rows), np.full(len(rows), -np.inf))
@@ -211,7 +212,11 @@ def test_each_row_twice(model):
     assert_allclose(twice.log_likelihood_, 2 * once.log_likelihood_, rtol=1e-6)
     expected = answers(once, X)
     for name, values in answers(twice, X).items():
-        assert_allclose(values, expected[name], atol=1e-4, err_msg=name)
+        if name == "predict_proba" and hasattr(once, "class_counts_"):  # surer, with twice as many labels
+            assert np.mean(values.argmax(axis=1) == expected[name].argmax(axis=1)) > 0.95
+            assert np.sort(values).mean(axis=0)[-1] > np.sort(expected[name]).mean(axis=0)[-1]
+        else:
+            assert_allclose(values, expected[name], atol=1e-4, err_msg=name)
 
 
 @each()

@@ -23,7 +23,7 @@ class GaussianFit(LinearGaussian):
         return super()._take(rows.anew(masked=check_values(rows)), kept)
 
     def _fit(self, rows, targets):
-        options, Y = self._options(), np.zeros((rows.shape[0], 0))
+        options, Y, given = self._options(), np.zeros((rows.shape[0], 0)), rows
         if targets is not None:
             coded = code(targets, rows.weights)
             if self.output_noise == "per_output" and coded.basis is not None:
@@ -45,6 +45,7 @@ class GaussianFit(LinearGaussian):
         self._store_features(p.W_x, p.m_x, p.x_noise_var, result.value.log_likelihood, rows.dtype)
         if targets is not None:
             self._store_targets(result, rows.dtype, coded)
+            self._store_classes(given.anew(masked=rows.masked), targets)
         self._record(result)
 
     def _fit_sizes(self, rows, Y, options, seed):

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from ..models.linear.class_densities import ClassDensities, learn, log_joint
 from ..models.linear.conditioning import outputs_at
 from ..numerics.normalize import normalized
 from ..rows.namespace import holding
-from ..targets.code import class_contrasts, code_like, to_coordinates
+from ..targets.code import code_like, to_coordinates
 from ._estimator import check_variance
 from ._predictions import DeviationPredictor
 
@@ -15,7 +16,7 @@ BATCH = 1 << 21  # numbers held at once for rows with missing entries
 class GaussianTargets(DeviationPredictor):
     """Predictions that integrate over the uncertainty of the projection.
 
-    The probability of a class is the predictive density of y at its code, normalized over classes.
+    Classes are told by Bayes' rule, from a density of each in the latent directions that foretell their codes.
     """
 
     _kinds = ("classes", "real")
@@ -37,6 +38,20 @@ class GaussianTargets(DeviationPredictor):
             self.y_noise_variance_ = float(p.y_noise_var[0]) if shared else p.y_noise_var.astype(dtype)
         optima, lower = result.stats["optima"], self.log_likelihood_
         self.certificate_ = {"upper": None, "lower": lower, "gap": None, "optima": optima} if optima else None
+
+    def _store_classes(self, rows, targets):
+        """Learn where the classes are from labeled rows, once the parameters are stored."""
+        if self.target_kind_ != "classes":
+            return
+        numbers = targets.columns[0].numbers
+        known = np.flatnonzero(numbers >= 0)
+        means = [self._condition(batch)[0] for batch in self._batches(rows.take(known))]
+        weights = np.ones(len(known)) if rows.weights is None else np.asarray(rows.weights, dtype=np.float64)[known]
+        found = learn(self._params(), np.concatenate(means), numbers[known], weights, len(self.classes_))
+        self.class_axes_, self.class_centers_, self.class_covariance_, self.class_counts_ = found
+
+    def _densities(self):
+        return ClassDensities(self.class_axes_, self.class_centers_, self.class_covariance_, self.class_counts_)
 
     def _target_params(self):
         y_loadings = np.asarray(self.y_loadings_, dtype=np.float64)
@@ -67,19 +82,12 @@ class GaussianTargets(DeviationPredictor):
 
     def _of_batch(self, rows):
         """Probabilities (n, C) of classes, or outputs (n, q); and (n, q)."""
-        mean, cov = outputs_at(self._params(), *self._condition(rows))
+        params, given = self._params(), self._condition(rows)
         if self.target_kind_ == "classes":
-            return _class_probabilities(mean, cov, class_contrasts(len(self.classes_))), mean
+            logs = log_joint(params, self._densities(), *given)
+            return normalized(logs)[0], np.zeros((len(logs), 0))
+        mean, cov = outputs_at(params, *given)
         if self.y_basis_ is not None:
             mean, cov = self.y_intercept_ + mean @ self.y_basis_.T, self.y_basis_ @ cov @ self.y_basis_.T
         std = np.sqrt(np.diagonal(cov, axis1=-2, axis2=-1))
         return mean, np.broadcast_to(std, mean.shape)
-
-
-def _class_probabilities(mean, cov, codes):
-    if len(codes) == 1:
-        return np.ones((len(mean), 1))
-    root = np.linalg.cholesky(cov)
-    center, code = np.linalg.solve(root, mean[:, :, None]), np.linalg.solve(root, codes.T)
-    logs = (center * code).sum(axis=-2) - 0.5 * (code**2).sum(axis=-2)  # no square of a large mean
-    return normalized(logs)[0]

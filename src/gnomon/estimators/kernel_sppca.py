@@ -102,6 +102,8 @@ class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer)
         Noise variance of phi(x) per dimension.
     y_noise_variance_, y_loadings_, y_intercept_, y_basis_, classes_, target_kind_
         As in `SPPCA`.
+    class_axes_, class_centers_, class_covariance_, class_counts_ : ndarray
+        As in `SPPCA`.
     log_likelihood_ : float
         Log-likelihood of the training rows, weighted, in nats, phi(x) having `effective_dimension_` dimensions;
         comparable only between models of the same kernel and dimension.
@@ -188,6 +190,7 @@ class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer)
         )
         self._store(result, feature_map)
         self._store_targets(result, X.dtype, coded)
+        self._store_classes(rows, targets)
         self._record(result._replace(stats={**result.stats, "n_passes": 1.0}))
 
     def _check_parameters(self):

@@ -100,6 +100,13 @@ class SPPCA(GaussianTargets, JointDensity, GaussianFit):
         unit. `y_noise_variance_` is then that of each coordinate c, whose volume is that of y.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels; only for class targets.
+    class_axes_ : ndarray of shape (n_components, r)
+        Orthonormal directions of the latent space that foretell the codes of classes, the row space of `y_loadings_`.
+        This and the next three only for class targets.
+    class_centers_, class_covariance_ : ndarray of shape (n_classes, r), (r, r)
+        Where rows of each class are along them, and their covariance within a class.
+    class_counts_ : ndarray of shape (n_classes,)
+        Labeled rows of each class, as weighted by `sample_weight`. Shares of classes are those of the counts plus one.
     target_kind_ : {"none", "classes", "real"}
         How y was read.
     log_likelihood_, objective_path_ : float, ndarray
@@ -138,6 +145,10 @@ class SPPCA(GaussianTargets, JointDensity, GaussianFit):
 
     Notes
     -----
+    A class is told by Bayes' rule from shares and Student densities of labeled rows along `class_axes_`, which count
+    that few labels leave centers and covariance open; `predict`, `predict_proba` and `sample` say the same. A row far
+    from all classes is sure of none. Where labels are a random draw their shares are those of the rows.
+
     Memory: with R (the larger of 160 and 6 k) basis directions, R (2 p + rows outside the most frequent pattern of
     missing targets) numbers for "subspace", and p^2 or n^2 for "moments" and "ratio" on small tables.
 
