@@ -164,7 +164,7 @@ def test_metrics_are_those_of_the_model(fitted):
 def test_report_is_one_page_about_this_fit(report, fitted):
     page = Path("out/report.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
-    for word in ("flowers.csv", "setosa", "species", "petal length"):
+    for word in ("flowers.csv", "versicolor", "species", "petal length"):
         assert word in page
 
 
