@@ -61,7 +61,8 @@ def log_joint(params: lg.Params, classes: ClassDensities, mean: Array, cov: Arra
         if pull is not None:
             spread, center = pull @ spread @ np.swapaxes(pull, -1, -2) + noise, pull @ center
         root = np.linalg.cholesky(spread)
-        away = np.linalg.solve(root, (U - center)[:, :, None])[:, :, 0]
+        away = U - center
+        away = np.linalg.solve(root, away.T).T if pull is None else np.linalg.solve(root, away[:, :, None])[:, :, 0]
         log_det = np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(axis=-1)
         far = np.logaddexp(0.0, _log_square(away) - np.log(freedom))
         logs[:, c] -= log_det + 0.5 * (freedom + r) * far

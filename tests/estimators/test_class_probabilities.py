@@ -1,0 +1,83 @@
+"""Class probabilities of SPPCA mean what they say: on planted classes of unequal shares, and on real data."""
+
+import numpy as np
+import pytest
+
+from gnomon import SPPCA, KernelSPPCA
+from gnomon.experiments import breadth
+from gnomon.experiments._draw import draw_labeled
+
+SHARES = (0.9, 0.05, 0.05)
+
+
+def planted(seed, n=2000, p=30):
+    rng = np.random.default_rng(seed)
+    y = rng.choice(3, n, p=SHARES)
+    centers = 1.5 * rng.normal(size=(3, 2))
+    Z = centers[y] + 0.8 * rng.normal(size=(n, 2))
+    return Z @ rng.normal(size=(2, p)) + rng.normal(size=(n, p)), y
+
+
+def log_loss(proba, classes, y):
+    return -np.log(proba[np.arange(len(y)), np.searchsorted(classes, y)]).mean()
+
+
+@pytest.mark.parametrize("model", [SPPCA(2), KernelSPPCA(2, kernel="linear")], ids=["SPPCA", "KernelSPPCA"])
+def test_confidence_is_accuracy_whatever_the_shares(model):
+    gaps, losses = [], []
+    for seed in range(4):
+        X, y = planted(seed, 600)
+        seen = np.where(np.arange(len(y)) < 80, y, -1)
+        if len(np.unique(seen)) < 4:
+            continue
+        fitted = model.fit(X, seen)
+        proba, rest = fitted.predict_proba(X[80:]), y[80:]
+        gaps.append(proba.max(axis=1).mean() - np.mean(fitted.predict(X[80:]) == rest))
+        losses.append(
+            log_loss(proba, fitted.classes_, rest) - log_loss(np.tile(SHARES, (len(rest), 1)), range(3), rest)
+        )
+    assert len(gaps) > 1
+    assert abs(np.mean(gaps)) < 0.04
+    assert max(losses) < 0  # better than the shares alone
+
+
+def test_samples_have_the_classes_that_predict_proba_says():
+    X, y = planted(0)
+    model = SPPCA(2).fit(X, np.where(np.arange(len(y)) < 200, y, -1))
+    drawn, classes = model.sample(4000, return_y=True, random_state=0)
+    said = model.predict_proba(drawn).mean(axis=0)
+    found = np.array([(classes == c).mean() for c in model.classes_])
+    np.testing.assert_allclose(found, said, atol=0.02)
+
+
+def test_a_row_that_misses_entries_is_less_sure():
+    X, y = planted(1)
+    model = SPPCA(2).fit(X, np.where(np.arange(len(y)) < 200, y, -1))
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.8, np.nan, X)
+    whole, part = model.predict_proba(X), model.predict_proba(holes)
+    assert log_loss(whole, model.classes_, y) < log_loss(part, model.classes_, y)
+    assert abs(part.max(axis=1).mean() - np.mean(part.argmax(axis=1) == y)) < 0.03
+
+
+@pytest.mark.realdata
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "n_labels, most_loss, most_error_of_calibration", [(2, 1.1, 0.17), (3, 1.0, 0.16), (10, 0.85, 0.13)]
+)
+def test_probabilities_hold_on_real_data(n_labels, most_loss, most_error_of_calibration):
+    losses, gaps = [], []
+    for name in breadth.SETS:
+        X, y = breadth.load(name)
+        some = np.sort(np.random.default_rng(7).permutation(len(y))[:1500])
+        X, y = X[some], np.unique(y[some], return_inverse=True)[1]
+        labeled = draw_labeled(y, n_labels, 7)
+        if np.count_nonzero(~labeled) < 20:
+            continue
+        proba = SPPCA(10 if X.shape[1] > 12 else 5).fit(X, np.where(labeled, y, -1)).predict_proba(X[~labeled])
+        y = y[~labeled]
+        losses.append(log_loss(proba, np.arange(proba.shape[1]), y))
+        sure, right = proba.max(axis=1), proba.argmax(axis=1) == y
+        bins = np.minimum((15 * sure).astype(int), 14)
+        gaps.append(sum(abs(np.sum(sure[bins == b]) - np.sum(right[bins == b])) for b in range(15)) / len(y))
+    assert np.mean(losses) < most_loss
+    assert np.mean(gaps) < most_error_of_calibration
