@@ -43,6 +43,7 @@ class GaussianFit(LinearGaussian):
             result = self._fit_sizes(rows, Y, options, seed)
         p = result.value.params
         self._store_features(p.W_x, p.m_x, p.x_noise_var, result.value.log_likelihood, rows.dtype)
+        self._remember(rows)
         if targets is not None:
             self._store_targets(result, rows.dtype, coded)
             self._store_classes(given.anew(masked=rows.masked), targets)

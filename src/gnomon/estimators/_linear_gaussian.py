@@ -7,15 +7,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..models import linear
 from ..models.linear.conditioning import draw_rows
+from ..models.linear.positions import learn, place
 from ..models.linear.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
 from ..rows.masked import filled
 from ..rows.namespace import all_finite, asarray_like, holding
 from ..rows.threads import one_thread
 from ._density import Criterion, Density
-from ._estimator import Invertible, Weighted, check_table, check_values, check_variance
+from ._estimator import Invertible, Weighted, check_choice, check_table, check_values, check_variance
 from ._imputation import Imputer
 from ._posterior import LatentPosterior
+from ._seen import remembered, seen
 
 MANY = 1000  # rows from which waking and stopping threads for small matrices is worth avoiding
 
@@ -52,6 +54,55 @@ class LinearGaussian(Weighted, Density, Criterion, Imputer, Invertible, LatentPo
     def _condition(self, rows, y=None, with_cov=True):
         """Posterior mean and covariance of validated rows."""
         return linear.posterior(self._model(), rows, self._code_targets(y, rows.shape[0]), with_cov=with_cov)
+
+    def posterior(self, X: Any, y: Any = None, uncertainty: Any = "plug-in") -> Any:
+        """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Targets as in `fit`; what is missing is not conditioned on. None uses x alone. Unsupervised models ignore y.
+        uncertainty : {"plug-in", "full"}, default="plug-in"
+            "plug-in" takes the parameters for known. "full" counts that loadings, mean and scale are estimates, which
+            matters where columns are many beside rows: means are those of the population's directions, rows of the fit
+            and new rows are placed apart, and every row has a covariance of its own, for regions by chi-squared. It is
+            of complete rows given x alone, and leaves out that nearly equal eigenvalues mix their directions.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples, n_components)
+            Posterior means; the latent variables have unit variance a priori.
+        cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
+            One covariance when it is the same for every row, else one per row.
+
+        Raises
+        ------
+        ValueError
+            When "full" is asked for with y, or of rows with missing entries.
+        """
+        check_choice("uncertainty", uncertainty, ("plug-in", "full"))
+        if uncertainty == "plug-in":
+            return super().posterior(X, y)
+        rows = self._check_rows(X)
+        if y is not None or rows.masked:
+            came = "y was passed" if y is not None else "X has missing entries"
+            raise ValueError(
+                f"uncertainty='full' is of complete rows given x alone, and {came}; use uncertainty='plug-in'."
+            )
+        mean = self._condition(rows, with_cov=False)[0]
+        loadings = np.asarray(self.components_, dtype=np.float64)
+        known = learn(loadings.T, self.noise_variance_, self._n_equal)
+        mean, cov = place(known, mean, seen(rows, loadings, np.sqrt(self.noise_variance_), self._seen))
+        return rows.like(mean), rows.like(cov)
+
+    def _remember(self, rows):
+        """What tells how well the parameters are known, and which rows they are from."""
+        w, n = rows.weights, rows.shape[0]
+        self._n_equal = float(n if w is None else np.sum(w) ** 2 / np.sum(np.square(w)))
+        loadings = np.asarray(self.components_, dtype=np.float64)
+        self._seen = remembered(rows, loadings, np.sqrt(self.noise_variance_))
 
     def _project(self, X, with_cov):
         check_is_fitted(self)

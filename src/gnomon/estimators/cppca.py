@@ -204,6 +204,7 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
         rows = rows.anew(weights=weigh_labels(rows.weights, targets, self.label_weight))
         result = model.fit(rows, labeled, Y, layout, options, np.random.default_rng(self._seed()))
         self._store(result, rows.dtype)
+        self._remember(rows)
 
     def _check_parameters(self):
         super()._check_parameters()
