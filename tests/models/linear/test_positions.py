@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from scipy.stats import chi2
 
 from gnomon import CPPCA, PPCA, SPPCA
-from gnomon.models.linear.positions import NEW, SEEN, learn, place
+from gnomon.models.linear.positions import NEW, SEEN, _spikes, learn, place
 
 N_NEW = 100
 SHAPES = [(90, 2000), (80, 700), (30, 700), (500, 50), (200, 5)]
@@ -91,6 +91,16 @@ def test_a_direction_that_noise_alone_would_show_tells_nothing_of_a_row(rng):
     assert (known.factors[:, 0] > 0.5).all()
     assert_allclose(known.factors[:, 1], 0.0, atol=1e-12)
     assert (known.variances[:, 1] >= 1.0).all()
+
+
+def test_noise_that_leading_directions_took_up_is_given_back(rng):
+    n, p, found = 30, 700, []
+    for _ in range(20):
+        model = PPCA(2).fit(planted(rng, n, p)[0][:n])
+        explained = (model.components_**2).sum(axis=1)
+        found.append([model.noise_variance_, _spikes(explained, model.noise_variance_, p / (n - 1), p)[1]])
+    as_estimated, given_back = np.abs(np.mean(found, axis=0) / ((n - 1) / n) - 1.0)  # the planted noise is one
+    assert given_back < 0.02 < as_estimated
 
 
 def test_weights_count_as_fewer_rows(rng):
