@@ -10,7 +10,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = ("plot", "io", "convex", "test")
+EXTRAS = ("plot", "io", "convex", "dask", "test")
 
 
 def pins(text: str) -> list[str]:
@@ -21,7 +21,8 @@ def pins(text: str) -> list[str]:
     for requirement in map(Requirement, wanted):
         if requirement.name != project["name"]:
             (bound,) = (clause for clause in requirement.specifier if clause.operator == ">=")
-            found.append(f"{requirement.name}=={bound.version}")
+            parts = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+            found.append(f"{requirement.name}{parts}=={bound.version}")
     return found
 
 

@@ -151,8 +151,9 @@ dependencies = ["numpy>=2.0"]
 plot = []
 io = ["pyarrow>=17,<99"]
 convex = []
+dask = ["dask[frame,array]>=2025.1"]
 test = ["gnomon[io]", "pytest>=8.3"]
 """
-    assert lowest.pins(text) == ["numpy==2.0", "pyarrow==17", "pytest==8.3"]
+    assert lowest.pins(text) == ["numpy==2.0", "pyarrow==17", "dask[array,frame]==2025.1", "pytest==8.3"]
     with pytest.raises(ValueError, match="not enough values"):
         lowest.pins(text.replace(">=2.0", ""))

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..rows.by_chunk import by_chunk
 from ..rows.namespace import to_host
 from ._estimator import check_integer
 
@@ -13,6 +14,7 @@ from ._estimator import check_integer
 class Density:
     """From `_log_density(rows, y)` of validated rows and `_draw(n_samples, rng)`: rows and what lies behind them."""
 
+    @by_chunk
     def score_samples(self, X: Any, y: Any = None) -> Any:
         """Log-density of each row, log p(observed x, observed y) in nats, or log p(observed x) without y.
 

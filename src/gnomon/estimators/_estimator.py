@@ -13,9 +13,11 @@ from .._types import Status
 from .._warn import warn
 from ..describe import Description, Fit, Projection
 from ..rows import read
+from ..rows.by_chunk import by_chunk
 from ..rows.contract import Rows
+from ..rows.dask import bring_home, read_dask
 from ..rows.frames import as_table, check_names, name_column
-from ..rows.kind import is_foreign
+from ..rows.kind import is_dask, is_foreign
 from ..rows.masked import column_range, look
 from ..rows.namespace import as_floats, as_numbers, to_host
 from ..rows.summary import LARGEST
@@ -195,6 +197,9 @@ def check_table(estimator, X, *, reset):
         if not estimator._in_memory:
             return _check_where_it_is(estimator, X, reset).anew(masked=False)
         return check_table(estimator, X.gather(), reset=reset).anew(weights=X.weights)
+    if is_dask(X) and not estimator._in_memory:
+        return _check_where_it_is(estimator, read_dask(X), reset, names=X._meta if hasattr(X, "columns") else None)
+    X = bring_home(X)
     check_names(X)
     if estimator._takes_devices and is_foreign(X):
         return read(as_floats(_check_where_it_is(estimator, X, reset)))
@@ -220,20 +225,15 @@ def check_table(estimator, X, *, reset):
     return read(found)
 
 
-def _check_where_it_is(estimator, X, reset):
-    """X, whose shape is right, and whose names and number of features are those of the fit."""
+def _check_where_it_is(estimator, X, reset, names=None):
+    """X, whose shape is right, and whose names (or those of the frame `names`) and number are those of the fit."""
     if len(X.shape) != 2:
         raise ValueError(f"Expected 2D array: X has shape {tuple(X.shape)}; (n_samples, n_features) is wanted.")
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    validate_data(estimator, X if names is None else names, reset=reset, skip_check_array=True)
     for found, least, what in zip(X.shape, (2 if reset else 1, 1), ("sample", "feature"), strict=True):
         if found < least:
             raise ValueError(f"Found array with {found} {what}(s): X must have at least {least}.")
     return X
-
-
-def n_rows(X):
-    """How many rows an X that nobody has validated yet has."""
-    return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
 def as_given(found, X):
@@ -348,9 +348,9 @@ class Estimator(BaseEstimator):
         """The outline of every fit; `_fit(rows, targets)` is the part of the model, `more` what only it reads."""
         self._check_parameters()
         rows = self._check_rows(X, reset=True)
-        rows = rows.anew(weights=check_weights(sample_weight, rows))
+        rows = rows.anew(weights=check_weights(bring_home(sample_weight), rows))
         kept = None if rows.weights is None or rows.weights.all() else np.flatnonzero(rows.weights)
-        targets = self._read_y(y, rows.shape[0], kept)
+        targets = self._read_y(bring_home(y), rows.shape[0], kept)
         if kept is not None:
             rows = self._take(rows, kept)
         if rows.masked:
@@ -447,6 +447,7 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _n_features_out(self):
         return self.n_components_
 
+    @by_chunk
     def transform(self, X: Any) -> Any:
         """Project rows; what the projection is, the class says.
 

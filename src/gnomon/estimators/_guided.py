@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._warn import warn
 from ..describe import Prediction, Target, Traits
+from ..rows.dask import bring_home
 from ..rows.namespace import to_host
 from ..targets import KINDS, check_target, read, read_like
 from ..targets.code import check_variation
-from ._estimator import check_size, n_rows
+from ._estimator import check_size
 
 
 class Guided:
@@ -145,9 +146,9 @@ class GuidedPredictor(Guided):
             density = np.asarray(to_host(self.score_samples(X)), dtype=np.float64)
             return float(np.average(density, weights=sample_weight))
         self._require_targets("score")
-        values = self._values_of(y, n_rows(X), strict=False)
-        found = self.predict(X)
-        predicted = np.reshape(np.asarray(to_host(found)), (len(values), -1))
+        found = np.asarray(to_host(self.predict(X)))
+        values = self._values_of(bring_home(y), len(found), strict=False)
+        predicted = np.reshape(found, (len(values), -1))
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         scores = [
             _column_score(classes, values[:, j], predicted[:, j], weights)

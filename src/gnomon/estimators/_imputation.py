@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from ..rows.by_chunk import by_chunk
 from ._estimator import as_given
 
 
 class Imputer:
     """From `_imputed(rows, y)`: the same rows, complete."""
 
+    @by_chunk
     def impute(self, X: Any, y: Any = None) -> Any:
         """Fill missing entries with their expectation given what is observed in the row.
 

@@ -10,6 +10,7 @@ from ..models.linear.conditioning import draw_rows
 from ..models.linear.positions import learn, place
 from ..models.linear.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
+from ..rows.by_chunk import by_chunk
 from ..rows.masked import filled
 from ..rows.namespace import all_finite, asarray_like, holding
 from ..rows.threads import one_thread
@@ -55,6 +56,7 @@ class LinearGaussian(Weighted, Density, Criterion, Imputer, Invertible, LatentPo
         """Posterior mean and covariance of validated rows."""
         return linear.posterior(self._model(), rows, self._code_targets(y, rows.shape[0]), with_cov=with_cov)
 
+    @by_chunk
     def posterior(self, X: Any, y: Any = None, uncertainty: Any = "plug-in") -> Any:
         """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
 

@@ -3,12 +3,14 @@
 from typing import Any
 
 from ..describe import Projection
+from ..rows.by_chunk import by_chunk
 from ._estimator import Transformer
 
 
 class LatentPosterior(Transformer):
     """From `_condition(rows, y)`: the mean (n, k), and the covariance by row or shared."""
 
+    @by_chunk
     def posterior(self, X: Any, y: Any = None) -> Any:
         """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
 
@@ -30,6 +32,7 @@ class LatentPosterior(Transformer):
         mean, cov = self._condition(rows, y)
         return rows.like(mean), rows.like(cov)
 
+    @by_chunk
     def transform(self, X: Any, return_cov: Any = False) -> Any:
         """Project rows: the posterior mean of the latent variables given x.
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from ..rows.by_chunk import by_chunk
 from ._guided import GuidedPredictor
 
 
@@ -38,6 +39,7 @@ class Predictor(GuidedPredictor):
     def _require_predictions(self, method):
         self._require_targets(method)
 
+    @by_chunk
     def predict(self, X: Any) -> Any:
         """Predict the targets: the most probable class, or the expected number.
 
@@ -56,6 +58,7 @@ class Predictor(GuidedPredictor):
         return self._named(self._predicted(rows), rows)
 
     @available_if(with_classes)
+    @by_chunk
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class given x.
 
@@ -95,6 +98,7 @@ class DeviationPredictor(Predictor):
     def _predicted(self, rows):
         return self._predicted_with_std(rows)[0]
 
+    @by_chunk
     def predict(self, X: Any, return_std: Any = False) -> Any:
         """Predict the targets, integrating over the uncertainty of the projection.
 

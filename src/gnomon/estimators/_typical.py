@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._types import Array
+from ..rows.by_chunk import by_chunk
 from ..rows.kind import is_sparse
 
 FOLDS, MOST_IN_FOLDS = 5, 2000  # rows up to which every one is held out once; of more, some are
@@ -81,6 +82,7 @@ def tail_of(fit: Any, X: Any, n_observed: Array, whole: Any) -> Tail | None:
 class Typical:
     """From `_gaussian`, a model of rows; `_tail`, a tuple of a `Tail` or None; and `_complete(rows)`."""
 
+    @by_chunk
     def typicality(self, X: Any) -> Any:
         """How typical rows are of those of the fit, a number between 0 and 1 like a p-value.
 

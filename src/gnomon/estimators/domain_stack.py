@@ -13,6 +13,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
 
 from ..describe import Projection, Traits
+from ..rows.by_chunk import by_chunk
 from ..rows.products import side_by_side
 from ._domains import WithDomains, block_scale, match_domains, read_domains
 from ._estimator import Estimator, above, check_integer, one_of, rules
@@ -141,6 +142,7 @@ class DomainStack(WithDomains, GuidedPredictor, Estimator):
         rows = np.flatnonzero(labeled)
         self.classifier_ = _classifier(self.C_).fit(self._features(X[rows], Z[rows], self.scale_), index[rows])
 
+    @by_chunk
     def predict(self, X: Any, domain: Any = None) -> Any:
         """Predict the class of rows.
 
@@ -159,6 +161,7 @@ class DomainStack(WithDomains, GuidedPredictor, Estimator):
         features = self._new_features(X, domain)
         return self.classes_[self.classifier_.predict(features)]
 
+    @by_chunk
     def predict_proba(self, X: Any, domain: Any = None) -> Any:
         """Probability of each class.
 

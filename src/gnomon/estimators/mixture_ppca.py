@@ -8,6 +8,7 @@ from sklearn.utils import ClassifierTags
 
 from .._warn import warn
 from ..models import mixture as model
+from ..rows.by_chunk import by_chunk
 from ..rows.namespace import holding
 from ._density import Criterion, JointDensity
 from ._estimator import Weighted, check_integer, check_variance, integer, one_of, resolve_n_components, rules
@@ -223,6 +224,7 @@ class MixturePPCA(Weighted, JointDensity, Criterion, Imputer, LatentPosterior):
         """
         return self.fit(X, sample_weight=sample_weight).predict(X)
 
+    @by_chunk
     def predict(self, X: Any) -> Any:
         """Name the most probable component of every row.
 
@@ -238,6 +240,7 @@ class MixturePPCA(Weighted, JointDensity, Criterion, Imputer, LatentPosterior):
         """
         return self.predict_proba(X).argmax(axis=1)
 
+    @by_chunk
     def predict_proba(self, X: Any) -> Any:
         """Responsibilities: the probability of each component given the observed entries of a row.
 
@@ -257,6 +260,7 @@ class MixturePPCA(Weighted, JointDensity, Criterion, Imputer, LatentPosterior):
     def _project(self, X, with_cov):
         return self._moments(X, None, with_cov)
 
+    @by_chunk
     def posterior(self, X: Any, y: Any = None, component: Any = None) -> Any:
         """Posterior mean and covariance of what `transform` returns, or of local coordinates in one component.
 

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
 from ..models import scl as model
+from ..rows.by_chunk import by_chunk
 from ..rows.products import Append
 from ..targets import read as read_targets
 from ._domains import WithDomains, block_scale, read_domains
@@ -141,6 +142,7 @@ class SCL(WithDomains, Transformer):
         self.n_components_ = len(self.components_)
         self.block_scale_ = block_scale(self.scale, fitted.x_variance, fitted.z_variance)
 
+    @by_chunk
     def transform(self, X: Any) -> Any:
         rows = self._check_rows(X)
         own = model.Projection(self.mean_.astype(np.float64), self.components_.T.astype(np.float64))

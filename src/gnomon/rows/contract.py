@@ -49,6 +49,9 @@ class NotFinite(ValueError):
     def __init__(self) -> None:
         super().__init__("X holds entries that are missing, infinite or too large to be squared.")
 
+    def __reduce__(self) -> Any:  # it may come from another process
+        return NotFinite, ()
+
 
 @dataclass
 class Reads:

@@ -21,6 +21,11 @@ def is_foreign(X: Any) -> bool:
     return not (compat.is_numpy_array(X) or compat.is_dask_array(X) or compat.is_pydata_sparse_array(X))
 
 
+def is_dask(X: Any) -> bool:
+    """Whether X is an array, a frame or a column of Dask, which is not imported for it."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
 def rows_at(X: Any, rows: Any) -> Any:
     """Some rows of an array, a sparse matrix, a frame or a list."""
     if isinstance(X, list):

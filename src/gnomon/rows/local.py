@@ -32,6 +32,13 @@ class LocalRows(Rows):
         self.dtype = np.dtype(np.float32 if X.dtype == single else np.float64)
         self.counter = Reads()
         self.aligned: dict[str, Any] = {}
+        self.first = 0  # the number of the first row
+
+    def placed(self, first: int, columns: Columns) -> "LocalRows":
+        """The same rows as part of a larger table, numbered from `first` on, with columns beside them."""
+        out = self.with_columns(**columns)
+        out.first = first
+        return out
 
     def _block_rows(self) -> int:
         if self.masked and not Place(self.X).on_host:
@@ -43,8 +50,8 @@ class LocalRows(Rows):
         size = self._block_rows()
         for start in range(0, n, size):
             here = slice(start, min(start + size, n))
-            at = np.arange(here.start, here.stop) if rows is None else rows[here]
-            own = here if rows is None else at
+            at = np.arange(here.start, here.stop) + self.first if rows is None else rows[here]
+            own = here if rows is None else at - self.first
             weights = np.ones(len(at)) if self.weights is None else self.weights[own]
             aligned = {name: values[own] for name, values in self.aligned.items()}
             aligned |= {name: values[here] for name, values in columns.items()}
@@ -52,7 +59,7 @@ class LocalRows(Rows):
 
     def _entries(self, here: slice, rows: IntArray | None) -> Any:
         if rows is not None:
-            return take_rows(self.X, rows[here])
+            return take_rows(self.X, rows[here] - self.first)
         return self.X[here, :] if here != slice(0, self.shape[0]) else self.X
 
     def _run(self, task: Task[A], block: Block) -> A:

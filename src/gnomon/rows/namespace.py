@@ -6,7 +6,7 @@ import array_api_compat as compat
 import numpy as np
 
 from .._types import Array, IntArray
-from .kind import is_foreign
+from .kind import is_dask, is_foreign
 
 BLOCK_ENTRIES = 1 << 19  # entries read at once; a device other than the host takes DEVICE_BLOCKS times as many
 DEVICE_BLOCKS = 32
@@ -35,7 +35,9 @@ def widest(X: Any) -> Any:
 
 
 def to_host(A: Any) -> Any:
-    """A as a NumPy array if it is foreign, else as it is; for small results and targets, never for the rows."""
+    """A as a NumPy array if it is foreign or lazy, else as it is; for small results and targets, never for the rows."""
+    if is_dask(A):
+        return A.compute()
     if not is_foreign(A):
         return A
     if compat.is_torch_array(A):

@@ -20,10 +20,13 @@ SHARED_WORK = 1 << 32  # products of two numbers from which sums over rows are s
 WIDTH = 12  # columns a thread takes at once: wide enough to share the reading of X, narrow enough for little memory
 
 T = TypeVar("T")
+_alone = ContextVar("_alone", default=False)
 
 
 def n_threads() -> int:
-    """Cores this process may use, or OMP_NUM_THREADS if that is less."""
+    """Cores this process may use, or OMP_NUM_THREADS if that is less; one for who is `alone`."""
+    if _alone.get():
+        return 1
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return min(available, int(asked)) if asked.isdigit() and int(asked) > 0 else available
@@ -126,3 +129,14 @@ def one_thread(when: bool = True) -> Iterator[None]:
                 limit.restore_original_limits()
                 _let_any_thread_set()
         _held.reset(token)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Use no thread but this one for the time of a `with`: others like it run beside it."""
+    token = _alone.set(True)
+    try:
+        with one_thread():
+            yield
+    finally:
+        _alone.reset(token)
