@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from . import plotting as plotting
     from . import selection as selection
     from . import tables as tables
+    from .estimators._mergeable import merge as merge
     from .estimators.colored_mvu import ColoredMVU as ColoredMVU
     from .estimators.cppca import CPPCA as CPPCA
     from .estimators.domain_stack import DomainStack as DomainStack
@@ -49,6 +50,7 @@ _HOMES = {
     "IFA": "ifa",
     "combine_one_vs_rest": "ifa",
     "ColoredMVU": "colored_mvu",
+    "merge": "_mergeable",
 }
 _SUBPACKAGES = ("datasets", "export", "plotting", "selection", "tables")
 

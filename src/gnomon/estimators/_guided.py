@@ -50,6 +50,11 @@ class Guided:
             to_host(y), n_samples, target=target, unlabeled=self.unlabeled, kinds=self._kinds,
             several=self.traits.several, model=name, rows=rows,
         )  # fmt: skip
+        return self._checked(targets)
+
+    def _checked(self, targets):
+        """The targets, which can guide, once they are recorded."""
+        name = type(self).__name__
         if targets.kind == "none" and self._required:
             raise ValueError(f"y marks every row as unlabeled; {name} needs a labeled row of each class, or fit PPCA.")
         for column in targets.columns:

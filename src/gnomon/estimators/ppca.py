@@ -7,10 +7,11 @@ from ..describe import Traits
 from ..models.linear import sppca as model
 from ._estimator import integer, one_of, rules
 from ._fit_gaussian import GaussianFit
+from ._mergeable import Mergeable
 
 
 @dataclass(eq=False, repr=False)
-class PPCA(GaussianFit):
+class PPCA(Mergeable, GaussianFit):
     """Probabilistic PCA: principal components with a noise model, densities and uncertainty.
 
     Each sample has a latent vector z ~ N(0, I) of size k, and x = W z + m + e with e ~ N(0, noise_var I). The

@@ -13,10 +13,11 @@ from ._density import JointDensity
 from ._estimator import above, integer, one_of, rules
 from ._fit_gaussian import GaussianFit
 from ._gaussian_targets import GaussianTargets
+from ._mergeable import Mergeable
 
 
 @dataclass(eq=False, repr=False)
-class SPPCA(GaussianTargets, JointDensity, GaussianFit):
+class SPPCA(Mergeable, GaussianTargets, JointDensity, GaussianFit):
     """Supervised probabilistic PCA: one latent space that explains features and whatever targets are known.
 
     Each sample has a latent vector z ~ N(0, I) of size k. Features and targets are noisy linear views of it::
