@@ -69,9 +69,8 @@ class Mergeable:
         self._check_parameters()
         known = vars(self).get("_moments_")
         if known is None and self.__sklearn_is_fitted__():
-            warn(
-                f"fit keeps no moments of its rows: partial_fit of this {type(self).__name__} begins anew, without them."
-            )
+            name = type(self).__name__
+            warn(f"fit keeps no moments of its rows: partial_fit of this {name} begins anew, without them.")
         rows = check_table(self, X, reset=known is None)
         check_complete(self, check_values(rows), "adds up moments of complete rows in partial_fit")
         if rows.shape[1] > MOST_COLUMNS:
