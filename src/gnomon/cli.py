@@ -266,25 +266,21 @@ def impute(**asked):
 
 
 def _apply(what, *, stored, table, out, id, drop, safe_csv, force):
-    from gnomon._cli import show
-    from gnomon._cli.columns import OF_NEW_ROWS, joined, row_column
-    from gnomon._cli.outputs import check_file, is_stream, write
+    from gnomon._cli import outputs, show
+    from gnomon._cli.applying import Applied
     from gnomon._cli.stored import StoredModel
 
-    with working(3) as step:
-        check_file(out, force, table)
+    with working(2) as step:
+        outputs.check_file(out, force, table)
         step("reading")
         model = StoredModel.load(stored)
-        data = model.read(table, id, drop)
+        done = Applied(model, what)
         step("computing")
-        result = joined(row_column(data), *(columns(model, data) for columns in OF_NEW_ROWS[what]))
-        step("writing")
-        write(out, result, force, safe_csv)
-    cells = "cell" if data.n_missing == 1 else "cells"
-    done = f"filled {data.n_missing} empty {cells} in" if what == "filled" else what
-    click.echo(f"{done} {data.X.shape[0]} rows of {table}; wrote {out}", err=is_stream(out))
-    if "typicality" in result and (odd := show.unlike(result["typicality"], next(iter(result.values())))):
-        click.echo(odd, err=is_stream(out))
+        outputs.write_in_parts(out, map(done.of, model.parts(table, id, drop)), force, safe_csv)
+    stream = outputs.is_stream(out)
+    click.echo(f"{done.said} {done.n_rows} rows of {table}; wrote {out}", err=stream)
+    if odd := show.unlike(*done.typical):
+        click.echo(odd, err=stream)
 
 
 @main.command(cls=ManyValues)

@@ -15,7 +15,7 @@ def row_column(table: Table) -> dict[str, Any]:
     """The ids as given, or row numbers from 1."""
     if table.ids is not None:
         return {str(table.id_name): table.ids}
-    return {"row": np.arange(1, table.X.shape[0] + 1)}
+    return {"row": table.first + np.arange(1, table.X.shape[0] + 1)}
 
 
 def projection_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarray]:

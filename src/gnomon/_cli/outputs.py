@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import click
 
 from gnomon._cli.commands import InputError, one_line
 from gnomon._files import Taken, changed, is_stream, sweep
-from gnomon.tables import check_output, write_table
+from gnomon.tables import check_output, write_parts, write_table
 
 
 def named(path: str) -> Path:
@@ -73,6 +73,12 @@ def write(path: str, columns: Mapping[str, Any], force: bool, safe: bool) -> Non
     """Write a result table."""
     with said_in_one_line(path):
         write_table(path, columns, replace=force, safe=safe)
+
+
+def write_in_parts(path: str, parts: Iterable[Mapping[str, Any]], force: bool, safe: bool) -> None:
+    """Write a result table that comes in parts."""
+    with said_in_one_line(path):
+        write_parts(path, parts, replace=force, safe=safe)
 
 
 @contextmanager

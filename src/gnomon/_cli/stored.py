@@ -1,5 +1,6 @@
 """A model of a table in a file: a pipeline from the columns of the table to the predictions, and what it is called."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -10,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from gnomon._cli.commands import InputError, one_line
 from gnomon.describe import Description, describe
 from gnomon.export import load_metadata, load_model, save_model
-from gnomon.tables import Table, TableError, read_table
+from gnomon.tables import Table, TableError, read_table, table_parts
 
 FACTS = ("targets", "id", "drop", "n_rows")
 
@@ -56,10 +57,21 @@ class StoredModel:
     def read(self, path: str, id: str | None, drop: tuple[str, ...], *, with_targets: bool = False) -> Table:
         """Read a new table: columns are matched by name; those of the fit that have no use now may be there."""
         likely = self.targets if with_targets else []
-        ignore, features = [*self.targets, *self.drop], self.pipeline["columns"].feature_names_in_.tolist()
-        table = read_table(
-            path, id=id, likely_id=self.id, likely_targets=likely, drop=drop, ignore=ignore, features=features
-        )
+        return self._checked(read_table(path, likely_targets=likely, **self._roles(id, drop)))
+
+    def parts(self, path: str, id: str | None, drop: tuple[str, ...]) -> Iterator[Table]:
+        """The same, some rows at a time where the table may be large."""
+        try:
+            yield from map(self._checked, table_parts(path, **self._roles(id, drop)))
+        except OSError as error:  # of the table, while a result is written
+            raise InputError(f"{error.strerror or one_line(error)}.") from error
+
+    def _roles(self, id: str | None, drop: tuple[str, ...]) -> dict[str, Any]:
+        features = self.pipeline["columns"].feature_names_in_.tolist()
+        ignore = [*self.targets, *self.drop]
+        return {"id": id, "likely_id": self.id, "drop": drop, "ignore": ignore, "features": features}
+
+    def _checked(self, table: Table) -> Table:
         if "unit" in self.pipeline.named_steps:
             check_cells(table)
         return table

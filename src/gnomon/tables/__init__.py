@@ -6,9 +6,9 @@ same whatever else is installed; Parquet goes through pyarrow.
 """
 
 from gnomon.tables._parquet import has_pyarrow
-from gnomon.tables._read import read_table
+from gnomon.tables._read import read_table, table_parts
 from gnomon.tables._table import Table, TableError, count_missing, drop_hint, listing
-from gnomon.tables._write import check_output, write_table
+from gnomon.tables._write import check_output, write_parts, write_table
 
 __all__ = [
     "Table",
@@ -19,5 +19,7 @@ __all__ = [
     "has_pyarrow",
     "listing",
     "read_table",
+    "table_parts",
+    "write_parts",
     "write_table",
 ]

@@ -5,6 +5,8 @@ polars reads Parquet too, but a damaged file makes it end the whole process.
 
 import importlib
 import importlib.util
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -13,6 +15,8 @@ import numpy as np
 from gnomon.tables._table import Table, TableError, Wanted, check_features, choose_features, usable
 from gnomon.targets.forms import objects
 
+SUFFIX = ".parquet"
+PART, FEWEST_ROWS = 1 << 22, 1000  # cells that are read at a time, of so many rows at least
 INSTALL = "needs pyarrow, which is not installed: pip install 'gnomon[io]'"
 
 
@@ -22,29 +26,62 @@ def has_pyarrow() -> bool:
 
 
 def read_parquet(path: str, wanted: Wanted) -> Table:
-    """Read a .parquet file."""
+    """Read a .parquet file, or a folder of such files."""
+    return _as_table(path, _readable(path, lambda parquet: parquet.read_table(path)), wanted)
+
+
+def parquet_parts(path: str, wanted: Wanted) -> Iterator[Table]:
+    """The same, some rows at a time."""
+    files, first = sorted(Path(path).glob(f"*{SUFFIX}")) if Path(path).is_dir() else [Path(path)], 0
+    for file in files:
+        opened = _readable(path, lambda parquet, file=file: parquet.ParquetFile(file))
+        batches = opened.iter_batches(max(FEWEST_ROWS, PART // max(1, len(opened.schema_arrow.names))))
+        pyarrow = importlib.import_module("pyarrow")
+        while (batch := _readable(path, lambda _, batches=batches: next(batches, None))) is not None:
+            if len(batch):
+                yield _as_table(path, pyarrow.Table.from_batches([batch]), wanted, first)
+                first += len(batch)
+    if first == 0:
+        raise TableError(f"{path}: columns and no rows.")
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a name is that of a Parquet file, or of a folder that holds such files alone."""
+    if not path.is_dir():
+        return path.suffix.lower() == SUFFIX
+    names = [entry.name for entry in path.iterdir() if not entry.name.startswith((".", "_"))]
+    return bool(names) and all(name.lower().endswith(SUFFIX) for name in names)
+
+
+def _readable(path: str, read: Callable[[Any], Any]) -> Any:
+    """What pyarrow's reader finds; what it cannot read is said in one line."""
     if not has_pyarrow():
         raise TableError(f"{path}: reading Parquet {INSTALL}, or save the table as CSV.")
     try:
-        native = importlib.import_module("pyarrow.parquet").read_table(path)
-        native.validate(full=True)  # text that is no UTF-8 would show only when a cell is looked at
-        frame = nw.from_native(native, eager_only=True)
-        names = [name for name in frame.columns if not name.startswith("__index_level_")]  # pandas' row index
+        found = read(importlib.import_module("pyarrow.parquet"))
+        if hasattr(found, "validate"):
+            found.validate(full=True)  # text that is no UTF-8 would show only when a cell is looked at
     except (ImportError, MemoryError):
         raise
     except Exception as error:  # pyarrow has many of its own, and decoders theirs
         reason = " ".join(str(error).split())
         raise TableError(f"{path} is not a Parquet file that can be read ({reason}).") from None
+    return found
+
+
+def _as_table(path: str, native: Any, wanted: Wanted, first: int = 0) -> Table:
+    frame = nw.from_native(native, eager_only=True)
+    names = [name for name in frame.columns if not name.startswith("__index_level_")]  # pandas' row index
     wanted = wanted.settled(names)
     features = choose_features(path, names, wanted)
     if not len(frame):
         raise TableError(f"{path}: columns and no rows.")
     targets = {name: objects([_given(value) for value in frame[name].to_list()]) for name in wanted.targets}
     ids = None if wanted.id is None else objects(frame[wanted.id].to_list())
-    return Table(path, _features(path, frame, features), features, targets, ids, wanted.id)
+    return Table(path, _features(path, frame, features, first), features, targets, ids, wanted.id, first=first)
 
 
-def _features(path: str, frame: Any, names: list[str]) -> np.ndarray:
+def _features(path: str, frame: Any, names: list[str], start: int) -> np.ndarray:
     single = all(frame[name].dtype == nw.Float32 for name in names)
     X, first = np.empty((len(frame), len(names)), dtype=np.float32 if single else np.float64), {}
     for j, name in enumerate(names):
@@ -59,7 +96,7 @@ def _features(path: str, frame: Any, names: list[str]) -> np.ndarray:
         bad = np.flatnonzero(~usable(X[:, j]))
         if bad.size:
             first[name] = int(bad[0]), float(X[bad[0], j])
-    check_features(path, first)
+    check_features(path, {name: (start + i, value) for name, (i, value) in first.items()})
     return X
 
 

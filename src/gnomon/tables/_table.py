@@ -29,6 +29,7 @@ class Table:
     ids: np.ndarray | None = None  # (n,) cells of the id column
     id_name: str | None = None
     lines: np.ndarray | None = None  # (n,) line of the file on which each row starts, where files have lines
+    first: int = 0  # rows before these, where they are part of a larger table
 
     @property
     def n_missing(self) -> int:
@@ -37,11 +38,11 @@ class Table:
 
     def where(self, i: int, column: str) -> str:
         """Name the cell in row `i` (from 0) for a message."""
-        return cell_name(self.path, i, None if self.lines is None else self.lines[i], column)
+        return cell_name(self.path, self.first + i, None if self.lines is None else self.lines[i], column)
 
     def row(self, i: int) -> str:
         """Name row `i` (from 0) for a message."""
-        return row_of(i, None if self.lines is None else self.lines[i])
+        return row_of(self.first + i, None if self.lines is None else self.lines[i])
 
 
 def count_missing(X: Any) -> int:

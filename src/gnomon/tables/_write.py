@@ -3,7 +3,8 @@
 import csv
 import importlib
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -35,20 +36,48 @@ def write_table(path: str | Path, columns: Mapping[str, Any], *, replace: bool =
     sets an apostrophe before text that a spreadsheet would run: what begins with =, +, -, @, a tab or a line break, and
     is no number. Parquet needs none.
     """
+    write_parts(path, [columns], replace=replace, safe=safe)
+
+
+def write_parts(
+    path: str | Path, parts: Iterable[Mapping[str, Any]], *, replace: bool = True, safe: bool = False
+) -> None:
+    """The same of a table that comes in parts, one after the other; each is forgotten once it is written."""
     suffix = Path(path).suffix.lower()
     if suffix or not is_stream(path):
         check_output(path)
     with new_file(path, replace=replace) as file:
         if suffix == ".parquet":
-            data = {name: _plain(values) for name, values in columns.items()}
-            importlib.import_module("pyarrow.parquet").write_table(importlib.import_module("pyarrow").table(data), file)
+            _write_parquet(file, parts)
             return
         cell = _safe if safe else _cell
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(text, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
-        writer.writerow(map(cell, columns))
-        writer.writerows(zip(*(map(cell, values) for values in columns.values())))
+        for i, columns in enumerate(parts):
+            if i == 0:
+                writer.writerow(map(cell, columns))
+            writer.writerows(zip(*(map(cell, values) for values in columns.values())))
         text.detach()
+
+
+def _write_parquet(file: Any, parts: Iterable[Mapping[str, Any]]) -> None:
+    """Every part is a row group; the first one says what the columns are, text where it says nothing."""
+    pyarrow, schema = importlib.import_module("pyarrow"), None
+    with ExitStack() as stack:
+        for columns in parts:
+            data = {name: _plain(values) for name, values in columns.items()}
+            if schema is None:
+                schema = _schema(pyarrow, data)
+                writer = stack.enter_context(importlib.import_module("pyarrow.parquet").ParquetWriter(file, schema))
+            text = [field.name for field in schema if pyarrow.types.is_string(field.type)]
+            data |= {name: [None if v is None else str(v) for v in data[name]] for name in text}
+            writer.write_table(pyarrow.table(data, schema=schema))
+
+
+def _schema(pyarrow: Any, data: Mapping[str, Any]) -> Any:
+    found = pyarrow.table(dict(data)).schema
+    kinds = [pyarrow.string() if pyarrow.types.is_null(field.type) else field.type for field in found]
+    return pyarrow.schema(list(zip(found.names, kinds)))
 
 
 def _plain(values: Any) -> Any:

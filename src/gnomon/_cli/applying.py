@@ -1,0 +1,43 @@
+"""What a stored model says of the rows of a table, some at a time, and how many there were."""
+
+from typing import Any
+
+import numpy as np
+
+from gnomon._cli import columns
+from gnomon._cli.stored import StoredModel
+from gnomon.tables import Table
+
+
+class Applied:
+    """Results by part; what is kept of a part are its typicality and names."""
+
+    def __init__(self, model: StoredModel, what: str) -> None:
+        self.model, self.what = model, what
+        self.n_rows = self.n_missing = 0
+        self._typical: list[tuple[np.ndarray, Any]] = []
+
+    def of(self, table: Table) -> dict[str, Any]:
+        """The columns of the result."""
+        parts = (make(self.model, table) for make in columns.OF_NEW_ROWS[self.what])
+        result = columns.joined(columns.row_column(table), *parts)
+        self.n_rows += table.X.shape[0]
+        self.n_missing += table.n_missing
+        if "typicality" in result:
+            self._typical.append((result["typicality"], next(iter(result.values()))))
+        return result
+
+    @property
+    def said(self) -> str:
+        """What was done."""
+        if self.what != "filled":
+            return self.what
+        return f"filled {self.n_missing} empty {'cell' if self.n_missing == 1 else 'cells'} in"
+
+    @property
+    def typical(self) -> tuple[np.ndarray, Any]:
+        """How typical the rows are, and what they are called."""
+        if not self._typical:
+            return np.zeros(0), np.zeros(0)
+        values, names = zip(*self._typical)
+        return np.concatenate(values), np.concatenate(names)
