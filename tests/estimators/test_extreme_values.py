@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from gnomon import CPPCA, DPPCA, IFA, PPCA, SPPCA, MixturePPCA
+from gnomon import CPPCA, DPPCA, IFA, PPCA, SPPCA, GuidedProjection, MixturePPCA
 
 pytestmark = [
     pytest.mark.filterwarnings("error::RuntimeWarning"),
@@ -94,3 +94,32 @@ def test_single_precision_near_its_largest_number(model, size):
     assert np.isfinite(model.score_samples(X)).all()
     assert np.isfinite(model.transform(X)).all()
     assert np.isfinite(model.sample(200, random_state=0)).all()
+
+
+def test_the_preparations_of_guided_projection_know_no_units():
+    X, targets = table("complete")
+    plain = GuidedProjection().fit(X, targets["classes"])
+    for size in (1e-300, 1e-150, 1e150):
+        scaled = GuidedProjection().fit(X * size, targets["classes"])
+        assert [teacher[:2] for teacher in scaled.teachers_] == [teacher[:2] for teacher in plain.teachers_]
+        assert_allclose(scaled.predict_proba(X * size), plain.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("model", [DPPCA(), IFA(n_init=1), MixturePPCA(2, 1), GuidedProjection()], ids=repr)
+def test_numbers_without_digits_are_refused(model):
+    X, targets = table("complete")
+    with pytest.raises(ValueError, match=r"X holds nothing larger than .* have lost their digits: rescale it"):
+        model.fit(X * 1e-320, targets["classes"])
+
+
+def test_targets_without_digits_are_refused():
+    X, targets = table("complete")
+    with pytest.raises(ValueError, match=r"y holds nothing larger than .* have lost their digits: rescale it"):
+        GuidedProjection().fit(X, targets["numbers"] * 1e-320)
+
+
+@pytest.mark.parametrize("model", [PPCA(1), SPPCA(1)], ids=repr)
+def test_sums_beyond_the_floats_are_refused_in_words(model):
+    X, targets = table("complete")
+    with pytest.raises(ValueError, match=r"X holds .* in absolute value; at most 1e\+153 can be computed with"):
+        model.fit(1.7e308 * np.sign(np.abs(X) + 1.0), targets["numbers"])

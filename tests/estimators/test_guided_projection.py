@@ -356,3 +356,13 @@ def test_one_dimension_gives_no_density():
     with pytest.raises(ValueError, match="one dimension only"):
         model.score_samples(x)
     assert model.describe().project(x).cov is None
+
+
+def test_rows_of_one_direction_have_no_neighbors_by_cosine():
+    X = np.random.default_rng(0).uniform(1.0, 2.0, (60, 1))
+    y = np.where(np.arange(60) % 3 == 0, X[:, 0] > 1.5, -1)
+    for table in (X, X @ [[1.0, 2.0]]):
+        model = GuidedProjection(1).fit(table, y)
+        assert "neighbors" in {teacher[0] for teacher in model.teachers_}
+        assert "neighbors, cosine" not in {teacher[0] for teacher in model.teachers_}
+        assert model.score(table, (X[:, 0] > 1.5).astype(int)) > 0.9

@@ -81,3 +81,11 @@ def test_tables_of_pyarrow_have_names_and_columns_may_be_alike():
         PPCA(1).fit(pa.table({"a": [1.0, 2.0], "b": ["red", "2"]}))
     with pytest.raises(ValueError, match="several columns named 'a'"):
         PPCA(1).fit(pa.table([[1.0, 2.0], [1.0, 3.0]], names=["a", "a"]))
+
+
+def test_frames_that_are_not_computed_yet_are_refused():
+    pl = pytest.importorskip("polars")
+    lazy = pl.LazyFrame({"a": [1.0, 2.0, 4.0], "b": [1.0, 0.0, 1.0]})
+    with pytest.raises(TypeError, match=r"X is a LazyFrame, .* pass what its collect\(\) gives"):
+        PPCA(1).fit(lazy)
+    PPCA(1).fit(lazy.collect())

@@ -241,12 +241,17 @@ def as_given(found, X):
     return found if isinstance(X, Rows) else found.gather()
 
 
-def check_values(rows):
-    """Return whether entries are missing; raise for infinity, for what cannot be squared, and for NaN in a sparse X."""
+def check_values(rows, *, fit=False):
+    """Return whether entries are missing; raise for infinity, for what cannot be squared, and for NaN in a sparse X.
+
+    Of the rows of a fit, also when none of them has the digits of a float.
+    """
     seen = look(rows)
     if seen.infinite:
         raise ValueError(f"Input X contains infinity or a value too large for {rows.dtype}.")
     check_size("X", np.array([seen.largest]))
+    if fit and seen.vanishing:
+        check_digits("X", seen.largest)
     if seen.missing and rows.sparse:
         raise ValueError(
             "Input X contains NaN among its stored entries; missing entries need a dense X, since an entry that a "
@@ -282,6 +287,15 @@ def check_size(name, values):
     if largest > LARGEST:
         raise ValueError(
             f"{name} holds {largest:.3g} in absolute value; at most {LARGEST:.0e} can be computed with: rescale it."
+        )
+
+
+def check_digits(name, largest):
+    """Raise when the largest absolute value is too small to have the digits of a float."""
+    if 0.0 < largest < TINY:
+        raise ValueError(
+            f"{name} holds nothing larger than {largest:.1e} in absolute value; numbers below {TINY:.1e} have lost "
+            "their digits: rescale it."
         )
 
 
@@ -383,7 +397,7 @@ class Estimator(BaseEstimator):
         if not reset:
             check_is_fitted(self)
         rows = check_table(self, X, reset=reset)
-        missing = check_values(rows)
+        missing = check_values(rows, fit=reset)
         check_complete(self, missing and not self._takes_missing)
         return rows.anew(masked=missing)
 

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.signal import savgol_filter
 
-from ..graphs.neighbors import unit_rows
+from ..graphs.neighbors import distinct_rows, unit_rows
 from ..models.dppca import principal_rows
 from ..rows import read
 from ..rows.kind import is_sparse
+from ..rows.summary import power_of_two
 from .neighbor_features import NeighborFeatures
 
 PLAIN = ("rows", "standardized columns")  # fronts that are linear in X
@@ -69,9 +70,10 @@ def fit_fronts(X, n_classes):
         graph = NeighborFeatures()
         features = graph.fit_transform(base[1].T)
         yield _fitted("neighbors", {"front": tuple(base[0]), "graph": graph}, features)
-        graph = NeighborFeatures(metric="cosine")
-        features = graph.fit_transform(X)
-        yield _fitted("neighbors, cosine", {"graph": graph}, features)
+        if len(distinct_rows(unit_rows(X))[0]) > 1:
+            graph = NeighborFeatures(metric="cosine")
+            features = graph.fit_transform(X)
+            yield _fitted("neighbors, cosine", {"graph": graph}, features)
 
 
 def fit_fronts_of_numbers(X):
@@ -133,8 +135,8 @@ def bring(front, X):
 
 def _preparations(X):
     """Names and parts of the other fronts without neighbors; those that change nothing are left out."""
-    sparse = is_sparse(X)
-    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse else np.einsum("ij,ij->i", X, X)
+    sparse, (Z, _) = is_sparse(X), _of_size_one(X)
+    squares = np.asarray(Z.multiply(Z).sum(axis=1)).ravel() if sparse else np.einsum("ij,ij->i", Z, Z)
     mean, std = _moments(X)
     columns = _standardized(sparse, mean, std)
     kept, found = columns["columns"], []
@@ -157,10 +159,19 @@ def _standardized(sparse, mean, std):
 
 
 def _moments(X):
+    """Mean and deviation (p,) of columns."""
+    X, unit = _of_size_one(X)
     if not is_sparse(X):
-        return X.mean(axis=0), X.std(axis=0)
+        return X.mean(axis=0) * unit, X.std(axis=0) * unit
     mean = np.asarray(X.mean(axis=0)).ravel()
-    return mean, np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2, 0.0))
+    std = np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2, 0.0))
+    return mean * unit, std * unit
+
+
+def _of_size_one(X):
+    """X, divided by a power of two where squares might overflow or vanish, and that power."""
+    unit = power_of_two(float(np.abs(X.data if is_sparse(X) else X).max(initial=0.0)))
+    return (X, 1.0) if unit == 1.0 else (X * (1.0 / unit), unit)
 
 
 def _prepared(parts, X):

@@ -14,7 +14,7 @@ from ..rows.dask import bring_home
 from ..rows.namespace import to_host
 from ..targets import KINDS, check_target, read, read_like
 from ..targets.code import check_variation
-from ._estimator import check_size
+from ._estimator import check_digits, check_size
 
 
 class Guided:
@@ -68,6 +68,7 @@ class Guided:
         for column in targets.columns:
             if column.kind in ("real", "counts"):
                 check_size("y", column.values)
+                check_digits("y", np.nanmax(np.abs(column.values), initial=0.0))
         if targets.columns and targets.kind == "none":
             warn("y marks every row as unlabeled; the unsupervised model is fitted.")
         elif targets.kind == "classes" and targets.vector and len(targets.classes) == 1:

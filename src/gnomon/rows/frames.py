@@ -42,7 +42,9 @@ def _numbers(column: nw.Series[Any]) -> list[float]:
 
 
 def check_names(X: Any) -> None:
-    """Raise when two columns of a frame have one name."""
+    """Raise when two columns of a frame have one name, and when its values are not computed yet."""
+    if nw.dependencies.is_polars_lazyframe(X):
+        raise TypeError("X is a LazyFrame, whose values are not computed yet; pass what its collect() gives.")
     names = [str(name) for name in _names(X) or ()]
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})

@@ -16,10 +16,12 @@ class Seen:
 
     missing: bool  # one is NaN
     infinite: bool  # one is
-    largest: float  # |x| of the others; zero where all their squares add up to a number
+    largest: float  # |x| of the others; zero where all their squares add up to a number above zero
+    vanishing: bool = False  # all squares are zero, as floats
 
     def __add__(self, other: "Seen") -> "Seen":
-        return Seen(self.missing or other.missing, self.infinite or other.infinite, max(self.largest, other.largest))
+        missing, infinite = self.missing or other.missing, self.infinite or other.infinite
+        return Seen(missing, infinite, max(self.largest, other.largest), self.vanishing and other.vanishing)
 
 
 def look_at(block: Block) -> Seen:
@@ -27,11 +29,14 @@ def look_at(block: Block) -> Seen:
     values = block.X.data if is_sparse(block.X) else block.X
     xp, place = namespace(values), Place(values)
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(place.sum_of_squares(values)):
+        total = place.sum_of_squares(values)
+        if np.isfinite(total) and total > 0.0:
             return Seen(False, False, 0.0)
+    if values.shape[0] == 0:  # a sparse block that stores nothing
+        return Seen(False, False, 0.0, True)
     finite = xp.isfinite(values)
     largest = xp.max(xp.where(finite, xp.abs(values), xp.zeros_like(values)))
-    return Seen(bool(xp.any(xp.isnan(values))), bool(xp.any(xp.isinf(values))), float(largest))
+    return Seen(bool(xp.any(xp.isnan(values))), bool(xp.any(xp.isinf(values))), float(largest), total == 0.0)
 
 
 def look(rows: Rows) -> Seen:

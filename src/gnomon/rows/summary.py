@@ -124,8 +124,9 @@ class Summarize:
                 low = here.place.host(weights @ C) / some  # what rounding took from the mean
                 squares = here.place.host(weights @ (C * C))
             groups = tuple(group.about(-low, 1.0) for group in _groups(block, self, here))
-        mean, rest = two_sum(mean, low * unit)
-        return Summary(float(w.sum()), counts, mean, rest, squares - counts * low**2, largest, unit, groups)
+            mean, rest = two_sum(mean, low * unit)
+            squares = squares - counts * low**2
+        return Summary(float(w.sum()), counts, mean, rest, squares, largest, unit, groups)
 
 
 def power_of_two(size: float) -> float:
