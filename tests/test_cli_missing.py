@@ -142,6 +142,18 @@ def test_impute_fills_empty_cells_and_keeps_the_others(scale, k, no_report):
         assert errors[0] < 0.85 * errors[1]
 
 
+def test_what_is_filled_ahead_of_a_model_is_in_the_units_of_the_table(no_report):
+    write_table("whole.csv", {name: WINE.data[:, j] for j, name in enumerate(NAMES)} | {"kind": LABELS})
+    words = ("--target", "kind", "--model", "dppca", "--no-compare", "--set", "n_factors=1", "shrinkage=0.1")
+    run("fit", "whole.csv", *words, "--scale", "standard", "--out", "out")
+    run("impute", "out", "t.csv", "--out", "full.csv")
+    filled = numbers(columns_of("full.csv"), *NAMES)
+    assert_allclose(filled[~HOLES], X[~HOLES], rtol=1e-12)
+    units = WINE.data.std(axis=0)
+    expected = PPCA(10).fit(WINE.data / units).impute(X / units) * units
+    assert_allclose(filled[HOLES], expected[HOLES], rtol=1e-5)
+
+
 def test_impute_of_complete_rows_changes_nothing(no_report):
     run("fit", "t.csv", "--target", "kind", "--no-compare", "--scale", "standard", "--out", "out")
     write_table("whole.csv", {name: WINE.data[:, j] for j, name in enumerate(NAMES)})

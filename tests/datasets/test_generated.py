@@ -39,6 +39,9 @@ def test_which_rows_are_kept_follows_the_seed():
     first, again, other = (make_partial(y, 30, random_state=seed) for seed in (0, 0, 1))
     assert_array_equal(first, again)
     assert (first != other).any()
+    first, again, other = (make_partial(y, n_per_class=5, random_state=seed) for seed in (0, 0, 1))
+    assert_array_equal(first, again)
+    assert (first != other).any()
 
 
 @pytest.mark.parametrize(

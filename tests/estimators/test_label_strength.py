@@ -167,6 +167,15 @@ def test_solver_paper_is_algorithm_3_from_a_random_start():
     assert len(paper.objective_path_) == 41
 
 
+def test_auto_takes_the_least_of_all_criteria():
+    """Not the last of those that are below the one before."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(23, 11)) * np.geomspace(1.0, 30.0, 11)
+    model = PPCA("auto").fit(X)
+    assert 0 < model.bic_path_.argmin() < np.flatnonzero(np.diff(model.bic_path_) < 0)[-1] + 1
+    assert model.n_components_ == model.bic_path_.argmin() + 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 3, 4])
 def test_auto_recovers_the_planted_size(k):
