@@ -57,6 +57,10 @@ CASES = {
     "PPCA": Case(gnomon.PPCA(2), IRIS),
     "SPPCA of classes": Case(gnomon.SPPCA(3, tol=1e-9), WINE, _few(WINE_Y)),
     "SPPCA of numbers": Case(gnomon.SPPCA(2, tol=1e-9), DIABETES, FEW_NUMBERS, renamed=False),
+    "SPPCA with private latents": Case(gnomon.SPPCA(2, n_private=1, tol=1e-9), WINE, _few(WINE_Y)),
+    "CPPCA": Case(gnomon.CPPCA(2, tol=1e-9), WINE, _few(WINE_Y)),
+    "CPPCA by Laplace": Case(gnomon.CPPCA(2, inference="laplace", tol=1e-8), WINE, _few(WINE_Y)),
+    "CPPCA of numbers": Case(gnomon.CPPCA(2, tol=1e-9), DIABETES, FEW_NUMBERS, renamed=False),
     "KernelSPPCA": Case(gnomon.KernelSPPCA(2, tol=1e-9), IRIS, _few(IRIS_Y)),
     "DPPCA": Case(gnomon.DPPCA(tol=1e-9), WINE, _few(WINE_Y)),
     "GuidedProjection": Case(gnomon.GuidedProjection(), WINE, _few(WINE_Y)),
@@ -75,6 +79,13 @@ CASES = {
 }
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::UserWarning")
+
+
+def test_every_estimator_is_among_the_cases():
+    names = {name for name in gnomon.__all__ if isinstance(getattr(gnomon, name), type)}
+    assert {type(case.model).__name__ for case in CASES.values()} == names
+
+
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
 

@@ -366,3 +366,13 @@ def test_rows_of_one_direction_have_no_neighbors_by_cosine():
         assert "neighbors" in {teacher[0] for teacher in model.teachers_}
         assert "neighbors, cosine" not in {teacher[0] for teacher in model.teachers_}
         assert model.score(table, (X[:, 0] > 1.5).astype(int)) > 0.9
+
+
+@pytest.mark.parametrize("nearly", [1e-7, 1e-9])
+def test_columns_lost_beside_others_leave_a_density(nearly):
+    """A column of small units, and one that is nearly another."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4)) * [1.0, 1.0, 1.0, nearly]
+    for table in (X, np.column_stack([X[:, :3], X[:, 0] + X[:, 3]])):
+        model = GuidedProjection().fit(table, np.where(np.arange(40) % 2, X[:, 0] > 0, -1))
+        assert np.isfinite(model.score_samples(table)).all()

@@ -81,8 +81,24 @@ def test_tables_of_less_than_full_rank_can_be_filled(columns):
 def test_the_spare_rank_does_not_depend_on_units():
     X = np.random.default_rng(0).normal(size=(50, 3)) @ np.random.default_rng(1).normal(size=(3, 6))
     assert spare_rank(X) == 2
-    assert spare_rank(X * 10.0 ** np.arange(-9, 9, 3)) == 2
+    assert spare_rank(X * 1e-100) == spare_rank(X * 1e100) == 2
+    assert spare_rank(X * 10.0 ** np.arange(-2, 4)) == 2
     assert spare_rank(X + 1e3) == 2
+
+
+@pytest.mark.parametrize("spread", [0, 4, 6, 8, 11, 14, 18])
+@pytest.mark.parametrize("n, p", [(50, 6), (5, 30), (90, 80)])
+def test_the_spare_rank_is_what_ppca_takes(n, p, spread):
+    """Columns whose units are far apart: the small ones are lost beside the large ones."""
+    X = np.random.default_rng(0).normal(size=(n, p)) * 10.0 ** np.linspace(0, spread, p)
+    k = spare_rank(X)
+    assert PPCA(k).fit(X).n_components_ == k
+    if k < min(n - 1, p, 64) - 1:  # and it takes no more
+        with pytest.raises(ValueError, match="must be less than the rank of X"):
+            PPCA(k + 1).fit(X)
+    holes = X.copy()
+    holes[0, 0] = np.nan
+    assert np.isfinite(GapFiller(100).fit(X).transform(holes)).all()
 
 
 @pytest.mark.parametrize(

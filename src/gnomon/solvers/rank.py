@@ -4,9 +4,8 @@ import numpy as np
 
 from .._types import Array
 from ..numerics.linalg import orthonormal_columns
+from ..rows.spare import NOTHING
 from ..rows.standard import StandardRows
-
-NOTHING = 1e-12  # of the energy
 
 
 def check_rank(xx: Array, energy: float, k: int) -> None:
