@@ -122,6 +122,29 @@ def test_refitting_forgets_the_past():
 
 
 @BOTH
+def test_new_rows_in_any_form_are_the_same_rows(model):
+    """Arrays of floats pass the door without scikit-learn's checks; what else there is, and what is wrong, does not."""
+    found = fitted(model)
+    expected = found.transform(X)
+    swapped = X.astype(X.dtype.newbyteorder("S"))
+    for form in (X.tolist(), np.asfortranarray(X), swapped, X.astype(object), np.ma.masked_array(X)):
+        assert_allclose(found.transform(form), expected, rtol=1e-12)
+    for wrong, message in [
+        (X[:, :3], "3 features, but"),
+        (X[0], "Expected 2D array"),
+        (X[None], "dim 3"),
+        (X[:0], "0 sample"),
+        (np.asmatrix(X), "np.matrix"),
+        (X + 1j, "Complex data"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            found.transform(wrong)
+    named = clone(model).fit(pd.DataFrame(X, columns=NAMES), Y)
+    with pytest.warns(UserWarning, match="valid feature names"):
+        named.transform(X)
+
+
+@BOTH
 @pytest.mark.parametrize("bad", [np.inf, -np.inf])
 def test_infinite_values_in_x(model, bad):
     Xb = X.copy()

@@ -32,6 +32,7 @@ RECORD = {
     "path": "objective_path_",
     "floors": "noise_floors_",
 }  # fields of the record of a fit, and the attributes that hold them
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 TINY = float(np.finfo(np.float64).tiny)  # smaller variances have lost their digits, or are zero
 
 
@@ -197,6 +198,8 @@ def check_table(estimator, X, *, reset):
         if not estimator._in_memory:
             return _check_where_it_is(estimator, X, reset).anew(masked=False)
         return check_table(estimator, X.gather(), reset=reset).anew(weights=X.weights)
+    if not reset and _is_ready(estimator, X):
+        return read(X)
     if is_dask(X) and not estimator._in_memory:
         return _check_where_it_is(estimator, read_dask(X), reset, names=X._meta if hasattr(X, "columns") else None)
     X = bring_home(X)
@@ -206,7 +209,7 @@ def check_table(estimator, X, *, reset):
     kernel = estimator._precomputed
     options = {
         "accept_sparse": False if kernel else estimator._sparse_forms,
-        "dtype": (np.float64, np.float32),
+        "dtype": FLOATS,
         "ensure_min_samples": 2 if reset else 1,
         "ensure_all_finite": kernel,
     }
@@ -223,6 +226,22 @@ def check_table(estimator, X, *, reset):
         check_complete(estimator, "contains NaN" in str(error))
         raise name_column(X, error) from error
     return read(found)
+
+
+def _is_ready(estimator, X):
+    """Whether X is what scikit-learn's checks would hand back as it is; they take longer than to project one row.
+
+    That is an array of floats, as wide as that of the fit, where no names and no entries are to be looked at.
+    """
+    return (
+        type(X) is np.ndarray
+        and X.dtype in FLOATS
+        and X.ndim == 2
+        and len(X) > 0
+        and X.shape[1] == vars(estimator).get("n_features_in_")
+        and not hasattr(estimator, "feature_names_in_")
+        and not estimator._precomputed
+    )
 
 
 def _check_where_it_is(estimator, X, reset, names=None):
@@ -332,6 +351,11 @@ class Estimator(BaseEstimator):
     def __sklearn_is_fitted__(self):
         return self._fitted in vars(self)
 
+    def _check_fitted(self):
+        """Raise as scikit-learn does unless there was a fit; what else its check looks up takes long beside one row."""
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)
+
     def _check_parameters(self):
         for name, value in self.get_params(deep=False).items():
             rule = self._rules.get(name)
@@ -395,7 +419,7 @@ class Estimator(BaseEstimator):
     def _check_rows(self, X, *, reset=False):
         """Validated `Rows`: of `fit` with `reset`, else of a method of the fitted model."""
         if not reset:
-            check_is_fitted(self)
+            self._check_fitted()
         rows = check_table(self, X, reset=reset)
         missing = check_values(rows, fit=reset)
         check_complete(self, missing and not self._takes_missing)

@@ -63,7 +63,7 @@ class GaussianTargets(DeviationPredictor):
 
     def _code_targets(self, y, n_samples):
         if y is None:
-            return np.full((n_samples, len(self._target_params()[1])), np.nan)
+            return None
         n_classes = len(self.classes_) if self.target_kind_ == "classes" else None
         return code_like(self._values_of(y, n_samples), n_classes, self.y_basis_, self.y_intercept_)
 

@@ -206,6 +206,9 @@ def kernel_values(A, B, kernel, *, params, by_rows):
         values = np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
         if values.shape != (A.shape[0], B.shape[0]):
             raise ValueError(f"kernel returned shape {values.shape}; {(A.shape[0], B.shape[0])} is wanted.")
+    elif kernel == "linear":
+        values = A @ B.T
+        values = values.toarray() if is_sparse(values) else values
     else:
         if kernel == "cosine":  # scikit-learn takes rows shorter than 2e-15 for zeros
             A, B = (table * (1.0 / (float(abs(table).max()) or 1.0)) for table in (A, B))

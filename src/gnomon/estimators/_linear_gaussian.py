@@ -45,8 +45,7 @@ class LinearGaussian(Weighted, Density, Criterion, Imputer, Invertible, LatentPo
         return np.zeros((0, self.components_.shape[0])), np.zeros(0), np.zeros(0)
 
     def _code_targets(self, y, n_samples):
-        """Targets of new rows as coded in fit, NaN where not observed; an unsupervised model ignores y."""
-        return np.zeros((n_samples, 0))
+        """Targets of new rows as coded in fit, NaN where not observed, or None; an unsupervised model ignores y."""
 
     def _model(self):
         """The parameters that rows are conditioned with."""
@@ -107,7 +106,7 @@ class LinearGaussian(Weighted, Density, Criterion, Imputer, Invertible, LatentPo
         self._seen = remembered(rows, loadings, np.sqrt(self.noise_variance_))
 
     def _project(self, X, with_cov):
-        check_is_fitted(self)
+        self._check_fitted()
         rows = check_table(self, X, reset=False)
         params = self._params()
         with one_thread(when=rows.shape[0] > MANY):

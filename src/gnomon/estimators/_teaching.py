@@ -41,9 +41,8 @@ def log_odds(voice, seen):
     if len(voice.params) == 2:
         coef, intercept = voice.params
         return T @ coef + intercept
-    lost = seen.T[:, voice.size :]
-    squares = np.einsum("ij,ij->i", T, T) + seen.outside + np.einsum("ij,ij->i", lost, lost)
-    return dppca.log_joint(params_of(voice), T, squares, seen.n_features)
+    slopes, offsets = dppca.log_odds(params_of(voice))
+    return T @ slopes.T + offsets
 
 
 def params_of(voice):
@@ -54,7 +53,9 @@ def params_of(voice):
 
 def log_densities(voice, seen):
     """Log-density (n,) of rows under a voice that is DPPCA."""
-    return normalized(log_odds(voice, seen))[1]
+    T = seen.T
+    squares = np.einsum("ij,ij->i", T, T) + seen.outside
+    return normalized(dppca.log_joint(params_of(voice), T[:, : voice.size], squares, seen.n_features))[1]
 
 
 def speak(voice, seen):

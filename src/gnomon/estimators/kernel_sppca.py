@@ -251,9 +251,12 @@ class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer)
 
     def _condition(self, rows, y=None):
         """Posterior mean of validated rows, and covariance by row or shared."""
-        X = rows.gather()
+        X, params = rows.gather(), self._params()
         Y = self._code_targets(y, X.shape[0])
-        observed = ~np.isnan(Y)
         XW = project(self._cross(X).astype(np.float64), self.kernel_mean_, self.dual_coef_)
-        post = lg.row_posterior(self._params(), XW, Y, observed, output_sets(observed))
+        if Y is None:
+            cov = lg.given_x(params).cov
+            return XW @ cov / params.x_noise_var, cov
+        observed = ~np.isnan(Y)
+        post = lg.row_posterior(params, XW, Y, observed, output_sets(observed))
         return post.mean, post.covs[0] if len(post.covs) == 1 else post.covs[post.of_row]

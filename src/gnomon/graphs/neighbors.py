@@ -106,7 +106,7 @@ def _nearest_of(d: Array, rounding: Array, k: int, most: int) -> Neighbors:
 
 
 def _widened(A: Array, width: int, fill: float) -> Array:
-    return np.pad(A, ((0, 0), (0, width - A.shape[1])), constant_values=fill)
+    return A if A.shape[1] == width else np.pad(A, ((0, 0), (0, width - A.shape[1])), constant_values=fill)
 
 
 def _shares(squared: Array, rounding: Array, k: int) -> Array:

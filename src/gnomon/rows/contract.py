@@ -6,7 +6,6 @@ the solver's, so rows may live in another process, on another machine or on a de
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -120,9 +119,15 @@ class Rows(ABC):
     def coordinate_rows(self, T: Array) -> Rows:
         """Coordinates (n, r) that are at hand as rows of the same weights."""
 
+    def copied(self) -> Self:
+        """The same rows, whose reads are counted together: what `copy.copy` gives, in a third of the time."""
+        out = object.__new__(type(self))
+        vars(out).update(vars(self))
+        return out
+
     def anew(self, *, weights: Array | None = None, masked: bool | None = None) -> Self:
         """The same rows, whose reads are counted anew, with other weights and `masked` where these are given."""
-        out = copy.copy(self)
+        out = self.copied()
         out.counter = Reads()
         out.weights = self.weights if weights is None else weights
         out.masked = self.masked if masked is None else masked

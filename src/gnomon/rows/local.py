@@ -1,6 +1,5 @@
 """Rows in this process: an array of NumPy or another library, missing entries or not, or a scipy sparse matrix."""
 
-import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -117,7 +116,7 @@ class LocalRows(Rows):
         return self.X
 
     def with_columns(self, **columns: Any) -> "LocalRows":
-        out = copy.copy(self)
+        out = self.copied()
         out.aligned = {**self.aligned, **columns}
         return out
 

@@ -27,13 +27,14 @@ class Seen:
 def look_at(block: Block) -> Seen:
     """What the entries of a block are; one sum of squares where all is well."""
     values = block.X.data if is_sparse(block.X) else block.X
-    xp, place = namespace(values), Place(values)
+    place = Place(values)
     with np.errstate(over="ignore", invalid="ignore"):
         total = place.sum_of_squares(values)
         if np.isfinite(total) and total > 0.0:
             return Seen(False, False, 0.0)
     if values.shape[0] == 0:  # a sparse block that stores nothing
         return Seen(False, False, 0.0, True)
+    xp = namespace(values)
     finite = xp.isfinite(values)
     largest = xp.max(xp.where(finite, xp.abs(values), xp.zeros_like(values)))
     return Seen(bool(xp.any(xp.isnan(values))), bool(xp.any(xp.isinf(values))), float(largest), total == 0.0)

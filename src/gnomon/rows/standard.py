@@ -41,12 +41,12 @@ class Sweep(InUnits):
 
     def __call__(self, block: Block) -> Any:
         here = self.entries(block)
-        none = np.empty((len(block.at), 0))
         mask = self._mask(here, block) if isinstance(here, MaskedEntries) else None
-        view = View(here.times(self.V) if self.V is not None else none, mask, block.at, block.weights, block.aligned)
+        T = np.empty((len(block.at), 0)) if self.V is None else here.times(self.V)
+        view = View(T, mask, block.at, block.weights, block.aligned)
         found = self.step(view)
-        del view  # X V is as large as a block of a basis
-        product, mask_product = here.back(none if found.U is None else found.U), None
+        del view, T  # X V is as large as a block of a basis
+        product, mask_product = np.zeros((len(self.mean), 0)) if found.U is None else here.back(found.U), None
         if found.U_mask is not None:
             assert isinstance(here, MaskedEntries)
             assert mask is not None

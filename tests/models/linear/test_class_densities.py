@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_t
 
-from gnomon.models.linear.class_densities import learn, log_joint
+from gnomon.models.linear.class_densities import CHUNK, learn, log_joint
 from gnomon.numerics import linear_gaussian as lg
 
 
@@ -93,3 +93,12 @@ def test_what_is_very_far_away_has_no_class_of_its_own(fitted):
     logs = log_joint(params, found, np.array([[1e200, -1e200, 0.0]]), np.eye(3))[0]
     assert np.isfinite(logs).all()
     assert np.ptp(logs) < 5
+
+
+def test_many_rows_are_handled_some_at_a_time(fitted, rng):
+    params, Z, index = fitted
+    found, cov = learn(params, Z, index, np.ones(12), 3), lg.given_x(params).cov
+    mean = rng.normal(size=(CHUNK // found.centers.size + 2, 3))
+    logs = log_joint(params, found, mean, cov)
+    assert_allclose(logs[-3:], log_joint(params, found, mean[-3:], cov), rtol=1e-12)
+    assert_allclose(logs[:2], log_joint(params, found, mean[:2], cov), rtol=1e-12)

@@ -3,7 +3,7 @@
 from .anneal import Annealing, Options, fit_coordinates
 from .choice import Open, near_rows, usual_factors
 from .directions import directions
-from .mixture import NoiseFree, Params, Within, log_joint, noise_free
+from .mixture import NoiseFree, Params, Within, log_joint, log_odds, noise_free
 from .model import Labels, Model, back, fit, log_density, posterior, predict, sample
 from .pupil import taught
 from .reduction import leading, principal_rows

@@ -13,6 +13,7 @@ from ..._types import Array, IntArray
 from ...numerics import linear_gaussian as lg
 
 SMALL = 1e-9  # of the largest: a loading of codes that is none
+CHUNK = 1 << 18  # numbers held at once for the distances of rows from the centers
 
 
 class ClassDensities(NamedTuple):
@@ -48,25 +49,39 @@ def log_joint(params: lg.Params, classes: ClassDensities, mean: Array, cov: Arra
 
     Of posterior means (n, k) and covariances, (k, k) of complete rows or (n, k, k) of rows that miss entries.
     """
-    axes, centers, within, counts = classes
-    r, freedom = axes.shape[1], classes.freedom
-    logs = np.tile(np.log(counts + 1.0), (len(mean), 1))
+    axes, freedom = classes.axes, classes.freedom
+    r, shares = axes.shape[1], np.log(classes.counts + 1.0)
     if not r:
-        return logs
-    U = mean @ axes
-    pull, noise = (None, 0.0) if cov.ndim == 2 else _seen(_total(params, axes), axes.T @ (_eye(cov) - cov) @ axes)
-    for c, count in enumerate(counts):
-        spread = within * (1.0 + 1.0 / (count + 1.0))
-        center = centers[c]
-        if pull is not None:
-            spread, center = pull @ spread @ np.swapaxes(pull, -1, -2) + noise, pull @ center
+        return np.tile(shares, (len(mean), 1))
+    away, log_det = _whitened(classes, mean @ axes) if cov.ndim == 2 else _of_seen(params, classes, mean @ axes, cov)
+    far = np.logaddexp(0.0, away - np.log(freedom))
+    return np.asarray(shares - log_det - 0.5 * (freedom + r) * far)
+
+
+def _whitened(classes: ClassDensities, U: Array) -> tuple[Array, Array]:
+    """Log of squared distances (n, C) of complete rows from the centers, and log-determinants (C,) of the roots."""
+    n_classes, r = classes.centers.shape
+    root = np.linalg.cholesky(classes.cov)
+    wider = np.sqrt(1.0 + 1.0 / (classes.counts + 1.0))  # the centers are not known
+    white, out = np.linalg.inv(root).T / wider[:, None, None], np.empty((len(U), n_classes))
+    size = max(1, CHUNK // (n_classes * r))
+    for start in range(0, len(U), size):
+        some = slice(start, start + size)
+        away = U[some] - classes.centers[:, None]  # (C, m, r)
+        out[some] = _log_square(away @ white).T
+    return out, np.log(root.diagonal()).sum() + r * np.log(wider)
+
+
+def _of_seen(params: lg.Params, classes: ClassDensities, U: Array, cov: Array) -> tuple[Array, Array]:
+    """The same of rows that miss entries, whose roots (n, C) differ."""
+    axes, out, log_det = classes.axes, np.empty((len(U), len(classes.counts))), np.empty((len(U), len(classes.counts)))
+    pull, noise = _seen(_total(params, axes), axes.T @ (_eye(cov) - cov) @ axes)
+    for c, count in enumerate(classes.counts):
+        spread = pull @ (classes.cov * (1.0 + 1.0 / (count + 1.0))) @ np.swapaxes(pull, -1, -2) + noise
         root = np.linalg.cholesky(spread)
-        away = U - center
-        away = np.linalg.solve(root, away.T).T if pull is None else np.linalg.solve(root, away[:, :, None])[:, :, 0]
-        log_det = np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(axis=-1)
-        far = np.logaddexp(0.0, _log_square(away) - np.log(freedom))
-        logs[:, c] -= log_det + 0.5 * (freedom + r) * far
-    return logs
+        out[:, c] = _log_square(np.linalg.solve(root, (U - pull @ classes.centers[c])[:, :, None])[:, :, 0])
+        log_det[:, c] = np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(axis=-1)
+    return out, log_det
 
 
 def _axes(W_y: Array) -> Array:
@@ -96,8 +111,8 @@ def _seen(total: Array, seen: Array) -> tuple[Array, Array]:
 
 
 def _log_square(away: Array) -> Array:
-    """Log of the squared length of rows, which may be too large for a number."""
-    size = np.abs(away).max(axis=1)
+    """Log of the squared length of the last axis, which may be too large for a number."""
+    size = np.abs(away).max(axis=-1)
     size = np.where(size > 0.0, size, 1.0)
     with np.errstate(divide="ignore"):
-        return np.asarray(2.0 * np.log(size) + np.log(((away / size[:, None]) ** 2).sum(axis=1)))
+        return np.asarray(2.0 * np.log(size) + np.log(((away / size[..., None]) ** 2).sum(axis=-1)))

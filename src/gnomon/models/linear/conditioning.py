@@ -49,6 +49,8 @@ def _given(params: lg.Params | Model, rows: Rows, Y: Array | None, *, density: b
     if isinstance(params, Model):
         params, Y = params.x, None
     n, p = rows.shape
+    if Y is None and not rows.masked and not density:
+        return _of_complete(params, rows)
     if Y is None:
         Y, observed = np.zeros((n, len(params.m_y))), np.zeros((n, len(params.m_y)), dtype=bool)
         groups = OutputSets(observed[:1], np.zeros(n, dtype=np.intp))
@@ -70,6 +72,13 @@ def _given(params: lg.Params | Model, rows: Rows, Y: Array | None, *, density: b
     with np.errstate(invalid="ignore"):
         logs = lg.log_density(params, post, energy, n_features, Y, observed)
     return Given(post.mean, post.covs, post.of_row, np.where(np.isinf(energy), -np.inf, logs), shared)
+
+
+def _of_complete(params: lg.Params, rows: Rows) -> Given:
+    """The posterior of z given complete x alone, the same for every row but for its mean."""
+    of_x, noise_std, n = lg.given_x(params), float(np.sqrt(params.x_noise_var)), rows.shape[0]
+    mean = rows.in_units(params.m_x, noise_std).times(of_x.gain.T) * noise_std
+    return Given(mean, of_x.cov[None], np.zeros(n, dtype=np.intp), np.full(n, np.nan), True)
 
 
 def posterior(
