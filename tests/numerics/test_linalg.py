@@ -7,6 +7,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon.numerics.linalg import (
+    AT_ONCE,
+    LITTLE,
+    MANY,
+    batch_inverse,
     canonical_rotation,
     inverse_logdet,
     orthonormal_columns,
@@ -184,3 +188,15 @@ def test_rank_counts_what_is_above_a_share_of_the_largest(unit):
 def test_rank_of_nothing_is_zero():
     assert rank_of(np.zeros(0), 1e-6) == rank_of(np.zeros(3), 1e-6) == rank_of(np.array([-1.0, -2.0]), 1e-6) == 0
     assert rank_of(np.array([1e-21, 1e-22]), 1e-10, 1e-10) == 0
+
+
+@pytest.mark.parametrize("size", [1, 4, LITTLE, LITTLE + 1])
+def test_many_little_matrices_are_inverted_as_each_alone(rng, size):
+    B = rng.normal(size=(AT_ONCE + MANY, size, size + 2))
+    S = B @ np.swapaxes(B, 1, 2) + 0.1 * np.eye(size)
+    found = batch_inverse(S)
+    assert_allclose(found.inverse @ S, np.broadcast_to(np.eye(size), S.shape), atol=1e-9)
+    assert_allclose(found.log_det, np.linalg.slogdet(S)[1], rtol=1e-12, atol=1e-12)
+    S[7] -= 2.0 * np.trace(S[7]) * np.eye(size)
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        batch_inverse(S)

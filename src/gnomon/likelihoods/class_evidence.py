@@ -13,7 +13,7 @@ from .._types import Array, IntArray
 from .categorical import logit_contrasts
 from .quadrature import sobol_normal, with_signs
 
-CHUNK = 1 << 20  # rows times points held at once
+CHUNK = 1 << 17  # rows times points held at once
 SMALLEST = 1e-300
 
 
@@ -75,8 +75,25 @@ def class_evidence(blocks: list[ClassRows], V: Array, b: Array) -> tuple[Array, 
     return np.concatenate([np.zeros(0), *logs]), H.T @ gradient
 
 
-def _block_evidence(rows: ClassRows, V: Array, b: Array) -> tuple[Array, Array]:
-    """As `class_evidence`, V (C, k) and b (C,) of the logits themselves.
+def log_class_evidence(blocks: list[ClassRows], V: Array, b: Array) -> Array:
+    """The log-evidence alone, in two fifths of the time."""
+    H = logit_contrasts(len(b) + 1)
+    return np.concatenate([np.zeros(0), *(_shares(rows, H @ V, H @ b).log_z.ravel() for rows in blocks)])
+
+
+class _Shares(NamedTuple):
+    """Log-evidence of the rows of a block, and what its gradient is made of."""
+
+    log_z: Array  # (g, m)
+    of_row: Array  # (g, m, C)   exponentials of logits, up to a factor
+    of_point: Array  # (g, s, C)
+    total: Array  # (g, m, s)   sums over classes of their products
+    share: Array  # (g, m, s)   probability of the class at a point, up to a factor of the row
+    mean: Array  # (g, m)   over the points
+
+
+def _shares(rows: ClassRows, V: Array, b: Array) -> _Shares:
+    """V (C, k) and b (C,) are of the logits themselves.
 
     exp(logit) is a product of a part of the row and one of the point, so that the sum over classes is a matrix product.
     """
@@ -91,6 +108,12 @@ def _block_evidence(rows: ClassRows, V: Array, b: Array) -> tuple[Array, Array]:
     share = np.swapaxes(of_point, 1, 2)[groups, rows.classes] / total
     mean = share.mean(axis=2) + SMALLEST
     log_z = np.take_along_axis(center, rows.classes[:, :, None], axis=2)[:, :, 0] + np.log(mean)
+    return _Shares(log_z, of_row, of_point, total, share, mean)
+
+
+def _block_evidence(rows: ClassRows, V: Array, b: Array) -> tuple[Array, Array]:
+    """As `class_evidence`, V (C, k) and b (C,) of the logits themselves."""
+    log_z, of_row, of_point, total, share, mean = _shares(rows, V, b)
     share *= (rows.weights / (mean * share.shape[2]))[:, :, None]  # weights of the points, given the class
     own = np.eye(len(b))[rows.classes]
     by_point = np.swapaxes(share, 1, 2) @ own  # (g, s, C)

@@ -21,6 +21,9 @@ class Factored(Protocol):
     def by_row(self) -> Array:
         """All of them (n, h, h)."""
 
+    def part(self, rows: slice) -> "Factored":
+        """Those of some rows."""
+
     def total(self, weights: Array) -> Array:
         """Their sum (h, h) by weight."""
 
@@ -51,6 +54,11 @@ class SiteFit(NamedTuple):
     def distinct(self) -> Array:
         """Curvature (g, h, h) of the groups, each row one where there are none."""
         return self.curvature if isinstance(self.curvature, np.ndarray) else self.curvature.by_row()
+
+    def part(self, rows: slice) -> Array:
+        """Curvature (m, h, h) of some of the rows, where there are no groups."""
+        found = self.curvature[rows] if isinstance(self.curvature, np.ndarray) else self.curvature.part(rows).by_row()
+        return np.asarray(found)
 
     def total_curvature(self, weights: Array) -> Array:
         """Sum (h, h) over rows."""

@@ -9,13 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Array, IntArray
-from ..numerics.linalg import symmetrize
+from ..numerics.linalg import batch_inverse, symmetrize
 from ..numerics.normalize import normalized
 from .categorical import covariances
 from .gaussian_rows import GaussianRows
 from .layout import Layout
+from .quadrature import chunks
 from .sites import ACCURACY, MAX_ITER, Near, SiteFit, ascend
 
+IN_CACHE = 1 << 10  # rows whose matrices are handled at once
 NOTHING = 1e-14  # of the largest variance
 
 
@@ -45,8 +47,16 @@ class Curvatures(NamedTuple):
         across, own = covariances(self.weights, self.H, self.G), covariances(self.weights, self.H, self.H)
         return np.asarray(own - np.matmul(np.matmul(across, self.P), np.swapaxes(across, 1, 2)))
 
+    def part(self, rows: slice) -> "Curvatures":
+        """Those of some rows."""
+        return self._replace(weights=self.weights[rows], P=self.P[rows])
+
     def total(self, weights: Array) -> Array:
         """Their sum (h, h) by weight."""
+        parts = [self.part(rows)._total(weights[rows]) for rows in chunks(len(weights), 1, IN_CACHE)]
+        return np.asarray(np.add.reduce(parts))
+
+    def _total(self, weights: Array) -> Array:
         across, mean = covariances(self.weights, self.H, self.G), self.weights @ self.H
         own = (self.H.T * (weights @ self.weights)) @ self.H - (mean.T * weights) @ mean
         solved = np.matmul(across, self.P) * weights[:, None, None]
@@ -68,7 +78,7 @@ class SoftmaxRows:
     """Variational posteriors for one output of C classes; what `GaussianRows` finds, at the cost of d x d matrices.
 
     d is the rank of the predictors' covariance, at most the number of latent dimensions. A step moves u by Newton's
-    method, s to the weights of the bound and t by an approximate Newton step; a row whose bound would fall takes a
+    method, and s and t to the weights of the bound that are expected there; a row whose bound would fall takes a
     shorter one. Rows with a covariance each, where entries of x are missing, are left to `GaussianRows`.
     """
 
@@ -91,7 +101,12 @@ class SoftmaxRows:
         kept[-1] = True
         G = self.H @ (vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0.0)))  # (C, d)
         weights = None if near is None else near[0][seen]
-        point, gap = self._solve(mean[seen] @ self.H.T, one_of_c, G, weights, accuracy)
+        logits, parts = mean[seen] @ self.H.T, []
+        for some in chunks(len(seen), 1, IN_CACHE):
+            begun = None if weights is None else weights[some]
+            parts.append(self._solve(logits[some], one_of_c[some], G, begun, accuracy))
+        point = _Point(*(np.concatenate(columns) for columns in zip(*(found for found, _ in parts), strict=True)))
+        gap = np.concatenate([part for _, part in parts])
         ends = np.zeros((n, len(self.H)))
         ends[seen] = point.weights
         log_z, slope, ends, gaps = np.zeros(n), np.zeros((n, h)), np.zeros((n, len(self.H))), np.zeros(n)
@@ -111,8 +126,8 @@ class SoftmaxRows:
         def at(old: _Point, rows: IntArray, step: Array) -> _Point:
             return _at(old, logits[rows], one_of_c[rows], G, products, step[:, None])
 
-        start = _Point(u, weights.copy(), weights.copy(), *[np.empty(0)] * 5)
-        return ascend(_at(start, logits, one_of_c, G, products, None), at, accuracy, self.max_iter)
+        start = _at(_Point(u, weights.copy(), weights.copy(), *[np.empty(0)] * 5), logits, one_of_c, G, products, None)
+        return ascend(start, at, accuracy, self.max_iter)
 
 
 def _at(old: _Point, logits: Array, one_of_c: Array, G: Array, products: Array, step: Array | None) -> _Point:
@@ -120,33 +135,36 @@ def _at(old: _Point, logits: Array, one_of_c: Array, G: Array, products: Array, 
     d = G.shape[1]
     u, shares, tilt = old.u, old.shares, old.tilt
     if step is not None:
-        shares = shares + step * (old.weights - shares)
-        tilt = tilt + step * _tilt_step(old, G)
+        move = _times(old.P, old.slope)
+        expected = tilt + _tilt_step(old, move, G)
+        inside = expected.min(axis=1, keepdims=True) >= 0.0  # shares of less than nothing have no covariance
+        u = u + step * move
+        shares = shares + step * (np.where(inside, expected, old.weights) - shares)
+        tilt = tilt + step * (expected - tilt)
     center = shares @ G
     M = (shares @ products).reshape(-1, d, d) - center[:, :, None] * center[:, None, :] + np.eye(d)
-    P = np.asarray(np.linalg.inv(M), dtype=np.float64)
-    if step is not None:
-        u = u + step * _times(P, old.slope)
+    P, log_det = batch_inverse(M)
     logs = logits + u @ G.T
-    own = (one_of_c * logs).sum(axis=1)
+    own = np.einsum("nc,nc->n", one_of_c, logs)
     middle = tilt @ G
     moved = _times(P, middle)
     logs += 0.5 * (P.reshape(len(P), d * d) @ products.T) - moved @ G.T
     weights, log_sum = normalized(logs)
-    log_det = 2.0 * np.log(np.linalg.cholesky(M).reshape(len(M), d * d)[:, :: d + 1]).sum(axis=1)
-    far = P.reshape(len(P), d * d)[:, :: d + 1].sum(axis=1) + (u**2).sum(axis=1) - d + log_det
-    value = own - log_sum - 0.5 * ((middle * moved).sum(axis=1) + far)
+    far = np.einsum("naa->n", P) + np.einsum("na,na->n", u, u) - d + log_det
+    value = own - log_sum - 0.5 * (np.einsum("na,na->n", middle, moved) + far)
     slope = (one_of_c - weights) @ G - u
     move = np.hstack([slope, weights - shares, weights - tilt])
     return _Point(u, shares, tilt, P, weights, slope, value, move)
 
 
-def _tilt_step(point: _Point, G: Array) -> Array:
-    """Near (I + D_w G P G')^-1 (w - t): the bound is convex in t, and its weights w turn against t.
+def _tilt_step(point: _Point, move: Array, G: Array) -> Array:
+    """Near (I + D_w G P G')^-1 (w + D_w G du - t): the bound is convex in t, and its weights w turn against t.
 
-    By Woodbury's identity with (P^-1 + G'D_w G)^-1 = (2 P^-1 - I)^-1, near (P + P^2) / 2.
+    They turn with the `move` du of u. By Woodbury's identity with (P^-1 + G'D_w G)^-1 = (2 P^-1 - I)^-1, near
+    (P + P^2) / 2.
     """
-    left, w = point.weights - point.tilt, point.weights
+    w, along = point.weights, move @ G.T
+    left = w - point.tilt + w * (along - (w * along).sum(axis=1, keepdims=True))
     first = _times(point.P, left @ G)
     back = 0.5 * (first + _times(point.P, first)) @ G.T
     return np.asarray(left - w * (back - (w * back).sum(axis=1, keepdims=True)))

@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose
 
 from gnomon.likelihoods.exact import GaussianSites
 from gnomon.likelihoods.layout import Layout
+from gnomon.likelihoods.softmax_rows import SoftmaxRows
 from gnomon.models.linear.evidence import Coded, LabeledPatterns, LabeledRows
-from gnomon.numerics.linear_gaussian import given_x
+from gnomon.numerics.linear_gaussian import Params, given_x
 from gnomon.numerics.moments import output_sets
 from numerics import build
 from oracles import gaussian
@@ -118,3 +119,27 @@ def test_coded_outputs_are_averaged_over_the_rows_that_observe_them(rng):
     assert_allclose(coded.counts, w @ seen)
     both = seen[:, 0] & seen[:, 1]
     assert_allclose(coded.yy[0, 1], w[both] @ (Y[both, 0] * Y[both, 1]) / w[both].sum())
+
+
+def test_rows_are_asked_again_where_their_predictors_changed_or_more_accuracy_is_wanted(rng):
+    layout, n = Layout(("categorical",), (4,)), 40
+    Y, T = rng.integers(0, 4, (n, 1)).astype(float), rng.normal(size=(n, 3))
+    p = Params(rng.normal(size=(3, 2)), np.zeros(3), 0.5, rng.normal(size=(3, 2)), np.zeros(3), np.ones(1))
+    rows = LabeledRows(T, rng.uniform(0.5, 2.0, n), Y, layout, SoftmaxRows(layout))
+    found, held = rows.sums(p, given_x(p), None, 1e-3)
+    grown = p._replace(W_x=np.vstack([p.W_x, np.zeros((1, 2))]), m_x=np.zeros(4))
+    wider = LabeledRows(np.column_stack([T, rng.normal(size=n)]), rows.weights, Y, layout, rows.sites)
+    again, same = wider.sums(grown, given_x(grown), held, 1e-3)
+    assert same.fit is held.fit
+    assert_allclose(again.x_shift[:3], found.x_shift, rtol=1e-12)
+    assert_allclose(again.curvature, found.curvature, rtol=1e-12)
+    sharper, other = rows.sums(p, given_x(p), held, 1e-9)
+    assert other.fit is not held.fit
+    assert_allclose(sharper.slopes, rows.sums(p, given_x(p), None, 1e-9)[0].slopes, rtol=1e-7)
+    for name in ("W_x", "W_y", "m_y"):
+        moved = p._replace(**{name: getattr(p, name) + 1e-3})
+        assert_allclose(
+            rows.sums(moved, given_x(moved), other, 1e-9)[0].slopes,
+            rows.sums(moved, given_x(moved), None, 1e-9)[0].slopes,
+            rtol=1e-6,
+        )

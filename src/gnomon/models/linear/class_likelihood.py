@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from ..._types import Array, BoolArray
 from ...likelihoods.categorical import covariances, logit_contrasts
-from ...likelihoods.class_evidence import ClassRows, class_evidence, class_rows
+from ...likelihoods.class_evidence import ClassRows, class_evidence, class_rows, log_class_evidence
 from ...likelihoods.inference import sites_of
 from ...likelihoods.layout import Layout
 from ...numerics.normalize import normalized
@@ -68,7 +68,7 @@ def log_evidence(layout: Layout, rows: Labeled, params: LabelParams) -> Array:
         seen = ~np.isnan(rows.Y[:, j])
         at = layout.parts[j][1]
         blocks = _given_others(layout, rows, params, int(j), FINAL_POINTS)
-        out[seen] += class_evidence(blocks, params.V[at], params.b[at])[0]
+        out[seen] += log_class_evidence(blocks, params.V[at], params.b[at])
     return out
 
 

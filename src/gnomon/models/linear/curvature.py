@@ -2,18 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from ..._types import Array, BoolArray
+from ...likelihoods.quadrature import chunks
 from ...likelihoods.sites import SiteFit
 from ...numerics.linalg import kronecker_sum, positive_part
 from ...numerics.moments import sums_by_group
 
 MOST_UNKNOWNS = 200  # label parameters up to which a Newton step is solved by factorizing
 MOST_SUMMED = 600  # the same where rows are read once, so that nothing but sums is left of them
+IN_CACHE = 1 << 10  # rows whose matrices are handled at once
 STEP_ACCURACY = 0.01  # relative, of a step found by conjugate gradients
 MOST_PRODUCTS = 200
 
@@ -80,11 +83,19 @@ def curvature_of_rows(
     if len(total) * m > most:
         z1z1 = (z1 * weights[:, None]).T @ z1
         return Curvature(total, z1z1, (OfRows(fit, z1, weights),))
-    outer = (z1[:, :, None] * z1[:, None, :]).reshape(n, m * m) * weights[:, None]
-    C = fit.distinct
     if fit.of_row is not None:
-        outer = sums_by_group(outer, fit.of_row, len(C))
-    return Curvature(kronecker_sum(C, outer.reshape(len(C), m, m)), outer.sum(axis=0).reshape(m, m))
+        outer = sums_by_group(_outer(z1, weights).reshape(n, m * m), fit.of_row, len(fit.distinct)).reshape(-1, m, m)
+        return Curvature(kronecker_sum(fit.distinct, outer), outer.sum(axis=0))
+    parts = []
+    for rows in chunks(n, 1, IN_CACHE):
+        outer = _outer(z1[rows], weights[rows])
+        parts.append(Curvature(kronecker_sum(fit.part(rows), outer), outer.sum(axis=0)))
+    return reduce(Curvature.plus, parts)
+
+
+def _outer(z1: Array, weights: Array) -> Array:
+    """Weighted moments (n, m, m) of rows."""
+    return np.asarray(z1[:, :, None] * z1[:, None, :] * weights[:, None, None])
 
 
 def curvature_of_groups(C: Array, M: Array) -> Curvature:

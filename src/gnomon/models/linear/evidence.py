@@ -16,6 +16,8 @@ from .basis import Basis
 from .curvature import Curvature, curvature_of_groups, curvature_of_rows
 from .ratio import JointMoments
 
+SAME = 1e-13  # of predictors whose rows need not be asked again
+
 
 class Evidence(NamedTuple):
     """Sums over rows, by weight, of log-evidence, its slopes and curvatures in the predictors, and products of them."""
@@ -79,6 +81,13 @@ class Rows(NamedTuple):
     latent: Array  # (n, k)   E[z | x]
     shift: Array  # (n, k)   what the outputs add to it
     curvature: Array  # (h, h)   sum of those of the sites
+    given: tuple[Array, Array, Array]  # mean (n, h) and covariance of the predictors, noise
+    accuracy: float  # of the sites
+
+    def of(self, given: tuple[Array, Array, Array], accuracy: float) -> bool:
+        """Whether it is what these predictors have, but for rounding: a basis that grew changes no row."""
+        pairs = zip(self.given, given, strict=True)
+        return self.accuracy <= accuracy and all(np.allclose(a, b, rtol=SAME, atol=SAME) for a, b in pairs)
 
 
 class LabeledRows:
@@ -100,9 +109,12 @@ class LabeledRows:
         """The sums, iterating from `near`, the `held` of other parameters."""
         V, w = params.W_y, self.weights
         latent, VS = self.T @ x.gain.T, V @ x.cov
-        start = None if near is None else near.fit.near
-        cov = symmetrize(VS @ V.T)
-        fit = self.sites(self.Y, latent @ V.T + params.m_y, cov, params.y_noise_var, start, accuracy)
+        given = latent @ V.T + params.m_y, symmetrize(VS @ V.T), params.y_noise_var
+        if near is not None and near.of(given, accuracy):
+            fit, total = near.fit, near.curvature
+        else:
+            fit = self.sites(self.Y, *given, None if near is None else near.fit.near, accuracy)
+            total = fit.total_curvature(w)
         weighted, shift = fit.slope * w[:, None], fit.slope @ VS
         found = Evidence(
             float(w @ fit.log_z),
@@ -111,10 +123,10 @@ class LabeledRows:
             weighted.T @ latent,
             self.T.T @ (shift * w[:, None]),
             weighted.T @ fit.slope,
-            fit.total_curvature(w),
+            total,
             noise_sums(self.noisy, self.Y, w, fit),
         )
-        return found, Rows(fit, latent, shift, found.curvature)
+        return found, Rows(fit, latent, shift, total, given, accuracy)
 
     def newton(self, x: FromX, held: Rows, n_guided: int) -> Curvature:
         """Curvature of the log-evidence, the covariance of z held."""
