@@ -10,26 +10,30 @@ from gnomon.solvers.quasi_newton import Place, ascend
 class Bowl:
     """Minus a function of a vector, with a metric, a largest length of steps and an error of its values."""
 
-    def __init__(self, value, slope, metric=1.0, most=np.inf, rounding=0.0):
+    def __init__(self, value, slope, metric=1.0, most=np.inf, rounding=0.0, floor=-np.inf):
         self.value, self.slope, self.scale, self.most, self.rounding = value, slope, metric, most, rounding
-        self.seen = 0
+        self.floor, self.seen = floor, []
 
     def at(self, vector, near=None):
-        self.seen += 1
-        return Place(vector, -self.value(vector), self.rounding, -self.slope(vector), None)
+        self.seen.append(len(vector))
+        vector = np.maximum(vector, self.floor)
+        slope = -np.array([self.slope(v) for v in vector])
+        slope[(vector == self.floor) & (slope < 0.0)] = 0.0
+        value = -np.array([self.value(v) for v in vector])
+        return Place(vector, value, np.full(len(vector), self.rounding), slope, np.linalg.norm(slope, axis=1), ())
 
     def metric(self, place):
         return lambda slope: self.scale * slope
 
     def longest(self, place, step):
-        return min(1.0, self.most / float(np.linalg.norm(step)))
+        return np.minimum(1.0, self.most / np.linalg.norm(step, axis=1))
 
-    def residual(self, place):
-        return float(np.linalg.norm(place.slope))
+    def distinct(self, place):
+        return np.arange(len(place.value))
 
 
-def climb(bowl, start, tol=1e-10, max_iter=200):
-    return ascend(bowl, bowl.at(np.array(start)), tol, max_iter)
+def climb(bowl, *starts, tol=1e-10, max_iter=200, close=0.0):
+    return ascend(bowl, bowl.at(np.array(starts, dtype=float)), tol, max_iter, close)
 
 
 def rosenbrock(**more):
@@ -43,7 +47,7 @@ def rosenbrock(**more):
 def test_reaches_the_top_along_a_rising_path():
     found = climb(rosenbrock(), [-1.2, 1.0])
     assert found.status is Status.CONVERGED
-    assert_allclose(found.value.vector, 1.0, atol=1e-8)
+    assert_allclose(found.value.vector[0], 1.0, atol=1e-8)
     assert (np.diff(found.path) > 0.0).all()
     assert found.stats["n_iter"] == len(found.path) - 1
 
@@ -67,7 +71,7 @@ def test_gains_below_rounding_are_judged_by_the_slope():
     noise = iter(np.random.default_rng(0).uniform(0.0, 1e-3, 1000))
     curvatures = np.array([1.0, 3.0, 10.0, 30.0])
     bowl = Bowl(
-        lambda v: 0.5 * curvatures @ v**2 + next(noise), lambda v: curvatures * v, metric=1.0 / 30.0, rounding=1e-3
+        lambda v: 0.5 * curvatures @ v**2 + next(noise), lambda v: curvatures * v, metric=1.0 / 40.0, rounding=1e-3
     )  # fmt: skip
     assert climb(bowl, np.ones(4), tol=1e-8).status is Status.CONVERGED
     bowl.rounding = 0.0
@@ -78,3 +82,61 @@ def test_stops_at_max_iter():
     found = climb(rosenbrock(), [-1.2, 1.0], max_iter=3)
     assert found.status is Status.MAX_ITER
     assert found.stats["n_iter"] == 3
+
+
+def two_tops(v):
+    """A low top at -1 and a high one at 2."""
+    return -1.0 / (1.0 + (v[0] + 1.0) ** 2) - 3.0 / (1.0 + (v[0] - 2.0) ** 2)
+
+
+def slope_of_two_tops(v):
+    left, right = v[0] + 1.0, v[0] - 2.0
+    return np.array([2.0 * left / (1.0 + left**2) ** 2 + 6.0 * right / (1.0 + right**2) ** 2])
+
+
+def test_of_several_starts_the_best_is_climbed_to_the_top():
+    bowl = Bowl(two_tops, slope_of_two_tops, metric=0.3)
+    low, high = climb(bowl, [-1.2]), climb(bowl, [1.0])
+    assert low.value.vector[0, 0] < 0.0 < high.value.vector[0, 0]
+    bowl.seen.clear()
+    both = climb(bowl, [-1.2], [1.0], close=1e-3)
+    assert both.status is Status.CONVERGED
+    assert_allclose(both.value.vector, high.value.vector, atol=1e-8)
+    assert bowl.seen[0] == 2
+    assert bowl.seen[-1] == 1
+    assert (np.diff(both.path) >= 0.0).all()
+
+
+def test_several_starts_climb_as_each_does_alone():
+    curvatures = np.array([1.0, 4.0, 9.0])
+    bowl = Bowl(lambda v: 0.5 * curvatures @ v**2 + 0.1 * (v**4).sum(), lambda v: curvatures * v + 0.4 * v**3, 0.1)
+    starts = [[3.0, -2.0, 1.0], [-1.0, 1.0, 4.0], [0.5, 0.0, 0.2]]
+    paths = [climb(bowl, start).path for start in starts]
+    together = climb(bowl, *starts, close=1e-10)
+    best = np.array([max(path[min(i, len(path) - 1)] for path in paths) for i in range(len(together.path))])
+    assert_allclose(together.path[:4], best[:4], rtol=1e-12)
+    assert together.status is Status.CONVERGED
+
+
+def test_a_start_that_cannot_come_up_with_the_best_is_left():
+    bowl = Bowl(two_tops, slope_of_two_tops, metric=0.3)
+    climb(bowl, [-1.05], [2.2], [2.4], close=1e-6)
+    assert bowl.seen[0] == 3
+    assert max(bowl.seen[1:]) == 2
+
+
+def test_a_bound_is_kept_and_what_is_free_goes_on():
+    corner = Bowl(
+        lambda v: (v[0] + 1.0) ** 2 + (v[0] + v[1] - 1.0) ** 2 + 20.0 * (v[1] - v[2]) ** 2,
+        lambda v: np.array([
+            2.0 * (v[0] + 1.0) + 2.0 * (v[0] + v[1] - 1.0),
+            2.0 * (v[0] + v[1] - 1.0) + 40.0 * (v[1] - v[2]),
+            -40.0 * (v[1] - v[2]),
+        ]),
+        metric=0.1,
+        floor=0.0,
+    )  # fmt: skip
+    found = climb(corner, [2.0, 3.0, 0.5])
+    assert found.status is Status.CONVERGED
+    assert_allclose(found.value.vector[0], [0.0, 1.0, 1.0], atol=1e-8)
+    assert found.stats["n_iter"] < 40

@@ -13,14 +13,14 @@ from .sites import ACCURACY, Near, SiteFit
 def precisions(cov: Array, noise: Array, observed: BoolArray) -> tuple[Array, Array]:
     """Precisions (g, q, q) of the outputs that each of g sets observes, zero elsewhere, and log-determinants (g,).
 
-    `cov` (q, q) or (g, q, q) is that of their predictors.
+    `cov` (q, q) or (g, q, q) is that of their predictors; further axes of `cov` and `noise` come before these.
     """
     if len(observed) == 1 and observed.all() and cov.ndim == 2:
         precision, log_det = inverse_logdet(symmetrize(cov) + np.diag(noise))
         return precision[None], np.array([log_det])
     both = observed[:, :, None] & observed[:, None, :]
     total = np.where(both, cov, 0.0)
-    total += np.where(observed, noise, 1.0)[:, :, None] * np.eye(len(noise))  # what is not observed stands apart
+    total += np.where(observed, noise, 1.0)[..., None] * np.eye(noise.shape[-1])  # what is not observed stands apart
     return np.where(both, np.linalg.inv(total), 0.0), np.linalg.slogdet(total)[1]
 
 

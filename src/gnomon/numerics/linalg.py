@@ -88,9 +88,9 @@ def top_eigenvalues(S: Array, k: int) -> Array:
 
 
 def positive_part(S: Array) -> Array:
-    """The nearest positive semidefinite matrix to a symmetric one."""
+    """The nearest positive semidefinite matrix to a symmetric one, or to each of several."""
     values, vectors = np.linalg.eigh(S)
-    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+    return np.asarray((vectors * np.maximum(values, 0.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2))
 
 
 def rank_of(sizes: Array, share: float, least: float = 0.0) -> int:

@@ -31,7 +31,7 @@ def solve(X, Y, k, capacity=None, tol=1e-8, max_expansions=500, seed=0):
     q = Y.shape[1]
     rules = Rules(Layout(("gaussian",) * q, (0,) * q), 0.0, k, noise="shared")
     search = None if q == 0 or np.isnan(Y).any() else RatioSearch(k)
-    model = GaussianInBasis(data, k, rules, np.ones(q), search, 2000)
+    model = GaussianInBasis(data, k, rules, np.ones(q), search, tol, 2000)
     result = grow(model, tol=tol, max_expansions=max_expansions, look_again=True)
     B = basis.vectors
     assert_allclose(B.T @ B, np.eye(B.shape[1]), atol=1e-9)

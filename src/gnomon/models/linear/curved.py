@@ -9,139 +9,293 @@ for each axis. EM, whose curvature is N / noise alike everywhere, crawls where v
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
-from ..._types import Array
+from ..._types import Array, IntArray
+from ...numerics.linalg import positive_part
 from ...numerics.linear_gaussian import Params
-from ...solvers.em import Packing
-from ...solvers.quasi_newton import Place
-from .curvature import newton_step
-from .sites_em import FIRST_STEP, X_FLOOR, Sums, Vector
-
-if TYPE_CHECKING:
-    from .in_basis import BasisEM
+from ...solvers.quasi_newton import Place, pick, put
+from .basis import View
+from .curvature import MOST_UNKNOWNS
+from .evidence import LabeledPatterns
+from .sites_em import FIRST_STEP, X_FLOOR, Y_FLOOR, Rules
+from .stack import Found, Models, Stack
 
 LEAST_GAP = 0.02  # of 1 - v / u
 LEAST_SHARE = 1e-2  # of what a dimension explains, of its noise; and of a dimension's gain, of the largest one
 ROUNDING = 1e-14
-AS_THEY_ARE = Packing()  # slopes and steps, beside parameters as `Vector` packs them
+ALIKE = 0.1  # relative difference up to which two models are on the way to the same optimum
+
+
+class Held(NamedTuple):
+    """What is known at a place."""
+
+    models: Models
+    found: Found
 
 
 class Curved:
-    """The likelihood of a basis, of the parameters as one vector."""
+    """The likelihood of real outputs in a basis, of parameters as vectors: W, V, b, and logarithms of noise variances.
 
-    def __init__(self, em: BasisEM) -> None:
-        self.em, self.packing = em, Vector(em.rules)
+    That of x comes first, then one of all outputs, or one of each; none where they are fixed.
+    """
 
-    def place(self, params: Params, sums: Sums) -> Place:
-        """What is known at parameters."""
-        k, W, noise = params.W_x.shape[1], params.W_x, params.x_noise_var
-        em, xz, zz = self.em, sums.xz1[:, : params.W_x.shape[1]], sums.zz1[0, : params.W_x.shape[1], :]
-        fitted = W @ zz[:, :k]
-        left = em.energy - 2.0 * float(np.vdot(W, xz)) + float(np.vdot(fitted, W))
-        of_x = 0.5 * (left / noise - em.n_entries)
-        of_y, _ = em.rules.of_log_noise(params.y_noise_var, sums.noise)
-        parts = Params(
-            (xz - fitted) / noise,
-            np.zeros(len(W)),
-            max(of_x, 0.0) if noise <= X_FLOOR else of_x,
-            sums.gradient[:, :k],
-            sums.gradient[:, k],
-            of_y,
+    def __init__(self, view: View, labels: LabeledPatterns, rules: Rules, like: Params) -> None:
+        self.stack, self.rules, self.fixed = Stack(view, labels), rules, like.y_noise_var
+        self.view, self.label_weight = view, max(labels.weight, 1e-300)
+        (r, k), q = like.W_x.shape, len(like.y_noise_var)
+        self.shapes = (r, q, k)
+        self.ends = np.cumsum([r * k, q * k, q, 1])
+        self.n_noises = {"shared": min(q, 1), "each": q, "fixed": 0}[rules.noise]
+        self.free_b = rules.free_b != 0.0
+
+    def vectors(self, models: list[Params]) -> Array:
+        """Parameters as vectors (s, d)."""
+        Q, n = self.view.axes, self.n_noises
+        return np.stack([
+            np.concatenate([
+                (Q.T @ at.W_x).ravel(), at.W_y.ravel(), at.m_y, [np.log(at.x_noise_var)], np.log(at.y_noise_var[:n])
+            ])
+            for at in models
+        ])  # fmt: skip
+
+    def params(self, place: Place, i: int = 0) -> Params:
+        """Those of one of the places, in the coordinates of the basis."""
+        W, noise, V, b, y_noise = (part[i] for part in place.held.models)
+        return Params(self.view.axes @ W, np.zeros(len(W)), float(noise), V, b, y_noise)
+
+    def parts(self, vector: Array) -> tuple[Array, Array, Array, Array, Array]:
+        """Of vectors (s, d): parts of W (s, r, k), V (s, q, k), b (s, q), and of the noise of x (s,) and of outputs."""
+        (r, q, k), (a, b, c, d) = self.shapes, self.ends
+        s = len(vector)
+        W, V = vector[:, :a].reshape(s, r, k), vector[:, a:b].reshape(s, q, k)
+        return W, V, vector[:, b:c], vector[:, c], vector[:, d:]
+
+    def at(self, vector: Array, near: Place | None = None) -> Place:
+        """The place at vectors, noise variances on their floors where these are below."""
+        vector = vector.copy()
+        W, V, b, noise, y_noise = self.parts(vector)
+        floors = (np.log(X_FLOOR), np.log(Y_FLOOR))
+        for part, floor in zip((noise, y_noise), floors, strict=True):
+            np.clip(part, floor, 60.0, out=part)
+        of_y = np.broadcast_to(np.exp(y_noise), b.shape) if self.n_noises else np.broadcast_to(self.fixed, b.shape)
+        models = Models(W, np.exp(noise), V, b, of_y)
+        return self._place(vector, models, self.stack(models))
+
+    def _place(self, vector: Array, models: Models, found: Found) -> Place:
+        s, view, noise = len(vector), self.view, models.noise
+        n_entries = view.weight * view.n_features
+        of_x = 0.5 * (found.energy / noise - n_entries)
+        of_x = np.where(vector[:, self.ends[2]] <= np.log(X_FLOOR), np.maximum(of_x, 0.0), of_x)
+        gain, _, count = self._of_noise(found)
+        y_noise = models.y_noise[:, : self.n_noises]
+        free = (vector[:, self.ends[3] :] > np.log(Y_FLOOR)) | (gain > 0.0)
+        of_y = np.where(free, 0.5 * gain * y_noise, 0.0)
+        back = np.swapaxes(found.R, 1, 2)
+        slope_b = found.slope_b * self.free_b
+        of_W = found.left / noise[:, None, None]
+        parts = (of_W @ back, found.slope_V @ back, slope_b, of_x, of_y)
+        slope = np.concatenate([part.reshape(s, -1) for part in parts], axis=1)
+        loadings = _norm(found.left) / np.maximum(_norm(found.xz), 1e-300)
+        labels = np.sqrt(_norm(found.slope_V) ** 2 + _norm(slope_b) ** 2) / self.label_weight
+        # EM's own steps of the noise variances, but that of x at these loadings
+        x_step = np.log(np.maximum(found.energy / (noise * n_entries), X_FLOOR / noise))
+        y_step = np.log(np.maximum(1.0 + y_noise * gain / np.maximum(count, 1e-300), Y_FLOOR / y_noise))
+        moves = np.maximum(np.abs(x_step), np.abs(y_step).max(axis=1, initial=0.0))
+        residual = np.maximum(np.maximum(loadings, labels), moves)
+        rounding = ROUNDING * (view.energy / noise + n_entries)
+        return Place(vector, found.objective, rounding, slope, residual, Held(models, found))
+
+    def _of_noise(self, found: Found) -> Array:
+        """The `noise_sums` (3, s, m) of each noise variance that is estimated."""
+        sums = np.swapaxes(found.noise_sums, 0, 1)
+        return (
+            sums.sum(axis=2, keepdims=True)[..., : self.n_noises]
+            if self.rules.noise == "shared"
+            else (sums[..., : self.n_noises])
         )
-        rounding = ROUNDING * (em.energy / noise + em.n_entries)
-        return Place(self.packing.pack(params), sums.objective, rounding, AS_THEY_ARE.pack(parts), (params, sums))
 
-    def at(self, vector: Array, near: Place) -> Place:
-        """The place at a vector."""
-        params = self.packing.unpack(vector, near.held[0])
-        return self.place(params, self.em.e_step(params, near.held[1]))
-
-    def residual(self, place: Place) -> float:
-        """That of EM."""
-        params, sums = place.held
-        return self.em.residual(sums, params, self.em.of_x(sums, params).params)
-
-    def longest(self, place: Place, step: Array) -> float:
-        """Noise variances change by a factor of e at most, and W_y as much as one Newton step may."""
-        params = place.held[0]
-        parts: Params = AS_THEY_ARE.unpack(step, params)
-        W_y = float(np.linalg.norm(params.W_y)) + FIRST_STEP * np.sqrt(max(len(params.W_y), 1))
-        noise = max(abs(parts.x_noise_var), float(np.abs(parts.y_noise_var).max(initial=0.0)))
-        return float(min(1.0, W_y / max(float(np.linalg.norm(parts.W_y)), 1e-300), 1.0 / max(noise, 1e-300)))
+    def longest(self, place: Place, step: Array) -> Array:
+        """Noise variances change by a factor of e at most, and V as much as one Newton step may."""
+        _, V, _, noise, y_noise = self.parts(step)
+        most = _norm(place.held.models.V) + FIRST_STEP * np.sqrt(max(V.shape[1], 1))
+        of_noise = np.maximum(np.abs(noise), np.abs(y_noise).max(axis=1, initial=0.0))
+        share = np.minimum(most / np.maximum(_norm(V), 1e-300), 1.0 / np.maximum(of_noise, 1e-300))
+        return np.asarray(np.minimum(1.0, share))
 
     def metric(self, place: Place) -> Callable[[Array], Array]:
         """See `Metric`."""
-        return Metric(self.em, *place.held)
+        return Metric(self, *place.held)
+
+    def em_step(self, place: Place) -> Place:
+        """A step of EM in W, the noise variances and the law of z, with Newton's step of V and b, where it rises."""
+        models, found = place.held
+        n_entries, weight = self.view.weight * self.view.n_features, self.view.weight
+        W = np.swapaxes(np.linalg.solve(found.zz, np.swapaxes(found.xz, 1, 2)), 1, 2)
+        left = self.view.energy - np.einsum("srk,srk->s", W, found.xz)
+        noise = np.log(np.maximum(left / n_entries, X_FLOOR))
+        u = found.explained + models.noise[:, None]
+        slope_b = found.slope_b * self.free_b
+        V, b = Labels(self, found, models.noise[:, None] / u)(found.slope_V, slope_b)
+        share = np.minimum(
+            1.0, (_norm(models.V) + FIRST_STEP * np.sqrt(max(V.shape[1], 1))) / np.maximum(_norm(V), 1e-300)
+        )
+        gain, curvature, count = self._of_noise(found)
+        y_noise = models.y_noise[:, : self.n_noises]
+        of_y = np.log(np.maximum(1.0 + y_noise * gain / np.maximum(count, 1e-300), Y_FLOOR / y_noise))
+        scored = np.clip(gain / np.maximum(curvature, 1e-300) / y_noise, -1.0, 1.0)
+        of_y = np.where(np.abs(scored) > np.abs(of_y), scored, of_y)
+        L = np.linalg.cholesky(0.5 * (found.zz + np.swapaxes(found.zz, 1, 2)) / weight)
+        V = (found.V + share[:, None, None] * V) @ L
+        parts = (W @ L, V, models.b + share[:, None] * b * self.free_b, noise, np.log(y_noise) + share[:, None] * of_y)
+        trial = self.at(np.concatenate([part.reshape(len(V), -1) for part in parts], axis=1))
+        rises = np.flatnonzero(trial.value > place.value)
+        risen: Place = put(place, rises, pick(trial, rises))
+        return risen
+
+    def distinct(self, place: Place, share: float = ALIKE) -> IntArray:
+        """Which places to go on with: the best, and those that differ from better ones by more than a share."""
+        W, _, V, _, y_noise = place.held.models
+        s, log_noise = len(W), np.log(y_noise)
+        inner = (np.swapaxes(W, 1, 2)[:, None] @ W[None]).reshape(s, s, -1)
+        products = np.einsum("stk,stk->st", inner, inner)
+        size = products.diagonal()
+        of_x = size[:, None] + size - 2.0 * products <= share**2 * size
+        shared = (W @ np.swapaxes(V, 1, 2)).reshape(s, -1)
+        products = shared @ shared.T
+        size = products.diagonal()
+        of_y = size[:, None] + size - 2.0 * products <= share**2 * size
+        near = np.abs(log_noise[:, None] - log_noise).max(axis=2, initial=0.0) <= share
+        same, kept = of_x & of_y & near, list[int]()
+        for i in np.argsort(-place.value, kind="stable"):
+            if not same[i, kept].any():
+                kept.append(int(i))
+        return np.array(kept)
+
+
+def _norm(A: Array) -> Array:
+    flat = A.reshape(len(A), 1, -1)
+    return np.asarray(np.sqrt(flat @ np.swapaxes(flat, 1, 2))[:, 0, 0])
 
 
 class Metric:
     """The inverse of minus the Hessian, about: loadings outside their span, inside it, and all else.
 
-    Inside, moves of W carry W_y along, so that what x says of the outputs stays.
+    Inside, moves of W carry V along, so that what x says of the outputs stays.
     """
 
-    def __init__(self, em: BasisEM, params: Params, sums: Sums) -> None:
-        self.params, view, W, noise = params, em.view, params.W_x, params.x_noise_var
-        self.em, self.curvature = em, em.newton(sums, params)._replace(terms=())
-        explained, self.R = np.linalg.eigh(W.T @ W)
-        explained = np.maximum(explained, 1e-12 * max(float(explained[-1]), noise))
-        self.root, self.u, self.Q = np.sqrt(explained), explained + noise, view.axes
-        self.span = self.Q.T @ (W @ self.R) / self.root
-        self.V = params.W_y @ self.R
-        self.unit = noise / view.weight
-        self._set_outside(np.maximum(view.values / view.weight, 0.0), sums.held[3])
-        together = explained[:, None] + explained
-        self.inside = np.outer(self.u, self.u) / np.maximum(together, LEAST_SHARE * noise) / together / view.weight
+    def __init__(self, curved: Curved, models: Models, found: Found) -> None:
+        self.curved, self.found, self.V = curved, found, found.V
+        view, noise = curved.view, models.noise[:, None]
+        explained = np.maximum(found.explained, 1e-12 * np.maximum(found.explained[:, -1:], noise))
+        self.root, self.u = np.sqrt(explained), explained + noise
+        self.span = found.W / self.root[:, None]
+        self.unit = (noise / view.weight)[:, None]
+        self._set_outside(curved.stack.values / view.weight)
+        together = explained[:, :, None] + explained[:, None, :]
+        least = LEAST_SHARE * noise[:, None]
+        self.inside = self.u[:, :, None] * self.u[:, None, :] / np.maximum(together, least) / together / view.weight
         gain = self.root / self.u
-        self.per_gain = gain / (gain**2 + (LEAST_SHARE * float(gain.max())) ** 2)
-        rest = view.n_features - len(self.u) + float(((noise / self.u) ** 2).sum())
-        self.of_x_noise = 2.0 / (view.weight * max(rest, 1e-300))
-        self.of_y_noise = em.rules.of_log_noise(params.y_noise_var, sums.noise)[1]
+        self.per_gain = (gain / (gain**2 + (LEAST_SHARE * gain.max(axis=1, keepdims=True)) ** 2))[:, None]
+        rest = view.n_features - self.u.shape[1] + ((noise / self.u) ** 2).sum(axis=1)
+        self.of_x_noise = 2.0 / (view.weight * np.maximum(rest, 1e-300))
+        self._set_noises(models)
+        self.labels = Labels(curved, found, noise / self.u)
 
-    def _set_outside(self, variances: Array, curvature: Array) -> None:
-        """For every axis the gaps of all dimensions, and what outputs of this curvature (h, h) add."""
-        self.gaps = np.maximum(np.abs(1.0 - variances[:, None] / self.u), LEAST_GAP)
-        of_z = self.V / self.u
-        values, vectors = np.linalg.eigh(of_z.T @ curvature @ of_z)
-        rank = min(self.V.shape)
-        self.F = np.sqrt(np.maximum(values[-rank:], 0.0))[:, None] * vectors[:, -rank:].T
-        scale = self.unit * variances[:, None, None]
-        self.inner = scale * np.linalg.inv(np.eye(rank) + scale * ((self.F / self.gaps[:, None, :]) @ self.F.T))
+    def _set_outside(self, variances: Array) -> None:
+        """For every axis the gaps of all dimensions, and what outputs of this curvature (s, q, q) add."""
+        self.gaps = np.maximum(np.abs(1.0 - variances[:, None] / self.u[:, None, :]), LEAST_GAP)
+        of_z, C = self.V / self.u[:, None, :], self.found.precision
+        if of_z.shape[1] > of_z.shape[2]:
+            C, of_z = np.swapaxes(of_z, 1, 2) @ C @ of_z, np.eye(of_z.shape[2])
+        values, vectors = np.linalg.eigh(C)
+        self.F = np.sqrt(np.maximum(values, 0.0))[:, :, None] * (np.swapaxes(vectors, 1, 2) @ of_z)
+        scale = (self.unit * variances[:, None])[..., None]
+        F = self.F[:, None]
+        inverse = np.linalg.inv(np.eye(F.shape[2]) + scale * ((F / self.gaps[:, :, None, :]) @ np.swapaxes(F, 2, 3)))
+        self.inner = scale * inverse
+
+    def _set_noises(self, models: Models) -> None:
+        gain, curvature, _ = self.curved._of_noise(self.found)
+        noise = models.y_noise[:, : gain.shape[1]]
+        free = (noise > Y_FLOOR) | (gain > 0.0)
+        # a noise that falls to zero does so along a slope
+        own = 0.5 * curvature * noise**2 + np.where(free, 0.5 * np.abs(gain) * noise, 0.0)
+        self.of_y_noise = np.where(free, 1.0 / np.maximum(own, 1e-300), 0.0)
 
     def __call__(self, slope: Array) -> Array:
-        """The step of a slope."""
-        parts, k = AS_THEY_ARE.unpack(slope, self.params), len(self.u)
-        of_W = self.Q.T @ parts.W_x @ self.R
-        of_span = self.span.T @ of_W
-        outside = (of_W - self.span @ of_span) / self.gaps
-        less = np.matmul(self.inner, (outside @ self.F.T)[:, :, None])[:, :, 0] @ self.F
+        """The steps of slopes."""
+        W, V, b, noise, y_noise = self.curved.parts(slope)
+        R, span, root = self.found.R, self.span, self.root[:, None]
+        of_W, of_V = W @ R, V @ R
+        of_span = np.swapaxes(span, 1, 2) @ of_W
+        outside = (of_W - span @ of_span) / self.gaps
+        less = (self.inner @ (outside @ np.swapaxes(self.F, 1, 2))[..., None])[..., 0] @ self.F
         outside = self.unit * (outside - less / self.gaps)
-        outside -= self.span @ (self.span.T @ outside)
-        of_span = (of_span + self._back(self.V.T @ (parts.W_y @ self.R))) * self.root
-        B = (of_span + of_span.T) * self.inside * self.root
-        right, held = np.column_stack([parts.W_y, parts.m_y]), self.em.free_b == 0.0
-        labels = newton_step(self.curvature, right, self.em.penalty, held, self.em.label_weight)
-        step = Params(
-            self.Q @ (outside + self.span @ B) @ self.R.T,
-            np.zeros(len(of_W)),
-            parts.x_noise_var * self.of_x_noise,
-            labels[:, :k] + self.V @ self._along(B) @ self.R.T,
-            labels[:, k],
-            parts.y_noise_var * self.of_y_noise,
+        outside -= span @ (np.swapaxes(span, 1, 2) @ outside)
+        of_span = (of_span + self._back(np.swapaxes(self.V, 1, 2) @ of_V)) * root
+        B = (of_span + np.swapaxes(of_span, 1, 2)) * self.inside * root
+        labels, of_b = self.labels(of_V, b)
+        back = np.swapaxes(R, 1, 2)
+        parts = (
+            (outside + span @ B) @ back,
+            (labels + self.V @ self._along(B)) @ back,
+            of_b * self.curved.free_b,
+            noise * self.of_x_noise,
+            y_noise * self.of_y_noise,
         )
-        return AS_THEY_ARE.pack(step)
+        return np.concatenate([part.reshape(len(slope), -1) for part in parts], axis=1)
 
     def _along(self, B: Array) -> Array:
-        """The map (k, k) that W_y goes through where W moves by B inside its span."""
-        of_WW = self.root[:, None] * B
-        moved = (B.T - (of_WW + of_WW.T) * (self.root / self.u)) / self.u[:, None]
-        return np.asarray(-moved * self.per_gain)
+        """The map (k, k) that V goes through where W moves by B inside its span."""
+        of_WW = self.root[:, :, None] * B
+        moved = np.swapaxes(B, 1, 2) - (of_WW + np.swapaxes(of_WW, 1, 2)) * (self.root / self.u)[:, None]
+        return np.asarray(-moved / self.u[:, :, None] * self.per_gain)
 
     def _back(self, M: Array) -> Array:
         """The adjoint of `_along`."""
-        M = -M * self.per_gain / self.u[:, None]
-        of_WW = M * (self.root / self.u)
-        return np.asarray(M.T - self.root[:, None] * (of_WW + of_WW.T))
+        M = -M * self.per_gain / self.u[:, :, None]
+        of_WW = M * (self.root / self.u)[:, None]
+        return np.asarray(np.swapaxes(M, 1, 2) - self.root[:, :, None] * (of_WW + np.swapaxes(of_WW, 1, 2)))
+
+
+class Labels:
+    """Newton's steps of (V, b) over the curvature of outputs, by factorizing or as if predictors varied alone.
+
+    With the curvature in V that outputs feel through the covariance of their predictors; see `Curvature`.
+    """
+
+    def __init__(self, curved: Curved, found: Found, cov: Array) -> None:
+        s, q, k = found.V.shape
+        weight, held = curved.label_weight, not curved.free_b.all()
+        down, of_z = positive_part(-found.second), np.zeros((s, k + 1, k + 1))
+        np.einsum("saa->sa", of_z)[:, :k] = cov
+        self.whole = q * (k + 1) <= MOST_UNKNOWNS
+        if self.whole:
+            H = np.einsum("sgab,sgij->saibj", found.precisions, found.moments)
+            H += down[:, :, None, :, None] * of_z[:, None, :, None, :]
+            if found.rare_H.size:
+                H += found.rare_H.reshape(H.shape)
+            diagonal = np.einsum("saiai->sai", H)
+            diagonal += 1e-9 * (diagonal.max(axis=(1, 2), keepdims=True) + 1e-12 * weight)
+            if held:
+                H[:, :, -1], H[..., -1] = 0.0, 0.0
+                np.einsum("saa->sa", H[:, :, -1, :, -1])[:] = 1.0
+            self.H = H.reshape(s, q * (k + 1), -1)
+            return
+        z1z1 = found.moments.sum(axis=1) + found.rare_z1z1
+        share = np.einsum("saa->s", down) / np.maximum(np.einsum("saa->s", found.precision), 1e-300)
+        z1z1 += (share * weight)[:, None, None] * of_z
+        self.by_output = np.linalg.inv(found.precision + 1e-9 * weight * np.eye(q))
+        self.by_input = np.linalg.inv(z1z1 / weight + 1e-9 * np.eye(k + 1))
+
+    def __call__(self, V: Array, b: Array) -> tuple[Array, Array]:
+        """The steps of slopes in V (s, q, k) and b (s, q)."""
+        right = np.concatenate([V, b[:, :, None]], axis=2)
+        if self.whole:
+            found = np.linalg.solve(self.H, right.reshape(len(V), -1, 1)).reshape(right.shape)
+        else:
+            found = self.by_output @ right @ self.by_input
+        return found[:, :, :-1], found[:, :, -1]

@@ -4,13 +4,13 @@ import numpy as np
 
 from ..._types import Array, Result, Status
 from ...likelihoods.sites import ACCURACY
-from ...numerics.linalg import symmetrize
+from ...numerics.linalg import orthonormal_columns, symmetrize
 from ...numerics.linear_gaussian import LOG_2PI, FromX, Limits, Params, given_x
 from ...rows.threads import one_thread
-from ...solvers.quasi_newton import ascend
-from .basis import Basis, View
+from ...solvers.quasi_newton import ascend, pick
+from .basis import SPARE_DIRECTIONS, Basis, View
 from .curvature import Curvature
-from .curved import Curved
+from .curved import ALIKE, Curved
 from .evidence import LabeledPatterns, LabeledRows
 from .grow import Data, ModelInBasis, State, grow
 from .ratio import (
@@ -31,9 +31,10 @@ FEW_ROWS = 1000  # up to so many, every second start is started from, and not th
 WIDE = 100  # a basis of more directions is searched on the coarser grid once a first search is done
 SMALLEST_SHARE = 0.05
 NEAR, FEW_STEPS = 0.1, 20  # residual, and steps, up to which EM makes the start of a climb
+FIRST_EM_STEPS = 2  # of all starts that are climbed from side by side: from far away quasi-Newton steps are poor
+CLOSE = 1e-3  # residual at which the best of them is chosen; in a basis that will grow it is `NEAR`
 FIRST_STEPS = 2  # of a climb in a basis that will grow, whose own optimum is soon left
-ALIKE = 0.1  # relative difference up to which such a start is on the way to an optimum already found
-SAME = 1e-3  # the same of two starts that are one
+SAME = 1e-3  # relative difference up to which two starts are one
 
 
 class BasisEM(SitesEM):
@@ -68,16 +69,33 @@ class BasisEM(SitesEM):
         x, held, second, _ = sums.held
         return self.labels.newton(x, held, self.rules.n_guided).with_covariance(second, x.cov, self.label_weight)
 
-    def climb(self, start: Params, near: Sums | None, tol: float, max_iter: int) -> Result[tuple[Params, Sums]]:
+    def curved(self, params: Params) -> bool:
+        """Whether a climb is by quasi-Newton steps: with real outputs alone, of a plain model."""
+        return bool(self.rules.layout.gaussian and self.plain(params) and self.label_weight > 1e-300)
+
+    def climb(self, start: Params, tol: float, max_iter: int) -> Result[State]:
         """Real outputs of a plain model by quasi-Newton steps; others by EM, and where these steps stall."""
-        if not (self.rules.layout.gaussian and self.plain(start) and self.label_weight > 1e-300):
+        if not self.curved(start):
             return self.maximize(start, tol, max_iter, "alternating")
-        landscape = Curved(self)
-        found = ascend(landscape, landscape.place(start, self.e_step(start, near)), tol, max_iter)
-        if found.status is not Status.STALLED:
-            return Result(found.value.held, *found[1:])
-        more = self.maximize(found.value.held[0], tol, max_iter, "alternating")
-        return more._replace(path=np.append(found.path, more.path[1:]))
+        return self.best_climb([start], tol, max_iter)
+
+    def best_climb(self, starts: list[Params], tol: float, max_iter: int, close: float = 0.0) -> Result[State]:
+        """The best of the climbs from some starts to a plain model of real outputs; see `ascend`."""
+        assert isinstance(self.labels, LabeledPatterns)  # what real outputs alone come as
+        landscape = Curved(self.view, self.labels, self.rules, starts[0])
+        place = landscape.at(landscape.vectors(starts))
+        if len(starts) > 1:
+            place = pick(place, landscape.distinct(place, SAME))
+            for _ in range(FIRST_EM_STEPS):
+                place = landscape.em_step(place)
+        found = ascend(landscape, place, tol, max_iter, close)
+        params = landscape.params(found.value)
+        if found.status is Status.STALLED:
+            more = self.maximize(params, tol, max_iter, "alternating")
+            return more._replace(path=np.append(found.path, more.path[1:]))
+        sums = self.e_step(params)
+        residual = self.residual(sums, params, self.of_x(sums, params).params)
+        return Result((params, sums), found.status, found.path, {**found.stats, "residual": residual})
 
     def plain(self, params: Params) -> bool:
         """Whether all latent dimensions are alike, and nothing lies on the loadings of x."""
@@ -168,6 +186,18 @@ def gaussian_starts(joint: JointMoments, k: int, rules: Rules, log_ratios: Array
     return found
 
 
+def leading(joint: JointMoments, view: View, k: int) -> tuple[JointMoments, Array]:
+    """The same moments in fewer directions C (r, c), which is near enough for a start: leading ones and those of xy."""
+    r, q = joint.xy.shape
+    if r <= k + SPARE_DIRECTIONS + q:
+        return joint, np.eye(r)
+    C = view.axes[:, -k - SPARE_DIRECTIONS :]
+    C = np.hstack([C, orthonormal_columns(joint.xy, C)])
+    xx = C.T @ joint.xx @ C
+    outside = joint.outside + float(np.trace(joint.xx) - np.trace(xx))
+    return joint._replace(xx=xx, xy=C.T @ joint.xy, outside=outside), C
+
+
 def likely_ratios(joint: JointMoments, k: int) -> Array:
     """Ratios to start from: every second one of a grid; of many rows, the first and the peaks of the likelihood."""
     if joint.weight <= FEW_ROWS:
@@ -182,10 +212,10 @@ class GaussianInBasis(ModelInBasis):
     """Real outputs alone: in closed form, by `search`, or else by EM; the path has one entry a basis."""
 
     def __init__(
-        self, data: Data, k: int, rules: Rules, noise: Array, search: RatioSearch | None, max_iter: int
+        self, data: Data, k: int, rules: Rules, noise: Array, search: RatioSearch | None, tol: float, max_iter: int
     ) -> None:
         super().__init__(data, k, rules)
-        self.noise, self.search, self.max_iter = noise, search, max_iter
+        self.noise, self.search, self.tol, self.max_iter = noise, search, tol, max_iter
 
     def maximize(self, start: State | None, tol: float, *, final: bool, max_iter: int) -> Result[State]:
         with one_thread():
@@ -195,37 +225,50 @@ class GaussianInBasis(ModelInBasis):
             elif self.search is not None:
                 params = self.search(self.data.coded.joint(self.data.basis), final=final)
             else:
-                found = self._best(em, tol) if start is None else em.climb(*start, tol, self.max_iter)
+                found = self._best(em, tol) if start is None else self._climb(em, start[0], tol)
                 stats = {"n_iter": 1, "residual": found.stats["residual"]}
                 return Result(found.value, found.status, found.path[-1:], stats)
             sums = em.e_step(params)
             residual = em.residual(sums, params, em.m_step(sums, params))
             if final and self.search is not None and self.share * residual > tol:  # the search is exact to rounding
-                found = em.climb(params, sums, tol, self.max_iter)
+                found = em.climb(params, tol, self.max_iter)
                 (params, sums), residual = found.value, found.stats["residual"]
         stats = {"n_iter": 1, "residual": residual, "optima": self.search.optima if self.search else []}
         return Result((params, sums), Status.CONVERGED, np.array([sums.objective]), stats)
 
+    def _climb(self, em: BasisEM, start: Params, tol: float) -> Result[State]:
+        """To the end by quasi-Newton steps where nothing is outside the basis."""
+        if self.data.basis.whole and em.curved(start):
+            tol = self.share * self.tol
+        return em.climb(start, tol, self.max_iter)
+
     def _best(self, em: BasisEM, tol: float) -> Result[State]:
-        """The best of climbs from all starts, the most likely first; not of those on the way to an optimum found.
+        """The best of climbs from all starts, side by side or one by one.
 
         They are short in a basis that grows, whose own optimum is soon left.
         """
-        whole = self.data.basis.whole
-        begun = [em.maximize(at, max(tol, NEAR), FEW_STEPS, "alternating") for at in self._starts()]
+        starts, whole = self._starts(), self.data.basis.whole
+        max_iter = self.max_iter if whole else FIRST_STEPS
+        if em.curved(starts[0]):
+            tol = self.share * self.tol if whole else tol
+            return em.best_climb(starts, tol, max_iter, CLOSE if whole else NEAR)
+        starts = [at for i, at in enumerate(starts) if not any(alike(at, other, SAME) for other in starts[:i])]
+        begun = [em.maximize(at, max(tol, NEAR), FEW_STEPS, "alternating") for at in starts]
         found: list[Result[State]] = []
+        # the most likely first; not those on the way to an optimum found
         for trial in sorted(begun, key=lambda trial: -float(trial.path[-1])):
-            if not any(alike(trial.value[0], other.value[0], ALIKE) for other in found):
-                found.append(em.climb(*trial.value, tol, self.max_iter if whole else FIRST_STEPS))
+            if not any(alike(trial.value[0], other.value[0]) for other in found):
+                found.append(em.climb(trial.value[0], tol, max_iter))
         return max(found, key=lambda trial: float(trial.path[-1]))
 
     def _starts(self) -> list[Params]:
         """They turn with the basis and use no random numbers: no order of rows nor a seed decides between optima."""
-        joint = self.data.coded.joint(self.data.basis)
+        joint, C = leading(self.data.coded.joint(self.data.basis), self.data.basis.view(), self.k)
         starts = gaussian_starts(joint, self.k, self.rules, likely_ratios(joint, self.k))
+        starts = [at._replace(W_x=C @ at.W_x, m_x=np.zeros(len(C))) for at in starts]
         if self.rules.noise == "fixed":
             starts = [start._replace(y_noise_var=self.noise) for start in starts]
-        return [at for i, at in enumerate(starts) if not any(alike(at, other, SAME) for other in starts[:i])]
+        return starts
 
 
 def grow_gaussian(
@@ -233,7 +276,7 @@ def grow_gaussian(
 ) -> Result[Params]:
     """Fit to real outputs in a growing basis, begun before; parameters in the coordinates of features."""
     search = RatioSearch(k) if solver == "ratio" else None
-    model = GaussianInBasis(data, k, rules, noise, search, max_iter)
+    model = GaussianInBasis(data, k, rules, noise, search, tol, max_iter)
     found = grow(model, tol=tol, max_expansions=max_iter, look_again=solver == "ratio")
     return Result(in_features(found.value[0], data.basis), found.status, found.path, found.stats)
 

@@ -75,15 +75,6 @@ class Rules(NamedTuple):
         parts = np.where(self.free_noise, sums, 0.0)
         return parts.sum(axis=1, keepdims=True) + np.zeros_like(sums) if self.noise == "shared" else parts
 
-    def of_log_noise(self, noise: Array, sums: Array) -> tuple[Array, Array]:
-        """Slopes in the logarithms of the noise variances, none where a floor holds, and inverses of curvatures."""
-        gain, curvature, _ = self._of_noise(sums)
-        share = max(len(noise), 1) if self.noise == "shared" else 1
-        free = self.free_noise & ((noise > Y_FLOOR) | (gain > 0.0))
-        slope = np.where(free, 0.5 * gain * noise / share, 0.0)
-        own = 0.5 * curvature * noise**2 / share + np.abs(slope)  # a noise that falls to zero does so along a slope
-        return slope, np.where(free, 1.0 / np.maximum(own, 1e-300), 0.0)
-
 
 class Sums(NamedTuple):
     """Expected statistics of an E-step and the objective; moments of (z, 1) for each feature, or alike for all."""

@@ -1,0 +1,164 @@
+"""The likelihood of real outputs in a basis, its slopes and statistics at several parameters at once.
+
+Coordinates of x are its principal axes and those of z the eigenvectors of W'W, in which what x says of z is diagonal.
+All that belongs to one of s parameters has it as its first axis; g are patterns of observed outputs.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._types import Array
+from ...likelihoods.exact import precisions
+from ...numerics.linear_gaussian import LOG_2PI, FromX, Params
+from .basis import View
+from .evidence import LabeledPatterns
+
+
+class Models(NamedTuple):
+    """Parameters of s models."""
+
+    W: Array  # (s, r, k)
+    noise: Array  # (s,)   of x
+    V: Array  # (s, q, k)
+    b: Array  # (s, q)
+    y_noise: Array  # (s, q)
+
+
+class Found(NamedTuple):
+    """What is known at s models; of z in the axes R."""
+
+    objective: Array  # (s,)   nats
+    R: Array  # (s, k, k)
+    explained: Array  # (s, k)   eigenvalues of W'W
+    W: Array  # (s, r, k)   W R
+    V: Array  # (s, q, k)   V R
+    xz: Array  # (s, r, k)   sum of x E[z]'
+    zz: Array  # (s, k, k)   sum of E[z z']
+    left: Array  # (s, r, k)   xz - W zz, the noise of x times the slope in W
+    energy: Array  # (s,)   expected squares that the loadings leave
+    slope_V: Array  # (s, q, k)
+    slope_b: Array  # (s, q)
+    second: Array  # (s, q, q)   slopes less curvatures in the predictors
+    precision: Array  # (s, q, q)   curvatures
+    noise_sums: Array  # (s, 3, q)
+    precisions: Array  # (s, g, q, q)   of each pattern
+    moments: Array  # (s, g, k + 1, k + 1)   of (z, 1) that go with it in the curvature of (V, b)
+    rare_H: Array  # (s, ...)   and of rows kept one by one
+    rare_z1z1: Array  # (s, k + 1, k + 1)
+
+
+class _Said(NamedTuple):
+    """What outputs say of their predictors, as in `Found`."""
+
+    log_z: Array
+    slope_z: Array  # (s, q, k)   sum of slopes times E[z | x]'
+    slope_b: Array
+    x_shift: Array  # (s, r, k)   sum of x times what the outputs add to E[z]'
+    second: Array
+    precision: Array
+    noise_sums: Array
+    precisions: Array
+    moments: Array
+    rare_H: Array
+    rare_z1z1: Array
+
+
+class Stack:
+    """Rows and outputs of a basis, as statistics at any parameters need them."""
+
+    def __init__(self, view: View, labels: LabeledPatterns) -> None:
+        self.view, self.labels, self.axes = view, labels, view.axes
+        self.values, Q = np.maximum(view.values, 0.0), view.axes
+        g, q = labels.observed.shape
+        self.observed, self.weights, self.y, self.yy = labels.observed, labels.weights, labels.y, labels.yy
+        self.t, self.yt = labels.t @ Q, labels.yt @ Q
+        tt = Q.T @ labels.tt @ Q
+        self.size = (g, q, len(Q))
+        # as one product with what x says of z
+        self.joint = np.concatenate([tt, self.yt, self.t[:, None, :]], axis=1).reshape(g * (len(Q) + q + 1), len(Q))
+        self.constants = self.weights * (LOG_2PI * self.observed.sum(axis=1))
+
+    def __call__(self, at: Models) -> Found:
+        """What is known at some models."""
+        view, noise = self.view, at.noise[:, None]
+        explained, R = np.linalg.eigh(np.swapaxes(at.W, 1, 2) @ at.W)
+        explained = np.maximum(explained, 0.0)
+        u, W, V = explained + noise, at.W @ R, at.V @ R
+        gain, cov = W / u[:, None, :], noise / u
+        xz = self.values[:, None] * gain
+        zz = np.swapaxes(gain, 1, 2) @ xz
+        # stationary in the gain, so that its rounding error enters squared
+        of_x = 2.0 * np.einsum("srk,srk->s", xz, W) - np.einsum("skk,sk->s", zz, u)
+        rest = view.n_features - u.shape[1]
+        logs = view.n_features * LOG_2PI + np.log(u).sum(axis=1) + rest * np.log(at.noise)
+        objective = -0.5 * (view.weight * logs + (view.energy - of_x) / at.noise)
+        said = self._outputs(at, gain, cov, V)
+        VC = V * cov[:, None, :]
+        cross = np.swapaxes(VC, 1, 2) @ said.slope_z
+        DV = said.second @ VC
+        zz += cross + np.swapaxes(cross, 1, 2) + np.swapaxes(VC, 1, 2) @ DV
+        np.einsum("skk->sk", zz)[:] += view.weight * cov
+        xz += said.x_shift
+        fitted = W @ zz
+        energy = view.energy - 2.0 * np.einsum("srk,srk->s", W, xz) + np.einsum("srk,srk->s", W, fitted)
+        return Found(
+            objective + said.log_z, R, explained, W, V, xz, zz, xz - fitted, energy, said.slope_z + DV, said.slope_b,
+            said.second, said.precision, said.noise_sums, said.precisions, said.moments, said.rare_H, said.rare_z1z1,
+        )  # fmt: skip
+
+    def _outputs(self, at: Models, gain: Array, cov: Array, V: Array) -> _Said:
+        """Slopes are the precision times what x leaves of the outputs."""
+        (g, q, r), s, w = self.size, len(V), self.weights
+        VC = V * cov[:, None, :]
+        P, log_det = precisions((VC @ np.swapaxes(V, 1, 2))[:, None], at.y_noise[:, None], self.observed)
+        products = (self.joint @ gain).reshape(s, g, r + q + 1, gain.shape[2])
+        tz, yz, z = products[:, :, :r], products[:, :, r : r + q], products[:, :, -1]
+        back, each = np.swapaxes(V, 1, 2)[:, None], V[:, None]
+        zz = np.swapaxes(gain, 1, 2)[:, None] @ tz
+        mean = np.where(self.observed, self.y - at.b[:, None] - z @ np.swapaxes(V, 1, 2), 0.0)
+        wm = w[:, None] * mean
+        left_z = yz - each @ zz
+        left = self.yy - yz @ back - each @ np.swapaxes(left_z, 2, 3) + wm[..., None] * mean[:, :, None, :]
+        left_z += wm[..., None] * z[:, :, None, :]
+        left_x = self.yt - each @ np.swapaxes(tz, 2, 3) + wm[..., None] * self.t[:, None, :]
+        PL, wP = P @ left, w[:, None, None] * P
+        own = np.einsum("sgaa->sga", P)
+        precision = wP.sum(axis=1)
+        second = (PL @ P).sum(axis=1) - precision
+        diagonal = np.einsum("saa->sa", second)
+        moments = np.empty((s, g, gain.shape[2] + 1, gain.shape[2] + 1))
+        moments[:, :, :-1, -1] = moments[:, :, -1, :-1] = w[:, None] * z
+        moments[:, :, -1, -1] = w
+        moments[:, :, :-1, :-1] = zz + moments[:, :, :-1, -1:] * z[:, :, None, :]
+        # outputs feel their loadings through the covariance of predictors as well
+        moments[:, :, :-1, :-1] += 2.0 * (np.swapaxes(VC, 1, 2)[:, None] @ wP @ VC[:, None])
+        said = _Said(
+            -0.5 * (np.einsum("sgaa->s", PL) + log_det @ w + self.constants.sum()),
+            (P @ left_z).sum(axis=1),
+            (P @ wm[..., None]).sum(axis=1)[..., 0],
+            np.swapaxes((P @ left_x).sum(axis=1), 1, 2) @ VC,
+            second,
+            precision,
+            np.stack([diagonal, w @ own**2, np.broadcast_to(w @ self.observed, (s, q))], axis=1),
+            P, moments, np.zeros((s, 0, 0)), np.zeros((s, *moments.shape[2:])),
+        )  # fmt: skip
+        return said if self.labels.rare is None else self._with_rare(said, at, gain, cov, V)
+
+    def _with_rare(self, said: _Said, at: Models, gain: Array, cov: Array, V: Array) -> _Said:
+        """With the rows that are kept one by one, model by model."""
+        assert self.labels.rare is not None
+        rare, parts = self.labels.rare, []
+        for i, noise in enumerate(at.noise):
+            x = FromX(gain[i].T @ self.axes.T, np.diag(cov[i]), 0.0)
+            params = Params(at.W[i], np.zeros(len(self.axes)), float(noise), V[i], at.b[i], at.y_noise[i])
+            found, held = rare.sums(params, x, None, 0.0)
+            H, z1z1, _ = rare.newton(x, held, V.shape[2])
+            second = found.slopes - found.curvature
+            x_shift = self.axes.T @ found.x_shift
+            parts.append(
+                (found.log_z, found.slope_z, found.slope, x_shift, second, found.curvature, found.noise, H, z1z1)
+            )
+        more: list[Array] = [np.stack(part) for part in zip(*parts, strict=True)]
+        sums: list[Array] = [own + other for own, other in zip(said[:7], more[:7], strict=True)]
+        return _Said._make([*sums, said.precisions, said.moments, more[7], more[8]])
