@@ -15,7 +15,10 @@ def precisions(cov: Array, noise: Array, observed: BoolArray) -> tuple[Array, Ar
 
     `cov` (q, q) or (g, q, q) is that of their predictors; further axes of `cov` and `noise` come before these.
     """
-    if len(observed) == 1 and observed.all() and cov.ndim == 2:
+    if len(observed) == 1 and observed.all():
+        if cov.ndim > 2:
+            total = cov + noise[..., None] * np.eye(noise.shape[-1])
+            return np.linalg.inv(total), np.linalg.slogdet(total)[1]
         precision, log_det = inverse_logdet(symmetrize(cov) + np.diag(noise))
         return precision[None], np.array([log_det])
     both = observed[:, :, None] & observed[:, None, :]

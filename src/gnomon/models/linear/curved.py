@@ -21,7 +21,7 @@ from .basis import View
 from .curvature import MOST_UNKNOWNS
 from .evidence import LabeledPatterns
 from .sites_em import FIRST_STEP, X_FLOOR, Y_FLOOR, Rules
-from .stack import Found, Models, Stack
+from .stack import Found, Models, Stack, diagonals, dots
 
 LEAST_GAP = 0.02  # of 1 - v / u
 LEAST_SHARE = 1e-2  # of what a dimension explains, of its noise; and of a dimension's gain, of the largest one
@@ -93,7 +93,7 @@ class Curved:
         y_noise = models.y_noise[:, : self.n_noises]
         free = (vector[:, self.ends[3] :] > np.log(Y_FLOOR)) | (gain > 0.0)
         of_y = np.where(free, 0.5 * gain * y_noise, 0.0)
-        back = np.swapaxes(found.R, 1, 2)
+        back = found.R.swapaxes(1, 2)
         slope_b = found.slope_b * self.free_b
         of_W = found.left / noise[:, None, None]
         parts = (of_W @ back, found.slope_V @ back, slope_b, of_x, of_y)
@@ -110,7 +110,7 @@ class Curved:
 
     def _of_noise(self, found: Found) -> Array:
         """The `noise_sums` (3, s, m) of each noise variance that is estimated."""
-        sums = np.swapaxes(found.noise_sums, 0, 1)
+        sums = found.noise_sums.swapaxes(0, 1)
         return (
             sums.sum(axis=2, keepdims=True)[..., : self.n_noises]
             if self.rules.noise == "shared"
@@ -133,8 +133,8 @@ class Curved:
         """A step of EM in W, the noise variances and the law of z, with Newton's step of V and b, where it rises."""
         models, found = place.held
         n_entries, weight = self.view.weight * self.view.n_features, self.view.weight
-        W = np.swapaxes(np.linalg.solve(found.zz, np.swapaxes(found.xz, 1, 2)), 1, 2)
-        left = self.view.energy - np.einsum("srk,srk->s", W, found.xz)
+        W = np.linalg.solve(found.zz, found.xz.swapaxes(1, 2)).swapaxes(1, 2)
+        left = self.view.energy - dots(W, found.xz)
         noise = np.log(np.maximum(left / n_entries, X_FLOOR))
         u = found.explained + models.noise[:, None]
         slope_b = found.slope_b * self.free_b
@@ -147,7 +147,7 @@ class Curved:
         of_y = np.log(np.maximum(1.0 + y_noise * gain / np.maximum(count, 1e-300), Y_FLOOR / y_noise))
         scored = np.clip(gain / np.maximum(curvature, 1e-300) / y_noise, -1.0, 1.0)
         of_y = np.where(np.abs(scored) > np.abs(of_y), scored, of_y)
-        L = np.linalg.cholesky(0.5 * (found.zz + np.swapaxes(found.zz, 1, 2)) / weight)
+        L = np.linalg.cholesky(0.5 * (found.zz + found.zz.swapaxes(1, 2)) / weight)
         V = (found.V + share[:, None, None] * V) @ L
         parts = (W @ L, V, models.b + share[:, None] * b * self.free_b, noise, np.log(y_noise) + share[:, None] * of_y)
         trial = self.at(np.concatenate([part.reshape(len(V), -1) for part in parts], axis=1))
@@ -159,11 +159,11 @@ class Curved:
         """Which places to go on with: the best, and those that differ from better ones by more than a share."""
         W, _, V, _, y_noise = place.held.models
         s, log_noise = len(W), np.log(y_noise)
-        inner = (np.swapaxes(W, 1, 2)[:, None] @ W[None]).reshape(s, s, -1)
-        products = np.einsum("stk,stk->st", inner, inner)
+        inner = (W.swapaxes(1, 2)[:, None] @ W[None]).reshape(s, s, -1)
+        products = (inner**2).sum(axis=2)
         size = products.diagonal()
         of_x = size[:, None] + size - 2.0 * products <= share**2 * size
-        shared = (W @ np.swapaxes(V, 1, 2)).reshape(s, -1)
+        shared = (W @ V.swapaxes(1, 2)).reshape(s, -1)
         products = shared @ shared.T
         size = products.diagonal()
         of_y = size[:, None] + size - 2.0 * products <= share**2 * size
@@ -176,8 +176,7 @@ class Curved:
 
 
 def _norm(A: Array) -> Array:
-    flat = A.reshape(len(A), 1, -1)
-    return np.asarray(np.sqrt(flat @ np.swapaxes(flat, 1, 2))[:, 0, 0])
+    return np.asarray(np.sqrt(dots(A, A)))
 
 
 class Metric:
@@ -209,12 +208,12 @@ class Metric:
         self.gaps = np.maximum(np.abs(1.0 - variances[:, None] / self.u[:, None, :]), LEAST_GAP)
         of_z, C = self.V / self.u[:, None, :], self.found.precision
         if of_z.shape[1] > of_z.shape[2]:
-            C, of_z = np.swapaxes(of_z, 1, 2) @ C @ of_z, np.eye(of_z.shape[2])
+            C, of_z = of_z.swapaxes(1, 2) @ C @ of_z, np.eye(of_z.shape[2])
         values, vectors = np.linalg.eigh(C)
-        self.F = np.sqrt(np.maximum(values, 0.0))[:, :, None] * (np.swapaxes(vectors, 1, 2) @ of_z)
+        self.F = np.sqrt(np.maximum(values, 0.0))[:, :, None] * (vectors.swapaxes(1, 2) @ of_z)
         scale = (self.unit * variances[:, None])[..., None]
         F = self.F[:, None]
-        inverse = np.linalg.inv(np.eye(F.shape[2]) + scale * ((F / self.gaps[:, :, None, :]) @ np.swapaxes(F, 2, 3)))
+        inverse = np.linalg.inv(np.eye(F.shape[2]) + scale * ((F / self.gaps[:, :, None, :]) @ F.swapaxes(2, 3)))
         self.inner = scale * inverse
 
     def _set_noises(self, models: Models) -> None:
@@ -230,15 +229,15 @@ class Metric:
         W, V, b, noise, y_noise = self.curved.parts(slope)
         R, span, root = self.found.R, self.span, self.root[:, None]
         of_W, of_V = W @ R, V @ R
-        of_span = np.swapaxes(span, 1, 2) @ of_W
+        of_span = span.swapaxes(1, 2) @ of_W
         outside = (of_W - span @ of_span) / self.gaps
-        less = (self.inner @ (outside @ np.swapaxes(self.F, 1, 2))[..., None])[..., 0] @ self.F
+        less = (self.inner @ (outside @ self.F.swapaxes(1, 2))[..., None])[..., 0] @ self.F
         outside = self.unit * (outside - less / self.gaps)
-        outside -= span @ (np.swapaxes(span, 1, 2) @ outside)
-        of_span = (of_span + self._back(np.swapaxes(self.V, 1, 2) @ of_V)) * root
-        B = (of_span + np.swapaxes(of_span, 1, 2)) * self.inside * root
+        outside -= span @ (span.swapaxes(1, 2) @ outside)
+        of_span = (of_span + self._back(self.V.swapaxes(1, 2) @ of_V)) * root
+        B = (of_span + of_span.swapaxes(1, 2)) * self.inside * root
         labels, of_b = self.labels(of_V, b)
-        back = np.swapaxes(R, 1, 2)
+        back = R.swapaxes(1, 2)
         parts = (
             (outside + span @ B) @ back,
             (labels + self.V @ self._along(B)) @ back,
@@ -251,14 +250,14 @@ class Metric:
     def _along(self, B: Array) -> Array:
         """The map (k, k) that V goes through where W moves by B inside its span."""
         of_WW = self.root[:, :, None] * B
-        moved = np.swapaxes(B, 1, 2) - (of_WW + np.swapaxes(of_WW, 1, 2)) * (self.root / self.u)[:, None]
+        moved = B.swapaxes(1, 2) - (of_WW + of_WW.swapaxes(1, 2)) * (self.root / self.u)[:, None]
         return np.asarray(-moved / self.u[:, :, None] * self.per_gain)
 
     def _back(self, M: Array) -> Array:
         """The adjoint of `_along`."""
         M = -M * self.per_gain / self.u[:, :, None]
         of_WW = M * (self.root / self.u)[:, None]
-        return np.asarray(np.swapaxes(M, 1, 2) - self.root[:, :, None] * (of_WW + np.swapaxes(of_WW, 1, 2)))
+        return np.asarray(M.swapaxes(1, 2) - self.root[:, :, None] * (of_WW + of_WW.swapaxes(1, 2)))
 
 
 class Labels:
@@ -271,11 +270,12 @@ class Labels:
         s, q, k = found.V.shape
         weight, held = curved.label_weight, not curved.free_b.all()
         down, of_z = positive_part(-found.second), np.zeros((s, k + 1, k + 1))
-        np.einsum("saa->sa", of_z)[:, :k] = cov
+        diagonals(of_z)[:, :k] = cov
         self.whole = q * (k + 1) <= MOST_UNKNOWNS
         if self.whole:
-            H = np.einsum("sgab,sgij->saibj", found.precisions, found.moments)
-            H += down[:, :, None, :, None] * of_z[:, None, :, None, :]
+            P, M = (part.reshape(*part.shape[:2], -1) for part in (found.precisions, found.moments))
+            H = (P.swapaxes(1, 2) @ M).reshape(s, q, q, k + 1, k + 1).swapaxes(2, 3)
+            H = H + down[:, :, None, :, None] * of_z[:, None, :, None, :]
             if found.rare_H.size:
                 H += found.rare_H.reshape(H.shape)
             diagonal = np.einsum("saiai->sai", H)
@@ -286,7 +286,7 @@ class Labels:
             self.H = H.reshape(s, q * (k + 1), -1)
             return
         z1z1 = found.moments.sum(axis=1) + found.rare_z1z1
-        share = np.einsum("saa->s", down) / np.maximum(np.einsum("saa->s", found.precision), 1e-300)
+        share = diagonals(down).sum(axis=1) / np.maximum(diagonals(found.precision).sum(axis=1), 1e-300)
         z1z1 += (share * weight)[:, None, None] * of_z
         self.by_output = np.linalg.inv(found.precision + 1e-9 * weight * np.eye(q))
         self.by_input = np.linalg.inv(z1z1 / weight + 1e-9 * np.eye(k + 1))

@@ -77,10 +77,7 @@ def grow(
     status, expansions, final, sharpened = Status.MAX_ITER, 0, not look_again, False
     while True:
         params, sums = found.value
-        D = model.data.cross(params, *sums.held[:2])
-        size = float(np.linalg.norm(D))
-        D = basis.outside(D)
-        outside = float(np.linalg.norm(D)) / size if size > 0 else 0.0
+        D, outside = _outside(model, params, sums)
         left = max(outside, found.stats["residual"])
         if left <= tol and final:
             status = Status.CONVERGED
@@ -103,6 +100,17 @@ def grow(
         used += found.stats["n_iter"]
     stats = {**found.stats, "residual": left, "n_iter": used, "n_expansions": expansions}
     return Result(found.value, status, np.concatenate(path), stats)
+
+
+def _outside(model: ModelInBasis, params: Params, sums: Sums) -> tuple[Array, float]:
+    """What of X'Z lies outside the basis, and its relative size."""
+    basis = model.data.basis
+    if basis.whole:
+        return np.zeros_like(params.W_x), 0.0
+    D = model.data.cross(params, *sums.held[:2])
+    size = float(np.linalg.norm(D))
+    D = basis.outside(D)
+    return D, float(np.linalg.norm(D)) / size if size > 0 else 0.0
 
 
 def _appended(basis: Basis, params: Params, D: Array, share: float, tried: int) -> tuple[Params, int]:

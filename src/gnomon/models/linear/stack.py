@@ -64,6 +64,16 @@ class _Said(NamedTuple):
     rare_z1z1: Array
 
 
+def dots(A: Array, B: Array) -> Array:
+    """Inner products (s,) of arrays that have s as their first axis."""
+    return np.asarray((A.reshape(len(A), 1, -1) @ B.reshape(len(B), -1, 1))[:, 0, 0])
+
+
+def diagonals(A: Array) -> Array:
+    """Diagonals (..., k) of A (..., k, k), which may be written."""
+    return A.reshape(*A.shape[:-2], -1)[..., :: A.shape[-1] + 1]
+
+
 class Stack:
     """Rows and outputs of a basis, as statistics at any parameters need them."""
 
@@ -77,31 +87,32 @@ class Stack:
         self.size = (g, q, len(Q))
         # as one product with what x says of z
         self.joint = np.concatenate([tt, self.yt, self.t[:, None, :]], axis=1).reshape(g * (len(Q) + q + 1), len(Q))
-        self.constants = self.weights * (LOG_2PI * self.observed.sum(axis=1))
+        self.counts = self.weights @ self.observed
+        self.constant = LOG_2PI * float(self.counts.sum())
 
     def __call__(self, at: Models) -> Found:
         """What is known at some models."""
         view, noise = self.view, at.noise[:, None]
-        explained, R = np.linalg.eigh(np.swapaxes(at.W, 1, 2) @ at.W)
+        explained, R = np.linalg.eigh(at.W.swapaxes(1, 2) @ at.W)
         explained = np.maximum(explained, 0.0)
         u, W, V = explained + noise, at.W @ R, at.V @ R
         gain, cov = W / u[:, None, :], noise / u
         xz = self.values[:, None] * gain
-        zz = np.swapaxes(gain, 1, 2) @ xz
+        zz = gain.swapaxes(1, 2) @ xz
         # stationary in the gain, so that its rounding error enters squared
-        of_x = 2.0 * np.einsum("srk,srk->s", xz, W) - np.einsum("skk,sk->s", zz, u)
+        of_x = 2.0 * dots(xz, W) - dots(diagonals(zz), u)
         rest = view.n_features - u.shape[1]
         logs = view.n_features * LOG_2PI + np.log(u).sum(axis=1) + rest * np.log(at.noise)
         objective = -0.5 * (view.weight * logs + (view.energy - of_x) / at.noise)
         said = self._outputs(at, gain, cov, V)
         VC = V * cov[:, None, :]
-        cross = np.swapaxes(VC, 1, 2) @ said.slope_z
+        cross = VC.swapaxes(1, 2) @ said.slope_z
         DV = said.second @ VC
-        zz += cross + np.swapaxes(cross, 1, 2) + np.swapaxes(VC, 1, 2) @ DV
-        np.einsum("skk->sk", zz)[:] += view.weight * cov
+        zz += cross + cross.swapaxes(1, 2) + VC.swapaxes(1, 2) @ DV
+        diagonals(zz)[:] += view.weight * cov
         xz += said.x_shift
         fitted = W @ zz
-        energy = view.energy - 2.0 * np.einsum("srk,srk->s", W, xz) + np.einsum("srk,srk->s", W, fitted)
+        energy = view.energy - dots(W, 2.0 * xz - fitted)
         return Found(
             objective + said.log_z, R, explained, W, V, xz, zz, xz - fitted, energy, said.slope_z + DV, said.slope_b,
             said.second, said.precision, said.noise_sums, said.precisions, said.moments, said.rare_H, said.rare_z1z1,
@@ -111,36 +122,35 @@ class Stack:
         """Slopes are the precision times what x leaves of the outputs."""
         (g, q, r), s, w = self.size, len(V), self.weights
         VC = V * cov[:, None, :]
-        P, log_det = precisions((VC @ np.swapaxes(V, 1, 2))[:, None], at.y_noise[:, None], self.observed)
+        P, log_det = precisions((VC @ V.swapaxes(1, 2))[:, None], at.y_noise[:, None], self.observed)
         products = (self.joint @ gain).reshape(s, g, r + q + 1, gain.shape[2])
         tz, yz, z = products[:, :, :r], products[:, :, r : r + q], products[:, :, -1]
-        back, each = np.swapaxes(V, 1, 2)[:, None], V[:, None]
-        zz = np.swapaxes(gain, 1, 2)[:, None] @ tz
-        mean = np.where(self.observed, self.y - at.b[:, None] - z @ np.swapaxes(V, 1, 2), 0.0)
+        back, each = V.swapaxes(1, 2)[:, None], V[:, None]
+        zz = gain.swapaxes(1, 2)[:, None] @ tz
+        mean = self.observed * (self.y - at.b[:, None] - z @ V.swapaxes(1, 2))
         wm = w[:, None] * mean
         left_z = yz - each @ zz
-        left = self.yy - yz @ back - each @ np.swapaxes(left_z, 2, 3) + wm[..., None] * mean[:, :, None, :]
+        left = self.yy - yz @ back - each @ left_z.swapaxes(2, 3) + wm[..., None] * mean[:, :, None, :]
         left_z += wm[..., None] * z[:, :, None, :]
-        left_x = self.yt - each @ np.swapaxes(tz, 2, 3) + wm[..., None] * self.t[:, None, :]
+        left_x = self.yt - each @ tz.swapaxes(2, 3) + wm[..., None] * self.t[:, None, :]
         PL, wP = P @ left, w[:, None, None] * P
-        own = np.einsum("sgaa->sga", P)
+        own = diagonals(P)
         precision = wP.sum(axis=1)
         second = (PL @ P).sum(axis=1) - precision
-        diagonal = np.einsum("saa->sa", second)
         moments = np.empty((s, g, gain.shape[2] + 1, gain.shape[2] + 1))
         moments[:, :, :-1, -1] = moments[:, :, -1, :-1] = w[:, None] * z
         moments[:, :, -1, -1] = w
         moments[:, :, :-1, :-1] = zz + moments[:, :, :-1, -1:] * z[:, :, None, :]
         # outputs feel their loadings through the covariance of predictors as well
-        moments[:, :, :-1, :-1] += 2.0 * (np.swapaxes(VC, 1, 2)[:, None] @ wP @ VC[:, None])
+        moments[:, :, :-1, :-1] += 2.0 * (VC.swapaxes(1, 2)[:, None] @ wP @ VC[:, None])
         said = _Said(
-            -0.5 * (np.einsum("sgaa->s", PL) + log_det @ w + self.constants.sum()),
+            -0.5 * (diagonals(PL).sum(axis=(1, 2)) + log_det @ w + self.constant),
             (P @ left_z).sum(axis=1),
             (P @ wm[..., None]).sum(axis=1)[..., 0],
             np.swapaxes((P @ left_x).sum(axis=1), 1, 2) @ VC,
             second,
             precision,
-            np.stack([diagonal, w @ own**2, np.broadcast_to(w @ self.observed, (s, q))], axis=1),
+            np.concatenate([diagonals(second), w @ own**2, self.counts + np.zeros((s, 1))], axis=1).reshape(s, 3, q),
             P, moments, np.zeros((s, 0, 0)), np.zeros((s, *moments.shape[2:])),
         )  # fmt: skip
         return said if self.labels.rare is None else self._with_rare(said, at, gain, cov, V)
