@@ -40,7 +40,7 @@ def test_intervals_cover_and_deviations_are_those_of_the_errors(rng):
 def test_they_are_those_of_draws_from_the_posterior(rng):
     X, Y = planted(rng, 200)
     model = CPPCA(2, families=KINDS).fit(X, Y)
-    mean, std = model.predict(X[:2], return_std=True)
+    mean, std = model.predict(X[:2], return_std=True, uncertainty="plug-in")
     center, cov = model.posterior(X[:2])
     for i in range(2):
         Z = rng.multivariate_normal(center[i], cov, size=400_000)

@@ -76,7 +76,7 @@ def test_predictions_are_brute_force_conditioning(case):
     mean, covs = gaussian.predictive(oracle(model), X)
     cov = covs[0]  # the same for every complete row
     if model.target_kind_ == "real":
-        found, std = model.predict(X, return_std=True)
+        found, std = model.predict(X, return_std=True, uncertainty="plug-in")
         assert_allclose(found.reshape(len(X), -1), mean, rtol=1e-6, atol=1e-6 * np.abs(mean).max())
         assert_allclose(std.reshape(len(X), -1), np.tile(np.sqrt(np.diag(cov)), (len(X), 1)), rtol=1e-7)
         return

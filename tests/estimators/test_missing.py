@@ -54,7 +54,7 @@ def test_likelihood_posterior_and_prediction_are_brute_force(targets):
     Z, cov = model.transform(X, return_cov=True)
     assert_allclose(Z, gaussian.posterior(truth, X)[0], rtol=1e-8, atol=1e-10)
     assert_allclose(cov, gaussian.posterior(truth, X)[1], rtol=1e-8, atol=1e-10)
-    predicted, std = model.predict(X, return_std=True)
+    predicted, std = model.predict(X, return_std=True, uncertainty="plug-in")
     mean, cov = gaussian.predictive(truth, X)
     assert_allclose(predicted, mean, rtol=1e-8, atol=1e-10)
     assert_allclose(std**2, np.diagonal(cov, axis1=1, axis2=2), rtol=1e-8)

@@ -56,7 +56,7 @@ def test_predictive_spread_is_that_of_simulation():
     rng = np.random.default_rng(0)
     Z = rng.multivariate_normal(mean[0], cov, n)
     y = real().y_intercept_ + Z @ real().y_loadings_.T + np.sqrt(real().y_noise_variance_) * rng.normal(size=(n, 1))
-    predicted, std = real().predict(row, return_std=True)
+    predicted, std = real().predict(row, return_std=True, uncertainty="plug-in")
     assert abs(y.mean() - predicted[0]) < 4 * std[0] / np.sqrt(n)
     assert abs(y.std() - std[0]) < 4 * std[0] / np.sqrt(2 * n)
 
@@ -72,7 +72,7 @@ def test_predictive_intervals_cover_hidden_outputs():
 def test_predictive_std_of_dependent_outputs():
     Y = np.eye(3)[load("iris")[1]]
     model = SPPCA(2).fit(X_CLASS, Y)
-    mean, std = model.predict(X_CLASS, return_std=True)
+    mean, std = model.predict(X_CLASS, return_std=True, uncertainty="plug-in")
     assert mean.shape == std.shape == (150, 3)
     assert_allclose(mean.sum(axis=1), 1.0)
     W, (_, cov) = model.y_loadings_, model.posterior(X_CLASS[:1])

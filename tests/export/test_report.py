@@ -183,7 +183,7 @@ def test_real_targets_have_standard_deviations_and_coverage(tmp_path):
     inside = (np.abs(y - mean) < 1.96 * std)[np.isnan(seen)].mean()
     assert f"{100 * inside:.1f} % of the hidden values lie in the 95 % interval" in text
     assert "with a value of progression" in text
-    assert "The first 50 are shown" in text  # all are equally uncertain
+    assert "The 50 most uncertain are shown" in text
 
 
 def test_several_outputs_are_named(tmp_path):

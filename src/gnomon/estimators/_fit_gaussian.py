@@ -46,7 +46,7 @@ class GaussianFit(LinearGaussian):
         self._remember(rows)
         if targets is not None:
             self._store_targets(result, rows.dtype, coded)
-            self._store_classes(given.anew(masked=rows.masked), targets)
+            self._learn_from_labels(given.anew(masked=rows.masked), targets, rows.weights, rows.shape[1])
         self._record(result)
 
     def _fit_sizes(self, rows, Y, options, seed):

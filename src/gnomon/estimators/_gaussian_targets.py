@@ -8,12 +8,10 @@ from ..numerics.normalize import normalized
 from ..rows.namespace import holding
 from ..targets.code import code_like, to_coordinates
 from ._estimator import check_variance
-from ._predictions import DeviationPredictor
-
-BATCH = 1 << 21  # numbers held at once for rows with missing entries
+from ._number_intervals import NumberPredictor
 
 
-class GaussianTargets(DeviationPredictor):
+class GaussianTargets(NumberPredictor):
     """Predictions that integrate over the uncertainty of the projection.
 
     Classes are told by Bayes' rule, from a density of each in the latent directions that foretell their codes.
@@ -39,10 +37,23 @@ class GaussianTargets(DeviationPredictor):
         optima, lower = result.stats["optima"], self.log_likelihood_
         self.certificate_ = {"upper": None, "lower": lower, "gap": None, "optima": optima} if optima else None
 
+    def _learn_from_labels(self, rows, targets, weights, n_columns):
+        """Learn where classes are, or how well numbers are known, from labeled rows once the parameters are stored."""
+        if self.target_kind_ == "classes":
+            self._store_classes(rows, targets)
+        elif self.target_kind_ == "real":
+            self._learn_numbers(rows, targets.table, weights, n_columns)
+
+    def _readings(self):
+        if self.target_kind_ == "classes":
+            return np.zeros((0, self.y_loadings_.shape[1])), np.zeros(0), np.zeros(0)
+        W, intercept, noise = self._target_params()
+        if self.y_basis_ is not None:
+            basis = self.y_basis_
+            W, intercept, noise = basis @ W, self.y_intercept_ + basis @ intercept, basis**2 @ noise
+        return W, intercept, noise
+
     def _store_classes(self, rows, targets):
-        """Learn where the classes are from labeled rows, once the parameters are stored."""
-        if self.target_kind_ != "classes":
-            return
         numbers = targets.columns[0].numbers
         known = np.flatnonzero(numbers >= 0)
         means = [self._condition(batch)[0] for batch in self._batches(rows.take(known))]
@@ -71,14 +82,6 @@ class GaussianTargets(DeviationPredictor):
         parts = [self._of_batch(batch) for batch in self._batches(rows)]
         found, std = (np.concatenate(part) for part in zip(*parts, strict=True))
         return ([found] if self.target_kind_ == "classes" else list(found.T)), std
-
-    def _batches(self, rows):
-        """The rows as they are, or some at a time when each has a predictive covariance of its own."""
-        if not rows.masked:
-            return [rows]
-        size = max(1, BATCH // max(self.y_loadings_.shape[0], self.components_.shape[0]) ** 2)
-        n = rows.shape[0]
-        return [rows.take(np.arange(start, min(start + size, n))) for start in range(0, n, size)]
 
     def _of_batch(self, rows):
         """Probabilities (n, C) of classes, or outputs (n, q); and (n, q)."""

@@ -17,13 +17,13 @@ from ..models.linear.conditioning import Model, draw_outputs
 from ._density import JointDensity
 from ._estimator import at_least, check_choice, one_of, resolve_n_components, rules, weigh_labels
 from ._linear_gaussian import LinearGaussian
-from ._predictions import DeviationPredictor
+from ._number_intervals import NumberPredictor
 
 TARGET = {"gaussian": "real", "probit": "classes", "logit": "classes", "categorical": "classes", "poisson": "counts"}
 
 
 @dataclass(eq=False, repr=False)
-class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
+class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
     """Classification probabilistic PCA: one latent space that explains features and labels of any kind.
 
     Each sample has a latent vector z ~ N(0, I) of size k. Features are noisy linear views of it, and each output has
@@ -201,10 +201,11 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
         self.n_components_ = resolve_n_components(self.n_components, self.n_private, *rows.shape)
         Y = targets.table[np.ix_(labeled, _usable(self._form))]
         options = self._options_of(model.Options, n_components=self.n_components_, ridge=self.label_ridge)
-        rows = rows.anew(weights=weigh_labels(rows.weights, targets, self.label_weight))
+        given, rows = rows, rows.anew(weights=weigh_labels(rows.weights, targets, self.label_weight))
         result = model.fit(rows, labeled, Y, layout, options, np.random.default_rng(self._seed()))
         self._store(result, rows.dtype)
         self._remember(rows)
+        self._learn_numbers(given, targets.table[:, _usable(self._form)][:, layout.noisy], rows.weights, rows.shape[1])
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -265,6 +266,14 @@ class CPPCA(DeviationPredictor, JointDensity, LinearGaussian):
         g = self.n_components_ if h else k
         rotations = g * (g - 1) // 2 + (k - g) * (k - g - 1) // 2
         return p * (k + 1) + 1 + h * (g + 1) + int(self._layout.noisy.sum()) - rotations
+
+    def _readings(self):
+        layout, (V, b, noise) = self._layout, self._label_params()
+        at = [part.start for family, part in layout.parts if family.noisy]
+        return V[at], b[at], noise[layout.noisy]
+
+    def _read(self):
+        return np.flatnonzero(self._layout.noisy)
 
     def _predicted_with_std(self, rows):
         if not self._layout.kinds:  # one class only

@@ -190,7 +190,7 @@ class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer)
         )
         self._store(result, feature_map)
         self._store_targets(result, X.dtype, coded)
-        self._store_classes(rows, targets)
+        self._learn_from_labels(rows, targets, weights, self.effective_dimension_)
         self._record(result._replace(stats={**result.stats, "n_passes": 1.0}))
 
     def _check_parameters(self):

@@ -1,0 +1,102 @@
+"""Predicted numbers with deviations that count how well the read-out of y from the projection is known."""
+
+from typing import Any
+
+import numpy as np
+
+from ..models.linear.output_intervals import Known, Labels, deviations, learn, taken_over, variances
+from ._estimator import check_choice
+from ._predictions import DeviationPredictor
+
+UNCERTAINTY = ("full", "plug-in")
+BATCH = 1 << 21  # numbers held at once for rows with missing entries
+
+
+class NumberPredictor(DeviationPredictor):
+    """From `_readings()`: loadings (q, k), intercepts (q,) and noise variances (q,) of real outputs, in units of y."""
+
+    def predict(self, X: Any, return_std: Any = False, uncertainty: Any = "full") -> Any:
+        """Predict the targets, integrating over the uncertainty of the projection.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        return_std : bool, default=False
+            Return predictive standard deviations of numbers too.
+        uncertainty : {"full", "plug-in"}, default="full"
+            What deviations of real numbers count, besides the noise and that the projection is uncertain. "full" adds
+            that loadings, intercept and residual variance are estimates from few labels; "plug-in" takes them for
+            known. Predictions are the same.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The most probable class, the expected count or the expected real number of each.
+        std : ndarray of the shape of y
+            In units of y, the noise of real outputs and the chance of counts included; NaN for classes. The prediction
+            plus or minus 1.96 of them is the 95 % interval: by "full" the t-interval of a regression of y on the
+            projection of the labeled rows, with n_labeled - n_components - 1 degrees of freedom. Only with
+            `return_std=True`.
+        """
+        check_choice("uncertainty", uncertainty, UNCERTAINTY)
+        rows = self._check_rows(X)
+        self._require_targets("predict")
+        if return_std and self.target_kind_ == "classes":
+            raise ValueError("return_std=True is for real outputs and counts; for classes use predict_proba.")
+        if not return_std:
+            return self._named(self._predicted(rows), rows)
+        parts = [self._with_deviations(batch, uncertainty == "full") for batch in self._batches(rows)]
+        columns = zip(*(found for found, _ in parts), strict=True)
+        std = np.concatenate([std for _, std in parts])
+        found = [np.concatenate(column) for column in columns]
+        return self._named(found, rows), rows.like(std[:, 0] if self._vector else std)
+
+    def _with_deviations(self, rows, full):
+        """What is predicted of each target, and deviations (n, q); some rows at a time."""
+        found, std = self._predicted_with_std(rows)
+        W, _, noise = self._readings()
+        if full and len(W):
+            std = std.copy()
+            mean, cov = self._condition(rows)
+            std[:, self._read()] = deviations(Known(*self._known_numbers), self._guided(mean), variances(cov, W, noise))
+        return found, std
+
+    def _read(self):
+        """Which targets are real numbers."""
+        return slice(None)
+
+    def _guided(self, mean):
+        return mean[:, : self.n_components_]
+
+    def _batches(self, rows):
+        """The rows as they are, or some at a time when each has a predictive covariance of its own."""
+        if not rows.masked:
+            return [rows]
+        size = max(1, BATCH // max(self.y_loadings_.shape[0], self.components_.shape[0]) ** 2)
+        n = rows.shape[0]
+        return [rows.take(np.arange(start, min(start + size, n))) for start in range(0, n, size)]
+
+    def _learn_numbers(self, rows, Y, weights, n_columns):
+        """Learn how well outputs Y (n, q) are known, once the parameters are stored; a row of weight two is two rows.
+
+        `rows` have weights as they are given; `weights` (n,) or None are those of the fit, where labels may count as
+        more; `n_columns` is the dimension of what is noise.
+        """
+        W, intercept, noise = self._readings()
+        if not len(W):
+            return
+        labeled = np.flatnonzero(~np.isnan(Y).all(axis=1))
+        weights = np.ones(len(Y)) if weights is None else np.asarray(weights, dtype=np.float64)
+        counted = np.ones(len(labeled)) if rows.weights is None else np.asarray(rows.weights, dtype=float)[labeled]
+        pull = weights[labeled] / counted * max(n_columns - W.shape[1], 0.0) / weights.sum()
+        parts, start = [], 0
+        for batch in self._batches(rows.take(labeled)):
+            stop = start + batch.shape[0]
+            mean, cov = self._condition(batch)
+            var = variances(cov, W, noise)
+            share = taken_over(cov, W, var, pull[start:stop])
+            parts.append((self._guided(mean), intercept + mean @ W.T, np.broadcast_to(var, share.shape), share))
+            start = stop
+        Z, mean, var, share = (np.concatenate(part) for part in zip(*parts, strict=True))
+        self._known_numbers = tuple(learn(Labels(Z, Y[labeled], mean, var, share, counted)))
