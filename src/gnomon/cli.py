@@ -160,9 +160,9 @@ def fit(compare, out, safe_csv, force, **asked):
     """Fit a projection to TABLE and write it to a folder.
 
     TABLE is a .csv, .tsv, .parquet or .npz file, or a folder of .parquet files. DIR gets model.gnomon, projection.csv
-    (and .parquet), metrics.json and report.html. Every column that is neither --target, --id nor --drop is a feature and must be numeric; empty cells
-    are missing values. Many models, on several preparations of the rows, predict the target, and the projection shows
-    what they say in the mean; --model names another.
+    (and .parquet), metrics.json and report.html. Every column that is neither --target, --id nor --drop is a feature
+    and must be numeric; empty cells are missing values. Many models, on several preparations of the rows, predict the
+    target, and the projection shows what they say in the mean; --model names another.
 
     \b
     gnomon fit flowers.csv --target species --out flowers
