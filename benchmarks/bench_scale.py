@@ -1,0 +1,166 @@
+"""Tables that do not fit, on Dask: memory maps under a limit, workers, overhead; `--rows 2500000` is 10 GB.
+
+Ratios within one run. Needs the extra `dask`; the file is made in the folder of GNOMON_BENCH_TMP, or beside the record.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from common import OUT, paired, ratio, record
+
+COLUMNS, RANK, K, LABELED = 1_000, 30, 20, 1_000
+BLOCK = 20_000  # rows
+LIMIT = 2 << 30  # bytes of a process that fits a memory map
+ROWS = 250_000
+
+
+def rows_of(start, n, seed=0, columns=COLUMNS):
+    """Rows [start, start + n) of a planted table in single precision, whatever the blocks, and their factors."""
+    loadings = np.random.default_rng(seed).normal(size=(RANK, columns)) * np.linspace(1.5, 0.4, RANK)[:, None]
+    rng = np.random.default_rng([seed, start])
+    Z = rng.normal(size=(n, RANK))
+    return (Z @ loadings + rng.normal(size=(n, columns))).astype(np.float32), Z
+
+
+def make(path, n):
+    """The table as an .npy file, block by block, and its targets."""
+    table = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, COLUMNS))
+    y = np.full((n, 2), np.nan)
+    for start in range(0, n, BLOCK):
+        rows = slice(start, min(start + BLOCK, n))
+        table[rows], Z = rows_of(start, rows.stop - start)
+        if start == 0:
+            y[:LABELED] = Z[:LABELED, :2]
+    table.flush()
+    np.save(path.with_suffix(".y.npy"), y)
+
+
+def plain_read(path):
+    """Seconds of one read of the file, block by block, adding up what is read."""
+    start, total = time.perf_counter(), 0.0
+    table = np.load(path, mmap_mode="r")
+    for first in range(0, len(table), BLOCK):
+        total += float(table[first : first + BLOCK].sum(dtype=np.float64))
+    return time.perf_counter() - start, total
+
+
+def child(path, method):
+    """Fit in this process, under the limit, and print what it took."""
+    import dask.array as da
+    from sklearn.decomposition import IncrementalPCA
+
+    from gnomon import SPPCA
+
+    resource.setrlimit(resource.RLIMIT_DATA, (LIMIT, LIMIT))
+    table, y = np.load(path, mmap_mode="r"), np.load(path.with_suffix(".y.npy"))
+    read, _ = plain_read(path)
+    start = time.perf_counter()
+    if method == "IncrementalPCA":
+        IncrementalPCA(K, batch_size=BLOCK).fit(table)
+        found = {"reads": 1.0, "converged": None}
+    else:
+        X = table if method == "memory map" else da.from_array(table, chunks=(BLOCK, COLUMNS))
+        model = SPPCA(K).fit(X, y)
+        found = {"reads": model.n_passes_, "converged": bool(model.converged_), "nats": model.log_likelihood_}
+    seconds = time.perf_counter() - start
+    sys.stdout.write(json.dumps(found | {"seconds": seconds, "read": read}) + "\n")
+
+
+def under_limit(path):
+    """A fit of the file by each method, in a process of its own that may hold two GiB."""
+    out = {}
+    for method in ("memory map", "Dask", "IncrementalPCA"):
+        command = [sys.executable, __file__, "--child", str(path), "--method", method]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        out[method] = json.loads(done.stdout) if done.returncode == 0 else {"error": done.stderr.strip()[-300:]}
+    return out
+
+
+def of_file(path, n):
+    """Rows of the record about the file."""
+    found = under_limit(path)
+    what = f"{n:,} x {COLUMNS:,} float32, two GiB"
+    peer, rows = found["IncrementalPCA"], []
+    for method in ("memory map", "Dask"):
+        one = found[method]
+        if "error" in one:
+            rows.append({"what": f"{what}, {method}: {one['error']}", "value": None, "limit": 1.5})
+            continue
+        reads = one["seconds"] / ((one["reads"] + 2.0) * one["read"])
+        rows.append({"what": f"{what}, {method}: fit / (reads + 2) plain reads", "value": reads, "limit": 1.5, **one})
+        if "error" not in peer:
+            share = one["seconds"] / peer["seconds"]
+            rows.append({"what": f"{what}, {method}: fit / IncrementalPCA({K})", "value": share, "limit": 0.5})
+    return rows
+
+
+def of_workers():
+    """Two workers beside one, and Dask's own overhead in one process."""
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    from gnomon import SPPCA
+
+    n, columns = 80_000, 300
+    X, Z = rows_of(0, n, columns=columns)
+    X = X.astype(np.float64)
+    y = np.where(np.arange(n)[:, None] < LABELED, Z[:, :2], np.nan)
+    lazy = da.from_array(X, chunks=(n // 8, columns))
+    found, seconds = {}, {}
+
+    def fit(table, name):
+        found[name] = SPPCA(10).fit(table, y).log_likelihood_
+
+    settings = {"threads_per_worker": 1, "dashboard_address": None}
+    for workers in (1, 2):
+        with LocalCluster(n_workers=workers, processes=True, **settings) as cluster, Client(cluster):
+            held = lazy.persist()
+            seconds[workers] = paired({"fit": lambda held=held, w=workers: fit(held, w)}, repeats=5)["fit"]
+    inside = LocalCluster(n_workers=1, threads_per_worker=os.cpu_count(), processes=False, dashboard_address=None)
+    with inside as cluster, Client(cluster):
+        pair = paired({"Dask": lambda: fit(lazy, "Dask"), "NumPy": lambda: fit(X, "NumPy")}, repeats=7)
+    apart = max(abs(found[name] - found["NumPy"]) for name in (1, 2, "Dask")) / n
+    gain, overhead = float(np.median(seconds[1]) / np.median(seconds[2])), ratio(pair, "Dask", "NumPy")
+    return [
+        {"what": f"{n:,} x {columns}: one worker / two workers, negated", "value": -gain, "limit": -1.7},
+        {
+            "what": f"{n:,} x {columns}: Dask in one process / NumPy",
+            "value": ratio(pair, "Dask", "NumPy"),
+            "limit": 1.25,
+        },
+        {"what": f"{n:,} x {columns}: nats per row between NumPy and workers", "value": apart, "limit": 1e-8},
+    ]
+
+
+def main():
+    """Make the file, run, record."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--rows", type=int, default=ROWS)
+    asked.add_argument("--child", type=Path)
+    asked.add_argument("--method")
+    words = asked.parse_args()
+    warnings.simplefilter("ignore")
+    if words.child is not None:
+        child(words.child, words.method)
+        return
+    folder = Path(os.environ.get("GNOMON_BENCH_TMP", OUT))
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"scale-{words.rows}.npy"
+    make(path, words.rows)
+    try:
+        record("scale", [*of_file(path, words.rows), *of_workers()])
+    finally:
+        path.unlink()
+        path.with_suffix(".y.npy").unlink()
+
+
+if __name__ == "__main__":
+    main()
