@@ -133,7 +133,7 @@ def of_workers():
         {"what": f"{n:,} x {columns}: one worker / two workers, negated", "value": -gain, "limit": -1.7},
         {
             "what": f"{n:,} x {columns}: Dask in one process / NumPy",
-            "value": ratio(pair, "Dask", "NumPy"),
+            "value": overhead,
             "limit": 1.25,
         },
         {"what": f"{n:,} x {columns}: nats per row between NumPy and workers", "value": apart, "limit": 1e-8},
