@@ -63,7 +63,7 @@ def test_the_choice_is_that_of_the_library_and_is_written_down(monkeypatch):
     assert "half-label models agree" in page
 
 
-def test_a_model_behind_a_front_is_stored_as_one_and_takes_new_tables():
+def test_a_model_behind_a_preparation_is_stored_as_one_and_takes_new_tables():
     X = moons()
     text = run("fit", "t.csv", *QUICK)
     assert "PCA on neighbors" in text
@@ -76,7 +76,7 @@ def test_a_model_behind_a_front_is_stored_as_one_and_takes_new_tables():
     assert_allclose(np.array(column("z.csv", "z1"), dtype=float), stored.transform(X)[:, 0])
 
 
-def test_empty_cells_of_new_tables_are_filled_before_a_front():
+def test_empty_cells_of_new_tables_are_filled_before_a_preparation():
     X = moons()
     run("fit", "t.csv", *QUICK)
     holes = X.copy()

@@ -15,8 +15,8 @@ from sklearn.preprocessing import scale
 from estimators.support import load
 from gnomon import PPCA, GuidedProjection
 from gnomon.datasets import fetch_corn
-from gnomon.estimators._fronts import Front, bring
 from gnomon.estimators._of_predictions import show
+from gnomon.estimators._preparations import Preparation, bring
 from gnomon.export import load_model, save_model
 
 
@@ -68,13 +68,16 @@ def test_teachers_say_their_weight_and_what_they_tell_of_rows_left_out(fitted):
     model = fitted[3]
     assert_allclose(sum(weight for _, _, weight, _ in model.teachers_), 1.0)
     assert all(r2 <= 1.0 for *_, r2 in model.teachers_)
-    assert {front for front, *_ in model.teachers_} & {"derivative of normal rows", "second derivative, 21 channels"}
+    assert {preparation for preparation, *_ in model.teachers_} & {
+        "derivative of normal rows",
+        "second derivative, 21 channels",
+    }
 
 
-def test_fronts_of_spectra_are_the_tables_they_are_named_after(fitted):
+def test_preparations_of_spectra_are_the_tables_they_are_named_after(fitted):
     X, _, _, model = fitted
-    fronts = {front[0]: Front(*front) for front in model._number_fronts}
-    assert len(fronts) == 9
+    preparations = {preparation[0]: Preparation(*preparation) for preparation in model._number_preparations}
+    assert len(preparations) == 9
     normal = (X - X.mean(axis=1, keepdims=True)) / X.std(axis=1, keepdims=True)
     for name, table in (
         ("rows", X),
@@ -82,16 +85,16 @@ def test_fronts_of_spectra_are_the_tables_they_are_named_after(fitted):
         ("derivative, 15 channels", savgol_filter(X, 15, 2, deriv=1, axis=1)),
         ("second derivative of normal rows", savgol_filter(normal, 15, 2, deriv=2, axis=1)),
     ):
-        T, front = bring(fronts[name], X).T, fronts[name]
-        assert_allclose(T, (table - table.mean(axis=0)) / front.scale @ front.basis, atol=1e-8)
-    far = bring(fronts["standardized columns"], X + 1e6).T  # held to what was seen, a deviation more
+        T, preparation = bring(preparations[name], X).T, preparations[name]
+        assert_allclose(T, (table - table.mean(axis=0)) / preparation.scale @ preparation.basis, atol=1e-8)
+    far = bring(preparations["standardized columns"], X + 1e6).T  # held to what was seen, a deviation more
     assert np.abs(far).max() < 1e3
 
 
-def test_columns_that_are_not_channels_have_two_fronts():
+def test_columns_that_are_not_channels_have_two_preparations():
     X, y = load_diabetes(return_X_y=True)
     model = GuidedProjection(2, target="real").fit(X, hidden(y, 40))
-    assert [front[0] for front in model._number_fronts] == ["rows", "standardized columns"]
+    assert [preparation[0] for preparation in model._number_preparations] == ["rows", "standardized columns"]
 
 
 def test_columns_of_very_different_scales_are_shown_standardized():

@@ -13,10 +13,10 @@ from sklearn.preprocessing import normalize, scale
 from estimators.support import load
 from gnomon import DPPCA, PPCA, GuidedProjection, NeighborFeatures
 from gnomon.estimators import _class_guide as module
-from gnomon.estimators import _fronts as fronts_module
+from gnomon.estimators import _preparations as preparations_module
 from gnomon.estimators import guided_projection
 from gnomon.estimators._class_guide import ClassGuide
-from gnomon.estimators._fronts import Front
+from gnomon.estimators._preparations import Preparation
 from gnomon.estimators._teaching import Voice, log_odds, speak, weigh
 from gnomon.export import load_model, save_model
 from gnomon.rows import read
@@ -45,7 +45,7 @@ def wine():
 
 def test_every_teacher_is_as_sure_as_the_definition_says(wine):
     X, _, _, model = wine
-    seen = model._in_fronts(read(X)).each
+    seen = model._in_preparations(read(X)).each
     for i, _, voice in guide_of(model).voices:
         odds = log_odds(Voice(*voice), seen[i])
         wanted = oracle.tempered(odds - odds.max(axis=1, keepdims=True), 0.8)
@@ -54,7 +54,7 @@ def test_every_teacher_is_as_sure_as_the_definition_says(wine):
 
 def test_weights_are_the_squares_of_kappa(wine):
     X, _, labels, model = wine
-    seen = model._in_fronts(read(X)).each
+    seen = model._in_preparations(read(X)).each
     probas = np.array([speak(Voice(*voice), seen[i]) for i, _, voice in guide_of(model).voices])
     unlabeled = labels < 0
     taught, kappas = oracle.average(probas, unlabeled)
@@ -83,13 +83,13 @@ def test_rows_are_told_one_by_one(wine):
 
 def test_the_projection_of_the_rows_is_linear(wine):
     X, _, _, model = wine
-    seen = model._in_fronts(read(X)).each
+    seen = model._in_preparations(read(X)).each
     assert_allclose((X - model.mean_) @ model.components_.T, seen[0].T @ model._directions[1], atol=1e-8)
 
 
-def test_fronts_are_the_tables_they_are_named_after(wine):
+def test_preparations_are_the_tables_they_are_named_after(wine):
     X, _, _, model = wine
-    seen = model._in_fronts(read(X)).each
+    seen = model._in_preparations(read(X)).each
     tables = {
         "rows": X,
         "standardized columns": scale(X),
@@ -98,16 +98,20 @@ def test_fronts_are_the_tables_they_are_named_after(wine):
         "neighbors": NeighborFeatures().fit_transform(seen[1].T),
         "neighbors, cosine": NeighborFeatures(metric="cosine").fit_transform(X),
     }
-    fronts = [Front(*front) for front in model._fronts]
-    assert [front.name for front in fronts] == list(tables)[:2] + ["logarithms", "unit rows"] + list(tables)[4:]
-    for front, one in zip(fronts, seen, strict=True):
-        table = tables[front.name]
-        assert_allclose(front.mean + one.T @ front.basis.T * front.scale, table, atol=1e-6 * np.abs(table).max())
+    preparations = [Preparation(*preparation) for preparation in model._preparations]
+    assert [preparation.name for preparation in preparations] == list(tables)[:2] + ["logarithms", "unit rows"] + list(
+        tables
+    )[4:]
+    for preparation, one in zip(preparations, seen, strict=True):
+        table = tables[preparation.name]
+        assert_allclose(
+            preparation.mean + one.T @ preparation.basis.T * preparation.scale, table, atol=1e-6 * np.abs(table).max()
+        )
 
 
-def test_the_union_holds_every_front_alike(wine):
+def test_the_union_holds_every_preparation_alike(wine):
     X, _, _, model = wine
-    seen, union, _ = model._in_fronts(read(X))
+    seen, union, _ = model._in_preparations(read(X))
     lengths = model._union[0]
     parts = [one.T[:, :150] / length for one, length in zip(seen, lengths, strict=True)]
     assert_allclose([np.sqrt((part**2).sum() / 178) for part in parts], 1.0, rtol=1e-9)
@@ -124,10 +128,10 @@ def test_neighbors_are_looked_at_where_there_are_enough_and_not_too_many(monkeyp
         return {name for name, *_ in GuidedProjection().fit(X, labels).teachers_ if "neighbors" in name}
 
     assert len(graphs()) == 2
-    monkeypatch.setattr(fronts_module, "MOST_NEIGHBORS", 149)
+    monkeypatch.setattr(preparations_module, "MOST_NEIGHBORS", 149)
     assert not graphs()
-    monkeypatch.setattr(fronts_module, "MOST_NEIGHBORS", 150)
-    monkeypatch.setattr(fronts_module, "FEWEST", 51)
+    monkeypatch.setattr(preparations_module, "MOST_NEIGHBORS", 150)
+    monkeypatch.setattr(preparations_module, "FEWEST", 51)
     assert not graphs()
 
 
@@ -145,8 +149,8 @@ def test_sparse_rows_are_the_dense_ones():
     X = rng.poisson(0.3 + 2.0 * (np.arange(30) % 3 == y[:, None])).astype(float)
     labels = few(y, 4)
     dense, sparse = (GuidedProjection(2).fit(form, labels) for form in (X, sp.csr_array(X)))
-    fronts = [{teacher[0] for teacher in model.teachers_} - {"logarithms"} for model in (dense, sparse)]
-    assert fronts[0] == fronts[1]
+    preparations = [{teacher[0] for teacher in model.teachers_} - {"logarithms"} for model in (dense, sparse)]
+    assert preparations[0] == preparations[1]
     assert (dense.predict(X) == sparse.predict(sp.csr_array(X))).mean() > 0.98
     assert (sparse.predict(sp.csr_array(X)) == y).mean() > 0.9
 
@@ -204,7 +208,7 @@ def test_pupils_count_by_how_well_they_tell_the_labeled_rows():
     X, y = planted_clusters(np.random.default_rng(0))
     labels = few(y, 12)
     model = GuidedProjection(2).fit(X, labels)
-    seen, union, _ = model._in_fronts(read(X))
+    seen, union, _ = model._in_preparations(read(X))
     guide = guide_of(model)
     pupils = [speak(Voice(*voice), one) for voice, one in zip(guide.pupils, (union, seen[0]), strict=True)]
     labeled = labels >= 0
@@ -308,7 +312,7 @@ def test_posterior_of_classes_is_that_of_the_model_behind_the_projection(monkeyp
     (_, means, (Q, variances, noise)), D = kept["params"], kept["D"]
     sigma = noise * np.eye(len(Q)) + (Q * (variances - noise)) @ Q.T
     assert model.projection_ == guided_projection.ALL
-    T, proba = model._in_fronts(read(X)).union.T, model.predict_proba(X)
+    T, proba = model._in_preparations(read(X)).union.T, model.predict_proba(X)
     mean, cov = model.posterior(X)
     Z, same = model.transform(X, return_cov=True)
     assert_array_equal(same, cov)

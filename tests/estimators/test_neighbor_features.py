@@ -23,11 +23,11 @@ def test_features_are_those_of_the_definition(rng):
 
 def test_rows_that_are_equally_far_share_their_places():
     X = np.unique(load_iris().data[50:], axis=0)
-    front = NeighborFeatures(7, n_components=5, damping=0.05).fit(X)
+    graph = NeighborFeatures(7, n_components=5, damping=0.05).fit(X)
     wanted, values = oracle.graph_features(X, 7, 5, 0.05)
-    assert_allclose(front.eigenvalues_, values, atol=1e-9)
-    signs = np.sign((front.features_ * wanted).sum(axis=0))
-    assert_allclose(front.features_, wanted * signs, atol=1e-6 * np.abs(wanted).max())
+    assert_allclose(graph.eigenvalues_, values, atol=1e-9)
+    signs = np.sign((graph.features_ * wanted).sum(axis=0))
+    assert_allclose(graph.features_, wanted * signs, atol=1e-6 * np.abs(wanted).max())
 
 
 def test_cosine_is_euclidean_on_rows_of_length_one(rng):
@@ -43,33 +43,33 @@ def test_sparse_is_dense(rng, metric):
     X = np.abs(rng.normal(size=(80, 12))) * (rng.random((80, 12)) < 0.4)
     X[:, 0] += 0.1
     new = X[:5] + 0.05
-    front, of_sparse = (NeighborFeatures(8, metric=metric, n_components=6) for _ in range(2))
-    a, b = front.fit_transform(X), of_sparse.fit_transform(sp.csc_matrix(X))
+    graph, of_sparse = (NeighborFeatures(8, metric=metric, n_components=6) for _ in range(2))
+    a, b = graph.fit_transform(X), of_sparse.fit_transform(sp.csc_matrix(X))
     assert_allclose(a, b, atol=1e-7)
-    assert_allclose(front.transform(new), of_sparse.transform(sp.csr_matrix(new)), atol=1e-7)
+    assert_allclose(graph.transform(new), of_sparse.transform(sp.csr_matrix(new)), atol=1e-7)
     assert sp.issparse(of_sparse.points_)
 
 
 def test_rows_of_the_fit_keep_their_features_and_new_ones_are_extended(rng):
     X, new = rng.normal(size=(90, 3)), rng.normal(size=(10, 3))
-    front = NeighborFeatures(6, n_components=5)
-    F = front.fit_transform(X)
-    assert_allclose(front.transform(X[::-1])[::-1], F, atol=1e-12)
-    wanted = [oracle.extension(X, front.features_, front.eigenvalues_, x, 6) for x in new]
-    assert_allclose(front.transform(new) + front.mean_, wanted, atol=1e-9)
+    graph = NeighborFeatures(6, n_components=5)
+    F = graph.fit_transform(X)
+    assert_allclose(graph.transform(X[::-1])[::-1], F, atol=1e-12)
+    wanted = [oracle.extension(X, graph.features_, graph.eigenvalues_, x, 6) for x in new]
+    assert_allclose(graph.transform(new) + graph.mean_, wanted, atol=1e-9)
     assert_allclose(F.mean(axis=0), 0.0, atol=1e-12)
 
 
 def test_repeated_rows_are_one_point(rng):
     X = rng.normal(size=(60, 3))
     place = np.concatenate([np.arange(60), np.zeros(40, dtype=int)])
-    front = NeighborFeatures(5, n_components=4)
-    F = front.fit_transform(X[place])
+    graph = NeighborFeatures(5, n_components=4)
+    F = graph.fit_transform(X[place])
     once = NeighborFeatures(5, n_components=4).fit(X)
-    assert front.points_.shape == (60, 3)
-    assert_allclose(np.abs(front.features_), np.abs(once.features_), atol=1e-6)
+    assert graph.points_.shape == (60, 3)
+    assert_allclose(np.abs(graph.features_), np.abs(once.features_), atol=1e-6)
     assert_array_equal(F[60:], np.tile(F[0], (40, 1)))
-    assert_allclose(front.transform(X[place]), F, atol=1e-12)
+    assert_allclose(graph.transform(X[place]), F, atol=1e-12)
 
 
 def test_two_moons_come_apart():
@@ -86,8 +86,8 @@ def test_two_moons_come_apart():
 
 def test_new_digits_are_classified_as_well_as_by_pixels():
     X, y = load_digits(return_X_y=True)
-    front = NeighborFeatures(n_components=30).fit(X[:1200])
-    wrong = nearest_labels(front.transform(X[:1200]), y[:1200], front.transform(X[1200:])) != y[1200:]
+    graph = NeighborFeatures(n_components=30).fit(X[:1200])
+    wrong = nearest_labels(graph.transform(X[:1200]), y[:1200], graph.transform(X[1200:])) != y[1200:]
     assert wrong.mean() < 0.06
 
 
@@ -110,18 +110,18 @@ def test_rows_of_zeros_have_no_direction_but_a_place(rng):
 
 def test_few_rows_give_few_neighbors():
     X = np.arange(8.0)[:, None]
-    front = NeighborFeatures().fit(X)
-    assert front.n_neighbors_ == 4
-    assert front.n_components_ == front.features_.shape[1] <= 7
+    graph = NeighborFeatures().fit(X)
+    assert graph.n_neighbors_ == 4
+    assert graph.n_components_ == graph.features_.shape[1] <= 7
     two = NeighborFeatures().fit([[0.0], [1.0]])
     assert_allclose(two.transform([[0.0], [1.0]]) * 2.02, [[1.0], [-1.0]])
 
 
 def test_names_and_single_precision(rng):
     X = rng.normal(size=(50, 3)).astype(np.float32)
-    front = NeighborFeatures(n_components=3).fit(X)
-    assert front.transform(X).dtype == front.fit_transform(X).dtype == np.float32
-    assert list(front.get_feature_names_out()) == [f"neighborfeatures{j}" for j in range(3)]
+    graph = NeighborFeatures(n_components=3).fit(X)
+    assert graph.transform(X).dtype == graph.fit_transform(X).dtype == np.float32
+    assert list(graph.get_feature_names_out()) == [f"neighborfeatures{j}" for j in range(3)]
 
 
 def test_bad_input_is_refused(rng):
@@ -130,9 +130,9 @@ def test_bad_input_is_refused(rng):
     hole[3, 1] = np.nan
     with pytest.raises(ValueError, match=r"NaN.*impute"):
         NeighborFeatures().fit(hole)
-    front = NeighborFeatures().fit(X)
+    graph = NeighborFeatures().fit(X)
     with pytest.raises(ValueError, match="Input X contains infinity"):
-        front.transform(np.where(np.isnan(hole), np.inf, hole))
+        graph.transform(np.where(np.isnan(hole), np.inf, hole))
     with pytest.raises(ValueError, match="all 20 rows of X are the same"):
         NeighborFeatures().fit(np.ones((20, 3)))
     with pytest.raises(ValueError, match="same under metric='cosine'"):
@@ -177,10 +177,10 @@ def test_an_approximate_search_without_a_miss_gives_the_exact_features(rng, monk
     fake = type(sys)("pynndescent")
     fake.NNDescent = Exact
     monkeypatch.setitem(sys.modules, "pynndescent", fake)
-    front = NeighborFeatures(algorithm="approximate")
-    F = front.fit_transform(X)
+    graph = NeighborFeatures(algorithm="approximate")
+    F = graph.fit_transform(X)
     assert_allclose(F, NeighborFeatures(algorithm="exact").fit_transform(X), atol=1e-9)
-    assert_allclose(front.transform(X), F, atol=1e-9)
+    assert_allclose(graph.transform(X), F, atol=1e-9)
 
 
 @pytest.mark.slow  # pynndescent compiles for a minute or two; the tests above go the same way with a stand-in

@@ -105,11 +105,11 @@ def test_answers_are_the_same_bit_for_bit(model, path):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("front", [NeighborFeatures(8, metric="cosine", n_components=5), Normalizer()])
-def test_a_front_and_a_model_are_kept_together(path, kind, front):
+@pytest.mark.parametrize("preparation", [NeighborFeatures(8, metric="cosine", n_components=5), Normalizer()])
+def test_a_preparation_and_a_model_are_kept_together(path, kind, preparation):
     X = IRIS.data if kind == "dense" else sparse.csr_matrix(IRIS.data)
     y = make_partial(SPECIES, n_per_class=9, random_state=0)
-    pipeline = make_pipeline(clone(front), SPPCA(2)).fit(X, y)
+    pipeline = make_pipeline(clone(preparation), SPPCA(2)).fit(X, y)
     save_model(pipeline, path)
     loaded = load_model(path)
     assert [name for name, _ in loaded.steps] == [name for name, _ in pipeline.steps]

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..models import dppca
 from ..rows import read
-from ._fronts import MOST, UNION, Coordinates, lengths_of, side_by_side
+from ._preparations import MOST, UNION, Coordinates, lengths_of, side_by_side
 from ._teaching import (
     ROWS_STEPS,
     UNION_STEPS,
@@ -26,23 +26,23 @@ from ._teaching import (
 
 
 class Union(NamedTuple):
-    """The leading coordinates of all fronts side by side, in plain arrays."""
+    """The leading coordinates of all preparations side by side, in plain arrays."""
 
-    lengths: list[float]  # of the coordinates of each front
+    lengths: list[float]  # of the coordinates of each preparation
     mean: Any
     scale: float
     basis: Any
 
     def bring(self, seen):
-        """Rows in every front, in the coordinates of the union."""
+        """Rows in every preparation, in the coordinates of the union."""
         found = read(side_by_side(seen, self.lengths)).in_units(self.mean, self.scale).project(self.basis)
         return Coordinates(found.gather(), found.gather("outside"), len(self.mean))
 
 
-def fit_union(fronts, n_components):
-    """The union of fronts, and their rows in it."""
-    lengths = lengths_of([reduced for _, reduced in fronts])
-    whole = dppca.principal_rows(read(side_by_side([reduced for _, reduced in fronts], lengths)), MOST)
+def fit_union(preparations, n_components):
+    """The union of preparations, and their rows in it."""
+    lengths = lengths_of([reduced for _, reduced in preparations])
+    whole = dppca.principal_rows(read(side_by_side([reduced for _, reduced in preparations], lengths)), MOST)
     rows = dppca.leading(whole, max(UNION, n_components))
     basis = whole.expand(np.eye(whole.T.shape[1], rows.T.shape[1]))
     return Union(lengths, whole.standard.mean, whole.standard.scale, basis), rows
@@ -51,21 +51,21 @@ def fit_union(fronts, n_components):
 class ClassGuide(NamedTuple):
     """Everything that says how probable classes are, in plain tuples and arrays."""
 
-    voices: list[tuple[int, str, Any]]  # number of the front, name and `Voice` of every teacher
+    voices: list[tuple[int, str, Any]]  # number of the preparation, name and `Voice` of every teacher
     weights: Any  # (m,) of teachers
     kappas: Any  # (m,)
-    pupils: tuple[Any, Any]  # voices on the union of all fronts and on the rows
+    pupils: tuple[Any, Any]  # voices on the union of all preparations and on the rows
     trust: Any  # (3,) weights of the teachers' mean and of the pupils
     calibration: Any
     prior: Any  # (c,)
 
     def teachers(self, names):
-        """(front, model, weight, kappa) of every teacher."""
+        """(preparation, model, weight, kappa) of every teacher."""
         told = zip(self.voices, self.weights, self.kappas, strict=True)
         return [(names[i], name, float(weight), float(kappa)) for (i, name, _), weight, kappa in told]
 
     def probabilities(self, seen, union):
-        """(n, c) of rows, in the coordinates of every front and of the union."""
+        """(n, c) of rows, in the coordinates of every preparation and of the union."""
         said = [speak(Voice(*voice), seen[i]) for i, _, voice in self.voices]
         pupils = [Voice(*voice) for voice in self.pupils]
         told = [speak(voice, one) for voice, one in zip(pupils, (union, seen[0]), strict=True)]
@@ -82,13 +82,13 @@ class Taught(NamedTuple):
     learned: list[Any]  # parameters of two more pupils, that learn from this mean
 
 
-def teach(fronts, union, index, n_classes):
-    """Learn classes `index` (n,), -1 where unlabeled, from rows in every front and in their union."""
-    voices = teachers(fronts, index, n_classes)
-    probas = np.array([speak(voice, fronts[i][1]) for i, _, voice in voices])
+def teach(preparations, union, index, n_classes):
+    """Learn classes `index` (n,), -1 where unlabeled, from rows in every preparation and in their union."""
+    voices = teachers(preparations, index, n_classes)
+    probas = np.array([speak(voice, preparations[i][1]) for i, _, voice in voices])
     weights, kappas = weigh(probas, index)
     taught = np.tensordot(weights, probas, axes=1)
-    seen = (union, fronts[0][1])
+    seen = (union, preparations[0][1])
     prior, n_factors = prior_of(taught, index)
 
     def learn(proba):
@@ -108,8 +108,8 @@ def teach(fronts, union, index, n_classes):
     return Taught(guide, mean, calibrated(mean, densities, calibration), learn(mean))
 
 
-def best_by_labels_alone(guide, fronts, name, k):
-    """Front and parameters of the teacher of that name and largest weight in at least `k` dimensions."""
-    alone = [j for j, (i, other, _) in enumerate(guide.voices) if other == name and fronts[i][1].T.shape[1] >= k]
+def best_by_labels_alone(guide, preparations, name, k):
+    """Preparation and parameters of the teacher of that name and largest weight in at least `k` dimensions."""
+    alone = [j for j, (i, other, _) in enumerate(guide.voices) if other == name and preparations[i][1].T.shape[1] >= k]
     at, _, voice = guide.voices[max(alone, key=lambda j: guide.weights[j])]
     return at, params_of(voice)

@@ -1,4 +1,4 @@
-"""What `GuidedProjection` learns of a target that is a number: an average of Gaussian processes on every front."""
+"""What `GuidedProjection` learns of a target that is a number: Gaussian processes on every preparation, averaged."""
 
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ class NumberGuide(NamedTuple):
     average: Any  # the parts of `readout.Average`
 
     def predict(self, seen):
-        """(n,) of rows in every front."""
+        """(n,) of rows in every preparation."""
         return readout.predict(_average(self.average), seen)
 
     def predict_with_std(self, seen):
@@ -23,10 +23,10 @@ class NumberGuide(NamedTuple):
         return readout.posterior(_average(self.average), seen)
 
     def teachers(self, names):
-        """(front, model, weight, R2) of every read-out."""
+        """(preparation, model, weight, R2) of every read-out."""
         average = _average(self.average)
         return [
-            (names[one.kernel.front], _name(one.kernel), float(weight), float(r2))
+            (names[one.kernel.preparation], _name(one.kernel), float(weight), float(r2))
             for one, weight, r2 in zip(average.readouts, average.weights, average.r2, strict=True)
         ]
 
@@ -46,7 +46,7 @@ def _name(kernel):
 
 
 def read_numbers(seen, values, name):
-    """Learn the targets (n,), NaN where unlabeled, of rows in every front."""
+    """Learn the targets (n,), NaN where unlabeled, of rows in every preparation."""
     labeled = np.flatnonzero(~np.isnan(values))
     if len(labeled) < FEWEST:
         raise ValueError(f"{name} has {len(labeled)} labeled rows; a target of numbers needs at least {FEWEST}.")

@@ -13,11 +13,11 @@ WEAK = 0.05  # deviation of predictions along a direction, relative to the first
 
 
 class Shown(NamedTuple):
-    """A projection in the coordinates of a front."""
+    """A projection in the coordinates of a preparation."""
 
     directions: Any  # (r, K)
     n_guided: int  # of them, the first ones, that foretell; the sign of the others is open
-    explained: float  # share of the predictions that the front explains
+    explained: float  # share of the predictions that the preparation explains
 
 
 def show(T, predictions, k):

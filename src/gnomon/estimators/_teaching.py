@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from ..models import dppca
 from ..numerics.normalize import normalized
-from ._fronts import MOST
+from ._preparations import MOST
 
 CONFIDENCE = 0.8  # mean top probability to which probabilities are brought
 EXPONENTS, HALVINGS = (-40.0, 20.0), 36  # range of the logarithm to base 2 of exponents, and how often it is halved
@@ -28,7 +28,7 @@ TRUST = 4  # power of kappa that weighs a pupil
 
 
 class Voice(NamedTuple):
-    """What says how probable classes are, from the coordinates of a front: a `Params` of DPPCA or linear scores."""
+    """What says how probable classes are, from coordinates of a preparation: a `Params` of DPPCA or linear scores."""
 
     params: Any  # the parts of `Params`, those of `Within` last, or (coefficients (r, c), intercepts (c,))
     size: int  # leading coordinates it reads
@@ -36,7 +36,7 @@ class Voice(NamedTuple):
 
 
 def log_odds(voice, seen):
-    """Log-probabilities (n, c) up to what the classes share, of rows in the coordinates of its front."""
+    """Log-probabilities (n, c) up to what the classes share, of rows in the coordinates of its preparation."""
     T = seen.T[:, : voice.size]
     if len(voice.params) == 2:
         coef, intercept = voice.params
@@ -82,14 +82,14 @@ def with_exponent(params, size, seen):
 # -- teachers --------------------------------------------------------------------------------------------------------
 
 
-def teachers(fronts, index, n_classes):
-    """(Number of the front, name, voice) of every teacher."""
+def teachers(preparations, index, n_classes):
+    """(Number of the preparation, name, voice) of every teacher."""
     found = []
-    for i, (front, reduced) in enumerate(fronts):
-        graph = "graph" in front.parts
+    for i, (preparation, reduced) in enumerate(preparations):
+        graph = "graph" in preparation.parts
         few = dppca.leading(reduced, FEW_COORDINATES)
         n_factors = GRAPH_FACTORS if graph else dppca.usual_factors(len(index))
-        if front.name != "neighbors":
+        if preparation.name != "neighbors":
             found.append((i, "DPPCA", _dppca(few, index, n_classes, n_factors, 1.0)))
         if not graph:
             found.append((i, "DPPCA, unlabeled rows at 0.1", _dppca(few, index, n_classes, n_factors, 0.1)))

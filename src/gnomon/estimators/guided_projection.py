@@ -15,25 +15,34 @@ from ..rows.spare import spare_rank
 from ._class_guide import ClassGuide, Taught, Union, best_by_labels_alone, fit_union, teach
 from ._density import Density
 from ._estimator import at_most, integer, rules
-from ._fronts import PER_FRONT, PLAIN, Front, bring, fit_fronts, fit_fronts_of_numbers, in_columns, with_rows
 from ._imputation import Imputer
 from ._number_guide import NumberGuide, read_numbers
 from ._of_predictions import show
 from ._posterior import LatentPosterior
 from ._predictions import DeviationPredictor
+from ._preparations import (
+    PER_PREPARATION,
+    PLAIN,
+    Preparation,
+    bring,
+    fit_preparations,
+    fit_preparations_of_numbers,
+    in_columns,
+    with_rows,
+)
 from ._teaching import judged, nearest_labels
 from ._typical import Typical, counts, tail_of
 from ._wanted import Pool, of_new_rows, pool_of, wanted
 from .ppca import PPCA
 
 PPCA_COMPONENTS = 10  # of the PPCA that fills missing entries and gives densities
-ALL, LABELS_ALONE = "all fronts", "ridge LDA"
+ALL, LABELS_ALONE = "all preparations", "ridge LDA"
 PROJECTIONS = (ALL, "rows", LABELS_ALONE)  # of the two pupils, and of the best teacher by labels alone
 BETTER = 0.01  # share of the predictions that standardized columns must explain more than rows, to be preferred
 
 
-class InFronts(NamedTuple):
-    """Rows in the fronts for classes, in the union of these, and in the fronts for numbers as readouts see them."""
+class InPreparations(NamedTuple):
+    """Rows in the preparations for classes, in their union, and in those for numbers as readouts see them."""
 
     each: list[Any]
     union: Any
@@ -44,11 +53,10 @@ class InFronts(NamedTuple):
 class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
     """A projection and predictions from few labels, on data of any kind: many models teach, none is chosen.
 
-    With two or three labels per class, or a dozen numbers, nothing
-    tells which preparation of the rows and which model suits them: any
-    evidence for one against another is noise. So all of them predict the unlabeled rows, and their mean is right more
-    often than the best of them that any rule would have picked. A projection is then fitted to that mean. Targets are
-    classes or numbers, one column or several of either kind.
+    With two or three labels per class, or a dozen numbers, nothing tells which preparation of the rows and which model
+    suits them: any evidence for one against another is noise. So all of them predict the unlabeled rows, and their mean
+    is right more often than the best of them that any rule would have picked. A projection is then fitted to that mean.
+    Targets are classes or numbers, one column or several of either kind.
 
     Parameters
     ----------
@@ -60,10 +68,10 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
     Attributes
     ----------
     teachers_ : list of tuple
-        (front, model, weight, kappa) of every teacher: what stood before it, its name, its weight in the mean, and how
-        well the classes that it names for unlabeled rows agree with the plain mean of all, as Cohen's kappa. For
-        numbers the last is R2 of labeled rows, each predicted from the others. A list of such lists for a table y.
-    projection_ : {"all fronts", "rows", "ridge LDA", "standardized columns"}
+        (preparation, model, weight, kappa) of every teacher: what stood before it, its name, its weight in the mean,
+        and how well the classes that it names for unlabeled rows agree with the plain mean of all, as Cohen's kappa.
+        For numbers the last is R2 of labeled rows, each predicted from the others. A list of such lists for a table y.
+    projection_ : {"all preparations", "rows", "ridge LDA", "standardized columns"}
         Which projection `transform` gives: of one target of classes that one of the first three in which the nearest
         labeled row tells the class best; otherwise rows, or columns in units of their deviations where these explain
         predictions better by 0.01.
@@ -93,30 +101,31 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
 
     Notes
     -----
-    For classes fronts are the rows, columns
+    For classes preparations are the rows, columns
     divided by their deviations, rows of length one, logarithms where scales are skewed,
     and with at least twenty rows per class, and 20,000 rows at most, `NeighborFeatures` by distance and by angle; those
     that change nothing are left out. Of each the leading 300 principal coordinates are used. Memory is that of all
-    fronts, dense ones as large as X, and of the probabilities of some 20 teachers.
+    preparations, dense ones as large as X, and of the probabilities of some 20 teachers.
 
-    Teachers on each front are DPPCA, DPPCA with unlabeled rows of weight 0.1, ridge LDA and logistic regression. The
-    probabilities of each are raised to the power at which their mean top probability is 0.8, and averaged with weights
-    in proportion to the square of its kappa.
+    Teachers on each preparation are DPPCA, DPPCA with unlabeled rows of weight 0.1, ridge LDA and logistic regression.
+    The probabilities of each are raised to the power at which their mean top probability is 0.8, and averaged with
+    weights in proportion to the square of its kappa.
 
-    Two DPPCA learn from the mean as if it were their own responsibilities, one on all fronts side by side (3 steps of
-    EM), one on the rows (20 steps). `predict_proba` is the mean of theirs and the teachers'. A pupil counts in it by
-    the fourth power of kappa of the classes that its densities name for the labeled rows with their labels: where
+    Two DPPCA learn from the mean as if it were their own responsibilities, one on all preparations side by side (3
+    steps of EM), one on the rows (20 steps). `predict_proba` is the mean of theirs and the teachers'. A pupil counts in
+    it by the fourth power of kappa of the classes that its densities name for the labeled rows with their labels: where
     clusters of the rows are not the classes, EM leaves the classes for the clusters, and this says so. The projection
     is that of one of two more pupils that learn from this mean, or of the ridge LDA of largest weight, which sees the
     labels alone. `Rows` are brought into this process as a whole.
 
-    For numbers fronts are the rows, columns divided by their deviations, and where columns beside each other are alike
-    (mean correlation of 0.9), as in spectra, rows in units of their own deviation and first and second derivatives
-    along them. On each, Gaussian processes linear in the principal coordinates, or curved, with prior variances by the
-    variance of a coordinate to several powers, and on few leading coordinates, are averaged by their evidence over all
-    ratios of noise; see `gnomon.models.readout`. Standard deviations are such that the mean plus or minus 1.96 of them
-    is a 95 % interval. With more than 300 labels a dozen kernels are kept by 150 of them, and curved ones see 500
-    rows; memory is 500 numbers for each of 4,096 rows, and n_labeled^2 or 300 n_labeled numbers for each kernel.
+    For numbers preparations are the rows, columns divided by their deviations, and where columns beside each other are
+    alike (mean correlation of 0.9), as in spectra, rows in units of their own deviation and first and second
+    derivatives along them. On each, Gaussian processes linear in the principal coordinates, or curved, with prior
+    variances by the variance of a coordinate to several powers, and on few leading coordinates, are averaged by their
+    evidence over all ratios of noise; see `gnomon.models.readout`. Standard deviations are such that the mean plus or
+    minus 1.96 of them is a 95 % interval. With more than 300 labels a dozen kernels are kept by 150 of them, and curved
+    ones see 500 rows; memory is 500 numbers for each of 4,096 rows, and n_labeled^2 or 300 n_labeled numbers for each
+    kernel.
 
     The projection for numbers and for several targets is linear: the predictions of all targets, in units of their
     deviations, are regressed on the principal coordinates, and its first dimensions are the principal directions of
@@ -173,44 +182,46 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
 
     def _fit(self, rows, targets):
         X = self._fill_of(rows)
-        plain, fronts, for_numbers = self._fronts_for(X, targets)
+        plain, preparations, for_numbers = self._preparations_for(X, targets)
         own = plain[0][1].T.shape[1]
-        where = f": the rank of X (n_features = {rows.shape[1]}), and {PER_FRONT} in any case."
-        self.n_components_ = at_most(self.n_components, min(own, PER_FRONT), where)
+        where = f": the rank of X (n_features = {rows.shape[1]}), and {PER_PREPARATION} in any case."
+        self.n_components_ = at_most(self.n_components, min(own, PER_PREPARATION), where)
         seen = self._seen_by_readouts([reduced for _, reduced in for_numbers])
         union = None
-        if fronts:
-            self._union, union = fit_union(fronts, self.n_components_)
+        if preparations:
+            self._union, union = fit_union(preparations, self.n_components_)
         taught = [
             read_numbers(seen, column.values, column.name)
             if column.classes is None
-            else teach(fronts, union, column.numbers, len(column.classes))
+            else teach(preparations, union, column.numbers, len(column.classes))
             for column in targets.columns
         ]
         self._guides = [one.guide if isinstance(one, Taught) else one for one in taught]
         self._record_teachers()
         if targets.kind == "classes" and len(taught) == 1:
-            self._choose_projection(fronts, union, taught[0], targets.index)
+            self._choose_projection(preparations, union, taught[0], targets.index)
         else:
             self._show(plain, [self._comparable(*pair, seen) for pair in zip(targets.columns, taught, strict=True)])
         found = [one.calibrated for one in taught if isinstance(one, Taught)]
-        T = union.T if fronts else plain[-1][1].T
+        T = union.T if preparations else plain[-1][1].T
         self._pool = tuple(pool_of(T, _doubt(found), targets.labeled))
 
-    def _fronts_for(self, X, targets):
-        """The rows and standardized columns, all fronts for classes, and those for numbers; each with its rows."""
+    def _preparations_for(self, X, targets):
+        """The rows and standardized columns, all for classes, and those for numbers; each with its rows."""
         sizes = [len(column.classes) for column in targets.columns if column.classes is not None]
         numbers = len(sizes) < len(targets.columns)
-        fronts = with_rows(fit_fronts(X, max(sizes))) if sizes else []
-        for_numbers = with_rows(fit_fronts_of_numbers(X)) if numbers else []
-        plain = [pair for pair in for_numbers or fronts if pair[0].name in PLAIN]
-        self._fronts = [tuple(front) for front, _ in fronts]
-        self._number_fronts = [tuple(front) for front, _ in for_numbers]
+        preparations = with_rows(fit_preparations(X, max(sizes))) if sizes else []
+        for_numbers = with_rows(fit_preparations_of_numbers(X)) if numbers else []
+        plain = [pair for pair in for_numbers or preparations if pair[0].name in PLAIN]
+        self._preparations = [tuple(preparation) for preparation, _ in preparations]
+        self._number_preparations = [tuple(preparation) for preparation, _ in for_numbers]
         self._variances = [np.einsum("ij,ij->j", one.T, one.T) / len(one.T) for _, one in for_numbers]
-        return plain, fronts, for_numbers
+        return plain, preparations, for_numbers
 
     def _record_teachers(self):
-        names, for_numbers = ([front[0] for front in some] for some in (self._fronts, self._number_fronts))
+        names, for_numbers = (
+            [preparation[0] for preparation in some] for some in (self._preparations, self._number_preparations)
+        )
         self.teachers_ = [
             guide.teachers(for_numbers if isinstance(guide, NumberGuide) else names) for guide in self._guides
         ]
@@ -221,20 +232,20 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
 
     # -- the projection ----------------------------------------------------------------------------------------------
 
-    def _choose_projection(self, fronts, union, taught, index):
+    def _choose_projection(self, preparations, union, taught, index):
         """For classes: that of one of two pupils, or of the best teacher by labels alone."""
-        k, seen = self.n_components_, (union, fronts[0][1])
-        at, best = best_by_labels_alone(taught.guide, fronts, LABELS_ALONE, k)
-        seen, learned = (*seen, fronts[at][1]), [*taught.learned, best]
+        k, seen = self.n_components_, (union, preparations[0][1])
+        at, best = best_by_labels_alone(taught.guide, preparations, LABELS_ALONE, k)
+        seen, learned = (*seen, preparations[at][1]), [*taught.learned, best]
         found = [dppca.directions([one], k)[0] for one in learned]
         self._directions = [D * sign_of_columns(one.T @ D) for D, one in zip(found, seen, strict=True)]
-        self._lda_front = at
+        self._lda_preparation = at
         scores = [_nearest_told(one.T @ D, index, taught.proba) for D, one in zip(self._directions, seen, strict=True)]
         self.projection_scores_ = dict(zip(PROJECTIONS, scores, strict=True))
         chosen = int(np.argmax(scores))
         self.projection_ = PROJECTIONS[chosen]
         self._noise_free = tuple(dppca.noise_free(learned[chosen], self._directions[chosen]))
-        rows = fronts[0][0]
+        rows = preparations[0][0]
         self.components_, self.mean_ = (rows.basis @ self._directions[1] / rows.scale).T, rows.mean
 
     def _comparable(self, column, taught, seen):
@@ -248,12 +259,12 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
         """For numbers and several targets: the directions of the rows that foretell the predictions."""
         shown = [show(reduced.T, np.hstack(predictions), self.n_components_) for _, reduced in plain]
         self.projection_scores_ = {
-            front.name: one.explained for (front, _), one in zip(plain, shown, strict=True)
+            preparation.name: one.explained for (preparation, _), one in zip(plain, shown, strict=True)
         }  # fmt: skip
         best = int(np.argmax([one.explained - (BETTER if i else 0.0) for i, one in enumerate(shown)]))
-        front, one = plain[best][0], shown[best]
-        self.projection_, self._noise_free = front.name, None
-        self.components_, self.mean_ = in_columns(front, one.directions)
+        preparation, one = plain[best][0], shown[best]
+        self.projection_, self._noise_free = preparation.name, None
+        self.components_, self.mean_ = in_columns(preparation, one.directions)
         signs = sign_of_columns(self.components_[one.n_guided :].T)
         self.components_[one.n_guided :] *= signs[:, None]
 
@@ -285,17 +296,19 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
         pairs = zip(coordinates, self._variances, strict=True)
         return [Seen(one.T, one.outside, variances, self.n_samples_) for one, variances in pairs]
 
-    def _in_fronts(self, rows):
+    def _in_preparations(self, rows):
         X = self._complete(rows)
-        each = [bring(Front(*front), X) for front in self._fronts]
-        numbers = self._seen_by_readouts([bring(Front(*front), X) for front in self._number_fronts])
-        return InFronts(each, Union(*self._union).bring(each) if each else None, numbers)
+        each = [bring(Preparation(*preparation), X) for preparation in self._preparations]
+        numbers = self._seen_by_readouts(
+            [bring(Preparation(*preparation), X) for preparation in self._number_preparations]
+        )
+        return InPreparations(each, Union(*self._union).bring(each) if each else None, numbers)
 
     def _predicted(self, rows):
-        return self._told(self._in_fronts(rows), NumberGuide.predict)
+        return self._told(self._in_preparations(rows), NumberGuide.predict)
 
     def _predicted_with_std(self, rows):
-        found = self._told(self._in_fronts(rows), NumberGuide.predict_with_std)
+        found = self._told(self._in_preparations(rows), NumberGuide.predict_with_std)
         std = [np.full(rows.shape[0], np.nan) if isinstance(one, np.ndarray) else one[1] for one in found]
         return [one if isinstance(one, np.ndarray) else one[0] for one in found], np.column_stack(std)
 
@@ -310,10 +323,13 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
 
     def _projected(self, rows):
         if self.projection_ == ALL:
-            return self._in_fronts(rows).union.T @ self._directions[PROJECTIONS.index(ALL)]
+            return self._in_preparations(rows).union.T @ self._directions[PROJECTIONS.index(ALL)]
         X = self._complete(rows)
         if self.projection_ == LABELS_ALONE:
-            return bring(Front(*self._fronts[self._lda_front]), X).T @ self._directions[PROJECTIONS.index(LABELS_ALONE)]
+            return (
+                bring(Preparation(*self._preparations[self._lda_preparation]), X).T
+                @ self._directions[PROJECTIONS.index(LABELS_ALONE)]
+            )
         return read(X).project(self.mean_, self.components_.T)
 
     def _project(self, X, with_cov):
@@ -328,13 +344,13 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
             mean, cov = ppca.posterior(rows.gather())
             B = C @ ppca.components_.T
             return mean @ B.T + C @ (ppca.mean_ - self.mean_), B @ cov @ B.T
-        seen = self._in_fronts(rows)
+        seen = self._in_preparations(rows)
         (resp,) = self._told(seen, NumberGuide.predict)
         if y is not None:
             values = self._values_of(y, rows.shape[0])[:, 0]
             known = np.flatnonzero(~np.isnan(values))
             resp[known] = np.eye(resp.shape[1])[values[known].astype(int)]
-        at = self._lda_front if self.projection_ == LABELS_ALONE else 0
+        at = self._lda_preparation if self.projection_ == LABELS_ALONE else 0
         T = seen.union.T if self.projection_ == ALL else seen.each[at].T
         return dppca.NoiseFree(*self._noise_free).moments(T, resp)
 
@@ -353,12 +369,12 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
         pool = Pool(*self._pool)
         if X is not None:
             rows = self._check_rows(X)
-            seen = self._in_fronts(rows)
+            seen = self._in_preparations(rows)
             told = self._told(seen, lambda *_: None)
             among = np.arange(rows.shape[0]) if among is None else among
             doubt = _doubt([proba for proba in told if proba is not None])
-            plain = [i for i, front in enumerate(self._number_fronts) if front[0] in PLAIN]
-            T = seen.union.T if self._fronts else seen.numbers[plain[-1]].T
+            plain = [i for i, preparation in enumerate(self._number_preparations) if preparation[0] in PLAIN]
+            T = seen.union.T if self._preparations else seen.numbers[plain[-1]].T
             pool = of_new_rows(pool, T, doubt, among)
         return wanted(pool, n)
 
@@ -368,13 +384,13 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
             self._form, [self.teachers_] if self._vector else self.teachers_, strict=True
         ):
             of = "" if self._vector else f" of {name}"
-            header = ["front", f"teacher{of}", "weight", "kappa" if kind == "classes" else "R2, left out"]
+            header = ["preparation", f"teacher{of}", "weight", "kappa" if kind == "classes" else "R2, left out"]
             tables.append((header, [list(line) for line in sorted(lines, key=lambda line: -line[2])]))
         what = "1-NN probability" if ALL in self.projection_scores_ else "share of the predictions explained"
         facts = tuple((f"{what}, projection of {name}", score) for name, score in self.projection_scores_.items())
         n_models = sum(len(lines) for _, lines in tables)
-        n_fronts = len(self._fronts) + len(self._number_fronts)
-        remarks = (f"taught by {n_models} models on {n_fronts} preparations of the rows",)
+        n_preparations = len(self._preparations) + len(self._number_preparations)
+        remarks = (f"taught by {n_models} models on {n_preparations} preparations of the rows",)
         loadings = {} if self.projection_ in (ALL, LABELS_ALONE) else {"loadings": self.components_}
         record = self._recorded(facts=facts, tables=tuple(tables), remarks=remarks)
         parts = {"fit": record, "suggest": self._suggested}

@@ -9,7 +9,7 @@ from ._estimator import Transformer, above, integer, one_of, rules
 
 @dataclass(eq=False, repr=False)
 class NeighborFeatures(Transformer):
-    """Smooth coordinates of a nearest-neighbor graph: a nonlinear front for the linear models.
+    """Smooth coordinates of a nearest-neighbor graph: a nonlinear preparation for the linear models.
 
     Each row is joined to its nearest neighbors. The new features are the leading eigenvectors of the random walk on
     this graph, scaled by 1 / (1 + damping - eigenvalue), so that the directions which change least between neighbors
@@ -55,8 +55,8 @@ class NeighborFeatures(Transformer):
 
     See Also
     --------
-    SPPCA : A linear model that can stand behind this front in a pipeline.
-    sklearn.kernel_approximation.Nystroem : Another front, of one global kernel.
+    SPPCA : A linear model that can stand behind this preparation in a pipeline.
+    sklearn.kernel_approximation.Nystroem : Another preparation, of one global kernel.
 
     Notes
     -----
@@ -79,8 +79,8 @@ class NeighborFeatures(Transformer):
     >>> from sklearn.datasets import load_digits
     >>> from gnomon import NeighborFeatures
     >>> X = load_digits().data
-    >>> front = NeighborFeatures(n_components=20).fit(X[:1000])
-    >>> front.transform(X[1000:]).shape
+    >>> preparation = NeighborFeatures(n_components=20).fit(X[:1000])
+    >>> preparation.transform(X[1000:]).shape
     (797, 20)
     """
 

@@ -24,10 +24,10 @@ def test_weights_are_the_definition():
     order = np.argsort(y)
     kernels = module.candidates(seen, 40)
     some = [one.take(order) for one in seen]
-    told = [module.read_out(k, readout.Factor.of(k, some[k.front]), y[order]) for k in kernels]
+    told = [module.read_out(k, readout.Factor.of(k, some[k.preparation]), y[order]) for k in kernels]
     logs = np.array([one.evidence / 2.0 for one in told])
     linear = np.array([np.isinf(kernel.length) for kernel in kernels])
-    plain = linear & np.array([kernel.front == 0 for kernel in kernels])
+    plain = linear & np.array([kernel.preparation == 0 for kernel in kernels])
     weights = np.exp(logs + 3.0 * linear - (logs + 3.0 * linear).max())
     weights /= weights.sum()
     alone = np.where(plain, np.exp(logs - logs[plain].max()), 0.0)
@@ -47,7 +47,7 @@ def test_candidates_are_linear_and_curved_in_every_table_and_in_leading_directio
     seen, _ = planted(40)
     found = module.candidates([*seen, seen[0]], 40)
     assert len(found) == 3 * 16 + 2 * (6 + 3)  # of eight directions
-    assert {kernel.front for kernel in found if kernel.leading} == {0, 1}
+    assert {kernel.preparation for kernel in found if kernel.leading} == {0, 1}
     assert max(kernel.leading for kernel in module.candidates(seen, 5)) == 3  # one for the mean, one for the noise
 
 

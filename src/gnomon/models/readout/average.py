@@ -65,7 +65,7 @@ def predict(average: Average, rows: list[Seen]) -> Array:
     """Mean (n,) of rows."""
 
     def of(some: list[Seen]) -> Array:
-        means = [predicted_mean(one, some[one.kernel.front]) for one in average.readouts]
+        means = [predicted_mean(one, some[one.kernel.preparation]) for one in average.readouts]
         return np.asarray(average.weights @ np.array(means))
 
     return np.concatenate([of(some) for some in _blocks(rows)])
@@ -75,7 +75,7 @@ def posterior(average: Average, rows: list[Seen]) -> tuple[Array, Array]:
     """The same, and a deviation (n,) with which mean plus or minus 1.96 deviations is the 95 % interval."""
 
     def of(some: list[Seen]) -> Array:
-        found = np.array([predicted(one, some[one.kernel.front]) for one in average.readouts])
+        found = np.array([predicted(one, some[one.kernel.preparation]) for one in average.readouts])
         return np.array(mixed(average.weights, found[:, 0], found[:, 1]))
 
     mean, var = np.concatenate([of(some) for some in _blocks(rows)], axis=1)
@@ -97,7 +97,7 @@ def _evenly(n: int, m: int) -> IntArray:
 
 
 def _read_all(kernels: list[Kernel], seen: list[Seen], y: Array) -> list[Readout]:
-    return [read_out(kernel, Factor.of(kernel, seen[kernel.front]), y) for kernel in kernels]
+    return [read_out(kernel, Factor.of(kernel, seen[kernel.preparation]), y) for kernel in kernels]
 
 
 def _likely(kernels: list[Kernel], seen: list[Seen], y: Array) -> list[Kernel]:
@@ -108,7 +108,7 @@ def _likely(kernels: list[Kernel], seen: list[Seen], y: Array) -> list[Kernel]:
 
 
 def _plain(kernel: Kernel) -> bool:
-    return kernel.linear and kernel.front == 0
+    return kernel.linear and kernel.preparation == 0
 
 
 def _weigh(readouts: list[Readout], y: Array) -> tuple[Array, float]:

@@ -28,7 +28,7 @@ class Kernel(NamedTuple):
     same along `leading` directions and zero along others. With a finite `length` it is squared-exponential.
     """
 
-    front: int  # number of the table
+    preparation: int  # number of the table
     power: float
     length: float
     leading: int = 0

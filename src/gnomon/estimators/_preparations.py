@@ -1,6 +1,6 @@
-"""Fronts of a table: what stands before the models that `GuidedProjection` averages, and principal coordinates of it.
+"""Preparations of a table: what stands before the models that `GuidedProjection` averages, and its coordinates.
 
-A front is kept as plain arrays, so that a model file can hold it, and brings new rows to the same coordinates.
+A preparation is kept as plain arrays, so that a model file can hold it, and brings new rows to the same coordinates.
 """
 
 from typing import Any, NamedTuple
@@ -15,9 +15,9 @@ from ..rows.kind import is_sparse
 from ..rows.summary import power_of_two
 from .neighbor_features import NeighborFeatures
 
-PLAIN = ("rows", "standardized columns")  # fronts that are linear in X
-MOST = 300  # principal coordinates of a front
-PER_FRONT = 150  # of each in the union of all
+PLAIN = ("rows", "standardized columns")  # preparations that are linear in X
+MOST = 300  # principal coordinates of a preparation
+PER_PREPARATION = 150  # of each in the union of all
 UNION = 100  # of the union
 FEWEST = 20  # rows of an average class from which neighbors are looked at
 MOST_NEIGHBORS = 20_000  # rows; beyond, neighbors of all pairs take long
@@ -40,7 +40,7 @@ SPECTRA = tuple(
 )
 
 
-class Front(NamedTuple):
+class Preparation(NamedTuple):
     """How rows are prepared, and the principal coordinates of what comes out."""
 
     name: str
@@ -51,32 +51,32 @@ class Front(NamedTuple):
 
 
 class Coordinates(NamedTuple):
-    """Rows in the principal coordinates of a front, in its units."""
+    """Rows in the principal coordinates of a preparation, in its units."""
 
     T: Any  # (n, r)
     outside: Any  # (n,) squared length outside
     n_features: int
 
 
-def fit_fronts(X, n_classes):
-    """Yield the fronts of a table X (n, p), dense or sparse, with its rows in each, as (Front, Reduced); X is first."""
+def fit_preparations(X, n_classes):
+    """Yield the preparations of a table X (n, p), dense or sparse, each with its rows as `Reduced`; X is first."""
     base = _fitted(PLAIN[0], {}, X)
     yield base
-    for name, parts in _preparations(X):
+    for name, parts in _others(X):
         found = _fitted(name, parts, _prepared(parts, X))
         base = found if "std" in parts else base
         yield found
     if FEWEST * n_classes <= X.shape[0] <= MOST_NEIGHBORS:
         graph = NeighborFeatures()
         features = graph.fit_transform(base[1].T)
-        yield _fitted("neighbors", {"front": tuple(base[0]), "graph": graph}, features)
+        yield _fitted("neighbors", {"preparation": tuple(base[0]), "graph": graph}, features)
         if len(distinct_rows(unit_rows(X))[0]) > 1:
             graph = NeighborFeatures(metric="cosine")
             features = graph.fit_transform(X)
             yield _fitted("neighbors, cosine", {"graph": graph}, features)
 
 
-def fit_fronts_of_numbers(X):
+def fit_preparations_of_numbers(X):
     """The same for numbers: the rows, standardized columns, and derivatives along rows that look like spectra."""
     yield _fitted(PLAIN[0], {}, X)
     mean, std = _moments(X)
@@ -89,22 +89,22 @@ def fit_fronts_of_numbers(X):
         yield _fitted(name, parts, _prepared(parts, X))
 
 
-def with_rows(fronts):
-    """The fronts in which rows differ; X must be the first of them."""
-    first, *others = _checked(fronts)
-    return [first, *(front for front in others if front[1].T.shape[1])]
+def with_rows(preparations):
+    """The preparations in which rows differ; X must be the first of them."""
+    first, *others = _checked(preparations)
+    return [first, *(preparation for preparation in others if preparation[1].T.shape[1])]
 
 
-def _checked(fronts):
-    for i, front in enumerate(fronts):
-        if i == 0 and front[1].T.shape[1] == 0:
+def _checked(preparations):
+    for i, preparation in enumerate(preparations):
+        if i == 0 and preparation[1].T.shape[1] == 0:
             raise ValueError("X is constant: all rows are equal; there is nothing to fit.")
-        yield front
+        yield preparation
 
 
-def in_columns(front, directions):
+def in_columns(preparation, directions):
     """Components (K, p) and mean (p,) of directions in the coordinates of one of `PLAIN`, in the columns of X."""
-    components, mean, parts = front.basis @ directions / front.scale, front.mean, front.parts
+    components, mean, parts = preparation.basis @ directions / preparation.scale, preparation.mean, preparation.parts
     if "std" not in parts:
         return components.T, mean
     n_columns = parts["n_columns"]
@@ -121,20 +121,22 @@ def _ordered(X, mean, std):
 
 
 def _fitted(name, parts, table):
-    """A front, and the rows that it was fitted to in its coordinates."""
+    """A preparation, and the rows that it was fitted to in its coordinates."""
     reduced = principal_rows(read(table), MOST)
     standard, basis = reduced.standard, reduced.expand(np.eye(reduced.T.shape[1]))
-    return Front(name, parts, standard.mean, standard.scale, basis), reduced
+    return Preparation(name, parts, standard.mean, standard.scale, basis), reduced
 
 
-def bring(front, X):
-    """Rows X in the coordinates of a front."""
-    rows = read(_prepared(front.parts, X)).in_units(front.mean, front.scale).project(front.basis)
-    return Coordinates(rows.gather(), rows.gather("outside"), len(front.mean))
+def bring(preparation, X):
+    """Rows X in the coordinates of a preparation."""
+    rows = (
+        read(_prepared(preparation.parts, X)).in_units(preparation.mean, preparation.scale).project(preparation.basis)
+    )
+    return Coordinates(rows.gather(), rows.gather("outside"), len(preparation.mean))
 
 
-def _preparations(X):
-    """Names and parts of the other fronts without neighbors; those that change nothing are left out."""
+def _others(X):
+    """Names and parts of the other preparations without neighbors; those that change nothing are left out."""
     sparse, (Z, _) = is_sparse(X), _of_size_one(X)
     squares = np.asarray(Z.multiply(Z).sum(axis=1)).ravel() if sparse else np.einsum("ij,ij->i", Z, Z)
     mean, std = _moments(X)
@@ -175,10 +177,10 @@ def _of_size_one(X):
 
 
 def _prepared(parts, X):
-    """Rows as a front takes them."""
+    """Rows as a preparation takes them."""
     if "graph" in parts:
-        if "front" in parts:
-            X = bring(Front(*parts["front"]), X).T
+        if "preparation" in parts:
+            X = bring(Preparation(*parts["preparation"]), X).T
         return np.asarray(parts["graph"].transform(X), dtype=np.float64)
     if "std" in parts:
         X, mean = X[:, parts["columns"]], parts["mean"]
@@ -201,14 +203,14 @@ def _derivative(X, normal, derivative, window):
     return savgol_filter(X, window, DEGREE, deriv=derivative, axis=1) if derivative else X
 
 
-# -- the union of all fronts -----------------------------------------------------------------------------------------
+# -- the union of all preparations -----------------------------------------------------------------------------------
 
 
 def lengths_of(reduced):
-    """Root mean squared length of the principal coordinates of each front."""
+    """Root mean squared length of the principal coordinates of each preparation."""
     return [float(np.sqrt((one.T**2).sum() / len(one.T))) or 1.0 for one in reduced]
 
 
 def side_by_side(coordinates, lengths):
-    """Leading coordinates of every front, each of length one in the mean (n, sum of r)."""
-    return np.hstack([one.T[:, :PER_FRONT] / length for one, length in zip(coordinates, lengths, strict=True)])
+    """Leading coordinates of every preparation, each of length one in the mean (n, sum of r)."""
+    return np.hstack([one.T[:, :PER_PREPARATION] / length for one, length in zip(coordinates, lengths, strict=True)])
