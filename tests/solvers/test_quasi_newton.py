@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from gnomon._types import Status
-from gnomon.solvers.quasi_newton import Place, ascend
+from gnomon.solvers.quasi_newton import PAIRS, Pairs, Place, ascend
 
 
 class Bowl:
@@ -140,3 +140,32 @@ def test_a_bound_is_kept_and_what_is_free_goes_on():
     assert found.status is Status.CONVERGED
     assert_allclose(found.value.vector[0], [0.0, 1.0, 1.0], atol=1e-8)
     assert found.stats["n_iter"] < 40
+
+
+def inverse_by_updates(steps, falls, metric):
+    """The inverse of minus the Hessian by one BFGS update a pair, the oldest first, from a metric (d, d)."""
+    H = metric
+    for step, fall in zip(steps, falls, strict=True):
+        left = np.eye(len(H)) - np.outer(step, fall) / (step @ fall)
+        H = left @ H @ left.T + np.outer(step, step) / (step @ fall)
+    return H
+
+
+def test_directions_are_those_of_one_update_a_pair():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((2, 6, 6))
+    curvatures = A @ A.swapaxes(1, 2) + np.eye(6)
+    metric, pairs = np.diag(rng.uniform(0.1, 1.0, 6)), Pairs(2, 6)
+    steps = rng.standard_normal((PAIRS + 5, 2, 6))
+    falls = (curvatures @ steps[..., None])[..., 0] + 0.1 * rng.standard_normal(steps.shape)
+    falls[7, 1] = -steps[7, 1]  # no curvature to learn from
+    slope = rng.standard_normal((2, 6))
+    for m, (step, fall) in enumerate(zip(steps, falls, strict=True), start=1):
+        pairs.remember(step, fall)
+        found = pairs.direction(slope, lambda slope: slope @ metric)
+        for i in range(2):
+            kept = [j for j in range(max(0, m - PAIRS), m) if steps[j, i] @ falls[j, i] > 0.0]
+            H = inverse_by_updates(steps[kept, i], falls[kept, i], metric)
+            assert_allclose(found[i], H @ slope[i], rtol=1e-6, atol=1e-9)
+    pairs.forget(np.array([True, False]))
+    assert_allclose(pairs.direction(slope, lambda slope: slope @ metric)[0], slope[0] @ metric)

@@ -18,7 +18,7 @@ def precisions(cov: Array, noise: Array, observed: BoolArray) -> tuple[Array, Ar
     if len(observed) == 1 and observed.all():
         if cov.ndim > 2:
             total = cov + noise[..., None] * np.eye(noise.shape[-1])
-            return np.asarray(np.linalg.inv(total)), np.asarray(np.linalg.slogdet(total)[1])
+            return np.asarray(np.linalg.inv(total), dtype=float), np.asarray(np.linalg.slogdet(total)[1], dtype=float)
         precision, log_det = inverse_logdet(symmetrize(cov) + np.diag(noise))
         return precision[None], np.array([log_det])
     both = observed[:, :, None] & observed[:, None, :]

@@ -30,9 +30,6 @@ class Place(NamedTuple):
     held: Any  # arrays with s as their first axis, in named tuples
 
 
-Pair = tuple[Array, Array, Array]  # steps, falls of the slope, and inverses of their products, zero where forgotten
-
-
 def ascend(landscape: Any, place: Place, tol: float, max_iter: int, close: float = 0.0) -> Result[Place]:
     """Climb until the residual is at most `tol`; the path holds the best value at the start and after every step.
 
@@ -69,18 +66,18 @@ class _Climb:
     def __init__(self, landscape: Any, place: Place) -> None:
         self.landscape, self.place = landscape, place
         self.stuck = np.zeros(len(place.value), dtype=bool)
-        self.pairs: list[Pair] = []
+        self.pairs = Pairs(*place.vector.shape)
 
     def go_on_with(self, some: IntArray) -> None:
         """Leave the other starts."""
         if len(some) < len(self.place.value):
             self.place, self.stuck = pick(self.place, some), self.stuck[some]
-            self.pairs = [(step[some], fall[some], inverse[some]) for step, fall, inverse in self.pairs]
+            self.pairs.go_on_with(some)
 
     def step(self) -> None:
         """One step of every start that finds one, and that may still come up with the best."""
         landscape = self.landscape
-        step = _direction(self.place.slope, landscape.metric(self.place), self.pairs)
+        step = self.pairs.direction(self.place.slope, landscape.metric(self.place))
         step[self.place.slope == 0.0] = 0.0
         if len(step) > 1:
             hope = self.place.value + HOPE * 0.5 * _dot(self.place.slope, step)
@@ -88,24 +85,86 @@ class _Climb:
             self.go_on_with(some)
             step = step[some]
         place, going = self.place, ~self.stuck
-        far = landscape.longest(place, step) < FAR if self.pairs else np.zeros_like(going)
-        found, taken = _step(landscape, place, step, going & ~far)
-        again = going & ~taken & bool(self.pairs)
+        share = landscape.longest(place, step)
+        far = share < FAR if self.pairs.n_held else np.zeros_like(going)
+        found, taken = _step(landscape, place, step, share, going & ~far)
+        again = going & ~taken & bool(self.pairs.n_held)
         if again.any():
-            for _, _, inverse in self.pairs:
-                inverse[again] = 0.0
-            found, more = _step(landscape, found, landscape.metric(place)(place.slope), again)
+            self.pairs.forget(again)
+            step = landscape.metric(place)(place.slope)
+            found, more = _step(landscape, found, step, landscape.longest(place, step), again)
             taken |= more
         self.stuck |= going & ~taken
         free = (place.slope != 0.0) & (found.slope != 0.0)
-        self._remember(free * (found.vector - place.vector), free * (place.slope - found.slope))
+        self.pairs.remember(free * (found.vector - place.vector), free * (place.slope - found.slope))
         self.place = found
 
-    def _remember(self, step: Array, fall: Array) -> None:
+
+class Pairs:
+    """Steps and falls of the slope that are remembered, and what L-BFGS (Nocedal 1980) makes of them.
+
+    The sums of its two loops are triangular systems in the products of steps and falls.
+    """
+
+    def __init__(self, s: int, d: int) -> None:
+        self.steps, self.falls = np.zeros((s, 0, d)), np.zeros((s, 0, d))
+        self.products = np.zeros((s, 0, 0))  # (s, m, m)   of steps, its rows, and falls
+        self.order: list[int] = []  # of the m kept ones, the oldest first
+
+    @property
+    def n_held(self) -> int:
+        """How many there are."""
+        return len(self.order)
+
+    def go_on_with(self, some: IntArray) -> None:
+        """Leave the other starts."""
+        self.steps, self.falls, self.products = self.steps[some], self.falls[some], self.products[some]
+
+    def forget(self, some: BoolArray) -> None:
+        """Those of some starts; a product of one of nothing with itself keeps the systems regular."""
+        self.steps[some], self.falls[some] = 0.0, 0.0
+        self.products[some] = np.eye(self.products.shape[1])
+
+    def remember(self, step: Array, fall: Array) -> None:
+        """One more of every start, in the room of the oldest one where there are enough."""
         product = _dot(step, fall)
         useful = product > 1e-10 * np.sqrt(_dot(step, step) * _dot(fall, fall))
-        self.pairs.append((step, fall, np.where(useful, 1.0, 0.0) / np.where(useful, product, 1.0)))
-        del self.pairs[:-PAIRS]
+        if len(self.order) < PAIRS:
+            self._make_room()
+            at = len(self.order)
+        else:
+            at = self.order.pop(0)
+        self.order.append(at)
+        m = len(self.order)
+        self.steps[:, at], self.falls[:, at] = useful[:, None] * step, useful[:, None] * fall
+        self.products[:, at, :m] = (self.falls[:, :m] @ self.steps[:, at, :, None])[..., 0]
+        self.products[:, :m, at] = (self.steps[:, :m] @ self.falls[:, at, :, None])[..., 0]
+        self.products[:, at, at] = np.where(useful, product, 1.0)
+
+    def _make_room(self) -> None:
+        """For twice as many, `PAIRS` at most."""
+        (s, held, d), m = self.steps.shape, len(self.order)
+        if m < held:
+            return
+        more = min(max(4, 2 * held), PAIRS)
+        steps, falls, products = np.zeros((s, more, d)), np.zeros((s, more, d)), np.zeros((s, more, more))
+        steps[:, :m], falls[:, :m], products[:, :m, :m] = self.steps, self.falls, self.products
+        self.steps, self.falls, self.products = steps, falls, products
+
+    def direction(self, slope: Array, metric: Callable[[Array], Array]) -> Array:
+        """The step over the metric and what has been seen of the curvature since."""
+        m = len(self.order)
+        if m == 0:
+            return metric(slope)
+        R = np.triu(self.products[:, self.order][:, :, self.order])
+        steps, falls = self.steps[:, :m], self.falls[:, :m]
+        shares = np.zeros((len(slope), m, 1))
+        shares[:, self.order] = np.linalg.solve(R, (steps @ slope[:, :, None])[:, self.order])
+        found = metric(slope - (shares.swapaxes(1, 2) @ falls)[:, 0])
+        own = np.diagonal(self.products, axis1=1, axis2=2)[:, :m, None]
+        left = (own * shares - falls @ found[:, :, None])[:, self.order]
+        shares[:, self.order] = np.linalg.solve(R.swapaxes(1, 2), left)
+        return found + (shares.swapaxes(1, 2) @ steps)[:, 0]
 
 
 def pick(held: Any, some: IntArray | BoolArray) -> Any:
@@ -126,13 +185,14 @@ def _dot(a: Array, b: Array) -> Array:
     return np.asarray((a[:, None, :] @ b[:, :, None])[:, 0, 0])
 
 
-def _step(landscape: Any, place: Place, step: Array, wanted: BoolArray) -> tuple[Place, BoolArray]:
+def _step(landscape: Any, place: Place, step: Array, share: Array, wanted: BoolArray) -> tuple[Place, BoolArray]:
     """Places after shares of steps at which the value rises, or is level by rounding and the slope is less.
 
-    Starts that are not `wanted`, or find no such share, stay where they are; and which ones do not.
+    `share` is the largest one. Starts that are not `wanted`, or find no such share, stay where they are; and which ones
+    do not.
     """
     slope = _dot(place.slope, step)
-    share, left = landscape.longest(place, step), np.flatnonzero(wanted & (slope > 0.0))
+    left = np.flatnonzero(wanted & (slope > 0.0))
     found, taken = place, np.zeros(len(slope), dtype=bool)
     for _ in range(TRIALS):
         if len(left) == 0:
@@ -154,15 +214,3 @@ def _step(landscape: Any, place: Place, step: Array, wanted: BoolArray) -> tuple
         share = share.copy()
         share[left] *= np.where(finite, np.clip(top, 0.1, 0.5), 0.1)
     return found, taken
-
-
-def _direction(slope: Array, metric: Callable[[Array], Array], pairs: list[Pair]) -> Array:
-    """The two loops of L-BFGS (Nocedal 1980) over steps, falls of the slope and inverses of their products."""
-    left, shares = slope.copy(), []
-    for step, fall, inverse in reversed(pairs):
-        shares.append((inverse * _dot(step, left))[:, None])
-        left -= shares[-1] * fall
-    found = metric(left)
-    for (step, fall, inverse), share in zip(pairs, reversed(shares), strict=True):
-        found += (share - (inverse * _dot(fall, found))[:, None]) * step
-    return found

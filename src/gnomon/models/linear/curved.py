@@ -26,6 +26,7 @@ from .stack import Found, Models, Stack, diagonals, dots
 LEAST_GAP = 0.02  # of 1 - v / u
 LEAST_SHARE = 1e-2  # of what a dimension explains, of its noise; and of a dimension's gain, of the largest one
 ROUNDING = 1e-14
+LOG_X_FLOOR, LOG_Y_FLOOR = float(np.log(X_FLOOR)), float(np.log(Y_FLOOR))
 ALIKE = 0.1  # relative difference up to which two models are on the way to the same optimum
 
 
@@ -77,10 +78,9 @@ class Curved:
         """The place at vectors, noise variances on their floors where these are below."""
         vector = vector.copy()
         W, V, b, noise, y_noise = self.parts(vector)
-        floors = (np.log(X_FLOOR), np.log(Y_FLOOR))
-        for part, floor in zip((noise, y_noise), floors, strict=True):
-            np.clip(part, floor, 60.0, out=part)
-        of_y = np.broadcast_to(np.exp(y_noise), b.shape) if self.n_noises else np.broadcast_to(self.fixed, b.shape)
+        for part, floor in ((noise, LOG_X_FLOOR), (y_noise, LOG_Y_FLOOR)):
+            np.minimum(np.maximum(part, floor, out=part), 60.0, out=part)
+        of_y = np.ones(b.shape) * (np.exp(y_noise) if self.n_noises else self.fixed)
         models = Models(W, np.exp(noise), V, b, of_y)
         return self._place(vector, models, self.stack(models))
 
@@ -88,10 +88,10 @@ class Curved:
         s, view, noise = len(vector), self.view, models.noise
         n_entries = view.weight * view.n_features
         of_x = 0.5 * (found.energy / noise - n_entries)
-        of_x = np.where(vector[:, self.ends[2]] <= np.log(X_FLOOR), np.maximum(of_x, 0.0), of_x)
+        of_x = np.where(vector[:, self.ends[2]] <= LOG_X_FLOOR, np.maximum(of_x, 0.0), of_x)
         gain, _, count = self._of_noise(found)
         y_noise = models.y_noise[:, : self.n_noises]
-        free = (vector[:, self.ends[3] :] > np.log(Y_FLOOR)) | (gain > 0.0)
+        free = (vector[:, self.ends[3] :] > LOG_Y_FLOOR) | (gain > 0.0)
         of_y = np.where(free, 0.5 * gain * y_noise, 0.0)
         back = found.R.swapaxes(1, 2)
         slope_b = found.slope_b * self.free_b
