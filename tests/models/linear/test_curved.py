@@ -52,7 +52,7 @@ def differences(curved, place, directions, of, step=1e-5):
 
 
 @pytest.mark.parametrize("noise", ["shared", "each", "fixed"])
-@pytest.mark.parametrize(("q", "k", "loose_below"), [(2, 3, 3), (4, 2, 3), (2, 3, 60), (12, 17, 3)])
+@pytest.mark.parametrize(("q", "k", "loose_below"), [(2, 3, 3), (4, 2, 3), (2, 3, 60), (2, 3, 999), (12, 17, 3)])
 def test_several_models_are_what_each_is_by_an_e_step(noise, q, k, loose_below):
     em = problem(k, noise, q=q, p=20, loose_below=loose_below)
     models = [random_params(em, k, q, seed)._replace(y_noise_var=np.full(q, 0.5)) for seed in range(3)]
@@ -76,7 +76,7 @@ def test_the_residual_is_that_of_em():
 
 
 @pytest.mark.parametrize("noise", ["shared", "each", "fixed"])
-@pytest.mark.parametrize("loose_below", [3, 60])
+@pytest.mark.parametrize("loose_below", [3, 60, 999])
 def test_slopes_are_those_of_the_objective(noise, loose_below):
     em = problem(noise=noise, loose_below=loose_below)
     curved = Curved(em.view, em.labels, em.rules, random_params(em, 3))

@@ -273,7 +273,7 @@ class Labels:
         diagonals(of_z)[:, :k] = cov
         self.whole = q * (k + 1) <= MOST_UNKNOWNS
         if self.whole:
-            P, M = (part.reshape(*part.shape[:2], -1) for part in (found.precisions, found.moments))
+            P, M = (part.reshape(*part.shape[:2], part.shape[2] ** 2) for part in (found.precisions, found.moments))
             H = (P.swapaxes(1, 2) @ M).reshape(s, q, q, k + 1, k + 1).swapaxes(2, 3)
             H = H + down[:, :, None, :, None] * of_z[:, None, :, None, :]
             if found.rare_H.size:

@@ -71,7 +71,7 @@ def dots(A: Array, B: Array) -> Array:
 
 def diagonals(A: Array) -> Array:
     """Diagonals (..., k) of A (..., k, k), which may be written."""
-    return A.reshape(*A.shape[:-2], -1)[..., :: A.shape[-1] + 1]
+    return A.reshape(*A.shape[:-2], A.shape[-1] ** 2)[..., :: A.shape[-1] + 1]
 
 
 class Stack:
