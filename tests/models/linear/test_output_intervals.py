@@ -77,8 +77,8 @@ def held(model, X, y, n_labeled, **options):
 def test_label_weights_are_no_labels_and_sample_weights_are(rng):
     X, y = planted(rng, 200, 10)
     seen = np.where(np.arange(200) < 12, y, np.nan)
-    plain, heavy = (SPPCA(3, label_weight=w).fit(X, seen).predict(X, return_std=True)[1] for w in (1.0, 2.0))
-    assert_allclose(heavy, plain, rtol=0.1)
+    plain, heavy = (SPPCA(3, label_weight=w).fit(X, seen).predict(X, return_std=True)[1] for w in (1.0, 3.0))
+    assert 0.85 < heavy.mean() / plain.mean() < 1.2  # as many labels would make it 0.7
     twice = SPPCA(3).fit(np.repeat(X, 2, axis=0), np.repeat(seen, 2)).predict(X, return_std=True)[1]
     weighted = SPPCA(3).fit(X, seen, sample_weight=np.full(200, 2.0)).predict(X, return_std=True)[1]
     assert_allclose(weighted, twice, rtol=1e-4)
