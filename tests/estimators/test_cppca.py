@@ -28,7 +28,7 @@ def test_quadrature_is_the_integral_over_the_latent_plane(rng, family):
     assert model.inference_ == "quadrature"
     X, Y = X[:12], np.where(y[:12, None] >= 0, y[:12, None], np.nan)
     logs, mean, cov = oracle.rows(oracle.of(model), X, Y)
-    found = model.posterior(X, y[:12])
+    found = model.posterior(X, y[:12], uncertainty="plug-in")
     assert_allclose(found[0], mean, atol=1e-7)
     assert_allclose(found[1], cov, atol=1e-7)
     assert_allclose(model.score_samples(X, y[:12]), logs, rtol=1e-8)
@@ -126,12 +126,12 @@ def test_missing_entries_against_the_latent_plane(rng, family):
     some = np.arange(12)
     truth, Y = oracle.of(model), np.where(y[some, None] >= 0, y[some, None], np.nan)
     logs, mean, cov = oracle.rows(truth, H[some], Y)
-    found = model.posterior(H[some], y[some])
+    found = model.posterior(H[some], y[some], uncertainty="plug-in")
     assert_allclose(found[0], mean, atol=1e-7)
     assert_allclose(found[1], cov, atol=1e-7)
     assert_allclose(model.score_samples(H[some], y[some]), logs, rtol=1e-8)
     plain, center, spread = oracle.rows(truth, H[some])
-    Z, wide = model.transform(H[some], return_cov=True)
+    Z, wide = model.transform(H[some], return_cov=True, uncertainty="plug-in")
     assert_allclose(Z, center, atol=1e-7)
     assert_allclose(wide, spread, atol=1e-7)
     ones = oracle.rows(truth, H[some], np.ones((12, 1)))[0]
@@ -162,7 +162,7 @@ def test_several_outputs_with_missing_entries(rng):
     assert model.converged_
     logs, mean, _ = oracle.rows(oracle.of(model), H[:10], Y[:10])
     assert_allclose(model.score_samples(H[:10], Y[:10]), logs, atol=0.1)
-    assert_allclose(model.posterior(H[:10], Y[:10])[0], mean, atol=0.05)
+    assert_allclose(model.posterior(H[:10], Y[:10], uncertainty="plug-in")[0], mean, atol=0.05)
     assert_allclose(model.score_samples(H, Y).sum(), model.log_likelihood_, rtol=1e-9)
     assert [None if t is None else t.shape for t in model.predict_proba(H)] == [(90, 2), (90, 3), None, None]
     mean, std = model.predict(H, return_std=True)
@@ -195,7 +195,7 @@ def test_several_outputs_against_the_latent_plane(rng, inference):
     assert model.converged_
     X, Y = X[:10], Y[:10]
     logs, mean, cov = oracle.rows(oracle.of(model), X, Y)
-    found = model.posterior(X, Y)
+    found = model.posterior(X, Y, uncertainty="plug-in")
     close = {"variational": (0.03, 0.05, 1e-3), "laplace": (0.1, 0.25, 0.1)}[inference]
     assert_allclose(found[0], mean, atol=close[0])
     assert_allclose(found[1], cov, atol=close[1])
@@ -352,8 +352,8 @@ def test_several_probit_labels_take_ep(rng):
     assert model.converged_
     logs, mean, cov = oracle.rows(oracle.of(model), X[:8], Y[:8])
     assert_allclose(model.score_samples(X[:8], Y[:8]), logs, atol=0.02)
-    assert_allclose(model.posterior(X[:8], Y[:8])[0], mean, atol=0.02)
-    assert_allclose(model.posterior(X[:8], Y[:8])[1], cov, atol=0.02)
+    assert_allclose(model.posterior(X[:8], Y[:8], uncertainty="plug-in")[0], mean, atol=0.02)
+    assert_allclose(model.posterior(X[:8], Y[:8], uncertainty="plug-in")[1], cov, atol=0.02)
     right = np.nanmean(np.where(np.isnan(Y), np.nan, model.predict(X) == Y))
     assert right > 0.75
 

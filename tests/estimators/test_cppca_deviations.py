@@ -41,7 +41,7 @@ def test_they_are_those_of_draws_from_the_posterior(rng):
     X, Y = planted(rng, 200)
     model = CPPCA(2, families=KINDS).fit(X, Y)
     mean, std = model.predict(X[:2], return_std=True, uncertainty="plug-in")
-    center, cov = model.posterior(X[:2])
+    center, cov = model.posterior(X[:2], uncertainty="plug-in")
     for i in range(2):
         Z = rng.multivariate_normal(center[i], cov, size=400_000)
         predictors = Z @ model.y_loadings_.T + model.y_intercept_

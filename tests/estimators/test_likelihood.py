@@ -49,7 +49,7 @@ def test_density_of_x_alone_is_brute_force(case):
 @pytest.mark.parametrize("with_y", [False, True])
 def test_posterior_is_brute_force_conditioning(case, with_y):
     model, X, y, Y = case
-    mean, cov = model.posterior(X, y if with_y else None)
+    mean, cov = model.posterior(X, y if with_y else None, uncertainty="plug-in")
     expected, covs = gaussian.posterior(oracle(model), X, Y if with_y else None)
     assert_allclose(mean, expected, rtol=1e-6, atol=1e-8)
     assert_allclose(np.broadcast_to(cov, covs.shape), covs, rtol=1e-6, atol=1e-9)
@@ -57,15 +57,15 @@ def test_posterior_is_brute_force_conditioning(case, with_y):
 
 def test_one_covariance_when_rows_are_alike_else_one_per_row():
     model, (X, y) = fitted("iris_half"), CASES["iris_half"]
-    assert model.posterior(X)[1].shape == (2, 2)
-    assert model.posterior(X, y)[1].shape == (150, 2, 2)
-    assert model.posterior(X, load("iris")[1])[1].shape == (2, 2)
+    assert model.posterior(X, uncertainty="plug-in")[1].shape == (2, 2)
+    assert model.posterior(X, y, uncertainty="plug-in")[1].shape == (150, 2, 2)
+    assert model.posterior(X, load("iris")[1], uncertainty="plug-in")[1].shape == (2, 2)
 
 
 def test_transform_is_the_posterior_mean_given_x(case):
     model, X, _, _ = case
-    mean, cov = model.posterior(X)
-    Z, same = model.transform(X, return_cov=True)
+    mean, cov = model.posterior(X, uncertainty="plug-in")
+    Z, same = model.transform(X, return_cov=True, uncertainty="plug-in")
     assert_allclose(Z, mean, rtol=1e-9, atol=1e-9)
     assert_allclose(same, cov, rtol=1e-12)
     assert_allclose(model.transform(X), Z)
@@ -98,8 +98,8 @@ def test_one_of_c_columns_are_the_contrasts_of_the_classes():
     assert_allclose(table.score_samples(X, np.eye(3)[y]), labels.score_samples(X, y), rtol=1e-9)
     assert_allclose(table.predict(X).sum(axis=1), 1.0, rtol=1e-10)
     assert table.y_basis_.shape == (3, 2)
-    mean, _ = table.posterior(X, np.eye(3)[y])
-    assert_allclose(mean, labels.posterior(X, y)[0], atol=1e-8)
+    mean, _ = table.posterior(X, np.eye(3)[y], uncertainty="plug-in")
+    assert_allclose(mean, labels.posterior(X, y, uncertainty="plug-in")[0], atol=1e-8)
 
 
 def test_one_of_c_columns_with_unlabeled_rows():

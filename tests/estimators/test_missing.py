@@ -47,11 +47,11 @@ def test_likelihood_posterior_and_prediction_are_brute_force(targets):
     assert_allclose(model.score_samples(X, Y), gaussian.log_density(truth, X, Y), rtol=1e-9)
     assert_allclose(model.log_likelihood_, gaussian.log_density(truth, X, Y).sum(), rtol=1e-9)
     assert_allclose(model.score_samples(X), gaussian.log_density(truth, X), rtol=1e-9)
-    mean, cov = model.posterior(X, Y)
+    mean, cov = model.posterior(X, Y, uncertainty="plug-in")
     want_mean, want_cov = gaussian.posterior(truth, X, Y)
     assert_allclose(mean, want_mean, rtol=1e-8, atol=1e-10)
     assert_allclose(cov, want_cov, rtol=1e-8, atol=1e-10)
-    Z, cov = model.transform(X, return_cov=True)
+    Z, cov = model.transform(X, return_cov=True, uncertainty="plug-in")
     assert_allclose(Z, gaussian.posterior(truth, X)[0], rtol=1e-8, atol=1e-10)
     assert_allclose(cov, gaussian.posterior(truth, X)[1], rtol=1e-8, atol=1e-10)
     predicted, std = model.predict(X, return_std=True, uncertainty="plug-in")
@@ -142,7 +142,7 @@ def test_intervals_cover_at_their_nominal_rate():
     predicted, std = model.predict(new, return_std=True)
     inside = np.abs(predicted - truth) < 1.96 * std
     assert abs(inside.mean() - 0.95) < 4 * np.sqrt(0.95 * 0.05 / len(truth))  # outputs of a row are not independent
-    mean, cov = model.posterior(new)
+    mean, cov = model.posterior(new, uncertainty="plug-in")
     std = np.sqrt(np.einsum("pa,nab,pb->np", model.components_.T, cov, model.components_.T) + model.noise_variance_)
     expected = mean @ model.components_ + model.mean_
     lost = np.isnan(new)
@@ -167,7 +167,7 @@ def test_a_row_without_any_entry_has_the_prior():
     X, Y = rows()
     model = SPPCA(2).fit(X, Y)
     empty = np.full((1, 7), np.nan)
-    Z, cov = model.transform(empty, return_cov=True)
+    Z, cov = model.transform(empty, return_cov=True, uncertainty="plug-in")
     assert_allclose(Z, 0.0, atol=1e-12)
     assert_allclose(cov[0], np.eye(2), atol=1e-12)
     assert_allclose(model.impute(empty)[0], model.mean_)

@@ -52,7 +52,7 @@ def test_return_std_is_for_real_outputs():
 def test_predictive_spread_is_that_of_simulation():
     """Draw z from its posterior and y from z: mean and spread of y at one row, in standard errors."""
     row, n = X_REAL[:1], 40_000
-    mean, cov = real().posterior(row)
+    mean, cov = real().posterior(row, uncertainty="plug-in")
     rng = np.random.default_rng(0)
     Z = rng.multivariate_normal(mean[0], cov, n)
     y = real().y_intercept_ + Z @ real().y_loadings_.T + np.sqrt(real().y_noise_variance_) * rng.normal(size=(n, 1))
@@ -75,7 +75,7 @@ def test_predictive_std_of_dependent_outputs():
     mean, std = model.predict(X_CLASS, return_std=True, uncertainty="plug-in")
     assert mean.shape == std.shape == (150, 3)
     assert_allclose(mean.sum(axis=1), 1.0)
-    W, (_, cov) = model.y_loadings_, model.posterior(X_CLASS[:1])
+    W, (_, cov) = model.y_loadings_, model.posterior(X_CLASS[:1], uncertainty="plug-in")
     spread = W @ cov @ W.T + model.y_noise_variance_ * model.y_basis_ @ model.y_basis_.T
     assert_allclose(std[0], np.sqrt(np.diag(spread)), rtol=1e-9)
 

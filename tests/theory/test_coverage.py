@@ -48,7 +48,7 @@ def assert_rates(inside, rate):
 @pytest.mark.parametrize("with_y", [False, True])
 def test_posterior_regions_hold_the_latent_vectors(seed, share, with_y):
     model, truth, Z, _, Y, holes = planted(seed, share)
-    mean, cov = model.posterior(holes, Y if with_y else None)
+    mean, cov = model.posterior(holes, Y if with_y else None, uncertainty="plug-in")
     stacked = np.vstack([truth.W_x / np.sqrt(0.4), truth.W_y / np.sqrt(0.25)])
     found = np.vstack([model.components_.T / np.sqrt(0.4), model.y_loadings_ / np.sqrt(0.25)])
     left, _, right = np.linalg.svd(stacked.T @ found)
@@ -63,7 +63,7 @@ def test_posterior_regions_hold_the_latent_vectors(seed, share, with_y):
 def test_intervals_hold_outputs_and_missing_entries(seed, share):
     model, _, _, X, Y, holes = planted(seed, share)
     predicted, std = model.predict(holes, return_std=True)
-    W, (mean, cov) = model.components_, model.posterior(holes)
+    W, (mean, cov) = model.components_, model.posterior(holes, uncertainty="plug-in")
     covs = np.broadcast_to(cov, (len(holes), K, K))
     spread = np.sqrt(np.einsum("ap,nab,bp->np", W, covs, W) + model.noise_variance_)
     lost = np.isnan(holes)

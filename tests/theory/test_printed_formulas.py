@@ -35,7 +35,7 @@ def test_eq_12_lacks_the_noise_variance():
     model = SPPCA(2).fit(X, y)
     W, s2 = model.components_.T, model.noise_variance_
     by_definition = np.eye(2) - W.T @ np.linalg.solve(W @ W.T + s2 * np.eye(4), W)
-    assert_allclose(model.posterior(X)[1], by_definition, atol=1e-12)
+    assert_allclose(model.posterior(X, uncertainty="plug-in")[1], by_definition, atol=1e-12)
     as_printed = printed.covariance_12(W, s2)
     assert_allclose(s2 * as_printed, by_definition, atol=1e-12)
     assert np.linalg.eigvalsh(as_printed).max() > 5.0  # no posterior is wider than the prior, whose variance is one

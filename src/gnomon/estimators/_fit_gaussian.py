@@ -43,7 +43,7 @@ class GaussianFit(LinearGaussian):
             result = self._fit_sizes(rows, Y, options, seed)
         p = result.value.params
         self._store_features(p.W_x, p.m_x, p.x_noise_var, result.value.log_likelihood, rows.dtype)
-        self._remember(rows)
+        self._remember(rows, result.stats.get("beyond"))
         if targets is not None:
             self._store_targets(result, rows.dtype, coded)
             self._learn_from_labels(given.anew(masked=rows.masked), targets, rows.weights, rows.shape[1])

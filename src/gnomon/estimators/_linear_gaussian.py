@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..models import linear
 from ..models.linear.conditioning import draw_rows
-from ..models.linear.positions import learn, place
+from ..models.linear.positions import given_outputs, learn, place
 from ..models.linear.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
 from ..rows.by_chunk import by_chunk
@@ -56,7 +56,7 @@ class LinearGaussian(Weighted, Density, Criterion, Imputer, Invertible, LatentPo
         return linear.posterior(self._model(), rows, self._code_targets(y, rows.shape[0]), with_cov=with_cov)
 
     @by_chunk
-    def posterior(self, X: Any, y: Any = None, uncertainty: Any = "plug-in") -> Any:
+    def posterior(self, X: Any, y: Any = None, uncertainty: Any = "full") -> Any:
         """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
 
         Parameters
@@ -65,45 +65,80 @@ class LinearGaussian(Weighted, Density, Criterion, Imputer, Invertible, LatentPo
             Rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             Targets as in `fit`; what is missing is not conditioned on. None uses x alone. Unsupervised models ignore y.
-        uncertainty : {"plug-in", "full"}, default="plug-in"
+        uncertainty : {"full", "plug-in"}, default="full"
             "plug-in" takes the parameters for known. "full" counts that loadings, mean and scale are estimates, which
-            matters where columns are many beside rows: means are those of the population's directions, rows of the fit
-            and new rows are placed apart, and every row has a covariance of its own, for regions by chi-squared. It is
-            of complete rows given x alone, and leaves out that nearly equal eigenvalues mix their directions.
+            matters where columns are many beside rows: means are those of the population's directions, longer or
+            shorter than what `transform` gives, rows of the fit and new rows are placed apart, and covariances are for
+            regions by chi-squared. Rows with missing entries are averaged over what they lack; y adds to the precision
+            what it adds by "plug-in".
 
         Returns
         -------
         mean : ndarray of shape (n_samples, n_components)
             Posterior means; the latent variables have unit variance a priori.
         cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
-            One covariance when it is the same for every row, else one per row.
-
-        Raises
-        ------
-        ValueError
-            When "full" is asked for with y, or of rows with missing entries.
+            One covariance when it is the same for every row, else one per row. By "full" it is one for complete rows
+            where the rows of the fit were more than 1,000 and more than 20 for each column.
         """
-        check_choice("uncertainty", uncertainty, ("plug-in", "full"))
-        if uncertainty == "plug-in":
-            return super().posterior(X, y)
+        check_choice("uncertainty", uncertainty, ("full", "plug-in"))
         rows = self._check_rows(X)
-        if y is not None or rows.masked:
-            came = "y was passed" if y is not None else "X has missing entries"
-            raise ValueError(
-                f"uncertainty='full' is of complete rows given x alone, and {came}; use uncertainty='plug-in'."
-            )
-        mean = self._condition(rows, with_cov=False)[0]
-        loadings = np.asarray(self.components_, dtype=np.float64)
-        known = learn(loadings.T, self.noise_variance_, self._n_equal)
-        mean, cov = place(known, mean, seen(rows, loadings, np.sqrt(self.noise_variance_), self._seen))
+        mean, cov = given = self._condition(rows, y)
+        if uncertainty == "full":
+            alone = given if y is None else self._condition(rows)
+            mean, cov = self._placed(rows, *alone)
+            if y is not None:
+                mean, cov = given_outputs((mean, cov), alone, given)
         return rows.like(mean), rows.like(cov)
 
-    def _remember(self, rows):
-        """What tells how well the parameters are known, and which rows they are from."""
+    def transform(self, X: Any, return_cov: Any = False, uncertainty: Any = "full") -> Any:
+        """Project rows: the posterior mean of the latent variables given x under the estimated parameters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        return_cov : bool, default=False
+            Return a covariance as well.
+        uncertainty : {"full", "plug-in"}, default="full"
+            As in `posterior`, for the covariance; the projection is the same.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            Projections, a linear map of complete rows.
+        cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
+            Covariance about Z, so that regions by chi-squared are drawn around it: by "full" that of `posterior` plus
+            the square of the way from Z to its mean. Only with `return_cov=True`.
+        """
+        check_choice("uncertainty", uncertainty, ("full", "plug-in"))
+        if not return_cov or uncertainty == "plug-in":
+            return super().transform(X, return_cov)
+        rows = self._check_rows(X)
+        given = self._condition(rows)
+        mean, cov = self._placed(rows, *given)
+        away = mean - given[0]
+        if cov.ndim == 3:
+            cov = cov + away[:, :, None] * away[:, None, :]
+        return self._project(X, False)[0], rows.like(cov)
+
+    def _placed(self, rows, mean, cov):
+        """Posterior means and covariances given x, once it is counted that the parameters are estimates."""
+        loadings = np.asarray(self.components_, dtype=np.float64)
+        known = learn(loadings.T, self.noise_variance_, self._n_equal, self._beyond)
+        lacking = cov - lg.given_x(self._params()).cov if rows.masked else None
+        of_fit = seen(rows, loadings, np.sqrt(self.noise_variance_), self._seen)
+        return place(known, mean, of_fit, lacking)
+
+    def _remember(self, rows, beyond=None):
+        """What tells how well the parameters are known, and which rows they are from.
+
+        `beyond` are eigenvalues behind those of the loadings, where the fit has seen them.
+        """
         w, n = rows.weights, rows.shape[0]
         self._n_equal = float(n if w is None else np.sum(w) ** 2 / np.sum(np.square(w)))
         loadings = np.asarray(self.components_, dtype=np.float64)
         self._seen = remembered(rows, loadings, np.sqrt(self.noise_variance_))
+        self._beyond = None if beyond is None else beyond[beyond > self.noise_variance_]
 
     def _project(self, X, with_cov):
         self._check_fitted()

@@ -204,7 +204,7 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
         given, rows = rows, rows.anew(weights=weigh_labels(rows.weights, targets, self.label_weight))
         result = model.fit(rows, labeled, Y, layout, options, np.random.default_rng(self._seed()))
         self._store(result, rows.dtype)
-        self._remember(rows)
+        self._remember(rows, result.stats.get("beyond"))
         self._learn_numbers(given, targets.table[:, _usable(self._form)][:, layout.noisy], rows.weights, rows.shape[1])
 
     def _check_parameters(self):

@@ -341,7 +341,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
         if self._noise_free is None:
             C = np.asarray(self.components_, dtype=np.float64)
             ppca = self._density_of_rows()
-            mean, cov = ppca.posterior(rows.gather())
+            mean, cov = ppca.posterior(rows.gather(), uncertainty="plug-in")
             B = C @ ppca.components_.T
             return mean @ B.T + C @ (ppca.mean_ - self.mean_), B @ cov @ B.T
         seen = self._in_preparations(rows)

@@ -56,6 +56,11 @@ class View(NamedTuple):
     n_features: float  # p
 
 
+def beyond(view: View, k: int) -> Array:
+    """Eigenvalues of the covariance of x behind the k largest ones, falling, as far as the basis holds them."""
+    return np.asarray(np.maximum(view.values[::-1][k:], 0.0) / view.weight)
+
+
 class SweptProducts:
     """Products with the rows in some coordinates of feature space, d of them; kept rows are m, `xy` (d, q) is X'Y.
 

@@ -15,7 +15,7 @@ from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
 from ...solvers.rank import check_rank
-from .basis import CAPACITY, WHOLE, Basis, HeldProducts, Products, Space, SweptProducts, moments_pay
+from .basis import CAPACITY, WHOLE, Basis, HeldProducts, Products, Space, SweptProducts, beyond, moments_pay
 from .class_likelihood import Labeled, LabelParams, applies, log_evidence, refine_classes
 from .conditioning import Model
 from .evidence import Coded, LabeledRows
@@ -120,7 +120,7 @@ def _fit_in_basis(
             labels = Labeled(guide.Y, basis.T @ post.gain.T, post.cov, guide.weights)
             of_x = x_log_likelihood(params, post, basis.view())
             result = with_integrated_classes(result, labels, of_x, rules, options.tol)
-    return result, x
+    return result._replace(stats=result.stats | {"beyond": beyond(basis.view(), k) * x.scale**2}), x
 
 
 def _fit_over_rows(

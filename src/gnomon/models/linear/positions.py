@@ -8,14 +8,20 @@ itself, a new one has not, so the two are placed apart.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import chi2
-from scipy.stats import f as f_distribution
+from scipy.special import chdtri, fdtri
 
 from ..._types import Array, BoolArray
 
 SEEN, NEW = 0, 1
 LEVEL = 0.95  # at which regions by chi-squared are exact; beside it nearly so
 ROUNDS = 20
+SHOWN = 1.05  # times what noise alone would show: eigenvalues beyond the loadings that are told from it
+APART = 1e-3  # of an eigenvalue: the least that another is taken to lie behind it
+ROWS_PER_COLUMN, ROWS, NEARLY = (
+    20,
+    1000,
+    0.05,
+)  # from which on a row of typical length stands for all, to a percent of a variance
 
 
 class Positions(NamedTuple):
@@ -26,10 +32,15 @@ class Positions(NamedTuple):
     variances: Array  # (2, k)
     n: float  # rows that weigh the same
     widening: float  # of covariances, since the scale is an estimate
+    settled: bool  # whether rows are so many that one covariance serves all
 
 
-def learn(W_x: Array, noise_var: float, n: float) -> Positions:
-    """From loadings (p, k), the noise variance, and the number of rows they are estimates from."""
+def learn(W_x: Array, noise_var: float, n: float, beyond: Array | None = None) -> Positions:
+    """From loadings (p, k), the noise variance, and the number of rows they are estimates from.
+
+    `beyond` (m,) are eigenvalues of the covariance of the rows behind the k largest, where they are known: directions
+    of nearly the same variance have mixed with those of the loadings.
+    """
     p, k = W_x.shape
     n = max(float(n), k + 2.0)
     explained, axes = np.linalg.eigh(W_x.T @ W_x)
@@ -45,8 +56,18 @@ def learn(W_x: Array, noise_var: float, n: float) -> Positions:
     gain = np.sqrt(signal) / (1.0 + signal)
     factors = np.stack([np.sqrt(of_rows), gain * np.sqrt((explained + noise_var) / noise)]) * scale
     variances = np.stack([1.0 - of_rows, 1.0 / (1.0 + signal) + gain**2 / n]) + 1.0 / n
-    ratio = f_distribution.ppf(LEVEL, k, n - k) / chi2.ppf(LEVEL, k)
-    return Positions(axes, factors, variances, n, float(k * (n - 1.0) / (n - k) * ratio))
+    if beyond is not None:
+        shown = beyond[beyond > SHOWN * noise_var * (1.0 + np.sqrt(gamma)) ** 2]
+        variances += _mixed(explained + noise_var, shown, n)
+    ratio = fdtri(k, n - k, LEVEL) / chdtri(k, 1.0 - LEVEL)
+    settled = n > ROWS and n > ROWS_PER_COLUMN * p and bool((np.abs(factors - 1.0) < NEARLY).all())
+    return Positions(axes, factors, variances, n, float(k * (n - 1.0) / (n - k) * ratio), settled)
+
+
+def _mixed(leading: Array, behind: Array, n: float) -> Array:
+    """Variance (k,) of positions by directions that eigenvalues (m,) behind them have turned theirs towards."""
+    gap = np.maximum(leading[:, None] - behind, APART * leading[:, None])
+    return np.asarray(((behind / gap) ** 2).sum(axis=1) / n)
 
 
 def _spikes(explained: Array, noise_var: float, gamma: float, p: int) -> tuple[Array, float]:
@@ -66,12 +87,39 @@ def _spikes(explained: Array, noise_var: float, gamma: float, p: int) -> tuple[A
     return strength, noise
 
 
-def place(known: Positions, mean: Array, seen: BoolArray) -> tuple[Array, Array]:
-    """Means (n, k) and covariances (n, k, k) from posterior means under the estimates; `seen` marks rows of the fit."""
+def place(known: Positions, mean: Array, seen: BoolArray, lacking: Array | None = None) -> tuple[Array, Array]:
+    """Means (n, k) and covariances, (k, k) or (n, k, k), from posterior means under the estimates.
+
+    `seen` (n,) marks rows of the fit. `lacking` (n, k, k) is, of rows that miss entries, the covariance of what their
+    posterior means would be if nothing were missing: these are placed as complete rows are, and averaged over.
+    """
     kind = np.where(seen, SEEN, NEW)
-    at = (mean @ known.axes) * known.factors[kind]
+    factors = known.factors[kind]
+    at = (mean @ known.axes) * factors
     k = at.shape[1]
+    if known.settled and lacking is None:
+        cov = np.diag(known.variances[NEW] + (k + 1.0) / (4.0 * known.n))
+        return at @ known.axes.T, known.widening * (known.axes @ cov @ known.axes.T)
     cov = at[:, :, None] * at[:, None, :] / (4.0 * known.n)  # directions that are turned towards each other
     along = known.variances[kind] + (at**2).sum(axis=1)[:, None] / (4.0 * known.n)
     cov[:, np.arange(k), np.arange(k)] += along
+    if lacking is not None:
+        cov += factors[:, :, None] * (known.axes.T @ lacking @ known.axes) * factors[:, None, :]
     return at @ known.axes.T, known.widening * (known.axes @ cov @ known.axes.T)
+
+
+def given_outputs(
+    placed: tuple[Array, Array], of_x: tuple[Array, Array], of_both: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    """Means and covariances as `place` finds them from x, once y has added what it adds under the estimates.
+
+    `of_x` and `of_both` are posterior means and covariances under the estimates, without y and with it: y adds the
+    difference of their precisions, and of their precisions times means.
+    """
+    (mean, cov), n = placed, len(placed[0])
+    cov, x_cov, both_cov = (np.broadcast_to(one, (n, *one.shape[-2:])) for one in (cov, of_x[1], of_both[1]))
+    precision, x_precision, both_precision = (np.linalg.inv(one) for one in (cov, x_cov, both_cov))
+    target = precision @ mean[:, :, None]
+    target = target + both_precision @ of_both[0][:, :, None] - x_precision @ of_x[0][:, :, None]
+    found = np.linalg.inv(precision + both_precision - x_precision)
+    return (found @ target)[:, :, 0], found

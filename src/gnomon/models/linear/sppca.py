@@ -15,7 +15,7 @@ from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
 from ...solvers.rank import check_rank, check_rank_of_rows
 from . import dual
-from .basis import CAPACITY, WHOLE, Basis, moments_pay
+from .basis import CAPACITY, WHOLE, Basis, beyond, moments_pay
 from .in_basis import grow_gaussian
 from .over_rows import RowsEM, maximize, random_start, starts
 from .patterns import Outputs, group_outputs, read_by_pattern
@@ -168,7 +168,10 @@ def _fit_in_basis(
                 break
     with one_thread(when=held or rows.own_threads):
         check_rank(data.basis.xx, standard.energy, k)
-        return grow_gaussian(data, k, rules, noise, options.tol, options.max_iter, solver), standard
+        found = grow_gaussian(data, k, rules, noise, options.tol, options.max_iter, solver)
+        return found._replace(
+            stats=found.stats | {"beyond": beyond(data.basis.view(), k) * standard.scale**2}
+        ), standard
 
 
 def left_beyond(basis: Basis, k: int) -> float:
