@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
+import gnomon
 from gnomon import CPPCA, DPPCA, IFA, KDA, PPCA, SCL, SPPCA, DomainStack, GuidedProjection, KernelSPPCA, MixturePPCA
 from gnomon.rows import read
 from gnomon.rows.dask import DaskRows
@@ -88,6 +89,21 @@ def test_chunks_change_nothing_and_answers_are_lazy(name):
                 assert_array_equal(got, want)
     if hasattr(here, "score") and not name.startswith("SCL"):
         assert there.score(chunked(table), y) == pytest.approx(here.score(table, y), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in gnomon.__all__ if isinstance(getattr(gnomon, name), type)])
+def test_no_method_of_rows_is_forgotten(name):
+    kind, found = getattr(gnomon, name), 0
+    for method in (*METHODS, "typicality"):
+        for base in kind.__mro__:
+            function = vars(base).get(method)
+            function = getattr(function, "fn", function)  # of what is available if
+            if function is not None and base.__module__.startswith("gnomon"):
+                while hasattr(function, "__wrapped__") and function.__code__.co_name != "of_any":
+                    function = function.__wrapped__
+                assert function.__code__.co_name == "of_any", f"{base.__name__}.{method}"
+                found += 1
+    assert found
 
 
 def test_sparse_chunks(rng):

@@ -56,6 +56,7 @@ def check_equal(model, want):
         else:
             assert_allclose(model.predict(X), want.predict(X), atol=1e-6)
             assert model.predict(X).shape == want.predict(X).shape
+            assert_allclose(model.predict(X, return_std=True)[1], want.predict(X, return_std=True)[1], rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:y marks every row")

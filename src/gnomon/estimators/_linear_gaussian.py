@@ -90,6 +90,7 @@ class LinearGaussian(Weighted, Density, Criterion, Imputer, Invertible, LatentPo
                 mean, cov = given_outputs((mean, cov), alone, given)
         return rows.like(mean), rows.like(cov)
 
+    @by_chunk
     def transform(self, X: Any, return_cov: Any = False, uncertainty: Any = "full") -> Any:
         """Project rows: the posterior mean of the latent variables given x under the estimated parameters.
 

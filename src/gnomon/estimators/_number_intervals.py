@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..models.linear.output_intervals import Known, Labels, deviations, learn, taken_over, variances
+from ..rows.by_chunk import by_chunk
 from ._estimator import check_choice
 from ._predictions import DeviationPredictor
 
@@ -15,6 +16,7 @@ BATCH = 1 << 21  # numbers held at once for rows with missing entries
 class NumberPredictor(DeviationPredictor):
     """From `_readings()`: loadings (q, k), intercepts (q,) and noise variances (q,) of real outputs, in units of y."""
 
+    @by_chunk
     def predict(self, X: Any, return_std: Any = False, uncertainty: Any = "full") -> Any:
         """Predict the targets, integrating over the uncertainty of the projection.
 
