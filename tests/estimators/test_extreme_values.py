@@ -96,8 +96,10 @@ def test_single_precision_near_its_largest_number(model, size):
     assert np.isfinite(model.sample(200, random_state=0)).all()
 
 
-def test_the_preparations_of_guided_projection_know_no_units():
-    X, targets = table("complete")
+@pytest.mark.parametrize("form", ["complete", "sparse"])
+def test_the_preparations_of_guided_projection_know_no_units(form):
+    X, targets = table(form)
+    X = sp.csr_array(X) if form == "sparse" else X
     plain = GuidedProjection().fit(X, targets["classes"])
     for size in (1e-300, 1e-150, 1e150):
         scaled = GuidedProjection().fit(X * size, targets["classes"])

@@ -378,5 +378,6 @@ def test_columns_lost_beside_others_leave_a_density(nearly):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 4)) * [1.0, 1.0, 1.0, nearly]
     for table in (X, np.column_stack([X[:, :3], X[:, 0] + X[:, 3]])):
-        model = GuidedProjection().fit(table, np.where(np.arange(40) % 2, X[:, 0] > 0, -1))
-        assert np.isfinite(model.score_samples(table)).all()
+        for form in (table, sp.csr_array(table)):
+            model = GuidedProjection().fit(form, np.where(np.arange(40) % 2, X[:, 0] > 0, -1))
+            assert np.isfinite(model.score_samples(form)).all()

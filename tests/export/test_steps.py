@@ -71,6 +71,7 @@ def test_gaps_of_a_table_without_spare_rank_get_the_mean():
 )
 def test_tables_of_less_than_full_rank_can_be_filled(columns):
     X = columns(np.random.default_rng(0).normal(size=(40, 3)))
+    assert spare_rank(sp.csc_array(X)) == spare_rank(X)
     holes = X.copy()
     holes[::5, 0] = np.nan
     filled = GapFiller().fit(X).transform(holes)
@@ -91,11 +92,12 @@ def test_the_spare_rank_does_not_depend_on_units():
 def test_the_spare_rank_is_what_ppca_takes(n, p, spread):
     """Columns whose units are far apart: the small ones are lost beside the large ones."""
     X = np.random.default_rng(0).normal(size=(n, p)) * 10.0 ** np.linspace(0, spread, p)
-    k = spare_rank(X)
-    assert PPCA(k).fit(X).n_components_ == k
-    if k < min(n - 1, p, 64) - 1:  # and it takes no more
-        with pytest.raises(ValueError, match="must be less than the rank of X"):
-            PPCA(k + 1).fit(X)
+    for table in (X, sp.csr_array(X)):
+        k = spare_rank(table)
+        assert PPCA(k).fit(table).n_components_ == k
+        if k < min(n - 1, p, 64) - 1:  # and it takes no more
+            with pytest.raises(ValueError, match="must be less than the rank of X"):
+                PPCA(k + 1).fit(table)
     holes = X.copy()
     holes[0, 0] = np.nan
     assert np.isfinite(GapFiller(100).fit(X).transform(holes)).all()
