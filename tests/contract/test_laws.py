@@ -197,3 +197,24 @@ def test_what_belongs_to_the_caller_stays_as_it_was(case):
     assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
     assert warnings.filters == filters
     assert threadpool_info() == threads
+
+
+LANDMARKS = {
+    "KernelSPPCA": gnomon.KernelSPPCA(2, kernel="rbf", gamma=0.1, n_landmarks=30, tol=1e-9),
+    "KernelSPPCA of a kernel matrix": gnomon.KernelSPPCA(2, kernel="precomputed", n_landmarks=30, tol=1e-9),
+    "KDA": gnomon.KDA(kernel="rbf", gamma=0.1, n_landmarks=20, shrinkage=0.1),
+    "SEPCA": gnomon.SEPCA(2, kernel="rbf", gamma=0.1, n_landmarks=30, tol=1e-9),
+}
+
+
+@pytest.mark.parametrize("name", LANDMARKS)
+def test_landmarks_are_the_same_rows_in_any_order_and_unit(name):
+    model, y, order = LANDMARKS[name], _few(WINE_Y, 0.4), np.random.default_rng(1).permutation(len(WINE))
+    K = np.exp(-0.1 * ((WINE[:, None] - WINE) ** 2).sum(axis=2))
+    given = model.kernel == "precomputed"
+    plain = clone(model).fit(K if given else WINE, y)
+    other = clone(model).fit(K[np.ix_(order, order)] if given else WINE[order], y[order])
+    rows = "references_" if name == "KDA" else "landmarks_"
+    assert set(order[getattr(other, rows)]) == set(getattr(plain, rows))
+    want = plain.predict_proba(K if given else WINE)
+    assert_allclose(other.predict_proba(K[:, order] if given else WINE), want, atol=CLOSE)

@@ -197,7 +197,7 @@ def test_all_labeled_rows_as_landmarks_are_the_exact_model(kernel):
     assert_allclose(ours.predict_proba(X), exact.predict_proba(X), atol=1e-6)
 
 
-def test_few_landmarks_are_the_model_in_their_span():
+def test_few_landmarks_are_the_model_in_their_span(same_draws):
     """Against the definition on explicit features: those of the rows projected on the span of the landmarks."""
     X, y = load("iris")
     model = KDA(kernel="rbf", gamma=0.5, shrinkage=0.05, n_landmarks=12).fit(X, y)

@@ -111,7 +111,7 @@ def test_polynomial_kernel_is_the_primal_model_of_its_features():
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "cosine", "laplacian"])
 @pytest.mark.parametrize("n_landmarks", [None, 60])
-def test_named_function_and_precomputed_kernels_agree(kernel, n_landmarks):
+def test_named_function_and_precomputed_kernels_agree(kernel, n_landmarks, same_draws):
     X, y = wine()
     params = {"gamma": 0.05, "degree": 2, "coef0": 0.5}
     common = {"n_landmarks": n_landmarks, "effective_dimension": "rank"}

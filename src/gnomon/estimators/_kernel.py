@@ -8,6 +8,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from ..numerics import gram
 from ..numerics.linalg import symmetrize
+from ..numerics.scramble import random_rows
 from ..rows import read
 from ..rows.kind import is_sparse
 from ..rows.products import project
@@ -72,14 +73,22 @@ class KernelTransformer(Transformer):
         cross = self._cross(X if len(rows) == X.shape[0] else X[rows])
         return *gram.nystrom_map(cross, among, error, weights), (cross, among, error)
 
-    def _drawn_landmarks(self, rows, most, rng):
+    def _drawn_landmarks(self, X, rows, most, rng):
         """`n_landmarks` of these rows, in their order; None where that is None. Errors call their number `most`."""
         m = self.n_landmarks
         if m is None:
             return None
         if m > len(rows):
             raise ValueError(f"n_landmarks={m} must be at most {most}; use None for all.")
-        return np.sort(rng.choice(rows, m, replace=False))
+        return rows[random_rows(m, self._mean_squares(X)[rows], rng)]
+
+    def _mean_squares(self, X):
+        """A number (n,) for each row that is its own in any order and any units: what is drawn by it is, too."""
+        if self._precomputed:
+            squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+            return squares / max(float(squares.mean()), np.finfo(float).tiny)
+        rows = read(X)
+        return rows.standard(rows.summarize()).lengths() / X.shape[1]
 
     def _reference_gram(self, X, rows):
         """Make `rows` of X the references; return their kernel matrix, checked, and the rounding error of entries."""
@@ -131,7 +140,7 @@ class KernelCoordinates(KernelTransformer):
         m = self.n_landmarks
         if isinstance(m, str):
             m = None if n <= EXACT else LANDMARKS
-        self.landmarks_ = None if m is None or m >= n else np.sort(rng.choice(n, m, replace=False))
+        self.landmarks_ = None if m is None or m >= n else random_rows(m, self._mean_squares(X), rng)
         if self._linear and X.shape[1] <= min(n, WIDE):
             T = self._by_columns(X, weights)
         else:

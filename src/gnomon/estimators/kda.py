@@ -130,10 +130,9 @@ class KDA(Predictor, KernelTransformer):
         most = len(targets.classes) - 1
         at_most(self.n_components, most, f": {most + 1} classes differ in {most} directions.")
         labeled = np.flatnonzero(targets.labeled)
-        landmarks = self._drawn_landmarks(
-            labeled, f"{len(labeled)}, the labeled rows", check_random_state(self.random_state)
-        )
-        feature_map, T, _ = self._feature_map(rows.gather(), labeled, landmarks)
+        X, most_rows = rows.gather(), f"{len(labeled)}, the labeled rows"
+        landmarks = self._drawn_landmarks(X, labeled, most_rows, check_random_state(self.random_state))
+        feature_map, T, _ = self._feature_map(X, labeled, landmarks)
         self.rank_ = T.shape[1]
         if self.rank_ == 0:
             raise ValueError(

@@ -206,7 +206,7 @@ class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer)
         With landmarks also the rank of the kernel matrix, as far as they tell, and the energy outside their span.
         """
         n = X.shape[0]
-        self.landmarks_ = self._drawn_landmarks(np.arange(n), f"n_samples={n}", rng)
+        self.landmarks_ = self._drawn_landmarks(X, np.arange(n), f"n_samples={n}", rng)
         feature_map, T, values = self._feature_map(X, np.arange(n), self.landmarks_, weights)
         if values is None:
             return feature_map, T, None
