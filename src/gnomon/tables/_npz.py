@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from gnomon.rows.kind import is_sparse
 from gnomon.tables._table import (
     Table,
     TableError,
@@ -107,12 +108,12 @@ def _given(values: np.ndarray) -> np.ndarray:
 
 
 def _check_usable(path: str, X: Any, names: list[str]) -> None:
-    held = X.data if sparse.issparse(X) else X
-    bad = np.flatnonzero(~(in_range(held) if sparse.issparse(X) else usable(held)))
+    held = X.data if is_sparse(X) else X
+    bad = np.flatnonzero(~(in_range(held) if is_sparse(X) else usable(held)))
     if not bad.size:
         return
     value = float(held.ravel()[bad[0]])
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         i, j = divmod(int(bad[0]), X.shape[1])
     else:
         i, j = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1, int(X.indices[bad[0]])
