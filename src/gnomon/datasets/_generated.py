@@ -9,8 +9,6 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils import Bunch
 
-from gnomon.rows.kind import is_sparse
-
 N_WORDS = 120  # of a document in the mean, repeated words included
 
 
@@ -248,7 +246,7 @@ def array_digest(data: Any, target: np.ndarray) -> str:
     """sha256 of the values of `data` (dense or csr) and `target`, in row order."""
     digest = hashlib.sha256()
     parts = [data]
-    if is_sparse(data):
+    if sparse.issparse(data):
         parts = [data.data, data.indices.astype(np.int64), data.indptr.astype(np.int64)]
     for part in [*parts, target]:
         digest.update(np.ascontiguousarray(part).tobytes())

@@ -6,7 +6,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._types import Array, IntArray
-from ..rows.kind import is_sparse
 
 CHUNK = 1 << 22  # squared distances held at once
 TIED = 1e-9  # squared distances that differ by less than this times their size are equal
@@ -29,7 +28,7 @@ def distinct_rows(X: Any) -> tuple[IntArray, IntArray]:
     Rows are compared by a 64-bit sum of their bits times fixed odd numbers, and then entry by entry.
     """
     odd = np.random.default_rng(0).integers(1 << 63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    if is_sparse(X):
+    if sp.issparse(X):
         X = X.copy()
         X.sum_duplicates()
         X.eliminate_zeros()
@@ -51,7 +50,7 @@ def distinct_rows(X: Any) -> tuple[IntArray, IntArray]:
 def _unlike(X: Any, other: IntArray) -> IntArray:
     """Rows i of X that are not equal to row other[i]."""
     repeated = np.flatnonzero(other != np.arange(len(other)))
-    if is_sparse(X):
+    if sp.issparse(X):
         differ = np.asarray(abs(X[repeated] - X[other[repeated]]).sum(axis=1)).ravel() > 0
         return np.asarray(repeated[differ])
     parts = [rows[(X[rows] != X[other[rows]]).any(axis=1)] for rows in _pieces(repeated, X.shape[1])]
@@ -73,12 +72,12 @@ def nearest(rows: Any, points: Any, k: int) -> Neighbors:
     n, m = rows.shape[0], points.shape[0]
     most = min(m, max(AT_FIRST * k, MOST // n))
     parts = []
-    lengths, across = _squared_lengths(points), points.T.tocsr() if is_sparse(points) else points.T
+    lengths, across = _squared_lengths(points), points.T.tocsr() if sp.issparse(points) else points.T
     for block in _pieces(np.arange(n), m):
         part = rows[block[0] : block[-1] + 1]
         own = _squared_lengths(part)
         product = part @ across
-        d = product.toarray() if is_sparse(product) else product
+        d = product.toarray() if sp.issparse(product) else product
         d *= -2.0
         d += lengths
         d += own[:, None]
@@ -120,7 +119,7 @@ def _shares(squared: Array, rounding: Array, k: int) -> Array:
 
 
 def _squared_lengths(X: Any) -> Array:
-    if is_sparse(X):
+    if sp.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", X, X))
 
@@ -131,7 +130,7 @@ def unit_rows(X: Any) -> Any:
     The largest entry goes first, so that squares neither over- nor underflow.
     """
     for largest in (True, False):
-        if is_sparse(X):
+        if sp.issparse(X):
             size = abs(X).max(axis=1).toarray().ravel() if largest else np.sqrt(_squared_lengths(X))
             X = sp.csr_matrix(X.multiply(1.0 / np.where(size == 0, 1.0, size)[:, None]))
         else:
