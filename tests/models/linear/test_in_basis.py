@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
+from gnomon import SPPCA
 from gnomon.models.linear import in_basis
-from gnomon.models.linear.in_basis import FLOORS, START_LOG_RATIOS, gaussian_starts, likely_ratios
+from gnomon.models.linear.curved import Curved
+from gnomon.models.linear.in_basis import FLOORS, START_LOG_RATIOS, gaussian_starts, leading, likely_ratios
 from gnomon.models.linear.ratio import JointMoments, profiles
+from gnomon.solvers import quasi_newton
 from numerics import build
 
 
@@ -57,3 +61,37 @@ def test_a_start_is_within_the_rules(rng, n_guided):
     for start in gaussian_starts(joint, 2, em.rules._replace(n_guided=n_guided), START_LOG_RATIOS):
         assert not start.W_y[:, n_guided:].any()
         assert start.y_noise_var.max() <= 1.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("n", "k", "labeled", "rank"), [(200, 5, 20, 5), (200, 5, 20, 0), (1200, 6, 24, 6)])
+def test_no_start_that_was_left_would_have_ended_higher(seed, n, k, labeled, rank, monkeypatch):
+    """Beside all nine ratios, none of them left before its residual is small."""
+    rng = np.random.default_rng(seed)
+    Z, X = rng.standard_t(3, (n, 6)), rng.standard_normal((n, 20))
+    X += Z[:, :rank] @ rng.standard_normal((rank, 20))
+    Y = Z[:, :3] @ rng.standard_normal((3, 3)) + 0.5 * rng.standard_normal((n, 3))
+    Y[labeled:] = np.nan
+    found = SPPCA(k).fit(X, Y)
+    monkeypatch.setattr(quasi_newton, "HOPE", np.inf)
+    monkeypatch.setattr(Curved, "distinct", lambda self, place, share=0.0: np.arange(len(place.value)))
+    monkeypatch.setattr(in_basis, "likely_ratios", lambda *_: START_LOG_RATIOS)
+    assert SPPCA(k).fit(X, Y).log_likelihood_ == pytest.approx(found.log_likelihood_, abs=1e-5)
+
+
+def test_starts_in_leading_directions_are_near_those_in_all(rng):
+    Z = rng.standard_normal((500, 3))
+    X = Z @ rng.standard_normal((3, 60)) + 0.5 * rng.standard_normal((500, 60))
+    Y = Z[:, :2] + 0.3 * rng.standard_normal((500, 2))
+    em = build.em(X - X.mean(axis=0), Y - Y.mean(axis=0), k=3)
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    joint = JointMoments(X.T @ X / 500, X.T @ Y / 500, Y.T @ Y / 500, 0.0, 500.0, 60)
+    fewer, C = leading(joint, em.view, 3)
+    assert len(fewer.xx) < 20
+    assert_allclose(C.T @ C, np.eye(C.shape[1]), atol=1e-10)
+    assert_allclose(np.trace(fewer.xx) + fewer.outside, np.trace(joint.xx))
+    for ratio in START_LOG_RATIOS[:6]:
+        (whole,), (part,) = (gaussian_starts(moments, 3, em.rules, [ratio]) for moments in (joint, fewer))
+        W = C @ part.W_x
+        assert_allclose(W @ W.T, whole.W_x @ whole.W_x.T, atol=0.02 * np.linalg.norm(whole.W_x, 2) ** 2)
+        assert_allclose(part.x_noise_var, whole.x_noise_var, rtol=0.02)

@@ -212,8 +212,9 @@ class Metric:
         values, vectors = np.linalg.eigh(C)
         self.F = np.sqrt(np.maximum(values, 0.0))[:, :, None] * (vectors.swapaxes(1, 2) @ of_z)
         scale = (self.unit * variances[:, None])[..., None]
-        F = self.F[:, None]
-        inverse = np.linalg.inv(np.eye(F.shape[2]) + scale * ((F / self.gaps[:, :, None, :]) @ F.swapaxes(2, 3)))
+        s, h, k = self.F.shape
+        pairs = (self.F[:, :, None] * self.F[:, None]).reshape(s, h * h, k)
+        inverse = np.linalg.inv(np.eye(h) + scale * ((1.0 / self.gaps) @ pairs.swapaxes(1, 2)).reshape(s, -1, h, h))
         self.inner = scale * inverse
 
     def _set_noises(self, models: Models) -> None:
