@@ -1,4 +1,4 @@
-"""Quasi-Newton ascent of limited memory from several starts at once, over a metric that is given anew at every place.
+"""Quasi-Newton ascent of limited memory from several starts at once, over a metric that is given anew every few steps.
 
 All that belongs to one of s starts has it as its first axis: the interpreter's time is paid once for all of them.
 """
@@ -14,6 +14,7 @@ PAIRS = 20  # steps and changes of slope that are remembered
 RISE = 1e-4  # least share of the gain that the slope foretells
 FLATTER = 0.9  # where rounding hides the gain, the slope along the step falls to this share of what it was
 FAR = 0.01  # pairs that ask for a step of which no more is trusted are forgotten
+OLDEST = 3  # steps with one metric
 PATIENCE = 50  # steps of several starts side by side
 HOPE = 4.0  # times the gain that is foretold: a start that would still be below the best one is left
 TRIALS = 12  # lengths of one step
@@ -67,17 +68,27 @@ class _Climb:
         self.landscape, self.place = landscape, place
         self.stuck = np.zeros(len(place.value), dtype=bool)
         self.pairs = Pairs(*place.vector.shape)
+        self.metric: Callable[[Array], Array] | None = None
+        self.age = 0  # of the metric, in steps
 
     def go_on_with(self, some: IntArray) -> None:
         """Leave the other starts."""
         if len(some) < len(self.place.value):
             self.place, self.stuck = pick(self.place, some), self.stuck[some]
             self.pairs.go_on_with(some)
+            self.metric = None
+
+    def _direction(self) -> Array:
+        """Over a new metric, or one that has served few steps where it is that of a single start."""
+        if self.metric is None or len(self.place.value) > 1 or self.age >= OLDEST:
+            self.metric, self.age = self.landscape.metric(self.place), 0
+        self.age += 1
+        return self.pairs.direction(self.place.slope, self.metric)
 
     def step(self) -> None:
         """One step of every start that finds one, and that may still come up with the best."""
         landscape = self.landscape
-        step = self.pairs.direction(self.place.slope, landscape.metric(self.place))
+        step = self._direction()
         step[self.place.slope == 0.0] = 0.0
         if len(step) > 1:
             hope = self.place.value + HOPE * 0.5 * _dot(self.place.slope, step)
@@ -91,6 +102,7 @@ class _Climb:
         again = going & ~taken & bool(self.pairs.n_held)
         if again.any():
             self.pairs.forget(again)
+            self.metric = None
             step = landscape.metric(place)(place.slope)
             found, more = _step(landscape, found, step, landscape.longest(place, step), again)
             taken |= more
