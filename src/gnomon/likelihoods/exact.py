@@ -1,9 +1,11 @@
 """Rows whose evidence is known: real outputs only, or one label of two classes."""
 
+import math
+
 import numpy as np
 
 from .._types import Array, BoolArray
-from ..numerics.linalg import inverse_logdet, symmetrize
+from ..numerics.linalg import batch_inverse, inverse_logdet, symmetrize
 from ..numerics.linear_gaussian import LOG_2PI, apply_by_row
 from ..numerics.moments import output_sets
 from .layout import Layout
@@ -24,7 +26,12 @@ def precisions(cov: Array, noise: Array, observed: BoolArray) -> tuple[Array, Ar
     both = observed[:, :, None] & observed[:, None, :]
     total = np.where(both, cov, 0.0)
     total += np.where(observed, noise, 1.0)[..., None] * np.eye(noise.shape[-1])  # what is not observed stands apart
-    return np.where(both, np.linalg.inv(total), 0.0), np.linalg.slogdet(total)[1]
+    flat = total.reshape(math.prod(total.shape[:-2]), *total.shape[-2:])
+    try:
+        inverse, logs = batch_inverse(flat)
+    except np.linalg.LinAlgError:  # rounding has made one indefinite: with pivoting
+        inverse, logs = np.asarray(np.linalg.inv(flat), dtype=float), np.asarray(np.linalg.slogdet(flat)[1])
+    return np.where(both, inverse.reshape(total.shape), 0.0), logs.reshape(total.shape[:-2])
 
 
 class GaussianSites:

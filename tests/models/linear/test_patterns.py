@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon.likelihoods.layout import Layout
 from gnomon.models.linear import patterns as patterns_module
-from gnomon.models.linear.basis import Space
+from gnomon.models.linear.basis import Space, SweptProducts
 from gnomon.models.linear.in_basis import BasisEM
 from gnomon.models.linear.patterns import by_coordinates, group_outputs, read_by_pattern
 from gnomon.models.linear.sites_em import Rules
@@ -160,6 +160,22 @@ def test_of_many_patterns_the_moments_of_x_alone_are_held(rng):
     assert_allclose(rows.reads, 1 + 2 * share)  # two blocks
     cross_of(data, random_params(rng, R, 3))
     assert_allclose(rows.reads, 1 + 3 * share)
+
+
+@pytest.mark.parametrize("n_kept", [20, 28, 30])
+def test_products_are_those_of_the_kept_rows_in_their_order(rng, n_kept):
+    """Where nearly all rows are kept, all of them are read."""
+    rows, w = rng.normal(size=(30, 5)), rng.uniform(0.5, 2.0, 30)
+    kept = np.arange(30) if n_kept == 30 else rng.permutation(30)[:n_kept]
+    products = SweptProducts(copied_rows(rows, w), kept, np.zeros((30, 1)), second=True)
+    X = (rows - products.rows.mean) / products.rows.scale
+    Q, U = np.linalg.qr(rng.normal(size=(5, 2)))[0], rng.normal(size=(n_kept, 3))
+    before = products.rows.reads
+    xxQ, xQ = products.both(Q)
+    assert_allclose(xxQ, X.T @ (w[:, None] * X) @ Q, rtol=1e-10)
+    assert_allclose(xQ, X[kept] @ Q, rtol=1e-10, atol=1e-12)
+    assert_allclose(products.back(U), X[kept].T @ (w[kept, None] * U), rtol=1e-10)
+    assert_allclose(products.rows.reads - before, 2 * (1.0 if n_kept > 27 else n_kept / 30))
 
 
 def test_held_moments_cost_one_read(rng, monkeypatch):

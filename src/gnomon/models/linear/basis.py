@@ -19,6 +19,7 @@ from ...rows.threads import tall_product
 CAPACITY = 160  # directions a growing basis may hold, or six times K when that is more
 WHOLE = 100  # with so few dimensions, all of them make the first basis
 SPARE_DIRECTIONS = 10
+NEARLY_ALL = 0.9  # share of the rows from which all are read, as they lie, for those that are kept
 FILLING = 5  # times the leading directions: with no more of all, all make the first basis where it is `fillable`
 FILLED = 1 << 23  # numbers up to which a basis may hold all directions of second moments, and the kept rows in them
 POWER_STEPS = 4  # of the first block on second moments, where a step costs little
@@ -73,7 +74,7 @@ class SweptProducts:
     ) -> None:  # fmt: skip
         n, self.size = rows.shape
         self.n_kept, self._kept = len(kept), kept
-        self._some = None if len(kept) == n else kept  # what is read of the kept rows
+        self._some = None if len(kept) > NEARLY_ALL * n else kept  # what is read for the kept rows
         marked = np.zeros(n, dtype=bool)
         marked[kept] = True
         summary = rows.summarize(Y, number, n_groups, second=second, rough=rough)
@@ -95,7 +96,8 @@ class SweptProducts:
     def both(self, Q: Array) -> tuple[Array, Array]:
         """X'X Q over all rows (d, c), and X Q over the kept ones (m, c)."""
         if self._xx is not None:
-            return self._xx @ Q, self.rows.times(Q, self._some)
+            T = self.rows.times(Q, self._some)
+            return self._xx @ Q, T if len(T) == self.n_kept else T[self._kept]
         if self.n_kept == 0:
             return self.rows.gram_product(Q), np.empty((0, Q.shape[1]))
         product, kept = self.rows.products(Q, "kept")
@@ -103,6 +105,10 @@ class SweptProducts:
 
     def back(self, U: Array) -> Array:
         """Weighted X'U (d, c) over the kept rows."""
+        if self._some is None and len(U) < self.rows.shape[0]:
+            every = np.zeros((self.rows.shape[0], U.shape[1]))
+            every[self._kept] = U
+            U = every
         return self.rows.back(U, self._some)
 
     def features(self, C: Array) -> Array:

@@ -7,6 +7,7 @@ import numpy as np
 from ..._types import Array, BoolArray
 from ...likelihoods.exact import precisions
 from ...likelihoods.layout import Layout
+from ...likelihoods.quadrature import chunks
 from ...likelihoods.sites import SiteFit, Sites
 from ...numerics.linalg import symmetrize
 from ...numerics.linear_gaussian import LOG_2PI, FromX, Params
@@ -16,6 +17,7 @@ from .basis import Basis
 from .curvature import Curvature, curvature_of_groups, curvature_of_rows
 from .ratio import JointMoments
 
+IN_CACHE = 32  # patterns whose moments are handled at once
 SAME = 1e-13  # of predictors whose rows need not be asked again
 
 
@@ -142,16 +144,15 @@ class LabeledPatterns:
 
     def __init__(self, observed: BoolArray, moments: Array, rare: LabeledRows | None) -> None:
         some = observed.any(axis=1)
-        self.rare, self.observed = rare, observed[some]
-        total = moments[some, 0]
-        self.weights = total[:, 0]
-        mean = total[:, 1:] / self.weights[:, None]
-        scatter = moments[some, 1:, 1:] - total[:, 1:, None] * mean[:, None, :]
-        r = mean.shape[1] - observed.shape[1]
+        self.rare, self.observed, moments = rare, observed[some], moments if some.all() else moments[some]
+        g, q, r = len(moments), observed.shape[1], moments.shape[1] - 1 - observed.shape[1]
+        self.weights = moments[:, 0, 0].copy()
+        mean = moments[:, 0, 1:] / self.weights[:, None]
         self.t, self.y = mean[:, :r], mean[:, r:]
-        self.tt, self.yt, self.yy = (
-            np.ascontiguousarray(part) for part in (scatter[:, :r, :r], scatter[:, r:, :r], scatter[:, r:, r:])
-        )
+        self.tt, self.yt, self.yy = np.empty((g, r, r)), np.empty((g, q, r)), np.empty((g, q, q))
+        for at in chunks(g, 1, IN_CACHE):  # a copy of all moments at once would be as large as they are
+            scatter = moments[at, 1:, 1:] - moments[at, 0, 1:, None] * mean[at, None, :]
+            self.tt[at], self.yt[at], self.yy[at] = scatter[:, :r, :r], scatter[:, r:, :r], scatter[:, r:, r:]
 
     @property
     def weight(self) -> float:

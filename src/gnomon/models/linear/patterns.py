@@ -129,12 +129,12 @@ class ByPattern:
         o, kept, (rare, precision, VS, _) = self.outputs.majority_outputs, self.kept, held
         T = self.basis.T
         left = kept.Y - kept.one[:, None] * params.m_y - T @ x.gain.T @ params.W_y.T
-        shift = np.zeros((len(T), len(x.gain)))
-        own = list(precision)
+        solved, own = np.zeros(left.shape), list(precision)
         majority = own.pop(0) if len(o) else None
         spans = [at for seen, at in kept.patterns if len(seen)]
         for at, P in zip(spans, own, strict=True):
-            shift[at] = left[at] @ P @ VS
+            np.matmul(left[at], P, out=solved[at])
+        shift = solved @ VS
         if rare is not None:
             shift[self.n_grouped :] = rare.shift
         if majority is None:
@@ -215,6 +215,6 @@ def _as_rows(group: Group) -> Array:
     inside = joined(group.xx, group.xy, group.yy)
     total = np.concatenate([group.x, group.y])[:, None]
     factor, order, rank, _ = dpstrf(joined(np.array([[group.weight]]), total.T, inside))
-    out = np.empty((rank, len(factor)))
-    out[:, order - 1] = np.triu(factor)[:rank]
-    return out
+    out = np.empty((len(factor), rank))
+    out[order - 1] = np.tril(factor.T)[:, :rank]  # LAPACK stores by columns: the transposed factor lies by rows
+    return out.T
