@@ -17,8 +17,9 @@ from gnomon.estimators import _preparations as preparations_module
 from gnomon.estimators import guided_projection
 from gnomon.estimators._class_guide import ClassGuide
 from gnomon.estimators._preparations import Preparation
-from gnomon.estimators._teaching import Voice, log_odds, speak, weigh
+from gnomon.estimators._teaching import Voice, log_odds, params_of, speak, weigh
 from gnomon.export import load_model, save_model
+from gnomon.models import dppca
 from gnomon.rows import read
 from oracles import average_and_teach as oracle
 
@@ -153,6 +154,10 @@ def test_sparse_rows_are_the_dense_ones():
     assert preparations[0] == preparations[1]
     assert (dense.predict(X) == sparse.predict(sp.csr_array(X))).mean() > 0.98
     assert (sparse.predict(sp.csr_array(X)) == y).mean() > 0.9
+    for model, other, own in ((dense, sp.csr_array(X[:9]), X[:9]), (sparse, X[:9], sp.csr_array(X[:9]))):
+        assert_allclose(model.predict_proba(other), model.predict_proba(own), rtol=1e-9)
+        assert_allclose(model.transform(other), model.transform(own), rtol=1e-9, atol=1e-9)
+        assert_allclose(model.score_samples(other), model.score_samples(own), rtol=1e-9)
 
 
 @pytest.mark.parametrize("name, limit", [("wine", 0.1), ("iris", 0.1), ("breast_cancer", 0.12)])
@@ -217,7 +222,9 @@ def test_pupils_count_by_how_well_they_tell_the_labeled_rows():
     assert_allclose(guide.trust, [1.0, *(max(kappa, 0.0) ** 4 for kappa in kappas)], atol=1e-12)
     taught = sum(w * speak(Voice(*v), seen[i]) for w, (i, _, v) in zip(guide.weights, guide.voices, strict=True))
     mean = np.average([taught, *pupils], axis=0, weights=guide.trust)
-    odds = log_odds(Voice(*guide.pupils[1]), seen[0])
+    voice, rows = Voice(*guide.pupils[1]), seen[0]
+    squares = (rows.T**2).sum(axis=1) + rows.outside
+    odds = dppca.log_joint(params_of(voice), rows.T[:, : voice.size], squares, rows.n_features)
     named = np.array([speak(Voice(*v), seen[i]).argmax(axis=1) for i, _, v in guide.voices])
     wanted = oracle.calibrated(mean, logsumexp(odds, axis=1), named, guide.weights, labels, ~labeled)
     assert_allclose(model.predict_proba(X), wanted, atol=1e-9)

@@ -11,6 +11,7 @@ from ..models.readout import Seen
 from ..numerics.linalg import sign_of_columns
 from ..rows import read
 from ..rows.kind import is_sparse
+from ..rows.products import in_form
 from ..rows.spare import spare_rank
 from ._class_guide import ClassGuide, Taught, Union, best_by_labels_alone, fit_union, teach
 from ._density import Density
@@ -271,8 +272,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
     def _fill_of(self, rows):
         """The rows of the fit without gaps; what fills those of new rows is kept."""
         X = rows.gather().astype(np.float64, copy=False)
-        if not is_sparse(X):
-            self._centers = np.nanmean(X, axis=0)
+        self._centers = None if is_sparse(X) else np.nanmean(X, axis=0)
         self._gaussian = _gaussian(X)
         complete, tail = self._complete(rows), None
         if self._gaussian is not None:
@@ -281,11 +281,11 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
         return complete
 
     def _complete(self, rows):
-        """Rows in float64, whose missing entries have their mean given the others under PPCA."""
+        """Rows in float64, sparse if those of the fit were; what is missing has its mean under PPCA."""
         X = rows.gather().astype(np.float64, copy=False)
-        if not rows.masked:
-            return X
-        return np.where(np.isnan(X), self._centers, X) if self._gaussian is None else self._gaussian.impute(X)
+        if rows.masked:
+            X = np.where(np.isnan(X), self._centers, X) if self._gaussian is None else self._gaussian.impute(X)
+        return in_form(X, sparse=self._centers is None)
 
     def _imputed(self, rows, y):
         return read(self._complete(rows))

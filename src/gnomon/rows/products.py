@@ -50,6 +50,13 @@ class Append:
         return block._replace(X=side_by_side(block.X, self.factor * block.aligned["more"]), aligned={})
 
 
+def in_form(X: Any, *, sparse: bool) -> Any:
+    """NumPy's or scipy's X as a csr matrix or as a dense array; as it is where it is of that kind."""
+    if is_sparse(X) == sparse:
+        return X
+    return sp.csr_matrix(X) if sparse else X.toarray()
+
+
 def side_by_side(X: Any, Z: Array) -> Any:
     """[X, Z] (n, p + k) of the kind and type of X: NumPy, or scipy sparse in csr form."""
     if is_sparse(X):
