@@ -96,6 +96,27 @@ def beside_fastica(n=2000, d=8):
     ]
 
 
+def cells_beside_fastica(limits=(((2000, 10), 4.0), ((20_000, 20), 1.2))):
+    """Independent sources of three kinds where both converge, two draws of each: the median of the times."""
+    found = []
+    for (n, d), limit in limits:
+        ratios, unfinished = [], 0
+        for seed in range(2):
+            rng = np.random.default_rng(seed)
+            for Z in (rng.laplace(size=(n, d)), rng.uniform(size=(n, d)), rng.exponential(size=(n, d))):
+                X = Z @ rng.normal(size=(d, d)).T
+                b, _ = cpu(lambda X=X: FastICA(whiten="unit-variance", random_state=0, max_iter=1000, tol=1e-6).fit(X))
+                a, ifa = cpu(lambda X=X, d=d: IFA([3] * d).fit(X))
+                unfinished += not ifa.converged_
+                ratios.append(a / b)
+        what = f"{n:,} x {d} independent sources"
+        found += [
+            {"what": f"{what}: CPU time, IFA / FastICA", "value": float(np.median(ratios)), "limit": limit},
+            {"what": f"{what}: fits that did not converge", "value": unfinished, "limit": 0},
+        ]
+    return found
+
+
 def large(n=100_000, d=50, S=5):
     """A tall table with two per cent of labels."""
     rng = np.random.default_rng(0)
@@ -116,4 +137,4 @@ def large(n=100_000, d=50, S=5):
 
 
 if __name__ == "__main__":
-    record("ifa", beside_gem("iris") + beside_gem("crabs") + beside_fastica() + large())
+    record("ifa", beside_gem("iris") + beside_gem("crabs") + beside_fastica() + cells_beside_fastica() + large())

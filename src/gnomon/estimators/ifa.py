@@ -49,12 +49,15 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         With `noise="isotropic"` nothing is left out: it is the number of latents.
     solver : {"profile", "gem"}, default="profile"
         "profile" leaves the Gaussian latents out of the search, makes a few closed-form sweeps and then ascends by
-        L-BFGS. "gem" is the paper's alternation of EM and gradient steps: the same maxima, many times slower.
+        quasi-Newton steps. "gem" is the paper's alternation of EM and gradient steps: the same maxima, many times
+        slower.
     init : {"both", "labels", "random"}, default="both"
         Starts: discriminant directions of the labeled rows, random directions, or the one and then the others.
     n_init : int, default=5
         Number of starts; the best likelihood wins. `init="labels"` has a single one. Where some latent has no labels
-        the random ones are searched for, one latent after the other, among up to thirty directions each.
+        the random ones are searched for, one latent after the other, among up to thirty directions each. Without any
+        label the first one takes independent directions from a fixed point; it is the only one where all latents are
+        mixtures, there are many rows, and two contrasts find the same directions.
     tol : float, default=1e-6
         A fit has converged when `objective_residual_` is at most this.
     max_iter : int, default=1000

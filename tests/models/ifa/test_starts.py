@@ -70,8 +70,8 @@ def test_starts_turn_with_the_rows_and_know_nothing_of_their_order(rng, known):
     U, own = white(rng), labels(rng, size=2)
     log_pl = np.stack([own if s in known else np.zeros_like(own) for s in range(2)])
     R, order = ortho_group.rvs(4, random_state=1), rng.permutation(U.shape[1])
-    plain = draw_starts(Rows(U, log_pl), "both", 4, np.random.default_rng(0))
-    turned = draw_starts(Rows(R @ U[:, order], log_pl[:, :, order]), "both", 4, np.random.default_rng(0))
+    plain = draw_starts(Rows(U, log_pl), "both", 4, np.random.default_rng(0)).params
+    turned = draw_starts(Rows(R @ U[:, order], log_pl[:, :, order]), "both", 4, np.random.default_rng(0)).params
     for one, other in zip(plain, turned, strict=True):
         assert_allclose(other.V @ R, one.V, atol=1e-6)
         assert_allclose(other.means, one.means, atol=1e-6)
@@ -115,3 +115,30 @@ def test_latents_are_searched_for_one_after_the_other(rng):
     assert_allclose(start.V @ start.V.T, np.eye(4), atol=1e-10)
     assert_allclose(np.sort(np.abs(start.V @ R).argmax(axis=1)), np.arange(4))  # all four, none of them twice
     assert np.abs(start.V @ R).max(axis=1).min() > 0.98
+
+
+def test_latents_beyond_doubt_have_one_start(rng):
+    Z = np.vstack([rng.laplace(size=(4, 3000)), rng.uniform(size=(4, 3000))])
+    U = np.linalg.solve(np.linalg.cholesky(np.cov(Z, bias=True)), Z - Z.mean(axis=1, keepdims=True))
+    clear = draw_starts(Rows(U, np.zeros((8, 3, 3000))), "both", 4, rng)
+    assert (len(clear.params), clear.n_sweeps) == (1, 0)
+    assert np.abs(clear.params[0].V).max(axis=1).min() > 0.97
+    assert len(draw_starts(Rows(U, np.zeros((3, 3, 3000))), "both", 3, rng).params) == 3  # which three of them?
+    few = np.ascontiguousarray(U[:4, :800])
+    assert len(draw_starts(Rows(few, np.zeros((4, 3, 800))), "both", 3, rng).params) == 3  # a search costs little
+    doubtful = rng.normal(size=(8, 3000)) * rng.exponential(size=3000)
+    doubtful = np.linalg.solve(np.linalg.cholesky(np.cov(doubtful, bias=True)), doubtful)
+    assert len(draw_starts(Rows(doubtful, np.zeros((8, 3, 3000))), "both", 2, rng).params) == 2
+
+
+def test_latents_without_labels_start_beside_those_with(rng):
+    ids = rng.integers(0, 2, (3, 900))
+    Z = rng.normal(size=(5, 900))
+    Z[:3] += 5.0 * ids
+    U = np.linalg.solve(np.linalg.cholesky(np.cov(Z, bias=True)), Z - Z.mean(axis=1, keepdims=True))
+    log_pl = np.zeros((3, 2, 900))
+    log_pl[1, :, :100] = -np.inf
+    log_pl[1, ids[1, :100], np.arange(100)] = 0.0
+    start = labeled_start(Rows(U, log_pl), rng)
+    assert sorted(np.abs(start.V).argmax(axis=1).tolist()) == [0, 1, 2]
+    assert np.abs(start.V[1, 1]) > 0.95

@@ -55,6 +55,13 @@ class Rows:
         possible = np.isfinite(self.log_pl).any(axis=2)
         return np.asarray(np.repeat(possible, self.n_tied, axis=0) if self.n_tied else possible)
 
+    @cached_property
+    def labeled(self) -> BoolArray:
+        """Which class variables (b,) have a label in some row: a component less plausible than another one there."""
+        possible = np.asarray(np.isfinite(self.log_pl).any(axis=2))
+        least = np.where(possible[:, :, None], self.log_pl, np.inf).min(axis=1)
+        return np.asarray((least < self.log_pl.max(axis=1)).any(axis=1))
+
     def chunks(self) -> Iterator[tuple[Array, Array]]:
         """Yield the rows in parts."""
         for start in range(0, self.U.shape[1], CHUNK):
@@ -125,7 +132,7 @@ def log_volume(V: Array) -> float:
     return 0.5 * float(value) if sign > 0 else -np.inf
 
 
-def _log_volume_slope(V: Array) -> tuple[float, Array]:
+def log_volume_slope(V: Array) -> tuple[float, Array]:
     """`log_volume` and its gradient (V V')^-1 V."""
     if len(V) == 1:  # one latent is common, and tables with few rows count every call
         square = float(np.vdot(V, V))
@@ -170,7 +177,7 @@ def accumulate(params: Params, rows: Rows) -> Sums:
         first = first + weighted.sum(axis=2)
         second = second + np.einsum("skn,skn->sk", weighted, post.deviation)
         V = V + np.einsum("skn,sk->sn", weighted, 1.0 / params.variances) @ U.T
-    volume, slope = _log_volume_slope(params.V)
+    volume, slope = log_volume_slope(params.V)
     value = volume - 0.5 * (d - S) * (1.0 + LOG_2PI) + float(total) / n
     return Sums(value, slope - V / n, resp / n, first / n, second / n)
 
@@ -236,6 +243,22 @@ class Packing:
 
     def _flat(self, A: Array, present: BoolArray) -> Array:
         return A.ravel() if self.all_present else A[present]
+
+    def split(self, vector: Array) -> tuple[Array, Array]:
+        """Rows of V (S, d), and logits, means and log-variances (S, 3, c); no class variable is shared.
+
+        Of a slope or a step: zeros where components are absent.
+        """
+        first, second, third, _ = self.edges
+        parts = vector[first:second], vector[second:third], vector[third:]
+        return vector[:first].reshape(-1, self.d), np.stack(
+            [self._padded(part, self.present, 0.0) for part in parts], axis=1
+        )
+
+    def join(self, of_V: Array, of_mixtures: Array) -> Array:
+        """The way back, from (S, d) and (S, 3, c)."""
+        parts = of_mixtures.transpose(1, 0, 2)
+        return np.concatenate([of_V.ravel(), *(self._flat(part, self.present) for part in parts)])
 
     def value_and_gradient(self, vector: Array, rows: Rows) -> tuple[float, Array]:
         """Log-likelihood per row and its gradient with respect to the vector."""

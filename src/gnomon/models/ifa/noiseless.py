@@ -70,9 +70,13 @@ def _fit(table: TableRows, labels: Labels, options: Options, generator: np.rando
     with one_thread():
         starts = draw_starts(rows, options.init, options.n_init, generator)
         if options.solver == "gem":
-            results = [maximize_gem(start, rows, white.unwhiten, options.tol, options.max_iter) for start in starts]
+            results = [
+                maximize_gem(start, rows, white.unwhiten, options.tol, options.max_iter) for start in starts.params
+            ]
         else:
-            results = maximize_all(starts, rows, tol=options.tol, max_iter=options.max_iter)
+            results = maximize_all(
+                starts.params, rows, tol=options.tol, max_iter=options.max_iter, n_sweeps=starts.n_sweeps
+            )
     best = max(results, key=lambda r: float(r.path[-1]))
     n = rows.U.shape[1]
     path = n * (best.path - white.log_volume)

@@ -15,7 +15,7 @@ from .components import draw_components, order_of, sort_components
 from .likelihood import RowPosterior, Rows, complement, excluded, floors, padded_mixtures
 from .noisy_em import NOISE_FLOOR, NoisyEM, in_parts, maximize_noisy
 from .noisy_factors import Noisy, StateMaps, all_states, state_maps
-from .profile import COARSE, maximize
+from .profile import COARSE, maximize_all
 from .starts import draw_starts
 from .whitening import Whitened, whiten_rows
 
@@ -107,7 +107,7 @@ def _start(
     energy = white.rows.energy
     rows = Rows(white.U, log_pl[:S])
     starts = draw_starts(rows, options.init, options.n_init, generator)
-    found = [maximize(start, rows, tol=COARSE, max_iter=options.max_iter) for start in starts]
+    found = maximize_all(starts.params, rows, tol=COARSE, max_iter=options.max_iter, n_sweeps=starts.n_sweeps)
     best = max(found, key=lambda r: float(r.path[-1])).value
     B = np.vstack([best.V, complement(best.V, white.unwhiten)])
     A = np.asarray(np.linalg.solve(B.T, white.unwhiten.T).T)

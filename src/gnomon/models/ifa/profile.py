@@ -6,10 +6,13 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from ..._types import Array, Result, Status
+from ...solvers.quasi_newton import ascend
+from .curved import Landscape, first_of
 from .likelihood import Packing, Params, Rows, cluster_moments, log_likelihood, move_latent, move_tied
 
 N_SWEEPS = 5
 MEMORY = 30  # pairs that L-BFGS keeps
+LARGE = 1e4  # rows times latents times components: from here on a read costs more than the blocks of the Hessian
 ROUNDING = 1e-12
 COARSE = 1e-4  # tolerance at which starts are compared; at 1e-3 some still rest near a saddle
 
@@ -45,12 +48,30 @@ def maximize(start: Params, rows: Rows, *, tol: float, max_iter: int, n_sweeps: 
     -------
     Result(Params, status, log-likelihood per row at the start and after every sweep and step, {"residual", "n_iter"})
     """
-    params, path = sweeps(start, rows, n_sweeps)
+    params, path = sweeps(start, rows, n_sweeps) if n_sweeps else (start, [-np.inf])
+    ascent = in_metric if not rows.n_tied and rows.U.shape[1] * rows.present.size >= LARGE else in_units
+    found = ascent(params, rows, tol, max_iter)
+    path = path[:-1] + found.path.tolist()  # the ascent begins where the sweeps end
+    stats = {"residual": found.stats["residual"], "n_iter": len(path) - 1}
+    return Result(found.value if path[-1] >= path[0] else params, found.status, np.asarray(path), stats)
+
+
+def in_metric(start: Params, rows: Rows, tol: float, max_iter: int) -> Result[Params]:
+    """Few steps, each with the blocks of the Hessian."""
+    landscape = Landscape(rows, Packing(rows.present, len(rows.U), tied=False))
+    found = ascend(landscape, landscape.place(start), tol, max_iter)
+    return Result(first_of(found.value).params, found.status, found.path, found.stats)
+
+
+def in_units(start: Params, rows: Rows, tol: float, max_iter: int) -> Result[Params]:
+    """Many steps, each as cheap as can be, of L-BFGS in units of the Fisher information at the start."""
     packing = Packing(rows.present, len(rows.U), tied=rows.n_tied > 0)
-    units = packing.units(params)  # narrow components would make the steps of the others short
+    units = packing.units(start)  # narrow components would make the steps of the others short
+    path: list[float] = []
 
     def objective(scaled: Array) -> tuple[float, Array]:
         value, gradient = packing.value_and_gradient(scaled * units, rows)
+        path[:] = path or [value]
         return -value, -gradient * units
 
     def keep(intermediate_result: Any) -> None:
@@ -60,7 +81,7 @@ def maximize(start: Params, rows: Rows, *, tol: float, max_iter: int, n_sweeps: 
     lower, upper = packing.bounds()
     found = minimize(
         objective,
-        packing.pack(params) / units,
+        packing.pack(start) / units,
         jac=True,
         method="L-BFGS-B",
         bounds=Bounds(lower / units, upper / units),
@@ -69,18 +90,18 @@ def maximize(start: Params, rows: Rows, *, tol: float, max_iter: int, n_sweeps: 
     )
     residual = projected_size(found.x, found.jac, lower / units)
     status = Status.CONVERGED if residual <= tol else Status.MAX_ITER if found.status == 1 else Status.STALLED
-    if -found.fun >= path[0]:
-        params = packing.unpack(found.x * units)
-    return Result(params, status, np.asarray(path), {"residual": residual, "n_iter": len(path) - 1})
+    return Result(packing.unpack(found.x * units), status, np.asarray(path), {"residual": residual})
 
 
-def maximize_all(starts: list[Params], rows: Rows, *, tol: float, max_iter: int) -> list[Result[Params]]:
+def maximize_all(
+    starts: list[Params], rows: Rows, *, tol: float, max_iter: int, n_sweeps: int = N_SWEEPS
+) -> list[Result[Params]]:
     """Maximize from every start; after the first, only those that are the best so far are carried beyond `COARSE`."""
     results: list[Result[Params]] = []
     best = -np.inf
     for start in starts:
         enough = max(tol, COARSE) if results else tol
-        found = maximize(start, rows, tol=enough, max_iter=max_iter)
+        found = maximize(start, rows, tol=enough, max_iter=max_iter, n_sweeps=n_sweeps)
         better = found.path[-1] > best + ROUNDING * abs(best) if results else True
         if better and enough > tol and found.status is not Status.MAX_ITER:
             left = max(1, max_iter - int(found.stats["n_iter"]))

@@ -4,6 +4,8 @@ A start depends on the rows and their labels only: not on the axes in which the 
 may choose where directions tie, nor on the order of rows, columns or labels.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import eigh
 
@@ -11,7 +13,9 @@ from ..._types import Array
 from ...numerics.linalg import symmetrize, top_eigh
 from ...numerics.scramble import random_signs
 from .likelihood import Params, Rows
-from .profile import sweeps
+from .profile import N_SWEEPS, sweeps
+from .pursuit import independent_directions
+from .shapes import fit_shapes, histograms
 
 SMALLEST_START = 0.05  # variances within components at the start: labeled rows look tighter along their own direction
 N_TRIED = 3  # sweeps after which random directions are compared
@@ -19,6 +23,7 @@ N_KEPT = 4  # of them, compared again after `N_SCREENED` sweeps more
 N_SCREENED = 10
 MOST_TRIED = 30
 TRIED = 12e6  # fewer of them where rows times squared directions exceed this, so that they take a second at most
+SMALL = 1e5  # rows times squared directions up to which a search is cheap, and made even where it seems needless
 DEPENDENT = 0.05  # smallest singular value of rows of V that are moved apart
 
 
@@ -50,16 +55,51 @@ def discriminant_directions(U: Array, weights: Array, count: int) -> Array:
     return np.asarray(eigh(between, within, subset_by_index=[d - count, d - 1])[1].T[::-1])
 
 
-def draw_starts(rows: Rows, init: str, n_init: int, generator: np.random.Generator) -> list[Params]:
+class Starts(NamedTuple):
+    """Where to begin."""
+
+    params: list[Params]
+    n_sweeps: int = N_SWEEPS  # that are made from there
+
+
+def draw_starts(rows: Rows, init: str, n_init: int, generator: np.random.Generator) -> Starts:
     """Starts of a fit; see `gnomon.IFA` for the meaning of `init`.
 
     Where some latent has no labels the random ones are searched for: most random directions end in a lesser maximum.
+    Without any label the first is that of the independent directions; where these are beyond doubt it is the only one.
     """
+    if init != "labels" and not rows.n_tied and not rows.labeled.any():
+        first, separated = independent_start(rows, generator)
+        if separated and len(rows.present) == len(rows.U) and rows.U.size * len(rows.U) >= SMALL:
+            return Starts([first], 0)
+        return Starts([first] + [searched_start(rows, generator) for _ in range(n_init - 1)])
     starts = [] if init == "random" else [labeled_start(rows, generator)]
     n_random = 0 if init == "labels" else n_init - len(starts)
-    labeled = all(label_weights(log_pl).any() for log_pl in rows.log_pl)
-    make = random_start if labeled else searched_start
-    return starts + [make(rows, generator) for _ in range(n_random)]
+    make = random_start if rows.labeled.all() else searched_start
+    return Starts(starts + [make(rows, generator) for _ in range(n_random)])
+
+
+def independent_start(rows: Rows, generator: np.random.Generator) -> tuple[Params, bool]:
+    """Latents without labels along the independent directions whose mixtures are the most likely.
+
+    Also whether these directions are beyond doubt.
+    """
+    U, present = rows.U, rows.present
+    size = min(len(U), max(MOST_TRIED, len(present)))
+    V, separated = independent_directions(U, random_directions(U, size, generator), generator)
+    V = _signed(V, U, generator)
+    found, counts, left = histograms(V @ U), present.sum(axis=1), np.ones(len(V), dtype=bool)
+    fits = {int(c): fit_shapes(found, int(c)) for c in np.unique(counts)}
+    blank = np.zeros(present.shape)
+    out = Params(np.zeros((len(present), len(U))), blank - np.inf, blank.copy(), blank + 1.0)
+    for s, c in enumerate(counts):
+        shapes, values = fits[int(c)]
+        best = int(np.where(left, values, -np.inf).argmax())
+        left[best], out.V[s] = False, V[best]
+        order = np.argsort(shapes.means[best], kind="stable")
+        for table, fitted in zip(out[1:], shapes, strict=True):
+            table[s, present[s]] = fitted[best, order]
+    return out, separated
 
 
 def searched_start(rows: Rows, generator: np.random.Generator) -> Params:
@@ -85,10 +125,18 @@ def _best_of_many(rows: Rows, generator: np.random.Generator) -> Array:
 
 
 def labeled_start(rows: Rows, generator: np.random.Generator) -> Params:
-    """Rows of V from the labels of each latent; a random one where a latent has labels of fewer than two components."""
-    size = rows.n_tied or 1
+    """Rows of V from the labels of each latent; a random one where a latent has labels of fewer than two components.
+
+    Latents without any are those of the independent directions orthogonal to the others.
+    """
+    size, free = rows.n_tied or 1, ~rows.labeled
     found = [_directions(rows.U, label_weights(log_pl), size, generator) for log_pl in rows.log_pl]
-    return mixtures_along(_signed(_apart(np.vstack(found), rows.U, generator), rows.U, generator), rows)
+    V = _apart(np.vstack(found), rows.U, generator)
+    if not rows.n_tied and free.any() and not free.all():
+        outside = np.linalg.qr(V[~free].T, mode="complete")[0][:, int((~free).sum()) :]
+        U = np.ascontiguousarray(outside.T @ rows.U)
+        V[free] = independent_start(Rows(U, rows.log_pl[free]), generator)[0].V @ outside.T
+    return mixtures_along(_signed(V, rows.U, generator), rows)
 
 
 def random_start(rows: Rows, generator: np.random.Generator) -> Params:
