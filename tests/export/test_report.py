@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.preprocessing import scale
 
-from gnomon import PPCA, SPPCA, GuidedProjection
+from gnomon import PPCA, SPPCA, GuidedProjection, MixturePPCA
 from gnomon.export import report, write_report
 from gnomon.selection import Comparison, compare
 
@@ -374,3 +374,27 @@ def test_rows_unlike_the_rest_are_named(tmp_path):
     assert "No row lies so far from the others" in text
     text, _ = read(write_report(tmp_path / "t.html", estimator=SPPCA(2).fit(X, y), X=X))
     assert "Rows unlike the rest" not in text
+
+
+def test_what_matters_of_the_fit_is_said_in_a_sentence(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5)) + 4.0 * rng.integers(0, 3, size=(60, 1))
+    y = np.where(np.arange(60) < 40, X.mean(axis=1) + 2.0 * rng.normal(size=60), np.nan)
+    path = tmp_path / "r.html"
+
+    def said(model):
+        return read(write_report(path, estimator=model, X=X, y=y))[0]
+
+    plain = said(SPPCA(1).fit(X, y))
+    short = said(SPPCA(1, solver="em", max_iter=1).fit(X, y))
+    assert "(max_iter=1) before it converged" in short
+    assert "before it converged" not in plain
+    exact = SPPCA(1).fit(X, y)
+    exact.noise_floors_ = ("y",)
+    assert "Noise was held at its floor (y)" in said(exact)
+    assert "held at its floor" not in plain
+    mixture = MixturePPCA(2, n_components=1, n_init=3, random_state=0).fit(X)
+    for optima, alone in (([-10.0, -12.5, -14.0], True), ([-10.0, -10.2, -14.0], False)):
+        mixture.optima_ = np.array(optima)
+        text = read(write_report(path, estimator=mixture, X=X))[0]
+        assert ("Of 3 starts one alone led to the best log-likelihood, 2.500 nats above the next" in text) == alone

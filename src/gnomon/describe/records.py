@@ -39,6 +39,7 @@ class Fit(NamedTuple):
     path: Array | None = None  # objective after each iteration, in nats
     objective: str = "log-likelihood"  # what the path is of
     floors: tuple[str, ...] = ()  # what was held at its floor
+    optima: Any = None  # log-likelihoods that several starts led to, in nats
     certificate: Mapping[str, float] | None = None  # bounds of the optimum
     remarks: tuple[str, ...] = ()  # short phrases for a line that sums the fit up
     facts: tuple[tuple[str, Any], ...] = ()  # further lines of a report: name, and text or number

@@ -31,6 +31,7 @@ RECORD = {
     "noise_variance": "noise_variance_",
     "path": "objective_path_",
     "floors": "noise_floors_",
+    "optima": "optima_",
 }  # fields of the record of a fit, and the attributes that hold them
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 TINY = float(np.finfo(np.float64).tiny)  # smaller variances have lost their digits, or are zero

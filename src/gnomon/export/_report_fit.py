@@ -5,6 +5,8 @@ import numpy as np
 from gnomon.export import _report_page as html
 from gnomon.plotting import ConvergenceDisplay
 
+SAME = 1.0  # nats: starts that end so near one another have found the same
+
 
 def fit_section(said, names, units):
     """Return the section; every line is of something that the model says."""
@@ -17,7 +19,28 @@ def fit_section(said, names, units):
             rows.append((f"noise variance of {of}", html.number(float(target.noise_variance))))
     rows += [("held at its floor", name) for name in fit.floors]
     found = _tables(fit) + _path(said)
-    return html.tag("h2", "Fit") + html.table([], rows) + found if rows or found else ""
+    if not rows and not found:
+        return ""
+    doubts = html.tag("p", " ".join(_doubts(fit, said.parameters))) if any(_doubts(fit, said.parameters)) else ""
+    return html.tag("h2", "Fit") + doubts + html.table([], rows) + found
+
+
+def _doubts(fit, parameters):
+    """What of the fit matters to who reads the rest of the page, a sentence each; none where all is well."""
+    if fit.converged is False:
+        limit = f" (max_iter={parameters['max_iter']})" if "max_iter" in parameters else ""
+        yield f"The fit stopped after {fit.n_iter} iterations{limit} before it converged: with more it may move."
+    if fit.floors:
+        yield (
+            f"Noise was held at its floor ({', '.join(fit.floors)}): the model leaves next to nothing open there, "
+            "and what it says of its own precision is not to be trusted; fewer components may do."
+        )
+    optima = np.sort(fit.optima)[::-1] if isinstance(fit.optima, np.ndarray) else []  # a list is of several targets
+    if len(optima) > 1 and optima[1] < optima[0] - SAME:
+        yield (
+            f"Of {len(optima)} starts one alone led to the best log-likelihood, {html.number(optima[0] - optima[1])} "
+            "nats above the next: there may be better ones, which more starts (n_init) would look for."
+        )
 
 
 def _solver(fit):
