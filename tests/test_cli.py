@@ -131,7 +131,7 @@ def test_projection_holds_ids_projections_targets_and_predictions(fitted):
     Z, cov = model.transform(IRIS.data, return_cov=True)
     assert table["flower"][:2] == ["f0", "f1"]
     assert_array_equal(numbers(table["z1"]), Z[:, 0])
-    assert_array_equal(numbers(table["z2_std"]), np.full(150, np.sqrt(cov[1, 1])))
+    assert_array_equal(numbers(table["z2_std"]), np.sqrt(cov[:, 1, 1]))
     assert table["species"] == [label or "" for label in PARTIAL]
     assert table["labeled"] == [str(label is not None) for label in PARTIAL]
     assert table["predicted"] == model.predict(IRIS.data).tolist()

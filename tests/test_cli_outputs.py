@@ -155,7 +155,7 @@ def test_every_target_is_read_as_if_it_were_the_only_one():
     assert_allclose(said.predict(X)[2].values, model.predict(X)[:, 2].astype(float))
     Z, cov = said.project(X)
     assert_allclose(Z, model.transform(X))
-    assert cov.shape == (4, 4)
+    assert cov.shape == (N, 4, 4)
     assert said.labeled(Y, N).tolist() == np.not_equal(Y, None).any(axis=1).tolist()
     display = ProjectionDisplay.from_estimator(model, X, Y, output=2, target_name="size")
     assert display.class_names is None

@@ -69,7 +69,7 @@ def test_set_output_with_covariance():
     found = fitted(SPPCA(2)).set_output(transform="pandas")
     Z, cov = found.transform(X, return_cov=True)
     assert isinstance(Z, pd.DataFrame)
-    assert cov.shape == (2, 2)
+    assert cov.shape == (len(X), 2, 2)
 
 
 def test_weights_are_routed():
