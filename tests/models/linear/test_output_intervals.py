@@ -1,11 +1,14 @@
 """Intervals of numbers beside the t-interval typed from the textbook, and how often they hold planted values."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import t
 
 from gnomon import CPPCA, SPPCA, KernelSPPCA
+from gnomon.experiments import breadth_numbers
 from gnomon.models.linear.output_intervals import Labels, deviations, learn, taken_over, variances
 from oracles import t_interval
 
@@ -121,3 +124,16 @@ def test_they_hold_what_they_say_with_few_labels(seed, n, p, n_labeled):
             found.append(held(SPPCA(k), X, y, min(n_labeled, n - 10)))
     assert 0.88 < np.mean(rates[3]) < 0.99
     assert np.mean(rates[6]) > 0.86  # three dimensions too many
+
+
+@pytest.mark.slow
+@pytest.mark.realdata
+@pytest.mark.parametrize("k", [2, 5])
+def test_they_hold_what_they_say_of_spectra(k):
+    rates = []
+    for name, (_, _, sizes) in breadth_numbers.SETS.items():
+        X, Y, _ = breadth_numbers.load(name)
+        for y, n in product(Y.T, sizes[:2]):
+            known = np.random.default_rng(0).permutation(np.flatnonzero(~np.isnan(y)))
+            rates.append(held(SPPCA(k, target="real"), X[known], y[known], n))
+    assert 0.93 < np.mean(rates) < 0.98
