@@ -56,6 +56,12 @@ def test_of_complete_rows_it_is_the_interval_of_the_textbook(rng):
     assert_allclose(Z95 * deviations(known, new, np.full((5, 1), 0.37))[:, 0], wanted, rtol=1e-6)
 
 
+def test_the_residual_variance_is_at_most_that_of_the_labels(rng):
+    Z, y = rng.normal(size=(20, 2)), rng.normal(size=(20, 1))
+    known = learn(Labels(Z, y, 0.9 * y, np.ones((20, 1)), np.full((20, 1), 0.99), np.ones(20)))
+    assert_allclose(known.scale, y.var(ddof=1), rtol=1e-9)
+
+
 def test_far_rows_and_directions_that_no_label_shows_give_numbers(rng):
     Z = np.column_stack([rng.normal(size=20), np.zeros(20)])
     y, var = rng.normal(size=(20, 1)), np.ones((20, 1))
