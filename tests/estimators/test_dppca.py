@@ -34,7 +34,7 @@ def planted(rng, n=150, hidden=0.8, **kwargs):
 @pytest.mark.parametrize("noise", ["half", "ml", 0.7])
 def test_densities_and_probabilities_are_those_of_the_definition(rng, noise):
     _, X, index, labels = planted(rng)
-    model = DPPCA(2, noise_variance=noise, **FIXED).fit(100 + 7 * X, labels)
+    model = DPPCA(2, noise_variance=noise, uncertainty="plug-in", **FIXED).fit(100 + 7 * X, labels)
     X = 100 + 7 * X
     dense = oracle.of(model)
     joint = oracle.log_joint(dense, X)
@@ -167,8 +167,9 @@ def test_wide_and_tall_tables_take_the_same_way_in_coordinates(rng, monkeypatch)
 def test_weight_zero_learns_from_the_labeled_rows_only(rng):
     _, X, _, labels = planted(rng)
     known = labels >= 0
-    alone = DPPCA(2, **(FIXED | {"unlabeled_weight": 0.0}), noise_variance="ml").fit(X[known], labels[known])
-    model = DPPCA(2, **(FIXED | {"unlabeled_weight": 0.0}), noise_variance="ml").fit(X, labels)
+    of_labeled = FIXED | {"unlabeled_weight": 0.0, "noise_variance": "ml", "uncertainty": "plug-in"}
+    alone = DPPCA(2, **of_labeled).fit(X[known], labels[known])
+    model = DPPCA(2, **of_labeled).fit(X, labels)
     assert_allclose(model.components_, alone.components_, atol=1e-7)
     assert_allclose(model.class_means_, alone.class_means_, atol=1e-9)
     assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=1e-7)
@@ -187,7 +188,7 @@ def test_more_weight_of_unlabeled_rows_moves_the_means(rng):
 @pytest.mark.parametrize("load", [load_iris, load_wine])
 def test_all_rows_labeled_and_all_factors_kept_is_lda(load):
     X, y = load(return_X_y=True)
-    model = DPPCA(2, n_factors=50, shrinkage=0.0).fit(X, y)
+    model = DPPCA(2, n_factors=50, shrinkage=0.0, uncertainty="plug-in").fit(X, y)
     lda = LinearDiscriminantAnalysis().fit(X, y)
     assert_allclose(
         model.predict_proba(X), LinearDiscriminantAnalysis(solver="lsqr").fit(X, y).predict_proba(X), atol=1e-6
@@ -223,7 +224,8 @@ def test_uniform_and_given_priors_are_kept(rng):
 def test_probabilities_are_calibrated():
     rng = np.random.default_rng(3)
     true, X, index, labels = planted(rng, n=4000, hidden=0.9, spread=0.7)
-    model = DPPCA(2, n_factors=4, shrinkage=0.0, unlabeled_weight=1.0, noise_variance="ml").fit(X, labels)
+    settings = {"n_factors": 4, "shrinkage": 0.0, "unlabeled_weight": 1.0, "noise_variance": "ml"}
+    model = DPPCA(2, uncertainty="plug-in", **settings).fit(X, labels)
     fresh, truth = oracle.draw(rng, true, 4000)
     proba = model.predict_proba(fresh)
     top, right = proba.max(axis=1), proba.argmax(axis=1) == truth
@@ -458,3 +460,17 @@ def test_units_and_types_of_labels_do_not_matter(rng):
     small = DPPCA(2).fit(1e-100 * X, labels)
     assert_allclose(small.transform(1e-100 * X), plain.transform(X), atol=1e-6)
     assert_allclose(small.predict_proba(1e-100 * X), plain.predict_proba(X), atol=1e-6)
+
+
+def test_one_label_per_class_is_predicted_with_a_confidence_by_a_prior_which_is_said(rng):
+    y = np.arange(60) % 3
+    X = 6.0 * np.eye(3)[y] @ rng.normal(size=(3, 8)) + rng.normal(size=(60, 8))
+    seen = np.where(np.arange(60) < 3, y, -1)
+    model = DPPCA().fit(X, seen)
+    assert model.calibration_["n_held_out"] == 0
+    assert "prior temperature" in model.describe().fit.remarks[0]
+    assert model.predict_proba(X).max(axis=1).mean() < 0.9
+    plain = DPPCA(uncertainty="plug-in").fit(X, seen)
+    assert plain.calibration_ is None
+    assert plain.describe().fit.remarks == ()
+    assert_allclose(plain.predict_proba(X), oracle.responsibilities(oracle.of(plain), X, [-1] * 60), atol=1e-6)

@@ -37,7 +37,7 @@ def stacked(proba):
 def test_probabilities_are_those_of_the_definition(rng):
     X, _, y = planted(rng)
     X = 100 + 7 * X
-    model = DPPCA(2, **FIXED).fit(X, y)
+    model = DPPCA(2, uncertainty="plug-in", **FIXED).fit(X, y)
     joint = oracle.log_joints(one_column.of_table(model), X)
     assert_allclose(stacked(model.predict_proba(X)), np.exp(joint - logsumexp(joint, axis=2)[:, :, None]), atol=1e-9)
     assert_array_equal(model.predict(X), joint.argmax(axis=2))

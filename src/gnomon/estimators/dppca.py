@@ -10,7 +10,7 @@ from ..describe import Projection, Traits
 from ..models import dppca as model
 from ..rows.namespace import asarray_like, holding
 from ._density import JointDensity
-from ._estimator import Invertible, above, at_least, check_choice, check_variance, integer, rules
+from ._estimator import Invertible, above, at_least, check_choice, check_variance, integer, one_of, rules
 from ._posterior import LatentPosterior
 from ._predictions import Predictor
 
@@ -64,6 +64,10 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
     n_init : int, default=3
         Starts of EM, which cool from different temperatures; the one of the largest objective is kept. "auto" compares
         its candidates by one start.
+    uncertainty : {"full", "plug-in"}, default="full"
+        What `predict` and `predict_proba` know of the uncertainty of the parameters. "full": their probabilities are as
+        sure as they are right, the mean of up to three models. "plug-in": those of the model itself, as if its
+        parameters were known, far too sure where labels are few.
     target, unlabeled : {"auto", "classes"} or list of them, "auto" or None or a label, default=("auto", "auto")
         How to read y, and what marks an unlabeled row, as in `SPPCA`; "classes" takes numbers of any kind for labels.
     random_state : int, RandomState instance or None, default=0
@@ -89,6 +93,12 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
     agreement_path_ : list of tuple
         Where "auto" had a choice: (n_factors, shrinkage, unlabeled_weight, agreement, error, score) of each candidate
         that could be taken.
+    calibration_ : dict or None
+        With ``uncertainty="full"`` what probabilities are made of. Of each model, the first being the one above:
+        "n_factors", "shrinkage", "unlabeled_weight", its "weight" in the mean, the "confidence" that its odds are
+        brought to (the mean probability of the class that it names), the "temperature" that does it, and the median
+        squared "distance" of a row from a class; of the mean its "exponent"; and "n_held_out", how many labels told how
+        often a model is right. With 0 that was not known, and confidence is half a prior.
     log_likelihood_ : float
         Log-likelihood of the training rows in nats, in the units of X; unlabeled rows count `unlabeled_weight_`.
     objective_path_ : ndarray
@@ -143,6 +153,11 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
     Further starts cool from lower temperatures; those that come to the same end there once,
     and all are compared at the noise level of the first.
 
+    With ``uncertainty="full"`` candidates of the other `unlabeled_weight` are kept as well, less closely fitted; how
+    sure each may be follows from how often fits to halves of the labels agree with it, the others do, and labels held
+    out are right. With one label per class none can be: a prior takes its place, which `calibration_` and the report
+    say. Densities, posteriors and samples are those of the model itself.
+
     `posterior`, and the covariance of `transform`, are of D'(m_c + V z - mean_), the projection of a row without its
     noise. The class is averaged over by its posterior probability, so that the covariance holds the doubt about it; a
     class given in y is taken as known. `inverse_transform` gives the row nearest to `mean_`, in the within-class
@@ -185,6 +200,7 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
         shrinkage=at_least(0, "auto"),
         unlabeled_weight=at_least(0, "auto"),
         noise_variance=above(0, "half", "ml"),
+        uncertainty=one_of("full", "plug-in"),
     )
 
     n_components: Any = None
@@ -197,6 +213,7 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
     tol: Any = 1e-6
     max_iter: Any = 200
     n_init: Any = 3
+    uncertainty: Any = "full"
     target: Any = "auto"
     unlabeled: Any = "auto"
     random_state: Any = 0
@@ -208,6 +225,7 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
             self.n_components,
             model.Open(self.n_factors, self.shrinkage, self.unlabeled_weight),
             model.Options(noise_variance=self.noise_variance, tol=self.tol, max_iter=self.max_iter, n_init=self.n_init),
+            mean=self.uncertainty == "full",
         )
         self._store(found, rows.dtype)
         self.n_passes_ = float(rows.reads)
@@ -253,6 +271,8 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
         self.log_likelihood_ = of([fit.log_likelihood for fit in fits])
         self.objective_path_ = of([fit.path for fit in fits])
         self.optima_ = of([np.array(fit.optima) for fit in fits])
+        self.calibration_ = of([_calibration(fit.mean) for fit in fits])
+        self._others = of([None if fit.mean is None else [tuple(one) for one in fit.mean.models[1:]] for fit in fits])
         self.noise_floors_ = tuple(sorted({name for fit in fits for name in fit.floors}))
         stopped = [j for j, fit in enumerate(fits) if fit.residual > self.tol]
         where = "" if self._vector else f"columns {stopped[:10]} of y, "
@@ -274,7 +294,8 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
         return [model.Model(*one) for one in zip(*map(self._listed, parts), strict=True)]
 
     def _predicted(self, rows):
-        return [model.predict(one, rows) for one in self._models()]
+        parts = zip(self._models(), self._listed(self._others), self._listed(self.calibration_), strict=True)
+        return [_probabilities(*one, rows) for one in parts]
 
     def _project(self, X, with_cov):
         rows = self._check_rows(X)
@@ -318,11 +339,41 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
         facts = {"loadings": self.components_}
         if self._vector:
             objective = "log-likelihood with the penalty of shrinkage"
-            record = self._recorded(objective=objective, facts=(("DPPCA.shrinkage_", self.shrinkage_),))
+            prior = self.calibration_ is not None and not self.calibration_["n_held_out"]
+            remarks = ("no label can be held out: confidence by a prior temperature",) if prior else ()
+            record = self._recorded(
+                objective=objective, facts=(("DPPCA.shrinkage_", self.shrinkage_),), remarks=remarks
+            )
             return super()._said() | facts | {"fit": record}
         nothing = dict.fromkeys(("log_likelihood", "noise_variance", "path"))
         plain = {"project": lambda X: Projection(np.asarray(self.transform(X))), "log_density": None}
         return super()._said() | facts | plain | {"fit": self._recorded(**nothing)}
+
+
+def _calibration(mean):
+    """The public record of a mean of models."""
+    if mean is None:
+        return None
+    found = mean.calibration
+    settings = dict(zip(("n_factors", "shrinkage", "unlabeled_weight"), map(list, zip(*mean.settings)), strict=True))
+    return settings | {
+        "weight": found.weights,
+        "confidence": found.confidence,
+        "temperature": found.temperatures,
+        "distance": found.distances,
+        "exponent": found.exponent,
+        "n_held_out": found.n_held_out,
+    }
+
+
+def _probabilities(one, others, record, rows):
+    """Probabilities of the classes of a target (n, c)."""
+    if record is None:
+        return model.predict(one, rows)
+    calibration = model.Calibration(
+        *(record[name] for name in ("temperature", "distance", "weight", "exponent", "confidence", "n_held_out"))
+    )
+    return model.predict_mean([one, *(model.Model(*other) for other in others)], calibration, rows)
 
 
 def _prior(given, column):

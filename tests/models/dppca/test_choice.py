@@ -6,7 +6,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from gnomon.models.dppca.anneal import Options, fit_coordinates
-from gnomon.models.dppca.choice import TIE, Open, candidates, choose, content_splits, still_open, usual_factors
+from gnomon.models.dppca.choice import TIE, Open, Trials, candidates, choose, content_splits, still_open, usual_factors
 from gnomon.targets.halves import score_splits
 from models.dppca.planted import planted, reduced
 
@@ -30,7 +30,7 @@ def test_the_first_of_the_best_is_taken_and_its_score_is_that_of_the_halves(rng)
     X, index = planted(rng, spread=1.0)
     X[index < 0] += 6.0 * rng.integers(0, 2, size=((index < 0).sum(), 1)) * rng.normal(size=8)  # these rows mislead
     rows, given = reduced(X, index), Open(3, "auto", "auto")
-    best, table = choose(given, rows, index, Options(), 2)
+    best, table = choose(given, len(index), rows.T.shape[1], 2, Trials(rows, index, Options()))
     tried, splits = candidates(given, len(index), 8, 2, index), content_splits(rows, index, 3)
     assert [choice[:3] for choice in table] == tried
     scores = []
@@ -69,7 +69,9 @@ def test_without_two_labels_of_a_class_there_is_nothing_to_compare_by(rng):
     single = np.full(len(index), -1)
     for c in range(3):
         single[np.flatnonzero(index == c)[0]] = c
-    best, table = choose(Open("usual", "auto", "auto"), reduced(X, single), single, Options(), 2)
+    rows = reduced(X, single)
+    trials = Trials(rows, single, Options())
+    best, table = choose(Open("usual", "auto", "auto"), len(single), rows.T.shape[1], 2, trials)
     assert table == []
     assert best[:3] == (usual_factors(len(X)), 1e-3, 1.0)
     assert [usual_factors(n) for n in (10, 199, 200, 300, 10_000)] == [20, 20, 20, 30, 40]

@@ -1,9 +1,10 @@
 """Discriminant probabilistic PCA: classes with means of their own that share a few within-class factors."""
 
+from ...likelihoods.calibration import Calibration
 from .anneal import Annealing, Options, fit_coordinates
 from .choice import Open, near_rows, usual_factors
 from .directions import directions
 from .mixture import NoiseFree, Params, Within, log_joint, log_odds, noise_free
-from .model import Labels, Model, back, fit, log_density, posterior, predict, sample
+from .model import Labels, Model, back, fit, log_density, posterior, predict, predict_mean, sample
 from .pupil import taught
 from .reduction import leading, principal_rows

@@ -1,6 +1,7 @@
 """What "auto" takes in DPPCA: candidates, and the agreement of half-label models that ranks them."""
 
 from dataclasses import replace
+from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
@@ -17,11 +18,15 @@ UNLABELED_WEIGHT = (1.0, 0.1, 0.0)
 SHRINKAGE = 1e-3  # where "auto" has nothing to compare by, and the only one besides few factors
 SHRINKAGES = (1e-3, 1e-1)  # where all within-class factors are kept
 N_SPLITS = 3
+FEWEST_FOLDS, MOST_FOLDS = 2, 5  # as many as the median class has labels
 TIE = 0.04  # of the score: candidates nearer to the best are told apart by the order in which they are tried
 BEHIND = 0.3  # of the sum of two scores: candidates farther from the best are spared the last split
 MOST_UNLABELED = 2000  # votes; further rows would change the score by less than the labels do
 SCORE_DIRECTIONS = 150  # coordinates in which candidates of few factors are compared, the rest being noise
 SCORE_TOL, SCORE_ITER = 1e-2, 30
+
+
+Setting = tuple[int, float, float]  # number of factors, shrinkage, weight of an unlabeled row
 
 
 class Open(NamedTuple):
@@ -42,13 +47,18 @@ class Choice(NamedTuple):
     error: float
     score: float
 
+    @property
+    def setting(self) -> Setting:
+        """The candidate."""
+        return self[:3]
+
 
 def usual_factors(n: int) -> int:
     """Within-class factors for n rows where nothing tells how many there are: one for ten rows, between 20 and 40."""
     return min(max(n // 10, FEWEST_FACTORS), MOST_FACTORS)
 
 
-def candidates(given: Open, n: int, rank: int, least: int, index: IntArray) -> list[tuple[int, float, float]]:
+def candidates(given: Open, n: int, rank: int, least: int, index: IntArray) -> list[Setting]:
     """Combinations of what the parameters leave open, for n rows whose coordinates have that rank.
 
     Halves with one labeled row per class cannot tell how many factors there are, and would choose too few: then the
@@ -81,50 +91,90 @@ def candidates(given: Open, n: int, rank: int, least: int, index: IntArray) -> l
     return list(dict.fromkeys(found))
 
 
-def choose(
-    given: Open, rows: Reduced, index: IntArray, options: anneal.Options, least: int
-) -> tuple[Choice, list[Choice]]:
+class Trials:
+    """Candidates fitted to a part of the labels, on some of the rows, as closely as comparing them needs.
+
+    The halves follow from what the rows hold, so that what is chosen is the same in any order of rows and under any
+    names of classes.
+    """
+
+    def __init__(self, rows: Reduced, index: IntArray, options: anneal.Options) -> None:
+        self.n_classes, self.options = int(index.max()) + 1, options
+        self.rows, self.index = _some_rows(rows, index)
+        self.short = leading(self.rows, SCORE_DIRECTIONS)
+        self.splits: list[tuple[IntArray, IntArray]] = []
+        if can_split(index):
+            self.splits = content_splits(self.rows, self.index, N_SPLITS)
+        self._scores: dict[tuple[Setting, int], Score] = {}
+        self._named: dict[tuple[Setting, int], tuple[IntArray, IntArray]] = {}
+
+    @cached_property
+    def folds(self) -> IntArray:
+        """Fold of the labels in which that of a row is held out, -1 where it never is."""
+        if not self.splits:
+            return np.full(len(self.index), -1)
+        n_labels = int(np.median(np.bincount(self.index[self.index >= 0])))
+        return content_folds(self.rows, self.index, min(max(n_labels, FEWEST_FOLDS), MOST_FOLDS))
+
+    def seen(self, one: Setting) -> Reduced:
+        """The coordinates that a candidate is fitted in."""
+        n_factors, _, weight = one
+        return self.short if weight > 0 and n_factors <= MOST_FACTORS else self.rows
+
+    def fit(self, one: Setting, train: IntArray) -> anneal.Fitted:
+        """Fit a candidate to labels of some rows, -1 elsewhere."""
+        n_factors, shrinkage, weight = one
+        options = self.options._replace(
+            n_factors=n_factors,
+            shrinkage=shrinkage,
+            unlabeled_weight=0.0 if (self.index >= 0).all() else weight,
+            tol=SCORE_TOL,
+            max_iter=SCORE_ITER,
+        )
+        return anneal.fit_coordinates(self.seen(one), train, self.n_classes, options).value
+
+    def score(self, one: Setting, i: int) -> Score:
+        """Score a candidate on a split, once."""
+        if (one, i) not in self._scores:
+            named: list[IntArray] = []
+
+            def fit_predict(train: IntArray) -> IntArray:
+                named.append(np.asarray(self.fit(one, train).resp.argmax(axis=1)))
+                return named[-1]
+
+            self._scores[one, i] = score_splits(fit_predict, self.index, [self.splits[i]])
+            self._named[one, i] = (named[0], named[1])
+        return self._scores[one, i]
+
+    def scored(self, one: Setting) -> list[int]:
+        """The splits that a candidate has been scored on; all, and it is scored now, where there was none."""
+        some = [i for i in range(len(self.splits)) if (one, i) in self._scores]
+        return some or [i for i in range(len(self.splits)) if self.score(one, i)]
+
+    def halves(self, one: Setting) -> list[tuple[IntArray, IntArray]]:
+        """Classes of the rows by the fits to both halves of the labels, of every split that it has been scored on."""
+        return [self._named[one, i] for i in self.scored(one)]
+
+
+def choose(given: Open, n: int, rank: int, least: int, trials: Trials) -> tuple[Choice, list[Choice]]:
     """Return the best candidate and the table of those that were scored, in the order of candidates.
 
-    The halves follow from what the rows hold, so that the choice is the same in any order of rows and under any names
-    of classes. Of candidates within `TIE` of the best score the one that was tried first is taken: unlabeled rows
-    count as much as they may, then more factors, then less shrinkage. The first is scored on all splits; the others on
-    one after another, as long as they could take its place.
+    Of candidates within `TIE` of the best score the one that was tried first is taken: unlabeled rows count as much as
+    they may, then more factors, then less shrinkage. The first is scored on all splits; the others on one after
+    another, as long as they could take its place.
 
     Without a class of two labeled rows there is nothing to compare by: the usual number of factors, a shrinkage of
     1e-3 and unlabeled rows that count in full.
     """
-    n, n_classes, rank = len(index), int(index.max()) + 1, rows.T.shape[1]
-    all_labeled = bool((index >= 0).all())
-    tried = candidates(given, n, rank, least, index)
-    if len(tried) == 1 or not can_split(index):
+    tried = candidates(given, n, rank, least, trials.index)
+    if len(tried) == 1 or not trials.splits:
         first = min(tried, key=lambda c: (abs(c[0] - usual_factors(n)), tried.index(c)))
         return Choice(*first, np.nan, np.nan, np.nan), []
-    rows, index = _some_rows(rows, index)
-    splits = content_splits(rows, index, N_SPLITS)
-    short = leading(rows, SCORE_DIRECTIONS)
-
-    def scored(one: tuple[int, float, float], split: tuple[IntArray, IntArray]) -> Score:
-        n_factors, shrinkage, weight = one
-        fitted = options._replace(
-            n_factors=n_factors,
-            shrinkage=shrinkage,
-            unlabeled_weight=0.0 if all_labeled else weight,
-            tol=SCORE_TOL,
-            max_iter=SCORE_ITER,
-        )
-        seen = short if weight > 0 and n_factors <= MOST_FACTORS else rows
-
-        def fit_predict(train: IntArray) -> IntArray:
-            return np.asarray(anneal.fit_coordinates(seen, train, n_classes, fitted).value.resp.argmax(axis=1))
-
-        return score_splits(fit_predict, index, [split])
-
     scores = np.full((len(tried), N_SPLITS, len(Score._fields)), np.nan)
-    scores[0] = [scored(tried[0], split) for split in splits]
-    for n_seen, split in enumerate(splits):
+    scores[0] = [trials.score(tried[0], i) for i in range(N_SPLITS)]
+    for n_seen in range(N_SPLITS):
         for i in still_open(scores[:, :, -1], n_seen):
-            scores[i, n_seen] = scored(tried[i], split)
+            scores[i, n_seen] = trials.score(tried[i], n_seen)
     seen = ~np.isnan(scores[:, :, 0])
     table = [Choice(*one, *of[some].mean(axis=0).tolist()) for one, of, some in zip(tried, scores, seen) if some[0]]
     last = [choice for choice, some in zip(table, seen[seen[:, 0]], strict=True) if some.all()]
@@ -143,11 +193,10 @@ def still_open(scores: Array, n_seen: int) -> IntArray:
     return 1 + np.flatnonzero((could & near)[1:])
 
 
-def content_splits(rows: Reduced, index: IntArray, n_splits: int) -> list[tuple[IntArray, IntArray]]:
-    """Halves of the labels (n,), -1 for the rows of the other half, that follow from what the rows hold.
+def content_order(rows: Reduced, index: IntArray) -> tuple[IntArray, IntArray]:
+    """Labeled rows in an order that follows from what they hold, and their classes by ranks that do (m,).
 
-    Classes and rows are put in an order of their own, by lengths and inner products, and are split there by random
-    numbers that are always the same.
+    By lengths and inner products: the same in any order of rows, and under any names of classes.
     """
     known = np.flatnonzero(index >= 0)
     T, classes = rows.T[known], index[known]
@@ -160,9 +209,17 @@ def content_splits(rows: Reduced, index: IntArray, n_splits: int) -> list[tuple[
     squares = np.einsum("ij,ij->i", T, T) + rows.outside[known]
     of_row = ranks(squares, np.einsum("ij,ij->i", T, means[classes]), T @ all_mean)
     order = np.lexsort((of_row, of_class[classes]))
-    at = known[order]
+    return known[order], of_class[classes[order]]
+
+
+def content_splits(rows: Reduced, index: IntArray, n_splits: int) -> list[tuple[IntArray, IntArray]]:
+    """Halves of the labels (n,), -1 for the rows of the other half, that follow from what the rows hold.
+
+    Classes and rows are put in an order of their own, and are split there by random numbers that are always the same.
+    """
+    at, classes = content_order(rows, index)
     splits = []
-    for halves in half_splits(of_class[classes[order]], n_splits, np.random.default_rng(0)):
+    for halves in half_splits(classes, n_splits, np.random.default_rng(0)):
         found = []
         for half in halves:
             part = np.full(len(index), -1)
@@ -170,6 +227,16 @@ def content_splits(rows: Reduced, index: IntArray, n_splits: int) -> list[tuple[
             found.append(part)
         splits.append((found[0], found[1]))
     return splits
+
+
+def content_folds(rows: Reduced, index: IntArray, n_folds: int) -> IntArray:
+    """Fold of each row (n,) whose label is held out in one, -1 elsewhere: the only row of a class never is."""
+    at, classes = content_order(rows, index)
+    order = np.lexsort((np.random.default_rng(0).random(len(at)), classes))
+    folds = np.full(len(index), -1)
+    folds[at[order]] = np.arange(len(at)) % n_folds
+    folds[at[np.bincount(classes)[classes] == 1]] = -1
+    return folds
 
 
 def near_rows(rows: Reduced, index: IntArray, n_factors: int) -> tuple[Reduced, IntArray]:

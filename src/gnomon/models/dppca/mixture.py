@@ -59,6 +59,17 @@ def log_joint(params: Params, T: Array, squares: Array, n_features: int) -> Arra
     return np.asarray(products[:, : len(slopes)] + offsets - 0.5 * shared[:, None])
 
 
+def odds_and_distances(params: Params, joint: Array, n_features: int) -> tuple[Array, Array]:
+    """Of `log_joint`: log-odds (n, c), zero of the most probable class, and squared distances (n,) from the nearest.
+
+    Distances are in within-class deviations.
+    """
+    with np.errstate(divide="ignore"):
+        density = np.where(params.prior > 0.0, joint - np.log(params.prior), -np.inf).max(axis=1)
+    distances = -2.0 * density - params.within.logdet(n_features) - n_features * LOG_2PI
+    return joint - joint.max(axis=1, keepdims=True), np.maximum(distances, 0.0)
+
+
 def responsibilities(joint: Array, index: IntArray | None) -> Array:
     """Posterior of the class (n, c) from `log_joint`; one-hot where `index` names the class."""
     resp = normalized(joint)[0]

@@ -7,13 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray, Status
+from ...likelihoods.calibration import Calibration, averaged, calibrate
 from ...numerics.linalg import sign_of_columns
 from ...numerics.normalize import normalized
 from ...rows.contract import Rows
 from . import mixture
-from .anneal import Fitted, Options, fit_coordinates
-from .choice import Choice, Open, choose, near_rows
+from .anneal import Options, fit_coordinates
+from .choice import Choice, Open, Setting, Trials, candidates, choose, near_rows
 from .directions import directions
+from .members import members, with_more_shrinkage
 from .mixture import Params, Within
 from .reduction import LIMITS, Limits, Reduced, reduce_rows
 
@@ -43,6 +45,14 @@ class Model(NamedTuple):
         return np.asarray(self.prior @ self.class_means)
 
 
+class Mean(NamedTuple):
+    """Models of one target whose probabilities are averaged, and how sure they may be."""
+
+    settings: list[Setting]
+    models: list[Model]  # the one that was chosen, and others
+    calibration: Calibration
+
+
 class Target(NamedTuple):
     """The model of one target, and how it came about; objectives are in nats and in the units of X."""
 
@@ -56,6 +66,7 @@ class Target(NamedTuple):
     residual: float
     n_iter: int
     floors: tuple[str, ...]
+    mean: Mean | None  # None where probabilities are to be those of the model alone
 
 
 class Fit(NamedTuple):
@@ -74,6 +85,8 @@ def fit(
     given: Open,
     options: Options,
     limits: Limits = LIMITS,
+    *,
+    mean: bool = False,
 ) -> Fit:
     """Fit a mixture to each target, and one projection for all; X is reduced to coordinates once.
 
@@ -85,6 +98,7 @@ def fit(
         all that separate classes.
     given : Open           what is given, and what is to be chosen
     options : Options      for all fits; its noise_variance is in squared units of X
+    mean : bool            whether to fit the models whose probabilities are averaged as well
     """
     one_of_c = np.hstack([np.eye(one.n_classes)[one.index] * (one.index >= 0)[:, None] for one in labels])
     reduced = reduce_rows(rows, one_of_c, limits)
@@ -96,7 +110,7 @@ def fit(
     least = max(1, k - separating)  # factors that the projection needs besides the classes
     if not isinstance(options.noise_variance, str):
         options = options._replace(noise_variance=options.noise_variance / reduced.standard.scale**2)
-    found = [_fit_target(reduced, one, least, given, options) for one in labels]
+    found = [_fit_target(reduced, one, least, given, options, mean) for one in labels]
     projection, n_class = directions([params for _, params in found], k)
     if n_components == "auto":
         projection = projection[:, : max(n_class, 1)]
@@ -116,9 +130,12 @@ def _size(n_components: int | str | None, separating: int, rank: int) -> int:
     return n_components
 
 
-def _fit_target(rows: Reduced, labels: Labels, least: int, given: Open, options: Options) -> tuple[Target, Params]:
+def _fit_target(
+    rows: Reduced, labels: Labels, least: int, given: Open, options: Options, mean: bool
+) -> tuple[Target, Params]:
     options = options._replace(class_prior=labels.class_prior)
-    choice, tried = choose(given, rows, labels.index, options._replace(n_init=1), least)
+    trials = Trials(rows, labels.index, options._replace(n_init=1))
+    choice, tried = choose(given, len(labels.index), rows.T.shape[1], least, trials)
     options = options._replace(
         n_factors=choice.n_factors, shrinkage=choice.shrinkage, unlabeled_weight=choice.unlabeled_weight
     )
@@ -128,7 +145,7 @@ def _fit_target(rows: Reduced, labels: Labels, least: int, given: Open, options:
     weight = n_labeled + choice.unlabeled_weight * (len(labels.index) - n_labeled)
     units = weight * rows.n_features * np.log(rows.standard.scale)
     target = Target(
-        model=_in_units(rows, result.value),
+        model=_in_units(rows, result.value.params),
         choice=choice,
         tried=tried,
         log_likelihood=result.value.log_likelihood - units,
@@ -138,12 +155,20 @@ def _fit_target(rows: Reduced, labels: Labels, least: int, given: Open, options:
         residual=float(result.stats["residual"]),
         n_iter=max(1, int(result.stats["n_iter"])),
         floors=("x",) if result.stats["floor"] else (),
+        mean=_mean(trials, choice.setting, result.value.params, least, given, rows) if mean else None,
     )
     return target, result.value.params
 
 
-def _in_units(rows: Reduced, fitted: Fitted) -> Model:
-    prior, means, within = fitted.params
+def _mean(trials: Trials, first: Setting, params: Params, least: int, given: Open, rows: Reduced) -> Mean:
+    tried = candidates(given, len(rows.T), rows.T.shape[1], least, trials.index)
+    found = members(trials, first, params, with_more_shrinkage(tried, given), rows)
+    calibration = calibrate([one.voice for one in found], trials.index)
+    return Mean([one.setting for one in found], [_in_units(rows, one.params) for one in found], calibration)
+
+
+def _in_units(rows: Reduced, params: Params) -> Model:
+    prior, means, within = params
     mean, scale = rows.standard.mean, rows.standard.scale
     above = within.values > within.noise_var * (1.0 + ABOVE)
     loadings = within.Q[:, above] * np.sqrt(within.values[above] - within.noise_var)
@@ -190,6 +215,18 @@ def _log_joint(model: Model, here: Coordinates, p: int) -> Array:
 def predict(model: Model, rows: Rows) -> Array:
     """Probability of each class given x (n, c)."""
     return normalized(log_joint(model, rows))[0]
+
+
+def predict_mean(models: Sequence[Model], calibration: Calibration, rows: Rows) -> Array:
+    """Probability of each class given x (n, c), by several models and how sure they may be; a read for each."""
+    odds, distances = [], []
+    for model in models:
+        here = coordinates(model, rows)
+        joint = mixture.log_joint(here.params, here.T, here.squares, rows.shape[1])
+        one, away = mixture.odds_and_distances(here.params, joint, rows.shape[1])
+        odds.append(one)
+        distances.append(away)
+    return averaged(odds, distances, calibration)
 
 
 def log_density(model: Model, rows: Rows, index: IntArray | None = None) -> Array:

@@ -1,0 +1,137 @@
+"""Probabilities of classes that are as sure as they are right, from a few models that know a few labels.
+
+The odds of a model that was fitted to few labels are far too sure of themselves, and it is their size that is wrong.
+How sure they may be is told by how often models that know other labels, or were fitted otherwise, name the same class,
+and by how often labels held out are named rightly. The odds are divided by a temperature, of a row the higher the
+farther it is from all classes, that brings the mean probability of the named class to that.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .._types import Array, BoolArray, IntArray
+from ..numerics.normalize import normalized
+
+LOGS_OF_T, HALVINGS = (-10.0, 30.0), 44  # where the logarithm of a temperature is sought, and how often halved
+ABOVE_CHANCE, MOST = 0.03, 0.99  # a model is held to be a little better than chance, and never sure
+MOST_LABELS = 10.0  # per class, by which the weight of a model falls with its error
+SURER = 1.13  # exponent of the mean of models, which is less sure than it may be where they differ
+DEVIATION = 0.5  # of the logarithm of the exponent, before labels held out are asked
+FEW, RICH = 3.0, 10.0  # labels of the median class at which these begin to count, and count in full
+STEPS = np.linspace(-2.5, 2.5, 51)  # of the logarithm of the exponent
+LEAST, SMALL = 1e-6, 1e-12  # probability that a held-out label is given at least, and any class by the mean
+TINY = 1e-300
+
+
+class Voice(NamedTuple):
+    """What a model says of some rows."""
+
+    odds: Array  # (n, c) log-odds; of a labeled row by a fit without its label, NaN where there is none
+    distances: Array  # (n,) squared distances from the nearest class, by the same fits
+    halves: Sequence[tuple[IntArray, IntArray]]  # classes (n,) by fits to halves of the labels
+
+
+class Calibration(NamedTuple):
+    """How odds of models become probabilities."""
+
+    temperatures: Array  # (m,)
+    distances: Array  # (m,) median squared distance of a row
+    weights: Array  # (m,) of the models in the mean
+    exponent: float  # of the mean
+    confidence: Array  # (m,) mean probability of the class that a model names
+    n_held_out: int  # labels that were held out; where none could be, confidence rests on a prior
+
+
+def softened(odds: Array, distances: Array, middle: float) -> Array:
+    """Log-odds (n, c) that are smaller in rows that are farther from all classes than most."""
+    return np.asarray(odds / (1.0 + distances / max(middle, TINY))[:, None])
+
+
+def temperature(odds: Array, confidence: float) -> float:
+    """What odds (n, c) are divided by so that the mean probability of the named class is that."""
+    low, high = LOGS_OF_T
+    for _ in range(HALVINGS):
+        half = 0.5 * (low + high)
+        sure = float(normalized(odds * np.exp(-half))[0].max(axis=1).mean())
+        low, high = (half, high) if sure > confidence else (low, half)
+    return float(np.exp(0.5 * (low + high)))
+
+
+def calibrate(voices: Sequence[Voice], index: IntArray) -> Calibration:
+    """How sure models may be of rows of classes `index` (n,), -1 where unlabeled.
+
+    Judged are the unlabeled rows, and the labeled ones that could be held out. Where no class has two labels none can
+    be, and a prior stands in their place, that a model is right by chance.
+    """
+    n_classes, unlabeled = voices[0].odds.shape[1], index < 0
+    held = ~unlabeled & ~np.isnan(voices[0].odds[:, 0])
+    judged, n_held = unlabeled | held, int(held.sum())
+    if not judged.any():
+        m = len(voices)
+        return Calibration(np.ones(m), np.full(m, np.inf), np.full(m, 1.0 / m), 1.0, np.ones(m), 0)
+    confidence, right = _confidence(voices, index, unlabeled, held)
+    middles = np.array([np.median(voice.distances[judged]) for voice in voices])
+    soft = [softened(voice.odds, voice.distances, float(d)) for voice, d in zip(voices, middles, strict=True)]
+    temperatures = np.array([temperature(z[judged], float(t)) for z, t in zip(soft, confidence, strict=True)])
+    counts = np.bincount(index[~unlabeled], minlength=n_classes)
+    weights = np.exp(min(float(counts.mean()), MOST_LABELS) * (right - right.max()))
+    weights /= weights.sum()
+    found = Calibration(temperatures, middles, weights, 1.0, confidence, n_held)
+    if not n_held:
+        return found
+    mean = averaged([voice.odds[held] for voice in voices], [voice.distances[held] for voice in voices], found)
+    return found._replace(exponent=_exponent(mean, index[held], float(np.median(counts))))
+
+
+def averaged(odds: Sequence[Array], distances: Sequence[Array], calibration: Calibration) -> Array:
+    """Probabilities (n, c) of rows: the mean of what every model says of them, to the power of the exponent."""
+    out = np.zeros_like(odds[0])
+    for one, away, t, middle, weight in zip(odds, distances, *calibration[:3], strict=True):
+        out += weight * normalized(softened(one, away, float(middle)) / t)[0]
+    return normalized(np.log(np.maximum(out, SMALL)) * calibration.exponent)[0]
+
+
+def _confidence(voices: Sequence[Voice], index: IntArray, unlabeled: BoolArray, held: BoolArray) -> tuple[Array, Array]:
+    """Mean probability (m,) that each model may give the class it names, and how often it is right of labels held out.
+
+    Of unlabeled rows: the mean of how often its halves name that class, the other models name it, and labels held out
+    are right, beside one that is so by chance.
+    """
+    n_classes, m, n_held = voices[0].odds.shape[1], len(voices), int(held.sum())
+    named = [voice.odds.argmax(axis=1) for voice in voices]
+    n_right = np.array([(one == index)[held].sum() for one in named])
+    right = (n_right + 1.0 / n_classes) / (n_held + 1.0)
+    shares = right
+    if unlabeled.any():
+        same = np.array([[float((a == b)[unlabeled].mean()) for b in named] for a in named])
+        others = (same.sum(axis=1) - 1.0) / (m - 1.0) if m > 1 else np.ones(1)
+        parts = [right, others] if m > 1 or not n_held else [right]
+        if n_held:
+            parts.append(
+                np.array([_share(one, voice.halves, unlabeled) for one, voice in zip(named, voices, strict=True)])
+            )
+        shares = np.mean(parts, axis=0)
+    # labels held out say how often they are right
+    shares = (unlabeled.sum() * shares + n_held * right) / (unlabeled.sum() + n_held)
+    return np.clip(shares, min(1.0 / n_classes + ABOVE_CHANCE, MOST), MOST), right
+
+
+def _share(named: IntArray, halves: Sequence[tuple[IntArray, IntArray]], unlabeled: BoolArray) -> float:
+    return float(np.mean([(half == named)[unlabeled] for pair in halves for half in pair]))
+
+
+def _exponent(mean: Array, index: IntArray, n_labels: float) -> float:
+    """The exponent, moved from what it is beforehand as far as the labels held out (n,) say.
+
+    `mean` (n, c) are their probabilities; the more labels the median class has, `n_labels`, the more they say.
+    """
+    counted = float(np.clip((n_labels - FEW) / (RICH - FEW), 0.0, 1.0))
+    if counted == 0.0:
+        return SURER
+    logs, at = np.log(np.maximum(mean, SMALL)), np.arange(len(index))
+    exponents = SURER * np.exp(STEPS)
+    told = [normalized(logs * x)[0][at, index] for x in exponents]
+    losses = -np.log(np.maximum(told, LEAST)).sum(axis=1)
+    return float(exponents[int(np.argmin(counted * losses + STEPS**2 / (2.0 * DEVIATION**2)))])

@@ -1,0 +1,70 @@
+"""Calibrated probabilities of several models: the recipe a row at a time, and what there is with one label each."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from gnomon.likelihoods.calibration import SURER, Voice, averaged, calibrate
+from oracles import class_probabilities as oracle
+
+
+def voices(rng, index, held):
+    """Three models that say much too surely what is mostly true."""
+    truth = np.where(index < 0, rng.integers(0, 3, len(index)), index)
+    found = []
+    for noise in (0.5, 0.8, 1.2):
+        odds = 40.0 * (np.eye(3)[truth] + noise * rng.normal(size=(len(index), 3)))
+        named = odds.argmax(axis=1)
+        odds[(index >= 0) & ~held] = np.nan
+        wrong = lambda named=named: np.where(rng.random(len(named)) < 0.2, rng.integers(0, 3, len(named)), named)  # noqa: E731
+        found.append(Voice(odds, rng.chisquare(5, len(index)), [(wrong(), wrong())] if held.any() else []))
+    return found
+
+
+def test_it_is_the_recipe(rng):
+    index = np.where(np.arange(60) < 9, np.arange(60) % 3, -1)
+    said = voices(rng, index, index >= 0)
+    found = calibrate(said, index)
+    unlabeled, held = index < 0, index >= 0
+    named = [one.odds[unlabeled].argmax(axis=1) for one in said]
+    rights = []
+    for j, one in enumerate(said):
+        share = np.mean(one.odds[held].argmax(axis=1) == index[held])
+        halves = [half[unlabeled] for pair in one.halves for half in pair]
+        confidence, right = oracle.target(named[j], halves, named[:j] + named[j + 1 :], share, 9, 51, 3)
+        rights.append(right)
+        assert found.confidence[j] == pytest.approx(confidence)
+        soft = oracle.soft(one.odds, one.distances, np.median(one.distances))
+        assert oracle.sureness(soft, found.temperatures[j]) == pytest.approx(confidence, abs=1e-6)
+    weights = np.exp(3.0 * np.array(rights))
+    assert_allclose(found.weights, weights / weights.sum())
+    assert found.exponent == SURER  # three labels per class do not move it
+    odds, distances = [one.odds for one in said], [one.distances for one in said]
+    want = oracle.mean(odds, distances, found.distances, found.temperatures, found.weights, found.exponent)
+    assert_allclose(averaged(odds, distances, found), want, atol=1e-9)
+
+
+def test_many_labels_move_the_exponent_to_where_they_are_likely(rng):
+    index = np.where(np.arange(400) < 90, np.arange(400) % 3, -1)
+    said = voices(rng, index, index >= 0)
+    found = calibrate(said, index)
+    held = index >= 0
+    parts = [one.odds[held] for one in said], [one.distances[held] for one in said]
+
+    def loss(exponent):
+        proba = averaged(*parts, found._replace(exponent=exponent))
+        prior = (np.log(exponent) - np.log(SURER)) ** 2 / (2.0 * 0.5**2)
+        return -np.log(proba[np.arange(90), index[held]]).sum() + prior
+
+    assert loss(found.exponent) <= min(loss(found.exponent * 1.106), loss(found.exponent / 1.106))
+
+
+def test_without_held_out_labels_confidence_is_half_a_prior(rng):
+    index = np.where(np.arange(60) < 3, np.arange(60) % 3, -1)
+    said = voices(rng, index, np.zeros(60, dtype=bool))
+    found = calibrate(said, index)
+    named = [one.odds[index < 0].argmax(axis=1) for one in said]
+    same = np.mean([(named[0] == named[1]).mean(), (named[0] == named[2]).mean()])
+    assert found.n_held_out == 0
+    assert found.confidence[0] == pytest.approx((same + 1.0 / 3.0) / 2.0)
+    assert found.exponent == 1.0
