@@ -1,11 +1,12 @@
-"""Class probabilities of SPPCA mean what they say: on planted classes of unequal shares, and on real data."""
+"""Class probabilities of SPPCA and DPPCA mean what they say: on planted classes of unequal shares, and on real data."""
 
 import numpy as np
 import pytest
 
-from gnomon import SPPCA, KernelSPPCA
+from gnomon import DPPCA, SPPCA, KernelSPPCA
 from gnomon.experiments import breadth
 from gnomon.experiments._draw import draw_labeled
+from gnomon.rows.kind import is_sparse
 
 SHARES = (0.9, 0.05, 0.05)
 
@@ -79,5 +80,28 @@ def test_probabilities_hold_on_real_data(n_labels, most_loss, most_error_of_cali
         sure, right = proba.max(axis=1), proba.argmax(axis=1) == y
         bins = np.minimum((15 * sure).astype(int), 14)
         gaps.append(sum(abs(np.sum(sure[bins == b]) - np.sum(right[bins == b])) for b in range(15)) / len(y))
+    assert np.mean(losses) < most_loss
+    assert np.mean(gaps) < most_error_of_calibration
+
+
+@pytest.mark.realdata
+@pytest.mark.slow
+@pytest.mark.parametrize("n_labels, most_loss, most_error_of_calibration", [(3, 0.85, 0.16), (10, 0.55, 0.08)])
+def test_probabilities_of_dppca_hold_on_real_data(n_labels, most_loss, most_error_of_calibration):
+    losses, gaps = [], []
+    for name in breadth.SETS:
+        X, y = breadth.load(name)
+        some = np.sort(np.random.default_rng(100).permutation(len(y))[:1500])
+        X, y = X[some], np.unique(y[some], return_inverse=True)[1]
+        X = breadth.scaled(X, "unit rows" if is_sparse(X) else "standardized")
+        labeled = draw_labeled(y, n_labels, 100)
+        if np.count_nonzero(~labeled) < 20:
+            continue
+        proba = DPPCA().fit(X, np.where(labeled, y, -1)).predict_proba(X[~labeled])
+        y = y[~labeled]
+        losses.append(-np.log(np.maximum(proba[np.arange(len(y)), y], 1e-6)).mean())
+        sure, right = proba.max(axis=1), proba.argmax(axis=1) == y
+        bins = np.minimum((10 * sure).astype(int), 9)
+        gaps.append(sum(abs(np.sum(sure[bins == b]) - np.sum(right[bins == b])) for b in range(10)) / len(y))
     assert np.mean(losses) < most_loss
     assert np.mean(gaps) < most_error_of_calibration
