@@ -165,7 +165,10 @@ WITH_OUTPUTS = {
     "CPPCA": (gnomon.CPPCA(2), CPPCA),
 }
 WITH_CLASSES = {
-    "DPPCA": (gnomon.DPPCA(n_factors="usual", shrinkage=1e-3, unlabeled_weight=1.0), DPPCA),
+    "DPPCA": (
+        gnomon.DPPCA(n_factors="usual", shrinkage=1e-3, unlabeled_weight=1.0, uncertainty="plug-in"),
+        DPPCA,
+    ),
     "IFA": (gnomon.IFA(random_state=0), IFA),
     "MixturePPCA": (gnomon.MixturePPCA(2, 1), MIXTURE),
     "KDA": (gnomon.KDA(), KDA),

@@ -95,7 +95,7 @@ WEIGHTS = (
 FACTORS = tuple({"n_factors": P, "unlabeled_weight": w} for P in (5, 10, 20, 40) for w in (1.0, 0.1))
 DPPCA_FIRST = {"n_factors": "usual", "shrinkage": 1e-2, "unlabeled_weight": 1.0}
 SHRUNK = tuple({"n_factors": P, "shrinkage": 0.3} for P in (5, 10))  # few columns, and a class is small in most of them
-DPPCA_QUICK = {"tol": 1e-3, "max_iter": 60}
+DPPCA_QUICK = {"tol": 1e-3, "max_iter": 60, "uncertainty": "plug-in"}
 CLASS_CANDIDATES = (
     _linear(
         "DPPCA",

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import t
 
 from gnomon import CPPCA, SPPCA, KernelSPPCA
+from gnomon.estimators import _number_intervals
 from gnomon.experiments import breadth_numbers
 from gnomon.models.linear.output_intervals import Labels, deviations, learn, taken_over, variances
 from oracles import t_interval
@@ -143,3 +144,16 @@ def test_they_hold_what_they_say_of_spectra(k):
             known = np.random.default_rng(0).permutation(np.flatnonzero(~np.isnan(y)))
             rates.append(held(SPPCA(k, target="real"), X[known], y[known], n))
     assert 0.93 < np.mean(rates) < 0.98
+
+
+def test_of_many_labels_enough_are_asked_the_same_in_any_order(rng, monkeypatch):
+    Z = rng.normal(size=(400, 2))
+    X = Z @ rng.normal(size=(2, 6)) + 0.3 * rng.normal(size=(400, 6))
+    Y = Z @ rng.normal(size=(2, 2)) + rng.normal(size=(400, 2))
+    Y[rng.random((400, 2)) < 0.2] = np.nan
+    whole = SPPCA(2).fit(X, Y).predict(X, return_std=True)[1]
+    monkeypatch.setattr(_number_intervals, "ENOUGH", 150)
+    order = rng.permutation(400)
+    some, other = SPPCA(2).fit(X, Y), SPPCA(2).fit(X[order], Y[order])
+    assert_allclose(other.predict(X, return_std=True)[1], some.predict(X, return_std=True)[1], rtol=1e-6)
+    assert_allclose(some.predict(X, return_std=True)[1], whole, rtol=0.15)

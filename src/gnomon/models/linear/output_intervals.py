@@ -111,9 +111,8 @@ def _products(Z: Array, one: Array) -> list[Array]:
 
 def _summed(Z: Array, w: Array) -> Array:
     """Sums (q, k + 1, k + 1) of the products of (1, z), with weights (n, q)."""
-    k, start = Z.shape[1] + 1, 0
-    total = np.zeros((w.shape[1], k * k))
-    for part in _products(Z, np.ones((len(Z), 1))):
-        total += w[start : start + len(part)].T @ part
-        start += len(part)
-    return total.reshape(-1, k, k)
+    A, found = np.column_stack([np.ones(len(Z)), Z]), list[Array]()
+    for j in range(w.shape[1]):
+        same = j > 0 and np.array_equal(w[:, j], w[:, j - 1])
+        found.append(found[-1] if same else A.T @ (w[:, j, None] * A))
+    return np.array(found).reshape(-1, A.shape[1], A.shape[1])
