@@ -4,9 +4,10 @@ import numpy as np
 
 from ..models.linear import sppca as model
 from ..rows.contract import NotFinite
+from ..rows.threads import one_thread
 from ..targets.code import code
 from ._estimator import check_observed, check_table, check_values, resolve_n_components, weigh_labels
-from ._linear_gaussian import LinearGaussian
+from ._linear_gaussian import MANY, LinearGaussian
 
 RISES = 3  # how often BIC may rise in a row before the search for k ends
 
@@ -43,10 +44,11 @@ class GaussianFit(LinearGaussian):
             result = self._fit_sizes(rows, Y, options, seed)
         p = result.value.params
         self._store_features(p.W_x, p.m_x, p.x_noise_var, result.value.log_likelihood, rows.dtype)
-        self._remember(rows, result.stats.get("beyond"))
-        if targets is not None:
-            self._store_targets(result, rows.dtype, coded)
-            self._learn_from_labels(given.anew(masked=rows.masked), targets, rows.weights, rows.shape[1])
+        with one_thread(when=rows.shape[0] > MANY):  # the read has left threads spinning
+            self._remember(rows, result.stats.get("beyond"))
+            if targets is not None:
+                self._store_targets(result, rows.dtype, coded)
+                self._learn_from_labels(given.anew(masked=rows.masked), targets, rows.weights, rows.shape[1])
         self._record(result)
 
     def _fit_sizes(self, rows, Y, options, seed):
