@@ -225,6 +225,15 @@ def test_taken_rows_keep_their_order_weights_and_columns(rng):
     assert weights is None
 
 
+def test_inner_products_of_single_precision_and_large_means_lose_nothing(rng):
+    for table in (X.astype(np.float32), rng.normal(size=(150, 4)) + 1e7):
+        exact = table.astype(np.float64)
+        exact = exact - exact.mean(axis=0)
+        rows = read(chunked(table))
+        standard = rows.standard(rows.summarize())
+        assert_allclose(standard.gram() * standard.scale**2, exact @ exact.T, atol=1e-6)
+
+
 class TestCluster:
     """Workers in processes of their own."""
 

@@ -252,10 +252,13 @@ def _answer(question: Any, X: Any, beside: Columns, first: int, own: IntArray | 
 
 
 def _inner(one: Any, other: Any, mean: Array, scale: float) -> Array:
-    """Inner products of rows of two chunks, centered."""
+    """Inner products of rows of two chunks, centered, in double precision; dense rows are centered first."""
     with alone():
-        A, B, m = one / scale, other / scale, mean / scale
-        products = np.asarray((A @ B.T).toarray() if is_sparse(A) else A @ B.T, dtype=np.float64)
+        A, B = (X.astype(np.float64) / scale for X in (one, other))
+        m = mean / scale
+        if not is_sparse(A):
+            return np.asarray((A - m) @ (B - m).T)
+        products = (A @ B.T).toarray()
         return np.asarray(products - np.asarray(A @ m)[:, None] - np.asarray(B @ m) + m @ m)
 
 
