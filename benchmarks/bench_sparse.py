@@ -30,7 +30,7 @@ def main():
     def ours():
         return SPPCA(20, tol=1e-6).fit(X, y)
 
-    seconds = paired({"SPPCA": ours, "PCA": lambda: PCA(20, svd_solver="arpack").fit(X)})
+    seconds = paired({"SPPCA": ours, "PCA": lambda: PCA(20, svd_solver="arpack").fit(X)}, 11)
     fast = ours()
     memory = peak_bytes(ours) / (8 * (2 * p * 200 + n * 200))
     rows = [

@@ -16,6 +16,8 @@ from threadpoolctl import threadpool_info
 
 OUT = Path(os.environ.get("GNOMON_BENCH_OUT", "build/bench"))
 
+REST = 0.2  # seconds after which the threads that a task left spinning sleep, and take no core from the next one
+
 
 def paired(tasks, repeats=5):
     """Time every task once a round, in turn, so that noise of the machine hits all alike.
@@ -27,6 +29,7 @@ def paired(tasks, repeats=5):
         _attempt(task)  # warm caches, pages and thread pools
     for _ in range(repeats):
         for name, task in tasks.items():
+            time.sleep(REST)
             start = time.perf_counter()
             error = _attempt(task)
             seconds[name].append(error or time.perf_counter() - start)

@@ -35,13 +35,14 @@ class GaussianFit(LinearGaussian):
             options, Y = options._replace(one_target=coded.one_target(targets.kind)), coded.table
             rows = rows.anew(weights=weigh_labels(rows.weights, targets, self.label_weight))
         seed = self._seed()
-        try:
-            result = self._fit_sizes(rows, Y, options, seed)
-        except NotFinite:
-            rows = rows.anew(masked=check_values(rows))
-            if rows.masked:
-                check_observed(rows)
-            result = self._fit_sizes(rows, Y, options, seed)
+        with one_thread(when=rows.own_threads):
+            try:
+                result = self._fit_sizes(rows, Y, options, seed)
+            except NotFinite:
+                rows = rows.anew(masked=check_values(rows))
+                if rows.masked:
+                    check_observed(rows)
+                result = self._fit_sizes(rows, Y, options, seed)
         p = result.value.params
         self._store_features(p.W_x, p.m_x, p.x_noise_var, result.value.log_likelihood, rows.dtype)
         with one_thread(when=rows.shape[0] > MANY):  # the read has left threads spinning

@@ -113,7 +113,7 @@ def orthonormal_columns(D: Array, B: Array | None = None, *, drop: float = 1e-7,
     small directions, the second starts from nearly orthonormal ones and loses none. `outside` says that D has been
     projected off B before.
     """
-    largest = float(np.abs(D).max(initial=0.0))
+    largest = float(max(D.max(initial=0.0), -D.min(initial=0.0)))
     if largest == 0.0:
         return D[:, :0]
     Q = D / largest if outside else _outside(D / largest, B)
@@ -121,7 +121,7 @@ def orthonormal_columns(D: Array, B: Array | None = None, *, drop: float = 1e-7,
         values, V = top_eigh(symmetrize(Q.T @ Q), Q.shape[1])
         reference = values[0] if threshold < 0.5 else 1.0
         kept = values > max(threshold**2 * reference, np.finfo(float).tiny)
-        Q = Q @ (V[:, kept] / np.sqrt(values[kept]))
+        Q = tall_product(Q, V[:, kept] / np.sqrt(values[kept]))
         if Q.shape[1] == 0:
             break
         if threshold < 0.5:

@@ -103,17 +103,10 @@ class SparseEntries:
         self.X, self.mean, self.scale = X, mean, scale
 
     def times(self, V: Array) -> Array:
-        T = sparse_product(self.X, V)
-        T -= self.mean @ V
-        T /= self.scale
-        return T
+        return sparse_product(self.X, V, 1.0, self.mean @ V, self.scale)
 
     def back(self, U: Array) -> Array:
-        out = sparse_product(self.X.T, U)
-        for column, total in zip(out.T, U.sum(axis=0), strict=True):  # in place: as large as a block of a basis
-            column -= self.mean * total
-        out /= self.scale
-        return out
+        return sparse_product(self.X.T, U, self.mean, U.sum(axis=0), self.scale)
 
     def gram_product(self, V: Array, weights: Array) -> Array:
         T = self.times(V)

@@ -5,6 +5,7 @@ from typing import Any
 
 import array_api_compat as compat
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._types import Array, IntArray
@@ -29,9 +30,8 @@ class Print:
         X = block.X
         if is_sparse(X):
             X = X.tocsr()
-            numbers = self._bits(X.data).astype(np.uint64) * self.factors[X.indices]
-            sums = np.append(np.zeros(1, dtype=np.uint64), np.cumsum(numbers, dtype=np.uint64))
-            found = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+            bits = self._bits(X.data).astype(np.uint64)
+            found = sp.csr_matrix((bits, X.indices, X.indptr), shape=X.shape) @ self.factors
         else:
             # sums of up to 64 products of 32 and 15 bits are exact in double precision, in any order
             columns = self.columns[:FEW] if is_foreign(X) else self.columns

@@ -180,7 +180,7 @@ def _sparse_squares(X: Any, w: Array, mean: Array, unit: float) -> tuple[Array, 
     """Weighted mean of what is left of x / unit after `mean` is taken away, and squares: no large sums cancel."""
     p = X.shape[1]
     seen, sums, squares = np.zeros(p), np.zeros(p), np.zeros(p)
-    indptr, by_rows = X.indptr, X.format == "csr"
+    indptr, by_rows, alike = X.indptr, X.format == "csr", bool((w == 1.0).all())
     cuts = np.searchsorted(indptr, np.arange(0, indptr[-1], CHUNK), side="left")
     edges = np.unique(np.concatenate([[0], cuts, [len(indptr) - 1]]))
     for start, stop in pairwise(edges):
@@ -188,11 +188,13 @@ def _sparse_squares(X: Any, w: Array, mean: Array, unit: float) -> tuple[Array, 
         major = np.repeat(np.arange(start, stop), np.diff(indptr[start : stop + 1]))
         minor = X.indices[entries]
         row, column = (major, minor) if by_rows else (minor, major)
-        stored = w[row]
+        column = column.astype(np.intp, copy=False)  # as each of the three sums wants it
         left = X.data[entries].astype(np.float64) / unit - mean[column]
+        stored = None if alike else w[row]
+        once = left if stored is None else stored * left
         seen += np.bincount(column, weights=stored, minlength=p)
-        sums += np.bincount(column, weights=stored * left, minlength=p)
-        squares += np.bincount(column, weights=stored * left**2, minlength=p)
+        sums += np.bincount(column, weights=once, minlength=p)
+        squares += np.bincount(column, weights=once * left, minlength=p)
     unseen = np.maximum(w.sum() - seen, 0.0)
     total = w.sum() or 1.0
     return (sums - unseen * mean) / total, squares + unseen * mean**2

@@ -17,7 +17,7 @@ from .._types import Array
 
 MIN_WORK = 1 << 22  # entries times columns below which threads cost more than they save
 SHARED_WORK = 1 << 32  # products of two numbers from which sums over rows are shared out: .2 s
-WIDTH = 12  # columns a thread takes at once: wide enough to share the reading of X, narrow enough for little memory
+WIDTH = 16  # columns a thread takes at once: wide enough to share the reading of X, narrow enough for little memory
 
 T = TypeVar("T")
 _alone = ContextVar("_alone", default=False)
@@ -37,24 +37,34 @@ def _pool(size: int, _process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(size, thread_name_prefix="gnomon")
 
 
-def sparse_product(X: Any, V: Array) -> Array:
-    """X V for a scipy sparse X and a dense V (p, r), columns of V shared out among threads.
+def sparse_product(X: Any, V: Array, u: Any, v: Array, scale: float) -> Array:
+    """(X V - u v') / scale for a scipy sparse X, a dense V (p, r), u (n,) or 1 and v (r,); columns are shared out.
 
     Each column is summed by one thread in the order of storage, so the result does not depend on how many there are.
+    What threads make lies column by column.
     """
     size = min(n_threads(), V.shape[1] // 4)
     if size < 2 or X.nnz * V.shape[1] < MIN_WORK:
-        return np.asarray(X @ V)
-    out = np.empty((X.shape[0], V.shape[1]))
+        return _centered(np.asarray(X @ V), u, v, scale)
+    out = np.empty((X.shape[0], V.shape[1]), order="F")
     pieces = size * -(-V.shape[1] // (size * WIDTH))
     edges = np.linspace(0, V.shape[1], pieces + 1).astype(int)
 
     def share(columns: tuple[int, int]) -> None:
         part = slice(*columns)
-        out[:, part] = X @ np.ascontiguousarray(V[:, part])
+        out[:, part] = _centered(X @ np.ascontiguousarray(V[:, part]), u, v[part], scale)
 
     list(_pool(size, os.getpid()).map(share, pairwise(edges)))
     return out
+
+
+def _centered(product: Array, u: Any, v: Array, scale: float) -> Array:
+    """(product - u v') / scale, in place of a product of few columns."""
+    if v.any():
+        product -= np.outer(u, v)
+    if scale != 1.0:
+        product /= scale
+    return product
 
 
 def in_shares(task: Callable[[slice], T], n: int, work: float) -> list[T]:

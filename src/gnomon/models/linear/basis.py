@@ -90,7 +90,9 @@ class SweptProducts:
     def leading(self, block: Array) -> Array:
         """Orthonormal columns near the directions in which x varies most, from random ones (d, width)."""
         if self._xx is None:
-            return orthonormal_columns(self.rows.gram_product(block))
+            product = self.rows.gram_product(block)
+            del block  # as large as the product
+            return orthonormal_columns(product)
         return _powers(self._xx, block)
 
     def both(self, Q: Array) -> tuple[Array, Array]:
@@ -165,7 +167,7 @@ class Basis:
     def __init__(self, products: Products, capacity: int) -> None:
         self.products, self.size = products, 0
         self._view: View | None = None
-        self._allocate(min(capacity, products.size))
+        self.capacity = min(capacity, products.size)
 
     def _allocate(self, capacity: int) -> None:
         d, self.capacity = self.products.size, capacity
@@ -224,6 +226,7 @@ class Basis:
             self.fill()
             return
         block = self.products.leading(generator.standard_normal((d, width)))
+        self._allocate(self.capacity)
         targets = orthonormal_columns(targets, block)
         begun, new = block.shape[1], block.shape[1] + targets.shape[1]
         self._B[:, :begun], self._B[:, begun:new] = block, targets
