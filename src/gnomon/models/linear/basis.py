@@ -168,9 +168,10 @@ class Basis:
         self.products, self.size = products, 0
         self._view: View | None = None
         self.capacity = min(capacity, products.size)
+        self._allocate(0)  # the rest when something is held: the first products need room of their own
 
     def _allocate(self, capacity: int) -> None:
-        d, self.capacity = self.products.size, capacity
+        d = self.products.size
         self._B = np.empty((d, capacity), order="F")
         self._G = np.empty((d, capacity), order="F")
         self._BG = np.zeros((capacity, capacity))
@@ -235,12 +236,13 @@ class Basis:
 
     def fill(self) -> None:
         """All directions, those of the coordinates."""
-        self.size = 0
-        self._allocate(self.products.size)
+        self.size, self.capacity = 0, self.products.size
         self.expand(np.eye(self.products.size))
 
     def expand(self, Q: Array) -> None:
         """Append orthonormal directions that are orthogonal to the basis."""
+        if self.size == 0:
+            self._allocate(self.capacity)
         new = self.size + Q.shape[1]
         self._B[:, self.size : new] = Q
         self._read(new)
