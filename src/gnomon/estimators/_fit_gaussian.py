@@ -7,7 +7,7 @@ from ..rows.contract import NotFinite
 from ..rows.threads import one_thread
 from ..targets.code import code
 from ._estimator import check_observed, check_table, check_values, resolve_n_components, weigh_labels
-from ._linear_gaussian import MANY, LinearGaussian
+from ._linear_gaussian import LinearGaussian
 
 RISES = 3  # how often BIC may rise in a row before the search for k ends
 
@@ -45,7 +45,7 @@ class GaussianFit(LinearGaussian):
                 result = self._fit_sizes(rows, Y, options, seed)
         p = result.value.params
         self._store_features(p.W_x, p.m_x, p.x_noise_var, result.value.log_likelihood, rows.dtype)
-        with one_thread(when=rows.shape[0] > MANY):  # the read has left threads spinning
+        with one_thread():  # the read has left threads spinning
             self._remember(rows, result.stats.get("beyond"))
             if targets is not None:
                 self._store_targets(result, rows.dtype, coded)

@@ -16,7 +16,7 @@ import threadpoolctl
 from .._types import Array
 
 MIN_WORK = 1 << 22  # entries times columns below which threads cost more than they save
-SHARED_WORK = 1 << 32  # products of two numbers from which sums over rows are shared out: .2 s
+SHARED_WORK = 1 << 30  # products of two numbers from which sums over rows are shared out: .2 s
 WIDTH = 16  # columns a thread takes at once: wide enough to share the reading of X, narrow enough for little memory
 
 T = TypeVar("T")

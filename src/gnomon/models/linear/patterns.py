@@ -18,6 +18,7 @@ from ...numerics.moments import joined, output_sets
 from ...rows.contract import Rows
 from ...rows.products import rows_with_some
 from ...rows.standard import StandardRows
+from ...rows.threads import one_thread
 from ...rows.summary import Group
 from .basis import Basis, HeldProducts, Products, Space, SweptProducts
 from .evidence import Coded, LabeledPatterns, LabeledRows
@@ -198,7 +199,8 @@ def _columns(rows: Rows, o: Outputs, capacity: int, rough: bool) -> tuple[ByPatt
         number[inside] = g
     summary = rows.summarize(o.Y, number, len(o.patterns) + 1, second=True, rough=rough)
     groups, standard, p = summary.standard_groups(), rows.standard(summary), rows.shape[1]
-    few = [_as_rows(group) for group in groups[1:]]
+    with one_thread():  # what those of SciPy left spinning would slow down what follows
+        few = [_as_rows(group) for group in groups[1:]]
     held = np.vstack([np.empty((0, 1 + p + o.Y.shape[1])), *few])
     ends = np.cumsum([0, *(len(found) for found in few)])
     spans = tuple((seen, slice(int(a), int(b))) for (seen, _), a, b in zip(o.patterns, ends, ends[1:], strict=False))
