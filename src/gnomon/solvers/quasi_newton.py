@@ -179,9 +179,15 @@ class Pairs:
         return found + (shares.swapaxes(1, 2) @ steps)[:, 0]
 
 
-def pick(held: Any, some: IntArray | BoolArray) -> Any:
+def pick(held: Any, some: IntArray) -> Any:
     """Some of the starts, of arrays in named tuples."""
-    return type(held)(*(pick(part, some) if isinstance(part, tuple) else part[some] for part in held))
+    if len(some) == 1:
+        return _picked(held, slice(int(some[0]), int(some[0]) + 1))  # views, which are made faster than copies
+    return _picked(held, some)
+
+
+def _picked(held: Any, some: IntArray | slice) -> Any:
+    return type(held)(*(_picked(part, some) if isinstance(part, tuple) else part[some] for part in held))
 
 
 def put(held: Any, some: IntArray, others: Any) -> Any:

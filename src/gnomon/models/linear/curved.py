@@ -152,7 +152,7 @@ class Curved:
         parts = (W @ L, V, models.b + share[:, None] * b * self.free_b, noise, np.log(y_noise) + share[:, None] * of_y)
         trial = self.at(np.concatenate([part.reshape(len(V), -1) for part in parts], axis=1))
         rises = np.flatnonzero(trial.value > place.value)
-        risen: Place = put(place, rises, pick(trial, rises))
+        risen: Place = trial if len(rises) == len(V) else put(place, rises, pick(trial, rises))
         return risen
 
     def distinct(self, place: Place, share: float = ALIKE) -> IntArray:
