@@ -224,7 +224,7 @@ def _step(landscape: Any, place: Place, step: Array, share: Array, wanted: BoolA
         good = level | (gain >= RISE * foretold)
         if every and good.all():
             return trial, good
-        found, taken[left[good]] = put(found, left[good], pick(trial, good)), True
+        found, taken[left[good]] = put(found, left[good], pick(trial, np.flatnonzero(good))), True
         # the top of the parabola through the slope and the two values
         left, gain, foretold = left[~good], gain[~good], foretold[~good]
         finite = np.isfinite(gain)
