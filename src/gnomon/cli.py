@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import click
 
@@ -42,8 +43,8 @@ def working(steps: int) -> Iterator:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("starting", total=steps)
 
-        def step(description):
-            progress.update(task, description=description, advance=1)
+        def step(description, advance=1):
+            progress.update(task, description=description, advance=advance)
 
         try:
             yield step
@@ -155,6 +156,8 @@ def takes(*names):
 @main.command(cls=ManyValues)
 @takes(*ROLES, "components", "model", "set", *READING)
 @click.option("--compare/--no-compare", default=True, help="Compare with PCA, LDA and PLS on held-out labels.")
+@click.option("--dask", is_flag=True, help="Read a Parquet table from disk as often as the fit needs, not into memory.")
+@click.option("--scheduler", metavar="ADDRESS", help="The same by the workers of a Dask scheduler: tcp://host:port.")
 @takes("folder", "safe csv", "replace folder")
 def fit(compare, out, safe_csv, force, **asked):
     """Fit a projection to TABLE and write it to a folder.
@@ -163,6 +166,9 @@ def fit(compare, out, safe_csv, force, **asked):
     (and .parquet), metrics.json and report.html. Every column that is neither --target, --id nor --drop is a feature
     and must be numeric; empty cells are missing values. Many models, on several preparations of the rows, predict the
     target, and the projection shows what they say in the mean; --model names another.
+
+    Parquet that would take more than a quarter of the memory is read from disk, through Dask, as often as the fit
+    needs; sppca, cppca or ppca is fitted to it.
 
     \b
     gnomon fit flowers.csv --target species --out flowers
@@ -175,15 +181,16 @@ def fit(compare, out, safe_csv, force, **asked):
     In Python, gnomon.export.load_model("DIR/model.gnomon") is a pipeline that takes the table as a frame, its columns
     in any order, and predicts what `gnomon predict` does.
     """
-    from gnomon._cli import fitting, outputs, show
+    from gnomon._cli import fitting, large, outputs, show
 
     outputs.check_folder(out, force, asked["table"])
     request = fitting.Request("fit", **asked)
     with working(4) as step:
         step("reading the table")
-        data = fitting.read(request)
+        on_disk = large.on_disk(request)
+        data = large.read(request) if on_disk else fitting.read(request)
         step("choosing and fitting" if request.model in OPEN else "fitting")
-        run = fitting.fit(request, data)
+        run = large.fit(request, data, partial(step, advance=0)) if on_disk else fitting.fit(request, data)
         if compare and run.stored.targets:
             step("comparing with PCA, LDA and PLS")
             fitting.compare_with_baselines(run)

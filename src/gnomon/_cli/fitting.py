@@ -3,6 +3,7 @@
 import importlib.util
 import shlex
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,7 +27,7 @@ from gnomon.export.steps import named_columns
 from gnomon.rows.kind import is_sparse
 from gnomon.rows.spare import spare_rank
 from gnomon.selection import Comparison, compare
-from gnomon.tables import Table, drop_hint, has_pyarrow, read_table, write_table
+from gnomon.tables import Table, drop_hint, has_pyarrow, read_table, write_parts, write_table
 from gnomon.targets import Targets
 
 MOST_DEFAULT_COMPONENTS = 10
@@ -53,6 +54,8 @@ class Request:
     scale: str = "none"
     seed: int = 0
     jobs: int = 1
+    dask: bool = False  # read rows from disk whenever they are wanted
+    scheduler: str | None = None  # of Dask, by its address
 
 
 @dataclass
@@ -68,6 +71,7 @@ class Run:
     choice: Any = None
     comparison: Any = None
     notes: list[str] = field(default_factory=list)
+    sample: "Run | None" = None  # the same of some rows in memory, where the table is not
 
 
 def read(request: Request) -> Table:
@@ -110,7 +114,7 @@ def fit(request: Request, table: Table) -> Run:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            targets = _targets(request, table, guided)
+            targets = targets_of(request, table, guided)
             guides = targets if guided else None
             y, reading = None, {}
             if guides is not None:
@@ -128,13 +132,14 @@ def fit(request: Request, table: Table) -> Run:
     stored = StoredModel(pipeline, names, request.id, list(request.drop), table.X.shape[0])
     notes = list(dict.fromkeys(in_words(table, warning.message) for warning in caught))
     notes += [fitted.note] if fitted.note else []
-    notes += _size_notes(request, stored.said)
+    notes += size_notes(request, stored.said)
     if request.scale == "none" and not fitted.steps[-1][1].traits.own_scale:
-        notes += _scale_notes(table, guides)
+        notes += scale_notes(table, guides, StandardScaler(with_mean=False).fit(table.X).var_)
     return Run(request, table, targets, stored, X, y, fitted.choice, notes=notes)
 
 
-def _targets(request: Request, table: Table, guided: bool) -> Targets | None:
+def targets_of(request: Request, table: Table, guided: bool) -> Targets | None:
+    """The targets of a table, or None where it has none."""
     if not table.targets:
         return None
     several = traits_of(request.model).several if guided else "columns"
@@ -144,7 +149,7 @@ def _targets(request: Request, table: Table, guided: bool) -> Targets | None:
     return targets
 
 
-def _size_notes(request: Request, said: Description) -> list[str]:
+def size_notes(request: Request, said: Description) -> list[str]:
     """What to say where the model has another size than the one asked for."""
     if request.components in (None, said.n_components) or request.model not in OPEN:
         return []
@@ -166,25 +171,34 @@ def _check_columns(table: Table) -> None:
 
 def _check_row_numbers(table: Table, keep: tuple[str, ...]) -> None:
     """A number that counts the rows is no feature: where rows are sorted by class it gives the classes away."""
-    unknown = sorted(set(keep) - set(table.feature_names))
-    if unknown:
-        raise InputError(f"{table.path}: --keep names {unknown[0]!r}, which is not a feature of the table.")
+    check_kept(table, keep)
     if is_sparse(table.X) or len(table.X) < FEWEST_NUMBERED:
         return
     counting = np.flatnonzero(np.all(table.X[1:3] - table.X[:2] == 1.0, axis=0))  # the few worth reading as a whole
     for j in counting[(np.diff(table.X[:, counting], axis=0) == 1.0).all(axis=0)]:
-        name = table.feature_names[j]
-        if name not in keep:
-            raise InputError(
-                f"{table.path}, column {name!r} counts the rows ({table.X[0, j]:g}, {table.X[1, j]:g}, ...): "
-                f"name it with --id {shlex.quote(name)}, {drop_hint(name)}, or make it a feature with "
-                f"--keep {shlex.quote(name)}."
-            )
+        refuse_counting(table, table.feature_names[j], keep, *table.X[:2, j])
 
 
-def _scale_notes(table: Table, targets: Targets | None) -> list[str]:
+def check_kept(table: Table, keep: tuple[str, ...]) -> None:
+    """Refuse to keep what is not there."""
+    unknown = sorted(set(keep) - set(table.feature_names))
+    if unknown:
+        raise InputError(f"{table.path}: --keep names {unknown[0]!r}, which is not a feature of the table.")
+
+
+def refuse_counting(table: Table, name: str, keep: tuple[str, ...], first: float, second: float) -> None:
+    """Refuse a column that counts the rows, from its first two cells on, unless it is kept."""
+    if name not in keep:
+        raise InputError(
+            f"{table.path}, column {name!r} counts the rows ({first:g}, {second:g}, ...): "
+            f"name it with --id {shlex.quote(name)}, {drop_hint(name)}, or make it a feature with "
+            f"--keep {shlex.quote(name)}."
+        )
+
+
+def scale_notes(table: Table, targets: Targets | None, variances: np.ndarray) -> list[str]:
     """Advice where one column outweighs all others, most often by its unit alone."""
-    columns = [(table.feature_names, StandardScaler(with_mean=False).fit(table.X).var_)]
+    columns = [(table.feature_names, variances)]
     if targets is not None and targets.kind in ("real", "counts"):
         columns.append((list(table.targets), np.nanvar(targets.table, axis=0)))
     return [
@@ -198,7 +212,7 @@ def _scale_notes(table: Table, targets: Targets | None) -> list[str]:
 def compare_with_baselines(run: Run, y_true: np.ndarray | None = None, n_draws: int = 1) -> None:
     """Score the model beside PCA, LDA and PLS on the same rows; say why not where that cannot be done."""
     try:
-        run.comparison = compared([run], y_true, n_draws)
+        run.comparison = compared([run.sample or run], y_true, n_draws)
     except ValueError as error:
         run.notes.append(f"no comparison: {one_line(error)}")
 
@@ -215,7 +229,7 @@ def compared(runs: list[Run], y_true: np.ndarray | None = None, n_draws: int = 1
     with warnings.catch_warnings(action="ignore"):  # each split may warn of what the fit has said already
         found = compare(
             first.X,
-            _fewer_labels(first),
+            first.y if first.targets is None else _fewer_labels(first),  # a sample has few already
             n_components=max(run.stored.said.n_components for run in runs),
             estimators=estimators,
             y_true=y_true,
@@ -251,17 +265,19 @@ def write_results(
     safe: bool = False,
 ) -> list[str]:
     """Write the result folder; `more` are further tables by file name. Returns the names of the files."""
-    projection = _projection(run)
-    figures = metrics(run)
+    figures, shown = metrics(run), run.sample or run
     with said_in_one_line(out), new_folder(out, replace=force) as folder:
         run.stored.save(folder / "model.gnomon")
-        write_table(folder / "projection.csv", projection, safe=safe)
+        write_parts(folder / "projection.csv", _projection(run), safe=safe)
         if has_pyarrow():
-            write_table(folder / "projection.parquet", projection)
+            write_parts(folder / "projection.parquet", _projection(run))
         for name, columns in (more or {}).items():
             write_table(folder / name, columns)
         if can_write_report():
-            write_page(folder / "report.html", run.stored, run.table, figures, y=run.y, y_true=y_true)
+            n_fitted = None if shown is run else run.stored.n_rows
+            write_page(
+                folder / "report.html", run.stored, shown.table, figures, y=shown.y, y_true=y_true, n_fitted=n_fitted
+            )
         record = sealed(figures, folder)  # of the files there are, before that of the record is begun
         with new_file(folder / RECORD) as file:
             file.write(record.encode())
@@ -274,13 +290,17 @@ def can_write_report() -> bool:
     return importlib.util.find_spec("matplotlib") is not None
 
 
-def _projection(run: Run) -> dict[str, Any]:
-    parts = [row_column(run.table), projection_columns(run.stored, run.table)]
-    if run.targets is not None:
-        parts += [dict(run.table.targets), {"labeled": run.targets.labeled}]
-    if run.stored.said.predict is not None:
-        parts.append(prediction_columns(run.stored, run.table, probabilities=False))
-    return joined(*parts)
+def _projection(run: Run) -> Iterator[dict[str, Any]]:
+    """Positions, targets and predictions of all rows, a part of the table at a time."""
+    labeled = None if run.targets is None else run.targets.labeled
+    for part in run.table.parts():
+        rows = slice(part.first, part.first + part.X.shape[0])
+        columns = [row_column(part), projection_columns(run.stored, part)]
+        if labeled is not None:
+            columns += [{name: cells[rows] for name, cells in run.table.targets.items()}, {"labeled": labeled[rows]}]
+        if run.stored.said.predict is not None:
+            columns.append(prediction_columns(run.stored, part, probabilities=False))
+        yield joined(*columns)
 
 
 def metrics(run: Run) -> dict[str, Any]:

@@ -135,6 +135,7 @@ class Traits(NamedTuple):
     size: str = "n_components"  # the parameter that --components sets
     own_size: bool = False  # whether None there, its own default, is better than one for every model
     own_scale: bool = False  # whether it makes columns of any scale comparable itself
+    in_place: bool = False  # whether a fit reads rows that are not in memory where they are, holes and all
     several: str = "columns"  # what a table of targets is: columns of their own kinds, all "real", or not taken ("one")
 
 

@@ -160,7 +160,7 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
     0.91
     """
 
-    traits = Traits("cppca")
+    traits = Traits("cppca", in_place=True)
 
     _few_directions = True
 

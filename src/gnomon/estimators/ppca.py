@@ -72,7 +72,7 @@ class PPCA(Mergeable, GaussianFit):
     (150, 2)
     """
 
-    traits = Traits("ppca", guided=False)
+    traits = Traits("ppca", guided=False, in_place=True)
 
     _rules = rules(
         n_components=integer(1, "auto", None),

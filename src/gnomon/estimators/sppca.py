@@ -177,7 +177,7 @@ class SPPCA(Mergeable, GaussianTargets, JointDensity, GaussianFit):
     array([0, 0])
     """
 
-    traits = Traits("sppca", several="real")
+    traits = Traits("sppca", in_place=True, several="real")
 
     _rules = rules(
         init=one_of("pca", "random"),

@@ -5,19 +5,26 @@ it can, the column and the row. CSV and TSV are read with the standard library a
 same whatever else is installed; Parquet goes through pyarrow.
 """
 
-from gnomon.tables._parquet import has_pyarrow
+from gnomon.tables._large import LargeTable, counted, in_memory, is_large, read_large
+from gnomon.tables._parquet import has_pyarrow, is_parquet
 from gnomon.tables._read import read_table, table_parts
 from gnomon.tables._table import Table, TableError, count_missing, drop_hint, listing
 from gnomon.tables._write import check_output, write_parts, write_table
 
 __all__ = [
+    "LargeTable",
     "Table",
     "TableError",
     "check_output",
     "count_missing",
+    "counted",
     "drop_hint",
     "has_pyarrow",
+    "in_memory",
+    "is_large",
+    "is_parquet",
     "listing",
+    "read_large",
     "read_table",
     "table_parts",
     "write_parts",

@@ -5,7 +5,7 @@ polars reads Parquet too, but a damaged file makes it end the whole process.
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +27,27 @@ def has_pyarrow() -> bool:
 
 def read_parquet(path: str, wanted: Wanted) -> Table:
     """Read a .parquet file, or a folder of such files."""
-    return _as_table(path, _readable(path, lambda parquet: parquet.read_table(path)), wanted)
+    return _as_table(path, readable(path, lambda parquet: parquet.read_table(path)), wanted)
+
+
+def parquet_files(path: str) -> list[Path]:
+    """The file, or those of the folder in the order of their names."""
+    return sorted(Path(path).glob(f"*{SUFFIX}")) if Path(path).is_dir() else [Path(path)]
+
+
+def names_of(columns: Sequence[str]) -> list[str]:
+    """Columns without those in which pandas keeps an index."""
+    return [name for name in columns if not name.startswith("__index_level_")]
 
 
 def parquet_parts(path: str, wanted: Wanted) -> Iterator[Table]:
     """The same, some rows at a time."""
-    files, first = sorted(Path(path).glob(f"*{SUFFIX}")) if Path(path).is_dir() else [Path(path)], 0
-    for file in files:
-        opened = _readable(path, lambda parquet, file=file: parquet.ParquetFile(file))
+    first = 0
+    for file in parquet_files(path):
+        opened = readable(path, lambda parquet, file=file: parquet.ParquetFile(file))
         batches = opened.iter_batches(max(FEWEST_ROWS, PART // max(1, len(opened.schema_arrow.names))))
         pyarrow = importlib.import_module("pyarrow")
-        while (batch := _readable(path, lambda _, batches=batches: next(batches, None))) is not None:
+        while (batch := readable(path, lambda _, batches=batches: next(batches, None))) is not None:
             if len(batch):
                 yield _as_table(path, pyarrow.Table.from_batches([batch]), wanted, first)
                 first += len(batch)
@@ -53,7 +63,7 @@ def is_parquet(path: Path) -> bool:
     return bool(names) and all(name.lower().endswith(SUFFIX) for name in names)
 
 
-def _readable(path: str, read: Callable[[Any], Any]) -> Any:
+def readable(path: str, read: Callable[[Any], Any]) -> Any:
     """What pyarrow's reader finds; what it cannot read is said in one line."""
     if not has_pyarrow():
         raise TableError(f"{path}: reading Parquet {INSTALL}, or save the table as CSV.")
@@ -71,17 +81,18 @@ def _readable(path: str, read: Callable[[Any], Any]) -> Any:
 
 def _as_table(path: str, native: Any, wanted: Wanted, first: int = 0) -> Table:
     frame = nw.from_native(native, eager_only=True)
-    names = [name for name in frame.columns if not name.startswith("__index_level_")]  # pandas' row index
+    names = names_of(frame.columns)
     wanted = wanted.settled(names)
     features = choose_features(path, names, wanted)
     if not len(frame):
         raise TableError(f"{path}: columns and no rows.")
-    targets = {name: objects([_given(value) for value in frame[name].to_list()]) for name in wanted.targets}
+    targets = {name: given_cells(frame[name]) for name in wanted.targets}
     ids = None if wanted.id is None else objects(frame[wanted.id].to_list())
-    return Table(path, _features(path, frame, features, first), features, targets, ids, wanted.id, first=first)
+    return Table(path, features_of(path, frame, features, first), features, targets, ids, wanted.id, first=first)
 
 
-def _features(path: str, frame: Any, names: list[str], start: int) -> np.ndarray:
+def features_of(path: str, frame: Any, names: list[str], start: int) -> np.ndarray:
+    """The features of a frame whose first row has number `start`; what is no number is refused."""
     single = all(frame[name].dtype == nw.Float32 for name in names)
     X, first = np.empty((len(frame), len(names)), dtype=np.float32 if single else np.float64), {}
     for j, name in enumerate(names):
@@ -100,5 +111,6 @@ def _features(path: str, frame: Any, names: list[str], start: int) -> np.ndarray
     return X
 
 
-def _given(value: Any) -> Any:
-    return None if value is None or value != value else value
+def given_cells(column: Any) -> np.ndarray:
+    """The cells of a column as objects, None where one is empty."""
+    return objects([None if value is None or value != value else value for value in column.to_list()])

@@ -2,7 +2,7 @@
 
 import difflib
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,6 +35,10 @@ class Table:
     def n_missing(self) -> int:
         """How many feature cells are empty."""
         return count_missing(self.X)
+
+    def parts(self) -> Iterator["Table"]:
+        """Its rows, as many at a time as are in memory: all."""
+        yield self
 
     def where(self, i: int, column: str) -> str:
         """Name the cell in row `i` (from 0) for a message."""

@@ -18,8 +18,8 @@ from ...numerics.moments import joined, output_sets
 from ...rows.contract import Rows
 from ...rows.products import rows_with_some
 from ...rows.standard import StandardRows
-from ...rows.threads import one_thread
 from ...rows.summary import Group
+from ...rows.threads import one_thread
 from .basis import Basis, HeldProducts, Products, Space, SweptProducts
 from .evidence import Coded, LabeledPatterns, LabeledRows
 

@@ -1,0 +1,129 @@
+"""Parquet that stays on disk: a table whose X is a Dask array of its row groups."""
+
+import importlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from gnomon.rows.dask import later, library
+from gnomon.tables._parquet import features_of, given_cells, names_of, parquet_files, parquet_parts, readable
+from gnomon.tables._table import Table, TableError, Wanted, choose_features
+
+SHARE = 0.25  # of the memory of the machine, from which a table stays on disk
+LARGEST_GROUP = 0.1  # of it, that a row group may take
+BYTES = 8  # of a cell in memory
+
+
+@dataclass(frozen=True)
+class LargeTable(Table):
+    """A table of which targets and ids alone are in memory."""
+
+    wanted: Wanted = field(default_factory=Wanted)
+    holes: int | None = None  # empty cells of features, once they are counted
+
+    @property
+    def n_missing(self) -> int:
+        """How many feature cells are empty."""
+        if self.holes is None:
+            raise RuntimeError("the cells have not been looked at")
+        return self.holes
+
+    def parts(self) -> Iterator[Table]:
+        """Its rows, some at a time, without targets."""
+        ignore = [*self.wanted.ignore, *self.wanted.targets]
+        roles = self.wanted._replace(targets=(), ignore=ignore, features=self.feature_names)
+        return parquet_parts(self.path, roles)
+
+
+def memory() -> int:
+    """Bytes of memory that the machine has."""
+    if not hasattr(os, "sysconf"):
+        return 1 << 62
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def is_large(path: str) -> bool:
+    """Whether a Parquet table takes more than a share of the memory."""
+    opened = [_opened(path, file) for file in parquet_files(path)]
+    cells = sum(one.metadata.num_rows * len(one.schema_arrow.names) for one in opened)
+    return cells * BYTES > SHARE * memory()
+
+
+def read_large(path: str, wanted: Wanted) -> LargeTable:
+    """Targets, ids and names of a Parquet table, and its features where they are; no feature is read."""
+    files = parquet_files(path)
+    opened = [_opened(path, file) for file in files]
+    names = names_of(opened[0].schema_arrow.names)
+    for file, one in zip(files, opened, strict=True):
+        _check_alike(path, file, names, names_of(one.schema_arrow.names))
+    wanted = wanted.settled(names)
+    features = choose_features(path, names, wanted)
+    sizes = [[one.metadata.row_group(g).num_rows for g in range(one.metadata.num_row_groups)] for one in opened]
+    if not sum(map(sum, sizes)):
+        raise TableError(f"{path}: columns and no rows.")
+    types = {str(one.schema_arrow.field(name).type) for one in opened for name in features}
+    dtype = np.dtype(np.float32 if types == {"float"} else np.float64)
+    X = _rows(path, files, sizes, features, dtype)
+    roles = [*wanted.targets, *([] if wanted.id is None else [wanted.id])]
+    cells = {name: _cells(path, files, name) for name in roles}
+    targets = {name: cells[name] for name in wanted.targets}
+    ids = None if wanted.id is None else cells[wanted.id]
+    return LargeTable(path, X, features, targets, ids, wanted.id, wanted=wanted)
+
+
+def in_memory(table: LargeTable, rows: np.ndarray, X: np.ndarray) -> Table:
+    """The table of some rows, whose features are given."""
+    targets = {name: cells[rows] for name, cells in table.targets.items()}
+    ids = 1 + rows if table.ids is None else table.ids[rows]
+    return Table(table.path, X, table.feature_names, targets, ids, table.id_name or "row")
+
+
+def counted(table: LargeTable, holes: int) -> LargeTable:
+    """The table with its empty cells counted."""
+    return replace(table, holes=holes)
+
+
+def _opened(path: str, file: Path) -> Any:
+    return readable(path, lambda parquet: parquet.ParquetFile(file))
+
+
+def _check_alike(path: str, file: Path, names: list[str], found: list[str]) -> None:
+    if set(names) != set(found):
+        odd = sorted(set(names) ^ set(found))[0]
+        lacks, has = ("", "not ") if odd in found else ("not ", "")
+        raise TableError(f"{path}: {file.name} has {lacks}the column {odd!r}, the first file has it {has}; all must.")
+
+
+def _rows(path: str, files: list[Path], sizes: list[list[int]], features: list[str], dtype: np.dtype) -> Any:
+    """The features as a Dask array, a chunk for each row group."""
+    da, parts, first = library("array"), [], 0
+    for file, groups in zip(files, sizes, strict=True):
+        for group, n in enumerate(groups):
+            if n * len(features) * BYTES > LARGEST_GROUP * memory():
+                raise TableError(
+                    f"{path}: {file.name} has a row group of {n:,} rows, which is read as a whole; write it with "
+                    "smaller ones (pyarrow: row_group_size=100_000)."
+                )
+            if n:
+                chunk = later(_group)(path, file, group, features, first, dtype)
+                parts.append(da.from_delayed(chunk, (n, len(features)), dtype))
+            first += n
+    return da.concatenate(parts, axis=0)
+
+
+def _group(path: str, file: Path, group: int, features: list[str], first: int, dtype: np.dtype) -> np.ndarray:
+    """The features of a row group."""
+    found = readable(path, lambda parquet: parquet.ParquetFile(file).read_row_group(group, columns=features))
+    return features_of(path, nw.from_native(found, eager_only=True), features, first).astype(dtype, copy=False)
+
+
+def _cells(path: str, files: list[Path], name: str) -> np.ndarray:
+    """A column of targets or ids."""
+    pyarrow = importlib.import_module("pyarrow")
+    parts = [readable(path, lambda parquet, file=file: parquet.read_table(file, columns=[name])) for file in files]
+    return given_cells(nw.from_native(pyarrow.concat_tables(parts), eager_only=True)[name])
