@@ -82,10 +82,9 @@ def _model(request: Request) -> str:
 
 def fit(request: Request, table: LargeTable, tell: Callable[[str], None]) -> Run:
     """Look at all rows once, and fit; warnings become notes, and `tell` gets the progress."""
-    name = _model(request)
+    name, more = _model(request), parameters(request.model, request.parameters)
     model = replace(request, model=name)
     guided = bool(table.targets) and traits_of(name).guided
-    more = parameters(request.model, request.parameters)
     check_kept(table, request.keep)
     with warnings.catch_warnings(record=True) as caught, _workers(request.scheduler):
         warnings.simplefilter("always")
@@ -103,7 +102,7 @@ def fit(request: Request, table: LargeTable, tell: Callable[[str], None]) -> Run
                 y = guides.given()
                 reading = {"target": guides.asked, "unlabeled": "auto" if request.unlabeled is None else None}
             components = request.components or default_components(guides, sample, name)
-            X = table.X if len(before.steps) == 1 else table.X.map_blocks(before[1:].transform, dtype=table.X.dtype)
+            X = _scaled(table.X, before)
             with _told(table, tell):
                 fitted = fit_model(name, X, y, components, request.seed, more, reading, request.jobs)
         except TableError:
@@ -122,6 +121,11 @@ def fit(request: Request, table: LargeTable, tell: Callable[[str], None]) -> Run
         run.notes += scale_notes(table, guides, found.scaler.var_)
     run.notes += _said(request, run, len(rows))
     return run
+
+
+def _scaled(X: Any, before: Pipeline) -> Any:
+    """The features once all steps but that of the names are taken, where they are."""
+    return X if len(before.steps) == 1 else X.map_blocks(before[1:].transform, dtype=X.dtype)
 
 
 def _said(request: Request, run: Run, n: int) -> list[str]:
