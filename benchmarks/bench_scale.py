@@ -4,6 +4,7 @@ Ratios within one run. Needs the extra `dask`; the file is made in the folder of
 """
 
 import argparse
+import itertools
 import json
 import os
 import resource
@@ -52,6 +53,23 @@ def plain_read(path):
     return time.perf_counter() - start, total
 
 
+def block(path, start, stop):
+    """Some rows of the file, read when they are wanted."""
+    return np.load(path, mmap_mode="r")[start:stop]
+
+
+def lazily(da, path, n):
+    """The file as a Dask array; `from_array` would copy a memory map."""
+    import dask
+
+    ends = [*range(0, n, BLOCK), n]
+    parts = [
+        da.from_delayed(dask.delayed(block)(path, start, stop), (stop - start, COLUMNS), np.float32)
+        for start, stop in itertools.pairwise(ends)
+    ]
+    return da.concatenate(parts)
+
+
 def child(path, method):
     """Fit in this process, under the limit, and print what it took."""
     import dask.array as da
@@ -64,10 +82,12 @@ def child(path, method):
     read, _ = plain_read(path)
     start = time.perf_counter()
     if method == "IncrementalPCA":
-        IncrementalPCA(K, batch_size=BLOCK).fit(table)
+        peer = IncrementalPCA(K)
+        for first in range(0, len(table), BLOCK):  # `fit` would copy the whole
+            peer.partial_fit(table[first : first + BLOCK])
         found = {"reads": 1.0, "converged": None}
     else:
-        X = table if method == "memory map" else da.from_array(table, chunks=(BLOCK, COLUMNS))
+        X = table if method == "memory map" else lazily(da, path, len(table))
         model = SPPCA(K).fit(X, y)
         found = {"reads": model.n_passes_, "converged": bool(model.converged_), "nats": model.log_likelihood_}
     seconds = time.perf_counter() - start
@@ -89,6 +109,8 @@ def of_file(path, n):
     found = under_limit(path)
     what = f"{n:,} x {COLUMNS:,} float32, two GiB"
     peer, rows = found["IncrementalPCA"], []
+    if "error" in peer:
+        sys.stdout.write(f"IncrementalPCA: {peer['error']}\n")
     for method in ("memory map", "Dask"):
         one = found[method]
         if "error" in one:
@@ -102,18 +124,29 @@ def of_file(path, n):
     return rows
 
 
+def in_double(start, n, columns):
+    """The same rows in double precision."""
+    return rows_of(start, n, columns=columns)[0].astype(np.float64)
+
+
 def of_workers():
     """Two workers beside one, and Dask's own overhead in one process."""
+    import dask
     import dask.array as da
-    from distributed import Client, LocalCluster
+    from distributed import Client, LocalCluster, wait
 
     from gnomon import SPPCA
 
-    n, columns = 80_000, 300
-    X, Z = rows_of(0, n, columns=columns)
-    X = X.astype(np.float64)
-    y = np.where(np.arange(n)[:, None] < LABELED, Z[:, :2], np.nan)
-    lazy = da.from_array(X, chunks=(n // 8, columns))
+    n, columns = 400_000, 1_000
+    lazy = da.concatenate(
+        [
+            da.from_delayed(dask.delayed(in_double)(start, BLOCK, columns), (BLOCK, columns), np.float64)
+            for start in range(0, n, BLOCK)
+        ]
+    )
+    X, Z = lazy.compute(), rows_of(0, BLOCK, columns=columns)[1][:LABELED]
+    y = np.full((n, 2), np.nan)
+    y[:LABELED] = Z[:, :2]
     found, seconds = {}, {}
 
     def fit(table, name):
@@ -123,10 +156,13 @@ def of_workers():
     for workers in (1, 2):
         with LocalCluster(n_workers=workers, processes=True, **settings) as cluster, Client(cluster):
             held = lazy.persist()
-            seconds[workers] = paired({"fit": lambda held=held, w=workers: fit(held, w)}, repeats=5)["fit"]
+            wait(held)
+            seconds[workers] = paired({"fit": lambda held=held, w=workers: fit(held, w)}, repeats=3)["fit"]
     inside = LocalCluster(n_workers=1, threads_per_worker=os.cpu_count(), processes=False, dashboard_address=None)
     with inside as cluster, Client(cluster):
-        pair = paired({"Dask": lambda: fit(lazy, "Dask"), "NumPy": lambda: fit(X, "NumPy")}, repeats=7)
+        held = lazy.persist()
+        wait(held)
+        pair = paired({"Dask": lambda: fit(held, "Dask"), "NumPy": lambda: fit(X, "NumPy")}, repeats=3)
     apart = max(abs(found[name] - found["NumPy"]) for name in (1, 2, "Dask")) / n
     gain, overhead = float(np.median(seconds[1]) / np.median(seconds[2])), ratio(pair, "Dask", "NumPy")
     return [
@@ -146,6 +182,7 @@ def main():
     asked.add_argument("--rows", type=int, default=ROWS)
     asked.add_argument("--child", type=Path)
     asked.add_argument("--method")
+    asked.add_argument("--only", choices=("file", "workers"))
     words = asked.parse_args()
     warnings.simplefilter("ignore")
     if words.child is not None:
@@ -154,12 +191,17 @@ def main():
     folder = Path(os.environ.get("GNOMON_BENCH_TMP", OUT))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"scale-{words.rows}.npy"
-    make(path, words.rows)
-    try:
-        record("scale", [*of_file(path, words.rows), *of_workers()])
-    finally:
-        path.unlink()
-        path.with_suffix(".y.npy").unlink()
+    rows = []
+    if words.only != "workers":
+        make(path, words.rows)
+        try:
+            rows += of_file(path, words.rows)
+        finally:
+            path.unlink()
+            path.with_suffix(".y.npy").unlink()
+    if words.only != "file":
+        rows += of_workers()
+    record("scale", rows)
 
 
 if __name__ == "__main__":

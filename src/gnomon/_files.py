@@ -95,6 +95,16 @@ def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterat
             _take_or_set_aside(temporary, target)
 
 
+def growing(path: str | os.PathLike[str]) -> BinaryIO:
+    """A file that is read and appended to, made where there is none."""
+    return open(path, "r+b" if os.path.exists(path) else "x+b")
+
+
+def delete(path: str | os.PathLike[str]) -> None:
+    """Delete a file that gnomon wrote, if it is still there."""
+    Path(path).unlink(missing_ok=True)
+
+
 def sealed(record: dict[str, Any], folder: Path) -> str:
     """A record as text, with the sha256 of every file of its folder and of its own text without that."""
     record = record | {"sha256": {name: _digest(folder / name) for name in sorted(os.listdir(folder))}}

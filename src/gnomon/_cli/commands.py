@@ -34,8 +34,9 @@ class OneLineErrors(click.Group):
         except click.ClickException as error:
             _say(one_line(error.format_message()))
             sys.exit(error.exit_code)
-        except click.Abort:
-            _say("stopped.")
+        except click.Abort as error:
+            notes = getattr(error.__context__, "__notes__", [])
+            _say(" ".join(["stopped.", *notes]))
             sys.exit(130)
         sys.exit(code if isinstance(code, int) else 0)
 

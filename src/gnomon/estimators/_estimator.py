@@ -14,6 +14,7 @@ from .._warn import warn
 from ..describe import Description, Fit, Projection
 from ..rows import read
 from ..rows.by_chunk import by_chunk
+from ..rows.checkpoint import checkpointed
 from ..rows.contract import Rows
 from ..rows.dask import bring_home, read_dask
 from ..rows.frames import as_table, check_names, name_column
@@ -395,7 +396,8 @@ class Estimator(BaseEstimator):
         if rows.masked:
             check_observed(rows)
         self.n_samples_ = rows.shape[0]
-        found = self._fit(rows, targets, **more)
+        with checkpointed(rows, getattr(self, "checkpoint", None)) as rows:
+            found = self._fit(rows, targets, **more)
         if kept is not None:
             self._renumber(kept)
         return found

@@ -83,6 +83,10 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
         What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`.
     random_state : int, RandomState instance or None, default=0
         Starting block of the basis. The maximum does not depend on it.
+    checkpoint : str, path or None, default=None
+        File that keeps what every read of the rows says until the fit ends. The same fit of the same rows, after
+        whatever has stopped it, goes on from there to the same result. It pays where reads are slow; numbers that
+        belong to rows are not kept.
 
     Attributes
     ----------
@@ -186,6 +190,7 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
     target: Any = "auto"
     unlabeled: Any = "auto"
     random_state: Any = 0
+    checkpoint: Any = None
 
     def _fit(self, rows, targets):
         if rows.masked and self.solver not in ("auto", "em"):

@@ -33,6 +33,10 @@ class PPCA(Mergeable, GaussianFit):
         Most EM iterations, or most extensions of the basis.
     random_state : int, RandomState instance or None, default=0
         Starting block of the basis. The maximum does not depend on it.
+    checkpoint : str, path or None, default=None
+        File that keeps what every read of the rows says until the fit ends. The same fit of the same rows, after
+        whatever has stopped it, goes on from there to the same result. It pays where reads are slow; numbers that
+        belong to rows are not kept.
 
     Attributes
     ----------
@@ -85,6 +89,7 @@ class PPCA(Mergeable, GaussianFit):
     tol: float = 1e-6
     max_iter: int = 1000
     random_state: Any = 0
+    checkpoint: Any = None
 
     def _options(self):
         return self._options_of(model.Options)

@@ -76,6 +76,10 @@ class SPPCA(Mergeable, GaussianTargets, JointDensity, GaussianFit):
         None takes nothing, so that -1 is a class; any other value is itself the mark.
     random_state : int, RandomState instance or None, default=0
         Starting block of the basis and random starts. The maximum does not depend on it.
+    checkpoint : str, path or None, default=None
+        File that keeps what every read of the rows says until the fit ends. The same fit of the same rows, after
+        whatever has stopped it, goes on from there to the same result. It pays where reads are slow; numbers that
+        belong to rows are not kept.
 
     Attributes
     ----------
@@ -204,6 +208,7 @@ class SPPCA(Mergeable, GaussianTargets, JointDensity, GaussianFit):
     target: Any = "auto"
     unlabeled: Any = "auto"
     random_state: Any = 0
+    checkpoint: Any = None
 
     def _options(self):
         options = self._options_of(model.Options)
