@@ -1,6 +1,10 @@
 """gnomon fit of Parquet that stays on disk gives what it gives in memory, and says what is different."""
 
 import shutil
+import signal
+import subprocess
+import sys
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -212,3 +216,25 @@ def test_dask_that_is_not_installed_is_asked_for(monkeypatch):
 
     monkeypatch.setattr(large, "library", none)
     assert "pip install 'gnomon[dask]'" in refusal(*FIT, "--dask")
+
+
+def test_a_stopped_command_goes_on():
+    save(columns(20_000))
+    words = [*FIT, "--dask", "--model", "sppca", "--set", "checkpoint=reads", "tol=1e-14", "max_iter=100000"]
+    process = subprocess.Popen([sys.executable, "-m", "gnomon", *words], stderr=subprocess.PIPE)
+    try:
+        for _ in range(6000):
+            if Path("reads").exists() and Path("reads").stat().st_size > 20_000:
+                break
+            time.sleep(0.01)
+    finally:
+        process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[1].decode().splitlines()
+    assert said[-1] == "gnomon: stopped. The same command goes on from reads."
+    assert process.returncode == 130
+    assert sorted(path.name for path in Path().iterdir()) == ["reads", "table.parquet"]
+    held = Path("reads").stat().st_size
+    goes_on = [*FIT, "--dask", "--model", "sppca", "--set", "checkpoint=reads"]
+    run(*goes_on)
+    assert held > 20_000
+    assert not Path("reads").exists()

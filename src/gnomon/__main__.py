@@ -41,12 +41,15 @@ def main():
 
 def _stop(number, frame):
     """Delete what is half written and end at once: an exception could be swallowed by whatever runs."""
+    said = "stopped."
     if "gnomon._files" in sys.modules:
         with suppress(ImportError):  # it is being imported, and has written nothing
-            from gnomon._files import abandon
+            from gnomon._files import abandon, left_growing
 
             abandon()
-    os.write(2, b"\x1b[?25hgnomon: stopped.\n" if os.isatty(2) else b"gnomon: stopped.\n")  # a progress bar hides it
+            said = " ".join(["stopped.", *(f"The same command goes on from {path}." for path in left_growing())])
+    shown = "\x1b[?25h" if os.isatty(2) else ""  # a progress bar hides the cursor
+    os.write(2, os.fsencode(f"{shown}gnomon: {said}\n"))
     os._exit(128 + number)
 
 

@@ -34,6 +34,7 @@ LEFTOVER = re.compile(r"\.gnomon\.(\d+)\.[0-9a-f]{8}")
 STALE = 3600  # seconds
 
 _unfinished: set[Path] = set()
+_growing: set[str] = set()
 
 
 class Taken(OSError):
@@ -96,12 +97,20 @@ def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterat
 
 
 def growing(path: str | os.PathLike[str]) -> BinaryIO:
-    """A file that is read and appended to, made where there is none."""
-    return open(path, "r+b" if os.path.exists(path) else "x+b")
+    """A file that is read and appended to, made where there is none; `delete` it in the end."""
+    file = open(path, "r+b" if os.path.exists(path) else "x+b")
+    _growing.add(os.fspath(path))
+    return file
+
+
+def left_growing() -> list[str]:
+    """The growing files that are not deleted yet, which whatever comes next may go on with."""
+    return sorted(_growing)
 
 
 def delete(path: str | os.PathLike[str]) -> None:
-    """Delete a file that gnomon wrote, if it is still there."""
+    """Delete a growing file, if it is still there."""
+    _growing.discard(os.fspath(path))
     Path(path).unlink(missing_ok=True)
 
 

@@ -34,9 +34,8 @@ class OneLineErrors(click.Group):
         except click.ClickException as error:
             _say(one_line(error.format_message()))
             sys.exit(error.exit_code)
-        except click.Abort as error:
-            notes = getattr(error.__context__, "__notes__", [])
-            _say(" ".join(["stopped.", *notes]))
+        except click.Abort:
+            _say("stopped.")
             sys.exit(130)
         sys.exit(code if isinstance(code, int) else 0)
 
