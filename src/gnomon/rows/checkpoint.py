@@ -144,7 +144,7 @@ class Record:
     """
 
     def __init__(self, path: str | os.PathLike[str], table: bytes) -> None:
-        self.path, self._at = path, dict[bytes, tuple[int, int]]()
+        self.path, self.name, self._at = path, os.fspath(path), dict[bytes, tuple[int, int]]()
         self._file = growing(path)
         try:
             self._open(table)
@@ -161,7 +161,7 @@ class Record:
         """Find the answers that are there whole, of a fit to the same table."""
         begun = self._file.read(len(MAGIC))
         if begun != MAGIC[: len(begun)]:
-            raise ValueError(f"checkpoint={os.fspath(self.path)!r} is a file of another kind; name a new one.")
+            raise ValueError(f"checkpoint={self.name!r} is a file of another kind; name a new one.")
         end = self._file.tell()
         while (head := self._file.read(2 * DIGEST + 8)) and len(head) == 2 * DIGEST + 8:
             size = int.from_bytes(head[DIGEST : DIGEST + 8], "little")
@@ -173,7 +173,7 @@ class Record:
         self._file.truncate(end)
         if self._at and self._bytes(digest("table")) != table:
             raise ValueError(
-                f"checkpoint={os.fspath(self.path)!r} is that of a fit to other rows, or by another version; delete it, or "
+                f"checkpoint={self.name!r} is that of a fit to other rows, or by another version; delete it, or "
                 "name a new one."
             )
 
@@ -194,9 +194,7 @@ class Record:
         try:
             self._append(key, body)
         except OSError as error:
-            warn(
-                f"checkpoint={os.fspath(self.path)!r} cannot be written ({error}); the fit goes on, and that file stays."
-            )
+            warn(f"checkpoint={self.name!r} cannot be written ({error}); the fit goes on, and that file stays.")
         return _Reader(io.BytesIO(body)).load()[0]
 
     def _append(self, key: bytes, body: bytes) -> None:
