@@ -98,7 +98,7 @@ def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterat
 
 def growing(path: str | os.PathLike[str]) -> BinaryIO:
     """A file that is read and appended to, made where there is none; `delete` it in the end."""
-    file = open(path, "r+b" if os.path.exists(path) else "x+b")
+    file = open(path, "r+b" if os.path.exists(path) else "x+b")  # noqa: SIM115  whoever asked closes it
     _growing.add(os.fspath(path))
     return file
 
