@@ -97,9 +97,9 @@ def test_wrong_arguments(arguments, words):
          "--id a, leave the column out with --drop a, or make it a feature with --keep a."),
         (GOOD + "f31,,inf,3,x\n", "t.csv, row 31 (line 32), column 'b': inf is not a finite number; correct it, or "
          "leave the column out with --drop b."),
-        (GOOD.encode() + b"f31,1,2,3,caf\xe9\n", "t.csv, line 32: byte 0xe9 is not UTF-8; save the table as UTF-8 "
+        (GOOD.encode() + b"f31,1,2,3,caf\xe9\x81\n", "t.csv, line 32: byte 0xe9 is not UTF-8; save the table as UTF-8 "
          "text."),
-        (GOOD.replace(",", ";"), "t.csv: the header is separated by semicolons, not by commas."),
+        (GOOD.replace(",", ";") + "1\n", "t.csv: the header is separated by semicolons, not by commas."),
         (GOOD.replace("kind", "sort"), "t.csv: no column 'kind' for --target. The columns are 'flower', 'a', 'b', "
          "'c', 'sort'."),
         (GOOD + 'f31,1,"2,3,x\n', "t.csv, line 32: not a table row (unexpected end of data)."),
@@ -115,11 +115,13 @@ def test_other_kinds_of_files(folder):
     (folder / "t.xlsx").write_bytes(b"PK")
     (folder / "t.parquet").write_bytes(b"PAR1 and nothing else")
     (folder / "t.npz").write_bytes(b"no archive")
+    (folder / "t.ods").write_bytes(b"PK")
     (folder / "d").mkdir()
     options = ["--target", "kind", "--out", "out"]
     assert refusal("fit", "no.csv", *options) == "no.csv does not exist."
     assert refusal("fit", "d", *options) == "d is a folder; name a table file in it."
-    assert refusal("fit", "t.xlsx", *options).startswith("t.xlsx: .xlsx is not a kind of table that can be read; use")
+    assert refusal("fit", "t.ods", *options).startswith("t.ods: .ods is not a kind of table that can be read; use .csv")
+    assert refusal("fit", "t.xlsx", *options).startswith("t.xlsx is not an Excel file that can be read (")
     assert refusal("fit", "t.parquet", *options).startswith("t.parquet is not a Parquet file that ")
     assert refusal("fit", "t.npz", *options).startswith("t.npz is not an npz file of plain arrays")
 
@@ -224,7 +226,7 @@ def test_a_failed_write_leaves_things_as_they_were(force, monkeypatch):
     def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gnomon._cli.fitting.write_table", full)
+    monkeypatch.setattr("gnomon._cli.fitting.write_parts", full)
     options = ["--force"] if force else []
     assert refusal(*FIT, *options) == "out cannot be written ([Errno 28] No space left on device)."
 
@@ -243,7 +245,7 @@ def test_an_interrupted_fit_leaves_nothing(folder, monkeypatch):
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gnomon._cli.fitting.write_table", interrupt)
+    monkeypatch.setattr("gnomon._cli.fitting.write_parts", interrupt)
     result = CliRunner().invoke(main, FIT)
     assert (result.exit_code, result.stderr.strip()) == (130, "gnomon: stopped.")
     assert os.listdir(folder) == ["t.csv"]

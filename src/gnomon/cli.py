@@ -118,6 +118,9 @@ OPTIONS = {
     "unlabeled": click.option(
         "--unlabeled", metavar="CELL", help="A target cell that means unlabeled, besides the empty one."
     ),
+    "missing": click.option(
+        "--missing", multiple=True, metavar="CELL...", help="Cells of text that mean an empty one: --missing n.d. '?'"
+    ),
     "scale": click.option(
         "--scale",
         type=click.Choice(["none", "standard", "unit"]),
@@ -138,8 +141,8 @@ OPTIONS = {
     "replace file": click.option("--force", is_flag=True, help="Replace FILE if it exists."),
 }
 ROLES = ("table", "target", "id", "drop", "keep")
-READING = ("target kind", "unlabeled", "scale", "seed", "jobs")
-NEW_TABLE = ("model file", "table", "file", "id", "drop", "safe csv", "replace file")
+READING = ("target kind", "unlabeled", "missing", "scale", "seed", "jobs")
+NEW_TABLE = ("model file", "table", "file", "id", "drop", "missing", "safe csv", "replace file")
 
 
 def takes(*names):
@@ -162,10 +165,12 @@ def takes(*names):
 def fit(compare, out, safe_csv, force, **asked):
     """Fit a projection to TABLE and write it to a folder.
 
-    TABLE is a .csv, .tsv, .parquet or .npz file, or a folder of .parquet files. DIR gets model.gnomon, projection.csv
-    (and .parquet), metrics.json and report.html. Every column that is neither --target, --id nor --drop is a feature
-    and must be numeric; empty cells are missing values. Many models, on several preparations of the rows, predict the
-    target, and the projection shows what they say in the mean; --model names another.
+    TABLE is text (.csv, .tsv, .txt, also .gz, or - for standard input), .parquet or a folder of such files, .feather,
+    .xlsx or .npz. Separators, decimal commas and the encoding of text are told from the text, and said. DIR gets
+    model.gnomon, projection.csv (and .parquet), metrics.json and report.html. Every column that is neither --target,
+    --id nor --drop is a feature and must be numeric; empty cells are missing values. Many models, on several
+    preparations of the rows, predict the target, and the projection shows what they say in the mean; --model names
+    another.
 
     Parquet that would take more than a quarter of the memory is read from disk, through Dask, as often as the fit
     needs; sppca, cppca or ppca is fitted to it.
@@ -272,7 +277,7 @@ def impute(**asked):
     _apply("filled", **asked)
 
 
-def _apply(what, *, stored, table, out, id, drop, safe_csv, force):
+def _apply(what, *, stored, table, out, id, drop, missing, safe_csv, force):
     from gnomon._cli import outputs, show
     from gnomon._cli.applying import Applied
     from gnomon._cli.stored import StoredModel
@@ -283,7 +288,7 @@ def _apply(what, *, stored, table, out, id, drop, safe_csv, force):
         model = StoredModel.load(stored)
         done = Applied(model, what)
         step("computing")
-        outputs.write_in_parts(out, map(done.of, model.parts(table, id, drop)), force, safe_csv)
+        outputs.write_in_parts(out, map(done.of, model.parts(table, id, drop, missing)), force, safe_csv)
     stream = outputs.is_stream(out)
     click.echo(f"{done.said} {done.n_rows} rows of {table}; wrote {out}", err=stream)
     if odd := show.unlike(*done.typical):
@@ -294,8 +299,8 @@ def _apply(what, *, stored, table, out, id, drop, safe_csv, force):
 @takes("model file", "table")
 @click.option("--count", type=click.IntRange(1, 500), default=10, show_default=True, metavar="N", help="How many rows.")
 @click.option("--out", default="-", metavar="FILE", help="Result: .csv, .tsv or .parquet. Default: CSV is printed.")
-@takes("id", "drop", "unlabeled", "safe csv", "replace file")
-def suggest(stored, table, count, out, id, drop, unlabeled, safe_csv, force):
+@takes("id", "drop", "missing", "unlabeled", "safe csv", "replace file")
+def suggest(stored, table, count, out, id, drop, missing, unlabeled, safe_csv, force):
     """Name the rows of TABLE that are best labeled next.
 
     Of classes rows in doubt with many rows around them that no labeled row is near; of numbers rows far from every
@@ -314,7 +319,7 @@ def suggest(stored, table, count, out, id, drop, unlabeled, safe_csv, force):
         outputs.check_file(out, force, table)
         step("reading")
         model = StoredModel.load(stored)
-        data = model.read(table, id, drop, with_targets=True)
+        data = model.read(table, id, drop, missing, with_targets=True)
         y = read_like(data, dict(zip(model.targets, model.said.targets, strict=True)), unlabeled)
         step("computing")
         result = suggested_columns(model, data, model.said.labeled(y, data.X.shape[0]), count)
@@ -325,8 +330,8 @@ def suggest(stored, table, count, out, id, drop, unlabeled, safe_csv, force):
 
 
 @main.command(cls=ManyValues)
-@takes("model file", "table", "page", "id", "drop", "unlabeled", "replace file")
-def report(stored, table, out, id, drop, unlabeled, force):
+@takes("model file", "table", "page", "id", "drop", "missing", "unlabeled", "replace file")
+def report(stored, table, out, id, drop, missing, unlabeled, force):
     """Write an HTML report of a stored model and TABLE.
 
     Nothing is fitted again. Columns are matched by name, in any order. Target columns are read where TABLE has them:
@@ -344,7 +349,7 @@ def report(stored, table, out, id, drop, unlabeled, force):
         outputs.check_file(out, force, table, page=True)
         step("reading")
         model = StoredModel.load(stored)
-        data = model.read(table, id, drop, with_targets=True)
+        data = model.read(table, id, drop, missing, with_targets=True)
         y = read_like(data, dict(zip(model.targets, model.said.targets, strict=True)), unlabeled)
         figures = reporting.figures_beside(stored)
         step("writing")

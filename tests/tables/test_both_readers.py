@@ -174,7 +174,7 @@ def test_large_clean_tables_leave_the_csv_module_alone(file, monkeypatch, rng):
     file.write_text("id,a,b,c\n" + "".join(f"r{i},{a!r},{b!r},{c!r}\n" for i, (a, b, c) in enumerate(X.tolist())))
     assert file.stat().st_size > text_module.LARGE
     monkeypatch.setattr(text_module, "BLOCK", 1 << 18)  # several blocks
-    monkeypatch.setattr(text_module, "_collect", None)
+    monkeypatch.setattr(text_module, "collect", None)
     table = text_module.read_text(str(file), Wanted(id="id"))
     assert_array_equal(table.X, X)
     assert_array_equal(table.lines, np.arange(2, 30_002))

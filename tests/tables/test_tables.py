@@ -161,8 +161,10 @@ def test_missing_files_folders_and_kinds(write, tmp_path):
     assert message_of(read_table, "no.csv") == "no.csv does not exist."
     (tmp_path / "d.csv").mkdir()
     assert message_of(read_table, "d.csv") == "d.csv is a folder; name a table file in it."
-    expected = "t.xlsx: .xlsx is not a kind of table that can be read; use .csv, .tsv, .parquet, .npz."
-    assert message_of(read_table, write("t.xlsx", "a,b")) == expected
+    kinds = ".csv, .tsv, .txt, .parquet, .feather, .xlsx, .npz"
+    expected = f"t.ods: .ods is not a kind of table that can be read; use {kinds}."
+    assert message_of(read_table, write("t.ods", "a,b")) == expected
+    assert "t.npz.gz: .gz is not a kind" in message_of(read_table, write("t.npz.gz", "a,b"))
     assert "t: no extension is not a kind" in message_of(read_table, write("t", "a,b"))
 
 
@@ -173,8 +175,8 @@ def test_missing_files_folders_and_kinds(write, tmp_path):
         ("\n\n", "t.csv: the first line holds no column names."),
         (",,\n1,2,3\n", "t.csv: the first line holds no column names."),
         ("a,b\n", "t.csv: a header and no rows."),
-        ("a;b\n1;2\n", "t.csv: the header is separated by semicolons, not by commas."),
-        ("a\tb\n1\t2\n", "t.csv: the header is separated by tabs, not by commas."),
+        ("a;b\n1;2\n3\n", "t.csv: the header is separated by semicolons, not by commas."),
+        ("a\tb\n1\t2\t3\n", "t.csv: the header is separated by tabs, not by commas."),
         ("a,b,a\n1,2,3\n", "t.csv: several columns are called 'a' (columns 1, 3); rename all but one."),
         ("a,b\n1,2\n3\n", "t.csv, row 2 (line 3): 1 cell, and the header has 2."),
         ("a,b\n1,2\n\n3,4,5\n", "t.csv, row 2 (line 4): 3 cells, and the header has 2."),
@@ -194,8 +196,7 @@ def test_missing_files_folders_and_kinds(write, tmp_path):
          "leave the column out with --drop b."),
         (",a\n0,1\n", "t.csv: column 1 has no name in the header; if it numbers the rows, add --id column1 or "
          "--drop column1."),
-        ("a,b\n1,caf\u00e9\n".encode("latin-1"), "t.csv, line 2: byte 0xe9 is not UTF-8; save the table as UTF-8 "
-         "text."),
+        (b"a,b\n1,caf\xe9\x81\n", "t.csv, line 2: byte 0xe9 is not UTF-8; save the table as UTF-8 text."),
         (b"\x89PNG\r\n\x1a\n\x00", "t.csv, line 1: byte 0x89 is not UTF-8; save the table as UTF-8 text."),
         ('a,b\n1,"2\n3,4\n', "t.csv, line 2: not a table row (unexpected end of data)."),
     ],
@@ -221,7 +222,7 @@ def test_long_cells_are_cut_in_messages(write):
 
 
 def test_tabs_are_wanted_in_tsv(write):
-    assert message_of(read_table, write("t.tsv", "a,b\n1,2\n")) == (
+    assert message_of(read_table, write("t.tsv", "a,b\n1,2,3\n")) == (
         "t.tsv: the header is separated by commas, not by tabs."
     )
 

@@ -54,6 +54,7 @@ class Request:
     scale: str = "none"
     seed: int = 0
     jobs: int = 1
+    missing: tuple[str, ...] = ()
     dask: bool = False  # read rows from disk whenever they are wanted
     scheduler: str | None = None  # of Dask, by its address
 
@@ -78,7 +79,7 @@ def read(request: Request) -> Table:
     """Read the table."""
     if not request.target and traits_of(request.model).guided:
         raise click.UsageError("--target is missing; without labels, use --model ppca.")
-    return read_table(request.table, targets=request.target, id=request.id, drop=request.drop)
+    return read_table(request.table, targets=request.target, id=request.id, drop=request.drop, missing=request.missing)
 
 
 def default_components(targets: Targets | None, X: Any, model: str) -> int | None:
@@ -130,7 +131,8 @@ def fit(request: Request, table: Table) -> Run:
     pipeline = Pipeline([*before.steps, *gaps, *fitted.steps])
     names = list(table.targets) if guided else []
     stored = StoredModel(pipeline, names, request.id, list(request.drop), table.X.shape[0])
-    notes = list(dict.fromkeys(in_words(table, warning.message) for warning in caught))
+    notes = [f"{table.path} was read {table.assumed}."] if table.assumed else []
+    notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)
     notes += [fitted.note] if fitted.note else []
     notes += size_notes(request, stored.said)
     if request.scale == "none" and not fitted.steps[-1][1].traits.own_scale:

@@ -62,7 +62,7 @@ def check_file(path: str, force: bool, table: str, *, page: bool = False) -> Non
         check_output(path)
     if stream:
         return
-    if out.exists() and out.samefile(table):
+    if out.exists() and Path(table).exists() and out.samefile(table):
         raise InputError(f"{path} is the input; choose another --out.")
     check_free(path, force)
     if out.is_dir():

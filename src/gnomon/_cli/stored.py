@@ -54,22 +54,32 @@ class StoredModel:
             raise InputError(f"{file} names no columns; use a model that gnomon fit wrote.")
         return cls(pipeline, **metadata)
 
-    def read(self, path: str, id: str | None, drop: tuple[str, ...], *, with_targets: bool = False) -> Table:
+    def read(
+        self, path: str, id: str | None, drop: tuple[str, ...], missing: tuple[str, ...] = (), *,
+        with_targets: bool = False,
+    ) -> Table:  # fmt: skip
         """Read a new table: columns are matched by name; those of the fit that have no use now may be there."""
         likely = self.targets if with_targets else []
-        return self._checked(read_table(path, likely_targets=likely, **self._roles(id, drop)))
+        return self._checked(read_table(path, likely_targets=likely, **self._roles(id, drop, missing)))
 
-    def parts(self, path: str, id: str | None, drop: tuple[str, ...]) -> Iterator[Table]:
+    def parts(self, path: str, id: str | None, drop: tuple[str, ...], missing: tuple[str, ...] = ()) -> Iterator[Table]:
         """The same, some rows at a time where the table may be large."""
         try:
-            yield from map(self._checked, table_parts(path, **self._roles(id, drop)))
+            yield from map(self._checked, table_parts(path, **self._roles(id, drop, missing)))
         except OSError as error:  # of the table, while a result is written
             raise InputError(f"{error.strerror or one_line(error)}.") from error
 
-    def _roles(self, id: str | None, drop: tuple[str, ...]) -> dict[str, Any]:
+    def _roles(self, id: str | None, drop: tuple[str, ...], missing: tuple[str, ...]) -> dict[str, Any]:
         features = self.pipeline["columns"].feature_names_in_.tolist()
         ignore = [*self.targets, *self.drop]
-        return {"id": id, "likely_id": self.id, "drop": drop, "ignore": ignore, "features": features}
+        return {
+            "id": id,
+            "likely_id": self.id,
+            "drop": drop,
+            "ignore": ignore,
+            "features": features,
+            "missing": missing,
+        }
 
     def _checked(self, table: Table) -> Table:
         if "unit" in self.pipeline.named_steps:

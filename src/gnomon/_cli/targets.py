@@ -1,13 +1,14 @@
 """Targets of a table: what `gnomon.targets` makes of their cells, and its words in those of the command line."""
 
 import re
+import shlex
 from typing import Any
 
 import numpy as np
 
 from gnomon._cli.commands import InputError, one_line
 from gnomon.describe import Target
-from gnomon.tables import Table, TableError
+from gnomon.tables import Table, TableError, stands_for_nothing
 from gnomon.targets import Targets, read
 
 
@@ -19,11 +20,25 @@ def read_targets(
     `unlabeled` is a cell that means so besides the empty one; "" says that only the empty one does.
     """
     columns = list(table.targets.values())
+    if unlabeled is None:
+        _ask_of_marks(table)
     if unlabeled:
         columns = [np.where(cells.astype(str) == unlabeled, None, cells) for cells in columns]
     y = columns[0] if len(columns) == 1 else np.column_stack(columns)
     mark = "auto" if unlabeled is None else None
     return read(y, len(y), target=kind or "auto", unlabeled=mark, several=several)
+
+
+def _ask_of_marks(table: Table) -> None:
+    """Refuse text that people write where a value is not known, until it is said what it means."""
+    for name, cells in table.targets.items():
+        marks = [cell for cell in cells if isinstance(cell, str) and stands_for_nothing(cell)]
+        if marks:
+            mark = shlex.quote(marks[0])
+            raise InputError(
+                f"{table.path}, column {name!r}: {marks[0]!r} in {marks.count(marks[0])} rows; add --unlabeled {mark} "
+                "if they have no label, or --unlabeled '' if it is a class."
+            )
 
 
 def read_like(table: Table, known: dict[str, Target], unlabeled: str | None) -> np.ndarray | None:

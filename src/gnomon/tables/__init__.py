@@ -1,14 +1,14 @@
-"""Reading tables (CSV, TSV, Parquet, npz) as features, targets and row ids, and writing columns.
+"""Reading tables (text, Excel, Parquet, Feather, npz) as features, targets and row ids, and writing columns.
 
 Every problem with a table is one `TableError` whose message is a single line that names the file and, where
-it can, the column and the row. CSV and TSV are read with the standard library alone, so a file means the
-same whatever else is installed; Parquet goes through pyarrow.
+it can, the column and the row. Text is read with the standard library alone, so a file means the same
+whatever else is installed; Parquet and Feather go through pyarrow, Excel through openpyxl.
 """
 
 from gnomon.tables._large import LargeTable, counted, in_memory, is_large, read_large
 from gnomon.tables._parquet import has_pyarrow, is_parquet
 from gnomon.tables._read import read_table, table_parts
-from gnomon.tables._table import Table, TableError, count_missing, drop_hint, listing
+from gnomon.tables._table import Table, TableError, count_missing, drop_hint, listing, stands_for_nothing
 from gnomon.tables._write import check_output, write_parts, write_table
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "listing",
     "read_large",
     "read_table",
+    "stands_for_nothing",
     "table_parts",
     "write_parts",
     "write_table",

@@ -30,6 +30,12 @@ def read_parquet(path: str, wanted: Wanted) -> Table:
     return _as_table(path, readable(path, lambda parquet: parquet.read_table(path)), wanted)
 
 
+def read_feather(path: str, wanted: Wanted) -> Table:
+    """Read a .feather file."""
+    found = readable(path, lambda _: importlib.import_module("pyarrow.feather").read_table(path), "Feather")
+    return _as_table(path, found, wanted)
+
+
 def parquet_files(path: str) -> list[Path]:
     """The file, or those of the folder in the order of their names."""
     return sorted(Path(path).glob(f"*{SUFFIX}")) if Path(path).is_dir() else [Path(path)]
@@ -63,10 +69,10 @@ def is_parquet(path: Path) -> bool:
     return bool(names) and all(name.lower().endswith(SUFFIX) for name in names)
 
 
-def readable(path: str, read: Callable[[Any], Any]) -> Any:
+def readable(path: str, read: Callable[[Any], Any], kind: str = "Parquet") -> Any:
     """What pyarrow's reader finds; what it cannot read is said in one line."""
     if not has_pyarrow():
-        raise TableError(f"{path}: reading Parquet {INSTALL}, or save the table as CSV.")
+        raise TableError(f"{path}: reading {kind} {INSTALL}, or save the table as CSV.")
     try:
         found = read(importlib.import_module("pyarrow.parquet"))
         if hasattr(found, "validate"):
@@ -75,7 +81,7 @@ def readable(path: str, read: Callable[[Any], Any]) -> Any:
         raise
     except Exception as error:  # pyarrow has many of its own, and decoders theirs
         reason = " ".join(str(error).split())
-        raise TableError(f"{path} is not a Parquet file that can be read ({reason}).") from None
+        raise TableError(f"{path} is not a {kind} file that can be read ({reason}).") from None
     return found
 
 

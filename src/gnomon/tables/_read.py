@@ -3,15 +3,19 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from gnomon.tables._excel import read_excel
 from gnomon.tables._npz import read_npz
-from gnomon.tables._parquet import SUFFIX, is_parquet, parquet_parts, read_parquet
+from gnomon.tables._parquet import SUFFIX, is_parquet, parquet_parts, read_feather, read_parquet
+from gnomon.tables._sniff import STDIN, ending
 from gnomon.tables._table import Table, TableError, Wanted
 from gnomon.tables._text import read_text
 
+TEXT = (".csv", ".tsv", ".txt")
 READERS = {
-    ".csv": read_text,
-    ".tsv": read_text,
+    **dict.fromkeys(TEXT, read_text),
     SUFFIX: read_parquet,
+    ".feather": read_feather,
+    ".xlsx": read_excel,
     ".npz": read_npz,
 }
 
@@ -26,37 +30,42 @@ def read_table(
     drop: Sequence[str] = (),
     ignore: Sequence[str] = (),
     features: Sequence[str] | None = None,
+    missing: Sequence[str] = (),
 ) -> Table:
     """Read one table; columns that are likely, or to be ignored, may be absent, and all others must exist.
 
     Parameters
     ----------
-    path : .csv, .tsv, .parquet or .npz, or a folder of .parquet files alone; an npz file holds X (n, p) or the CSR
-        arrays data, indices, indptr and shape; further arrays of n rows can be named as targets or id, and an array
-        `feature_names` names the columns
+    path : .csv, .tsv, .txt (also packed: .gz), .parquet, .feather, .xlsx or .npz, a folder of .parquet files alone, or
+        "-", which is text from standard input; an npz file holds X (n, p) or the CSR arrays data, indices, indptr and
+        shape; further arrays of n rows can be named as targets or id, and an array `feature_names` names the columns
     targets, likely_targets : target columns; a 2-D array of an npz file stands for all its columns
     id, likely_id : the column that names the rows; the likely one where `id` is None
     drop, ignore : columns to leave out
     features : the feature columns to return, in this order, with no column left over; None takes all the rest
+    missing : cells of text that mean an empty one, besides the usual ones
     """
-    wanted = Wanted(targets, id, likely_id, drop, ignore, features, likely_targets)
-    return READERS[_kind(path)](str(path), wanted)
+    wanted, kind = Wanted(targets, id, likely_id, drop, ignore, features, likely_targets, missing), _kind(path)
+    if missing and kind not in (*TEXT, ".xlsx"):
+        raise TableError(f"{path}: --missing names cells of text; in a {kind} file an empty cell is empty.")
+    return READERS[kind](str(path), wanted)
 
 
 def table_parts(
     path: str | Path, *, id: str | None = None, likely_id: str | None = None, drop: Sequence[str] = (),
-    ignore: Sequence[str] = (), features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (), features: Sequence[str] | None = None, missing: Sequence[str] = (),
 ) -> Iterator[Table]:  # fmt: skip
     """The same table, of Parquet some rows at a time; of other kinds the whole."""
-    wanted = Wanted((), id, likely_id, drop, ignore, features)
-    if _kind(path) == SUFFIX:
-        yield from parquet_parts(str(path), wanted)
+    if _kind(path) == SUFFIX and not missing:
+        yield from parquet_parts(str(path), Wanted((), id, likely_id, drop, ignore, features))
     else:
-        yield READERS[_kind(path)](str(path), wanted)
+        yield read_table(path, id=id, likely_id=likely_id, drop=drop, ignore=ignore, features=features, missing=missing)
 
 
 def _kind(path: str | Path) -> str:
     """The reader of a file, which is there and not empty."""
+    if str(path) == STDIN:
+        return ".csv"
     file = Path(path)
     if file.is_dir():
         if is_parquet(file):
@@ -64,11 +73,12 @@ def _kind(path: str | Path) -> str:
         raise TableError(f"{file} is a folder; name a table file in it.")
     if not file.is_file():
         raise TableError(f"{path} does not exist.")
-    if file.suffix.lower() not in READERS:
+    kind = ending(file)
+    if kind not in READERS or (file.suffix.lower() == ".gz" and kind not in TEXT):
         raise TableError(
             f"{path}: {file.suffix or 'no extension'} is not a kind of table that can be read; "
             f"use {', '.join(READERS)}."
         )
     if file.stat().st_size == 0:
         raise TableError(f"{path} is empty.")
-    return file.suffix.lower()
+    return kind

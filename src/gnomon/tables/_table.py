@@ -11,6 +11,25 @@ import numpy as np
 from gnomon.rows.kind import is_sparse
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
+PLACEHOLDERS = frozenset(
+    {
+        "?",
+        "-",
+        "--",
+        ".",
+        "*",
+        "#n/a",
+        "n.a.",
+        "n/d",
+        "n.d.",
+        "nd",
+        "none",
+        "missing",
+        "unknown",
+        "not available",
+        "tbd",
+    }
+)  # which may mean so; the user is asked
 LARGEST = np.float64(1e150)  # squares of larger numbers, and sums of them, would overflow
 
 
@@ -30,6 +49,7 @@ class Table:
     id_name: str | None = None
     lines: np.ndarray | None = None  # (n,) line of the file on which each row starts, where files have lines
     first: int = 0  # rows before these, where they are part of a larger table
+    assumed: str = ""  # how the file was read, where its name does not say so
 
     @property
     def n_missing(self) -> int:
@@ -64,6 +84,7 @@ class Wanted(NamedTuple):
     ignore: Sequence[str] = ()
     features: Sequence[str] | None = None
     likely_targets: Sequence[str] = ()
+    missing: Sequence[str] = ()  # cells of text that mean an empty one, besides `MISSING`
 
     def settled(self, names: Sequence[str]) -> "Wanted":
         """Take the likely id where there is one and no other was asked for, and the likely targets that there are."""
@@ -152,12 +173,18 @@ def check_features(path: str, bad: Mapping[str, tuple[int, Any]], lines: Sequenc
     if found is None:
         alike = [name for name, (_, other) in bad.items() if number(str(other)) is None]
         more, them = (f", and neither are cells of {listing(alike[1:])}", "them") if alike[1:] else ("", "it")
+        mark = f"add --missing {shlex.quote(text)} if it means an empty cell, " if stands_for_nothing(text) else ""
         raise TableError(
-            f"{cell}: {shown!r} is not a number{more}; {drop_hint(*alike)}, or name {them} for --target or --id."
+            f"{cell}: {shown!r} is not a number{more}; {mark}{drop_hint(*alike)}, or name {them} for --target or --id."
         )
     if usable(found):
         raise TableError(f"{cell}: {shown!r} is text; store the column as numbers, or {drop_hint(column)}.")
     raise TableError(f"{cell}: {shown} {out_of_range(found)}; correct it, or {drop_hint(column)}.")
+
+
+def stands_for_nothing(text: str) -> bool:
+    """Whether people write so where a value is not known, or below what can be measured."""
+    return text.casefold() in PLACEHOLDERS or text.startswith("<")
 
 
 def drop_hint(*columns: str) -> str:

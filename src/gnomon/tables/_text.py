@@ -1,14 +1,17 @@
-"""CSV and TSV with the standard library: the same result everywhere, and exact line numbers.
+"""Tables of text with the standard library: the same result everywhere, and exact line numbers.
 
 pyarrow, where installed, reads large files that leave no question; on any doubt they are read again with the former.
 """
 
 import csv
+import gzip
 import importlib
 import mmap
 import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gnomon.tables._parquet import has_pyarrow
+from gnomon.tables._sniff import SEPARATORS, WESTERN, Form, Source, ending, is_western, sniff, source_of, with_points
 from gnomon.tables._table import (
     MISSING,
     Table,
@@ -35,7 +39,6 @@ from gnomon.targets.forms import objects
 CHUNK_ROWS = 4096  # rows held as text at once
 LARGE = 1 << 20  # bytes that take as long to read as pyarrow to import
 BLOCK = 1 << 24  # bytes that pyarrow holds as text at once, more than a row
-SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 
 
 class Row(NamedTuple):
@@ -46,15 +49,40 @@ class Row(NamedTuple):
 
 
 def read_text(path: str, wanted: Wanted) -> Table:
-    """Read a .csv or .tsv file in UTF-8 with a header line."""
-    delimiter = "\t" if path.lower().endswith(".tsv") else ","
-    if has_pyarrow() and Path(path).stat().st_size >= LARGE and (table := _read_clean(path, wanted, delimiter)):
-        return table
+    """Read a table of text with a header line, or standard input ("-"); what it assumes of its form is said."""
+    source, usual = source_of(path), "\t" if ending(path) == ".tsv" else ","
+    form = sniff(source, usual)
+    table = None
+    if (
+        has_pyarrow()
+        and form == Form(separator=form.separator)
+        and not wanted.missing
+        and source.plain
+        and Path(path).stat().st_size >= LARGE
+    ):
+        table = _read_clean(path, wanted, form.separator)
+    if table is None:
+        try:
+            table = _read(source, wanted, form)
+        except UnicodeDecodeError as error:
+            with source.open() as file:
+                if not is_western(file.read()):
+                    raise TableError(_not_text(source, error)) from None
+            form = replace(form, encoding=WESTERN)
+            table = _read(source, wanted, form)
+    return replace(table, assumed=form.said(usual))
+
+
+def _read(source: Source, wanted: Wanted, form: Form) -> Table:
+    """Row by row, in any form."""
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            return _collect(path, _rows(path, csv.reader(file, delimiter=delimiter, strict=True)), wanted, delimiter)
-    except UnicodeDecodeError:
-        raise TableError(_not_utf8(path)) from None
+        with source.text(form.encoding) as file:
+            rows = _rows(source.path, csv.reader(file, delimiter=form.separator, strict=True))
+            if form.decimal_comma:
+                rows = (row._replace(cells=with_points(row.cells)) for row in rows)
+            return collect(source.path, rows, wanted, form.separator)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise TableError(f"{source.path} cannot be unpacked ({error}).") from None
 
 
 def _read_clean(path: str, wanted: Wanted, delimiter: str) -> Table | None:
@@ -100,15 +128,15 @@ def _batches(path: str, names: list[str], wanted: Wanted, features: list[str], d
     return _table(path, np.concatenate(blocks), features, wanted, kept, list(range(2, n + 2))) if n else None
 
 
-def _not_utf8(path: str) -> str:
-    content = Path(path).read_bytes()
+def _not_text(source: Source, error: UnicodeDecodeError) -> str:
+    with source.open() as file:
+        content = file.read()
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        byte = content[error.start]
-        return f"{path}, line {line}: byte 0x{byte:02x} is not UTF-8; save the table as UTF-8 text."
-    return f"{path} changed while it was read."
+        line, byte = content[: error.start].count(b"\n") + 1, content[error.start]
+        return f"{source.path}, line {line}: byte 0x{byte:02x} is not UTF-8; save the table as UTF-8 text."
+    return f"{source.path} is not text ({error.reason}); save the table as UTF-8 text."
 
 
 def _rows(path: str, reader: Any) -> Iterator[Row]:
@@ -125,7 +153,8 @@ def _rows(path: str, reader: Any) -> Iterator[Row]:
             yield Row(line, cells)
 
 
-def _collect(path: str, rows: Iterator[Row], wanted: Wanted, delimiter: str) -> Table:
+def collect(path: str, rows: Iterator[Row], wanted: Wanted, delimiter: str = ",") -> Table:
+    """The table of rows of text, the first of which is the header."""
     names, wanted, features = _columns(path, next(rows, Row(1, [])).cells, delimiter, wanted)
     place = {name: j for j, name in enumerate(names)}
     kept: dict[str, list[Any]] = {name: [] for name in (*wanted.targets, wanted.id) if name is not None}
@@ -137,13 +166,13 @@ def _collect(path: str, rows: Iterator[Row], wanted: Wanted, delimiter: str) -> 
         lines += [row.line for row in chunk]
         for j, name in enumerate(features):
             cells = columns[place[name]]
-            block[:, j], i = _numbers(cells)
+            block[:, j], i = _numbers(cells, wanted.missing)
             if i is not None:
                 bad[name] = n_before + i, cells[i]
         check_features(path, bad, lines)
         blocks.append(block)
         for name, values in kept.items():
-            values += [_given(cell) for cell in columns[place[name]]]
+            values += [_given(cell, wanted.missing) for cell in columns[place[name]]]
     if not lines:
         raise TableError(f"{path}: a header and no rows.")
     return _table(path, np.concatenate(blocks), features, wanted, kept, lines)
@@ -198,15 +227,15 @@ def _check_lengths(path: str, chunk: list[Row], n_columns: int, n_before: int) -
             raise TableError(f"{path}, {row_of(i, row.line)}: {cells}, and the header has {n_columns}.")
 
 
-def _numbers(cells: tuple[str, ...]) -> tuple[np.ndarray, int | None]:
+def _numbers(cells: tuple[str, ...], missing: Sequence[str] = ()) -> tuple[np.ndarray, int | None]:
     """A feature column as numbers, NaN where cells are empty, and the place of the first that is no usable number."""
     values = np.empty(len(cells))
     with suppress(ValueError):
         values[:] = [float(cell) for cell in cells]
-        if usable(values).all() and "_" not in "".join(cells):
+        if not missing and usable(values).all() and "_" not in "".join(cells):
             return values, None
     for i, cell in enumerate(cells):
-        value = np.nan if _given(cell) is None else number(cell)
+        value = np.nan if _given(cell, missing) is None else number(cell)
         if value is None or not usable(value):
             return values, i
         values[i] = value
@@ -227,6 +256,6 @@ def _target(path: str, name: str, cells: list[Any], lines: list[int]) -> list[An
         return found
 
 
-def _given(cell: str) -> str | None:
+def _given(cell: str, missing: Sequence[str] = ()) -> str | None:
     text = cell.strip()
-    return None if text in MISSING else text
+    return None if text in MISSING or text in missing else text
