@@ -240,7 +240,8 @@ def transform(**asked):
     """Project the rows of TABLE with a stored model.
 
     Columns are matched by name, in any order. FILE gets the row's id or number, z1, z2, ... and the
-    standard deviation of each, and how typical the row is of those of the fit, where the model can tell.
+    standard deviation of each, how typical the row is of those of the fit, where the model can tell, and Hotelling's
+    T2 and the squared prediction error (SPE) in parts of their 95 % limits: above 1 a row is beyond.
 
     \b
     gnomon transform flowers more.csv --out more-projected.csv

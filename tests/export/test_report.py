@@ -120,7 +120,7 @@ def test_every_text_of_the_user_is_escaped(full_report):
     assert text.count("<h1>&lt;script&gt;") == 1
     assert "<title>&lt;script&gt;" in text
     pictures = [attrs for tag, attrs in page.tags if tag == "img"]
-    assert len(pictures) == 1  # and no path of two points
+    assert len(pictures) == 2  # rows and their limits, and no path of two points
     assert all(picture["alt"] for picture in pictures)
 
 

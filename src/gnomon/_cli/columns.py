@@ -54,6 +54,16 @@ def typicality_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarra
     return {} if found is None else {"typicality": found(table.X)}
 
 
+def monitor_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarray]:
+    """Hotelling's T2 and SPE of rows, each in parts of its 95 % limit, where the model has them."""
+    said = stored.said
+    if said.monitor is None:
+        return {}
+    limits = (limit if limit > 0.0 else 1.0 for limit in said.limits(0.05))
+    found = zip(("t2_of_limit", "spe_of_limit"), said.monitor(table.X), limits, strict=True)
+    return {name: np.asarray(values / limit) for name, values, limit in found}
+
+
 def imputed_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarray]:
     """The features of a table, empty cells filled."""
     if is_sparse(table.X):
@@ -88,7 +98,7 @@ def joined(*parts: dict[str, Any]) -> dict[str, Any]:
 
 
 OF_NEW_ROWS = {
-    "projected": (projection_columns, typicality_columns),
+    "projected": (projection_columns, typicality_columns, monitor_columns),
     "predicted": (prediction_columns, typicality_columns),
     "filled": (imputed_columns,),
 }

@@ -62,6 +62,7 @@ def _behind(steps: Any, inner: Description) -> Description:
         predict=_after(steps, inner.predict),
         log_density=_after(steps, inner.log_density),
         typicality=_after(steps, inner.typicality),
+        monitor=_after(steps, inner.monitor),
         suggest=_suggested_after(steps, inner.suggest),
         impute=None if filled is None else lambda X: steps.inverse_transform(filled(X)),
     )

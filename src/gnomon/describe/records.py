@@ -106,6 +106,8 @@ class Description:
     impute: Callable[[Any], Any] | None = None  # fills missing entries
     log_density: Callable[[Any], Array] | None = None  # (n,) in nats: how typical rows are
     typicality: Callable[[Any], Array] | None = None  # (n,) share of the rows of the fit that were as far off
+    monitor: Callable[[Any], tuple[Array, Array]] | None = None  # (n,) Hotelling's T2, and SPE
+    limits: Callable[[float], tuple[float, float]] | None = None  # of both, which a share of new rows passes
     suggest: Callable[..., Array] | None = None  # (n, X, among): which of these rows to label next; None, of the fit's
     loadings: Array | None = None  # (k, p) what a unit of each component adds to every column
     fit: Fit = field(default_factory=Fit)

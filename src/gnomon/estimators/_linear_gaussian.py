@@ -17,13 +17,14 @@ from ..rows.threads import one_thread
 from ._density import Criterion, Density
 from ._estimator import Invertible, Weighted, check_choice, check_table, check_values, check_variance
 from ._imputation import Imputer
+from ._monitored import MonitoredByLoadings
 from ._posterior import LatentPosterior
 from ._seen import remembered, seen
 
 MANY = 1000  # rows from which waking and stopping threads for small matrices is worth avoiding
 
 
-class LinearGaussian(Weighted, Density, Criterion, Imputer, Invertible, LatentPosterior):
+class LinearGaussian(Weighted, MonitoredByLoadings, Density, Criterion, Imputer, Invertible, LatentPosterior):
     """Projection, uncertainty and density of rows, with missing entries or without."""
 
     _takes_missing = True

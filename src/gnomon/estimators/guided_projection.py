@@ -17,6 +17,7 @@ from ._class_guide import ClassGuide, Taught, Union, best_by_labels_alone, fit_u
 from ._density import Density
 from ._estimator import at_most, integer, rules
 from ._imputation import Imputer
+from ._monitored import Monitored
 from ._number_guide import NumberGuide, read_numbers
 from ._of_predictions import show
 from ._posterior import LatentPosterior
@@ -51,7 +52,7 @@ class InPreparations(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
+class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPosterior):
     """A projection and predictions from few labels, on data of any kind: many models teach, none is chosen.
 
     With two or three labels per class, or a dozen numbers, nothing tells which preparation of the rows and which model
@@ -134,7 +135,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
     0.3 of the length.
 
     Missing entries of X are filled first, with their mean given the others under `PPCA` of ten components. Its density
-    of rows is that of `score_samples`, whatever the targets, and what `typicality` goes by.
+    of rows is that of `score_samples`, whatever the targets, and what `typicality`, `hotelling_t2` and `spe` go by.
 
     `posterior`, and the covariance of `transform`, are of the projection of a row without its noise, as in `DPPCA`: for
     one target of classes under the model whose projection it is, with the classes averaged over by `predict_proba`, so
@@ -359,6 +360,12 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
     def _log_density(self, rows, y):
         return self._density_of_rows().score_samples(rows.gather())
 
+    def _monitor(self):
+        return self._density_of_rows()._monitor()
+
+    def _monitored(self, rows):
+        return self._density_of_rows()._monitored(rows)
+
     def _density_of_rows(self):
         if self._gaussian is None:
             raise ValueError("X of fit has one dimension only, which leaves nothing for noise; it gives no density.")
@@ -396,6 +403,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, LatentPosterior):
         parts = {"fit": record, "suggest": self._suggested}
         if self._gaussian is None:
             parts["project"] = lambda X: Projection(np.asarray(self.transform(X)))
+            parts |= {"monitor": None, "limits": None}
         else:
             parts["log_density"] = self.score_samples
         if self._tail is not None:

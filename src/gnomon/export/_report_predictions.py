@@ -6,6 +6,7 @@ import numpy as np
 
 from gnomon.describe import unusual
 from gnomon.export import _report_page as html
+from gnomon.plotting import OutlierDisplay
 
 N_PREDICTIONS = 50
 N_SUGGESTIONS = 10
@@ -62,6 +63,21 @@ def unlike(said, X, row_ids):
             "rows should not be trusted."
         )
     return html.tag("h2", "Rows unlike the rest") + html.tag("p", text)
+
+
+def limits(said, X, row_ids):
+    """Return the picture of the rows against the limits of T2 and SPE; nothing where the model has none."""
+    if said.monitor is None:
+        return ""
+    display = OutlierDisplay.from_estimator(said, X, row_ids=row_ids, ax=html.axes(5.6, 4.2))
+    odd = display.beyond
+    names = ", ".join(display.names[i] for i in odd[:N_SUGGESTIONS]) + (", ..." if len(odd) > N_SUGGESTIONS else "")
+    text = (
+        "T2 is how far a row is from the middle within the plane of the projection, SPE how far it is from the plane. "
+        "One row in twenty of those like the rows of the fit passes a limit of 95 %, one in a hundred that of 99 %. "
+    )
+    text += f"{html.count(len(odd), 'row')} of {len(display.t2)} beyond a 99 % limit{': ' + names if names else ''}."
+    return html.tag("h2", "Rows against their limits") + html.figure(display.ax_, "Hotelling's T2 against SPE", text)
 
 
 def _share(value):

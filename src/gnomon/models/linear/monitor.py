@@ -1,0 +1,70 @@
+"""Hotelling's T2 and the squared prediction error of rows, with the limits of process monitoring.
+
+T2 is the squared distance from the middle within the plane of the loadings, in deviations of the scores; SPE (Q, the
+square of DModX up to a factor) the squared distance from that plane.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import chdtri, fdtri, ndtri
+
+from ..._types import Array
+from ...rows.contract import Rows
+
+SMALLEST_POWER = 1e-3  # of Jackson and Mudholkar's transform; below it Box's chi-squared is taken
+
+
+class Monitor(NamedTuple):
+    """What T2 and SPE are measured by."""
+
+    axes: Array  # (p, k) orthonormal, of the plane
+    variances: Array  # (k,) of the scores along them
+    n: float  # rows of the fit that weigh the same
+    left: Array  # (3,) sums of the first three powers of the eigenvalues that the plane leaves
+
+
+class Limits(NamedTuple):
+    """Limits that a share alpha of new rows like those of the fit passes."""
+
+    t2: float
+    spe: float
+
+
+def learn(W_x: Array, noise_var: float, n: float, beyond: Array | None = None) -> Monitor:
+    """From loadings (p, k), the noise variance and the number of rows; `beyond` are eigenvalues behind the k largest.
+
+    What is not known of these shares what they leave of the noise.
+    """
+    p, k = W_x.shape
+    n = max(float(n), k + 2.0)
+    explained, R = np.linalg.eigh(W_x.T @ W_x)
+    explained = np.maximum(explained, 1e-12 * noise_var)
+    axes, unbiased = W_x @ R / np.sqrt(explained), n / (n - 1.0)
+    known = np.zeros(0) if beyond is None else beyond[: max(0, p - k - 1)]
+    total, rest = (p - k) * noise_var, p - k - len(known)
+    other = max(total - float(known.sum()), 0.0) / max(rest, 1)
+    left = np.array([(known**i).sum() + rest * other**i for i in (1, 2, 3)])
+    return Monitor(axes, (explained + noise_var) * unbiased, n, left * unbiased ** np.arange(1, 4))
+
+
+def statistics(monitor: Monitor, rows: Rows, mean: Array, observed: Array | None = None) -> tuple[Array, Array]:
+    """T2 and SPE (n,) of complete rows; `observed` (n,) is the share of entries that were there before they were."""
+    here = rows.in_units(mean, 1.0)
+    T = here.times(monitor.axes)
+    spe = np.maximum(here.lengths() - np.einsum("ij,ij->i", T, T), 0.0)
+    return (T**2 / monitor.variances).sum(axis=1), spe if observed is None else spe / observed
+
+
+def limits(monitor: Monitor, alpha: float) -> Limits:
+    """Limit of T2 by the F distribution, for rows that were not in the fit; of SPE by Jackson and Mudholkar (1979)."""
+    n, k = monitor.n, len(monitor.variances)
+    t2 = k * (n**2 - 1.0) / (n * (n - k)) * float(fdtri(k, n - k, 1.0 - alpha))
+    one, two, three = map(float, monitor.left)
+    if one <= 0.0:
+        return Limits(t2, 0.0)
+    power = 1.0 - 2.0 * one * three / (3.0 * two**2)
+    if power < SMALLEST_POWER:
+        return Limits(t2, two / one * float(chdtri(one**2 / two, alpha)))
+    inner = ndtri(1.0 - alpha) * np.sqrt(2.0 * two * power**2) / one + 1.0 + two * power * (power - 1.0) / one**2
+    return Limits(t2, one * float(max(inner, 0.0)) ** (1.0 / power))
