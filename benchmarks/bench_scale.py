@@ -10,15 +10,18 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-from common import OUT, paired, ratio, record
+import scipy.sparse as sp
+from common import OUT, paired, peak_bytes, ratio, record
 
 COLUMNS, RANK, K, LABELED = 1_000, 30, 20, 1_000
 BLOCK = 20_000  # rows
+NARROW = 200  # columns of the table that grows
 LIMIT = 2 << 30  # bytes of a process that fits a memory map
 ROWS = 250_000
 
@@ -58,13 +61,13 @@ def block(path, start, stop):
     return np.load(path, mmap_mode="r")[start:stop]
 
 
-def lazily(da, path, n):
+def lazily(da, path, n, columns=COLUMNS):
     """The file as a Dask array; `from_array` would copy a memory map."""
     import dask
 
     ends = [*range(0, n, BLOCK), n]
     parts = [
-        da.from_delayed(dask.delayed(block)(path, start, stop), (stop - start, COLUMNS), np.float32)
+        da.from_delayed(dask.delayed(block)(path, start, stop), (stop - start, columns), np.float32)
         for start, stop in itertools.pairwise(ends)
     ]
     return da.concatenate(parts)
@@ -176,13 +179,85 @@ def of_workers():
     ]
 
 
+def of_sizes():
+    """Time and memory as rows grow eightfold, from a memory map through Dask."""
+    import dask.array as da
+
+    from gnomon import SPPCA
+
+    seconds, memory, sizes = [], [], [250_000, 500_000, 1_000_000, 2_000_000]
+    with tempfile.TemporaryDirectory(dir=os.environ.get("GNOMON_BENCH_TMP")) as folder:
+        path = Path(folder) / "rows.npy"
+        table = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(sizes[-1], NARROW))
+        for start in range(0, len(table), BLOCK):
+            table[start : start + BLOCK] = rows_of(start, BLOCK, columns=NARROW)[0]
+        Z = rows_of(0, BLOCK, columns=NARROW)[1]
+        for n in sizes:
+            y = np.full(n, np.nan)
+            y[:LABELED] = Z[:LABELED, 0]
+
+            def fit(n=n, y=y):
+                SPPCA(10).fit(lazily(da, path, n, NARROW), y)
+
+            seconds.append(float(np.median(paired({"fit": fit}, repeats=3)["fit"])))
+            memory.append(peak_bytes(fit) / n)
+    slope = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+    shown = ", ".join(f"{one:.2g}" for one in seconds)
+    what = f"{sizes[0]:,} to {sizes[-1]:,} x {NARROW} float32"
+    return [
+        {"what": f"{what}: slope of log seconds ({shown})", "value": slope, "limit": 1.1},
+        {"what": f"{what}: most bytes a row beyond the chunks", "value": memory[-1], "limit": 200.0, "each": memory},
+    ]
+
+
+def text_rows(start, n, p=50_000, each=100):
+    """Rows of a sparse table, as many entries in each, whose columns fall off in frequency like words."""
+    rng = np.random.default_rng([7, start])
+    columns = np.minimum((p * rng.random(n * each) ** 3).astype(np.int32), p - 1)
+    topic = np.repeat(rng.integers(0, 20, n), each)
+    columns = np.where(rng.random(n * each) < 0.3, (topic * 97 + columns % 61) % p, columns)
+    values = rng.random(n * each, dtype=np.float32) + 0.5
+    return sp.csr_array((values, columns, np.arange(0, n * each + 1, each)), shape=(n, p))
+
+
+def of_text(n=2_000_000):
+    """Sparse rows in chunks that are made once, and held: reads as in one process, memory of the process."""
+    import dask
+    import dask.array as da
+
+    from gnomon import SPPCA
+
+    size, p = 50_000, 50_000
+    parts = [
+        da.from_delayed(
+            dask.delayed(text_rows)(start, size, p), (size, p), np.float32, meta=sp.csr_array((0, 0), dtype=np.float32)
+        )
+        for start in range(0, n, size)
+    ]
+    X = da.concatenate(parts).persist()
+    y = np.full(n, np.nan)
+    y[:LABELED] = np.asarray(text_rows(0, size, p)[:LABELED, :50].sum(axis=1)).ravel()
+    before, start = time.process_time(), time.perf_counter()
+    model = SPPCA(10).fit(X, y)
+    seconds, cpu = time.perf_counter() - start, time.process_time() - before
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    one = SPPCA(10).fit(sp.vstack([text_rows(start, size, p) for start in range(0, n // 10, size)]), y[: n // 10])
+    what = f"sparse {n:,} x {p:,}, {100 * n:,} entries, in {len(parts)} chunks"
+    return [
+        {"what": f"{what}: GiB of the process", "value": most / (1 << 30), "limit": 8.0},
+        {"what": f"{what}: reads", "value": model.n_passes_, "limit": 20.0, "converged": bool(model.converged_)},
+        {"what": f"{what}: reads of a tenth of the rows in one process", "value": one.n_passes_, "limit": None},
+        {"what": f"{what}: seconds", "value": seconds, "limit": None, "cpu": cpu},
+    ]
+
+
 def main():
     """Make the file, run, record."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--rows", type=int, default=ROWS)
     asked.add_argument("--child", type=Path)
     asked.add_argument("--method")
-    asked.add_argument("--only", choices=("file", "workers"))
+    asked.add_argument("--only", choices=("file", "workers", "sizes", "text"))
     words = asked.parse_args()
     warnings.simplefilter("ignore")
     if words.child is not None:
@@ -192,15 +267,16 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"scale-{words.rows}.npy"
     rows = []
-    if words.only != "workers":
+    if words.only in (None, "file"):
         make(path, words.rows)
         try:
             rows += of_file(path, words.rows)
         finally:
             path.unlink()
             path.with_suffix(".y.npy").unlink()
-    if words.only != "file":
-        rows += of_workers()
+    for name, measure in {"workers": of_workers, "sizes": of_sizes, "text": of_text}.items():
+        if words.only in (None, name):
+            rows += measure()
     record("scale", rows)
 
 

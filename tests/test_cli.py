@@ -373,8 +373,11 @@ def test_transform_of_the_training_table_is_the_projection(fitted):
     text = run("transform", "out", "flowers.csv", "--out", "z.csv")
     assert text == "projected 150 rows of flowers.csv; wrote z.csv\n"
     projection, again = columns_of("out/projection.csv"), columns_of("z.csv")
-    assert list(again) == ["flower", "z1", "z2", "z1_std", "z2_std"]
-    assert all(again[name] == projection[name] for name in again)
+    assert list(again) == ["flower", "z1", "z2", "z1_std", "z2_std", "t2_of_limit", "spe_of_limit"]
+    assert all(again[name] == projection[name] for name in list(again)[:5])
+    model = SPPCA(2).fit(IRIS.data, PARTIAL)
+    found = np.array([float(cell) for cell in again["t2_of_limit"]])
+    np.testing.assert_allclose(found, model.hotelling_t2(IRIS.data) / model.control_limits().t2, rtol=1e-8)
 
 
 def test_predict_gives_classes_and_probabilities(fitted):
