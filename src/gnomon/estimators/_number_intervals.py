@@ -43,20 +43,16 @@ class NumberPredictor(DeviationPredictor):
             degrees of freedom. Only with `return_std=True`.
         """
         check_choice("uncertainty", uncertainty, UNCERTAINTY)
-        rows = self._check_rows(X)
-        self._require_targets("predict")
-        if return_std and self.target_kind_ == "classes":
-            raise ValueError("return_std=True is for real outputs and counts; for classes use predict_proba.")
-        if not return_std:
-            return self._named(self._predicted(rows), rows)
-        parts = [self._with_deviations(batch, uncertainty == "full") for batch in self._batches(rows)]
+        return self._answered(X, return_std, lambda rows: self._found_with_deviations(rows, uncertainty == "full"))
+
+    def _found_with_deviations(self, rows, full):
+        """What is predicted of each target, and deviations (n, q)."""
+        parts = [self._with_deviations(batch, full) for batch in self._batches(rows)]
         columns = zip(*(found for found, _ in parts), strict=True)
-        std = np.concatenate([std for _, std in parts])
-        found = [np.concatenate(column) for column in columns]
-        return self._named(found, rows), rows.like(std[:, 0] if self._vector else std)
+        return [np.concatenate(column) for column in columns], np.concatenate([std for _, std in parts])
 
     def _with_deviations(self, rows, full):
-        """What is predicted of each target, and deviations (n, q); some rows at a time."""
+        """The same of some rows."""
         found, std = self._predicted_with_std(rows)
         W, _, noise = self._readings()
         if full and len(W):

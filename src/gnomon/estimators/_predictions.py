@@ -117,11 +117,15 @@ class DeviationPredictor(Predictor):
             In units of y, the noise of real outputs and the chance of counts included; NaN for classes. Only with
             `return_std=True`.
         """
+        return self._answered(X, return_std, self._predicted_with_std)
+
+    def _answered(self, X, return_std, found_with_std):
+        """What `predict` returns; `found_with_std(rows)` gives both, as `_predicted_with_std` does."""
         rows = self._check_rows(X)
         self._require_targets("predict")
         if return_std and self.target_kind_ == "classes":
             raise ValueError("return_std=True is for real outputs and counts; for classes use predict_proba.")
         if not return_std:
             return self._named(self._predicted(rows), rows)
-        found, std = self._predicted_with_std(rows)
+        found, std = found_with_std(rows)
         return self._named(found, rows), rows.like(std[:, 0] if self._vector else std)
