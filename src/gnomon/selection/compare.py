@@ -13,10 +13,13 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 from gnomon import SPPCA
 from gnomon.describe import traits_of
 from gnomon.rows.kind import is_sparse
-from gnomon.selection.baselines import NotApplicable, lda_map, pca_map, pls_map
+from gnomon.selection.baselines import LDA_SHRINKAGE, NotApplicable, lda_map, pca_map, pls_map
 from gnomon.selection.comparison import Losses, Outcome, summarize
 from gnomon.selection.partial import fit_partial, last_step, learns_from_labels, predicts, prepared, projects, run_jobs
 from gnomon.selection.scoring import Problem
+from gnomon.selection.tuned import Tuned, Variant, preparations
+
+RIDGES = (LDA_SHRINKAGE, 0.1, 0.5)  # among which LDA chooses
 
 
 def compare(
@@ -38,7 +41,9 @@ def compare(
     For classes the score is the error of the nearest labeled row (Euclidean, in the projection); for real
     targets it is R2 of a ridge regression on the projection. The baselines are PCA of all rows, ridge LDA and
     PLS of the labeled rows, and all features without a projection. Where a method predicts by itself,
-    its predictions are scored too.
+    its predictions are scored too. All get the same rows and as many dimensions. By five folds of the labels that it
+    sees LDA chooses its ridge (0.001, 0.1 or 0.5 of the mean variance), and where a model prepares the rows itself, as
+    `GuidedProjection` does, every baseline chooses among the rows as given, standardized and at unit length.
 
     Parameters
     ----------
@@ -80,7 +85,8 @@ def compare(
     Returns
     -------
     Comparison
-        `rows` (one dict per method and target), `verdict`, `to_dict()`; prints as a table.
+        `rows` (one dict per method and target; "got" is what a baseline chose), `verdict`, `to_dict()`; prints as a
+        table.
 
     Notes
     -----
@@ -117,10 +123,12 @@ def compare(
     parts, fits = _fitted(models, problem, X, splits, n_jobs)
     k = n_components or max((part[-1] for found in parts.values() for part in found if part[-1]), default=2)
     rows = _behind_steps(first, filled)
+    fronts = preparations(rows, any(traits_of(last_step(one)).own_scale for one in estimators.values()))
     shares = problem.shares(next((told for _, told in fits.values() if told is not None), None))
     scored = {name: _outcome(parts[name], problem, splits, shares, _turned(fits[name][0], rows)) for name in models}
-    for name, method in _baselines(rows, problem, k, seed).items():
-        scored[name] = _score(method, problem, rows, splits, shares)
+    for name, method in _baselines(fronts, problem, k, seed).items():
+        found = _score(method, problem, np.arange(len(problem.visible))[:, None], splits, shares)
+        scored[name] = found._replace(got=method.said)
     return summarize(scored, list(models), problem, n_tried=len(splits), n_filled=n_filled, shares=shares)
 
 
@@ -177,25 +185,41 @@ def _model(estimator, problem):
     return fit
 
 
-def _baselines(X, problem, n_components, seed):
-    pca = cache(lambda: pca_map(X, n_components, seed))  # blind to labels, so the same in every split
+def _baselines(fronts, problem, n_components, seed):
+    """By name, each with its settings on each preparation of the rows."""
 
-    def lda(X, values, task):
+    def lda(shrinkage, X, values, task):
         if task.metric != "error":
             raise NotApplicable("it needs classes")
-        return lda_map(X, task.classes[values[:, 0].astype(int)], n_components)
+        return lda_map(X, task.classes[values[:, 0].astype(int)], n_components, shrinkage)
 
     def pls(X, values, task):
         if task.metric == "error":
             values = np.eye(len(task.classes))[values[:, 0].astype(int)]
         return pls_map(X, values, n_components, task.classes)
 
-    return {
-        "PCA": lambda X, visible: (pca().project, None),
-        "LDA": partial(_learned, lda, problem.tasks),
-        "PLS": partial(_learned, pls, problem.tasks),
-        "all features": lambda X, visible: (lambda X: X, None),
+    def of_each(learn, ridge=None):
+        said = "" if ridge is None else f"ridge {ridge:g}"
+        return [
+            Variant(", ".join(filter(None, ([name] if len(fronts) > 1 else []) + [said])) or name, X, learn)
+            for name, X in fronts.items()
+        ]
+
+    @cache  # blind to labels, so the same in every split
+    def pca(name):
+        return pca_map(fronts[name], n_components, seed)
+
+    variants = {
+        "PCA": [
+            Variant(name, X, lambda _, visible, name=name: (pca(name).project, None)) for name, X in fronts.items()
+        ],
+        "LDA": [
+            one for ridge in RIDGES for one in of_each(partial(_learned, partial(lda, ridge), problem.tasks), ridge)
+        ],
+        "PLS": of_each(partial(_learned, pls, problem.tasks)),
+        "all features": of_each(lambda X, visible: (lambda X: X, None)),
     }
+    return {name: Tuned(some, problem.tasks) for name, some in variants.items()}
 
 
 def _learned(learn, tasks, X, visible):

@@ -78,6 +78,7 @@ class Outcome(NamedTuple):
     seconds: float | None = None
     note: str = ""
     turned: float | None = None  # degrees between its projection and that of PCA
+    got: str = ""  # what it chose for itself
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,8 +90,9 @@ class Comparison(Table):
     rows : list of dict
         One per method, and per target where there are several: `method`, `target`, `metric` ("error" or "R2"), `dims`,
         `score` of the projection with the ends `low` and `high` of its 95 % interval, `prediction` of the method's own
-        predictions with `prediction_low` and `prediction_high`, `seconds` of the slowest fit, `note`. None where there
-        is no value. Of several draws `spread` and `prediction_spread` are deviations over them.
+        predictions with `prediction_low` and `prediction_high`, `seconds` of the slowest fit, `note`, `got`, what a
+        baseline chose for itself. None where there is no value. Of several draws `spread` and `prediction_spread` are
+        deviations over them.
     metric : {"error", "R2", "mixed"}
         What `score` is: the share of wrong rows (lower is better), R2 (higher is better), or each for its targets.
     verdict : str
@@ -192,7 +194,11 @@ class Comparison(Table):
 
     @property
     def _remarks(self):
-        return [*self.notes, self.protocol]
+        chosen = {row["method"]: row["got"] for row in self.rows if row.get("got")}
+        if not chosen:
+            return [*self.notes, self.protocol]
+        said = "; ".join(f"{name}: {got}" for name, got in chosen.items())
+        return [*self.notes, self.protocol, f"Chosen by baselines within the labels they saw: {said}."]
 
 
 def summarize(outcomes, models, problem, *, n_tried, n_filled=0, shares=None):
@@ -228,6 +234,7 @@ def _row(name, outcome, t, task):
         **_scores(outcome.own_losses, t, task.metric, CELLS[1]),
         "seconds": outcome.seconds,
         "note": outcome.note,
+        "got": outcome.got,
     }
 
 
