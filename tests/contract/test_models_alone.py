@@ -171,7 +171,7 @@ WITH_CLASSES = {
     ),
     "IFA": (gnomon.IFA(random_state=0), IFA),
     "MixturePPCA": (gnomon.MixturePPCA(2, 1), MIXTURE),
-    "KDA": (gnomon.KDA(), KDA),
+    "KDA": (gnomon.KDA(uncertainty="plug-in"), KDA),
     "SEPCA": (gnomon.SEPCA(2), SEPCA),
     "SDRGLM": (gnomon.SDRGLM(2, random_state=0), SDR_GLM),
     "ColoredMVU": (gnomon.ColoredMVU(2, kernel="linear", projection_ridge=1e-3), COLORED_MVU),

@@ -38,7 +38,7 @@ def test_linear_kernel_has_the_probabilities_of_discriminant_analysis(name, shri
     X, y = load(name)
     X = scale(X)
     theirs = LinearDiscriminantAnalysis(solver="eigen", shrinkage=shrinkage).fit(X, y)
-    ours = KDA(shrinkage=shrinkage).fit(X, y)
+    ours = KDA(shrinkage=shrinkage, uncertainty="plug-in").fit(X, y)
     assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-8)
     assert_array_equal(ours.predict(X), theirs.predict(X))
     assert_array_equal(ours.classes_, theirs.classes_)
@@ -49,7 +49,7 @@ def test_linear_kernel_without_ridge_has_the_directions_of_discriminant_analysis
     X, y = load(name)
     theirs = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
     Z = theirs.transform(X)
-    ours = KDA(shrinkage=0).fit(X, y)
+    ours = KDA(shrinkage=0, uncertainty="plug-in").fit(X, y)
     same_up_to_sign(ours.transform(X), Z - Z.mean(axis=0), rtol=1e-5, atol=1e-7)
     share = ours.between_variance_ / ours.between_variance_.sum()
     assert_allclose(share, theirs.explained_variance_ratio_, rtol=1e-6)
@@ -59,7 +59,7 @@ def test_linear_kernel_is_the_definition_with_more_features_than_rows(rng):
     y = np.arange(30) % 3
     X = rng.normal(size=(30, 80)) + 5 * np.eye(3, 80)[y]
     new = rng.normal(size=(7, 80)) * 3
-    model = KDA(shrinkage=0.05).fit(X, y)
+    model = KDA(shrinkage=0.05, uncertainty="plug-in").fit(X, y)
     directions, ratios = oracle.discriminant(X, y, 0.05, 80)
     same_up_to_sign(model.transform(new), (new - X.mean(axis=0)) @ directions, atol=1e-8)
     assert_allclose(model.between_variance_, ratios, rtol=1e-9)
@@ -293,3 +293,58 @@ def test_scikit_learn_checks_of_kernels(kernel):
     failed = {"check_classifiers_classes": "labels -1 and 1 alone are refused: -1 may mark unlabeled rows"}
     failed |= {"check_estimators_dtypes": integers} if kernel == "precomputed" else {}
     check_estimator(KDA(kernel=kernel), expected_failed_checks=failed)
+
+
+# ------------------------------------------------------------------------------------- how sure probabilities are
+
+
+def few_labels(n_labels, seed=0, n=400, p=30, n_classes=3):
+    """Rows of overlapping classes, their classes, and those that are seen."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    X = rng.normal(size=(n, p))
+    X[:, :n_classes] += 1.5 * np.eye(n_classes)[y]
+    seen = np.where(np.arange(n) < n_labels * n_classes, y, -1)
+    return X, y, seen
+
+
+@pytest.mark.parametrize("n_labels", [2, 4, 10])
+def test_probabilities_are_as_sure_as_they_are_right(n_labels):
+    away, plain = [], []
+    for seed in range(10):
+        X, y, seen = few_labels(n_labels, seed)
+        rest = seen < 0
+        for uncertainty, found in (("full", away), ("plug-in", plain)):
+            proba = KDA(uncertainty=uncertainty).fit(X, seen).predict_proba(X[rest])
+            found.append(proba.max(axis=1).mean() - (proba.argmax(axis=1) == y[rest]).mean())
+    assert abs(np.mean(away)) < 0.08
+    assert np.mean(np.abs(away)) < 0.5 * np.mean(np.abs(plain))
+
+
+def test_how_sure_it_is_changes_no_prediction_and_no_direction():
+    X, _, seen = few_labels(4)
+    full, plain = KDA().fit(X, seen), KDA(uncertainty="plug-in").fit(X, seen)
+    assert plain.calibration_ is None
+    assert_allclose(full.transform(X), plain.transform(X))
+    assert (full.predict(X) == plain.predict(X)).all()
+    assert_allclose(full.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_confidence_follows_from_the_rows_whatever_their_order():
+    X, _, seen = few_labels(5)
+    order = np.random.default_rng(1).permutation(len(X))
+    one, other = KDA().fit(X, seen), KDA().fit(X[order], seen[order])
+    assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-8)
+
+
+def test_one_label_in_each_class_tells_nothing():
+    X, _, seen = few_labels(1)
+    model, plain = KDA(shrinkage=0.5).fit(X, seen), KDA(shrinkage=0.5, uncertainty="plug-in").fit(X, seen)
+    assert model.calibration_["n_held_out"] == 0
+    assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-10)
+
+
+def test_many_labels_are_taken_at_their_word():
+    X, y, _ = few_labels(0, n=1200)
+    assert KDA().fit(X, y).calibration_ is None
+    assert KDA().fit(X[:900], y[:900]).calibration_["n_held_out"] == 900

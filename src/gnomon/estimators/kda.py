@@ -1,5 +1,6 @@
 """Kernel discriminant analysis with shrinkage, as a scikit-learn estimator."""
 
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -9,9 +10,11 @@ from sklearn.utils import check_random_state
 from ..describe import Traits
 from ..models import kda as model
 from ..rows import read
-from ._estimator import at_least, at_most, rules
+from ._estimator import at_least, at_most, one_of, rules
 from ._kernel import KernelTransformer
 from ._predictions import Predictor
+
+MOST_CALIBRATED = 1000  # labeled rows, beyond which parameters are taken as known
 
 
 @dataclass(eq=False, repr=False)
@@ -46,6 +49,11 @@ class KDA(Predictor, KernelTransformer):
     n_landmarks : int, default=None
         For many labeled rows: work in the span of this many of them, drawn at random (Nystrom). Memory n_labeled x
         n_landmarks instead of n_labeled squared. None uses all labeled rows.
+    uncertainty : {"full", "plug-in"}, default="full"
+        What `predict_proba` knows of the uncertainty of the parameters. "full": probabilities are as sure as they are
+        right of labels held out, by fits to the other four fifths. "plug-in", and with more than 1,000 labeled rows or
+        where four fifths leave the covariance singular: those of the model itself, as if its parameters were known, far
+        too sure where labels are few. The predicted class is the same.
     random_state : int, RandomState instance or None, default=0
         Draws the landmarks; nothing else is random.
 
@@ -63,6 +71,12 @@ class KDA(Predictor, KernelTransformer):
         Log share of each class among the labeled rows.
     between_variance_ : ndarray of shape (n_directions,)
         Variance of the class means along each direction, in units of the variance within classes.
+    calibration_ : dict or None
+        Unless probabilities are those of the model itself, what the odds are divided by: one of "temperatures", which
+        grows with the squared distance of a row from all classes over the median one, in "distances"; the "exponent" of
+        the result, the mean "confidence" that it is brought to, and "n_held_out", the labels that told how often the
+        model is right. Where no class has two labels nothing is known of that, and probabilities are those of the model
+        itself.
     target_kind_, classes_ : {"classes"}, ndarray of shape (n_classes,)
         What y was read as, and its sorted labels.
     references_, X_fit_, rank_, gamma_
@@ -115,7 +129,7 @@ class KDA(Predictor, KernelTransformer):
     _kinds = ("classes",)
     _required = True
     _fewest_classes = 2
-    _rules = rules(shrinkage=at_least(0))
+    _rules = rules(shrinkage=at_least(0), uncertainty=one_of("full", "plug-in"))
     _fitted = "dual_coef_"
 
     n_components: Any = None
@@ -124,6 +138,7 @@ class KDA(Predictor, KernelTransformer):
     target: Any = "auto"
     unlabeled: Any = "auto"
     n_landmarks: Any = None
+    uncertainty: Any = "full"
     random_state: Any = 0
 
     def _fit(self, rows, targets):
@@ -142,6 +157,11 @@ class KDA(Predictor, KernelTransformer):
         size = np.sqrt((T**2).mean())  # the model works at the size of one, whatever the units of the kernel
         fitted = model.fit(read(T / size), targets.index[labeled], most + 1, float(self.shrinkage), dimension)
         self._store(fitted, feature_map, size)
+        self.calibration_ = None
+        if self.uncertainty == "full" and len(labeled) <= MOST_CALIBRATED:
+            with suppress(ValueError):  # without some of the rows the covariance is singular
+                of_size = T / size, targets.index[labeled], most + 1, float(self.shrinkage), dimension
+                self.calibration_ = model.calibrated(*of_size)._asdict()
 
     def _projected(self, rows):
         return model.posterior(self._model(), read(self._cross(rows.gather())))[0][:, : self.n_components_]
@@ -168,7 +188,8 @@ class KDA(Predictor, KernelTransformer):
         return model.Fitted(*directions, self.class_centers_, self.class_log_prior_, self.between_variance_)
 
     def _predicted(self, rows):
-        return [model.predict(self._model(), read(self._cross(rows.gather())))]
+        calibration = None if self.calibration_ is None else model.Calibration(**self.calibration_)
+        return [model.predict(self._model(), read(self._cross(rows.gather())), calibration)]
 
     def _said(self):
         name = "variance of class means along direction {}, in units of the variance within"

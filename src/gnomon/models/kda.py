@@ -12,10 +12,13 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._types import Array, IntArray
+from ..likelihoods.calibration import Calibration, Voice, averaged, calibrate
 from ..numerics.linalg import sign_of_columns, symmetrize
 from ..numerics.normalize import normalized
+from ..rows import read
 from ..rows.contract import Rows
 
+FOLDS = 5  # in which labels are held out
 SINGULAR = 1e-12  # of the largest eigenvalue: a within-class covariance that is smaller somewhere cannot be inverted
 
 
@@ -72,7 +75,37 @@ def posterior(fitted: Fitted, rows: Rows) -> tuple[Array, None]:
     return rows.in_units(fitted.origin, 1.0).times(fitted.directions), None
 
 
-def predict(fitted: Fitted, rows: Rows) -> Array:
-    """Probabilities (l, c) of classes of rows, whose projections are normal with covariance I around the centers."""
-    Z = posterior(fitted, rows)[0]
-    return normalized(Z @ fitted.centers.T - 0.5 * (fitted.centers**2).sum(axis=1) + fitted.log_prior)[0]
+def predict(fitted: Fitted, rows: Rows, calibration: Calibration | None = None) -> Array:
+    """Probabilities (l, c) of classes of rows, whose projections are normal with covariance I around the centers.
+
+    With a calibration they are as sure as that says.
+    """
+    odds, distances = told(fitted, posterior(fitted, rows)[0])
+    return normalized(odds)[0] if calibration is None else averaged([odds], [distances], calibration)
+
+
+def told(fitted: Fitted, Z: Array) -> tuple[Array, Array]:
+    """Log-odds (l, c), zero of the most probable class, and squared distances (l,) from the nearest center."""
+    logs = Z @ fitted.centers.T - 0.5 * (fitted.centers**2).sum(axis=1)
+    distances = np.maximum((Z**2).sum(axis=1) - 2.0 * logs.max(axis=1), 0.0)
+    joint = logs + fitted.log_prior
+    return joint - joint.max(axis=1, keepdims=True), distances
+
+
+def calibrated(T: Array, index: IntArray, n_classes: int, shrinkage: float, dimension: float) -> Calibration:
+    """How sure `predict` may be, by fits without some of the labeled rows T (n, r) of classes `index`.
+
+    Which labels are held out together follows from the lengths of rows, not from their order; the only one of a class
+    is not. What cannot be inverted without them raises, as in `fit`.
+    """
+    order = np.lexsort(((T**2).sum(axis=1), index))
+    place = np.empty(len(T), dtype=np.intp)  # of a row among those of its class
+    place[order] = np.concatenate([np.arange(n) for n in np.bincount(index)])
+    folds = np.where(np.bincount(index)[index] > 1, place % FOLDS, -1)
+    odds, distances = np.full((len(T), n_classes), np.nan), np.zeros(len(T))
+    for fold in range(int(folds.max(initial=-1)) + 1):
+        out, kept = np.flatnonzero(folds == fold), folds != fold
+        origin = T[kept].mean(axis=0)
+        found = fit(read(T[kept] - origin), index[kept], n_classes, shrinkage, dimension)
+        odds[out], distances[out] = told(found, (T[out] - origin) @ found.directions)
+    return calibrate([Voice(odds, distances, [])], index)
