@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon.likelihoods.calibration import SURER, Voice, averaged, calibrate
 from oracles import class_probabilities as oracle
@@ -68,3 +68,14 @@ def test_without_held_out_labels_confidence_is_half_a_prior(rng):
     assert found.n_held_out == 0
     assert found.confidence[0] == pytest.approx((same + 1.0 / 3.0) / 2.0)
     assert found.exponent == 1.0
+
+
+def test_rows_on_their_class_are_sure_whatever_rounding_makes_of_their_distance():
+    index = np.array([0, 0, 1, 1, -1, -1])
+    odds = 1e6 * np.array([[1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, 1.0]])
+    distances = np.array([0.0, 0.0, 1e-30, 1e-30, 0.0, 1e-20])
+    named = odds.argmax(axis=1)
+    voice = Voice(odds, distances, [(named, named)])
+    said = averaged([odds], [distances], calibrate([voice], index))
+    assert_array_equal(said.argmax(axis=1), named)
+    assert said.max(axis=1).min() > 0.8

@@ -49,7 +49,9 @@ class GaussianFit(LinearGaussian):
             self._remember(rows, result.stats.get("beyond"))
             if targets is not None:
                 self._store_targets(result, rows.dtype, coded)
-                self._learn_from_labels(given.anew(masked=rows.masked), targets, rows.weights, rows.shape[1])
+                read = given.anew(masked=rows.masked)
+                beside = result.stats.get("beside_latent")
+                self._learn_from_labels(read, targets, rows.weights, rows.shape[1], beside)
         self._record(result)
 
     def _fit_sizes(self, rows, Y, options, seed):

@@ -37,10 +37,16 @@ class GaussianTargets(NumberPredictor):
         optima, lower = result.stats["optima"], self.log_likelihood_
         self.certificate_ = {"upper": None, "lower": lower, "gap": None, "optima": optima} if optima else None
 
-    def _learn_from_labels(self, rows, targets, weights, n_columns):
-        """Learn where classes are, or how well numbers are known, from labeled rows once the parameters are stored."""
+    def _learn_from_labels(self, rows, targets, weights, n_columns, beside_latent=None):
+        """Learn where classes are, or how well numbers are known, from labeled rows once the parameters are stored.
+
+        `beside_latent` is what the fit says of complete rows that observe numbers; see `LabeledPatterns`.
+        """
         if self.target_kind_ == "classes":
             self._store_classes(rows, targets)
+        elif self.target_kind_ == "real" and beside_latent is not None and self.y_basis_ is None:
+            total = float(len(targets.table) if weights is None else weights.sum())
+            self._learn_numbers_from_moments(beside_latent / self.label_weight, self.label_weight / total, n_columns)
         elif self.target_kind_ == "real":
             self._learn_numbers(rows, targets.table, weights, n_columns)
 

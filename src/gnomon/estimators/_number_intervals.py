@@ -4,8 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from ..models.linear.output_intervals import Known, Labels, deviations, learn, taken_over, variances
+from ..models.linear.output_intervals import (
+    Known,
+    Labels,
+    deviations,
+    learn,
+    learn_from_moments,
+    taken_over,
+    variances,
+)
+from ..numerics.linear_gaussian import given_x
 from ..rows.by_chunk import by_chunk
+from ..rows.products import rows_with_some
 from ._estimator import check_choice
 from ._predictions import DeviationPredictor
 
@@ -85,7 +95,7 @@ class NumberPredictor(DeviationPredictor):
         W, intercept, noise = self._readings()
         if not len(W):
             return
-        labeled = _some(Y, np.flatnonzero(~np.isnan(Y).all(axis=1)))
+        labeled = _some(Y, rows_with_some(~np.isnan(Y)))
         weights = np.ones(len(Y)) if weights is None else np.asarray(weights, dtype=np.float64)
         counted = np.ones(len(labeled)) if rows.weights is None else np.asarray(rows.weights, dtype=float)[labeled]
         pull = weights[labeled] / counted * max(n_columns - W.shape[1], 0.0) / weights.sum()
@@ -106,6 +116,16 @@ class NumberPredictor(DeviationPredictor):
             start = stop
         Z, mean, var, share = (np.concatenate(part) for part in zip(*parts, strict=True))
         self._known_numbers = tuple(learn(Labels(Z, Y[labeled], mean, var, share, counted)))
+
+    def _learn_numbers_from_moments(self, moments, share_of_rows, n_columns):
+        """The same of complete rows, by sums of products of (1, z, y) as given; a label is that share of all rows."""
+        W, intercept, noise = self._readings()
+        g, cov = self.n_components_, given_x(self._params()).cov
+        var = variances(cov, W, noise)
+        share = taken_over(cov, W, var, np.array([share_of_rows * max(n_columns - W.shape[1], 0.0)]))
+        guided = np.r_[: g + 1, -1]
+        moments = moments[:, guided[:, None], guided]
+        self._known_numbers = tuple(learn_from_moments(moments, W[:, :g], intercept, var[0], share[0]))
 
 
 def _some(Y, labeled):

@@ -22,6 +22,7 @@ DEVIATION = 0.5  # of the logarithm of the exponent, before labels held out are 
 FEW, RICH = 3.0, 10.0  # labels of the median class at which these begin to count, and count in full
 STEPS = np.linspace(-2.5, 2.5, 51)  # of the logarithm of the exponent
 LEAST, SMALL = 1e-6, 1e-12  # probability that a held-out label is given at least, and any class by the mean
+ROUNDING = 1e-9  # of odds: rows on their class are all as near
 TINY = 1e-300
 
 
@@ -72,7 +73,7 @@ def calibrate(voices: Sequence[Voice], index: IntArray) -> Calibration:
         m = len(voices)
         return Calibration(np.ones(m), np.full(m, np.inf), np.full(m, 1.0 / m), 1.0, np.ones(m), 0)
     confidence, right = _confidence(voices, index, unlabeled, held)
-    middles = np.array([np.median(voice.distances[judged]) for voice in voices])
+    middles = np.array([_middle(voice.distances[judged], voice.odds[judged]) for voice in voices])
     soft = [softened(voice.odds, voice.distances, float(d)) for voice, d in zip(voices, middles, strict=True)]
     temperatures = np.array([temperature(z[judged], float(t)) for z, t in zip(soft, confidence, strict=True)])
     counts = np.bincount(index[~unlabeled], minlength=n_classes)
@@ -91,6 +92,11 @@ def averaged(odds: Sequence[Array], distances: Sequence[Array], calibration: Cal
     for one, away, t, middle, weight in zip(odds, distances, *calibration[:3], strict=True):
         out += weight * normalized(softened(one, away, float(middle)) / t)[0]
     return normalized(np.log(np.maximum(out, SMALL)) * calibration.exponent)[0]
+
+
+def _middle(distances: Array, odds: Array) -> float:
+    """The median of squared distances (n,), above the rounding of those between classes."""
+    return max(float(np.median(distances)), ROUNDING * float(np.median(np.abs(odds).max(axis=1))))
 
 
 def _confidence(voices: Sequence[Voice], index: IntArray, unlabeled: BoolArray, held: BoolArray) -> tuple[Array, Array]:

@@ -29,7 +29,8 @@ class Sums:
         size = len(rows) if rows.dtype == np.float64 else SUMMED
         for start in range(0, len(rows), size):
             some = slice(start, start + size)
-            self.x += rows[some].sum(axis=0) if w is None else w[some].astype(rows.dtype) @ rows[some]
+            ones = np.ones(len(rows[some])) if w is None else w[some]
+            self.x += ones.astype(rows.dtype) @ rows[some]
         scaled = rows if w is None else rows * np.sqrt(w).astype(rows.dtype)[:, None]
         self.xx += scaled.T @ scaled
 

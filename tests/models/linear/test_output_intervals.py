@@ -117,6 +117,22 @@ def test_missing_entries_have_intervals_of_their_own(rng):
     assert std[100:].mean() > 1.1 * std[:100].mean()
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("options", [{}, {"label_weight": 3.0}, {"n_private": 1}, {"output_noise": "per_output"}])
+def test_moments_of_labels_say_what_their_rows_say(rng, monkeypatch, missing, options):
+    Z = rng.normal(size=(300, 3))
+    X = Z @ rng.normal(size=(3, 8)) + 0.5 * rng.normal(size=(300, 8))
+    Y = 5.0 + 2.0 * Z @ rng.normal(size=(3, 2)) + rng.normal(size=(300, 2))
+    Y[60:] = np.nan
+    Y[rng.random((300, 2)) < missing] = np.nan
+    weights = rng.integers(1, 4, size=300).astype(float)
+    model = SPPCA(2, **options)
+    by_moments = model.fit(X, Y, sample_weight=weights).predict(X, return_std=True)[1]
+    learn_from = SPPCA._learn_from_labels
+    monkeypatch.setattr(SPPCA, "_learn_from_labels", lambda self, *given: learn_from(self, *given[:-1]))
+    assert_allclose(model.fit(X, Y, sample_weight=weights).predict(X, return_std=True)[1], by_moments, rtol=1e-8)
+
+
 CELLS = [(500, 20), (120, 300), (60, 1000)]
 
 
@@ -151,6 +167,7 @@ def test_of_many_labels_enough_are_asked_the_same_in_any_order(rng, monkeypatch)
     X = Z @ rng.normal(size=(2, 6)) + 0.3 * rng.normal(size=(400, 6))
     Y = Z @ rng.normal(size=(2, 2)) + rng.normal(size=(400, 2))
     Y[rng.random((400, 2)) < 0.2] = np.nan
+    X[0, 0] = np.nan  # so that rows are asked one by one
     whole = SPPCA(2).fit(X, Y).predict(X, return_std=True)[1]
     monkeypatch.setattr(_number_intervals, "ENOUGH", 150)
     order = rng.permutation(400)

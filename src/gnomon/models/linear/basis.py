@@ -153,9 +153,9 @@ class HeldProducts:
 
 
 def _powers(xx: Array, block: Array) -> Array:
-    for _ in range(POWER_STEPS):
-        block = orthonormal_columns(xx @ block)
-    return block
+    for _ in range(POWER_STEPS - 1):
+        block = np.linalg.qr(xx @ block)[0]
+    return orthonormal_columns(xx @ block)
 
 
 Products = SweptProducts | HeldProducts

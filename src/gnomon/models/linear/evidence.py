@@ -189,6 +189,27 @@ class LabeledPatterns:
         more, rare = self.rare.sums(params, x, None, accuracy)
         return add(found, more), (rare, precision, VS, tz)
 
+    def beside_latent(self, gain: Array) -> Array:
+        """Sums (q, k + 2, k + 2) of products of (1, z, y) over the rows that observe y, for z = gain t."""
+        q, k = self.y.shape[1], len(gain)
+        mean = np.ones((q, len(self.weights), k + 2))
+        mean[:, :, 1:-1], mean[:, :, -1] = self.t @ gain.T, self.y.T
+        yz, zz = _times(self.yt, gain.T), gain @ _times(self.tt, gain.T)
+        observed = self.observed.T
+        out = np.swapaxes(mean, 1, 2) @ ((self.weights * observed)[:, :, None] * mean)
+        out[:, 1:-1, 1:-1] += np.tensordot(observed.astype(float), zz, axes=1)
+        cross = (self.observed[:, :, None] * yz).sum(axis=0)
+        out[:, 1:-1, -1] += cross
+        out[:, -1, 1:-1] += cross
+        out[:, -1, -1] += (self.observed * np.einsum("gaa->ga", self.yy)).sum(axis=0)
+        if self.rare is not None:
+            z, Y = self.rare.T @ gain.T, self.rare.Y
+            for j in range(q):
+                seen = ~np.isnan(Y[:, j])
+                A = np.column_stack([np.ones(int(seen.sum())), z[seen], Y[seen, j]])
+                out[j] += (A * self.rare.weights[seen, None]).T @ A
+        return out
+
     def newton(self, x: FromX, held: Any, n_guided: int) -> Curvature:
         rare, precision, VS, tz = held
         gain, w = x.gain[:n_guided], self.weights[:, None, None]

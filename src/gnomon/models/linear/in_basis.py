@@ -278,7 +278,10 @@ def grow_gaussian(
     search = RatioSearch(k) if solver == "ratio" else None
     model = GaussianInBasis(data, k, rules, noise, search, tol, max_iter)
     found = grow(model, tol=tol, max_expansions=max_iter, look_again=solver == "ratio")
-    return Result(in_features(found.value[0], data.basis), found.status, found.path, found.stats)
+    params, sums = found.value
+    beside = data.labels().beside_latent(sums.held[0].gain) if len(noise) else None
+    stats = {**found.stats, "beside_latent": beside}
+    return Result(in_features(params, data.basis), found.status, found.path, stats)
 
 
 def in_features(params: Params, basis: Basis) -> Params:

@@ -45,7 +45,7 @@ class Labels(NamedTuple):
 def variances(cov: Array, W: Array, noise: Array) -> Array:
     """Variance given x, (1, q) or (n, q), of outputs of loadings W (q, k) and of noise (q,)."""
     covs = cov[None] if cov.ndim == 2 else cov
-    return np.asarray(np.einsum("qa,nab,qb->nq", W, covs, W, optimize=True) + noise)
+    return np.asarray(((W @ covs) * W).sum(axis=2) + noise)
 
 
 def taken_over(cov: Array, W: Array, var: Array, pull: Array) -> Array:
@@ -66,16 +66,35 @@ def learn(labels: Labels) -> Known:
     Z, Y, mean, var, share, weights = labels
     seen = ~np.isnan(Y)
     w = np.where(seen, weights[:, None], 0.0)
-    n, k = w.sum(axis=0), Z.shape[1]
+    n = w.sum(axis=0)
     unit = (w * var).sum(axis=0) / np.maximum(n, TINY)
     away = np.where(seen, (Y - mean) / np.sqrt(var), 0.0)
     apart = away / (1.0 - np.minimum(share, NEARLY_ALL))
-    freedom, total = n - k - 1.0, _total(Y / np.sqrt(unit), seen, w)
+    total = _total(Y / np.sqrt(unit), seen, w)
+    left, left_apart = ((w * residual**2).sum(axis=0) for residual in (away, apart))
+    return _known(n, left, left_apart, total, _summed(Z, w * unit / var), unit)
+
+
+def learn_from_moments(moments: Array, W: Array, intercept: Array, var: Array, share: Array) -> Known:
+    """The same of complete rows, by sums (q, k + 2, k + 2) of products of (1, z, y) over the rows that observe y.
+
+    The model foretells `intercept` (q,) + z W' with variance `var` (q,), and `share` (q,) is the same of all rows.
+    """
+    n = moments[:, 0, 0]
+    of_residual = np.column_stack([-intercept, -W, np.ones(len(W))])[:, None]
+    left = np.maximum((of_residual @ moments @ np.swapaxes(of_residual, 1, 2))[:, 0, 0], 0.0) / var
+    about_mean = moments[:, -1, -1] - moments[:, 0, -1] ** 2 / np.maximum(n, TINY)
+    total = np.maximum(about_mean, 0.0) / var / np.maximum(n - 1.0, 1.0)
+    left_apart = left / (1.0 - np.minimum(share, NEARLY_ALL)) ** 2
+    return _known(n, left, left_apart, total, moments[:, :-1, :-1].copy(), var)
+
+
+def _known(n: Array, left: Array, left_apart: Array, total: Array, information: Array, unit: Array) -> Known:
+    """From weighted numbers of rows, sums of squares left, variances about the mean, and information, in `unit`s."""
+    freedom = n - information.shape[1]
     enough = freedom >= FEWEST
     per = np.where(enough, freedom, 1.0)
-    left, left_apart = ((w * residual**2).sum(axis=0) / per for residual in (away, apart))
-    scale = np.where(enough, np.minimum(left_apart, np.maximum(left, total)), total)
-    information = _summed(Z, w * unit / var)
+    scale = np.where(enough, np.minimum(left_apart / per, np.maximum(left / per, total)), total)
     diagonal = np.einsum("qaa->qa", information)  # a view
     least = COLLINEAR * diagonal.mean(axis=1)
     diagonal[:, 1:] += np.where(enough, least, np.maximum(1.0 / np.maximum(total, 1.0), least))[:, None]

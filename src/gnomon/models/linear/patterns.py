@@ -55,10 +55,16 @@ def group_outputs(Y: Array, weights: Array, k: int) -> Outputs:
     """
     observed = ~np.isnan(Y)
     observed[weights == 0] = False
-    sets, inverse = output_sets(observed)
+    some = rows_with_some(observed)
+    sets, inverse = output_sets(observed.take(some, axis=0))
     counts = np.bincount(inverse, minlength=len(sets))
     small = inverse.astype(np.min_scalar_type(len(counts)))  # sorted by counting
-    in_order = np.split(np.argsort(small, kind="stable"), np.cumsum(counts)[:-1])
+    in_order = np.split(some[np.argsort(small, kind="stable")], np.cumsum(counts)[:-1])
+    if len(some) < len(Y):
+        without = np.ones(len(Y), dtype=bool)
+        without[some] = False
+        in_order = [np.flatnonzero(without), *(inside for inside in in_order if len(inside))]
+    counts = np.array([len(inside) for inside in in_order])
     by_size = np.lexsort(([inside[:1].sum() for inside in in_order], -counts))  # then by the first row
     most = MOST_MOMENTS // (6 * k + Y.shape[1]) ** 2
     n_kept = max(1, min(most, int((counts >= k).sum())))
@@ -66,7 +72,7 @@ def group_outputs(Y: Array, weights: Array, k: int) -> Outputs:
     outputs = [np.flatnonzero(observed[r[0]]) for r in rows]
     frequent = tuple((o, r) for o, r in zip(outputs[1:], rows[1:], strict=True))
     ungrouped = np.sort(np.concatenate([np.zeros(0, dtype=np.intp), *(in_order[g] for g in by_size[n_kept:])]))
-    filled, some = np.zeros(Y.shape), rows_with_some(observed)
+    filled = np.zeros(Y.shape)
     filled[some] = np.where(observed.take(some, axis=0), Y.take(some, axis=0), 0.0)
     return Outputs(filled, observed, weights, rows[0], outputs[0], frequent, ungrouped)
 

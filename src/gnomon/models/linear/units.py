@@ -69,6 +69,16 @@ def rotation_of(params: Params, n_guided: int, W_sign: Array) -> Array:
     return guided_rotation(x, y, n_guided, W_sign)
 
 
+def beside_latent_in_data_units(moments: Array | None, R: Array, units: Units) -> Array | None:
+    """Sums (q, k + 2, k + 2) of products of (1, z, y), z turned by R and y in the units of the data."""
+    if moments is None:
+        return None
+    turn = np.zeros_like(moments)
+    turn[:, 0, 0], turn[:, 1:-1, 1:-1] = 1.0, R.T
+    turn[:, -1, 0], turn[:, -1, -1] = units.y_mean, units.y_scale
+    return np.asarray(turn @ moments @ np.swapaxes(turn, 1, 2))
+
+
 def in_data_units(result: Result[Params], R: Array, rules: Rules, units: Units) -> Result[Fitted]:
     """Parameters turned by R, path, "optima" and "floors" in the units of the data."""
     params, s = result.value, units.x_scale
