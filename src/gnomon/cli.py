@@ -405,11 +405,20 @@ def demo(data, labels, seed, out, force):
 @main.command()
 @click.argument("name", required=False)
 @click.option("--keep", metavar="FILE", help="Go on from FILE, which gets each finding as it comes.")
-def reproduce(name, keep):
+@click.option("--draws", type=click.IntRange(1), metavar="N", help="Draws of each cell, instead of the paper's.")
+@click.option("--only", multiple=True, metavar="NAME", help="A task, a method or K=5 of the table; may be repeated.")
+@click.option("--quick", is_flag=True, help="Two draws of what is soon done.")
+@click.option("--jobs", type=int, metavar="N", help="Processes; -1 for one a core.")
+@click.option("--page", metavar="FILE", help="Write the table as Markdown, with what differs and why, and as JSON.")
+def reproduce(name, keep, **options):
     """Run an experiment by its name, or list them all.
 
     An experiment is a table of a paper, with the printed numbers beside ours. Experiments on real data read the folder
     that the environment variable GNOMON_DATA names.
+
+    \b
+    gnomon reproduce sppca-table2 --quick --jobs -1
+    gnomon reproduce sppca-table2 --only yale --only S2PPCA --keep cells.jsonl --page table2.md
     """
     from gnomon.experiments import _registry
 
@@ -421,6 +430,6 @@ def reproduce(name, keep):
         raise click.UsageError(f"there is no experiment {name!r}; known: {', '.join(known)}.")
     else:
         try:
-            _registry.run(name, keep)
+            _registry.run(name, keep, **options)
         except (FileNotFoundError, _registry.NoFindings) as error:
             raise InputError(str(error)) from error

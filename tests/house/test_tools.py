@@ -12,7 +12,9 @@ import dead_check
 import home_check
 import import_check
 import lowest
+import repro_check
 import size_check
+from gnomon.experiments._cells import Row
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -157,3 +159,14 @@ test = ["gnomon[io]", "pytest>=8.3"]
     assert lowest.pins(text) == ["numpy==2.0", "pyarrow==17", "dask[array,frame]==2025.1", "pytest==8.3"]
     with pytest.raises(ValueError, match="not enough values"):
         lowest.pins(text.replace(">=2.0", ""))
+
+
+def test_repro_check_finds_the_cell_that_moved():
+    kept = {
+        "fields": ["task", "method", "k", "score", "mean", "sd", "n_draws", "n_failed"],
+        "rows": [["iris", "IFA", None, "rate", 95.0, 1.0, 30, 0], ["iris", "PCA", 2, "rate", None, None, 0, 3]],
+    }
+    near, far = (Row("iris", "IFA", None, "rate", mean, 1.0, 2, 0, None, False) for mean in (95.5, 90.0))
+    ((distance, _, _),) = repro_check.compared(kept, [near, near._replace(method="other")])
+    assert distance == pytest.approx(0.5 / (1 / 2 + 1 / 30) ** 0.5)
+    assert distance < repro_check.FAR < next(repro_check.compared(kept, [far]))[0]

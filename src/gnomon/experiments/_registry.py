@@ -1,6 +1,7 @@
 """The experiments by name: every module of this package that does not start with an underscore.
 
-Each has `reproduce()`, which yields its findings one by one, each a dict, and `format_table` of all of them.
+A table of a paper is a `TABLE` of cells, see `_cells`. Each other one has `reproduce()`, which yields its findings one
+by one, each a dict, and `format_table` of all of them.
 """
 
 import ast
@@ -11,8 +12,15 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
+
 from gnomon._files import new_file
+from gnomon.experiments._cells import as_text, rows_of
+from gnomon.experiments._page import page
 from gnomon.experiments._record import provenance
+from gnomon.experiments._runner import WrongFile, run_cells
+
+NUMBERS = ("task", "method", "k", "score", "mean", "sd", "n_draws", "n_failed")
 
 
 class NoFindings(ValueError):
@@ -29,14 +37,22 @@ def experiments():
     }
 
 
-def run(name, file=None):
+def run(name, file=None, **options):
     """Run an experiment: print its table and how it was made; on stderr what each finding is about, as it comes.
 
     With a file of findings those in it are not made anew, and new ones are added as they come. Interrupted, it prints
     the table of what there is. Raises `NoFindings` where the experiment has no parts, or the file is not of it.
+    `options` are those of `run_table`, for a table of cells.
     """
     module = import_module(f"gnomon.experiments.{name.replace('-', '_')}")
-    found = [] if file is None else kept_findings(name, module, Path(file))
+    file = None if file is None else Path(file)
+    if hasattr(module, "TABLE"):
+        run_table(name, module.TABLE, file, **options)
+        return
+    given = [f"--{option}" for option, value in options.items() if value not in (None, False, ())]
+    if given:
+        raise NoFindings(f"{name} is no table of a paper: it takes no {' and no '.join(given)}.")
+    found = [] if file is None else kept_findings(name, module, file)
     try:
         for one in module.reproduce(**({} if file is None else {"done": tuple(found)})):
             found.append(one)
@@ -47,6 +63,64 @@ def run(name, file=None):
         if found:
             print(module.format_table(found))
             print(provenance())
+
+
+def run_table(name, table, file=None, *, draws=None, only=(), quick=False, jobs=None, page=None):
+    """Run the cells of a table, and print it; `page` names a Markdown file for it, and for
+    its numbers the JSON file beside it.
+
+    `draws` of each cell, or those of the paper; `quick` few of the cheap ones; `only` tasks, methods or "K=5".
+    """
+    cells = chosen(table.cells(draws, quick=quick), only)
+    try:
+        records = run_cells(name, cells, file, 1 if jobs is None else jobs)
+    except WrongFile as error:
+        raise NoFindings(str(error)) from error
+    rows = rows_of(records, table)
+    print(as_text(rows))
+    print(provenance())
+    if page is not None:
+        write_page(name, table, rows, page, _command(name, draws, only, quick))
+
+
+def chosen(cells, only):
+    """Cells of the tasks ("iris" is "iris, 20 %" and the like), methods and numbers of dimensions that are named.
+
+    Of what is not named they are all.
+    """
+    names = {"task": {}, "method": {}, "k": {}}
+    for cell in cells:
+        names["task"].setdefault(cell.task.partition(",")[0], set()).add(cell.task)
+        names["task"].setdefault(cell.task, set()).add(cell.task)
+        names["method"].setdefault(cell.method, set()).add(cell.method)
+        if cell.k is not None:
+            names["k"].setdefault(f"K={cell.k}", set()).add(cell.k)
+    for one in only:
+        if not any(one in known for known in names.values()):
+            known = ", ".join(name for known in names.values() for name in known)
+            raise NoFindings(f"there is no {one!r} in the table; known: {known}.")
+    some = {field: set().union(*(known.get(one, ()) for one in only)) for field, known in names.items()}
+    return [cell for cell in cells if all(getattr(cell, field) in wanted for field, wanted in some.items() if wanted)]
+
+
+def write_page(name, table, rows, path, command):
+    """Write the page of a table, and its numbers beside it as JSON."""
+    made = provenance()["versions"]
+    with new_file(path) as stream:
+        stream.write(page(experiments()[name], table, rows, command, made).encode())
+    with new_file(Path(path).with_suffix(".json")) as stream:
+        head = json.dumps({"table": name, "command": command, "versions": made, "fields": NUMBERS})
+        lines = ",\n".join(json.dumps([_number(getattr(row, field)) for field in NUMBERS]) for row in rows)
+        stream.write(f'{head[:-1]}, "rows": [\n{lines}\n]}}\n'.encode())
+
+
+def _number(value):
+    return round(value, 6) if isinstance(value, float) and np.isfinite(value) else None if value != value else value
+
+
+def _command(name, draws, only, quick):
+    parts = [f"--draws {draws}"] if draws is not None else []
+    return " ".join(["gnomon reproduce", name, *parts, *(f"--only {one}" for one in only), *["--quick"] * quick])
 
 
 def kept_findings(name, module, file):

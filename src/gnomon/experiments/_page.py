@@ -1,0 +1,36 @@
+"""The page of a table: the printed number, ours, their difference in standard errors, and why where they differ."""
+
+from gnomon.experiments._cells import APART, pair
+
+
+def page(about, table, rows, command, versions):
+    """The page in Markdown."""
+    told = [row for row in rows if row.z is not None]
+    near = sum(abs(row.z) <= APART for row in told)
+    made = ", ".join(f"{name} {version}" for name, version in versions.items())
+    lines = [f"# {about}", "", f"{table.paper}.", "", f"Made by `{command}` with {made}.", ""]
+    if told:
+        lines += [f"Within {APART:g} standard errors of what is printed: {near} of {len(told)} numbers.", ""]
+    lines += [f"A star marks the method that is better than each other one of its row (rank sums, p < {0.01:g}).", ""]
+    lines += ["| task | method | K | score | printed | ours | draws | difference, standard errors | |"]
+    lines += ["|---|---|---|---|---|---|---|---|---|"]
+    return "\n".join([*lines, *(_line(row, table) for row in rows), ""])
+
+
+def _line(row, table):
+    apart = row.z is not None and abs(row.z) > APART
+    remark = table.remarks(row.task, row.method, row.k) if apart or row.printed is None else ""
+    if row.n_failed:
+        remark = f"{row.n_failed} draws failed. {remark}".rstrip()
+    parts = (
+        row.task,
+        row.method,
+        "" if row.k is None else row.k,
+        row.score,
+        "" if row.printed is None else pair(row.printed.mean, row.printed.sd),
+        pair(row.mean, row.sd) + ("*" if row.best else ""),
+        row.n_draws,
+        "" if row.z is None else f"{row.z:+.1f}",
+        remark or ("not explained" if apart else ""),
+    )
+    return "| " + " | ".join(map(str, parts)) + " |"
