@@ -413,8 +413,8 @@ def demo(data, labels, seed, out, force):
 def reproduce(name, keep, **options):
     """Run an experiment by its name, or list them all.
 
-    An experiment is a table of a paper, with the printed numbers beside ours. Experiments on real data read the folder
-    that the environment variable GNOMON_DATA names.
+    An experiment is a table of a paper, with the printed numbers beside ours. Data are those of the folder that the
+    environment variable GNOMON_DATA names; sets with a public source are downloaded where they are not there.
 
     \b
     gnomon reproduce sppca-table2 --quick --jobs -1

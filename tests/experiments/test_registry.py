@@ -95,5 +95,6 @@ def test_unknown_names_and_missing_data_are_one_line(monkeypatch):
     monkeypatch.delenv("GNOMON_DATA", raising=False)
     unset = "GNOMON_DATA is not set"
     unknown = ("table-9", "there is no experiment 'table-9'")
-    for name, message in (unknown, ("amazon", unset)):
+    for name, message in (unknown, ("breadth", unset)):
         assert message in refusal("reproduce", name)
+    assert unset in refusal("reproduce", "sppca-table1", "--only", "rcv1")

@@ -1,9 +1,10 @@
-"""Finding, checking and reading the data files that the user holds in the folder named by GNOMON_DATA."""
+"""Finding, checking and reading data files: in the folder named by GNOMON_DATA, in the cache, or from their source."""
 
 import hashlib
 import inspect
 import io
 import os
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,11 +13,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from gnomon.datasets._download import check, downloaded
 from gnomon.datasets._sources import FILES
 
 Loader = TypeVar("Loader", bound=Callable[..., Any])
 DATA_HOME = """data_home : path or None, default=None
-    Folder of the file; None means the one that the environment variable GNOMON_DATA names."""
+    Folder of the file; None means the one that the environment variable GNOMON_DATA names. Where it holds no such
+    file, a set whose source can be downloaded is: once, to the folder that GNOMON_CACHE names, or the system's."""
 TOLD = """{own}
 {parameters}
 
@@ -49,16 +52,21 @@ def fetcher(*shape: int) -> Callable[[Loader], Loader]:
 
 def read_bunch(name: str, data_home: Any, fields: Any = None, **more: Any) -> Any:
     """A Bunch of one known file; `fields`, of its arrays, and `more` replace and add entries."""
-    source = FILES[name]
-    content = find_file(name, data_home).read_bytes()
+    source, (path, fetched) = FILES[name], find_file(name, data_home)
+    content = path.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
-    if digest != source.sha256:
+    if digest != source.sha256 and not fetched:
         raise ValueError(
             f"{name}.npz has sha256 {digest}, wanted {source.sha256}: the file is damaged or another "
             f"version. Make it again from its source, {source.provenance}."
         )
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        held = {name: arrays[name] for name in arrays.files}
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            held = {name: arrays[name] for name in arrays.files}
+    except (ValueError, OSError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} cannot be read ({error}). Delete it, and it is downloaded again.") from error
+    if fetched:
+        check(name, held, source, f"Delete {path}, and it is downloaded again.")
     found = stored_fields(held) | (fields(held) if fields else {}) | more
     data, target = found["data"], found["target"]
     n_targets = target.shape[1] if target.ndim == 2 else int(target.max()) + 1
@@ -81,19 +89,23 @@ def stored_fields(arrays: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def find_file(name: str, data_home: str | os.PathLike[str] | None) -> Path:
-    """Path of a known file, or FileNotFoundError that says where it was looked for and what to do."""
-    folder = data_home if data_home is not None else os.environ.get("GNOMON_DATA")
-    todo = f"It is no part of this library; its source is {FILES[name].provenance}."
+def find_file(name: str, data_home: str | os.PathLike[str] | None) -> tuple[Path, bool]:
+    """Path of a known file, and whether it is one that was downloaded.
+
+    Raises FileNotFoundError, which says where it was looked for and what to do.
+    """
+    folder, source = data_home if data_home is not None else os.environ.get("GNOMON_DATA"), FILES[name]
+    todo = f"It is no part of this library; its source is {source.provenance}."
+    if folder and (Path(folder) / f"{name}.npz").is_file():
+        return Path(folder) / f"{name}.npz", False
+    if source.files and data_home is None:
+        return downloaded(name, source, f"Or set GNOMON_DATA to a folder that holds {name}.npz."), True
     if not folder:
         raise FileNotFoundError(
             f"{name}.npz was not looked for, because GNOMON_DATA is not set: set it to the folder that "
             f"holds the file, or pass data_home. {todo}"
         )
-    path = Path(folder) / f"{name}.npz"
-    if not path.is_file():
-        raise FileNotFoundError(f"{name}.npz is not in {folder} (GNOMON_DATA or data_home). {todo}")
-    return path
+    raise FileNotFoundError(f"{name}.npz is not in {folder} (GNOMON_DATA or data_home). {todo}")
 
 
 def read_csr(arrays: dict[str, Any], dtype: Any = np.float64) -> sparse.csr_matrix:

@@ -1,0 +1,183 @@
+"""Downloads: from a local server to the cache, checked by content; files of the sources become the known arrays."""
+
+import http.server
+import threading
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from scipy.io import savemat
+from sklearn.datasets import dump_svmlight_file
+
+from gnomon import datasets
+from gnomon.datasets import _download
+from gnomon.datasets._convert import CONVERTERS
+from gnomon.datasets._local import read_csr
+from gnomon.datasets._sources import FILES
+
+CRABS = """"rownames","sp","sex","index","FL","RW","CL","CW","BD"
+"1","B","F",1,7.2,6.5,14.7,17.1,6.1
+"2","B","M",1,8.1,6.7,16.1,19,7
+"3","O","F",1,10.7,9.7,21.4,24,9.8
+"4","O","M",1,9.1,6.9,16.7,18.6,7.4
+"""
+SMALL = {"X": np.array([[7.2, 6.5, 14.7, 17.1, 6.1], [8.1, 6.7, 16.1, 19, 7], [10.7, 9.7, 21.4, 24, 9.8],
+                        [9.1, 6.9, 16.7, 18.6, 7.4]]), "y": np.arange(4, dtype=np.int16)}  # fmt: skip
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A server of a folder that counts what it is asked for."""
+
+    asked: list = []  # noqa: RUF012
+
+    def do_GET(self):
+        self.asked.append(self.path)
+        super().do_GET()
+
+    def log_message(self, *_):
+        """Nothing."""
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """A local source of a small crabs.csv, an empty cache, and no folder of data."""
+    folder = tmp_path / "source"
+    file = folder / FILES["crabs"].files[0]
+    file.parent.mkdir(parents=True)
+    file.write_text(CRABS)
+    Quiet.asked.clear()
+    running = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    threading.Thread(target=running.serve_forever, daemon=True).start()
+    monkeypatch.setattr(_download, "BASE", f"http://127.0.0.1:{running.server_port}/")
+    monkeypatch.setenv("GNOMON_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("GNOMON_DATA", raising=False)
+    monkeypatch.setitem(FILES, "crabs", FILES["crabs"]._replace(content=_download.digest_of(SMALL)))
+    yield file
+    running.shutdown()
+    running.server_close()
+
+
+def test_a_set_is_downloaded_once(server, tmp_path):
+    bunch = datasets.fetch_crabs()
+    assert_array_equal(bunch.data, SMALL["X"])
+    assert_array_equal(bunch.target, SMALL["y"])
+    assert_array_equal(datasets.fetch_crabs().data, SMALL["X"])
+    assert len(Quiet.asked) == 1
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["crabs.npz"]
+
+
+def test_a_folder_of_data_comes_first(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("GNOMON_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"crabs\.npz is not in"):
+        datasets.fetch_crabs(data_home=tmp_path)  # a folder that is named is not left
+    assert datasets.fetch_crabs().data.shape == (4, 5)
+    (tmp_path / "crabs.npz").write_bytes(b"of the user")
+    with pytest.raises(ValueError, match="damaged or another version"):
+        datasets.fetch_crabs()
+
+
+def test_changed_content_is_refused_and_nothing_is_kept(server, tmp_path):
+    server.write_text(CRABS.replace("7.2", "7.3"))
+    with pytest.raises(ValueError, match=r"crabs: the content has digest .* Or set GNOMON_DATA to a folder that holds"):
+        datasets.fetch_crabs()
+    server.write_text("<html>, moved\n1, 2, 3")
+    with pytest.raises(ValueError, match=r"crabs: what came from vincentarelbundock.* cannot be read"):
+        datasets.fetch_crabs()
+    assert not list((tmp_path / "cache").iterdir())
+
+
+def test_no_network_is_one_line(server):
+    server.unlink()
+    with pytest.raises(
+        FileNotFoundError, match=r"crabs could not be downloaded from http://.*crabs\.csv \(HTTPError\)"
+    ):
+        datasets.fetch_crabs()
+
+
+def test_a_damaged_cache_says_what_to_do(server, tmp_path):
+    datasets.fetch_crabs()
+    file = tmp_path / "cache" / "crabs.npz"
+    content = file.read_bytes()
+    file.write_bytes(content[:200])
+    with pytest.raises(ValueError, match=r"crabs\.npz cannot be read .*Delete it, and it is downloaded again"):
+        datasets.fetch_crabs()
+    np.savez(file, X=SMALL["X"] + 1, y=SMALL["y"])
+    with pytest.raises(ValueError, match=r"the content has digest .* Delete .*crabs\.npz"):
+        datasets.fetch_crabs()
+
+
+def test_without_pooch_the_way_out_is_told(server, monkeypatch):
+    monkeypatch.setattr(_download.importlib, "import_module", lambda name: __import__("no_such_module"))
+    with pytest.raises(FileNotFoundError, match=r"pip install 'gnomon\[data\]', or set GNOMON_DATA"):
+        datasets.fetch_crabs()
+
+
+def test_the_digest_is_of_names_types_shapes_and_values():
+    known = _download.digest_of(SMALL)
+    changed = ({"Z": SMALL["X"], "y": SMALL["y"]}, {**SMALL, "y": SMALL["y"].astype(np.int32)},
+               {**SMALL, "X": SMALL["X"].T}, {**SMALL, "X": SMALL["X"] + 1e-12})  # fmt: skip
+    assert len({known, *map(_download.digest_of, changed)}) == 5
+    assert _download.digest_of(dict(reversed(SMALL.items()))) == known
+
+
+def of_faces(held, file):
+    savemat(file(), {"fea": held["X"].astype(float), "gnd": held["y"][:, None] + 1.0})
+
+
+def of_stories(held, file):
+    about = np.column_stack([held["y"] + 1.0, held["date"]])
+    savemat(file(), {"fea": sparse.hstack([read_csr(held), sparse.csr_matrix(about)], format="csc")})
+
+
+def of_crabs(held, file):
+    lines = [
+        f"{i},{'BO'[y // 2]},{'FM'[y % 2]},1,{','.join(map(str, x))}" for i, (x, y) in enumerate(zip(*held.values()))
+    ]
+    file().write_text("\n".join([CRABS.splitlines()[0].replace('"', ""), *lines]))
+
+
+def of_corn(held, file):
+    waves = ",".join(map(str, held["wavelength"]))
+    tables = [(waves, held[f"X_{name}"]) for name in ("m5", "mp5", "mp6")]
+    for head, table in [*tables, (",".join(held["target_names"]), held["Y"])]:
+        file().write_text("\n".join([head, *(",".join(map(repr, row)) for row in table.tolist())]))
+
+
+def arff(held, file, names):
+    rows = np.hstack([held["X"].astype(float), held["Y"]]).tolist()
+    lines = ["% a remark", "@RELATION 'r'", "", *(f"@ATTRIBUTE {name} numeric" for name in names), "", "@DATA"]
+    file().write_text("\n".join([*lines, *(",".join(map(repr, row)) for row in rows)]))
+
+
+def of_yeast(held, file):
+    arff(held, file, range(117))
+
+
+def of_water(held, file):
+    arff(held, file, [*held["feature_names"], *held["target_names"]])
+
+
+def of_reviews(held, file):
+    X = read_csr(held)
+    for domain in range(4):
+        for labeled in (True, False):
+            rows = np.flatnonzero((held["domain"] == domain) & (held["labelled"] == labeled))
+            dump_svmlight_file(X[rows], 2.0 * held["y"][rows] - 1.0, str(file()), zero_based=True)
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("name", [name for name, source in FILES.items() if source.files])
+def test_files_of_the_source_become_the_known_arrays(name, data_dir, tmp_path):
+    with np.load(data_dir / f"{name}.npz") as arrays:
+        held = {key: arrays[key] for key in arrays.files}
+    files = []
+
+    def file():
+        files.append(tmp_path / f"{len(files)}.mat")
+        return files[-1]
+
+    globals()[f"of_{FILES[name].converter}"](held, file)
+    assert len(files) == len(FILES[name].files)
+    _download.check(name, CONVERTERS[FILES[name].converter](files), FILES[name], "")
