@@ -2,8 +2,8 @@
 
 Each returns a Bunch with `data`, `target`, `feature_names`, `target_names`, `DESCR`, `provenance` and
 `sha256`. The fetch_* functions read the folder named by the environment variable GNOMON_DATA; where a file is not
-there, those of faces (but for the 192 x 168 ones and the 68 people of PIE), crabs, corn, yeast, wq, tdt2 and amazon download
-it from its public source, once, to the folder named by GNOMON_CACHE or that of the system. No file is shipped.
+there, those of faces (but for the 192 x 168 ones and the 68 people of PIE), crabs, corn, yeast, wq, tdt2 and amazon
+download it from its public source, once, to the folder named by GNOMON_CACHE or that of the system. No file is shipped.
 """
 
 from gnomon.datasets._bundled import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
