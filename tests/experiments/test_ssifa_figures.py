@@ -59,5 +59,5 @@ def test_seconds_are_drawn_for_both_solvers():
 def test_every_figure_of_the_paper_has_a_picture_of_its_data():
     assert [name.rstrip("ab") for name in figures.FIGURES] == [f"figure{i}" for i in (2, 3, 4, 5, 6, 6, 7, 8, 8)]
     assert len(figures.draw_rates("crabs", shares=(20,), n_draws=2).axes) == 2
-    axes = figures.draw_projections("yaleb", 40).axes
-    assert sum(len(dots.get_offsets()) for dots in axes[1].collections) == len(table.load("yaleb")[2])
+    axes = figures.draw_projections("yaleb5", 40).axes
+    assert sum(len(dots.get_offsets()) for dots in axes[1].collections) == len(table.load("yaleb5")[2])

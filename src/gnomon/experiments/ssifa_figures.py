@@ -25,12 +25,12 @@ FOLDER = "gnomon-figures"
 CLASS_NAMES = {
     "crabs": ["blue female", "blue male", "orange female", "orange male"],
     "iris": ["setosa", "versicolor", "virginica"],
-    "yaleb": [f"face {person}" for person in range(1, 6)],
+    "yaleb5": [f"face {person}" for person in range(1, 6)],
 }
 CLASS_VARIABLES = {
     "crabs": ["sex", "species"],
     "iris": ["species"],
-    "yaleb": CLASS_NAMES["yaleb"],
+    "yaleb5": CLASS_NAMES["yaleb5"],
 }
 
 
@@ -98,9 +98,9 @@ FIGURES = {
     "figure5": (draw_projections, "iris", {"share": 10}),
     "figure6a": (draw_rates, "iris", {}),
     "figure6b": (draw_seconds, "iris", {}),
-    "figure7": (draw_projections, "yaleb", {"share": 40}),
-    "figure8a": (draw_rates, "yaleb", {}),
-    "figure8b": (draw_seconds, "yaleb", {}),
+    "figure7": (draw_projections, "yaleb5", {"share": 40}),
+    "figure8a": (draw_rates, "yaleb5", {}),
+    "figure8b": (draw_seconds, "yaleb5", {}),
 }
 
 
