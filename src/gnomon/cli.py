@@ -61,6 +61,7 @@ def main(ctx):
     \b
     Start with:
       gnomon demo
+      gnomon look flowers.csv
       gnomon fit flowers.csv --target species --out flowers
       gnomon predict flowers more.csv --out answers.csv
     """
@@ -203,6 +204,27 @@ def fit(compare, out, safe_csv, force, **asked):
         names = fitting.write_results(run, out, force=force, safe=safe_csv)
     click.echo(show.summary([run], run.comparison))
     click.echo(show.written(run, out, names))
+
+
+@main.command()
+@click.argument("table")
+@click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
+def look(table, as_json):
+    """Say what a table holds, and how to begin.
+
+    Every column of the first 20,000 rows: what it is, how much of it is missing, and what it may be for: the target,
+    the name of the rows, a feature. Nothing is fitted and nothing written.
+
+    \b
+    gnomon look flowers.csv
+    """
+    import json
+
+    from gnomon._cli.looking import look as look_at
+
+    with working(1):
+        found = look_at(table)
+    click.echo(json.dumps(found.as_json(), indent=1) if as_json else str(found))
 
 
 @main.command(cls=ManyValues)

@@ -5,6 +5,7 @@ it can, the column and the row. Text is read with the standard library alone, so
 whatever else is installed; Parquet and Feather go through pyarrow, Excel through openpyxl.
 """
 
+from gnomon.tables._cells import Cells, read_cells
 from gnomon.tables._large import LargeTable, counted, in_memory, is_large, read_large
 from gnomon.tables._parquet import has_pyarrow, is_parquet
 from gnomon.tables._read import read_table, table_parts
@@ -12,6 +13,7 @@ from gnomon.tables._table import Table, TableError, count_missing, drop_hint, li
 from gnomon.tables._write import check_output, write_parts, write_table
 
 __all__ = [
+    "Cells",
     "LargeTable",
     "Table",
     "TableError",
@@ -24,6 +26,7 @@ __all__ = [
     "is_large",
     "is_parquet",
     "listing",
+    "read_cells",
     "read_large",
     "read_table",
     "stands_for_nothing",

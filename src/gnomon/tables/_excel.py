@@ -13,6 +13,17 @@ NOT_AVAILABLE = "#N/A"  # what a formula gives for a value that is not there
 
 def read_excel(path: str, wanted: Wanted) -> Table:
     """Read the first sheet of a .xlsx file; its first row that is not empty is the header."""
+    book = open_excel(path)
+    sheets = book.worksheets
+    try:
+        table = collect(path, sheet_rows(sheets[0]), wanted)
+    finally:
+        book.close()
+    return table if len(sheets) == 1 else replace(table, assumed=f"from its first sheet, {sheets[0].title!r}")
+
+
+def open_excel(path: str) -> Any:
+    """The workbook of a .xlsx file."""
     try:
         openpyxl = importlib.import_module("openpyxl")
     except ImportError:
@@ -21,21 +32,15 @@ def read_excel(path: str, wanted: Wanted) -> Table:
             "sheet as CSV."
         ) from None
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        return openpyxl.load_workbook(path, read_only=True, data_only=True)
     except (MemoryError, ImportError):
         raise
     except Exception as error:  # of the archive, of its text, of openpyxl
         reason = " ".join(str(error).split())
         raise TableError(f"{path} is not an Excel file that can be read ({reason}).") from None
-    sheets = book.worksheets
-    try:
-        table = collect(path, _rows(sheets[0]), wanted)
-    finally:
-        book.close()
-    return table if len(sheets) == 1 else replace(table, assumed=f"from its first sheet, {sheets[0].title!r}")
 
 
-def _rows(sheet: Any) -> Iterator[Row]:
+def sheet_rows(sheet: Any) -> Iterator[Row]:
     """The rows that are not empty, as wide as the first."""
     width = 0
     for line, values in enumerate(sheet.iter_rows(values_only=True), start=1):

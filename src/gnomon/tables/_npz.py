@@ -23,7 +23,7 @@ CSR_PARTS = ("data", "indices", "indptr", "shape")
 
 def read_npz(path: str, wanted: Wanted) -> Table:
     """Read a .npz file; nothing in it is unpickled."""
-    arrays = _arrays(path)
+    arrays = arrays_of(path)
     X = _matrix(path, arrays)
     n, p = X.shape
     if not n or not p:
@@ -53,7 +53,7 @@ def read_npz(path: str, wanted: Wanted) -> Table:
     return Table(path, X, features, targets, ids, wanted.id)
 
 
-def _arrays(path: str) -> dict[str, np.ndarray]:
+def arrays_of(path: str) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}

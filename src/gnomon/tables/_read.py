@@ -45,7 +45,7 @@ def read_table(
     features : the feature columns to return, in this order, with no column left over; None takes all the rest
     missing : cells of text that mean an empty one, besides the usual ones
     """
-    wanted, kind = Wanted(targets, id, likely_id, drop, ignore, features, likely_targets, missing), _kind(path)
+    wanted, kind = Wanted(targets, id, likely_id, drop, ignore, features, likely_targets, missing), kind_of(path)
     if missing and kind not in (*TEXT, ".xlsx"):
         raise TableError(f"{path}: --missing names cells of text; in a {kind} file an empty cell is empty.")
     return READERS[kind](str(path), wanted)
@@ -56,13 +56,13 @@ def table_parts(
     ignore: Sequence[str] = (), features: Sequence[str] | None = None, missing: Sequence[str] = (),
 ) -> Iterator[Table]:  # fmt: skip
     """The same table, of Parquet some rows at a time; of other kinds the whole."""
-    if _kind(path) == SUFFIX and not missing:
+    if kind_of(path) == SUFFIX and not missing:
         yield from parquet_parts(str(path), Wanted((), id, likely_id, drop, ignore, features))
     else:
         yield read_table(path, id=id, likely_id=likely_id, drop=drop, ignore=ignore, features=features, missing=missing)
 
 
-def _kind(path: str | Path) -> str:
+def kind_of(path: str | Path) -> str:
     """The reader of a file, which is there and not empty."""
     if str(path) == STDIN:
         return ".csv"

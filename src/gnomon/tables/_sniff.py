@@ -35,7 +35,7 @@ class Source:
         """Its bytes, unpacked."""
         if self.content is not None:
             return _unpacked(io.BytesIO(self.content))
-        return _unpacked(open(self.path, "rb"))
+        return open(self.path, "rb") if self.plain else gzip.open(self.path, "rb")
 
     def text(self, encoding: str) -> Any:
         """Its text; ends of lines stay what they are."""

@@ -77,7 +77,7 @@ def _read(source: Source, wanted: Wanted, form: Form) -> Table:
     """Row by row, in any form."""
     try:
         with source.text(form.encoding) as file:
-            rows = _rows(source.path, csv.reader(file, delimiter=form.separator, strict=True))
+            rows = text_rows(source.path, csv.reader(file, delimiter=form.separator, strict=True))
             if form.decimal_comma:
                 rows = (row._replace(cells=with_points(row.cells)) for row in rows)
             return collect(source.path, rows, wanted, form.separator)
@@ -139,7 +139,7 @@ def _not_text(source: Source, error: UnicodeDecodeError) -> str:
     return f"{source.path} is not text ({error.reason}); save the table as UTF-8 text."
 
 
-def _rows(path: str, reader: Any) -> Iterator[Row]:
+def text_rows(path: str, reader: Any) -> Iterator[Row]:
     """The rows that are not blank."""
     while True:
         line = reader.line_num + 1
@@ -160,7 +160,7 @@ def collect(path: str, rows: Iterator[Row], wanted: Wanted, delimiter: str = ","
     kept: dict[str, list[Any]] = {name: [] for name in (*wanted.targets, wanted.id) if name is not None}
     blocks, lines = [], []
     while chunk := list(islice(rows, CHUNK_ROWS)):
-        _check_lengths(path, chunk, len(names), len(lines))
+        check_lengths(path, chunk, len(names), len(lines))
         columns = list(zip(*(row.cells for row in chunk)))
         block, bad, n_before = np.empty((len(chunk), len(features))), {}, len(lines)
         lines += [row.line for row in chunk]
@@ -220,7 +220,7 @@ def _check_named(path: str, header: list[str], features: list[str]) -> None:
             )
 
 
-def _check_lengths(path: str, chunk: list[Row], n_columns: int, n_before: int) -> None:
+def check_lengths(path: str, chunk: list[Row], n_columns: int, n_before: int) -> None:
     for i, row in enumerate(chunk, n_before):
         if len(row.cells) != n_columns:
             cells = "1 cell" if len(row.cells) == 1 else f"{len(row.cells)} cells"

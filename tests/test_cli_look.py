@@ -1,0 +1,142 @@
+"""`gnomon look`: what each column is taken for, what is odd, and a command that runs."""
+
+import gzip
+import json
+import shlex
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from commands import refusal
+from gnomon.cli import main
+from gnomon.datasets import load_iris
+
+MESS = """sample;moisture;protein;temp;date;batch;passed;label;const;dup
+s1;10,5;8,7;20;2024-01-02;A;yes;good;1;10,5
+s2;11,2;n.d.;21;2024-01-03;A;no;;1;11,2
+s3;9,8;8,9;-999;2024-01-04;B;yes;bad;1;9,8
+s4;10,1;8,8;22;2024-01-05;B;no;bad;1;10,1
+s5;10,9;8,1;19;2024-01-06;A;yes;good;1;10,9
+s6;;8,4;20;2024-01-07;B;no;;1;
+s7;10,2;8,5;21;2024-01-08;A;no;;1;10,2
+s8;10,8;8,6;20;2024-01-09;B;yes;good;1;10,8
+"""
+
+
+def look(path, *more):
+    result = CliRunner().invoke(main, ["look", str(path), *more])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def looked(path):
+    found = json.loads(look(path, "--json"))
+    return found, {one["name"]: one for one in found["columns"]}
+
+
+@pytest.fixture
+def mess(tmp_path):
+    file = tmp_path / "mess.csv"
+    file.write_text(MESS)
+    return file
+
+
+def test_columns_are_told_apart(mess):
+    _, columns = looked(mess)
+    kinds = {name: (one["kind"], one["role"]) for name, one in columns.items()}
+    assert kinds == {
+        "sample": ("text", "id?"),
+        "moisture": ("numbers", "feature"),
+        "protein": ("numbers", "feature"),
+        "temp": ("whole numbers", "feature"),
+        "date": ("dates", "encode"),
+        "batch": ("text", "encode"),
+        "passed": ("yes or no", "encode"),
+        "label": ("text", "target?"),
+        "const": ("whole numbers", "feature"),
+        "dup": ("numbers", "feature"),
+    }
+    assert columns["protein"]["placeholders"] == ["n.d."]
+    assert columns["moisture"]["n_missing"] == 1
+    assert "-999 lies far from all other numbers" in columns["temp"]["remarks"][0]
+    assert "says nothing" in columns["const"]["remarks"][0]
+    assert columns["dup"]["remarks"] == ["the same in every row as moisture"]
+
+
+def test_the_form_of_the_file_is_said(mess):
+    first = look(mess).splitlines()[0]
+    assert first.endswith("8 rows, 10 columns (with semicolons between cells, with decimal commas)")
+
+
+def test_the_command_that_it_prints_runs(mess, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = shlex.split(look(mess).splitlines()[-1])
+    assert words[:3] == ["gnomon", "fit", str(mess)]
+    assert words[3:11] == ["--target", "label", "--id", "sample", "--drop", "date", "batch", "passed"]
+    result = CliRunner().invoke(main, [*words[1:], "--model", "sppca", "--components", "1"])
+    assert result.exit_code == 0, result.output
+
+
+def test_flowers_of_any_kind_of_file_say_the_same(tmp_path):
+    bunch = load_iris()
+    names = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
+    species = np.array(bunch.target_names)[bunch.target]
+    lines = [",".join(["row", *names, "species"])]
+    lines += [f"{i + 1},{','.join(map(str, x))},{s}" for i, (x, s) in enumerate(zip(bunch.data, species, strict=True))]
+    (tmp_path / "iris.csv").write_text("\n".join(lines))
+    (tmp_path / "iris.csv.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"row": range(1, 151), **dict(zip(names, bunch.data.T, strict=True)), "species": species})
+    frame.to_parquet(tmp_path / "iris.parquet")
+    frame.to_feather(tmp_path / "iris.feather")
+    frame.to_excel(tmp_path / "iris.xlsx", index=False)
+    np.savez(tmp_path / "iris.npz", X=bunch.data, feature_names=names, row=np.arange(1, 151), species=species)
+    for kind in ("csv", "csv.gz", "parquet", "feather", "xlsx", "npz"):
+        found, columns = looked(tmp_path / f"iris.{kind}")
+        roles = {one["role"]: name for name, one in columns.items() if one["role"] != "feature"}
+        assert roles == {"id?": "row", "target?": "species"}, kind
+        assert [columns[name]["n_different"] for name in names] == [35, 23, 43, 22], kind
+        assert shlex.split(found["command"])[3:7] == ["--target", "species", "--id", "row"], kind
+
+
+def test_shares_and_scales_are_noticed(tmp_path, rng):
+    shares = rng.dirichlet(np.ones(4), size=30)
+    np.savetxt(tmp_path / "shares.csv", shares, delimiter=",", header="a,b,c,d", comments="")
+    assert "the features of every row sum to 1: shares" in look(tmp_path / "shares.csv")
+    np.savetxt(
+        tmp_path / "scales.csv", rng.normal(size=(30, 3)) * [1, 1, 50], delimiter=",", header="a,b,c", comments=""
+    )
+    found = look(tmp_path / "scales.csv")
+    assert "--scale standard gives all the same weight" in found
+    assert found.splitlines()[-1].endswith("--model ppca --scale standard --out results")
+
+
+def test_a_target_of_numbers_is_told_by_its_empty_cells_and_name(tmp_path, rng):
+    rows = [
+        f"{i},{a:.4f},{b:.4f},{'' if i > 9 else f'{a + b:.4f}'}" for i, (a, b) in enumerate(rng.normal(size=(40, 2)))
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["id,a,b,starch", *rows]))
+    assert looked(tmp_path / "t.csv")[1]["starch"]["role"] == "target?"
+    assert looked(tmp_path / "t.csv")[1]["id"]["role"] == "id?"
+
+
+def test_of_a_long_table_the_first_rows_are_looked_at(tmp_path, monkeypatch):
+    from gnomon._cli import looking
+
+    monkeypatch.setattr(looking, "MOST_ROWS", 5)
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,2\n" * 9)
+    assert look(tmp_path / "t.csv").splitlines()[0].endswith("the first 5 rows, 2 columns")
+    assert not looked(tmp_path / "t.csv")[0]["all_rows"]
+
+
+def test_what_cannot_be_read_is_one_line(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3\n")
+    assert "row 2 (line 3): 1 cell, and the header has 2" in refusal("look", str(tmp_path / "t.csv"))
+    (tmp_path / "u.csv").write_text("a,a\n1,2\n")
+    assert "several columns are called 'a'" in refusal("look", str(tmp_path / "u.csv"))
+    (tmp_path / "v.csv").write_text("a,b\n")
+    assert "a header and no rows" in refusal("look", str(tmp_path / "v.csv"))
+    (tmp_path / "w.npz").write_bytes(b"nothing")
+    assert "is not an npz file" in refusal("look", str(tmp_path / "w.npz"))
+    assert "does not exist" in refusal("look", str(tmp_path / "x.csv"))
