@@ -425,6 +425,19 @@ def demo(data, labels, seed, out, force):
 
 
 @main.command()
+def doctor():
+    """Say what is installed, for a report of a problem; exit code 1 where something is amiss."""
+    from gnomon._cli.doctor import examined
+
+    lines, amiss = examined()
+    width = max(len(what) for what, _ in lines)
+    click.echo("\n".join(f"{what:{width}}  {how}" for what, how in lines))
+    if amiss:
+        click.echo("\n" + "\n".join(f"amiss: {one}" for one in amiss))
+        raise SystemExit(1)
+
+
+@main.command()
 @click.argument("name", required=False)
 @click.option("--keep", metavar="FILE", help="Go on from FILE, which gets each finding as it comes.")
 @click.option("--draws", type=click.IntRange(1), metavar="N", help="Draws of each cell, instead of the paper's.")

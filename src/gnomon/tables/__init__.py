@@ -6,7 +6,7 @@ whatever else is installed; Parquet and Feather go through pyarrow, Excel throug
 """
 
 from gnomon.tables._cells import Cells, read_cells
-from gnomon.tables._large import LargeTable, counted, in_memory, is_large, read_large
+from gnomon.tables._large import LargeTable, counted, in_memory, is_large, memory, read_large
 from gnomon.tables._parquet import has_pyarrow, is_parquet
 from gnomon.tables._read import read_table, table_parts
 from gnomon.tables._table import Table, TableError, count_missing, drop_hint, listing, stands_for_nothing
@@ -26,6 +26,7 @@ __all__ = [
     "is_large",
     "is_parquet",
     "listing",
+    "memory",
     "read_cells",
     "read_large",
     "read_table",
