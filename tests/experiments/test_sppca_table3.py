@@ -20,6 +20,7 @@ def small(rng, monkeypatch):
     monkeypatch.setattr(table, "load", lambda name: (X, held["Y"]))
     monkeypatch.setattr(table, "DIMS", (3, 5))
     table.principal.cache_clear()
+    table.dppca.cache_clear()
     yield held
     table.principal.cache_clear()
 
@@ -41,6 +42,7 @@ def test_no_hidden_label_reaches_a_method(small):
         found = table.scores(cell)["AUC of decisions"]
         small["Y"] = np.where(labeled[:, None], Y, 1 - Y)
         table.draw_positive = lambda *_: labeled
+        table.dppca.cache_clear()
         try:
             wrong = table.scores(cell)["AUC of decisions"]
         finally:

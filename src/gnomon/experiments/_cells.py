@@ -87,7 +87,7 @@ def rows_of(records, table):
     return [
         _row(key, name, values[key].get(name, []), failed[key], table, key in best.get(name, ()))
         for key in values
-        for name in (names or [""])
+        for name in ([one for one in names if one in values[key]] or names[:1] or [""])
     ]
 
 
