@@ -169,7 +169,7 @@ WITH_CLASSES = {
         gnomon.DPPCA(n_factors="usual", shrinkage=1e-3, unlabeled_weight=1.0, uncertainty="plug-in"),
         DPPCA,
     ),
-    "IFA": (gnomon.IFA(random_state=0), IFA),
+    "IFA": (gnomon.IFA(uncertainty="plug-in", random_state=0), IFA),
     "MixturePPCA": (gnomon.MixturePPCA(2, 1), MIXTURE),
     "KDA": (gnomon.KDA(uncertainty="plug-in"), KDA),
     "SEPCA": (gnomon.SEPCA(2), SEPCA),

@@ -57,7 +57,7 @@ def test_cells_of_other_versions_are_made_anew(table, tmp_path, monkeypatch):
     assert len(file.read_text().splitlines()) == 7  # the others stay
 
 
-def test_an_interrupted_run_keeps_what_is_finished(table, tmp_path, monkeypatch):
+def test_an_interrupted_run_keeps_and_prints_what_is_finished(table, tmp_path, monkeypatch, capsys):
     file, stopped = tmp_path / "cells.jsonl", cells()[7]
 
     def stop(cell):
@@ -69,6 +69,11 @@ def test_an_interrupted_run_keeps_what_is_finished(table, tmp_path, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         _runner.run_cells("ssifa-table2", cells(), file)
     assert len(file.read_text().splitlines()) == 8
+    file.unlink()
+    with pytest.raises(KeyboardInterrupt):
+        _registry.run("ssifa-table2", file, page=tmp_path / "page.md")
+    assert capsys.readouterr().out.splitlines()[1].split()[:4] == ["a", "x", "5", "error"]
+    assert "5 cells were not finished" in (tmp_path / "page.md").read_text()
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):

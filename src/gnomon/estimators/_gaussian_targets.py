@@ -40,13 +40,14 @@ class GaussianTargets(NumberPredictor):
     def _learn_from_labels(self, rows, targets, weights, n_columns, beside_latent=None):
         """Learn where classes are, or how well numbers are known, from labeled rows once the parameters are stored.
 
-        `beside_latent` is what the fit says of complete rows that observe numbers; see `LabeledPatterns`.
+        `beside_latent` is what the fit says of complete rows that observe numbers, or None.
         """
         if self.target_kind_ == "classes":
             self._store_classes(rows, targets)
         elif self.target_kind_ == "real" and beside_latent is not None and self.y_basis_ is None:
             total = float(len(targets.table) if weights is None else weights.sum())
-            self._learn_numbers_from_moments(beside_latent / self.label_weight, self.label_weight / total, n_columns)
+            beside = beside_latent._replace(moments=beside_latent.moments / self.label_weight)
+            self._learn_numbers_from_moments(beside, self.label_weight / total, n_columns)
         elif self.target_kind_ == "real":
             self._learn_numbers(rows, targets.table, weights, n_columns)
 

@@ -117,15 +117,16 @@ class NumberPredictor(DeviationPredictor):
         Z, mean, var, share = (np.concatenate(part) for part in zip(*parts, strict=True))
         self._known_numbers = tuple(learn(Labels(Z, Y[labeled], mean, var, share, counted)))
 
-    def _learn_numbers_from_moments(self, moments, share_of_rows, n_columns):
+    def _learn_numbers_from_moments(self, beside, share_of_rows, n_columns):
         """The same of complete rows, by sums of products of (1, z, y) as given; a label is that share of all rows."""
         W, intercept, noise = self._readings()
+        W, intercept = W / beside.y_scale[:, None], (intercept - beside.y_mean) / beside.y_scale
         g, cov = self.n_components_, given_x(self._params()).cov
-        var = variances(cov, W, noise)
+        var = variances(cov, W, noise / beside.y_scale**2)
         share = taken_over(cov, W, var, np.array([share_of_rows * max(n_columns - W.shape[1], 0.0)]))
         guided = np.r_[: g + 1, -1]
-        moments = moments[:, guided[:, None], guided]
-        self._known_numbers = tuple(learn_from_moments(moments, W[:, :g], intercept, var[0], share[0]))
+        known = learn_from_moments(beside.moments[:, guided[:, None], guided], W[:, :g], intercept, var[0], share[0])
+        self._known_numbers = tuple(known._replace(inverse=known.inverse * beside.y_scale[:, None, None] ** 2))
 
 
 def _some(Y, labeled):

@@ -3,12 +3,14 @@
 from gnomon.experiments._cells import APART, pair
 
 
-def page(about, table, rows, command, versions):
+def page(about, table, rows, command, versions, n_left=0):
     """The page in Markdown."""
     told = [row for row in rows if row.z is not None]
     near = sum(abs(row.z) <= APART for row in told)
     made = ", ".join(f"{name} {version}" for name, version in versions.items())
     lines = [f"# {about}", "", f"{table.paper}.", "", f"Made by `{command}` with {made}.", ""]
+    if n_left:
+        lines += [f"{n_left} cells were not finished; the draws of the others are told.", ""]
     if told:
         lines += [f"Within {APART:g} standard errors of what is printed: {near} of {len(told)} numbers.", ""]
     lines += [f"A star marks the method that is better than each other one of its row (rank sums, p < {0.01:g}).", ""]

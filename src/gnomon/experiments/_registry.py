@@ -69,18 +69,21 @@ def run_table(name, table, file=None, *, draws=None, only=(), quick=False, jobs=
     """Run the cells of a table, and print it; `page` names a Markdown file for it, and for
     its numbers the JSON file beside it.
 
-    `draws` of each cell, or those of the paper; `quick` few of the cheap ones; `only` tasks, methods or "K=5".
+    Interrupted, it prints and writes what there is. `draws` of each cell, or those of the paper; `quick` few of the
+    cheap ones; `only` tasks, methods or "K=5".
     """
-    cells = chosen(table.cells(draws, quick=quick), only)
+    cells, found = chosen(table.cells(draws, quick=quick), only), []
     try:
-        records = run_cells(name, cells, file, 1 if jobs is None else jobs)
+        run_cells(name, cells, file, 1 if jobs is None else jobs, found)
     except WrongFile as error:
         raise NoFindings(str(error)) from error
-    rows = rows_of(records, table)
-    print(as_text(rows))
-    print(provenance())
-    if page is not None:
-        write_page(name, table, rows, page, _command(name, draws, only, quick))
+    finally:
+        if found:
+            rows = rows_of(found, table)
+            print(as_text(rows))
+            print(provenance())
+            if page is not None:
+                write_page(name, table, rows, page, _command(name, draws, only, quick), len(cells) - len(found))
 
 
 def chosen(cells, only):
@@ -103,11 +106,11 @@ def chosen(cells, only):
     return [cell for cell in cells if all(getattr(cell, field) in wanted for field, wanted in some.items() if wanted)]
 
 
-def write_page(name, table, rows, path, command):
-    """Write the page of a table, and its numbers beside it as JSON."""
+def write_page(name, table, rows, path, command, n_left=0):
+    """Write the page of a table, and its numbers beside it as JSON; `n_left` cells are not finished."""
     made = provenance()["versions"]
     with new_file(path) as stream:
-        stream.write(page(experiments()[name], table, rows, command, made).encode())
+        stream.write(page(experiments()[name], table, rows, command, made, n_left).encode())
     with new_file(Path(path).with_suffix(".json")) as stream:
         head = json.dumps({"table": name, "command": command, "versions": made, "fields": NUMBERS})
         lines = ",\n".join(json.dumps([_number(getattr(row, field)) for field in NUMBERS]) for row in rows)

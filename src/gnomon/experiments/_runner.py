@@ -32,8 +32,11 @@ def made_by():
     return ", ".join(f"{name} {version(name)}" for name in MADE_BY)
 
 
-def run_cells(name, cells, file=None, n_jobs=1):
-    """Records of cells of the table of that name, those of the file first; the file gets the others as they come."""
+def run_cells(name, cells, file=None, n_jobs=1, found=None):
+    """Records of cells of the table of that name, those of the file first; the file gets the others as they come.
+
+    A list `found` gets them too, also when the run is interrupted.
+    """
     made = made_by()
     held = {} if file is None else {_key(one): one for one in read(name, file)}
     left = [cell for cell in cells if (*cell, made) not in held]
@@ -49,7 +52,10 @@ def run_cells(name, cells, file=None, n_jobs=1):
     finally:
         if file is not None and left:
             _write(name, held, file)
-    return [held[key] for cell in cells if (key := (*cell, made)) in held]
+        finished = [held[key] for cell in cells if (key := (*cell, made)) in held]
+        if found is not None:
+            found += finished
+    return finished
 
 
 def read(name, file):

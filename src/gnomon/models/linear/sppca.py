@@ -20,7 +20,7 @@ from .in_basis import grow_gaussian
 from .over_rows import RowsEM, maximize, random_start, starts
 from .patterns import Outputs, group_outputs, read_by_pattern
 from .sites_em import Rules
-from .units import Fitted, Units, beside_latent_in_data_units, in_data_units, rotation_of, standard_outputs
+from .units import Fitted, Units, beside_latent_turned, in_data_units, rotation_of, standard_outputs
 
 ROUGH_SHARE = 1e-2  # of the energy, left as noise: with less, moments in single precision are not exact enough
 
@@ -61,7 +61,7 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
     -------
     Result(Fitted, status, objective path in nats, stats) with stats "solver", "n_passes", "residual", "n_iter",
     "floors" (names of the noise floors that are active), "optima" (log-likelihoods of the local optima that the ratio
-    search saw) and "beside_latent" (see `LabeledPatterns.beside_latent`; None where rows were read one by one).
+    search saw) and "beside_latent" (`units.BesideLatent`, or None where rows were read one by one).
     """
     if options.solver == "dual":
         return _fit_dual(rows, Y, options, generator)
@@ -95,7 +95,7 @@ def fit(rows: Rows, Y: Array, options: Options, generator: np.random.Generator) 
     observed = outputs.weights[some] @ outputs.observed.take(some, axis=0)
     units = Units(standard.mean, standard.scale, standard.n_entries, y_mean, y_scale, observed)
     rotation = rotation_of(result.value, rules.n_guided, result.value.W_x)
-    beside = beside_latent_in_data_units(result.stats.get("beside_latent"), rotation, units)
+    beside = beside_latent_turned(result.stats.get("beside_latent"), rotation, units)
     stats = {**result.stats, "solver": solver, "n_passes": rows.reads, "beside_latent": beside}
     return in_data_units(result._replace(stats=stats), rotation, rules, units)
 

@@ -69,14 +69,21 @@ def rotation_of(params: Params, n_guided: int, W_sign: Array) -> Array:
     return guided_rotation(x, y, n_guided, W_sign)
 
 
-def beside_latent_in_data_units(moments: Array | None, R: Array, units: Units) -> Array | None:
-    """Sums (q, k + 2, k + 2) of products of (1, z, y), z turned by R and y in the units of the data."""
+class BesideLatent(NamedTuple):
+    """Sums (q, k + 2, k + 2) of products of (1, z, y) over the rows that observe y, less its mean and in its scale."""
+
+    moments: Array
+    y_mean: Array  # (q,)
+    y_scale: Array  # (q,)
+
+
+def beside_latent_turned(moments: Array | None, R: Array, units: Units) -> BesideLatent | None:
+    """The sums of a fit, z turned by R."""
     if moments is None:
         return None
-    turn = np.zeros_like(moments)
-    turn[:, 0, 0], turn[:, 1:-1, 1:-1] = 1.0, R.T
-    turn[:, -1, 0], turn[:, -1, -1] = units.y_mean, units.y_scale
-    return np.asarray(turn @ moments @ np.swapaxes(turn, 1, 2))
+    turn = np.eye(moments.shape[1])
+    turn[1:-1, 1:-1] = R.T
+    return BesideLatent(turn @ moments @ turn.T, units.y_mean, units.y_scale)
 
 
 def in_data_units(result: Result[Params], R: Array, rules: Rules, units: Units) -> Result[Fitted]:
