@@ -426,7 +426,10 @@ def demo(data, labels, seed, out, force):
 
 @main.command()
 def doctor():
-    """Say what is installed, for a report of a problem; exit code 1 where something is amiss."""
+    """Say what is installed and what is amiss.
+
+    For reports of problems; the exit code is 1 where something is too old or missing.
+    """
     from gnomon._cli.doctor import examined
 
     lines, amiss = examined()
