@@ -121,7 +121,7 @@ labeled = np.flatnonzero(classes >= 0)
 data = sepca.Data(T, T, np.eye(3)[classes[labeled]], labeled, 2, 0.1)
 fitted = sepca.fit(data, sepca.Options()).value
 params = sepca.learn(data, fitted.ranked.Z, sepca.Map(None))
-found = {"transform": sepca.posterior(params, new)[0], "predict_proba": sepca.predict(params, new)}
+found = {"transform": sepca.posterior(params, new)[0], "predict_proba": sepca.predict(params, new)[1]}
 """
 SDR_GLM = """
 from gnomon.models import sdr_glm
@@ -132,7 +132,7 @@ table[labeled, classes[labeled]] = 1.0
 outputs = sdr_glm.Outputs("multinomial", table, (classes >= 0)[:, None].astype(float), labeled)
 options = sdr_glm.Options(2, 0.01, 0.1, 1e-6, 2000)
 params = sdr_glm.fit(old, "gaussian", outputs, options, None, rng).value.reader
-found = {"transform": sdr_glm.posterior(params, new)[0], "predict_proba": sdr_glm.predict(params, new)}
+found = {"transform": sdr_glm.posterior(params, new)[0], "predict_proba": sdr_glm.predict(params, new)[1]}
 """
 COLORED_MVU = """
 from gnomon.models import colored_mvu
@@ -172,8 +172,8 @@ WITH_CLASSES = {
     "IFA": (gnomon.IFA(uncertainty="plug-in", random_state=0), IFA),
     "MixturePPCA": (gnomon.MixturePPCA(2, 1), MIXTURE),
     "KDA": (gnomon.KDA(uncertainty="plug-in"), KDA),
-    "SEPCA": (gnomon.SEPCA(2), SEPCA),
-    "SDRGLM": (gnomon.SDRGLM(2, random_state=0), SDR_GLM),
+    "SEPCA": (gnomon.SEPCA(2, uncertainty="plug-in"), SEPCA),
+    "SDRGLM": (gnomon.SDRGLM(2, uncertainty="plug-in", random_state=0), SDR_GLM),
     "ColoredMVU": (gnomon.ColoredMVU(2, kernel="linear", projection_ridge=1e-3), COLORED_MVU),
     "SCL": (gnomon.SCL(2, n_pivots=3), SCL),
     "NeighborFeatures": (gnomon.NeighborFeatures(), NEIGHBORS),

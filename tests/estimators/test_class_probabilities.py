@@ -1,9 +1,11 @@
-"""Class probabilities of SPPCA and DPPCA mean what they say: on planted classes of unequal shares, and on real data."""
+"""Class probabilities mean what they say: on planted classes, and on real data; what they are made of."""
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_t
+from sklearn.base import clone
 
-from gnomon import DPPCA, SPPCA, KernelSPPCA
+from gnomon import CPPCA, DPPCA, SDRGLM, SEPCA, SPPCA, KernelSPPCA
 from gnomon.experiments import breadth
 from gnomon.experiments._draw import draw_labeled
 from gnomon.rows.kind import is_sparse
@@ -105,3 +107,89 @@ def test_probabilities_of_dppca_hold_on_real_data(n_labels, most_loss, most_erro
         gaps.append(sum(abs(np.sum(sure[bins == b]) - np.sum(right[bins == b])) for b in range(10)) / len(y))
     assert np.mean(losses) < most_loss
     assert np.mean(gaps) < most_error_of_calibration
+
+
+# ------------------------------------------------------------- models whose labeled rows have a say beside them
+
+MODELS = {
+    "CPPCA": CPPCA(5),
+    "SDRGLM": SDRGLM(5),
+    "SEPCA": SEPCA(5),
+}
+
+
+def few_labels(n_labels, seed, n=300, p=12):
+    """Rows of overlapping classes in a space of four dimensions, their classes, and those that are seen."""
+    rng = np.random.default_rng(seed)
+    y, apart = np.arange(n) % 3, 1.0 + 0.5 * (seed % 2)
+    X = rng.normal(size=(n, p)) + 0.5 * apart * rng.normal(size=(3, 4))[y] @ rng.normal(size=(4, p))
+    X += rng.normal(size=(n, 4)) @ rng.normal(size=(4, p))
+    return X, y, np.where(np.arange(n) < 3 * n_labels, y, -1)
+
+
+@pytest.fixture(params=list(MODELS))
+def model(request):
+    return clone(MODELS[request.param])
+
+
+@pytest.mark.parametrize("n_labels", [3, 10])
+def test_they_are_nearer_to_how_often_they_are_right(model, n_labels):
+    gaps = {"full": [], "plug-in": []}
+    for seed in range(8):
+        X, y, seen = few_labels(n_labels, seed)
+        for uncertainty, found in gaps.items():
+            proba = clone(model).set_params(uncertainty=uncertainty).fit(X, seen).predict_proba(X[seen < 0])
+            found.append(proba.max(axis=1).mean() - (proba.argmax(axis=1) == y[seen < 0]).mean())
+    assert np.mean(np.abs(gaps["full"])) < 0.1
+    assert np.mean(np.abs(gaps["full"])) < np.mean(np.abs(gaps["plug-in"]))
+
+
+def test_predictions_are_the_most_probable_classes_and_projections_stay(model):
+    X, _, seen = few_labels(4, 0)
+    full, plain = model.fit(X, seen), clone(model).set_params(uncertainty="plug-in").fit(X, seen)
+    assert plain.calibration_ is None
+    np.testing.assert_allclose(full.transform(X), plain.transform(X))
+    np.testing.assert_allclose(full.predict_proba(X).sum(axis=1), 1.0)
+    assert (full.predict(X) == full.classes_[full.predict_proba(X).argmax(axis=1)]).all()
+
+
+def test_probabilities_are_those_of_both(model):
+    """The mean of the plug-in probabilities at the temperature, and of the densities, from the public record."""
+    X, _, seen = few_labels(4, 1)
+    full, plain = model.fit(X, seen), clone(model).set_params(uncertainty="plug-in").fit(X, seen)
+    one = full.calibration_
+    U = (full.transform(X)[:, : len(one["axes"])] - one["origin"]) @ one["axes"]
+    freedom = U.shape[1] + 2 + len(seen[seen >= 0]) - 3
+    joint = [
+        (n + 1) * multivariate_t(center, (1 + 1 / (n + 1)) * one["covariance"], freedom).pdf(U)
+        for center, n in zip(one["centers"], one["counts"], strict=True)
+    ]
+    other = np.transpose(joint) / np.sum(joint, axis=0)[:, None]
+    own = plain.predict_proba(X) ** (1 / one["temperature"])
+    own /= own.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(
+        full.predict_proba(X), one["weight"] * other + (1 - one["weight"]) * own, rtol=1e-6, atol=1e-8
+    )
+    assert one["weight"] == pytest.approx(10 / 14)
+
+
+def test_neither_order_nor_units_of_rows_matter(model):
+    X, _, seen = few_labels(5, 2)
+    order = np.random.default_rng(1).permutation(len(X))
+    one, other = clone(model).fit(X, seen), clone(model).fit(1e3 * X[order], seen[order])
+    np.testing.assert_allclose(other.predict_proba(1e3 * X), one.predict_proba(X), atol=1e-3)
+
+
+def test_one_label_in_each_class_is_said_to_tell_nothing(model):
+    X, _, seen = few_labels(1, 3)
+    proba = model.fit(X, seen).predict_proba(X)
+    assert np.isfinite(proba).all()
+    assert "one label in each class" in " ".join(model.describe().fit.remarks)
+    assert "one label in each class" not in " ".join(clone(model).fit(X, few_labels(2, 3)[2]).describe().fit.remarks)
+
+
+def test_one_class_is_certain(model):
+    X, _, seen = few_labels(3, 4)
+    with pytest.warns(UserWarning, match="single class"):
+        model.fit(X, np.where(seen == 0, 0, -1))
+    np.testing.assert_allclose(model.predict_proba(X), 1.0)

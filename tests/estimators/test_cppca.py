@@ -24,7 +24,7 @@ def binary(rng, n=80, p=5, labeled=0.5, strength=2.0):
 @pytest.mark.parametrize("family", ["logit", "probit"])
 def test_quadrature_is_the_integral_over_the_latent_plane(rng, family):
     X, y = binary(rng)
-    model = CPPCA(2, families=family).fit(X, y)
+    model = CPPCA(2, families=family, uncertainty="plug-in").fit(X, y)
     assert model.inference_ == "quadrature"
     X, Y = X[:12], np.where(y[:12, None] >= 0, y[:12, None], np.nan)
     logs, mean, cov = oracle.rows(oracle.of(model), X, Y)
@@ -116,7 +116,7 @@ def test_missing_entries_against_the_latent_plane(rng, family):
     """Fit, density, posterior, projection, probabilities and imputation of rows that miss entries."""
     X, y = binary(rng)
     H = holes(rng, X)
-    model = CPPCA(2, families=family, tol=1e-8).fit(H, y)
+    model = CPPCA(2, families=family, tol=1e-8, uncertainty="plug-in").fit(H, y)
     assert model.converged_
     assert model.inference_ == "quadrature"
     assert model.solver_ == "em"
@@ -191,7 +191,7 @@ KINDS = ["logit", "categorical", "poisson", "gaussian"]
 @pytest.mark.parametrize("inference", ["variational", "laplace"])
 def test_several_outputs_against_the_latent_plane(rng, inference):
     X, Y = several(rng)
-    model = CPPCA(2, families=KINDS, inference=inference).fit(X, Y)
+    model = CPPCA(2, families=KINDS, inference=inference, uncertainty="plug-in").fit(X, Y)
     assert model.converged_
     X, Y = X[:10], Y[:10]
     logs, mean, cov = oracle.rows(oracle.of(model), X, Y)
@@ -268,7 +268,7 @@ def test_classes_end_at_the_integrated_likelihood_above_the_bound(rng, monkeypat
 def test_several_classes_have_the_density_of_the_latent_plane(rng):
     X, Y = several(rng)
     y = np.where(np.isnan(Y[:, 1]), -1, Y[:, 1]).astype(int)
-    model = CPPCA(2).fit(X, y)
+    model = CPPCA(2, uncertainty="plug-in").fit(X, y)
     logs = oracle.rows(oracle.of(model), X[:12], np.where(y[:12, None] < 0, np.nan, y[:12, None]))[0]
     assert_allclose(model.score_samples(X[:12], y[:12]), logs, atol=2e-3)
     plain = model.score_samples(X[:12])

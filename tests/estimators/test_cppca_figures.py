@@ -64,7 +64,7 @@ def test_the_bound_alone_is_too_cautious(monkeypatch):
     monkeypatch.setattr(model_file, "applies", lambda *_: False)
     for seed in range(3):
         X, y, known = simulated(4, seed, 4.0)
-        proba = CPPCA(2).fit(X, known).predict_proba(X[800:])
+        proba = CPPCA(2, uncertainty="plug-in").fit(X, known).predict_proba(X[800:])
         assert calibration_error(proba, y[800:]) > 1.5 * 0.035
         assert proba.max(axis=1).mean() < (proba.argmax(axis=1) == y[800:]).mean() - 0.04
 

@@ -7,7 +7,7 @@ from scipy.integrate import quad
 from scipy.special import log_expit, log_ndtr
 
 from gnomon.likelihoods.bernoulli import LINKS, expected_log, log_and_derivatives, logit_evidence
-from gnomon.likelihoods.quadrature import normal_rule
+from gnomon.likelihoods.quadrature import normal_nodes, normal_rule
 
 LOGS = {"logit": log_expit, "probit": log_ndtr}
 MEANS = np.array([-30.0, -4.0, -0.5, 0.0, 2.0, 12.0])
@@ -79,3 +79,14 @@ def test_rules_integrate_the_normal_density():
 
 def test_no_rows():
     assert logit_evidence(np.zeros(0), np.array(2.0), np.zeros(0)).log_z.shape == (0,)
+
+
+def test_nodes_of_many_axes_are_the_product_of_their_rules():
+    variances = np.zeros(40)
+    variances[[3, 30]] = 0.2, 0.5
+    nodes, weights = normal_nodes(variances)
+    few, same = normal_nodes(variances[[3, 30]])
+    assert_allclose(nodes[:, [3, 30]], few)
+    assert not np.delete(nodes, [3, 30], axis=1).any()
+    assert_allclose(weights, same)
+    assert_allclose(weights @ nodes[:, [3, 30]] ** 2, 1.0)

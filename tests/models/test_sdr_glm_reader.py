@@ -48,7 +48,7 @@ def test_numbers_are_the_ridge_regression_on_scores_of_unit_variance(rng):
     V, b = found.y.V * U[outputs.labeled].std(axis=0)[:, None], found.y.b
     left = y - known @ V - b
     assert_allclose(known.T @ left, V, atol=1e-4)
-    assert_allclose(reader.predict(found, read(X)), U @ found.y.V + b)
+    assert_allclose(reader.predict(found, read(X))[1], U @ found.y.V + b)
 
 
 def test_units_of_x_change_no_score(rng):

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..models.linear.class_densities import ClassDensities, learn, log_joint
+from ..likelihoods.class_densities import ClassDensities
+from ..models.linear.class_densities import learn, log_joint
 from ..models.linear.conditioning import outputs_at
 from ..numerics.normalize import normalized
 from ..rows.namespace import holding

@@ -18,6 +18,7 @@ from ._density import JointDensity
 from ._estimator import at_least, check_choice, one_of, resolve_n_components, rules, weigh_labels
 from ._linear_gaussian import LinearGaussian
 from ._number_intervals import NumberPredictor
+from ._opinions import UNCERTAINTY, as_given, as_listed, as_record, from_record, remarks
 
 TARGET = {"gaussian": "real", "probit": "classes", "logit": "classes", "categorical": "classes", "poisson": "counts"}
 
@@ -81,6 +82,10 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
         override them; a list has one entry per column of y.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`.
+    uncertainty : {"full", "plug-in"}, default="full"
+        What `predict` and `predict_proba` of classes know of the uncertainty of the parameters. "full": probabilities
+        are the mean of what the model says, brought to the sureness of the other, and of Student densities of the
+        labeled rows along the latent variables. "plug-in": those of the model, as if its parameters were known.
     random_state : int, RandomState instance or None, default=0
         Starting block of the basis. The maximum does not depend on it.
     checkpoint : str, path or None, default=None
@@ -119,6 +124,11 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
         Objective after each iteration. It never falls. With outputs of several classes under "variational" it is the
         bound, and a last entry the integrated likelihood; with one such output that is no lower but for the error of
         integration, with several it is an approximation.
+    calibration_ : dict, list or None
+        With ``uncertainty="full"`` what probabilities of classes are made of: "axes", "centers", "covariance" and
+        "counts" of the densities of labeled rows, as `class_axes_` and so on of `SPPCA`; their "weight" in the mean;
+        and the "temperature" that the odds of the model are divided by, which brings the mean probability of the class
+        that it names to "confidence". With several outputs a list with one for each, None where it holds numbers.
     solver_, inference_ : str
         What "auto" took.
     noise_variance_, objective_residual_, noise_floors_, converged_, n_iter_, n_passes_
@@ -172,6 +182,7 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
         inference=one_of("auto", *INFERENCES),
         label_ridge=at_least(0),
         solver=one_of("auto", "moments", "subspace", "em"),
+        uncertainty=UNCERTAINTY,
     )
 
     n_components: Any = None
@@ -189,6 +200,7 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
     means: Any = "ml"
     target: Any = "auto"
     unlabeled: Any = "auto"
+    uncertainty: Any = "full"
     random_state: Any = 0
     checkpoint: Any = None
 
@@ -210,7 +222,17 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
         result = model.fit(rows, labeled, Y, layout, options, np.random.default_rng(self._seed()))
         self._store(result, rows.dtype)
         self._remember(rows, result.stats.get("beyond"))
+        self._learn_classes(given, labeled, Y)
         self._learn_numbers(given, targets.table[:, _usable(self._form)][:, layout.noisy], rows.weights, rows.shape[1])
+
+    def _learn_classes(self, rows, labeled, Y):
+        """What labeled rows say of classes beside the model."""
+        found = [None] * len(self._form)
+        if self.uncertainty == "full" and not self._layout.noisy.all():
+            opinions = linear.opinions_of(self._model(), rows, labeled, Y)
+            for j, opinion in zip(_usable(self._form), opinions, strict=True):
+                found[j] = as_record(opinion)
+        self.calibration_ = as_given(found, self._vector)
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -236,6 +258,9 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
             self.y_noise_variance_ = mixed[0] if len(mixed) == 1 else p.noise.copy() if real.all() else mixed
         self.objective_, self.inference_ = float(result.path[-1]), result.stats["inference"]
         self._record(result)
+
+    def _said(self):
+        return super()._said() | {"fit": self._recorded(remarks=remarks(as_listed(self.calibration_, self._form)))}
 
     # -- the fitted model ----------------------------------------------------------------------------------------
 
@@ -283,7 +308,9 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
     def _predicted_with_std(self, rows):
         if not self._layout.kinds:  # one class only
             return [np.ones((rows.shape[0], 1))], None
-        return linear.predict(self._model(), rows)
+        records = as_listed(self.calibration_, self._form)
+        opinions = [from_record(records[j]) for j in _usable(self._form)]
+        return linear.predict(self._model(), rows, opinions)
 
     def _draw_targets(self, X, latent, rng):
         self._require_targets("sample(return_y=True)")

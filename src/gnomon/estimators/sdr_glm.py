@@ -13,11 +13,11 @@ from ..rows.kind import is_sparse
 from ._estimator import Invertible, Transformer, above, at_most, check_complete, one_of, rules
 from ._glm_table import TARGET, glm_table
 from ._imputation import Imputer
-from ._predictions import Predictor
+from ._opinions import UNCERTAINTY, CodedClasses
 
 
 @dataclass(eq=False, repr=False)
-class SDRGLM(Predictor, Imputer, Invertible, Transformer):
+class SDRGLM(CodedClasses, Imputer, Invertible, Transformer):
     """Supervised dimension reduction with generalized linear models: one score vector explains features and targets.
 
     Row i has scores u_i. Features and targets are of exponential families with natural parameters linear in them::
@@ -57,6 +57,10 @@ class SDRGLM(Predictor, Imputer, Invertible, Transformer):
         What y means: "auto" follows `families`, else the rules of `gnomon.targets.read`, and the others override them.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`.
+    uncertainty : {"full", "plug-in"}, default="full"
+        What `predict` and `predict_proba` of classes know of the uncertainty of the parameters. "full": probabilities
+        are the mean of what the regression says, brought to the sureness of the other, and of Student densities of the
+        labeled rows among the projected scores. "plug-in": those of the regression.
     random_state : int, RandomState instance or None, default=0
         Block that starts the fit of a large table; nothing else is random.
 
@@ -74,6 +78,9 @@ class SDRGLM(Predictor, Imputer, Invertible, Transformer):
     coef_, intercept_ : ndarray of shape (n_outputs, n_components_), (n_outputs,)
         Of the regression of the targets on projected scores that `predict` uses, in natural parameters of y; its ridge
         is 1 for scores of unit variance. Not there without targets.
+    calibration_ : dict, list or None
+        With ``uncertainty="full"`` what probabilities of classes are made of, as in `CPPCA`, with "origin", the mean of
+        the scores, that densities are around.
     x_scale_ : float
         Standard deviation that Gaussian x is divided by; 1 for other families.
     families_, target_kind_, classes_ : str or None, str, ndarray or list
@@ -140,6 +147,7 @@ class SDRGLM(Predictor, Imputer, Invertible, Transformer):
         alpha=above(0),
         penalty=above(0),
         projection_ridge=above(0, "auto"),
+        uncertainty=UNCERTAINTY,
     )
 
     n_components: Any = None
@@ -153,6 +161,7 @@ class SDRGLM(Predictor, Imputer, Invertible, Transformer):
     max_iter: int = 2000
     target: Any = "auto"
     unlabeled: Any = "auto"
+    uncertainty: Any = "full"
     random_state: Any = 0
 
     def __sklearn_tags__(self):
@@ -176,6 +185,7 @@ class SDRGLM(Predictor, Imputer, Invertible, Transformer):
         result = model.fit(rows, self.x_family, outputs, options, ridge, generator)
         self._fit_ridge = options.penalty / (options.alpha if result.value.reader.y is not None else 1.0)
         self._store(result, units, rows.dtype)
+        self._learn_opinions(rows, [c.numbers for c in targets.columns if c.kind == "classes"])
 
     def _projected(self, rows):
         return model.posterior(self._reader(self.projection_ridge_), rows)[0]
@@ -188,17 +198,18 @@ class SDRGLM(Predictor, Imputer, Invertible, Transformer):
     def _back(self, Z):
         return FAMILIES[self.x_family].mean(Z @ self.components_ + self.x_intercept_)
 
-    def _predicted(self, rows):
-        found = model.predict(self._reader(self.projection_ridge_), rows)
+    def _coded(self, rows):
+        U, found = model.predict(self._reader(self.projection_ridge_), rows)
         if self.families_ == "multinomial":
-            return [found]
+            return [(U, found)]
         if self.families_ == "bernoulli":  # of the second class, where there are two
             pairs = zip(found.T, self._form, strict=True)
-            return [np.column_stack([1.0 - p, p] if len(form[1]) > 1 else [np.ones_like(p)]) for p, form in pairs]
-        return list(found.T)
+            return [(U, np.column_stack([1.0 - p, p] if len(form[1]) > 1 else [np.ones_like(p)])) for p, form in pairs]
+        return [(U, one) for one in found.T]
 
     def _said(self):
-        record = self._recorded(objective="objective", facts=(("SDRGLM.projection_ridge_", self.projection_ridge_),))
+        facts = (("SDRGLM.projection_ridge_", self.projection_ridge_),)
+        record = self._recorded(objective="objective", facts=facts, remarks=self._remarks)
         return super()._said() | {"loadings": self.components_, "fit": record}
 
     # -- rows -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from ..rows import read
 from ..rows.threads import one_thread
 from ._estimator import Weighted, above, at_most, integer, one_of, rules
 from ._kernel import KernelCoordinates
-from ._predictions import Predictor
+from ._opinions import UNCERTAINTY, CodedClasses
 
 SMALL = 2000  # rows up to which one thread is no slower than several, and often faster
 PENALTIES, FOLDS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01), 5  # the larger one wins a tie
@@ -21,7 +21,7 @@ SOLVERS = ("fista", "bundle", "coordinate")
 
 
 @dataclass(eq=False, repr=False)
-class SEPCA(Weighted, Predictor, KernelCoordinates):
+class SEPCA(Weighted, CodedClasses, KernelCoordinates):
     """Supervised exponential family PCA: codes that explain kernel features and class labels, to a certified optimum.
 
     Each row has a code z of size d; the codes Z of all rows have orthonormal columns. Given z, features and label are
@@ -72,6 +72,10 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
         Most iterations.
     target, unlabeled : {"auto", "classes"}, "auto" or None or a label, default=("auto", "auto")
         How to read y, and what marks an unlabeled row, as in `SPPCA`; "classes" takes numbers of any kind for labels.
+    uncertainty : {"full", "plug-in"}, default="full"
+        What `predict` and `predict_proba` know of the uncertainty of the parameters. "full": probabilities are the mean
+        of what the classifier says, brought to the sureness of the other, and of Student densities of the labeled rows
+        among the projections. "plug-in": those of the classifier.
     random_state : int, RandomState instance or None, default=0
         Draws the landmarks, and the folds of ``penalty="auto"``; nothing else is random.
 
@@ -93,6 +97,8 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
         Omega transposed, in nats per unit of `embedding_`, and the bias b, in nats.
     coef_, intercept_ : ndarray of shape (n_classes, n_components), (n_classes,)
         Of the classifier on projected rows that `predict` uses.
+    calibration_ : dict or None
+        With ``uncertainty="full"`` what probabilities are made of, as in `SDRGLM`.
     penalty_ : float
         As used.
     penalty_losses_ : dict of ndarray of shape (6,), or None
@@ -169,6 +175,7 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
         projection_ridge=above(0, "auto", "pinv"),
         rank_exact=one_of(True, False),
         solver=one_of(*SOLVERS),
+        uncertainty=UNCERTAINTY,
     )
 
     n_components: Any = None
@@ -183,6 +190,7 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
     max_iter: int = 1000
     target: Any = "auto"
     unlabeled: Any = "auto"
+    uncertainty: Any = "full"
     random_state: Any = 0
 
     def _fit(self, rows, targets):
@@ -196,6 +204,7 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
             )
         with one_thread(when=rows.shape[0] <= SMALL):
             self._fit_codes(rows.gather(), targets, weights)
+            self._learn_opinions(rows, [c.numbers for c in targets.columns], weights)
 
     def _fit_codes(self, X, targets, weights):
         rng = check_random_state(self.random_state)
@@ -218,7 +227,7 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
         classifier = model.learn(data, result.value.ranked.Z, self._map_wanted())
         self._store(result, classifier, X.dtype)
 
-    def _predicted(self, rows):
+    def _coded(self, rows):
         return [model.predict(self._reader(), read(self._coordinates(rows)))]
 
     def _compare_penalties(self, data, options, rng):
@@ -269,7 +278,7 @@ class SEPCA(Weighted, Predictor, KernelCoordinates):
         )
         not_tight = "" if self.relaxation_tight_ else " not"
         gap = f"within {bounds['gap']:.0e} of the optimum of the relaxation, which is{not_tight} tight"
-        record = self._recorded(objective="best lower bound", remarks=(gap,), facts=facts)
+        record = self._recorded(objective="best lower bound", remarks=(gap, *self._remarks), facts=facts)
         return super()._said() | {"fit": record}
 
     def _projected(self, rows):

@@ -50,12 +50,12 @@ def softened(odds: Array, distances: Array, middle: float) -> Array:
     return np.asarray(odds / (1.0 + distances / max(middle, TINY))[:, None])
 
 
-def temperature(odds: Array, confidence: float) -> float:
-    """What odds (n, c) are divided by so that the mean probability of the named class is that."""
+def temperature(odds: Array, confidence: float, weights: Array | None = None) -> float:
+    """What odds (n, c) are divided by so that the mean probability of the named class is that. Weights are (n,)."""
     low, high = LOGS_OF_T
     for _ in range(HALVINGS):
         half = 0.5 * (low + high)
-        sure = float(normalized(odds * np.exp(-half))[0].max(axis=1).mean())
+        sure = float(np.average(normalized(odds * np.exp(-half))[0].max(axis=1), weights=weights))
         low, high = (half, high) if sure > confidence else (low, half)
     return float(np.exp(0.5 * (low + high)))
 

@@ -71,10 +71,12 @@ def normal_nodes(variances: Array) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=16)
 def _product(sizes: tuple[int, ...]) -> tuple[Array, Array]:
-    rules = [_hermite(size) for size in sizes]
-    nodes = np.meshgrid(*(rule.nodes for rule in rules), indexing="ij")
-    log_weights = np.meshgrid(*(rule.log_weights for rule in rules), indexing="ij")
-    return np.stack([axis.ravel() for axis in nodes], axis=1), np.exp(np.add.reduce(log_weights)).ravel()
+    nodes, log_weights = np.zeros((1, 0)), np.zeros(1)
+    for rule in map(_hermite, sizes):  # one axis after the other: of one grid of all, NumPy takes 32 axes at most
+        m, size = len(nodes), len(rule.nodes)
+        nodes = np.column_stack([np.repeat(nodes, size, axis=0), np.tile(rule.nodes, m)])
+        log_weights = np.repeat(log_weights, size) + np.tile(rule.log_weights, m)
+    return nodes, np.exp(log_weights)
 
 
 @lru_cache(maxsize=16)

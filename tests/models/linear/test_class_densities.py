@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_t
 
-from gnomon.models.linear.class_densities import CHUNK, learn, log_joint
+from gnomon.likelihoods.class_densities import CHUNK
+from gnomon.models.linear.class_densities import learn, log_joint
 from gnomon.numerics import linear_gaussian as lg
 
 

@@ -8,9 +8,9 @@ from ..._types import Array, Result
 from ...likelihoods.layout import Layout
 from ...rows.contract import Rows
 from . import cppca, sppca
-from .conditioning import Model, log_density, posterior, predict, sample
+from .conditioning import Model, log_density, opinions_of, posterior, predict, sample
 
-__all__ = ["Model", "fit", "log_density", "posterior", "predict", "sample"]
+__all__ = ["Model", "fit", "log_density", "opinions_of", "posterior", "predict", "sample"]
 
 
 def fit(

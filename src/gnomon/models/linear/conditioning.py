@@ -1,5 +1,6 @@
 """What a fitted model says of rows, in the units of the data: posterior, density, predictions and samples."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,12 +8,16 @@ import numpy as np
 from ..._types import Array, IntArray
 from ...likelihoods.inference import sites_of
 from ...likelihoods.layout import Layout
+from ...likelihoods.second_opinion import Opinion, agree, said
 from ...likelihoods.sites import SiteFit
 from ...numerics import linear_gaussian as lg
 from ...numerics.masked import masked_posterior
 from ...numerics.moments import OutputSets, output_sets
 from ...rows.contract import Rows
+from .class_densities import learn, log_joint
 from .class_likelihood import Labeled, LabelParams, applies, log_evidence
+
+MOST_JUDGED = 2000  # rows that tell how sure a model is
 
 
 class Model(NamedTuple):
@@ -113,10 +118,13 @@ def outputs_at(params: lg.Params, mean: Array, cov: Array) -> tuple[Array, Array
     return params.m_y + mean @ params.W_y.T, params.W_y @ cov @ params.W_y.T + np.diag(params.y_noise_var)
 
 
-def predict(params: lg.Params | Model, rows: Rows) -> tuple[Any, Array]:
+def predict(
+    params: lg.Params | Model, rows: Rows, opinions: Sequence[Opinion | None] | None = None
+) -> tuple[Any, Array]:
     """Mean and covariance of Gaussian outputs; of a `Model` what each output is expected to be, and deviations (n, q).
 
-    That is an array for each: probabilities (n, C) of classes, or numbers (n,).
+    That is an array for each: probabilities (n, C) of classes, or numbers (n,). An opinion, of classes whose labeled
+    rows tell them too, is shared in.
     """
     if not isinstance(params, Model):
         return outputs_at(params, *posterior(params, rows))
@@ -127,7 +135,33 @@ def predict(params: lg.Params | Model, rows: Rows) -> tuple[Any, Array]:
     for (family, at), s in zip(params.layout.parts, noise, strict=True):
         found.append(family.predict(mean[:, at], cov[..., at, at]))
         std.append(family.deviation(mean[:, at.start], cov[..., at.start, at.start], s))
+    for j, opinion in enumerate(opinions or ()):
+        if opinion is not None:
+            logs = log_joint(params.x, opinion.densities, given.mean, given.cov())
+            found[j] = said(found[j], logs, opinion.mean)
     return found, np.column_stack(std)
+
+
+def opinions_of(params: Model, rows: Rows, labeled: IntArray, Y: Array) -> list[Opinion | None]:
+    """What the rows `labeled`, with outputs Y (n_l, q), say of classes beside the model; None for numbers.
+
+    How sure both are is told by all rows, or by some evenly among many.
+    """
+    n, (known, _) = rows.shape[0], posterior(params, rows.take(labeled), with_cov=False)
+    judged = rows if n <= MOST_JUDGED else rows.take(np.arange(0, n, -(-n // MOST_JUDGED)))
+    given, (found, _) = _given(params, judged, None, density=False), predict(params, judged)
+    w, w_judged = (np.ones(r.shape[0]) if r.weights is None else r.weights for r in (rows, judged))
+    out: list[Opinion | None] = []
+    for y, (_, at), proba in zip(Y.T, params.layout.parts, found, strict=True):
+        if proba.ndim == 1:
+            out.append(None)
+            continue
+        seen = np.flatnonzero(~np.isnan(y))
+        of_labels = params.x._replace(W_y=params.labels.V[at])
+        learned = learn(of_labels, known[seen], y[seen].astype(np.intp), w[labeled[seen]], proba.shape[1])
+        logs = log_joint(params.x, learned, given.mean, given.cov())
+        out.append(Opinion(np.zeros(known.shape[1]), learned, agree(proba, logs, w_judged, learned.counts)))
+    return out
 
 
 def draw_rows(params: lg.Params, n: int, rng: np.random.Generator | np.random.RandomState) -> tuple[Array, Array]:

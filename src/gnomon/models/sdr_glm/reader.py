@@ -81,11 +81,11 @@ def posterior(reader: Reader, rows: Rows) -> tuple[Array, None]:
     return U, None
 
 
-def predict(reader: Reader, rows: Rows) -> Array:
-    """Means (n, q) of the targets of rows: probabilities of classes or of ones, rates, or numbers."""
+def predict(reader: Reader, rows: Rows) -> tuple[Array, Array]:
+    """Scores (n, k) of rows, and means (n, q) of their targets: probabilities of classes or ones, rates, or numbers."""
     assert reader.y is not None
     U, _ = posterior(reader, rows)
-    return FAMILIES[str(reader.y_family)].mean(U @ reader.y.V + reader.y.b)
+    return U, FAMILIES[str(reader.y_family)].mean(U @ reader.y.V + reader.y.b)
 
 
 def units(rows: Rows, family: str) -> tuple[Array, float]:

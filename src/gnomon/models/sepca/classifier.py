@@ -32,16 +32,14 @@ def posterior(classifier: Classifier, rows: Rows) -> tuple[Array, None]:
     return classifier.map.offset + rows.in_units(np.zeros(len(weights)), 1.0).times(weights), None
 
 
-def _log_proba(classifier: Classifier, rows: Rows) -> tuple[Array, Array]:
-    """Log-probabilities (l, q) of the classes, and probabilities."""
-    scores = posterior(classifier, rows)[0] @ classifier.slopes + classifier.intercept
-    proba, log_sum = normalized(scores)
-    return scores - log_sum[:, None], proba
+def _scores(classifier: Classifier, codes: Array) -> Array:
+    return codes @ classifier.slopes + classifier.intercept
 
 
-def predict(classifier: Classifier, rows: Rows) -> Array:
-    """Probabilities (l, q) of the classes of rows of coordinates."""
-    return _log_proba(classifier, rows)[1]
+def predict(classifier: Classifier, rows: Rows) -> tuple[Array, Array]:
+    """Codes (l, k) of rows of coordinates, and probabilities (l, q) of the classes."""
+    codes, _ = posterior(classifier, rows)
+    return codes, normalized(_scores(classifier, codes))[0]
 
 
 class Map(NamedTuple):
@@ -90,6 +88,7 @@ def held_out_loss(data: Data, folds: IntArray, options: Options, wanted: Map) ->
         seen = folds != fold
         known, w = data.only(seen), data.labeled_weights[~seen]
         classifier = learn(known, fit(known, options).value.ranked.Z, wanted)
-        log_proba, _ = _log_proba(classifier, read(data.rows[data.labeled[~seen]]))
+        scores = _scores(classifier, posterior(classifier, read(data.rows[data.labeled[~seen]]))[0])
+        log_proba = scores - normalized(scores)[1][:, None]
         total -= float(np.vdot(log_proba, w * data.Y[~seen]))
     return total / float(data.labeled_weights[folds >= 0].sum())
