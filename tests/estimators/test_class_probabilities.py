@@ -170,7 +170,7 @@ def test_probabilities_are_those_of_both(model):
     np.testing.assert_allclose(
         full.predict_proba(X), one["weight"] * other + (1 - one["weight"]) * own, rtol=1e-6, atol=1e-8
     )
-    assert one["weight"] == pytest.approx(10 / 14)
+    assert one["weight"] == pytest.approx(3 / 7)
 
 
 def test_neither_order_nor_units_of_rows_matter(model):

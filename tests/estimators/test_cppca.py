@@ -9,6 +9,7 @@ from scipy.stats import multivariate_normal
 
 from estimators.support import quietly
 from gnomon import CPPCA, PPCA, SPPCA
+from gnomon.estimators.cppca import MOST_JUDGED
 from gnomon.models.linear import conditioning as predictor_file
 from gnomon.models.linear import cppca as model_file
 from oracles import cppca as oracle
@@ -456,3 +457,11 @@ def test_frames_choose_the_families(rng):
     assert predicted.shape == (90, 3)
     assert set(predicted[:, 1]) <= {"red", "green", "blue"}
     assert np.isfinite(model.score_samples(X, frame)).all()
+
+
+def test_order_of_more_rows_than_are_judged_decides_nothing(rng):
+    X, y = binary(rng, n=MOST_JUDGED + 500, labeled=0.02)
+    order = rng.permutation(len(X))
+    one, other = CPPCA(2).fit(X, y), CPPCA(2).fit(X[order], y[order])
+    assert_allclose(other.calibration_["confidence"], one.calibration_["confidence"], rtol=1e-6)
+    assert_allclose(other.predict_proba(X), one.predict_proba(X), atol=1e-5)

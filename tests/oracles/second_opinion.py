@@ -17,7 +17,7 @@ def sure(proba, temperature):
     return np.mean([tempered(p, temperature).max() for p in proba])
 
 
-def of_points(Z, proba, index, n_classes, alike=10.0, as_sure=30.0):
+def of_points(Z, proba, index, n_classes, alike=3.0, as_sure=30.0):
     """Probabilities of points Z (n, k) that are all rows, of which those with a class `index` >= 0 are labeled."""
     Z = Z - Z.mean(axis=0)
     values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))

@@ -1,7 +1,7 @@
 """The public record of how sure probabilities of classes are, and what the models make of it."""
 
 from ..likelihoods.class_densities import ClassDensities
-from ..likelihoods.second_opinion import ALIKE, Mean, Opinion, opinion_of, told
+from ..likelihoods.second_opinion import Mean, Opinion, opinion_of, told
 from ._estimator import one_of
 from ._predictions import Predictor
 
@@ -44,14 +44,12 @@ def remarks(records):
 class CodedClasses(Predictor):
     """Predictions of targets of rows that have codes, `_coded(rows)`: for each codes (n, k) and what the model says."""
 
-    _alike = ALIKE  # labels with which the model counts for as much as the densities of the labeled rows
-
     def _learn_opinions(self, rows, indices, weights=None):
         """Of classes by number (n,) of each target, -1 where unlabeled, what labeled rows say beside the model."""
         found = [None] * len(self._form)
         if self.uncertainty == "full" and self.target_kind_ == "classes":
             pairs = zip(self._coded(rows), indices, strict=True)
-            found = [as_record(opinion_of(Z, proba, index, weights, self._alike)) for (Z, proba), index in pairs]
+            found = [as_record(opinion_of(Z, proba, index, weights)) for (Z, proba), index in pairs]
         self.calibration_ = as_given(found, self._vector)
 
     def _predicted(self, rows):

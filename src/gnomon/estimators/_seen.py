@@ -23,6 +23,13 @@ def seen(rows: Rows, loadings: Array, unit: float, known: Numbers) -> BoolArray:
     return np.isin(_prints(rows, loadings, unit), known)
 
 
+def some_of(rows: Rows, loadings: Array, unit: float, most: int) -> Rows:
+    """All rows, or as many as `most`, which follow from what rows hold and not from their order."""
+    if rows.shape[0] <= most:
+        return rows
+    return rows.take(np.sort(np.argsort(_prints(rows, loadings, unit), kind="stable")[:most]))
+
+
 def _prints(rows: Rows, loadings: Array, unit: float) -> Numbers:
     strongest = np.argsort(-(loadings**2).sum(axis=0), kind="stable")[:N_COLUMNS]
     return prints(rows, np.sort(strongest), unit)

@@ -19,7 +19,9 @@ from ._estimator import at_least, check_choice, one_of, resolve_n_components, ru
 from ._linear_gaussian import LinearGaussian
 from ._number_intervals import NumberPredictor
 from ._opinions import UNCERTAINTY, as_given, as_listed, as_record, from_record, remarks
+from ._seen import some_of
 
+MOST_JUDGED = 2000  # rows that tell how sure a model is
 TARGET = {"gaussian": "real", "probit": "classes", "logit": "classes", "categorical": "classes", "poisson": "counts"}
 
 
@@ -171,7 +173,7 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
     >>> model.transform(X).shape
     (569, 5)
     >>> round(float((model.predict(X) == y).mean()), 2)
-    0.91
+    0.9
     """
 
     traits = Traits("cppca", in_place=True)
@@ -229,7 +231,9 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
         """What labeled rows say of classes beside the model."""
         found = [None] * len(self._form)
         if self.uncertainty == "full" and not self._layout.noisy.all():
-            opinions = linear.opinions_of(self._model(), rows, labeled, Y)
+            loadings = np.asarray(self.components_, dtype=np.float64)
+            judged = some_of(rows, loadings, np.sqrt(self.noise_variance_), MOST_JUDGED)
+            opinions = linear.opinions_of(self._model(), rows.take(labeled), Y, judged)
             for j, opinion in zip(_usable(self._form), opinions, strict=True):
                 found[j] = as_record(opinion)
         self.calibration_ = as_given(found, self._vector)

@@ -117,7 +117,8 @@ def predict(method, X, y, X_new):
     if method in PROJECTIONS:
         model = PROJECTIONS[method](d).fit(X, y)
         return _regress(model.transform(X), y, model.transform(X_new))
-    model = SEPCA(d, projection_ridge="pinv" if method == "SEPCA-pinv" else "auto").fit(X, y)
+    ridge = "pinv" if method == "SEPCA-pinv" else "auto"
+    model = SEPCA(d, projection_ridge=ridge, uncertainty="plug-in").fit(X, y)  # the paper knows no other
     return _regress(model.transform(X), y, model.transform(X_new)) if method == "SEPCA-LR" else model.predict(X_new)
 
 

@@ -16,7 +16,7 @@ from ..numerics.normalize import normalized
 from .calibration import temperature
 from .class_densities import ClassDensities, learn, log_joint
 
-ALIKE = 10.0  # labels of the median class with which a model counts for as much as the densities
+ALIKE = 3.0  # labels of the median class with which a model counts for as much as the densities
 AS_SURE = 30.0  # with which it is as sure as the mean of both is
 LEAST = 1e-300
 CONSTANT = 1e-12  # of the largest deviation: a coordinate that does not vary
@@ -40,7 +40,7 @@ class Opinion(NamedTuple):
     mean: Mean
 
 
-def agree(proba: Array, logs: Array, weights: Array, counts: Array, alike: float = ALIKE) -> Mean:
+def agree(proba: Array, logs: Array, weights: Array, counts: Array) -> Mean:
     """Of probabilities (n, C) by a model and log-joint densities (n, C) of rows of these weights (n,).
 
     `counts` (C,) are the labeled rows of each class, at least one; no weight of a row is negative, nor are all zero.
@@ -49,7 +49,7 @@ def agree(proba: Array, logs: Array, weights: Array, counts: Array, alike: float
     share = AS_SURE / (AS_SURE + n_labels)
     own, other = (np.average(table.max(axis=1), weights=weights) for table in (proba, normalized(logs)[0]))
     wanted = float(share * other + (1.0 - share) * own)
-    return Mean(temperature(_odds(proba), wanted, weights), alike / (alike + n_labels), wanted)
+    return Mean(temperature(_odds(proba), wanted, weights), ALIKE / (ALIKE + n_labels), wanted)
 
 
 def said(proba: Array, logs: Array, mean: Mean) -> Array:
@@ -58,9 +58,7 @@ def said(proba: Array, logs: Array, mean: Mean) -> Array:
     return np.asarray((1.0 - mean.weight) * own + mean.weight * normalized(logs)[0])
 
 
-def opinion_of(
-    Z: Array, proba: Array, index: IntArray, weights: Array | None = None, alike: float = ALIKE
-) -> Opinion | None:
+def opinion_of(Z: Array, proba: Array, index: IntArray, weights: Array | None = None) -> Opinion | None:
     """Of the points Z (n, k) of all rows, their probabilities (n, C), and classes `index` (n,), -1 where unlabeled.
 
     None where some class has no label, or there is but one.
@@ -72,7 +70,7 @@ def opinion_of(
     origin = np.average(Z, axis=0, weights=w)
     axes = _axes(Z - origin, w)
     found = learn(axes, np.eye(axes.shape[1]), Z[labeled] - origin, index[labeled], w[labeled], n_classes)
-    return Opinion(origin, found, agree(proba, _log_joint(found, Z - origin), w, found.counts, alike))
+    return Opinion(origin, found, agree(proba, _log_joint(found, Z - origin), w, found.counts))
 
 
 def told(proba: Array, Z: Array, opinion: Opinion | None) -> Array:

@@ -17,8 +17,6 @@ from ...rows.contract import Rows
 from .class_densities import learn, log_joint
 from .class_likelihood import Labeled, LabelParams, applies, log_evidence
 
-MOST_JUDGED = 2000  # rows that tell how sure a model is
-
 
 class Model(NamedTuple):
     """A fitted model with outputs of any kind, and the way to condition on them; `Params` has Gaussian ones alone."""
@@ -128,29 +126,34 @@ def predict(
     """
     if not isinstance(params, Model):
         return outputs_at(params, *posterior(params, rows))
-    V, b, noise = params.labels
     given = _given(params, rows, None, density=False)
+    found, std = _of_outputs(params, given)
+    for j, opinion in enumerate(opinions or ()):
+        if opinion is not None:
+            logs = log_joint(params.x, opinion.densities, given.mean, given.cov())
+            found[j] = said(found[j], logs, opinion.mean)
+    return found, std
+
+
+def _of_outputs(params: Model, given: Given) -> tuple[list[Array], Array]:
+    """What the model alone expects of each output, and deviations (n, q)."""
+    V, b, noise = params.labels
     mean, cov = given.mean @ V.T + b, given.cov(V)
     found, std = [], []
     for (family, at), s in zip(params.layout.parts, noise, strict=True):
         found.append(family.predict(mean[:, at], cov[..., at, at]))
         std.append(family.deviation(mean[:, at.start], cov[..., at.start, at.start], s))
-    for j, opinion in enumerate(opinions or ()):
-        if opinion is not None:
-            logs = log_joint(params.x, opinion.densities, given.mean, given.cov())
-            found[j] = said(found[j], logs, opinion.mean)
     return found, np.column_stack(std)
 
 
-def opinions_of(params: Model, rows: Rows, labeled: IntArray, Y: Array) -> list[Opinion | None]:
-    """What the rows `labeled`, with outputs Y (n_l, q), say of classes beside the model; None for numbers.
+def opinions_of(params: Model, labeled: Rows, Y: Array, judged: Rows) -> list[Opinion | None]:
+    """What labeled rows, with outputs Y (n_l, q), say of classes beside the model; None for numbers.
 
-    How sure both are is told by all rows, or by some evenly among many.
+    How sure both are is told by the rows `judged`.
     """
-    n, (known, _) = rows.shape[0], posterior(params, rows.take(labeled), with_cov=False)
-    judged = rows if n <= MOST_JUDGED else rows.take(np.arange(0, n, -(-n // MOST_JUDGED)))
-    given, (found, _) = _given(params, judged, None, density=False), predict(params, judged)
-    w, w_judged = (np.ones(r.shape[0]) if r.weights is None else r.weights for r in (rows, judged))
+    known, given = posterior(params, labeled, with_cov=False)[0], _given(params, judged, None, density=False)
+    found, _ = _of_outputs(params, given)
+    w, w_judged = (np.ones(rows.shape[0]) if rows.weights is None else rows.weights for rows in (labeled, judged))
     out: list[Opinion | None] = []
     for y, (_, at), proba in zip(Y.T, params.layout.parts, found, strict=True):
         if proba.ndim == 1:
@@ -158,7 +161,7 @@ def opinions_of(params: Model, rows: Rows, labeled: IntArray, Y: Array) -> list[
             continue
         seen = np.flatnonzero(~np.isnan(y))
         of_labels = params.x._replace(W_y=params.labels.V[at])
-        learned = learn(of_labels, known[seen], y[seen].astype(np.intp), w[labeled[seen]], proba.shape[1])
+        learned = learn(of_labels, known[seen], y[seen].astype(np.intp), w[seen], proba.shape[1])
         logs = log_joint(params.x, learned, given.mean, given.cov())
         out.append(Opinion(np.zeros(known.shape[1]), learned, agree(proba, logs, w_judged, learned.counts)))
     return out
