@@ -13,7 +13,8 @@ import narwhals as nw
 
 from gnomon.rows.kind import is_sparse
 from gnomon.tables._excel import open_excel, sheet_rows
-from gnomon.tables._npz import arrays_of, read_npz
+from gnomon.tables._mtx import read_mtx
+from gnomon.tables._npz import SAVED_PARTS, arrays_of, read_npz
 from gnomon.tables._parquet import SUFFIX, names_of, parquet_files, readable
 from gnomon.tables._read import TEXT, kind_of
 from gnomon.tables._sniff import WESTERN, ending, is_western, sniff, source_of, with_points
@@ -51,6 +52,8 @@ def read_cells(path: str | Path, most: int) -> Cells:
         return found
     if kind == ".npz":
         return _npz(path, most)
+    if kind == ".mtx":
+        return _mtx(path, most)
     return _frame(path, kind, most)
 
 
@@ -118,5 +121,15 @@ def _npz(path: str, most: int) -> Cells:
     X = X.toarray() if is_sparse(X) else X
     columns = {name: [None if v != v else v for v in X[:, j].tolist()] for j, name in enumerate(table.feature_names)}
     beside = {name: a for name, a in arrays_of(path).items() if a.ndim == 1 and len(a) == table.X.shape[0]}
-    beside = {name: a[:most].tolist() for name, a in beside.items() if name not in ("data", "indices")}
+    beside = {name: a[:most].tolist() for name, a in beside.items() if name not in SAVED_PARTS}
     return Cells(path, {**beside, **columns}, table.X.shape[0] <= most, sparse=is_sparse(table.X))
+
+
+def _mtx(path: str, most: int) -> Cells:
+    table = read_mtx(path, Wanted())
+    X = table.X[:most]
+    X = X.toarray() if is_sparse(X) else X
+    columns = dict(zip(table.feature_names, X.T.tolist(), strict=True))
+    beside = {} if table.ids is None else {str(table.id_name): table.ids[:most].tolist()}
+    whole = table.X.shape[0] <= most
+    return Cells(path, {**beside, **columns}, whole, table.assumed, sparse=is_sparse(table.X))

@@ -1,4 +1,4 @@
-"""npz files: X or the four arrays of a CSR matrix, and arrays of one entry per row beside it."""
+"""npz files: X, the four arrays of a CSR matrix or what scipy's `save_npz` wrote, and arrays of one entry per row."""
 
 from typing import Any
 
@@ -19,12 +19,14 @@ from gnomon.tables._table import (
 from gnomon.targets.forms import objects
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
+SAVED_PARTS = (*CSR_PARTS, "row", "col", "coords", "offsets", "format", "_is_array")  # of scipy's save_npz
 
 
 def read_npz(path: str, wanted: Wanted) -> Table:
     """Read a .npz file; nothing in it is unpickled."""
     arrays = arrays_of(path)
-    X = _matrix(path, arrays)
+    X = _saved(path) if "X" not in arrays and "format" in arrays else _matrix(path, arrays)
+    own = ("X", *(SAVED_PARTS if "format" in arrays else CSR_PARTS))
     n, p = X.shape
     if not n or not p:
         raise TableError(f"{path}: X is empty, with shape {X.shape}.")
@@ -32,9 +34,7 @@ def read_npz(path: str, wanted: Wanted) -> Table:
     if "feature_names" in arrays and arrays["feature_names"].shape == (p,):
         columns = [str(name) for name in arrays["feature_names"]]
     beside = {
-        name: array
-        for name, array in arrays.items()
-        if name not in ("X", *CSR_PARTS) and array.ndim in (1, 2) and len(array) == n
+        name: array for name, array in arrays.items() if name not in own and array.ndim in (1, 2) and len(array) == n
     }
     wanted = wanted.settled(list(beside))
     unused = [name for name in beside if name not in (*wanted.targets, wanted.id, *wanted.drop)]
@@ -49,7 +49,7 @@ def read_npz(path: str, wanted: Wanted) -> Table:
     order = [columns.index(name) for name in features]
     if order != list(range(p)):
         X = X[:, order]
-    _check_usable(path, X, features)
+    check_usable(path, X, features)
     return Table(path, X, features, targets, ids, wanted.id)
 
 
@@ -66,6 +66,28 @@ def arrays_of(path: str) -> dict[str, np.ndarray]:
     if strange:
         raise TableError(f"{path} is not an npz file of plain arrays ({strange[0]!r} is no array).")
     return arrays
+
+
+def _saved(path: str) -> Any:
+    """The matrix that scipy's `save_npz` wrote in any of its forms, as rows."""
+    try:
+        found = sparse.load_npz(path)
+        if hasattr(found, "check_format"):
+            found.check_format(full_check=True)  # ahead of compiled code that trusts the indices
+        X = sparse.csr_matrix(found)
+    except MemoryError:
+        raise
+    except Exception as error:  # of zip, of arrays that are not there, of arrays that make no matrix
+        reason = " ".join(str(error).split())
+        raise TableError(f"{path} is not a matrix as scipy's save_npz writes it ({reason}).") from None
+    return of_numbers(path, X)
+
+
+def of_numbers(path: str, X: Any) -> Any:
+    """A matrix of floats, if it holds real numbers."""
+    if X.dtype.kind not in "fiub":
+        raise TableError(f"{path}: the matrix is of type {X.dtype}; real numbers were wanted.")
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
 def _matrix(path: str, arrays: dict[str, np.ndarray]) -> Any:
@@ -86,7 +108,7 @@ def _matrix(path: str, arrays: dict[str, np.ndarray]) -> Any:
         raise TableError(
             f"{path} holds neither X nor data, indices, indptr and shape; its arrays are {', '.join(arrays)}."
         )
-    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    return of_numbers(path, X)
 
 
 def _target_columns(
@@ -107,7 +129,8 @@ def _given(values: np.ndarray) -> np.ndarray:
     return objects([None if value == "" or value != value else value for value in values.tolist()])
 
 
-def _check_usable(path: str, X: Any, names: list[str]) -> None:
+def check_usable(path: str, X: Any, names: list[str]) -> None:
+    """Refuse a matrix that holds what cannot be computed with."""
     held = X.data if is_sparse(X) else X
     bad = np.flatnonzero(~(in_range(held) if is_sparse(X) else usable(held)))
     if not bad.size:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gnomon.tables._excel import read_excel
+from gnomon.tables._mtx import read_mtx
 from gnomon.tables._npz import read_npz
 from gnomon.tables._parquet import SUFFIX, is_parquet, parquet_parts, read_feather, read_parquet
 from gnomon.tables._sniff import STDIN, ending
@@ -11,12 +12,14 @@ from gnomon.tables._table import Table, TableError, Wanted
 from gnomon.tables._text import read_text
 
 TEXT = (".csv", ".tsv", ".txt")
+PACKED = (*TEXT, ".mtx")  # kinds that may be packed by gzip
 READERS = {
     **dict.fromkeys(TEXT, read_text),
     SUFFIX: read_parquet,
     ".feather": read_feather,
     ".xlsx": read_excel,
     ".npz": read_npz,
+    ".mtx": read_mtx,
 }
 
 
@@ -36,9 +39,9 @@ def read_table(
 
     Parameters
     ----------
-    path : .csv, .tsv, .txt (also packed: .gz), .parquet, .feather, .xlsx or .npz, a folder of .parquet files alone, or
-        "-", which is text from standard input; an npz file holds X (n, p) or the CSR arrays data, indices, indptr and
-        shape; further arrays of n rows can be named as targets or id, and an array `feature_names` names the columns
+    path : .csv, .tsv, .txt (also packed: .gz), .parquet, .feather, .xlsx, .npz or .mtx (also packed), a folder of
+        .parquet files alone, or "-", which is text from standard input; an npz file holds X (n, p), the CSR arrays
+        data, indices, indptr and shape, or what scipy's save_npz writes; further arrays of n rows can be named as targets or id, and an array `feature_names` names the columns
     targets, likely_targets : target columns; a 2-D array of an npz file stands for all its columns
     id, likely_id : the column that names the rows; the likely one where `id` is None
     drop, ignore : columns to leave out
@@ -74,7 +77,7 @@ def kind_of(path: str | Path) -> str:
     if not file.is_file():
         raise TableError(f"{path} does not exist.")
     kind = ending(file)
-    if kind not in READERS or (file.suffix.lower() == ".gz" and kind not in TEXT):
+    if kind not in READERS or (file.suffix.lower() == ".gz" and kind not in PACKED):
         raise TableError(
             f"{path}: {file.suffix or 'no extension'} is not a kind of table that can be read; "
             f"use {', '.join(READERS)}."
