@@ -73,6 +73,11 @@ OPTIONS = {
     "model file": click.argument("stored", metavar="MODEL"),
     "table": click.argument("table"),
     "target": click.option("--target", multiple=True, metavar="COL...", help="Target columns; empty: unlabeled."),
+    "labels": click.option(
+        "--labels",
+        metavar="FILE",
+        help="Text with the target of a TABLE that has none: a label a line, or id and label.",
+    ),
     "id": click.option("--id", metavar="COL", help="Column that names the rows; of a stored model, that of the fit."),
     "drop": click.option("--drop", multiple=True, metavar="COL...", help="Columns to leave out."),
     "keep": click.option(
@@ -141,7 +146,7 @@ OPTIONS = {
     ),
     "replace file": click.option("--force", is_flag=True, help="Replace FILE if it exists."),
 }
-ROLES = ("table", "target", "id", "drop", "keep")
+ROLES = ("table", "target", "labels", "id", "drop", "keep")
 READING = ("target kind", "unlabeled", "missing", "scale", "seed", "jobs")
 NEW_TABLE = ("model file", "table", "file", "id", "drop", "missing", "safe csv", "replace file")
 
@@ -183,6 +188,7 @@ def fit(compare, out, safe_csv, force, **asked):
     gnomon fit rings.csv --target ring --model kda --set kernel=rbf gamma=0.5 --out rings
     gnomon fit crabs.csv --target sex species --model ifa --out crabs
     gnomon fit patients.csv --target sex age --model cppca --out patients
+    gnomon fit matrix.mtx.gz --labels cell_types.csv --out cells
 
     In Python, gnomon.export.load_model("DIR/model.gnomon") is a pipeline that takes the table as a frame, its columns
     in any order, and predicts what `gnomon predict` does.

@@ -16,7 +16,8 @@ X = np.array([[0.0, 1.5, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, -3.0], [0.0, 4.0, 0.5
 def test_save_npz_in_every_form(tmp_path, form, make):
     sparse.save_npz(tmp_path / "x.npz", make(X).asformat(form))
     table = read_table(tmp_path / "x.npz")
-    assert sparse.issparse(table.X) and table.feature_names == ["x0", "x1", "x2"]
+    assert sparse.issparse(table.X)
+    assert table.feature_names == ["x0", "x1", "x2"]
     np.testing.assert_array_equal(table.X.toarray(), X)
 
 
@@ -43,7 +44,8 @@ def test_matrix_market_has_samples_as_rows(tmp_path, name, make):
     table = read_table(tmp_path / name)
     assert sparse.issparse(table.X) == (make is sparse.csr_matrix)
     np.testing.assert_array_equal(sparse.csr_matrix(table.X).toarray(), X)
-    assert table.feature_names == ["x0", "x1", "x2"] and table.ids is None
+    assert table.feature_names == ["x0", "x1", "x2"]
+    assert table.ids is None
 
 
 @pytest.mark.parametrize("packed", ["", ".gz"])
@@ -54,7 +56,8 @@ def test_names_beside_turn_the_matrix_round(tmp_path, packed, start, genes):
     table = read_table(tmp_path / f"{start}matrix.mtx{packed}")
     np.testing.assert_array_equal(table.X.toarray(), X)
     assert table.feature_names == ["G1", "G2", "G3"]
-    assert table.ids.tolist() == ["AAA", "AAC", "AAG", "AAT"] and table.id_name == "barcode"
+    assert table.ids.tolist() == ["AAA", "AAC", "AAG", "AAT"]
+    assert table.id_name == "barcode"
     assert "turned round" in table.assumed
 
 
@@ -74,7 +77,8 @@ def test_cells_to_look_at(tmp_path):
     tenx(tmp_path)
     cells = read_cells(tmp_path / "matrix.mtx", 2)
     assert cells.columns == {"barcode": ["AAA", "AAC"], "G1": [0.0, 2.0], "G2": [1.5, 0.0], "G3": [0.0, 0.0]}
-    assert cells.sparse and not cells.whole
+    assert cells.sparse
+    assert not cells.whole
 
 
 def test_names_that_do_not_fit_are_refused(tmp_path):
@@ -116,7 +120,8 @@ def test_a_damaged_matrix_market_file_is_refused_in_one_line(tmp_path, text):
     (tmp_path / "x.mtx").write_text(text)
     with pytest.raises(TableError) as error:
         read_table(tmp_path / "x.mtx")
-    assert "\n" not in str(error.value) and "x.mtx" in str(error.value)
+    assert "\n" not in str(error.value)
+    assert "x.mtx" in str(error.value)
 
 
 def test_a_file_cut_short_is_refused(tmp_path):

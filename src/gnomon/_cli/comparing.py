@@ -32,7 +32,7 @@ def compare_models(
 
 def _check_alike(models: list[str], asked: dict[str, Any]) -> None:
     """Refuse models that do not read the targets alike."""
-    if not asked["target"]:
+    if not asked["target"] and not asked["labels"]:
         raise click.UsageError("--target is missing; a comparison is made by labels.")
     for name in models:
         if not traits_of(name).guided:

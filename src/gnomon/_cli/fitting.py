@@ -27,7 +27,7 @@ from gnomon.export.steps import named_columns
 from gnomon.rows.kind import is_sparse
 from gnomon.rows.spare import spare_rank
 from gnomon.selection import Comparison, compare
-from gnomon.tables import Table, drop_hint, has_pyarrow, read_table, write_parts, write_table
+from gnomon.tables import Table, drop_hint, has_pyarrow, read_table, with_labels, write_parts, write_table
 from gnomon.targets import Targets
 
 MOST_DEFAULT_COMPONENTS = 10
@@ -55,6 +55,7 @@ class Request:
     seed: int = 0
     jobs: int = 1
     missing: tuple[str, ...] = ()
+    labels: str | None = None  # file that has the target, which the table lacks
     dask: bool = False  # read rows from disk whenever they are wanted
     scheduler: str | None = None  # of Dask, by its address
 
@@ -77,9 +78,13 @@ class Run:
 
 def read(request: Request) -> Table:
     """Read the table."""
-    if not request.target and traits_of(request.model).guided:
+    if request.labels and len(request.target) > 1:
+        raise click.UsageError("--labels: the file has one target, which --target may name; name no other.")
+    if not request.target and not request.labels and traits_of(request.model).guided:
         raise click.UsageError("--target is missing; without labels, use --model ppca.")
-    return read_table(request.table, targets=request.target, id=request.id, drop=request.drop, missing=request.missing)
+    targets = () if request.labels else request.target
+    table = read_table(request.table, targets=targets, id=request.id, drop=request.drop, missing=request.missing)
+    return with_labels(table, request.labels, next(iter(request.target), None)) if request.labels else table
 
 
 def default_components(targets: Targets | None, X: Any, model: str) -> int | None:

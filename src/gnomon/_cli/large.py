@@ -56,6 +56,8 @@ def on_disk(request: Request) -> bool:
 def read(request: Request) -> LargeTable:
     """Targets, ids and names; features stay where they are."""
     model = _model(request)
+    if request.labels:
+        raise InputError(f"{request.table}: --labels is for tables in memory; of Parquet on disk name a --target.")
     if request.missing:
         raise InputError(f"{request.table}: --missing names cells of text; in Parquet an empty cell is empty.")
     if not request.target and traits_of(model).guided:

@@ -1,4 +1,4 @@
-"""Reading tables (text, Excel, Parquet, Feather, npz, Matrix Market) as features, targets and row ids, and writing columns.
+"""Reading tables (text, Excel, Parquet, Feather, npz, Matrix Market), and writing columns.
 
 Every problem with a table is one `TableError` whose message is a single line that names the file and, where
 it can, the column and the row. Text is read with the standard library alone, so a file means the same
@@ -6,6 +6,7 @@ whatever else is installed; Parquet and Feather go through pyarrow, Excel throug
 """
 
 from gnomon.tables._cells import Cells, read_cells
+from gnomon.tables._labels import with_labels
 from gnomon.tables._large import LargeTable, counted, in_memory, is_large, memory, read_large
 from gnomon.tables._parquet import has_pyarrow, is_parquet
 from gnomon.tables._read import read_table, table_parts
@@ -32,6 +33,7 @@ __all__ = [
     "read_table",
     "stands_for_nothing",
     "table_parts",
+    "with_labels",
     "write_parts",
     "write_table",
 ]

@@ -41,7 +41,8 @@ def read_table(
     ----------
     path : .csv, .tsv, .txt (also packed: .gz), .parquet, .feather, .xlsx, .npz or .mtx (also packed), a folder of
         .parquet files alone, or "-", which is text from standard input; an npz file holds X (n, p), the CSR arrays
-        data, indices, indptr and shape, or what scipy's save_npz writes; further arrays of n rows can be named as targets or id, and an array `feature_names` names the columns
+        data, indices, indptr and shape, or what scipy's save_npz writes; further arrays of n rows can be named as
+        targets or id, and an array `feature_names` names the columns
     targets, likely_targets : target columns; a 2-D array of an npz file stands for all its columns
     id, likely_id : the column that names the rows; the likely one where `id` is None
     drop, ignore : columns to leave out

@@ -192,7 +192,7 @@ def _table(
     path: str, X: np.ndarray, features: list[str], wanted: Wanted, kept: dict[str, list[Any]], lines: list[int]
 ) -> Table:
     ids = None if wanted.id is None else objects(kept[wanted.id])
-    targets = {name: objects(_target(path, name, kept[name], lines)) for name in wanted.targets}
+    targets = {name: objects(target_cells(path, name, kept[name], lines)) for name in wanted.targets}
     return Table(path, X, features, targets, ids, wanted.id, np.array(lines))
 
 
@@ -242,7 +242,7 @@ def _numbers(cells: tuple[str, ...], missing: Sequence[str] = ()) -> tuple[np.nd
     return values, None
 
 
-def _target(path: str, name: str, cells: list[Any], lines: list[int]) -> list[Any]:
+def target_cells(path: str, name: str, cells: list[Any], lines: list[int]) -> list[Any]:
     """The cells of a target as they are, or as numbers where all of them are: whole ones as integers."""
     found = [None if cell is None else number(cell) for cell in cells]
     if any(value is None and cell is not None for value, cell in zip(found, cells, strict=True)):

@@ -1,0 +1,96 @@
+"""Labels in a file of their own, for tables that hold none: one a row, or by the name of the row."""
+
+import csv
+import gzip
+import zlib
+from dataclasses import replace
+from typing import Any
+
+from gnomon.tables._sniff import ending, sniff, source_of
+from gnomon.tables._table import MISSING, Table, TableError, listing
+from gnomon.tables._text import target_cells, text_rows
+from gnomon.targets.forms import objects
+
+LABEL = "label"  # what the target is called where the file does not say
+
+
+def with_labels(table: Table, path: str, name: str | None = None) -> Table:
+    """The table with the labels of a text file as its target.
+
+    A file of one column has a label for each row of the table, in its order, below a line with the name of the target
+    or without one; an empty line is a row without a label, as NA is. A file of two columns has names of rows and their
+    labels, in any order, for a table whose rows have names; rows that it does not name have no label. `name` is the
+    target's.
+    """
+    if table.targets:
+        raise TableError(f"{path}: {table.path} has the target {listing(table.targets)}; labels come from one of them.")
+    rows = _rows(path)
+    header, found = _of_names(table, path, rows) if len(rows[0]) == 2 else _in_order(table, path, rows, name)
+    target = name or header or LABEL
+    if target in table.feature_names:
+        raise TableError(
+            f"{path}: {target!r} is a column of {table.path} as well; give the labels another name with --target."
+        )
+    lines = list(range(1 + (header is not None), 1 + (header is not None) + len(found)))
+    return replace(table, targets={target: objects(target_cells(path, target, found, lines))})
+
+
+def _rows(path: str) -> list[list[str]]:
+    """The cells of all lines, blank ones too, one or two in each."""
+    source = source_of(path)
+    try:
+        form = sniff(source, "\t" if ending(path) == ".tsv" else ",")
+        with source.text(form.encoding) as file:
+            lines = [line.rstrip("\r\n") for line in file]
+    except UnicodeDecodeError:
+        raise TableError(f"{source.path} is not text that can be read; save the labels as UTF-8 text.") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise TableError(f"{source.path} cannot be unpacked ({error}).") from None
+    except OSError as error:
+        raise TableError(f"{path}: {error.strerror or error}.") from None
+    cells = [row.cells for row in text_rows(path, csv.reader(filter(None, lines), delimiter=form.separator))]
+    if not cells:
+        raise TableError(f"{path} is empty.")
+    if len(cells[0]) == 2 and all(len(row) == 2 for row in cells):
+        return [[cell.strip() for cell in row] for row in cells]
+    if len(cells[0]) > 2 and len({len(row) for row in cells}) == 1:
+        raise TableError(f"{path}: {len(cells[0])} columns; labels are one column, or names of rows and a label each.")
+    return [[line.strip().removeprefix('"').removesuffix('"')] for line in lines]
+
+
+def _in_order(table: Table, path: str, rows: list[list[str]], name: str | None) -> tuple[str | None, list[Any]]:
+    """The name of the target, where a line more than the table has rows gives it, and a label for each row."""
+    n, cells = table.X.shape[0], [row[0] for row in rows]
+    if len(cells) == n + 1 and not cells[-1] and cells[0] != name:
+        raise TableError(
+            f"{path}: {n + 1} lines, the last one empty, for the {n} rows of {table.path}: the first may be a label or "
+            "the name of the target; write NA for a row without a label, and no empty line at the end."
+        )
+    header = cells.pop(0) if len(cells) == n + 1 or cells[0] == name else None
+    if len(cells) != n:
+        raise TableError(f"{path}: {len(cells)} labels for the {n} rows of {table.path}; one a line was wanted.")
+    return header, [_given(cell) for cell in cells]
+
+
+def _of_names(table: Table, path: str, rows: list[list[str]]) -> tuple[str | None, list[Any]]:
+    """The same of a file that names rows."""
+    if table.ids is None:
+        raise TableError(f"{path} names rows, and those of {table.path} have no names; add --id, or give labels alone.")
+    names = [str(name) for name in table.ids]
+    known = set(names)
+    if len(known) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise TableError(f"{table.path}: two rows are called {twice!r}, so {path} cannot name them.")
+    header = None if rows[0][0] in known else rows[0][1]
+    given: dict[str, str] = {}
+    for name, label in rows[header is not None :]:
+        if name not in known:
+            raise TableError(f"{path}: {name!r} is the name of no row of {table.path}.")
+        if name in given:
+            raise TableError(f"{path}: the row {name!r} has two labels.")
+        given[name] = label
+    return header, [_given(given.get(name, "")) for name in names]
+
+
+def _given(cell: str) -> str | None:
+    return None if cell in MISSING else cell
