@@ -172,11 +172,11 @@ def fit(compare, out, safe_csv, force, **asked):
     """Fit a projection to TABLE and write it to a folder.
 
     TABLE is text (.csv, .tsv, .txt, also .gz, or - for standard input), .parquet or a folder of such files, .feather,
-    .xlsx, .npz or .mtx. Separators, decimal commas and the encoding of text are told from the text, and said. DIR gets
-    model.gnomon, projection.csv (and .parquet), metrics.json and report.html. Every column that is neither --target,
-    --id nor --drop is a feature and must be numeric; empty cells are missing values. Many models, on several
-    preparations of the rows, predict the target, and the projection shows what they say in the mean; --model names
-    another.
+    .xlsx, .npz, .mtx or .h5ad. Separators, decimal commas and the encoding of text are told from the text, and said.
+    DIR gets model.gnomon, projection.csv (and .parquet), metrics.json and report.html. Every column that is neither
+    --target, --id nor --drop is a feature and must be numeric; empty cells are missing values. Many models, on
+    several preparations of the rows, predict the target, and the projection shows what they say in the mean; --model
+    names another.
 
     Parquet that would take more than a quarter of the memory is read from disk, through Dask, as often as the fit
     needs; sppca, cppca or ppca is fitted to it.

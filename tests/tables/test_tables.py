@@ -161,7 +161,7 @@ def test_missing_files_folders_and_kinds(write, tmp_path):
     assert message_of(read_table, "no.csv") == "no.csv does not exist."
     (tmp_path / "d.csv").mkdir()
     assert message_of(read_table, "d.csv") == "d.csv is a folder; name a table file in it."
-    kinds = ".csv, .tsv, .txt, .parquet, .feather, .xlsx, .npz, .mtx"
+    kinds = ".csv, .tsv, .txt, .parquet, .feather, .xlsx, .npz, .mtx, .h5ad"
     expected = f"t.ods: .ods is not a kind of table that can be read; use {kinds}."
     assert message_of(read_table, write("t.ods", "a,b")) == expected
     assert "t.npz.gz: .gz is not a kind" in message_of(read_table, write("t.npz.gz", "a,b"))

@@ -1,4 +1,4 @@
-"""Reading tables (text, Excel, Parquet, Feather, npz, Matrix Market), and writing columns.
+"""Reading tables (text, Excel, Parquet, Feather, npz, Matrix Market, AnnData), and writing columns.
 
 Every problem with a table is one `TableError` whose message is a single line that names the file and, where
 it can, the column and the row. Text is read with the standard library alone, so a file means the same

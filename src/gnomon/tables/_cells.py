@@ -13,12 +13,13 @@ import narwhals as nw
 
 from gnomon.rows.kind import is_sparse
 from gnomon.tables._excel import open_excel, sheet_rows
+from gnomon.tables._h5ad import beside_of, open_h5ad, read_h5ad
 from gnomon.tables._mtx import read_mtx
 from gnomon.tables._npz import SAVED_PARTS, arrays_of, read_npz
 from gnomon.tables._parquet import SUFFIX, names_of, parquet_files, readable
 from gnomon.tables._read import TEXT, kind_of
 from gnomon.tables._sniff import WESTERN, ending, is_western, sniff, source_of, with_points
-from gnomon.tables._table import MISSING, TableError, Wanted
+from gnomon.tables._table import MISSING, Table, TableError, Wanted
 from gnomon.tables._text import Row, check_lengths, text_rows, unnamed
 
 
@@ -53,7 +54,11 @@ def read_cells(path: str | Path, most: int) -> Cells:
     if kind == ".npz":
         return _npz(path, most)
     if kind == ".mtx":
-        return _mtx(path, most)
+        return _matrix(read_mtx(path, Wanted()), most)
+    if kind == ".h5ad":
+        beside = {name: cells[:most] for name, cells in beside_of(open_h5ad(path)).items()}
+        found = _matrix(read_h5ad(path, Wanted()), most)
+        return replace(found, columns={**beside, **found.columns})
     return _frame(path, kind, most)
 
 
@@ -125,11 +130,10 @@ def _npz(path: str, most: int) -> Cells:
     return Cells(path, {**beside, **columns}, table.X.shape[0] <= most, sparse=is_sparse(table.X))
 
 
-def _mtx(path: str, most: int) -> Cells:
-    table = read_mtx(path, Wanted())
+def _matrix(table: Table, most: int) -> Cells:
     X = table.X[:most]
     X = X.toarray() if is_sparse(X) else X
-    columns = dict(zip(table.feature_names, X.T.tolist(), strict=True))
+    columns = {name: [None if v != v else v for v in X[:, j].tolist()] for j, name in enumerate(table.feature_names)}
     beside = {} if table.ids is None else {str(table.id_name): table.ids[:most].tolist()}
     whole = table.X.shape[0] <= most
-    return Cells(path, {**beside, **columns}, whole, table.assumed, sparse=is_sparse(table.X))
+    return Cells(table.path, {**beside, **columns}, whole, table.assumed, sparse=is_sparse(table.X))

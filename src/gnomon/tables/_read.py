@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gnomon.tables._excel import read_excel
+from gnomon.tables._h5ad import read_h5ad
 from gnomon.tables._mtx import read_mtx
 from gnomon.tables._npz import read_npz
 from gnomon.tables._parquet import SUFFIX, is_parquet, parquet_parts, read_feather, read_parquet
@@ -20,6 +21,7 @@ READERS = {
     ".xlsx": read_excel,
     ".npz": read_npz,
     ".mtx": read_mtx,
+    ".h5ad": read_h5ad,
 }
 
 
@@ -39,7 +41,7 @@ def read_table(
 
     Parameters
     ----------
-    path : .csv, .tsv, .txt (also packed: .gz), .parquet, .feather, .xlsx, .npz or .mtx (also packed), a folder of
+    path : .csv, .tsv, .txt (also packed: .gz), .parquet, .feather, .xlsx, .npz, .h5ad, .mtx (also packed), a folder of
         .parquet files alone, or "-", which is text from standard input; an npz file holds X (n, p), the CSR arrays
         data, indices, indptr and shape, or what scipy's save_npz writes; further arrays of n rows can be named as
         targets or id, and an array `feature_names` names the columns

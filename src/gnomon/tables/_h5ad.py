@@ -1,0 +1,79 @@
+"""AnnData files (.h5ad): X, a column of obs as target, the names of the rows; through the package anndata."""
+
+import importlib
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gnomon.rows.kind import is_sparse
+from gnomon.tables._npz import check_usable, of_numbers
+from gnomon.tables._table import Table, TableError, Wanted, choose_features
+from gnomon.targets.forms import objects
+
+ROW = "obs_names"  # what the names of the rows are called, as AnnData calls them
+
+
+def read_h5ad(path: str, wanted: Wanted) -> Table:
+    """Read a .h5ad file: X has the features, columns of obs are targets or the id, and all others of obs are unused."""
+    data = open_h5ad(path)
+    X, columns, beside = _matrix(path, data.X), [str(name) for name in data.var_names], beside_of(data)
+    if not all(X.shape):
+        raise TableError(f"{path}: X is empty, with shape {X.shape}.")
+    both = sorted(set(columns) & set(beside))
+    beside = {name: cells for name, cells in beside.items() if name not in both}
+    wanted = wanted.settled(list(beside))
+    asked = [name for name in (*wanted.targets, wanted.id) if name in both]
+    if asked:
+        raise TableError(f"{path}: {asked[0]!r} is a column of obs and of X as well; rename it in one of them.")
+    unused = [name for name in beside if name not in (*wanted.targets, wanted.id, *wanted.drop)]
+    wanted = wanted._replace(ignore=[*wanted.ignore, *unused])
+    features = choose_features(path, [*columns, *beside], wanted)
+    odd = next((name for name in wanted.targets if name not in beside), None)
+    if odd is not None or (wanted.id is not None and wanted.id not in beside):
+        option = "--id" if odd is None else "--target"
+        raise TableError(f"{path}: {odd or wanted.id!r} is a column of X; {option} takes a column of obs.")
+    places = {name: j for j, name in enumerate(columns)}
+    order = [places[name] for name in features]
+    X = X if order == list(range(len(columns))) else X[:, order]
+    check_usable(path, X, features)
+    id_name = wanted.id or ROW
+    targets = {name: objects(beside[name]) for name in wanted.targets}
+    return Table(path, X, features, targets, objects(beside.get(id_name, _cells(data.obs_names))), id_name)
+
+
+def open_h5ad(path: str) -> Any:
+    """The AnnData of a file."""
+    try:
+        anndata = importlib.import_module("anndata")
+    except ImportError:
+        raise TableError(
+            f"{path}: reading AnnData needs anndata, which is not installed: pip install 'gnomon[anndata]'."
+        ) from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names that are not unique, which is refused below, and of old files
+            return anndata.read_h5ad(path)
+    except (MemoryError, ImportError):
+        raise
+    except Exception as error:  # of HDF5, of anndata's readers of its parts
+        reason = " ".join(str(error).split())
+        raise TableError(f"{path} is not an AnnData file that can be read ({reason}).") from None
+
+
+def _matrix(path: str, X: Any) -> Any:
+    if X is None:
+        raise TableError(f"{path} has no X.")
+    return of_numbers(path, sparse.csr_matrix(X) if is_sparse(X) else np.asarray(X))
+
+
+def beside_of(data: Any) -> dict[str, list[Any]]:
+    """The columns of obs and the names of its rows, as cells."""
+    return {ROW: _cells(data.obs_names)} | {str(name): _cells(data.obs[name]) for name in data.obs.columns}
+
+
+def _cells(column: Any) -> list[Any]:
+    """Cells of a column as a table has them, None where one is empty."""
+    values = np.asarray(column.astype(object), dtype=object).tolist()
+    return [None if value is None or value != value or value == "" else value for value in values]
