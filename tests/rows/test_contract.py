@@ -224,6 +224,13 @@ class TestEveryStorage:
         assert_allclose(found.gather("outside"), (dense.X**2).sum(axis=1) - (T**2).sum(axis=1), atol=1e-10)
         assert_allclose(standard.measured().rows.gather("length"), (dense.X**2).sum(axis=1), rtol=1e-10, atol=1e-12)
 
+    def test_products_and_lengths_take_one_read(self, standard, dense):
+        before = standard.reads
+        products, lengths = standard.products_and_lengths(V)
+        assert standard.reads == before + 1
+        assert_allclose(products, dense.X @ V, atol=1e-11)
+        assert_allclose(lengths, (dense.X**2).sum(axis=1), rtol=1e-10, atol=1e-12)
+
     def test_the_rows_are_not_changed(self, stored, weights):
         rows = read(stored[1], weights)
         standard = rows.standard(rows.summarize(Y, second=True))

@@ -74,6 +74,17 @@ class GramProduct(InUnits):
 
 
 @dataclass(frozen=True)
+class ProductsAndLengths(InUnits):
+    """X V, and squared lengths."""
+
+    V: Array
+
+    def __call__(self, block: Block) -> tuple[None, Columns]:
+        here = self.entries(block)
+        return None, {"product": here.times(self.V), "length": here.lengths()}
+
+
+@dataclass(frozen=True)
 class Measure(InUnits):
     """Squared lengths; of masked rows also how many entries each observes, and which rows observe the same."""
 
@@ -230,6 +241,11 @@ class ScaledRows:
     def project(self, B: Array) -> Rows:
         """Coordinates in B (p, r), with the column "outside": squared length outside orthonormal B."""
         return self.rows.map(Project(*self._units, B))
+
+    def products_and_lengths(self, V: Array) -> tuple[Array, Array]:
+        """X V (n, r) and the sum of squares of every row (n,), weights not applied; one read."""
+        found = self.rows.fold_columns(ProductsAndLengths(*self._units, V))[1]
+        return found.gather("product"), found.gather("length")
 
     def measured(self) -> Any:
         """The same with columns "length" (squares of observed entries) and, of masked rows, "seen" and "pattern"."""

@@ -50,13 +50,23 @@ def log_odds(params: Params) -> tuple[Array, Array]:
 
 def log_joint(params: Params, T: Array, squares: Array, n_features: int) -> Array:
     """Log pi_c + log N(x; m_c, Sigma) (n, c) of rows: coordinates T (n, r), squared length of the whole row (n,)."""
-    center, (Q, _, noise) = params.prior @ params.means, params.within
+    by, offsets = multipliers(params)
+    return joint_of_products(params, T @ by, offsets, squares, n_features)
+
+
+def multipliers(params: Params) -> tuple[Array, Array]:
+    """What rows are multiplied by (r, c + m + 1) for `log_joint`: one product is all there is to read; and offsets."""
     slopes, offsets = log_odds(params)
-    products = T @ np.column_stack([slopes.T, Q, center])  # one product with T, which is all there is to read
-    along = products[:, len(slopes) : -1] - center @ Q
+    return np.concatenate([slopes.T, params.within.Q, (params.prior @ params.means)[:, None]], axis=1), offsets
+
+
+def joint_of_products(params: Params, products: Array, offsets: Array, squares: Array, n_features: int) -> Array:
+    """`log_joint` of rows from their products with `multipliers`."""
+    center, (Q, _, noise), n_classes = params.prior @ params.means, params.within, len(offsets)
+    along = products[:, n_classes:-1] - center @ Q
     distance = squares - 2.0 * products[:, -1] + float(center @ center) - (along * along) @ params.within.shrink
     shared = np.maximum(distance, 0.0) / noise + params.within.logdet(n_features) + n_features * LOG_2PI
-    return np.asarray(products[:, : len(slopes)] + offsets - 0.5 * shared[:, None])
+    return np.asarray(products[:, :n_classes] + offsets - 0.5 * shared[:, None])
 
 
 def odds_and_distances(params: Params, joint: Array, n_features: int) -> tuple[Array, Array]:

@@ -186,30 +186,39 @@ class Coordinates(NamedTuple):
     directions: Array  # (r, k) of the projection, for coordinates
 
 
-def coordinates(model: Model, rows: Rows, components: Array | None = None) -> Coordinates:
+def coordinates(model: Model, rows: Rows, components: Array) -> Coordinates:
     """Bring rows to the model; one read."""
     noise_std = float(np.sqrt(model.noise_var))
-    center = model.mean
-    means = (model.class_means - center) / noise_std
+    prior, means, (Q, values, _) = _params(model)
+    D = components.T * noise_std
+    basis = np.linalg.qr(np.hstack([Q, means.T, D]))[0]
+    seen = rows.in_units(model.mean, noise_std).project(basis)
+    T = seen.gather()
+    params = Params(prior, means @ basis, Within(basis.T @ Q, values, 1.0))
+    return Coordinates(params, T, np.einsum("ij,ij->i", T, T) + seen.gather("outside"), basis.T @ D)
+
+
+def _params(model: Model) -> Params:
+    """The mixture of rows less the mean of the model, in units of the noise standard deviation."""
+    noise_std = float(np.sqrt(model.noise_var))
     V = model.factors.T / noise_std
     squares = np.einsum("ij,ij->j", V, V)
-    D = np.zeros((rows.shape[1], 0)) if components is None else components.T * noise_std
-    basis = np.linalg.qr(np.hstack([V / np.sqrt(squares), means.T, D]))[0]
-    seen = rows.in_units(center, noise_std).project(basis)
-    T = seen.gather()
-    within = Within(basis.T @ (V / np.sqrt(squares)), 1.0 + squares, 1.0)
-    params = Params(model.prior, means @ basis, within)
-    return Coordinates(params, T, np.einsum("ij,ij->i", T, T) + seen.gather("outside"), basis.T @ D)
+    means = (model.class_means - model.mean) / noise_std
+    return Params(model.prior, means, Within(V / np.sqrt(squares), 1.0 + squares, 1.0))
+
+
+def _read(model: Model, rows: Rows) -> tuple[Params, Array]:
+    """`_params`, and `mixture.log_joint` (n, c) of rows in these units; one read, and no basis."""
+    params = _params(model)
+    by, offsets = mixture.multipliers(params)
+    products, squares = rows.in_units(model.mean, float(np.sqrt(model.noise_var))).products_and_lengths(by)
+    return params, mixture.joint_of_products(params, products, offsets, squares, rows.shape[1])
 
 
 def log_joint(model: Model, rows: Rows) -> Array:
     """Log pi_c + log N(x; m_c, Sigma) (n, c) in nats, density in the units of X."""
-    here = coordinates(model, rows)
-    return _log_joint(model, here, rows.shape[1])
-
-
-def _log_joint(model: Model, here: Coordinates, p: int) -> Array:
-    return mixture.log_joint(here.params, here.T, here.squares, p) - 0.5 * p * float(np.log(model.noise_var))
+    p = rows.shape[1]
+    return _read(model, rows)[1] - 0.5 * p * float(np.log(model.noise_var))
 
 
 def predict(model: Model, rows: Rows) -> Array:
@@ -221,9 +230,7 @@ def predict_mean(models: Sequence[Model], calibration: Calibration, rows: Rows) 
     """Probability of each class given x (n, c), by several models and how sure they may be; a read for each."""
     odds, distances = [], []
     for model in models:
-        here = coordinates(model, rows)
-        joint = mixture.log_joint(here.params, here.T, here.squares, rows.shape[1])
-        one, away = mixture.odds_and_distances(here.params, joint, rows.shape[1])
+        one, away = mixture.odds_and_distances(*_read(model, rows), rows.shape[1])
         odds.append(one)
         distances.append(away)
     return averaged(odds, distances, calibration)
@@ -245,7 +252,8 @@ def posterior(model: Model, rows: Rows, components: Array, index: IntArray | Non
     The class is averaged over, but where `index` names it.
     """
     here = coordinates(model, rows, components)
-    resp = mixture.responsibilities(_log_joint(model, here, rows.shape[1]), index)
+    joint = mixture.log_joint(here.params, here.T, here.squares, rows.shape[1])
+    resp = mixture.responsibilities(joint, index)
     return mixture.noise_free(here.params, here.directions).moments(here.T, resp)
 
 
