@@ -81,7 +81,9 @@ class LocalRows(Rows):
             total = add(total, answer, into=i > 1)
             parts.append(aligned)
         names = parts[0] if parts else {}
-        return _home(total), self.with_columns(**{name: np.concatenate([p[name] for p in parts]) for name in names})
+        if len(parts) > 1:
+            names = {name: np.concatenate([p[name] for p in parts]) for name in names}
+        return _home(total), self.with_columns(**names)
 
     def map(self, task: Task[Block]) -> "LocalRows":
         self.counter.total += 1.0

@@ -245,7 +245,8 @@ class ScaledRows:
     def products_and_lengths(self, V: Array) -> tuple[Array, Array]:
         """X V (n, r) and the sum of squares of every row (n,), weights not applied; one read."""
         found = self.rows.fold_columns(ProductsAndLengths(*self._units, V))[1]
-        return found.gather("product"), found.gather("length")
+        products, lengths = found.gather("product", "length")
+        return products, lengths
 
     def measured(self) -> Any:
         """The same with columns "length" (squares of observed entries) and, of masked rows, "seen" and "pattern"."""

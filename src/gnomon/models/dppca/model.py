@@ -189,29 +189,31 @@ class Coordinates(NamedTuple):
 def coordinates(model: Model, rows: Rows, components: Array) -> Coordinates:
     """Bring rows to the model; one read."""
     noise_std = float(np.sqrt(model.noise_var))
-    prior, means, (Q, values, _) = _params(model)
+    center = model.mean
+    prior, means, (Q, values, _) = _params(model, center)
     D = components.T * noise_std
     basis = np.linalg.qr(np.hstack([Q, means.T, D]))[0]
-    seen = rows.in_units(model.mean, noise_std).project(basis)
+    seen = rows.in_units(center, noise_std).project(basis)
     T = seen.gather()
     params = Params(prior, means @ basis, Within(basis.T @ Q, values, 1.0))
     return Coordinates(params, T, np.einsum("ij,ij->i", T, T) + seen.gather("outside"), basis.T @ D)
 
 
-def _params(model: Model) -> Params:
-    """The mixture of rows less the mean of the model, in units of the noise standard deviation."""
+def _params(model: Model, center: Array) -> Params:
+    """The mixture of rows less a center, in units of the noise standard deviation."""
     noise_std = float(np.sqrt(model.noise_var))
     V = model.factors.T / noise_std
     squares = np.einsum("ij,ij->j", V, V)
-    means = (model.class_means - model.mean) / noise_std
+    means = (model.class_means - center) / noise_std
     return Params(model.prior, means, Within(V / np.sqrt(squares), 1.0 + squares, 1.0))
 
 
 def _read(model: Model, rows: Rows) -> tuple[Params, Array]:
     """`_params`, and `mixture.log_joint` (n, c) of rows in these units; one read, and no basis."""
-    params = _params(model)
+    center = model.mean
+    params = _params(model, center)
     by, offsets = mixture.multipliers(params)
-    products, squares = rows.in_units(model.mean, float(np.sqrt(model.noise_var))).products_and_lengths(by)
+    products, squares = rows.in_units(center, float(np.sqrt(model.noise_var))).products_and_lengths(by)
     return params, mixture.joint_of_products(params, products, offsets, squares, rows.shape[1])
 
 
