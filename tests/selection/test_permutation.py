@@ -132,3 +132,20 @@ def test_p_values_of_random_labels_are_uniform():
         values.append(p - rng.uniform() / 20.0)  # they are multiples of 1 / 20
     assert kstest(values, "uniform").pvalue > 0.01
     assert np.mean(np.array(values) <= 0.05) <= 0.12
+
+
+@pytest.mark.slow
+def test_p_values_of_random_labels_are_uniform_over_many_tables():
+    """The fastest model on 400 tables; `above_chance`, which needs p at most 0.05, is then as rare as that says."""
+    values, helped = [], []
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((36, 5)) * rng.uniform(0.5, 3.0, 5)
+        X[: 18 * (seed % 2)] += 2.0
+        y = np.full(36, -1)
+        y[rng.permutation(36)[:14]] = rng.permutation(np.repeat([0, 1], 7))
+        test = permutation_test(RidgeLDA(2), X, y, random_state=seed)
+        values.append(test.p_value - rng.uniform() / 20.0)  # they are multiples of 1 / 20
+        helped.append(test.above_chance)
+    assert kstest(values, "uniform").pvalue > 0.01
+    assert np.mean(helped) <= 0.07
