@@ -227,6 +227,10 @@ def test_pupils_count_by_how_well_they_tell_the_labeled_rows():
     odds = dppca.log_joint(params_of(voice), rows.T[:, : voice.size], squares, rows.n_features)
     named = np.array([speak(Voice(*v), seen[i]).argmax(axis=1) for i, _, v in guide.voices])
     wanted = oracle.calibrated(mean, logsumexp(odds, axis=1), named, guide.weights, labels, ~labeled)
+    powers = np.clip(model.typicality(X) / 0.01, 0.01, 1.0)  # rows unlike the rest are told with less certainty
+    wanted = wanted ** powers[:, None]
+    wanted /= wanted.sum(axis=1, keepdims=True)
+    assert 0 < (powers < 1.0).sum() < 6
     assert_allclose(model.predict_proba(X), wanted, atol=1e-9)
     assert_array_equal(model.predict_proba(X).argmax(axis=1), mean.argmax(axis=1))
 

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from gnomon import PPCA, GuidedProjection
+from gnomon import PPCA, SPPCA, GuidedProjection
 from gnomon.describe import UNUSUAL, describe
-from gnomon.estimators._typical import Tail, counts, distances, tail_of
+from gnomon.estimators._typical import Tail, counts, distances, flattened, tail_of
+from gnomon.experiments import breadth, breadth_numbers
+from gnomon.experiments._draw import draw_labeled
 from gnomon.export import load_model, save_model
 
 
@@ -116,3 +119,100 @@ def test_too_few_rows_have_no_typicality():
     assert describe(model).typicality is None
     with pytest.raises(ValueError, match="at least 10 rows"):
         model.typicality(X)
+
+
+def test_the_less_typical_a_row_the_nearer_its_probabilities_are_to_equal_ones():
+    proba = np.tile([0.9, 0.1, 0.0], (4, 1))
+    found = flattened(proba, np.array([0.5, UNUSUAL, UNUSUAL / 2.0, 0.0]))
+    assert np.array_equal(found[:2], proba[:2])
+    by_hand = np.array([0.9, 0.1, 1e-12]) ** np.array([[0.5], [0.01]])
+    assert_allclose(found[2:], by_hand / by_hand.sum(axis=1, keepdims=True))
+    assert (np.argsort(-found) == [0, 1, 2]).all()
+    assert np.array_equal(proba, np.tile([0.9, 0.1, 0.0], (4, 1)))
+
+
+def test_classes_of_unusual_rows_are_less_sure_and_the_same(halves):
+    train, new, model = halves
+    whole, far = model.predict_proba(train), model.predict_proba(100.0 * new[:20])
+    raw = model._told(model._in_preparations(model._check_rows(train)), None)[0]
+    alike = model.typicality(train) >= UNUSUAL
+    assert alike.mean() > 0.98
+    assert np.array_equal(whole[alike], raw[alike])
+    assert (far.max(axis=1) < 0.6).all()
+    told = model._told(model._in_preparations(model._check_rows(100.0 * new[:20])), None)[0]
+    assert np.array_equal(far.argmax(axis=1), told.argmax(axis=1))
+    assert np.array_equal(model.predict(100.0 * new[:20]), model.classes_[far.argmax(axis=1)])
+
+
+def test_several_targets_are_less_sure_each_and_numbers_are_left():
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    Y = np.column_stack([y, X[:, 0]]).astype(float)
+    Y[30:130] = np.nan
+    model = GuidedProjection(2, target=("classes", "real"), unlabeled=(None, None)).fit(X, Y)
+    told = model._told(model._in_preparations(model._check_rows(50.0 * X)), lambda guide, seen: guide.predict(seen))
+    found = model._predicted(model._check_rows(50.0 * X))
+    assert (found[0].max(axis=1) < told[0].max(axis=1)).mean() > 0.9
+    assert np.array_equal(found[1], told[1])
+
+
+def known_and_odd(name):
+    """Of a set of breadth: rows of the fit, their labels, new rows of the same classes and their classes, odd rows."""
+    X, y = breadth.load(name)
+    rng = np.random.default_rng(5)
+    some = np.sort(rng.permutation(X.shape[0])[:500])
+    X, y = X[some], np.unique(y[some], return_inverse=True)[1]
+    last = y.max()
+    other = (y == last) & (last > 1)
+    fit = ~other & (rng.random(len(y)) < 0.7)
+    new = ~other & ~fit
+    if np.bincount(y[fit])[: last + (last < 2)].min() < 2:
+        fit = new = ~other
+    seen = np.where(draw_labeled(y[fit], 5, 100), y[fit], -1)
+    return X[fit], seen, X[new], y[new], [rows for rows in (X[:1] * 0, X[new] * 10, X[other]) if rows.shape[0]]
+
+
+@pytest.mark.slow
+@pytest.mark.realdata
+def test_unusual_rows_are_less_sure_and_new_rows_as_good_on_real_data(record_property):
+    """Rows of zeros, ten times as bright, and of a class that is not in the fit, on every set of breadth."""
+    found = []
+    for name in breadth.SETS:
+        X, seen, new, y, odd = known_and_odd(name)
+        model = GuidedProjection(2).fit(X, seen)
+
+        def losses(rows, rule, model=model):
+            proba = model._told(model._in_preparations(model._check_rows(rows)), None)[0]
+            return -np.log(np.maximum(flattened(proba, model.typicality(rows)) if rule else proba, 1e-6))
+
+        chance = np.log(len(model.classes_))
+        of_new = [losses(new, rule)[np.arange(len(y)), y].mean() for rule in (False, True)]
+        of_odd = [np.mean([losses(rows, rule).mean() - chance for rows in odd]) for rule in (False, True)]
+        found.append([*of_new, *of_odd, (model.typicality(X) < UNUSUAL).mean()])
+    found = np.array(found)
+    without, new, odd_without, odd, _ = found.mean(axis=0)
+    record_property("without the rule, with it; new rows, odd ones", found.mean(axis=0).round(4).tolist())
+    assert new < without + 0.002
+    assert (found[:, 1] - found[:, 0]).max() < 0.01
+    assert odd < 0.5 * odd_without
+    assert found[:, 4].max() <= 0.02
+
+
+@pytest.mark.slow
+@pytest.mark.realdata
+@pytest.mark.parametrize(("model", "zero", "bright"), [(GuidedProjection(2), 10, 40), (SPPCA(3), 1.2, 6)])
+def test_intervals_of_unusual_spectra_are_wider(model, zero, bright, record_property):
+    """Deviations beside the median of the rows of the fit, at least so many times."""
+    for name in breadth_numbers.SETS:
+        X, Y, _ = breadth_numbers.load(name)
+        known = np.flatnonzero(~np.isnan(Y[:, 0]))
+        some = known[np.random.default_rng(0).permutation(len(known))[:600]]
+        X, y, n = X[some], Y[some, 0], len(some) * 3 // 4
+        y[min(50, len(y) // 2) :] = np.nan
+        fitted = clone(model).set_params(target="real").fit(X[:n], y[:n])
+        usual, none, ten = (
+            np.median(fitted.predict(rows, return_std=True)[1]) for rows in (X[:n], X[:1] * 0, 10 * X[n : n + 20])
+        )
+        record_property(name, [round(none / usual, 1), round(ten / usual, 1)])
+        assert none > zero * usual
+        assert ten > bright * usual

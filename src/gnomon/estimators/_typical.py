@@ -5,6 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._types import Array
+from ..describe import UNUSUAL
+from ..likelihoods.calibration import SMALL
+from ..numerics.normalize import normalized
 from ..rows.by_chunk import by_chunk
 from ..rows.kind import is_sparse
 
@@ -13,6 +16,7 @@ HELD_OUT = 500
 FEWEST = 10
 BEYOND = 0.1  # share of the rows behind whose least distance the tail begins,
 LEAST = 5  # and rows in it at least
+LEAST_POWER = 0.01  # of probabilities of rows that nothing in the fit is like: hardly more than equal, in their order
 SMALLEST_TAIL = 1e-3  # of a mean log of distances over that where the tail begins
 
 
@@ -79,6 +83,18 @@ def tail_of(fit: Any, X: Any, n_observed: Array, whole: Any) -> Tail | None:
     return Tail(every, start, max(float(np.log(every[-n_tail:] / start).mean()), SMALLEST_TAIL))
 
 
+def flattened(proba: Array, typicality: Array) -> Array:
+    """Probabilities (n, c), nearer to equal ones in rows that are unusual; others are as they were.
+
+    The power that they are raised to is the typicality in units of what is unusual, and leaves their order.
+    """
+    odd = np.flatnonzero(typicality < UNUSUAL)
+    found = proba.copy()
+    powers = np.maximum(typicality[odd] / UNUSUAL, LEAST_POWER)
+    found[odd] = normalized(np.log(np.maximum(proba[odd], SMALL)) * powers[:, None])[0]
+    return found
+
+
 class Typical:
     """From `_gaussian`, a model of rows; `_tail`, a tuple of a `Tail` or None; and `_complete(rows)`."""
 
@@ -122,5 +138,8 @@ class Typical:
                 f"X of fit had {self.n_samples_} rows and tells too little of what is typical: at least {FEWEST} rows "
                 "of rank 2 or more are wanted."
             )
+        return self._typicality_of(rows)
+
+    def _typicality_of(self, rows):
         entries = counts(rows.gather())
         return Tail(*self._tail).beyond(distances(self._gaussian, self._complete(rows), entries))

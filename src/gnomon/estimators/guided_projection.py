@@ -33,7 +33,7 @@ from ._preparations import (
     with_rows,
 )
 from ._teaching import judged, nearest_labels
-from ._typical import Typical, counts, tail_of
+from ._typical import Typical, counts, flattened, tail_of
 from ._wanted import Pool, of_new_rows, pool_of, wanted
 from .ppca import PPCA
 
@@ -144,7 +144,8 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
 
     Probabilities are then made as sure as they are right on other data of the same number of labels: raised to a power
     that grows with the agreement of the teachers and with the labels, less so for rows of low density. With two or
-    three labels per class their mean may still be off by 0.1.
+    three labels per class their mean may still be off by 0.1. Of a row whose `typicality` is below 0.01 they are
+    brought towards equal ones, the more so the less typical it is; the class that is named stays.
 
     Examples
     --------
@@ -306,10 +307,10 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
         return InPreparations(each, Union(*self._union).bring(each) if each else None, numbers)
 
     def _predicted(self, rows):
-        return self._told(self._in_preparations(rows), NumberGuide.predict)
+        return self._less_sure(rows, self._told(self._in_preparations(rows), NumberGuide.predict))
 
     def _predicted_with_std(self, rows):
-        found = self._told(self._in_preparations(rows), NumberGuide.predict_with_std)
+        found = self._less_sure(rows, self._told(self._in_preparations(rows), NumberGuide.predict_with_std))
         std = [np.full(rows.shape[0], np.nan) if isinstance(one, np.ndarray) else one[1] for one in found]
         return [one if isinstance(one, np.ndarray) else one[0] for one in found], np.column_stack(std)
 
@@ -320,6 +321,16 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
             if classes is None
             else ClassGuide(*guide).probabilities(seen.each, seen.union)
             for (_, classes, _), guide in zip(self._form, self._guides, strict=True)
+        ]
+
+    def _less_sure(self, rows, told):
+        """The same, but for probabilities of rows that are unlike those of the fit."""
+        if self._tail is None or all(classes is None for _, classes, _ in self._form):
+            return told
+        typicality = self._typicality_of(rows)
+        return [
+            one if classes is None else flattened(one, typicality)
+            for (_, classes, _), one in zip(self._form, told, strict=True)
         ]
 
     def _projected(self, rows):
@@ -346,7 +357,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
             B = C @ ppca.components_.T
             return mean @ B.T + C @ (ppca.mean_ - self.mean_), B @ cov @ B.T
         seen = self._in_preparations(rows)
-        (resp,) = self._told(seen, NumberGuide.predict)
+        (resp,) = self._less_sure(rows, self._told(seen, NumberGuide.predict))
         if y is not None:
             values = self._values_of(y, rows.shape[0])[:, 0]
             known = np.flatnonzero(~np.isnan(values))
