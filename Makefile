@@ -58,10 +58,9 @@ repro:            ## the papers' tables and figures, with the printed numbers be
 repro-check:      ## a quick run of each table in docs/results, beside the numbers that are kept there
 	$(PYTHON) tools/repro_check.py docs/results
 
-docs:             ## run the examples, then write the reference to build/docs
-	set -e; for script in $(wildcard examples/plot_*.py); do MPLBACKEND=Agg $(PYTHON) $$script; done
-	$(PYTHON) -m pdoc --docformat numpy --math -o build/docs gnomon
+docs:             ## the site in build/docs, every example run; a warning is an error
+	$(ONE_THREAD) MPLBACKEND=Agg $(PYTHON) -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/docs
 
 clean:
-	rm -rf build benchmarks/build dist .coverage .coverage.* htmlcov .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build docs/reference docs/gallery docs/sg_execution_times.rst benchmarks/build dist .coverage .coverage.* htmlcov .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests tools benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,33 @@
+"""Docstrings are written to be read as plain text; here they become what Sphinx reads without complaint."""
+
+import re
+
+ROLE = re.compile(r":(?:ref|term|doc):`([^`<]*?)(?:\s*<[^`>]*>)?`")
+CODE = re.compile(r"(`+[^`]*`+)")
+MARK = re.compile(r"(?<=\w)_(?!\w)|(?<!\\)\|")
+
+
+def unlink(app, what, name, obj, options, lines):
+    """Keep the words of a link to a page of scikit-learn's own site, and drop the link."""
+    lines[:] = ROLE.sub(r"\1", "\n".join(lines)).split("\n")
+
+
+def as_written(line):
+    """Escape what is no markup in prose: the underscore that ends an attribute, the bars of a norm."""
+    return "".join(part if part.startswith("`") else MARK.sub(r"\\\g<0>", part) for part in CODE.split(line))
+
+
+def escape(app, what, name, obj, options, lines):
+    """Do so outside examples, which reach from a prompt to the next empty line."""
+    example = False
+    for i, line in enumerate(lines):
+        example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))
+        if not example:
+            lines[i] = as_written(line)
+
+
+def setup(app):
+    """Come before numpydoc with the one, after it with the other."""
+    app.connect("autodoc-process-docstring", unlink, priority=100)
+    app.connect("autodoc-process-docstring", escape, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,84 @@
+"""The site: every public name has a page, formulas are MathML, nothing is asked of the network, no warning."""
+
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from docstrings import as_written, escape
+from reference_pages import PACKAGES, pages
+from section_pages import with_pages
+
+ROOT = Path(__file__).resolve().parents[2]
+OUTSIDE = re.compile(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"(?:https?:)?//[^\"]*\"")
+FORMULA = re.compile(r"<math.*?</math>", re.DOTALL)
+
+
+def public_names():
+    return (ROOT / "tests/contract/public_api.txt").read_text(encoding="utf-8").split()
+
+
+def methods(name):
+    """Full names of the public methods of a class, inherited ones too."""
+    package, _, short = name.rpartition(".")
+    thing = getattr(importlib.import_module(package), short)
+    public = [m for m in dir(thing) if not m.startswith("_")] if inspect.isclass(thing) else []
+    return [f"{name}.{m}" for m in public if callable(getattr(thing, m))]
+
+
+def test_every_public_name_has_a_page_and_stands_in_the_index():
+    texts = pages()
+    assert {f"{name}.rst" for name in public_names()} | {"index.rst"} == set(texts)
+    for name in public_names():
+        assert f"<{name}>" in texts["index.rst"]
+    assert {name.rpartition(".")[0] for name in public_names()} == set(PACKAGES)
+
+
+def test_prose_of_docstrings_is_escaped_and_code_is_not():
+    assert as_written("mean_ of |x|, ``mean_`` and `a|b`") == r"mean\_ of \|x\|, ``mean_`` and `a|b`"
+    lines = ["n_labeled_", ">>> model.mean_", "mean_", "", "mean_"]
+    escape(None, "class", "name", None, None, lines)
+    assert lines == [r"n_labeled\_", ">>> model.mean_", "mean_", "", r"mean\_"]
+
+
+def test_a_section_lists_the_pages_that_its_readme_links_to():
+    text = with_pages("[b](b.md#x) [a](a.md) [b](b.md) [out](../c.md) [code](d.py)")
+    assert text.endswith(":::{toctree}\n:hidden:\n\nb\na\n:::\n")
+    for folder in ("theory", "results"):
+        readme = ROOT / "docs" / folder / "README.md"
+        listed = with_pages(readme.read_text(encoding="utf-8")).split(":hidden:")[1].split()
+        assert {file.stem for file in readme.parent.glob("*.md")} == {*listed, "README"} - {":::"}
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_warnings(tmp_path):
+    pytest.importorskip("sphinx_gallery", reason="the site needs the extra `docs`")
+    from sphinx.util.inventory import InventoryFile
+
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "-E",
+        "-q",
+        "-d",
+        tmp_path / "trees",
+        ROOT / "docs",
+        tmp_path / "site",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    html = {file: file.read_text(encoding="utf-8") for file in (tmp_path / "site").rglob("*.html")}
+    formulas = [formula for text in html.values() for formula in FORMULA.findall(text)]
+    assert len(formulas) > 500
+    assert [formula for formula in formulas if "\\" in formula] == []
+    assert [outside for text in html.values() for outside in OUTSIDE.findall(text)] == []
+    with open(tmp_path / "site" / "objects.inv", "rb") as file:
+        known = set().union(*InventoryFile.load(file, "", lambda base, page: page).values())
+    wanted = {name for public in public_names() for name in (public, *methods(public))}
+    assert len(wanted) > 300
+    assert wanted - known == set()
