@@ -1,6 +1,8 @@
 """Rows in a Dask collection: a task goes to every chunk, and a tree of sums comes home."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import reduce
 from importlib import import_module
 from typing import Any
@@ -10,8 +12,9 @@ import scipy.sparse as sp
 
 from .._types import Array, IntArray
 from .._warn import warn
+from .chunks import checked, table_of
 from .contract import A, Block, Columns, Reads, Rows, Task, add
-from .frames import as_table, check_names
+from .frames import check_names
 from .kind import is_dask, is_sparse
 from .local import LocalRows, SparseRows, read
 from .summary import Summary
@@ -38,12 +41,12 @@ class DaskRows(Rows):
         self.beside: list[Any] = [{}] * len(self.chunks)  # columns of every chunk, where it is
 
     def fold(self, task: Task[A], rows: IntArray | None = None, columns: Columns | None = None) -> A:
-        found: A = _total(self._ask("fold", (task,), rows, columns or {}))
+        found: A = self._total(self._ask("fold", (task,), rows, columns or {}))
         return found
 
     def fold_columns(self, task: Task[tuple[A, Columns]], columns: Columns | None = None) -> "tuple[A, DaskRows]":
         done = held(self._ask("fold_columns", (task,), None, columns or {}))
-        found: A = _total([later(_part)(one, 0) for one in done])
+        found: A = self._total([later(_part)(one, 0) for one in done])
         return found, self._with(held([later(_part)(one, 1) for one in done]))
 
     def map(self, task: Task[Block]) -> "DaskRows":
@@ -57,7 +60,8 @@ class DaskRows(Rows):
     def gather(self, *columns: str) -> Any:
         if not columns:
             self._check_memory()
-            parts = computed(self.chunks)
+            with self._told_of_size():
+                parts = computed(self.chunks)
             return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
         kept = computed([later(_some)(beside, columns) for beside in self.beside])
         found = tuple(np.concatenate([part[name] for part in kept]) for name in columns)
@@ -92,7 +96,7 @@ class DaskRows(Rows):
         columns = {} if Y is None else {"summary_y": Y}
         if group is not None:
             columns["summary_group"] = group
-        found: Summary = _total(self._ask("summarize", (n_groups, second, rough), None, columns))
+        found: Summary = self._total(self._ask("summarize", (n_groups, second, rough), None, columns))
         return found.checked()
 
     def inner_products(self, mean: Array, scale: float) -> Array:
@@ -113,7 +117,7 @@ class DaskRows(Rows):
         """The same rows in this process, with what belongs to them."""
         parts = computed(self.beside)
         beside = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return _local(self.gather(), beside, 0, self.masked)
+        return _local(checked(self.gather(), 0, self.shape), beside, 0, self.masked)
 
     def _with(self, beside: list[Any]) -> "DaskRows":
         out = super().anew()
@@ -143,9 +147,30 @@ class DaskRows(Rows):
             else [(i, None, c) for i, c in enumerate(self._slices(columns))]
         )
         self.counter.total += sum(int(sizes[i]) for i, _, _ in parts) / max(self.shape[0], 1)
-        question = library().delayed((what, of, self.masked), traverse=False, pure=False)
+        question = library().delayed((what, of, self.masked, self.shape[1]), traverse=False, pure=False)
         ask = later(_answer)
-        return [ask(question, self.chunks[i], self.beside[i], int(self.ends[i]), own, more) for i, own, more in parts]
+        spans = [(int(a), int(b)) for a, b in zip(self.ends[:-1], self.ends[1:], strict=True)]
+        return [ask(question, self.chunks[i], self.beside[i], spans[i], own, more) for i, own, more in parts]
+
+    def _total(self, parts: list[Any]) -> Any:
+        with self._told_of_size():
+            return _total(parts)
+
+    @contextmanager
+    def _told_of_size(self) -> Iterator[None]:
+        """A worker that died of the same chunk as often as Dask lets it is told with the size of a chunk."""
+        try:
+            yield
+        except Exception as error:
+            if type(error).__name__ != "KilledWorker":
+                raise
+            rows = int(np.diff(self.ends).max())
+            raise MemoryError(
+                f"workers died of a chunk of X as often as Dask repeats it, for lack of memory as a rule: {error} The "
+                f"largest chunk, {rows:,} x {self.shape[1]:,}, is {rows * self.shape[1] * self.dtype.itemsize:,} bytes "
+                "where it is dense, and each thread of a worker holds one beside its products; make chunks of fewer "
+                "rows, X.rechunk, or give workers more memory."
+            ) from error
 
     def _check_memory(self) -> None:
         size = self.shape[0] * self.shape[1] * self.dtype.itemsize
@@ -203,7 +228,12 @@ def _of_frame(X: Any) -> DaskRows:
         )
     chunks, sizes = chunks_of(X, known=True)
     single = all(kind == np.float32 for kind in kinds.values())
-    return DaskRows([later(as_table)(part) for part in chunks], sizes, len(kinds), np.float32 if single else np.float64)
+    return DaskRows(
+        [later(table_of)(part, tuple(X._meta.columns)) for part in chunks],
+        sizes,
+        len(kinds),
+        np.float32 if single else np.float64,
+    )
 
 
 def _of_array(X: Any) -> DaskRows:
@@ -226,18 +256,16 @@ def _local(X: Any, beside: Columns, first: int, masked: bool) -> LocalRows:
     beside = dict(beside)
     weights = beside.pop(WEIGHTS, None)
     if is_sparse(X):
-        X = X if sp.issparse(X) else X.tocsr()  # of the library `sparse`
         return SparseRows(X, weights).placed(first, beside)
-    X = np.asarray(X)
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     return LocalRows(X, weights, masked=masked).placed(first, beside)
 
 
-def _answer(question: Any, X: Any, beside: Columns, first: int, own: IntArray | None, more: Columns) -> Any:
+def _answer(question: Any, X: Any, beside: Columns, span: tuple[int, int], own: IntArray | None, more: Columns) -> Any:
     """What a chunk says; a table in place of rows, and columns, of what stays there."""
-    what, of, masked = question
+    what, of, masked, p = question
+    first, end = span
     with alone():
-        here = _local(X, beside, first, masked)
+        here = _local(checked(X, first, (end - first, p)), beside, first, masked)
         if what == "summarize":
             n_groups, second, rough = of
             Y, group = more.get("summary_y"), more.get("summary_group")
