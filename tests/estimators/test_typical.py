@@ -40,6 +40,23 @@ def test_shares_are_counted_and_then_follow_the_tail():
     assert np.diff(tail.beyond(np.linspace(0.0, 200.0, 999))).max() <= 1e-12  # farther is never more typical
 
 
+def test_rows_that_are_too_near_are_not_typical_either():
+    """By hand: one over the distances has a Pareto tail through its largest tenth; a twentieth may be odd for it."""
+    distances = np.sort(np.random.default_rng(0).gamma(20.0, 0.05, size=200))
+    spread_of_far = float(np.log(distances[180:] / distances[179]).mean())
+    tail, whole = Tail(2.0 * distances, 2.0 * float(distances[179]), spread_of_far, distances), np.ones(3)
+    start = distances[20]
+    spread = np.log(start / distances[:20]).mean()
+    near = [2.0 * 100.0 ** (-1.0 / spread), 2.0 * 3.0 ** (-1.0 / spread)]
+    assert_allclose(tail.typicality(np.array([start / 100.0, start / 3.0, 1.0]), whole), [*near, 1.0])
+    assert_allclose(tail.typicality(np.array([2.0 * distances[150]]), whole[:1]), 51.0 / 201.0 / 0.95)
+    assert tail.typicality(np.zeros(1), np.ones(1))[0] < UNUSUAL
+    assert tail.typicality(np.zeros(1), np.full(1, 0.1))[0] > UNUSUAL  # most of the row is missing
+    assert tail.typicality(np.linspace(start, 1.0, 50), np.ones(50)).min() > 0.3
+    for own in (None, np.r_[np.zeros(30), distances]):  # rows of the fit that are in the middle
+        assert tail._replace(own=own).typicality(np.zeros(1), np.ones(1))[0] == 1.0
+
+
 @pytest.mark.parametrize("n", [40, 2500])
 def test_rows_held_out_are_those_of_folds_in_order_of_distance(rng, n):
     X = rng.normal(size=(n, 5)) * [5.0, 3.0, 1.0, 1.0, 1.0]
