@@ -217,6 +217,31 @@ def test_unusual_rows_are_less_sure_and_new_rows_as_good_on_real_data(record_pro
 
 @pytest.mark.slow
 @pytest.mark.realdata
+def test_rows_of_zeros_and_dark_ones_are_unusual_on_real_data(record_property):
+    """With being near and without it, on every set of breadth; rows of a class not in the fit stay as easy to tell."""
+    found = []
+    for name in breadth.SETS:
+        X, seen, new, _, odd = known_and_odd(name)
+        model = GuidedProjection(2).fit(X, seen)
+        of_both, far = model._tail, (*model._tail[:3], None)
+        row = []
+        for model._tail in (far, of_both):
+            shares = [(model.typicality(rows) < UNUSUAL).mean() for rows in (odd[0], 0.1 * new, new)]
+            both = [model.typicality(rows) for rows in (odd[-1], new)]
+            auc = (both[0][:, None] < both[1]).mean() + 0.5 * (both[0][:, None] == both[1]).mean()
+            row += [*shares, auc if len(odd) == 3 else np.nan]
+        found.append(row)
+    without, both = np.split(np.nanmean(found, axis=0), 2)
+    record_property("zeros, dark, new, AUC of an unseen class; far alone", without.round(3).tolist())
+    record_property("the same, near too", both.round(3).tolist())
+    assert both[0] > without[0] + 0.2
+    assert both[1] > without[1] + 0.2
+    assert both[2] < without[2] + 0.005
+    assert both[3] > without[3] - 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.realdata
 @pytest.mark.parametrize(("model", "zero", "bright"), [(GuidedProjection(2), 10, 40), (SPPCA(3), 1.2, 6)])
 def test_intervals_of_unusual_spectra_are_wider(model, zero, bright, record_property):
     """Deviations beside the median of the rows of the fit, at least so many times."""
