@@ -2,6 +2,7 @@
 
 import os
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,10 @@ def pytest_collection_modifyitems(config, items):
         torture = [item for item in items if item.get_closest_marker("torture")]
         config.hook.pytest_deselected(items=torture)
         items[:] = [item for item in items if item not in torture]
+    if find_spec("onnx") is None:
+        for item in items:
+            if item.name == "gnomon.export.onnx_model.to_onnx":
+                item.add_marker(pytest.mark.skip(reason="the example needs onnx"))
     if not os.environ.get("GNOMON_DATA"):
         for item in items:
             if item.get_closest_marker("realdata"):

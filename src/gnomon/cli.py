@@ -375,7 +375,7 @@ def report(stored, table, out, id, drop, missing, unlabeled, force):
     from gnomon._cli.targets import read_like
 
     with working(2) as step:
-        outputs.check_file(out, force, table, page=True)
+        outputs.check_file(out, force, table, only=".html")
         step("reading")
         model = StoredModel.load(stored)
         data = model.read(table, id, drop, missing, with_targets=True)
@@ -385,6 +385,33 @@ def report(stored, table, out, id, drop, missing, unlabeled, force):
         with outputs.said_in_one_line(out):
             reporting.write_page(out, model, data, figures, y=y, n_fitted=model.n_rows, replace=force)
     click.echo(f"reported on {data.X.shape[0]} rows of {table}; wrote {out}", err=outputs.is_stream(out))
+
+
+@main.command()
+@takes("model file")
+@click.option("--onnx", "out", required=True, metavar="FILE", help="The graph: .onnx.")
+@takes("replace file")
+def export(stored, out, force):
+    """Write a stored model as an ONNX graph, which runs without Python and gnomon.
+
+    Of ppca, sppca, cppca and dppca, with --scale or without. The input X is rows of all features in float32, none of
+    them empty, in the order of feature_names in the metadata of FILE; outputs are transform, variance (of each
+    component), predict for numbers, and probabilities and labels of classes.
+
+    \b
+    gnomon fit flowers.csv --target species --model dppca --out flowers
+    gnomon export flowers --onnx flowers.onnx
+    """
+    from gnomon._cli import exporting, outputs
+    from gnomon._cli.stored import StoredModel
+
+    with working(2) as step:
+        outputs.check_file(out, force, stored, only=".onnx", option="--onnx")
+        step("reading")
+        model = StoredModel.load(stored)
+        step("writing")
+        names = exporting.write_onnx(out, model, replace=force)
+    click.echo(f"exported {model.said.model}: {', '.join(names)}; wrote {out}", err=outputs.is_stream(out))
 
 
 @main.command()

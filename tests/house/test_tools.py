@@ -153,6 +153,7 @@ dependencies = ["numpy>=2.0"]
 plot = []
 io = ["pyarrow>=17,<99"]
 convex = []
+onnx = []
 dask = ["dask[frame,array]>=2025.1"]
 test = ["gnomon[io]", "pytest>=8.3"]
 """

@@ -13,23 +13,28 @@ from gnomon._cli.commands import InputError, one_line
 from gnomon._files import Taken, changed, is_stream, sweep
 from gnomon.tables import check_output, write_parts, write_table
 
+ONLY = {
+    ".html": "a report is a page of HTML; choose a name that ends in .html.",
+    ".onnx": "a graph is a file of ONNX; choose a name that ends in .onnx.",
+}
 
-def named(path: str) -> Path:
+
+def named(path: str, option: str = "--out") -> Path:
     """The path of a result, whose name is one that the disk takes."""
     if not path:
-        raise InputError("--out is empty; name the result.")
+        raise InputError(f"{option} is empty; name the result.")
     with said_in_one_line(path), suppress(FileNotFoundError, NotADirectoryError):
         os.lstat(path)
     return Path(path)
 
 
-def check_free(path: str, force: bool) -> None:
+def check_free(path: str, force: bool, option: str = "--out") -> None:
     """Refuse an output name that is taken, unless --force was given, or that has no folder to be in."""
     out = Path(path)
     if not out.absolute().parent.is_dir():
         raise InputError(f"{path}: the folder {out.parent} does not exist; make it first.")
     if os.path.lexists(out) and not force:
-        raise InputError(f"{path} exists and was kept; choose another --out, or add --force to replace it.")
+        raise InputError(f"{path} exists and was kept; choose another {option}, or add --force to replace it.")
     for name in sweep(out.absolute().parent):
         click.echo(f"gnomon: deleted {name}, which a run that was killed had left.", err=True)
 
@@ -51,22 +56,22 @@ def check_folder(path: str, force: bool, table: str | None = None) -> None:
         raise InputError(f"{path} holds {foreign}, which gnomon did not write, or not so; --force does not replace it.")
 
 
-def check_file(path: str, force: bool, table: str, *, page: bool = False) -> None:
-    """Check the name of a result table, or of a report."""
+def check_file(path: str, force: bool, source: str, *, only: str | None = None, option: str = "--out") -> None:
+    """Check the name of a result made of the file `source`: a table, or what ends `only` so."""
     if path == "-" and sys.stdout is None:
         raise InputError("standard output is closed.")
-    out, stream = named(path), is_stream(path)
-    if page and out.suffix.lower() != ".html" and not stream:
-        raise InputError(f"{path}: a report is a page of HTML; choose a name that ends in .html.")
-    if not page and (out.suffix or not stream):
+    out, stream = named(path, option), is_stream(path)
+    if only is not None and out.suffix.lower() != only and not stream:
+        raise InputError(f"{path}: {ONLY[only]}")
+    if only is None and (out.suffix or not stream):
         check_output(path)
     if stream:
         return
-    if out.exists() and Path(table).exists() and out.samefile(table):
-        raise InputError(f"{path} is the input; choose another --out.")
-    check_free(path, force)
+    if out.exists() and Path(source).exists() and out.samefile(source):
+        raise InputError(f"{path} is the input; choose another {option}.")
+    check_free(path, force, option)
     if out.is_dir():
-        raise InputError(f"{path} is a folder; --out wants the name of a file.")
+        raise InputError(f"{path} is a folder; {option} wants the name of a file.")
 
 
 def write(path: str, columns: Mapping[str, Any], force: bool, safe: bool) -> None:

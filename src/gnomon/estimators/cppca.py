@@ -8,12 +8,15 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from ..describe import Traits
+from ..likelihoods.bernoulli import logit_offsets
+from ..likelihoods.categorical import softmax_offsets
 from ..likelihoods.inference import INFERENCES, complaint
 from ..likelihoods.layout import Layout
 from ..models import linear
 from ..models.linear import cppca as model
 from ..models.linear.class_likelihood import LabelParams
 from ..models.linear.conditioning import Model, draw_outputs
+from ..numerics.linear_gaussian import given_x
 from ._density import JointDensity
 from ._estimator import at_least, check_choice, one_of, resolve_n_components, rules, weigh_labels
 from ._linear_gaussian import LinearGaussian
@@ -315,6 +318,14 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
         records = as_listed(self.calibration_, self._form)
         opinions = [from_record(records[j]) for j in _usable(self._form)]
         return linear.predict(self._model(), rows, opinions)
+
+    def _class_offsets(self):
+        """Offsets (s, C) of the logits of the one target's classes over the posterior of z, and their weights (s,)."""
+        V = self._label_params().V
+        cov = V @ given_x(self._params()).cov @ V.T
+        if self.families_[0] == "logit":
+            return logit_offsets(float(cov.item()))
+        return softmax_offsets(cov, len(self.classes_))
 
     def _draw_targets(self, X, latent, rng):
         self._require_targets("sample(return_y=True)")

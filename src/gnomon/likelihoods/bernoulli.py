@@ -22,6 +22,12 @@ def _at_nodes(link: str, mean: Array, var: Array, sign: Array) -> Iterator[tuple
         yield *log_and_derivatives(link, a), rule.log_weights
 
 
+def logit_offsets(var: float) -> tuple[Array, Array]:
+    """What `logit_evidence` adds to a mean of that variance: of the logits of both classes (s, 2), of weights (s,)."""
+    rule = normal_rule(var)
+    return np.sqrt(var) * rule.nodes[:, None] * np.array([0.0, 1.0]), np.exp(rule.log_weights)
+
+
 def logit_evidence(mean: Array, var: Array, sign: Array) -> Evidence:
     """Evidence of labels with p(label | a) = sigmoid(sign a), elementwise (m,), by quadrature.
 
@@ -112,8 +118,10 @@ class Bernoulli:
         return np.atleast_1d(BASE_SLOPES[self.name] * self.link(weights @ y, weights.sum()))
 
     def predict(self, mean: Array, cov: Array) -> Array:
-        second = np.exp(LINKS[self.name](mean[:, 0], np.asarray(cov[..., 0, 0]), np.ones(len(mean))).log_z)
-        return np.column_stack([1.0 - second, second])
+        """Probabilities (n, 2), the smaller one to its last digit: odds are formed of it."""
+        second = mean[:, 0] <= 0.0  # is the less probable one
+        less = np.exp(LINKS[self.name](mean[:, 0], np.asarray(cov[..., 0, 0]), np.where(second, 1.0, -1.0)).log_z)
+        return np.column_stack([np.where(second, 1.0 - less, less), np.where(second, less, 1.0 - less)])
 
     def deviation(self, mean: Array, var: Array, noise: float) -> Array:
         return np.full(len(mean), np.nan)

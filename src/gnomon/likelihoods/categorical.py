@@ -99,12 +99,24 @@ def softmax_terms(y: IntArray, mean: Array, cov: Array | None, tilt: Array, n_cl
     return Terms(value, slope, curvature + left[:, :, None] * left[:, None, :], tilt + better)
 
 
+def softmax_offsets(cov: Array, n_classes: int) -> tuple[Array, Array]:
+    """What `softmax_probabilities` adds to logits for one covariance (C - 1, C - 1): (s, C), of weights (s,)."""
+    nodes, weights, root = _nodes_and_root(cov, n_classes)
+    return nodes @ root.T @ logit_contrasts(n_classes).T, weights
+
+
+def _nodes_and_root(cov: Array, n_classes: int) -> tuple[Array, Array, Array]:
+    """Nodes (s, C - 1) of N(0, I), their weights (s,), and the root of the covariance, or of each row's."""
+    values, vectors = np.linalg.eigh(cov)
+    nodes, weights = normal_nodes(values.reshape(-1, n_classes - 1).max(axis=0, initial=0.0))
+    seen = np.matmul(logit_contrasts(n_classes), vectors)
+    return nodes, weights, with_signs(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :], seen)
+
+
 def softmax_probabilities(mean: Array, cov: Array, n_classes: int) -> Array:
     """Probabilities (n, C) of the classes of one output; mean (n, C - 1), cov (C - 1, C - 1) or one per row."""
     H = logit_contrasts(n_classes)
-    values, vectors = np.linalg.eigh(cov)
-    nodes, weights = normal_nodes(values.reshape(-1, n_classes - 1).max(axis=0, initial=0.0))
-    root = with_signs(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :], np.matmul(H, vectors))
+    nodes, weights, root = _nodes_and_root(cov, n_classes)
     logits = mean @ H.T
     if cov.ndim == 2:
         shared = nodes @ root.T @ H.T  # (s, C)

@@ -1,0 +1,107 @@
+"""Fitted linear models as ONNX operators on complete rows: projection, posterior variance and predictions."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import gnomon
+from gnomon.describe import describe
+from gnomon.export._onnx_classes import give_classes, mean_softmax, probit, softmax, student, with_opinion
+from gnomon.export._onnx_graph import Graph
+from gnomon.export._onnx_mixture import add_dppca
+
+
+def check_model(model: Any) -> None:
+    """Refuse a model whose class has no graph."""
+    name = type(model).__name__
+    if type(model) is not getattr(gnomon, name, None) or name not in MODELS:
+        why = OTHERS.get(name, "it is none of the linear models")
+        raise TypeError(
+            f"{name} has no ONNX graph: {why}; fit one of those that have, {', '.join(MODELS)}, alone or behind "
+            "scalers in a pipeline."
+        )
+
+
+def add_model(graph: Graph, rows: str, model: Any) -> None:
+    """Add a fitted model and its outputs."""
+    MODELS[type(model).__name__](graph, rows, model)
+
+
+def _ppca(graph: Graph, rows: str, model: Any) -> None:
+    _latent(graph, rows, model)
+
+
+def _sppca(graph: Graph, rows: str, model: Any) -> None:
+    Z, _ = _latent(graph, rows, model)
+    targets = describe(model).targets
+    if targets and targets[0].kind == "classes":
+        parts = (model.class_axes_, model.class_centers_, model.class_covariance_, model.class_counts_)
+        give_classes(graph, softmax(graph, student(graph, Z, *parts)), model.classes_)
+    elif targets:
+        _give_numbers(graph, _read_out(graph, Z, model), targets)
+
+
+def _cppca(graph: Graph, rows: str, model: Any) -> None:
+    Z, cov = _latent(graph, rows, model)
+    targets = describe(model).targets
+    if not targets:
+        return
+    classes = targets[0].classes
+    if len(targets) > 1 and any(target.kind == "classes" for target in targets):
+        raise TypeError("CPPCA of several targets of which some are classes has no ONNX graph; fit one for each.")
+    if classes is not None and len(classes) == 1:
+        give_classes(graph, graph.add("Add", graph.add("MatMul", Z, np.zeros((len(cov), 1))), 1.0), classes)
+        return
+    predictor = _read_out(graph, Z, model)
+    V = np.asarray(model.y_loadings_, dtype=np.float64)
+    if classes is None:
+        half = 0.5 * np.diag(V @ cov @ V.T)
+        counts = np.array([family == "poisson" for family in model.families_])
+        rates = graph.add("Exp", graph.add("Add", predictor, half))
+        _give_numbers(graph, graph.add("Where", counts, rates, predictor), targets)
+        return
+    if model.families_[0] == "probit":
+        proba = probit(graph, graph.add("Div", predictor, float(np.sqrt(1.0 + V @ cov @ V.T).item())))
+    else:
+        logits = graph.add("MatMul", predictor, np.array([[0.0, 1.0]])) if len(classes) == 2 else predictor
+        proba = mean_softmax(graph, logits, *model._class_offsets())
+    give_classes(graph, with_opinion(graph, proba, Z, model.calibration_), classes)
+
+
+def _latent(graph: Graph, rows: str, model: Any) -> tuple[str, np.ndarray]:
+    """Posterior means of z given x, and their covariance: the outputs "transform" and "variance"."""
+    W, noise = np.asarray(model.components_, dtype=np.float64), float(model.noise_variance_)
+    inverse = np.linalg.inv(W @ W.T + noise * np.eye(len(W)))
+    Z = graph.add("MatMul", graph.add("Sub", rows, np.asarray(model.mean_)), (inverse @ W).T)
+    graph.give("transform", Z, ["n", len(W)])
+    cov = noise * inverse
+    graph.give("variance", graph.add("Add", graph.add("Mul", Z, 0.0), np.diag(cov)), ["n", len(W)])
+    return Z, cov
+
+
+def _read_out(graph: Graph, Z: str, model: Any) -> str:
+    return graph.affine(Z, np.asarray(model.y_loadings_).T, np.asarray(model.y_intercept_))
+
+
+def _give_numbers(graph: Graph, found: str, targets: Any) -> None:
+    """The output "predict", a vector where y was one."""
+    if targets[0].column is None:
+        graph.give("predict", graph.add("Squeeze", found, np.array([1])), ["n"])
+    else:
+        graph.give("predict", found, ["n", len(targets)])
+
+
+MODELS: dict[str, Callable[[Graph, str, Any], None]] = {
+    "PPCA": _ppca,
+    "SPPCA": _sppca,
+    "CPPCA": _cppca,
+    "DPPCA": add_dppca,
+}
+OTHERS = {
+    "GuidedProjection": "it asks many models on several preparations of the rows, some of them kernels",
+    "KernelSPPCA": "it compares rows with those of the fit by a kernel",
+    "KDA": "it compares rows with those of the fit by a kernel",
+    "ColoredMVU": "it is placed by a graph of neighbors",
+    "NeighborFeatures": "it compares rows with those of the fit",
+}
