@@ -10,9 +10,12 @@ from gnomon.numerics.linalg import (
     AT_ONCE,
     LITTLE,
     MANY,
+    SEVERAL,
+    PositiveSolver,
     batch_inverse,
     canonical_rotation,
     inverse_logdet,
+    inverses,
     orthonormal_columns,
     rank_of,
     rotation_toward,
@@ -178,6 +181,25 @@ def test_solve_positive(rng):
     assert_allclose(S @ solve_positive(S, B), B, atol=1e-12)
     S[4, 4] -= 100.0  # indefinite
     assert_allclose(S @ solve_positive(S, B), B, atol=1e-12)
+
+
+def test_several_right_hand_sides_by_one_factor(rng):
+    A, b = rng.standard_normal((5, 5)), rng.standard_normal((2, 5))
+    S = A @ A.T + np.eye(5)
+    for matrix in (S, S - 100.0 * np.diag([0.0, 0.0, 0.0, 0.0, 1.0])):  # the second is indefinite
+        solve = PositiveSolver(matrix)
+        for one in b:
+            assert_allclose(matrix @ solve(one), one, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1, 4, LITTLE, LITTLE + 1])
+@pytest.mark.parametrize("m", [SEVERAL - 1, SEVERAL, AT_ONCE + 1])
+def test_inverses_of_few_and_of_many(rng, size, m):
+    A = rng.standard_normal((m, size, size))
+    S = A @ A.swapaxes(1, 2) + np.eye(size)
+    assert_allclose(inverses(S) @ S, np.broadcast_to(np.eye(size), S.shape), atol=1e-9)
+    S[7] -= 2.0 * np.trace(S[7]) * np.eye(size)  # indefinite
+    assert_allclose(inverses(S) @ S, np.broadcast_to(np.eye(size), S.shape), atol=1e-9)
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])

@@ -4,12 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.linalg.lapack import dposv, dpotrf, dpotri
+from scipy.linalg.lapack import dposv, dpotrf, dpotri, dpotrs
 
 from .._types import Array
 from ..rows.threads import tall_product
 
 LITTLE, MANY, AT_ONCE = 12, 128, 512  # size of matrices, and their number, from which elimination in step is faster
+SEVERAL = 60  # the same of inverses alone
 SMALL = 64  # rows of a matrix up to which all eigenvalues take no longer than some
 
 
@@ -46,6 +47,16 @@ def batch_inverse(S: Array) -> BatchInverse:
     return BatchInverse(np.asarray(np.linalg.inv(S)), np.asarray(log_det))
 
 
+def inverses(S: Array) -> Array:
+    """Inverses of positive definite matrices (m, k, k), of many little ones by the same steps as `batch_inverse`."""
+    if len(S) >= SEVERAL and S.shape[1] <= LITTLE:
+        try:
+            return np.concatenate([_eliminated(S[i : i + AT_ONCE]).inverse for i in range(0, len(S), AT_ONCE)])
+        except np.linalg.LinAlgError:  # rounding has made one indefinite: with pivoting
+            pass
+    return np.asarray(np.linalg.inv(S))
+
+
 def _eliminated(S: Array) -> BatchInverse:
     """The same by Gauss-Jordan elimination, each step for all matrices: LAPACK takes longer to be called for each."""
     A = np.array(S.transpose(1, 2, 0), order="C")  # (k, k, m), a copy
@@ -66,6 +77,19 @@ def solve_positive(S: Array, B: Array) -> Array:
     """Solve S X = B for a positive definite S, with pivoting where rounding has made it indefinite."""
     _, X, failed = dposv(S, B, lower=1)
     return np.asarray(np.linalg.solve(S, B) if failed else X)
+
+
+class PositiveSolver:
+    """Solve S x = b for one positive definite S and several b, with pivoting where rounding has made S indefinite."""
+
+    def __init__(self, S: Array) -> None:
+        self.S = S
+        self.factor, failed = dpotrf(S.T, lower=1, clean=0)  # in the order of LAPACK
+        self.regular = failed == 0
+
+    def __call__(self, b: Array) -> Array:
+        """The solution of one right-hand side."""
+        return np.asarray(dpotrs(self.factor, b, lower=1)[0] if self.regular else np.linalg.solve(self.S, b))
 
 
 def top_eigh(S: Array, k: int) -> tuple[Array, Array]:

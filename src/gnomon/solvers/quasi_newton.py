@@ -79,8 +79,8 @@ class _Climb:
             self.metric = None
 
     def _direction(self) -> Array:
-        """Over a new metric, or one that has served few steps where it is that of a single start."""
-        if self.metric is None or len(self.place.value) > 1 or self.age >= OLDEST:
+        """Over a new metric, or one that has served few steps."""
+        if self.metric is None or self.age >= OLDEST:
             self.metric, self.age = self.landscape.metric(self.place), 0
         self.age += 1
         return self.pairs.direction(self.place.slope, self.metric)
@@ -115,67 +115,67 @@ class _Climb:
 class Pairs:
     """Steps and falls of the slope that are remembered, and what L-BFGS (Nocedal 1980) makes of them.
 
-    The sums of its two loops are triangular systems in the products of steps and falls.
+    The sums of its two loops are triangular systems in the products of steps and falls, whose inverse is kept: a pair
+    more is a column more, and what is left without the oldest is the inverse of what is left of the products.
     """
 
     def __init__(self, s: int, d: int) -> None:
         self.steps, self.falls = np.zeros((s, 0, d)), np.zeros((s, 0, d))
-        self.products = np.zeros((s, 0, 0))  # (s, m, m)   of steps, its rows, and falls
-        self.order: list[int] = []  # of the m kept ones, the oldest first
+        self.own = np.zeros((s, 0))  # products of steps with their own falls
+        self.inverse = np.zeros((s, 0, 0))  # (s, m, m)   of the products of steps, its rows, and later falls
+        self.n_seen = 0
 
     @property
     def n_held(self) -> int:
         """How many there are."""
-        return len(self.order)
+        return min(self.n_seen, PAIRS)
 
     def go_on_with(self, some: IntArray) -> None:
         """Leave the other starts."""
-        self.steps, self.falls, self.products = self.steps[some], self.falls[some], self.products[some]
+        self.steps, self.falls, self.own = self.steps[some], self.falls[some], self.own[some]
+        self.inverse = self.inverse[some]
 
     def forget(self, some: BoolArray) -> None:
         """Those of some starts; a product of one of nothing with itself keeps the systems regular."""
-        self.steps[some], self.falls[some] = 0.0, 0.0
-        self.products[some] = np.eye(self.products.shape[1])
+        self.steps[some], self.falls[some], self.own[some] = 0.0, 0.0, 1.0
+        self.inverse[some] = np.eye(self.inverse.shape[1])
 
     def remember(self, step: Array, fall: Array) -> None:
         """One more of every start, in the room of the oldest one where there are enough."""
         product = _dot(step, fall)
         useful = product > 1e-10 * np.sqrt(_dot(step, step) * _dot(fall, fall))
-        if len(self.order) < PAIRS:
-            self._make_room()
-            at = len(self.order)
-        else:
-            at = self.order.pop(0)
-        self.order.append(at)
-        m = len(self.order)
-        self.steps[:, at], self.falls[:, at] = useful[:, None] * step, useful[:, None] * fall
-        self.products[:, at, :m] = (self.falls[:, :m] @ self.steps[:, at, :, None])[..., 0]
-        self.products[:, :m, at] = (self.steps[:, :m] @ self.falls[:, at, :, None])[..., 0]
-        self.products[:, at, at] = np.where(useful, product, 1.0)
+        step, fall, product = useful[:, None] * step, useful[:, None] * fall, np.where(useful, product, 1.0)
+        at = self.n_seen % PAIRS
+        self._make_room(at)
+        self.n_seen += 1
+        m = self.n_held
+        self.inverse[:, at], self.inverse[:, :, at] = 0.0, 0.0
+        before = self.inverse[:, :m, :m] @ (self.steps[:, :m] @ fall[:, :, None])
+        self.inverse[:, :m, at] = before[..., 0] / -product[:, None]
+        self.inverse[:, at, at] = 1.0 / product
+        self.steps[:, at], self.falls[:, at], self.own[:, at] = step, fall, product
 
-    def _make_room(self) -> None:
+    def _make_room(self, at: int) -> None:
         """For twice as many, `PAIRS` at most."""
-        (s, held, d), m = self.steps.shape, len(self.order)
-        if m < held:
+        s, m, d = self.steps.shape
+        if at < m:
             return
-        more = min(max(4, 2 * held), PAIRS)
-        steps, falls, products = np.zeros((s, more, d)), np.zeros((s, more, d)), np.zeros((s, more, more))
-        steps[:, :m], falls[:, :m], products[:, :m, :m] = self.steps, self.falls, self.products
-        self.steps, self.falls, self.products = steps, falls, products
+        more = min(max(4, 2 * m), PAIRS)
+        steps, falls, own = np.zeros((s, more, d)), np.zeros((s, more, d)), np.zeros((s, more))
+        inverse = np.zeros((s, more, more))
+        steps[:, :m], falls[:, :m], own[:, :m], inverse[:, :m, :m] = self.steps, self.falls, self.own, self.inverse
+        self.steps, self.falls, self.own, self.inverse = steps, falls, own, inverse
 
     def direction(self, slope: Array, metric: Callable[[Array], Array]) -> Array:
         """The step over the metric and what has been seen of the curvature since."""
-        m = len(self.order)
+        m = self.n_held
         if m == 0:
             return metric(slope)
-        R = np.triu(self.products[:, self.order][:, :, self.order])
-        steps, falls = self.steps[:, :m], self.falls[:, :m]
-        shares = np.zeros((len(slope), m, 1))
-        shares[:, self.order] = np.linalg.solve(R, (steps @ slope[:, :, None])[:, self.order])
+        steps, falls, inverse = self.steps[:, :m], self.falls[:, :m], self.inverse[:, :m, :m]
+        shares = inverse @ (steps @ slope[:, :, None])
         found = metric(slope - (shares.swapaxes(1, 2) @ falls)[:, 0])
-        own = np.diagonal(self.products, axis1=1, axis2=2)[:, :m, None]
-        left = (own * shares - falls @ found[:, :, None])[:, self.order]
-        shares[:, self.order] = np.linalg.solve(R.swapaxes(1, 2), left)
+        left = self.own[:, :m, None] * shares - falls @ found[:, :, None]
+        shares = inverse.swapaxes(1, 2) @ left
         return found + (shares.swapaxes(1, 2) @ steps)[:, 0]
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray
-from ...numerics.linalg import positive_part
+from ...numerics.linalg import PositiveSolver, inverses, positive_part
 from ...numerics.linear_gaussian import Params
 from ...solvers.quasi_newton import Place, pick, put
 from .basis import View
@@ -50,6 +50,7 @@ class Curved:
         self.shapes = (r, q, k)
         self.ends = np.cumsum([r * k, q * k, q, 1])
         self.n_noises = {"shared": min(q, 1), "each": q, "fixed": 0}[rules.noise]
+        self.floors = np.array([LOG_X_FLOOR] + [LOG_Y_FLOOR] * self.n_noises)
         self.free_b = rules.free_b != 0.0
 
     def vectors(self, models: list[Params]) -> Array:
@@ -77,11 +78,12 @@ class Curved:
     def at(self, vector: Array, near: Place | None = None) -> Place:
         """The place at vectors, noise variances on their floors where these are below."""
         vector = vector.copy()
-        W, V, b, noise, y_noise = self.parts(vector)
-        for part, floor in ((noise, LOG_X_FLOOR), (y_noise, LOG_Y_FLOOR)):
-            np.minimum(np.maximum(part, floor, out=part), 60.0, out=part)
-        of_y = np.ones(b.shape) * (np.exp(y_noise) if self.n_noises else self.fixed)
-        models = Models(W, np.exp(noise), V, b, of_y)
+        W, V, b, _, _ = self.parts(vector)
+        noises = vector[:, self.ends[2] :]
+        np.minimum(np.maximum(noises, self.floors, out=noises), 60.0, out=noises)
+        noises, of_y = np.exp(noises), np.empty(b.shape)
+        of_y[:] = noises[:, 1:] if self.n_noises else self.fixed
+        models = Models(W, noises[:, 0], V, b, of_y)
         return self._place(vector, models, self.stack(models))
 
     def _place(self, vector: Array, models: Models, found: Found) -> Place:
@@ -136,9 +138,8 @@ class Curved:
         W = np.linalg.solve(found.zz, found.xz.swapaxes(1, 2)).swapaxes(1, 2)
         left = self.view.energy - dots(W, found.xz)
         noise = np.log(np.maximum(left / n_entries, X_FLOOR))
-        u = found.explained + models.noise[:, None]
         slope_b = found.slope_b * self.free_b
-        V, b = Labels(self, found, models.noise[:, None] / u)(found.slope_V, slope_b)
+        V, b = Labels(self, models, found)(found.slope_V, slope_b)
         share = np.minimum(
             1.0, (_norm(models.V) + FIRST_STEP * np.sqrt(max(V.shape[1], 1))) / np.maximum(_norm(V), 1e-300)
         )
@@ -201,7 +202,7 @@ class Metric:
         rest = view.n_features - self.u.shape[1] + ((noise / self.u) ** 2).sum(axis=1)
         self.of_x_noise = 2.0 / (view.weight * np.maximum(rest, 1e-300))
         self._set_noises(models)
-        self.labels = Labels(curved, found, noise / self.u)
+        self.labels = Labels(curved, models, found)
 
     def _set_outside(self, variances: Array) -> None:
         """For every axis the gaps of all dimensions, and what outputs of this curvature (s, q, q) add."""
@@ -214,8 +215,8 @@ class Metric:
         scale = (self.unit * variances[:, None])[..., None]
         s, h, k = self.F.shape
         pairs = (self.F[:, :, None] * self.F[:, None]).reshape(s, h * h, k)
-        inverse = np.linalg.inv(np.eye(h) + scale * ((1.0 / self.gaps) @ pairs.swapaxes(1, 2)).reshape(s, -1, h, h))
-        self.inner = scale * inverse
+        together = np.eye(h) + scale * ((1.0 / self.gaps) @ pairs.swapaxes(1, 2)).reshape(s, -1, h, h)
+        self.inner = scale * inverses(together.reshape(-1, h, h)).reshape(together.shape)
 
     def _set_noises(self, models: Models) -> None:
         gain, curvature, _ = self.curved._of_noise(self.found)
@@ -267,28 +268,28 @@ class Labels:
     With the curvature in V that outputs feel through the covariance of their predictors; see `Curvature`.
     """
 
-    def __init__(self, curved: Curved, found: Found, cov: Array) -> None:
+    def __init__(self, curved: Curved, models: Models, found: Found) -> None:
         s, q, k = found.V.shape
-        weight, held = curved.label_weight, not curved.free_b.all()
-        down, of_z = positive_part(-found.second), np.zeros((s, k + 1, k + 1))
-        diagonals(of_z)[:, :k] = cov
+        weight, cov = curved.label_weight, models.noise[:, None] / (found.explained + models.noise[:, None])
+        down, moments = positive_part(-found.second), curved.stack.moments(models, found)
         self.whole = q * (k + 1) <= MOST_UNKNOWNS
         if self.whole:
-            P, M = (part.reshape(*part.shape[:2], part.shape[2] ** 2) for part in (found.precisions, found.moments))
-            H = (P.swapaxes(1, 2) @ M).reshape(s, q, q, k + 1, k + 1).swapaxes(2, 3)
-            H = H + down[:, :, None, :, None] * of_z[:, None, :, None, :]
+            P, M = (part.reshape(*part.shape[:2], part.shape[2] ** 2) for part in (found.precisions, moments))
+            pairs = (P.swapaxes(1, 2) @ M).reshape(s, q, q, k + 1, k + 1)
+            diagonals(pairs)[..., :k] += down[..., None] * cov[:, None, None, :]
+            H = pairs.swapaxes(2, 3).reshape(s, q * (k + 1), -1)
             if found.rare_H.size:
                 H += found.rare_H.reshape(H.shape)
-            diagonal = np.einsum("saiai->sai", H)
-            diagonal += 1e-9 * (diagonal.max(axis=(1, 2), keepdims=True) + 1e-12 * weight)
-            if held:
-                H[:, :, -1], H[..., -1] = 0.0, 0.0
-                np.einsum("saa->sa", H[:, :, -1, :, -1])[:] = 1.0
-            self.H = H.reshape(s, q * (k + 1), -1)
+            diagonal = diagonals(H)
+            diagonal += 1e-9 * (diagonal.max(axis=1, keepdims=True) + 1e-12 * weight)
+            if not curved.free_b.all():
+                H[:, k :: k + 1], H[:, :, k :: k + 1] = 0.0, 0.0
+                diagonal[:, k :: k + 1] = 1.0
+            self.solvers = [PositiveSolver(one) for one in H]
             return
-        z1z1 = found.moments.sum(axis=1) + found.rare_z1z1
+        z1z1 = moments.sum(axis=1) + found.rare_z1z1
         share = diagonals(down).sum(axis=1) / np.maximum(diagonals(found.precision).sum(axis=1), 1e-300)
-        z1z1 += (share * weight)[:, None, None] * of_z
+        diagonals(z1z1)[:, :k] += (share * weight)[:, None] * cov
         self.by_output = np.linalg.inv(found.precision + 1e-9 * weight * np.eye(q))
         self.by_input = np.linalg.inv(z1z1 / weight + 1e-9 * np.eye(k + 1))
 
@@ -296,7 +297,8 @@ class Labels:
         """The steps of slopes in V (s, q, k) and b (s, q)."""
         right = np.concatenate([V, b[:, :, None]], axis=2)
         if self.whole:
-            found = np.linalg.solve(self.H, right.reshape(len(V), -1, 1)).reshape(right.shape)
+            pairs = zip(self.solvers, right.reshape(len(V), -1), strict=True)
+            found = np.stack([solve(one) for solve, one in pairs]).reshape(right.shape)
         else:
             found = self.by_output @ right @ self.by_input
         return found[:, :, :-1], found[:, :, -1]

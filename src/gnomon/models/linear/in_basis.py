@@ -93,9 +93,7 @@ class BasisEM(SitesEM):
         if found.status is Status.STALLED:
             more = self.maximize(params, tol, max_iter, "alternating")
             return more._replace(path=np.append(found.path, more.path[1:]))
-        sums = self.e_step(params)
-        residual = self.residual(sums, params, self.of_x(sums, params).params)
-        return Result((params, sums), found.status, found.path, {**found.stats, "residual": residual})
+        return Result((params, self.e_step(params)), found.status, found.path, found.stats)
 
     def plain(self, params: Params) -> bool:
         """Whether all latent dimensions are alike, and nothing lies on the loadings of x."""

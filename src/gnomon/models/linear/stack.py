@@ -43,8 +43,8 @@ class Found(NamedTuple):
     precision: Array  # (s, q, q)   curvatures
     noise_sums: Array  # (s, 3, q)
     precisions: Array  # (s, g, q, q)   of each pattern
-    moments: Array  # (s, g, k + 1, k + 1)   of (z, 1) that go with it in the curvature of (V, b)
-    rare_H: Array  # (s, ...)   and of rows kept one by one
+    of_z: Array  # (s, g, r + q + 1, k)   of x, the outputs and 1 with what x says of z, the first two about their means
+    rare_H: Array  # (s, ...)   curvature of (V, b), of rows kept one by one
     rare_z1z1: Array  # (s, k + 1, k + 1)
 
 
@@ -59,7 +59,7 @@ class _Said(NamedTuple):
     precision: Array
     noise_sums: Array
     precisions: Array
-    moments: Array
+    of_z: Array
     rare_H: Array
     rare_z1z1: Array
 
@@ -115,45 +115,53 @@ class Stack:
         energy = view.energy - dots(W, 2.0 * xz - fitted)
         return Found(
             objective + said.log_z, R, explained, W, V, xz, zz, xz - fitted, energy, said.slope_z + DV, said.slope_b,
-            said.second, said.precision, said.noise_sums, said.precisions, said.moments, said.rare_H, said.rare_z1z1,
+            said.second, said.precision, said.noise_sums, said.precisions, said.of_z, said.rare_H, said.rare_z1z1,
         )  # fmt: skip
 
     def _outputs(self, at: Models, gain: Array, cov: Array, V: Array) -> _Said:
         """Slopes are the precision times what x leaves of the outputs."""
         (g, q, r), s, w = self.size, len(V), self.weights
-        VC = V * cov[:, None, :]
-        P, log_det = precisions((VC @ V.swapaxes(1, 2))[:, None], at.y_noise[:, None], self.observed)
-        products = (self.joint @ gain).reshape(s, g, r + q + 1, gain.shape[2])
-        tz, yz, z = products[:, :, :r], products[:, :, r : r + q], products[:, :, -1]
-        back, each = V.swapaxes(1, 2)[:, None], V[:, None]
-        zz = gain.swapaxes(1, 2)[:, None] @ tz
-        mean = self.observed * (self.y - at.b[:, None] - z @ V.swapaxes(1, 2))
-        wm = w[:, None] * mean
-        left_z = yz - each @ zz
-        left = self.yy - yz @ back - each @ left_z.swapaxes(2, 3) + wm[..., None] * mean[:, :, None, :]
-        left_z += wm[..., None] * z[:, :, None, :]
-        left_x = self.yt - each @ tz.swapaxes(2, 3) + wm[..., None] * self.t[:, None, :]
-        PL, wP = P @ left, w[:, None, None] * P
-        own = diagonals(P)
-        precision = wP.sum(axis=1)
-        second = (PL @ P).sum(axis=1) - precision
-        moments = np.empty((s, g, gain.shape[2] + 1, gain.shape[2] + 1))
-        moments[:, :, :-1, -1] = moments[:, :, -1, :-1] = w[:, None] * z
-        moments[:, :, -1, -1] = w
-        moments[:, :, :-1, :-1] = zz + moments[:, :, :-1, -1:] * z[:, :, None, :]
-        # outputs feel their loadings through the covariance of predictors as well
-        moments[:, :, :-1, :-1] += 2.0 * (VC.swapaxes(1, 2)[:, None] @ wP @ VC[:, None])
+        VC, back = V * cov[:, None, :], V.swapaxes(1, 2)
+        P, log_det = precisions((VC @ back)[:, None], at.y_noise[:, None], self.observed)
+        of_z = (self.joint @ gain).reshape(s, g, r + q + 1, gain.shape[2])
+        near = self.observed * (self.y - at.b[:, None])
+        wm = w[:, None] * (near - self.observed * (of_z[:, :, -1] @ back))
+        # left of the outputs, times themselves, x and 1
+        left = np.empty((s, g, q, q + r + 1))
+        of_y, of_x = left[..., :q], left[..., q:-1]
+        np.subtract(self.yt, V[:, None] @ of_z[:, :, :r].swapaxes(2, 3), out=of_x)
+        of_x += wm[..., None] * self.t[:, None, :]
+        own = self.yy - of_z[:, :, r:-1] @ back[:, None] - V[:, None] @ (of_x @ gain[:, None]).swapaxes(2, 3)
+        own += near[..., None] * wm[:, :, None, :]
+        np.matmul(own, P, out=of_y)
+        left[..., -1] = wm
+        # the precisions side by side, so that one product sums over patterns
+        slopes = P.swapaxes(1, 2).reshape(s, q, g * q) @ left.reshape(s, g * q, q + r + 1)
+        slope_x = slopes[..., q:-1]
+        precision = (w @ P.reshape(s, g, q * q)).reshape(s, q, q)
+        second = slopes[..., :q] - precision
+        sums = np.empty((s, 3, q))
+        sums[:, 0], sums[:, 1], sums[:, 2] = diagonals(second), w @ diagonals(P) ** 2, self.counts
         said = _Said(
-            -0.5 * (diagonals(PL).sum(axis=(1, 2)) + log_det @ w + self.constant),
-            (P @ left_z).sum(axis=1),
-            (P @ wm[..., None]).sum(axis=1)[..., 0],
-            np.swapaxes((P @ left_x).sum(axis=1), 1, 2) @ VC,
-            second,
-            precision,
-            np.concatenate([diagonals(second), w @ own**2, self.counts + np.zeros((s, 1))], axis=1).reshape(s, 3, q),
-            P, moments, np.zeros((s, 0, 0)), np.zeros((s, *moments.shape[2:])),
+            -0.5 * (dots(P, own) + log_det @ w + self.constant),
+            slope_x @ gain, slopes[..., -1], slope_x.swapaxes(1, 2) @ VC, second, precision, sums, P, of_z,
+            np.zeros((s, 0, 0)), np.zeros((s, gain.shape[2] + 1, gain.shape[2] + 1)),
         )  # fmt: skip
         return said if self.labels.rare is None else self._with_rare(said, at, gain, cov, V)
+
+    def moments(self, at: Models, found: Found) -> Array:
+        """Those (s, g, k + 1, k + 1) of (z, 1) that go with each pattern in the curvature of (V, b)."""
+        (_, _, r), w, (s, g, _, k) = self.size, self.weights[:, None], found.of_z.shape
+        u, z = found.explained + at.noise[:, None], found.of_z[:, :, -1]
+        VC = (found.V * (at.noise[:, None] / u)[:, None, :])[:, None]
+        moments = np.empty((s, g, k + 1, k + 1))
+        moments[:, :, :-1, -1] = moments[:, :, -1, :-1] = w * z
+        moments[:, :, -1, -1] = self.weights
+        # outputs feel their loadings through the covariance of predictors as well
+        through = VC.swapaxes(2, 3) @ (2.0 * w[..., None] * found.precisions) @ VC
+        zz = (found.W / u[:, None, :]).swapaxes(1, 2)[:, None] @ found.of_z[:, :, :r]
+        moments[:, :, :-1, :-1] = zz + moments[:, :, :-1, -1:] * z[:, :, None, :] + through
+        return moments
 
     def _with_rare(self, said: _Said, at: Models, gain: Array, cov: Array, V: Array) -> _Said:
         """With the rows that are kept one by one, model by model."""
@@ -171,4 +179,4 @@ class Stack:
             )
         more: list[Array] = [np.stack(part) for part in zip(*parts, strict=True)]
         sums: list[Array] = [own + other for own, other in zip(said[:7], more[:7], strict=True)]
-        return _Said._make([*sums, said.precisions, said.moments, more[7], more[8]])
+        return _Said._make([*sums, said.precisions, said.of_z, more[7], more[8]])
