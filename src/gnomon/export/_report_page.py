@@ -1,15 +1,21 @@
 """The look of a report: one HTML page that needs nothing from outside. Every text is escaped here."""
 
 import base64
+import hashlib
 import warnings
+from functools import cache
 from html import escape
+from importlib.resources import files
 from io import BytesIO
 
 STYLE = """
-:root { --ink: #17202a; --soft: #55606d; --line: #d9dee4; --tint: #f4f6f8; --blue: #0072b2; --orange: #d55e00; }
+:root { color-scheme: light dark; --paper: #fff; --ink: #17202a; --soft: #55606d; --line: #d9dee4; --tint: #f4f6f8;
+  --blue: #0072b2; --orange: #d55e00; --wrong: #a33b00; }
+@media (prefers-color-scheme: dark) { :root { --paper: #14181d; --ink: #e8ecf0; --soft: #a4afbb; --line: #363e47;
+  --tint: #1f252c; --blue: #56b4e9; --orange: #e69f00; --wrong: #ffa26b; } }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
-body { margin: 0; background: #fff; color: var(--ink);
+body { margin: 0; background: var(--paper); color: var(--ink);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 main { max-width: 60rem; margin: 0 auto; padding: 2.5rem 1.25rem 3rem; }
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .6rem; overflow-wrap: anywhere; }
@@ -26,7 +32,7 @@ p { margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; }
 .verdict { border-left: 4px solid var(--blue); background: var(--tint); padding: .7rem 1rem; margin: 1.2rem 0;
   max-width: none; border-radius: 0 .4rem .4rem 0; }
 figure { margin: 1rem 0; }
-figure img { max-width: 100%; height: auto; display: block; }
+figure img { max-width: 100%; height: auto; display: block; background: #fff; border-radius: .3rem; }
 figcaption { color: var(--soft); font-size: .92rem; max-width: 46rem; margin-top: .4rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: .8rem 0; font-size: .92rem; font-variant-numeric: tabular-nums; }
@@ -36,7 +42,7 @@ th { color: var(--soft); font-weight: 600; }
 td.n, th.n { text-align: right; }
 td.n { white-space: nowrap; }
 tr.ours td { font-weight: 600; }
-tr.wrong td { color: #a33b00; }
+tr.wrong td { color: var(--wrong); }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); gap: 2rem; }
 .bars { display: grid; grid-template-columns: minmax(6rem, auto) minmax(5rem, 1fr) auto; gap: .2rem .6rem;
   align-items: center; font-size: .88rem; }
@@ -54,12 +60,12 @@ footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line)
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; } }
 """
 
-# The policy makes a browser refuse any request or script, should one ever slip in.
+# The policy makes a browser refuse any request, and any script but the one whose hash it holds, should one slip in.
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <link rel="icon" href="data:,">
@@ -69,14 +75,25 @@ PAGE = """<!DOCTYPE html>
 <main>
 {body}
 </main>
+<script>{script}</script>
 </body>
 </html>
 """
 
 
+@cache
+def beside(name):
+    """Return the text of a file beside this one."""
+    return files("gnomon.export").joinpath(name).read_text(encoding="utf-8")
+
+
 def page(title, parts):
     """Return the page that holds the given parts, each HTML already."""
-    return PAGE.format(title=escape(title), style=STYLE, body="\n".join(part for part in parts if part))
+    script, style = beside("scatter.js"), STYLE + beside("scatter.css")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    body = "\n".join(part for part in parts if part)
+    return PAGE.format(title=escape(title), style=style, policy=policy, body=body, script=script)
 
 
 def tag(name, text, kind=""):
@@ -134,6 +151,11 @@ def figure(ax, description, caption):
     data = base64.b64encode(file.getvalue()).decode("ascii")
     picture = f'<img alt="{escape(description)}" src="data:image/svg+xml;base64,{data}">'
     return f"<figure>{picture}{tag('figcaption', caption)}</figure>"
+
+
+def folded(summary, content):
+    """Return what is shown at once where there are no scripts; scatter.js folds it away behind its summary."""
+    return f'<details class="still" open>{tag("summary", summary)}{content}</details>'
 
 
 def number(value, digits=4):

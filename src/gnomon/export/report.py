@@ -1,6 +1,7 @@
 """One self-contained HTML page about a fitted model: what it is, what it shows, how it compares, what it predicts."""
 
 import platform
+from dataclasses import replace as changed
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +15,7 @@ from gnomon.describe import describe
 from gnomon.export import _report_page as html
 from gnomon.export._report_fit import fit_section
 from gnomon.export._report_predictions import limits, prediction_sections, suggestions, unlike
+from gnomon.export._report_scatter import MAX_ROWS, explorer
 from gnomon.plotting import LoadingsDisplay, ProjectionDisplay
 from gnomon.selection import Comparison, SearchResults
 from gnomon.selection.partial import results_of
@@ -97,14 +99,14 @@ def write_report(
     '<!DOCTYPE html>'
     """
     comparison, choice = results_of(Comparison, comparison), results_of(SearchResults, choice)
-    said = describe(estimator)
+    said = _asked_once(describe(estimator))
     names = _target_names(target_names, said)
     title = title or f"{said.model} in {html.count(said.n_components, 'component')}"
     parts = [
         html.tag("h1", title),
         *_head(said, X, y, names, n_fitted),
         *[html.tag("p", one.verdict, "verdict") for one in (choice, comparison) if one],
-        *_projections(said, X, y, names),
+        _projection(said, X, y, row_ids, names),
         _choice(choice) if choice else "",
         _comparison(comparison) if comparison else "",
         _loadings(said, feature_names, feature_units),
@@ -118,6 +120,22 @@ def write_report(
     with new_file(path, replace=replace) as file:
         file.write(html.page(title, parts).encode(errors="replace"))  # a path in it may hold bytes that are no text
     return Path(path)
+
+
+def _asked_once(said):
+    """Return the description with what several parts of the page ask of the same rows worked out once."""
+
+    def once(ask):
+        kept = []
+
+        def answer(X):
+            if not kept or kept[0] is not X:
+                kept[:] = X, ask(X)
+            return kept[1]
+
+        return None if ask is None else answer
+
+    return changed(said, **{name: once(getattr(said, name)) for name in ("project", "predict", "typicality")})
 
 
 def versions():
@@ -182,17 +200,24 @@ def _facts(said, rows, n_labeled):
     return html.facts(pairs)
 
 
-def _projections(said, X, y, names):
-    """Return the projection, or one for each of several targets that are not all numbers."""
+def _projection(said, X, y, row_ids, names):
+    """Return the projection to look into, and a still picture of it, or one for each target that is not a number."""
     if len(said.targets) <= 1 or said.numeric:
-        return [_projection(said, X, y, 0, names[0])]
-    parts = []
-    for j, name in enumerate(names):
-        parts += [html.tag("h3", name), _projection(said, X, y, j, name)]
-    return parts
+        stills = _still(said, X, y, 0, names[0])
+    else:
+        stills = "".join(html.tag("h3", name) + _still(said, X, y, j, name) for j, name in enumerate(names))
+    n = X.shape[0]
+    some = html.tag("p", f"{MAX_ROWS:,} of {n:,} rows are in this picture, the labeled ones first.", "soft")
+    return (
+        html.tag("h2", "Projection")
+        + explorer(said, X, y, row_ids, names)
+        + (some if n > MAX_ROWS else "")
+        + html.folded("Still picture, with the regions of some rows", stills)
+    )
 
 
-def _projection(said, X, y, output, name):
+def _still(said, X, y, output, name):
+    """Return the picture that needs no script, with the regions of some rows."""
     ax = html.axes(7.6, 5.0)
     display = ProjectionDisplay.from_estimator(said, X, y, output=output, target_name=name, ax=ax)
     n_labeled, n = int(display.labeled.sum()), len(display.labeled)
@@ -205,7 +230,7 @@ def _projection(said, X, y, output, name):
     if posterior:
         caption += "Outlines hold 95 % of the posterior of a row: how far it may lie from where it is drawn."
     description = f"Scatter plot of {n} rows, {n_labeled} of them labeled"
-    return html.tag("h2", "Projection") + html.figure(ax, description, caption)
+    return html.figure(ax, description, caption)
 
 
 def _comparison(comparison):

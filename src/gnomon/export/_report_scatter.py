@@ -1,0 +1,137 @@
+"""The part of a report that is looked into: the rows as data for scatter.js, which says how they are written."""
+
+import json
+
+import numpy as np
+
+SOURCE = "scatter-rows"  # the id of the data in the page
+MAX_ROWS = 100_000  # drawn at 30 frames a second; more would be too many for a page too
+MAX_COMPONENTS = 8
+MAX_TARGETS = 4
+DIGITS = 4
+
+
+def explorer(said, X, y, row_ids, names):
+    """Return the picture that a script fills, and the data for it."""
+    data = scatter_data(said, X, y, row_ids, names)
+    # No text of the data may end the element that holds it.
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return (
+        f'<div class="scatter" data-source="{SOURCE}" hidden></div>\n'
+        f'<script type="application/json" id="{SOURCE}">{text}</script>'
+    )
+
+
+def scatter_data(said, X, y, row_ids, names):
+    """Return what scatter.js is given, of all rows or of as many as it draws."""
+    Z = np.asarray(said.project(X).mean, dtype=float)
+    labeled = said.labeled(y, len(Z))
+    columns = [_numbers(f"component {j + 1}", Z[:, j]) for j in range(min(Z.shape[1], MAX_COMPONENTS))]
+    n_axes = len(columns)
+    columns += _targets(said, X, y, names)
+    if said.typicality is not None:
+        columns.append(_numbers("typicality", said.typicality(X)))
+    if n_axes == 1 and len(columns) == 1:
+        columns.append(_numbers("place in the table", np.arange(len(Z))))
+    rows = shown_rows(labeled)
+    return {
+        "n": len(rows),
+        "ids": _ids(row_ids, rows, len(Z)),
+        "labeled": np.flatnonzero(labeled[rows]).tolist(),
+        "columns": [column | {"values": [column["values"][i] for i in rows.tolist()]} for column in columns],
+        "x": 0,
+        "y": 1,
+        "color": n_axes if said.targets else 0,
+        "label": f"Scatter plot of {len(rows)} rows, {int(labeled[rows].sum())} of them labeled",
+    }
+
+
+def shown_rows(labeled):
+    """Return the rows that are drawn, all or so many: the labeled ones first, then every so-manieth of the others.
+
+    Examples
+    --------
+    >>> shown_rows(np.array([True, False, False])).tolist()
+    [0, 1, 2]
+    """
+    if len(labeled) <= MAX_ROWS:
+        return np.arange(len(labeled))
+    kept, others = np.flatnonzero(labeled), np.flatnonzero(~labeled)
+    kept = kept[_spread(len(kept), MAX_ROWS)]
+    return np.sort(np.concatenate([kept, others[_spread(len(others), MAX_ROWS - len(kept))]]))
+
+
+def _spread(n, wanted):
+    """Return up to `wanted` of n indices, evenly spaced."""
+    return np.arange(n) if n <= wanted else np.linspace(0, n - 1, wanted).astype(int)
+
+
+def _ids(row_ids, rows, n):
+    if row_ids is None:
+        return None if len(rows) == n else rows.tolist()
+    return [one if isinstance(one, int) else str(one) for one in (row_ids[i] for i in rows.tolist())]
+
+
+def _targets(said, X, y, names):
+    """Return of each target what is known or predicted, and of predictions how sure they are."""
+    found = [None] * len(said.targets) if said.predict is None else said.predict(X)
+    columns = []
+    for target, one, name in list(zip(said.targets, found, names))[:MAX_TARGETS]:
+        given = np.full(X.shape[0], np.nan) if y is None else target.values(y)
+        predicted = np.full(X.shape[0], np.nan) if one is None else target.values(one.values)
+        write = _numbers if target.kind == "real" else _classes(target)
+        known = np.isfinite(given)
+        columns.append(write(name, np.where(known, given, predicted)))
+        if one is None:
+            continue
+        if known.any():
+            columns.append(write(f"{name}, predicted", predicted))
+        if one.proba is not None:
+            columns.append(_numbers(f"{name}, probability", np.max(one.proba, axis=1)))
+        if one.std is not None:
+            columns.append(_numbers(f"{name}, ± std", one.std))
+    return columns
+
+
+def _classes(target):
+    classes = [str(name) for name in target.classes.tolist()]
+
+    def write(name, codes):
+        values = [None if np.isnan(code) else int(code) for code in codes.tolist()]
+        return {"name": str(name), "kind": "classes", "classes": classes, "values": values}
+
+    return write
+
+
+def _numbers(name, values):
+    return {"name": str(name), "kind": "number", "values": short_numbers(values)}
+
+
+def short_numbers(values):
+    """Return numbers with four digits, or more where their span has none in the first four; None where there is none.
+
+    Examples
+    --------
+    >>> short_numbers(np.array([0.123456, -12.0, np.nan, 4000.26]))
+    [0.1235, -12, None, 4000]
+    >>> short_numbers(np.array([1000.0123, 1000.0456]))
+    [1000.0123, 1000.0456]
+    """
+    values = np.asarray(values, dtype=float)
+    known = values[np.isfinite(values)]
+    span = np.ptp(known) if len(known) else 0.0
+    least = _digits_after_point(span) if span else -np.inf
+    return [_short(value, least) if np.isfinite(value) else None for value in values.tolist()]
+
+
+def _short(value, least):
+    if value == 0:
+        return 0
+    found = round(value, int(max(_digits_after_point(value), least)))
+    return int(found) if found == int(found) else found
+
+
+def _digits_after_point(value):
+    return DIGITS - 1 - np.floor(np.log10(abs(value)))

@@ -1,0 +1,143 @@
+"""The rows of a report that are looked into: the data of the page are those of the model, and its script is its own."""
+
+import base64
+import hashlib
+import json
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.preprocessing import scale
+
+from gnomon import PPCA, SPPCA, GuidedProjection
+from gnomon.export import _report_scatter as scatter
+from gnomon.export import write_report
+
+EVIL = "</script><script>alert('x')</script><!--"
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    X = scale(X)
+    names = np.array(["barolo", "grignolino", EVIL], dtype=object)[y]
+    seen = np.where(np.arange(178) % 12 == 0, names, None)
+    return X, seen, GuidedProjection(3).fit(X, seen)
+
+
+def page_of(path, model, X, y=None, **more):
+    return write_report(path / "r.html", estimator=model, X=X, y=y, **more).read_text(encoding="utf-8")
+
+
+def data_of(text):
+    found = re.findall(r'<script type="application/json" id="scatter-rows">(.*?)</script>', text, re.DOTALL)
+    assert len(found) == 1
+    return json.loads(found[0])
+
+
+def column(data, name):
+    (found,) = [one for one in data["columns"] if one["name"] == name]
+    assert len(found["values"]) == data["n"]
+    return found
+
+
+def test_the_page_lets_the_script_run_that_is_in_it_and_no_other(wine, tmp_path):
+    X, seen, model = wine
+    text = page_of(tmp_path, model, X, seen)
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode("utf-8")).digest()).decode()
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="(.*?)"', text)[1]
+    assert len(scripts) == 1
+    assert policy == f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    assert scripts[0].isascii()
+    for banned in ("eval(", "innerHTML", "fetch(", "XMLHttpRequest", "import(", "Worker(", "<!--"):
+        assert banned not in scripts[0]
+
+
+def test_the_data_are_those_of_the_model(wine, tmp_path):
+    X, seen, model = wine
+    data = data_of(page_of(tmp_path, model, X, seen, row_ids=[f"w{i}" for i in range(178)], target_names="wine"))
+    Z, found = model.transform(X), model.predict(X)
+    labeled = np.array([label is not None for label in seen])
+    assert data["n"] == 178
+    assert data["ids"] == [f"w{i}" for i in range(178)]
+    assert_array_equal(data["labeled"], np.flatnonzero(labeled))
+    for j in range(3):
+        assert_allclose(column(data, f"component {j + 1}")["values"], Z[:, j], rtol=5e-4)
+    shown = column(data, "wine")
+    assert [shown["classes"][code] for code in shown["values"]] == list(np.where(labeled, seen, found))
+    shown = column(data, "wine, predicted")
+    assert [shown["classes"][code] for code in shown["values"]] == list(found)
+    proba = model.predict_proba(X).max(axis=1)
+    assert_allclose(column(data, "wine, probability")["values"], proba, rtol=5e-4)
+    assert_allclose(column(data, "typicality")["values"], model.typicality(X), rtol=5e-4)
+    assert [data["columns"][data[key]]["name"] for key in ("x", "y", "color")] == ["component 1", "component 2", "wine"]
+
+
+def test_no_text_of_the_user_ends_the_data(wine, tmp_path):
+    X, seen, model = wine
+    text = page_of(tmp_path, model, X, seen, row_ids=[f"{EVIL}{i}" for i in range(178)], target_names=EVIL)
+    data = data_of(text)
+    assert data["ids"][7] == f"{EVIL}7"
+    assert EVIL in column(data, EVIL)["classes"]
+    assert text.count("<script") == text.count("</script") == 2
+
+
+def test_numbers_have_their_deviations(tmp_path):
+    X, y = load_diabetes(return_X_y=True)
+    X, seen = scale(X), np.where(np.arange(len(y)) % 4, np.nan, y)
+    model = SPPCA(1).fit(X, seen)
+    data = data_of(page_of(tmp_path, model, X, seen))
+    mean, std = model.predict(X, return_std=True)
+    assert_allclose(column(data, "y, predicted")["values"], mean, rtol=5e-4)
+    assert_allclose(column(data, "y, ± std")["values"], std, rtol=5e-4)
+    assert_allclose(column(data, "y")["values"], np.where(np.isnan(seen), mean, seen), rtol=5e-4)
+    assert data["columns"][data["y"]]["name"] == "y"  # beside the only component
+    assert data["ids"] is None
+
+
+def test_a_model_without_targets_has_two_axes_too(wine, tmp_path):
+    data = data_of(page_of(tmp_path, PPCA(1).fit(wine[0]), wine[0]))
+    assert [one["name"] for one in data["columns"]] == ["component 1", "place in the table"]
+    assert data["labeled"] == []
+    assert max(data["x"], data["y"], data["color"]) < 2
+
+
+def test_ten_thousand_rows_stay_below_six_megabytes(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 10, size=10_000)
+    X = rng.normal(size=(10_000, 30)) + 3 * rng.normal(size=(10, 30))[y]
+    seen = np.where(rng.random(10_000) < 0.1, y, -1)
+    model = GuidedProjection(8).fit(X[:400], seen[:400])
+    text = page_of(tmp_path, model, X, seen, n_fitted=400, row_ids=[f"sample-{i:08d}" for i in range(10_000)])
+    assert data_of(text)["n"] == 10_000
+    assert len(text.encode()) < 6e6
+
+
+def test_of_too_many_rows_the_labeled_ones_are_kept(wine, tmp_path, monkeypatch):
+    X, seen, model = wine
+    monkeypatch.setattr(scatter, "MAX_ROWS", 40)
+    data = data_of(page_of(tmp_path, model, X, seen))
+    labeled = np.flatnonzero([label is not None for label in seen])
+    assert data["n"] == len(data["ids"]) == 40
+    assert_array_equal(np.array(data["ids"])[data["labeled"]], labeled)
+    assert_allclose(column(data, "component 1")["values"], model.transform(X)[data["ids"], 0], rtol=5e-4)
+    monkeypatch.setattr(scatter, "MAX_ROWS", 5)
+    assert len(data_of(page_of(tmp_path, model, X, seen))["labeled"]) == 5
+
+
+def test_numbers_keep_four_digits_or_what_sets_them_apart():
+    rng = np.random.default_rng(0)
+    for values in (
+        rng.normal(size=200),
+        1e-9 * rng.normal(size=200),
+        1e6 + rng.normal(size=200),
+        np.geomspace(1e-8, 1e8),
+    ):
+        short = np.array(scatter.short_numbers(values))
+        # 10^span is at most ten spans; half a unit of its fourth digit is the most that rounding moves a number
+        assert (np.abs(short - values) <= 5e-4 * np.minimum(np.abs(values), np.ptp(values))).all()
+    assert scatter.short_numbers(np.array([np.nan, np.inf, 0.0, 5.0])) == [None, None, 0, 5]
+    assert scatter.short_numbers(np.full(3, 2.5)) == [2.5] * 3
