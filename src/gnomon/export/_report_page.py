@@ -89,7 +89,7 @@ def beside(name):
 
 def page(title, parts):
     """Return the page that holds the given parts, each HTML already."""
-    script, style = beside("scatter.js"), STYLE + beside("scatter.css")
+    script, style = beside("scatter_picture.js") + beside("scatter.js"), STYLE + beside("scatter.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     body = "\n".join(part for part in parts if part)

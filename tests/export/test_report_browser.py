@@ -1,0 +1,258 @@
+"""The picture of a report in headless Chromium: what is on its canvas, and what mouse, keys and menus do with it."""
+
+import shutil
+
+import numpy as np
+import pytest
+from matplotlib.path import Path as Outline
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import scale
+
+from gnomon import SPPCA
+from gnomon.export import write_report
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")]
+
+PLACES = "() => { const s = document.querySelector('.scatter').scatter; return [...s.xs.keys()].map(i => s.place(i)) }"
+CHOSEN = "() => [...document.querySelector('.scatter').scatter.chosen].sort((a, b) => a - b)"
+# How many pixels of the canvas with rows have each color.
+PIXELS = """() => {
+  const canvas = document.querySelector('.scatter-frame canvas'), { width, height } = canvas, found = {};
+  const pen = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d');
+  pen.drawImage(canvas, 0, 0);
+  const { data } = pen.getImageData(0, 0, width, height);
+  for (let i = 0; i < data.length; i += 4) {
+    const key = `${data[i]},${data[i + 1]},${data[i + 2]}`;
+    found[key] = (found[key] || 0) + 1;
+  }
+  return found;
+}"""
+CLASS_COLORS = [(0, 114, 178), (213, 94, 0), (0, 158, 115)]
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    X = scale(X)
+    seen = np.where(np.arange(178) % 12 == 0, np.array(["a", "b", "c"], dtype=object)[y], None)
+    return X, seen, SPPCA(3).fit(X, seen)
+
+
+@pytest.fixture(scope="module")
+def report(wine, tmp_path_factory):
+    X, seen, model = wine
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    ids = [f"w{i}" for i in range(178)]
+    return write_report(path, estimator=model, X=X, y=seen, row_ids=ids, target_names="wine")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def opened(browser, path, **look):
+    """Return an open page, and the lists that its messages and requests go to."""
+    page = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | look).new_page()
+    messages, requests = [], []
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(path.as_uri())
+    page.wait_for_timeout(300)
+    return page, messages, requests
+
+
+@pytest.fixture
+def page(browser, report):
+    page, messages, requests = opened(browser, report)
+    page.evaluate("document.querySelector('.scatter').scrollIntoView()")
+    yield page
+    assert messages == []
+    assert [url for url in requests if not url.startswith("data:")] == [report.as_uri()]
+    page.context.close()
+
+
+def corner(page):
+    box = page.locator(".scatter-frame canvas").last.bounding_box()
+    return np.array([box["x"], box["y"]])
+
+
+def draw(page, corners):
+    """Drag the mouse along a line from corner to corner."""
+    first, *others = np.asarray(corners) + corner(page)
+    page.mouse.move(*first)
+    page.mouse.down()
+    for place in others:
+        page.mouse.move(*place, steps=4)
+    page.mouse.up()
+
+
+def heard(page, name):
+    """Keep the details of an event in the page from now on."""
+    listen = "name => { window.heard = []; addEventListener(name, event => heard.push(event.detail)) }"
+    page.evaluate(listen, name)
+
+
+def test_the_rows_are_on_the_canvas_in_the_colors_of_their_classes(page):
+    found = page.evaluate(PIXELS)
+    seen = np.array([list(map(int, key.split(","))) for key in found])
+    counts = np.array(list(found.values()))
+    near = []
+    for color in CLASS_COLORS:  # that of the labeled rows, nearly opaque on white
+        asked = 255 + 0.95 * (np.array(color) - 255)
+        rows = np.flatnonzero(np.abs(seen - asked).max(axis=1) <= 2)
+        assert counts[rows].sum() > 100, color
+        near += [list(found)[row] for row in rows]
+    assert found["255,255,255"] > 0.8 * counts.sum()
+    page.locator(".scatter select").nth(2).select_option(label="wine, probability")
+    page.wait_for_timeout(100)
+    assert not set(near) & set(page.evaluate(PIXELS))
+
+
+def test_the_picture_keeps_its_size(page):
+    size = "() => [...document.querySelectorAll('.scatter-frame canvas')].map(c => [c.width, c.height])"
+    before = page.evaluate(size)
+    page.wait_for_timeout(500)
+    assert page.evaluate(size) == before
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_timeout(200)
+    narrow = page.evaluate(size)
+    assert narrow[0][0] < 390
+    assert narrow[0][1] <= before[0][1]
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_places_are_those_of_the_projection(page, wine):
+    X, _, model = wine
+    places = np.array(page.evaluate(PLACES))
+    Z = model.transform(X)[:, :2] * [1, -1]  # pixels count downwards
+    for j in range(2):
+        slope, start = np.polyfit(Z[:, j], places[:, j], 1)
+        assert slope > 0
+        assert_allclose(places[:, j], start + slope * Z[:, j], atol=0.5)
+
+
+def test_pointing_at_a_row_says_what_it_is(page, wine):
+    X, _, model = wine
+    heard(page, "scatter-hover")
+    places = np.array(page.evaluate(PLACES))
+    lonely = int(np.sort(((places[:, None] - places) ** 2).sum(axis=2), axis=1)[:, 1].argmax())
+    page.mouse.move(*places[lonely] + corner(page))
+    said = page.locator(".scatter-tip").inner_text().split("\n")
+    said = [line for line in said if line.strip()]
+    assert said[0].startswith(f"row w{lonely}")
+    assert said[said.index("wine, predicted") + 1] == model.predict(X)[lonely]
+    shown = float(said[said.index("wine, probability") + 1])
+    assert shown == pytest.approx(model.predict_proba(X)[lonely].max(), rel=5e-4)
+    assert page.evaluate("heard") == [{"row": lonely, "id": f"w{lonely}"}]
+    page.mouse.move(*corner(page) - 5)
+    assert page.locator(".scatter-tip").is_hidden()
+
+
+def test_a_lasso_chooses_the_rows_within_it(page):
+    heard(page, "scatter-select")
+    places = np.array(page.evaluate(PLACES))
+    middle = np.median(places, axis=0)
+    corners = middle + 150 * np.array([[-1.0, -1], [1, -0.6], [0.4, 0], [1, 1], [-0.5, 0.8]])
+    page.get_by_role("button", name="Lasso").click()
+    draw(page, corners)
+    rows = np.flatnonzero(Outline(corners).contains_points(places))
+    assert 5 < len(rows) < 170
+    assert_array_equal(page.evaluate(CHOSEN), rows)
+    assert page.locator(".scatter textarea").input_value().split("\n") == [f"w{row}" for row in rows]
+    assert f"{len(rows)} of 178 rows are chosen" in page.locator(".scatter [role=status]").inner_text()
+    assert page.evaluate("heard") == [{"rows": rows.tolist(), "ids": [f"w{row}" for row in rows]}]
+    page.get_by_role("button", name="Drop the choice").click()
+    assert page.locator(".scatter textarea").is_hidden()
+
+
+def test_a_box_with_shift_adds_rows(page):
+    places = np.array(page.evaluate(PLACES))
+    page.get_by_role("button", name="Box").click()
+    low, middle, high = np.quantile(places, [0.2, 0.5, 0.8], axis=0) + 0.37
+    draw(page, [low, middle])
+    first = ((places > low) & (places < middle)).all(axis=1)
+    assert_array_equal(page.evaluate(CHOSEN), np.flatnonzero(first))
+    page.keyboard.down("Shift")
+    draw(page, [middle, high])
+    page.keyboard.up("Shift")
+    both = first | ((places > middle) & (places < high)).all(axis=1)
+    assert both.sum() > first.sum() > 0
+    assert_array_equal(page.evaluate(CHOSEN), np.flatnonzero(both))
+
+
+def test_keys_go_from_row_to_row_and_choose(page):
+    places = np.array(page.evaluate(PLACES))
+    pointed = "document.querySelector('.scatter').scatter.pointed"
+    page.get_by_role("application").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    first = page.evaluate(pointed)
+    assert page.locator(".scatter-spoken").inner_text().startswith(f"row w{first}")
+    page.keyboard.press("ArrowRight")
+    second = page.evaluate(pointed)
+    assert places[second, 0] > places[first, 0]
+    page.keyboard.press("Enter")
+    assert page.evaluate(CHOSEN) == [second]
+    page.keyboard.press("Shift+ArrowUp")
+    third = page.evaluate(pointed)
+    assert places[third, 1] < places[second, 1]
+    assert page.evaluate(CHOSEN) == sorted([second, third])
+    page.keyboard.press("+")
+    page.wait_for_timeout(100)
+    assert np.ptp(np.array(page.evaluate(PLACES))[:, 0]) == pytest.approx(np.ptp(places[:, 0]) / 0.7, rel=1e-3)
+    page.keyboard.press("0")
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(100)
+    assert page.evaluate(CHOSEN) == []
+    assert_allclose(page.evaluate(PLACES), places)
+
+
+def test_menus_choose_components_and_the_legend_chooses_classes(page, wine):
+    X, seen, model = wine
+    heard(page, "scatter-view")
+    page.locator(".scatter select").nth(1).select_option(label="component 3")
+    page.wait_for_timeout(100)
+    assert page.evaluate("heard") == [{"x": 0, "y": 2, "color": 3}]
+    slope = np.corrcoef(model.transform(X)[:, 2], np.array(page.evaluate(PLACES))[:, 1])[0, 1]
+    assert slope == pytest.approx(-1, abs=1e-4)
+    assert "component 3 from" in page.locator(".scatter-summary").inner_text()
+    page.get_by_role("button", name="Choose the rows of b").click()
+    known = np.where([label is None for label in seen], model.predict(X), seen)
+    assert_array_equal(page.evaluate(CHOSEN), np.flatnonzero(known == "b"))
+
+
+def test_without_scripts_the_still_picture_is_there(browser, report):
+    page, messages, _ = opened(browser, report, java_script_enabled=False)
+    assert page.locator("details.still img").is_visible()
+    assert page.locator(".scatter").is_hidden()
+    assert messages == []
+    page.context.close()
+
+
+def test_a_script_that_was_tampered_with_does_not_run(browser, report, tmp_path):
+    path = tmp_path / "other.html"
+    path.write_text(report.read_text(encoding="utf-8").replace('"use strict";', '"use strict"; '), encoding="utf-8")
+    page, messages, _ = opened(browser, path)
+    assert page.locator(".scatter").is_hidden()
+    assert page.locator("details.still img").is_visible()
+    assert "Content Security Policy" in messages[0]
+    page.context.close()
+
+
+def test_dark_mode_changes_the_page_and_the_picture(browser, report):
+    inks = []
+    for scheme in ("light", "dark"):
+        page, messages, _ = opened(browser, report, color_scheme=scheme)
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        inks.append((paper, page.evaluate("document.querySelector('.scatter').scatter.ink")))
+        assert messages == []
+        page.context.close()
+    assert inks == [("rgb(255, 255, 255)", "#17202a"), ("rgb(20, 24, 29)", "#e8ecf0")]
