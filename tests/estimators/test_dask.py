@@ -267,3 +267,20 @@ def killing(block, pid):
     if os.getpid() != pid and np.random.default_rng().random() < 0.02:
         os.kill(os.getpid(), signal.SIGKILL)
     return block
+
+
+@pytest.mark.parametrize("given", [{}, {"n_factors": 2, "shrinkage": 0.1, "unlabeled_weight": 0.5}])
+def test_coordinates_of_dppca_stay_on_the_workers(monkeypatch, given):
+    rng = np.random.default_rng(0)
+    kind = rng.integers(3, size=2400)
+    table = 2.0 * np.eye(3)[kind] @ rng.normal(size=(3, 8)) + rng.normal(size=(2400, 8)) + 1.0
+    labels = np.where(np.arange(2400) < 60, kind, -1)
+    here = DPPCA(**given).fit(table, labels)
+    monkeypatch.delattr(DaskRows, "at_hand")
+    monkeypatch.setattr(DaskRows, "gather", lambda self, *columns: pytest.fail("rows came home"))
+    there = DPPCA(**given).fit(chunked(table, 700), labels)
+    assert abs(there.log_likelihood_ - here.log_likelihood_) < 1e-8 * len(table)
+    assert there.n_passes_ == here.n_passes_
+    assert there.n_iter_ == here.n_iter_
+    assert_allclose(there.components_, here.components_, atol=1e-7)
+    assert_allclose(there.predict_proba(table), here.predict_proba(table), atol=1e-7)

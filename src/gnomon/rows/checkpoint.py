@@ -37,7 +37,8 @@ class RecordedRows(Rows):
     def __init__(self, rows: Rows, record: "Record", lineage: bytes) -> None:
         self.rows, self.record, self.lineage = rows, record, lineage
         self.shape, self.dtype, self.weights, self.masked = rows.shape, rows.dtype, rows.weights, rows.masked
-        self.sparse, self.own_threads, self.counter = rows.sparse, rows.own_threads, rows.counter
+        self.sparse, self.own_threads, self.elsewhere = rows.sparse, rows.own_threads, rows.elsewhere
+        self.counter = rows.counter
 
     def _key(self, *question: Any) -> bytes:
         return digest(self.lineage, self.weights, self.masked, *question)

@@ -70,6 +70,7 @@ class Rows(ABC):
     masked : bool               whether entries are missing (NaN)
     sparse : bool               whether X would be large if it were dense
     own_threads : bool          products run on threads of ours, which those of BLAS would slow down
+    elsewhere : bool            rows live outside this process, where numbers that belong to all of them stay too
     """
 
     shape: tuple[int, int]
@@ -78,6 +79,7 @@ class Rows(ABC):
     masked: bool = False
     sparse: bool = False
     own_threads: bool = False
+    elsewhere: bool = False
     counter: Reads
 
     @abstractmethod

@@ -32,6 +32,8 @@ class DaskRows(Rows):
     kept beside them, 8 bytes a number; p x r and r x r numbers travel, and the rows that a step keeps.
     """
 
+    elsewhere = True
+
     def __init__(self, chunks: list[Any], sizes: Array, p: int, dtype: Any, *, sparse: bool = False) -> None:
         some = np.flatnonzero(sizes)
         self.chunks = [chunks[i] for i in some]

@@ -9,7 +9,15 @@ from gnomon._types import Status
 from gnomon.datasets import fetch_yale
 from gnomon.experiments._draw import draw_labeled
 from gnomon.models.dppca import anneal
-from gnomon.models.dppca.anneal import Annealing, Level, Options, Problem, fit_coordinates, step_length
+from gnomon.models.dppca.anneal import (
+    Annealing,
+    Level,
+    Options,
+    Problem,
+    class_probabilities,
+    fit_coordinates,
+    step_length,
+)
 from gnomon.models.dppca.choice import near_rows
 from gnomon.models.dppca.mixture import Params, Within, log_joint
 from gnomon.models.dppca.reduction import reduce_rows
@@ -70,7 +78,9 @@ def test_cooling_finds_better_classes_than_a_cold_start():
             index = np.where(known, y, -1)
             rows = reduce_rows(read(X), np.eye(15)[y] * known[:, None])
             options = Options(20, 1e-3, annealing=Annealing(hot=hot))
-            named = fit_coordinates(rows, index, 15, options).value.resp.argmax(axis=1)
+            named = class_probabilities(rows, index, fit_coordinates(rows, index, 15, options).value.params).argmax(
+                axis=1
+            )
             errors.setdefault(hot, []).append((named != y)[~known].mean())
     cooled, cold = (np.mean(values) for values in errors.values())
     assert cooled < cold - 0.03

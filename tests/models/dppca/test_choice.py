@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from gnomon.models.dppca.anneal import Options, fit_coordinates
+from gnomon.models.dppca.anneal import Options, class_probabilities, fit_coordinates
 from gnomon.models.dppca.choice import TIE, Open, Trials, candidates, choose, content_splits, still_open, usual_factors
 from gnomon.targets.halves import score_splits
 from models.dppca.planted import planted, reduced
@@ -38,7 +38,8 @@ def test_the_first_of_the_best_is_taken_and_its_score_is_that_of_the_halves(rng)
         options = Options(n_factors, shrinkage, weight, tol=1e-2, max_iter=30)
 
         def fit_predict(train, options=options):
-            return fit_coordinates(rows, train, 3, options).value.resp.argmax(axis=1)
+            params = fit_coordinates(rows, train, 3, options).value.params
+            return class_probabilities(rows, train, params).argmax(axis=1)
 
         scores.append([score_splits(fit_predict, index, [split]) for split in splits])
     scores = np.array(scores)

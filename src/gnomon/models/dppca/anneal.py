@@ -7,11 +7,12 @@ import numpy as np
 from ..._types import Array, IntArray, Result, Status
 from ...numerics.linalg import rank_of
 from ...numerics.linear_gaussian import LOG_2PI
-from ...numerics.normalize import normalized
 from ...rows.threads import one_thread
 from ...solvers.em import Packing, run_em
+from .away import Away
+from .expected import Here, Known, Odds, Point, There
 from .mixture import Params, Within, log_odds, responsibilities
-from .reduction import Reduced
+from .reduction import Reduced, at_hand
 
 FLOOR = 1e-6  # smallest noise variance, relative to the mean variance of x (one, in standard units)
 NOTHING = 1e-10  # of the largest singular value
@@ -69,13 +70,6 @@ class Level(NamedTuple):
     target: float
 
 
-class Point(NamedTuple):
-    """Where EM is: all else follows from it at a level."""
-
-    counts: Array  # (c,) rows of each class by their weights
-    means: Array  # (c, r)
-
-
 class Span(NamedTuple):
     """Where factors are sought: leading directions of the rows, more than there are factors."""
 
@@ -91,7 +85,7 @@ class Stats(NamedTuple):
     """The E-step at some parameters."""
 
     params: Params
-    resp: Array  # (c, n), times the weight of the row
+    resp: Any  # (c, n), times the weight of the row; of rows that live elsewhere the moments
     log_likelihood: float  # nats, rows by their weights
     objective: float  # the same with the penalty of shrinkage
 
@@ -100,33 +94,41 @@ class Fitted(NamedTuple):
     """The maximum, still in coordinates."""
 
     params: Params
-    resp: Array  # (n, c) posterior of the class; one-hot where labeled
     log_likelihood: float  # nats in standard units, without the penalty
 
 
 class Problem:
     """Reduced rows with their labels and weights: what one EM needs."""
 
-    def __init__(self, rows: Reduced, index: IntArray, n_classes: int, options: Options) -> None:
+    def __init__(self, rows: Reduced | Away, index: IntArray, n_classes: int, options: Options) -> None:
         self.options, weight = options, options.unlabeled_weight
         known = np.flatnonzero(index >= 0)
         self.all_labeled = weight == 0.0 or len(known) == len(index)
-        self.L, self.labels, self.p = rows.T[known], index[known], rows.n_features
+        labeled = at_hand(rows, known)
+        self.L, self.labels, self.p = labeled.T, index[known], rows.n_features
         self.one_hot = np.eye(n_classes)[self.labels]
         self.counts = self.one_hot.sum(axis=0)
-        self.known_outside = float(rows.outside[known].sum())
+        self.known_outside = float(labeled.outside.sum())
         self.scatter, self.beyond = self.L.T @ self.L, self.known_outside  # (r, r)
-        self.T, self.known = self.L, np.arange(len(known))
-        if not self.all_labeled:
-            self.T, self.known = rows.T, known
-            self.scatter = weight * rows.gram + (1.0 - weight) * self.scatter
-            self.beyond = weight * float(rows.outside.sum()) + (1.0 - weight) * self.beyond
-        self.weights = np.full(len(self.T), weight)
-        self.weights[self.known] = 1.0
-        self.count, self.total = float(self.weights.sum()), self.weights @ self.T
+        self.shape = self.L.shape if self.all_labeled else rows.shape
+        self.rows: Here | There
+        if self.all_labeled:
+            self.rows = Here(self.L, Known(np.arange(len(known)), self.labels), weight)
+        elif isinstance(rows, Away):
+            self.rows = There(rows, index, self.L, weight)
+            self._weigh(rows.total.gram, rows.total.beyond)
+        else:
+            self.rows = Here(rows.T, Known(known, self.labels), weight)
+            self._weigh(rows.gram, float(rows.outside.sum()))
+        self.count, self.total = self.rows.count, self.rows.total
         self.size = float(np.trace(self.scatter))
-        self.n_factors = min(options.n_factors, self.T.shape[1], self.p)
+        self.n_factors = min(options.n_factors, self.shape[1], self.p)
         self.given = options.noise_variance != "half" and options.shrinkage == 0.0  # the level
+
+    def _weigh(self, gram: Array, beyond: float) -> None:
+        weight = self.options.unlabeled_weight
+        self.scatter = weight * gram + (1.0 - weight) * self.scatter
+        self.beyond = weight * beyond + (1.0 - weight) * self.beyond
 
     def prior(self, counts: Array) -> Array:
         """Weights of the classes, given or in proportion to their rows."""
@@ -135,22 +137,15 @@ class Problem:
 
     def e_step(self, params: Params, level: Level, temperature: float = 1.0) -> Stats:
         """Responsibilities and, at temperature one, likelihood and objective at `params`."""
-        slopes, offsets = log_odds(params)
-        joint = slopes @ self.T.T  # (c, n): sums over few classes are fast by columns
-        joint += offsets[:, None]
-        resp, density = normalized(joint / temperature, axis=0)
-        resp[:, self.known] = self.one_hot.T
-        density[self.known] = joint[self.labels, self.known]
-        resp *= self.weights
+        resp, density = self.rows.expect(Odds(*log_odds(params), temperature))
         if temperature != 1.0:
             return Stats(params, resp, np.nan, np.nan)
-        log_likelihood = float(self.weights @ density) + self.shared_density(params)
+        log_likelihood = density + self.shared_density(params)
         return Stats(params, resp, log_likelihood, log_likelihood + self.penalty(params.within, level))
 
     def moments(self, stats: Stats) -> Point:
         """Weights and means of the classes."""
-        counts = stats.resp.sum(axis=1)
-        return Point(counts, (stats.resp @ self.T) / counts[:, None])
+        return self.rows.moments(stats.resp)
 
     def shared_density(self, params: Params) -> float:
         """The part of the log-likelihood that is the same in every class: by moments, which never change."""
@@ -201,8 +196,8 @@ class Problem:
     def factors(self, point: Point, span: Span) -> tuple[Array, Array]:
         """Leading eigenpairs of the within-class covariance; from the rows themselves where few rows count."""
         counts, means = point
-        if self.all_labeled and 2 * len(self.T) <= len(self.scatter):
-            U, sizes, _ = np.linalg.svd((self.T - means[self.labels]).T, full_matrices=False)
+        if self.all_labeled and 2 * len(self.L) <= len(self.scatter):
+            U, sizes, _ = np.linalg.svd((self.L - means[self.labels]).T, full_matrices=False)
             kept = min(rank_of(sizes, NOTHING, NOTHING), self.n_factors)
             return sizes[:kept] ** 2 / self.count, U[:, :kept]
         roots = (means @ span.basis) * np.sqrt(counts)[:, None]
@@ -246,7 +241,11 @@ def init(problem: Problem, temperature: float) -> Stats:
 
 
 def fit_coordinates(
-    rows: Reduced, index: IntArray, n_classes: int, options: Options, near: tuple[Reduced, IntArray] | None = None
+    rows: Reduced | Away,
+    index: IntArray,
+    n_classes: int,
+    options: Options,
+    near: tuple[Reduced, IntArray] | None = None,
 ) -> Result[Fitted]:
     """Fit by EM from ridge LDA of the labeled rows.
 
@@ -264,29 +263,35 @@ def fit_coordinates(
     the level is set by iterating, from a high temperature down; then EM ascends at it, which is the path. Where the
     level does not settle, the fit has not converged, and the residual is that of the step which set it last.
     """
-    with one_thread(when=rows.T.size <= SMALL):
+    with one_thread(when=rows.shape[0] * rows.shape[1] <= SMALL):
         problem = Problem(rows, index, n_classes, options)
-        if problem.all_labeled or near is None:
-            near = rows, index
-        found = _from_starts(problem, near, 1 if problem.all_labeled else options.n_init)
-        best = max(found, key=lambda result: result.path[-1])
-        params = best.value.stats.params
-        slopes, offsets = log_odds(params)
-        fitted = Fitted(params, responsibilities(rows.T @ slopes.T + offsets, index), best.value.stats.log_likelihood)
+        at = (rows, index) if problem.all_labeled or near is None else near
+        found = _from_starts(problem, at, 1 if problem.all_labeled else options.n_init)
+    best = max(found, key=lambda result: result.path[-1])
+    params = best.value.stats.params
+    fitted = Fitted(params, best.value.stats.log_likelihood)
     floor = params.within.noise_var <= FLOOR
     optima = tuple(float(result.path[-1]) for result in found)
     return Result(fitted, best.status, best.path, {**best.stats, "floor": floor, "optima": optima})
 
 
-def _from_starts(problem: Problem, near: tuple[Reduced, IntArray], n_init: int) -> "list[Result[Setting]]":
+def class_probabilities(rows: Reduced, index: IntArray, params: Params) -> Array:
+    """Posterior of the class (n, c); one-hot where labeled."""
+    with one_thread(when=rows.T.size <= SMALL):
+        slopes, offsets = log_odds(params)
+        return responsibilities(rows.T @ slopes.T + offsets, index)
+
+
+def _from_starts(problem: Problem, near: tuple[Reduced | Away, IntArray], n_init: int) -> "list[Result[Setting]]":
     """Cool from several temperatures near by, then ascend on all rows; starts that come to the same do so once.
 
     All ascend at the level that the first one sets: at levels of their own the lowest would win, not the best classes.
     """
     o, (rows, index) = problem.options, near
     there = problem
-    if rows.T.shape != problem.T.shape and not problem.all_labeled:
-        share = (len(problem.T) - len(problem.known)) / (len(index) - len(problem.known))
+    if rows.shape != problem.shape and not problem.all_labeled:
+        n_known = len(problem.labels)
+        share = (problem.shape[0] - n_known) / (len(index) - n_known)
         there = Problem(rows, index, len(problem.counts), o._replace(unlabeled_weight=share * o.unlabeled_weight))
     starts: list[Setting] = []
     found: list[Result[Setting]] = []
@@ -300,7 +305,7 @@ def _from_starts(problem: Problem, near: tuple[Reduced, IntArray], n_init: int) 
             found.append(found[int(np.argmin(same))])
             continue
         if there is not problem:
-            params = embedded(start.stats.params, rows.columns, problem.T.shape[1])
+            params = embedded(start.stats.params, rows.columns, problem.shape[1])
             stats = problem.e_step(params, start.level)
             start = Setting(stats, start.level, problem.widened(problem.moments(stats), params, problem.span()), 0)
         found.append(_ascend(problem, start, found[0].value.level if found else None))

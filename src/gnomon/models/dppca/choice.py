@@ -1,6 +1,5 @@
 """What "auto" takes in DPPCA: candidates, and the agreement of half-label models that ranks them."""
 
-from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from typing import NamedTuple
@@ -10,7 +9,8 @@ import numpy as np
 from ..._types import Array, IntArray
 from ...targets.halves import Score, can_split, half_splits, is_rich, score_splits
 from . import anneal
-from .reduction import Reduced, leading, ranks
+from .away import Away
+from .reduction import Reduced, at_hand, leading, ranks
 
 FEWEST_FACTORS, MOST_FACTORS = 20, 40  # of those taken where nothing tells how many there are
 N_FACTORS = (30, 20)  # tried besides the usual number
@@ -98,7 +98,7 @@ class Trials:
     names of classes.
     """
 
-    def __init__(self, rows: Reduced, index: IntArray, options: anneal.Options) -> None:
+    def __init__(self, rows: Reduced | Away, index: IntArray, options: anneal.Options) -> None:
         self.n_classes, self.options = int(index.max()) + 1, options
         self.rows, self.index = _some_rows(rows, index)
         self.short = leading(self.rows, SCORE_DIRECTIONS)
@@ -139,7 +139,8 @@ class Trials:
             named: list[IntArray] = []
 
             def fit_predict(train: IntArray) -> IntArray:
-                named.append(np.asarray(self.fit(one, train).resp.argmax(axis=1)))
+                proba = anneal.class_probabilities(self.seen(one), train, self.fit(one, train).params)
+                named.append(np.asarray(proba.argmax(axis=1)))
                 return named[-1]
 
             self._scores[one, i] = score_splits(fit_predict, self.index, [self.splits[i]])
@@ -239,20 +240,24 @@ def content_folds(rows: Reduced, index: IntArray, n_folds: int) -> IntArray:
     return folds
 
 
-def near_rows(rows: Reduced, index: IntArray, n_factors: int) -> tuple[Reduced, IntArray]:
+def near_rows(rows: Reduced | Away, index: IntArray, n_factors: int) -> tuple[Reduced, IntArray]:
     """Rows and directions in which a start cools: all labeled rows and some others, and where factors are few some."""
     some, index = _some_rows(rows, index)
     return leading(some, SCORE_DIRECTIONS) if n_factors <= MOST_FACTORS else some, index
 
 
-def _some_rows(rows: Reduced, index: IntArray) -> tuple[Reduced, IntArray]:
-    """All labeled rows and at most `MOST_UNLABELED` others, taken by what they hold."""
+def held(rows: Reduced | Away, index: IntArray) -> Reduced | Away:
+    """The rows, in this process where so few are unlabeled that all are needed there."""
+    return at_hand(rows) if (index < 0).sum() <= MOST_UNLABELED else rows
+
+
+def _some_rows(rows: Reduced | Away, index: IntArray) -> tuple[Reduced, IntArray]:
+    """All labeled rows and at most `MOST_UNLABELED` others, taken by what they hold; in this process."""
     others = np.flatnonzero(index < 0)
     if len(others) <= MOST_UNLABELED:
-        return rows, index
-    T = rows.T[others]
-    squares = np.einsum("ij,ij->i", T, T) + rows.outside[others]
-    order = np.argsort(ranks(squares, T @ rows.T[index >= 0].mean(axis=0)), kind="stable")
+        return at_hand(rows), index
+    mean = at_hand(rows, np.flatnonzero(index >= 0)).T.mean(axis=0)
+    order = np.argsort(ranks(*rows.lengths_and_products(mean, others)), kind="stable")
     picked = np.random.default_rng(0).choice(len(others), MOST_UNLABELED, replace=False)
     kept = np.sort(np.concatenate([np.flatnonzero(index >= 0), others[order[picked]]]))
-    return replace(rows, T=rows.T[kept], outside=rows.outside[kept]), index[kept]
+    return at_hand(rows, kept), index[kept]

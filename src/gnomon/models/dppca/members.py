@@ -8,6 +8,7 @@ import numpy as np
 from ..._types import Array
 from ...likelihoods.calibration import Voice
 from .anneal import embedded
+from .away import Away
 from .choice import TIE, Open, Setting, Trials
 from .mixture import Params, log_joint, odds_and_distances
 from .reduction import Reduced
@@ -23,7 +24,7 @@ class Member(NamedTuple):
     voice: Voice
 
 
-def members(trials: Trials, first: Setting, params: Params, tried: list[Setting], rows: Reduced) -> list[Member]:
+def members(trials: Trials, first: Setting, params: Params, tried: list[Setting], rows: Reduced | Away) -> list[Member]:
     """The model that was chosen, and for each other weight of unlabeled rows its best candidate, less closely fitted.
 
     Parameters
@@ -54,10 +55,10 @@ def _best(trials: Trials, tried: list[Setting], weight: float) -> Setting:
     return some[int(np.flatnonzero(scores >= scores.max() - TIE)[0])]
 
 
-def _member(trials: Trials, one: Setting, params: Params | None, rows: Reduced) -> Member:
+def _member(trials: Trials, one: Setting, params: Params | None, rows: Reduced | Away) -> Member:
     seen, index, folds = trials.seen(one), trials.index, trials.folds
     if params is None:
-        params = embedded(trials.fit(one, index).params, seen.columns, rows.T.shape[1])
+        params = embedded(trials.fit(one, index).params, seen.columns, rows.shape[1])
     odds, distances = told(params, trials.rows)
     odds[index >= 0] = np.nan
     for fold in range(int(folds.max(initial=-1)) + 1):

@@ -13,7 +13,8 @@ from ...numerics.normalize import normalized
 from ...rows.contract import Rows
 from . import mixture
 from .anneal import Options, fit_coordinates
-from .choice import Choice, Open, Setting, Trials, candidates, choose, near_rows
+from .away import Away
+from .choice import Choice, Open, Setting, Trials, candidates, choose, held, near_rows
 from .directions import directions
 from .members import members, with_more_shrinkage
 from .mixture import Params, Within
@@ -102,7 +103,7 @@ def fit(
     """
     one_of_c = np.hstack([np.eye(one.n_classes)[one.index] * (one.index >= 0)[:, None] for one in labels])
     reduced = reduce_rows(rows, one_of_c, limits)
-    rank = reduced.T.shape[1]
+    rank = reduced.shape[1]
     if rank == 0:
         raise ValueError("X is constant: all rows are equal; there is nothing to fit.")
     separating = sum(one.n_classes - 1 for one in labels)
@@ -131,11 +132,12 @@ def _size(n_components: int | str | None, separating: int, rank: int) -> int:
 
 
 def _fit_target(
-    rows: Reduced, labels: Labels, least: int, given: Open, options: Options, mean: bool
+    rows: Reduced | Away, labels: Labels, least: int, given: Open, options: Options, mean: bool
 ) -> tuple[Target, Params]:
+    rows = held(rows, labels.index)
     options = options._replace(class_prior=labels.class_prior)
     trials = Trials(rows, labels.index, options._replace(n_init=1))
-    choice, tried = choose(given, len(labels.index), rows.T.shape[1], least, trials)
+    choice, tried = choose(given, len(labels.index), rows.shape[1], least, trials)
     options = options._replace(
         n_factors=choice.n_factors, shrinkage=choice.shrinkage, unlabeled_weight=choice.unlabeled_weight
     )
@@ -160,14 +162,14 @@ def _fit_target(
     return target, result.value.params
 
 
-def _mean(trials: Trials, first: Setting, params: Params, least: int, given: Open, rows: Reduced) -> Mean:
-    tried = candidates(given, len(rows.T), rows.T.shape[1], least, trials.index)
+def _mean(trials: Trials, first: Setting, params: Params, least: int, given: Open, rows: Reduced | Away) -> Mean:
+    tried = candidates(given, *rows.shape, least, trials.index)
     found = members(trials, first, params, with_more_shrinkage(tried, given), rows)
     calibration = calibrate([one.voice for one in found], trials.index)
     return Mean([one.setting for one in found], [_in_units(rows, one.params) for one in found], calibration)
 
 
-def _in_units(rows: Reduced, params: Params) -> Model:
+def _in_units(rows: Reduced | Away, params: Params) -> Model:
     prior, means, within = params
     mean, scale = rows.standard.mean, rows.standard.scale
     above = within.values > within.noise_var * (1.0 + ABOVE)

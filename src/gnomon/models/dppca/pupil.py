@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..._types import Array, IntArray
-from .anneal import Options, Point, Problem, Span
+from .anneal import Options, Problem, Span
+from .expected import Here
 from .mixture import Params
 from .reduction import Reduced
 
@@ -16,10 +17,11 @@ def taught(rows: Reduced, index: IntArray, proba: Array, options: Options, n_ste
     `proba` (n, c) are probabilities of the classes; a row with a label is of its class.
     """
     problem = Problem(rows, index, proba.shape[1], options)
-    resp = proba.T * problem.weights if len(problem.T) == len(proba) else problem.one_hot.T
-    resp[:, problem.known] = problem.one_hot.T
-    counts = resp.sum(axis=1)
-    point, r = Point(counts, (resp @ problem.T) / counts[:, None]), len(problem.scatter)
+    here, r = problem.rows, len(problem.scatter)
+    assert isinstance(here, Here)
+    resp = proba.T * here.weights if len(here.T) == len(proba) else problem.one_hot.T
+    resp[:, here.known.at] = problem.one_hot.T
+    point = here.moments(resp)
     span = Span(np.eye(r), problem.scatter) if r <= WHOLE else problem.span()
     size = len(span.scatter)
     params, level = problem.at(point, None, span)

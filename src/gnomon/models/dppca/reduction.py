@@ -12,6 +12,7 @@ from ...numerics.linalg import orthonormal_columns, rank_of, symmetrize, top_eig
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
+from .away import Away
 
 
 class Limits(NamedTuple):
@@ -42,14 +43,39 @@ class Reduced:
     standard: StandardRows
     columns: IntArray | None = None  # those that these coordinates are of another basis
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and coordinates."""
+        return self.T.shape[0], self.T.shape[1]
+
     @cached_property
     def gram(self) -> Array:
         """Inner products of the coordinates (r, r)."""
         return self.T.T @ self.T
 
+    def take(self, rows: IntArray) -> "Reduced":
+        """Some rows alone."""
+        return replace(self, T=self.T[rows], outside=self.outside[rows])
 
-def reduce_rows(rows: Rows, extra: Array, limits: Limits = LIMITS) -> Reduced:
-    """Reduce rows to coordinates; a basis of leading directions holds X'extra as well, of one-of-C columns (n, m)."""
+    def lengths_and_products(self, direction: Array, rows: IntArray) -> tuple[Array, Array]:
+        """Squared lengths of whole rows, and their coordinates times a direction (m,), of some."""
+        T = self.T[rows]
+        return np.einsum("ij,ij->i", T, T) + self.outside[rows], T @ direction
+
+
+def at_hand(rows: Reduced | Away, some: IntArray | None = None) -> Reduced:
+    """Some rows, or all, in this process."""
+    if isinstance(rows, Reduced):
+        return rows if some is None else rows.take(some)
+    T, outside = rows.kept(some)
+    return Reduced(T, outside, rows.n_features, rows.expand, rows.exact, rows.standard)
+
+
+def reduce_rows(rows: Rows, extra: Array, limits: Limits = LIMITS) -> Reduced | Away:
+    """Reduce rows to coordinates; a basis of leading directions holds X'extra as well, of one-of-C columns (n, m).
+
+    Coordinates of rows that live elsewhere stay there, but for those of few rows.
+    """
     n, p = rows.shape
     if n <= p and n <= limits.exact_side:
         standard = rows.standard(rows.summarize())
@@ -65,6 +91,8 @@ def reduce_rows(rows: Rows, extra: Array, limits: Limits = LIMITS) -> Reduced:
         exact = B.shape[1] == rank
     else:
         B, exact = _leading_directions(standard, sums.xy, summary.squares, limits), False
+    if rows.elsewhere:
+        return Away.of(standard, B, exact)
     if exact:
         return Reduced(standard.times(B), np.zeros(n), p, B.__matmul__, True, standard)
     projected = standard.project(B)
