@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
 
-PACKAGES = ("gnomon", "gnomon.datasets", "gnomon.selection", "gnomon.plotting", "gnomon.export")
+PACKAGES = ("gnomon", "gnomon.datasets", "gnomon.selection", "gnomon.plotting", "gnomon.export", "gnomon.anndata")
 CODES = {"GL07", "GL08", "SS03", "PR01", "PR02", "PR03", "PR04", "PR07", "RT01"}
 WITH_EXAMPLE = CODES | {"EX01"}
 

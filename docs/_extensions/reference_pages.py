@@ -9,6 +9,7 @@ PACKAGES = {
     "gnomon.selection": "Choosing, comparing, testing",
     "gnomon.plotting": "Pictures",
     "gnomon.export": "Reports and model files",
+    "gnomon.anndata": "Single cells",
     "gnomon.datasets": "Data sets",
 }
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import anndata as anndata
     from . import datasets as datasets
     from . import export as export
     from . import plotting as plotting
@@ -52,7 +53,7 @@ _HOMES = {
     "ColoredMVU": "colored_mvu",
     "merge": "_mergeable",
 }
-_SUBPACKAGES = ("datasets", "export", "plotting", "selection", "tables")
+_SUBPACKAGES = ("anndata", "datasets", "export", "plotting", "selection", "tables")
 
 __all__ = [*_HOMES, "__version__"]
 

@@ -19,8 +19,10 @@ PACKAGES = (
     "gnomon.plotting",
     "gnomon.experiments",
     "gnomon.export",
+    "gnomon.anndata",
 )
 OPTIONAL = (
+    "anndata",
     "clarabel",
     "cupy",
     "cvxpy",

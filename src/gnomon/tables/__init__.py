@@ -6,11 +6,12 @@ whatever else is installed; Parquet and Feather go through pyarrow, Excel throug
 """
 
 from gnomon.tables._cells import Cells, read_cells
+from gnomon.tables._h5ad import as_rows
 from gnomon.tables._labels import with_labels
 from gnomon.tables._large import LargeTable, counted, in_memory, is_large, memory, read_large
 from gnomon.tables._parquet import has_pyarrow, is_parquet
 from gnomon.tables._read import read_table, table_parts
-from gnomon.tables._table import Table, TableError, count_missing, drop_hint, listing, stands_for_nothing
+from gnomon.tables._table import Table, TableError, close_names, count_missing, drop_hint, listing, stands_for_nothing
 from gnomon.tables._write import check_output, write_parts, write_table
 
 __all__ = [
@@ -18,7 +19,9 @@ __all__ = [
     "LargeTable",
     "Table",
     "TableError",
+    "as_rows",
     "check_output",
+    "close_names",
     "count_missing",
     "counted",
     "drop_hint",

@@ -65,7 +65,12 @@ def open_h5ad(path: str) -> Any:
 def _matrix(path: str, X: Any) -> Any:
     if X is None:
         raise TableError(f"{path} has no X.")
-    return of_numbers(path, sparse.csr_matrix(X) if is_sparse(X) else np.asarray(X))
+    return of_numbers(path, as_rows(X))
+
+
+def as_rows(X: Any) -> Any:
+    """A matrix of an AnnData as models take it: csr if it is sparse in any way, else an array."""
+    return sparse.csr_matrix(X) if is_sparse(X) else np.asarray(X)
 
 
 def beside_of(data: Any) -> dict[str, list[Any]]:

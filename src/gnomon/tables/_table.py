@@ -139,12 +139,17 @@ def _taken(path: str, names: Sequence[str], wanted: Wanted) -> dict[str, str]:
 
 
 def _suggestion(column: str, names: Sequence[str]) -> str:
-    close = difflib.get_close_matches(column, names, n=1)
+    no_header = all(name.replace(".", "").lstrip("-").isdigit() for name in names)
+    said = close_names(column, names, "columns")
+    return said + (" Is the header line missing?" if no_header and said.startswith("The") else "")
+
+
+def close_names(name: str, names: Sequence[str], what: str) -> str:
+    """The name that may be meant where there is no such one, or all that there are."""
+    close = difflib.get_close_matches(name, [str(other) for other in names], n=1)
     if close:
         return f"Did you mean {close[0]!r}?"
-    no_header = all(name.replace(".", "").lstrip("-").isdigit() for name in names)
-    hint = " Is the header line missing?" if no_header else ""
-    return f"The columns are {listing(names)}.{hint}"
+    return f"The {what} are {listing(names)}." if names else f"It has no {what}."
 
 
 def listing(names: Iterable[str], most: int = 8) -> str:
