@@ -124,6 +124,7 @@ OPTIONS = {
     "unlabeled": click.option(
         "--unlabeled", metavar="CELL", help="A target cell that means unlabeled, besides the empty one."
     ),
+    "layer": click.option("--layer", metavar="NAME", help="Layer of a .h5ad TABLE to read in place of X."),
     "missing": click.option(
         "--missing", multiple=True, metavar="CELL...", help="Cells of text that mean an empty one: --missing n.d. '?'"
     ),
@@ -139,6 +140,9 @@ OPTIONS = {
     "folder": click.option("--out", required=True, metavar="DIR", help="New folder for the results."),
     "replace folder": click.option("--force", is_flag=True, help="Replace DIR if gnomon wrote it."),
     "file": click.option("--out", required=True, metavar="FILE", help="Result: .csv, .tsv or .parquet; - prints CSV."),
+    "annotated file": click.option(
+        "--out", required=True, metavar="FILE", help="Result: .csv, .tsv, .parquet or .h5ad (AnnData); - prints CSV."
+    ),
     "maybe a file": click.option("--out", metavar="FILE", help="Write the scores there, too: .csv, .tsv or .parquet."),
     "page": click.option("--out", required=True, metavar="FILE", help="The report: .html."),
     "safe csv": click.option(
@@ -147,8 +151,8 @@ OPTIONS = {
     "replace file": click.option("--force", is_flag=True, help="Replace FILE if it exists."),
 }
 ROLES = ("table", "target", "labels", "id", "drop", "keep")
-READING = ("target kind", "unlabeled", "missing", "scale", "seed", "jobs")
-NEW_TABLE = ("model file", "table", "file", "id", "drop", "missing", "safe csv", "replace file")
+READING = ("target kind", "unlabeled", "missing", "layer", "scale", "seed", "jobs")
+NEW_TABLE = ("id", "drop", "missing", "layer", "safe csv", "replace file")
 
 
 def takes(*names):
@@ -263,13 +267,14 @@ def compare(models, out, safe_csv, force, **asked):
 
 
 @main.command(cls=ManyValues)
-@takes(*NEW_TABLE)
+@takes("model file", "table", "annotated file", *NEW_TABLE)
 def transform(**asked):
     """Project the rows of TABLE with a stored model.
 
     Columns are matched by name, in any order. FILE gets the row's id or number, z1, z2, ... and the
     standard deviation of each, how typical the row is of those of the fit, where the model can tell, and Hotelling's
-    T2 and the squared prediction error (SPE) in parts of their 95 % limits: above 1 a row is beyond.
+    T2 and the squared prediction error (SPE) in parts of their 95 % limits: above 1 a row is beyond. A FILE that ends
+    in .h5ad is TABLE as AnnData, with the projection in obsm["X_gnomon"] and the rest in obs.
 
     \b
     gnomon transform flowers more.csv --out more-projected.csv
@@ -278,22 +283,24 @@ def transform(**asked):
 
 
 @main.command(cls=ManyValues)
-@takes(*NEW_TABLE)
+@takes("model file", "table", "annotated file", *NEW_TABLE)
 def predict(**asked):
     """Predict the targets of TABLE with a stored model.
 
     FILE gets the row's id or number and the prediction: a class with the probability of each class, or
     numbers with their standard deviations; and how typical the row is of those of the fit (models that
-    `gnomon fit` writes without --model): below 0.01 it is unlike them.
+    `gnomon fit` writes without --model): below 0.01 it is unlike them. A FILE that ends in .h5ad is TABLE as AnnData,
+    with the predictions in obs and the projection in obsm["X_gnomon"].
 
     \b
     gnomon predict flowers more.csv --out answers.csv
+    gnomon predict cells more.h5ad --out annotated.h5ad
     """
     _apply("predicted", **asked)
 
 
 @main.command(cls=ManyValues)
-@takes(*NEW_TABLE)
+@takes("model file", "table", "file", *NEW_TABLE)
 def impute(**asked):
     """Fill the empty cells of TABLE with a stored model.
 
@@ -306,18 +313,26 @@ def impute(**asked):
     _apply("filled", **asked)
 
 
-def _apply(what, *, stored, table, out, id, drop, missing, safe_csv, force):
+def _apply(what, *, stored, table, out, id, drop, missing, layer, safe_csv, force):
     from gnomon._cli import outputs, show
     from gnomon._cli.applying import Applied
     from gnomon._cli.stored import StoredModel
+    from gnomon.tables import is_h5ad
 
     with working(2) as step:
-        outputs.check_file(out, force, table)
+        outputs.check_file(out, force, table, annotated=what != "filled")
         step("reading")
         model = StoredModel.load(stored)
-        done = Applied(model, what)
-        step("computing")
-        outputs.write_in_parts(out, map(done.of, model.parts(table, id, drop, missing)), force, safe_csv)
+        if is_h5ad(out):
+            from gnomon._cli.annotating import Annotated
+
+            done = Annotated(model, what, model.read(table, id, drop, missing, layer))
+            step("writing")
+            outputs.write_annotated(out, done.data, force)
+        else:
+            done = Applied(model, what)
+            step("computing")
+            outputs.write_in_parts(out, map(done.of, model.parts(table, id, drop, missing, layer)), force, safe_csv)
     stream = outputs.is_stream(out)
     click.echo(f"{done.said} {done.n_rows} rows of {table}; wrote {out}", err=stream)
     if odd := show.unlike(*done.typical):
@@ -328,8 +343,8 @@ def _apply(what, *, stored, table, out, id, drop, missing, safe_csv, force):
 @takes("model file", "table")
 @click.option("--count", type=click.IntRange(1, 500), default=10, show_default=True, metavar="N", help="How many rows.")
 @click.option("--out", default="-", metavar="FILE", help="Result: .csv, .tsv or .parquet. Default: CSV is printed.")
-@takes("id", "drop", "missing", "unlabeled", "safe csv", "replace file")
-def suggest(stored, table, count, out, id, drop, missing, unlabeled, safe_csv, force):
+@takes("id", "drop", "missing", "layer", "unlabeled", "safe csv", "replace file")
+def suggest(stored, table, count, out, id, drop, missing, layer, unlabeled, safe_csv, force):
     """Name the rows of TABLE that are best labeled next.
 
     Of classes rows in doubt with many rows around them that no labeled row is near; of numbers rows far from every
@@ -348,7 +363,7 @@ def suggest(stored, table, count, out, id, drop, missing, unlabeled, safe_csv, f
         outputs.check_file(out, force, table)
         step("reading")
         model = StoredModel.load(stored)
-        data = model.read(table, id, drop, missing, with_targets=True)
+        data = model.read(table, id, drop, missing, layer, with_targets=True)
         y = read_like(data, dict(zip(model.targets, model.said.targets, strict=True)), unlabeled)
         step("computing")
         result = suggested_columns(model, data, model.said.labeled(y, data.X.shape[0]), count)
@@ -359,8 +374,8 @@ def suggest(stored, table, count, out, id, drop, missing, unlabeled, safe_csv, f
 
 
 @main.command(cls=ManyValues)
-@takes("model file", "table", "page", "id", "drop", "missing", "unlabeled", "replace file")
-def report(stored, table, out, id, drop, missing, unlabeled, force):
+@takes("model file", "table", "page", "id", "drop", "missing", "layer", "unlabeled", "replace file")
+def report(stored, table, out, id, drop, missing, layer, unlabeled, force):
     """Write an HTML report of a stored model and TABLE.
 
     Nothing is fitted again. Columns are matched by name, in any order. Target columns are read where TABLE has them:
@@ -378,7 +393,7 @@ def report(stored, table, out, id, drop, missing, unlabeled, force):
         outputs.check_file(out, force, table, only=".html")
         step("reading")
         model = StoredModel.load(stored)
-        data = model.read(table, id, drop, missing, with_targets=True)
+        data = model.read(table, id, drop, missing, layer, with_targets=True)
         y = read_like(data, dict(zip(model.targets, model.said.targets, strict=True)), unlabeled)
         figures = reporting.figures_beside(stored)
         step("writing")

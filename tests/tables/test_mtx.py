@@ -67,10 +67,11 @@ def test_columns_are_found_by_name(tmp_path):
     np.testing.assert_array_equal(read_table(path, id="barcode", drop=["G2"]).X.toarray(), X[:, [0, 2]])
     found = read_table(path, features=["G3", "G1", "G2"])
     np.testing.assert_array_equal(found.X.toarray(), X[:, [2, 0, 1]])
-    with pytest.raises(TableError, match="holds no labels"):
-        read_table(path, targets=["G1"])
-    with pytest.raises(TableError, match="no column 'cell' for --target"):
-        read_table(path, targets=["cell"])
+    for target in "G1", "cell", "barcode":
+        with pytest.raises(TableError, match=f"no labels, so there is no '{target}' for --target; .* --labels FILE"):
+            read_table(path, targets=[target])
+    with pytest.raises(TableError, match="'G1' is a column of the matrix, which holds no names of rows"):
+        read_table(path, id="G1")
 
 
 def test_cells_to_look_at(tmp_path):

@@ -7,6 +7,7 @@ import numpy as np
 
 from gnomon._cli.commands import InputError
 from gnomon._cli.stored import StoredModel
+from gnomon.describe import Description
 from gnomon.rows.kind import is_sparse
 from gnomon.tables import Table
 
@@ -29,13 +30,18 @@ def projection_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarra
     return columns | {f"z{j + 1}_std": std[:, j] for j in range(Z.shape[1])}
 
 
-def prediction_columns(stored: StoredModel, table: Table, *, probabilities: bool = True) -> dict[str, Any]:
-    """Predicted classes with probabilities, or predicted numbers, with standard deviations where the model has them."""
-    said = stored.said
+def check_predicts(said: Description) -> None:
+    """Refuse a model that predicts nothing."""
     if not said.targets:
         raise InputError(f"{said.model} was fitted without targets and predicts nothing; use gnomon transform.")
     if said.predict is None:
         raise InputError(f"{said.model} does not predict; use gnomon transform, and a classifier on its result.")
+
+
+def prediction_columns(stored: StoredModel, table: Table, *, probabilities: bool = True) -> dict[str, Any]:
+    """Predicted classes with probabilities, or predicted numbers, with standard deviations where the model has them."""
+    said = stored.said
+    check_predicts(said)
     columns: dict[str, Any] = {}
     deviations: dict[str, Any] = {}
     for target, found, name in zip(said.targets, said.predict(table.X), stored.targets, strict=True):

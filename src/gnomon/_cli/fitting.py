@@ -55,6 +55,7 @@ class Request:
     seed: int = 0
     jobs: int = 1
     missing: tuple[str, ...] = ()
+    layer: str | None = None  # of AnnData, in place of X
     labels: str | None = None  # file that has the target, which the table lacks
     dask: bool = False  # read rows from disk whenever they are wanted
     scheduler: str | None = None  # of Dask, by its address
@@ -83,7 +84,8 @@ def read(request: Request) -> Table:
     if not request.target and not request.labels and traits_of(request.model).guided:
         raise click.UsageError("--target is missing; without labels, use --model ppca.")
     targets = () if request.labels else request.target
-    table = read_table(request.table, targets=targets, id=request.id, drop=request.drop, missing=request.missing)
+    roles = {"targets": targets, "id": request.id, "drop": request.drop, "missing": request.missing}
+    table = read_table(request.table, **roles, layer=request.layer)
     return with_labels(table, request.labels, next(iter(request.target), None)) if request.labels else table
 
 
@@ -135,7 +137,7 @@ def fit(request: Request, table: Table) -> Run:
             raise InputError(f"{table.path}: {in_words(table, error)}") from error
     pipeline = Pipeline([*before.steps, *gaps, *fitted.steps])
     names = list(table.targets) if guided else []
-    stored = StoredModel(pipeline, names, request.id, list(request.drop), table.X.shape[0])
+    stored = StoredModel(pipeline, names, request.id, list(request.drop), table.X.shape[0], request.layer)
     notes = [f"{table.path} was read {table.assumed}."] if table.assumed else []
     notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)
     notes += [fitted.note] if fitted.note else []
@@ -363,5 +365,6 @@ def settings(run: Run) -> dict[str, Any]:
         "target_kind": None if run.targets is None else run.targets.kind,
         "id": request.id,
         "drop": list(request.drop),
+        "layer": request.layer,
         "set": list(request.parameters),
     }

@@ -58,6 +58,8 @@ def read(request: Request) -> LargeTable:
     model = _model(request)
     if request.labels:
         raise InputError(f"{request.table}: --labels is for tables in memory; of Parquet on disk name a --target.")
+    if request.layer is not None:
+        raise InputError(f"{request.table}: --layer names a layer of AnnData; Parquet has none, so leave --layer out.")
     if request.missing:
         raise InputError(f"{request.table}: --missing names cells of text; in Parquet an empty cell is empty.")
     if not request.target and traits_of(model).guided:

@@ -11,7 +11,7 @@ import click
 
 from gnomon._cli.commands import InputError, one_line
 from gnomon._files import Taken, changed, is_stream, sweep
-from gnomon.tables import check_output, write_parts, write_table
+from gnomon.tables import check_output, write_h5ad, write_parts, write_table
 
 ONLY = {
     ".html": "a report is a page of HTML; choose a name that ends in .html.",
@@ -56,15 +56,17 @@ def check_folder(path: str, force: bool, table: str | None = None) -> None:
         raise InputError(f"{path} holds {foreign}, which gnomon did not write, or not so; --force does not replace it.")
 
 
-def check_file(path: str, force: bool, source: str, *, only: str | None = None, option: str = "--out") -> None:
-    """Check the name of a result made of the file `source`: a table, or what ends `only` so."""
+def check_file(
+    path: str, force: bool, source: str, *, only: str | None = None, option: str = "--out", annotated: bool = False
+) -> None:
+    """Check the name of a result made of the file `source`: what ends `only` so, or a table, or AnnData if `annotated`."""
     if path == "-" and sys.stdout is None:
         raise InputError("standard output is closed.")
     out, stream = named(path, option), is_stream(path)
     if only is not None and out.suffix.lower() != only and not stream:
         raise InputError(f"{path}: {ONLY[only]}")
     if only is None and (out.suffix or not stream):
-        check_output(path)
+        check_output(path, annotated=annotated)
     if stream:
         return
     if out.exists() and Path(source).exists() and out.samefile(source):
@@ -84,6 +86,12 @@ def write_in_parts(path: str, parts: Iterable[Mapping[str, Any]], force: bool, s
     """Write a result table that comes in parts."""
     with said_in_one_line(path):
         write_parts(path, parts, replace=force, safe=safe)
+
+
+def write_annotated(path: str, data: Any, force: bool) -> None:
+    """Write an AnnData."""
+    with said_in_one_line(path):
+        write_h5ad(path, data, replace=force)
 
 
 @contextmanager

@@ -11,9 +11,10 @@ from sklearn.pipeline import Pipeline
 from gnomon._cli.commands import InputError, one_line
 from gnomon.describe import Description, describe
 from gnomon.export import load_metadata, load_model, save_model
-from gnomon.tables import Table, TableError, read_table, table_parts
+from gnomon.tables import Table, TableError, is_h5ad, read_table, table_parts
 
-FACTS = ("targets", "id", "drop", "n_rows")
+FACTS = ("targets", "id", "drop", "n_rows", "layer")
+LATER = {"layer"}  # facts that files of earlier versions lack
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class StoredModel:
     id: str | None  # column that named the rows
     drop: list[str]  # columns that were left out; they may be there or not in a new table
     n_rows: int  # that it was fitted to
+    layer: str | None = None  # of AnnData that it was fitted to, in place of X; taken from new .h5ad files too
 
     @property
     def said(self) -> Description:
@@ -50,26 +52,30 @@ class StoredModel:
             pipeline, metadata = load_model(file), load_metadata(file)
         except (ValueError, OSError) as error:
             raise InputError(one_line(error)) from None
-        if not metadata or set(metadata) != set(FACTS):
+        if not metadata or set(metadata) | LATER != set(FACTS):
             raise InputError(f"{file} names no columns; use a model that gnomon fit wrote.")
         return cls(pipeline, **metadata)
 
     def read(
-        self, path: str, id: str | None, drop: tuple[str, ...], missing: tuple[str, ...] = (), *,
-        with_targets: bool = False,
+        self, path: str, id: str | None, drop: tuple[str, ...], missing: tuple[str, ...] = (), layer: str | None = None,
+        *, with_targets: bool = False,
     ) -> Table:  # fmt: skip
         """Read a new table: columns are matched by name; those of the fit that have no use now may be there."""
         likely = self.targets if with_targets else []
-        return self._checked(read_table(path, likely_targets=likely, **self._roles(id, drop, missing)))
+        return self._checked(read_table(path, likely_targets=likely, **self._roles(path, id, drop, missing, layer)))
 
-    def parts(self, path: str, id: str | None, drop: tuple[str, ...], missing: tuple[str, ...] = ()) -> Iterator[Table]:
+    def parts(
+        self, path: str, id: str | None, drop: tuple[str, ...], missing: tuple[str, ...] = (), layer: str | None = None
+    ) -> Iterator[Table]:
         """The same, some rows at a time where the table may be large."""
         try:
-            yield from map(self._checked, table_parts(path, **self._roles(id, drop, missing)))
+            yield from map(self._checked, table_parts(path, **self._roles(path, id, drop, missing, layer)))
         except OSError as error:  # of the table, while a result is written
             raise InputError(f"{error.strerror or one_line(error)}.") from error
 
-    def _roles(self, id: str | None, drop: tuple[str, ...], missing: tuple[str, ...]) -> dict[str, Any]:
+    def _roles(
+        self, path: str, id: str | None, drop: tuple[str, ...], missing: tuple[str, ...], layer: str | None
+    ) -> dict[str, Any]:
         features = self.pipeline["columns"].feature_names_in_.tolist()
         ignore = [*self.targets, *self.drop]
         return {
@@ -79,6 +85,7 @@ class StoredModel:
             "ignore": ignore,
             "features": features,
             "missing": missing,
+            "layer": self.layer if layer is None and is_h5ad(path) else layer,
         }
 
     def _checked(self, table: Table) -> Table:

@@ -6,7 +6,7 @@ whatever else is installed; Parquet and Feather go through pyarrow, Excel throug
 """
 
 from gnomon.tables._cells import Cells, read_cells
-from gnomon.tables._h5ad import as_rows
+from gnomon.tables._h5ad import as_rows, is_h5ad, open_h5ad, write_h5ad
 from gnomon.tables._labels import with_labels
 from gnomon.tables._large import LargeTable, counted, in_memory, is_large, memory, read_large
 from gnomon.tables._parquet import has_pyarrow, is_parquet
@@ -27,16 +27,19 @@ __all__ = [
     "drop_hint",
     "has_pyarrow",
     "in_memory",
+    "is_h5ad",
     "is_large",
     "is_parquet",
     "listing",
     "memory",
+    "open_h5ad",
     "read_cells",
     "read_large",
     "read_table",
     "stands_for_nothing",
     "table_parts",
     "with_labels",
+    "write_h5ad",
     "write_parts",
     "write_table",
 ]

@@ -1,26 +1,31 @@
 """AnnData files (.h5ad): X, a column of obs as target, the names of the rows; through the package anndata."""
 
 import importlib
+import io
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from gnomon._files import new_file
 from gnomon.rows.kind import is_sparse
 from gnomon.tables._npz import check_usable, of_numbers
-from gnomon.tables._table import Table, TableError, Wanted, choose_features
+from gnomon.tables._table import Table, TableError, Wanted, choose_features, close_names, listing
 from gnomon.targets.forms import objects
 
+H5AD = ".h5ad"
+NO_ANNDATA = "needs anndata, which is not installed: pip install 'gnomon[anndata]'"
 ROW = "obs_names"  # what the names of the rows are called, as AnnData calls them
 
 
 def read_h5ad(path: str, wanted: Wanted) -> Table:
-    """Read a .h5ad file: X has the features, columns of obs are targets or the id, and all others of obs are unused."""
+    """Read a .h5ad file: X or a layer has the features, columns of obs are targets or the id; others are unused."""
     data = open_h5ad(path)
-    X, columns, beside = _matrix(path, data.X), [str(name) for name in data.var_names], beside_of(data)
+    X, columns, beside = _matrix(path, data, wanted.layer), [str(name) for name in data.var_names], beside_of(data)
     if not all(X.shape):
-        raise TableError(f"{path}: X is empty, with shape {X.shape}.")
+        raise TableError(f"{path}: {wanted.layer or 'X'} is empty, with shape {X.shape}.")
     both = sorted(set(columns) & set(beside))
     beside = {name: cells for name, cells in beside.items() if name not in both}
     wanted = wanted.settled(list(beside))
@@ -43,14 +48,17 @@ def read_h5ad(path: str, wanted: Wanted) -> Table:
     return Table(path, X, features, targets, objects(beside.get(id_name, _cells(data.obs_names))), id_name)
 
 
+def is_h5ad(path: str | Path) -> bool:
+    """Whether a name is that of an AnnData file."""
+    return Path(path).suffix.lower() == H5AD
+
+
 def open_h5ad(path: str) -> Any:
     """The AnnData of a file."""
     try:
         anndata = importlib.import_module("anndata")
     except ImportError:
-        raise TableError(
-            f"{path}: reading AnnData needs anndata, which is not installed: pip install 'gnomon[anndata]'."
-        ) from None
+        raise TableError(f"{path}: reading AnnData {NO_ANNDATA}.") from None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of names that are not unique, which is refused below, and of old files
@@ -62,9 +70,31 @@ def open_h5ad(path: str) -> Any:
         raise TableError(f"{path} is not an AnnData file that can be read ({reason}).") from None
 
 
-def _matrix(path: str, X: Any) -> Any:
+def write_h5ad(path: str | Path, data: Any, *, replace: bool = True) -> None:
+    """Write an AnnData to a file, which appears complete or not at all."""
+    whole = io.BytesIO()
+    try:
+        with importlib.import_module("h5py").File(whole, "w") as file:
+            importlib.import_module("anndata.io").write_elem(file, "/", data)
+    except (MemoryError, ImportError):
+        raise
+    except Exception as error:  # of HDF5, of anndata's writers of its parts
+        reason = " ".join(str(error).split())
+        raise TableError(f"{path} cannot be written as AnnData ({reason}).") from None
+    with new_file(path, replace=replace) as file:
+        file.write(whole.getbuffer())
+
+
+def _matrix(path: str, data: Any, layer: str | None) -> Any:
+    if layer is None or (layer == "X" and layer not in data.layers):
+        X = data.X
+    elif layer in data.layers:
+        X = data.layers[layer]
+    else:
+        raise TableError(f"{path}: no layer {layer!r}. {close_names(layer, list(data.layers), 'layers')}")
     if X is None:
-        raise TableError(f"{path} has no X.")
+        layers = f"; name a layer with --layer: {listing(data.layers)}" if data.layers else ""
+        raise TableError(f"{path} has no X{layers}.")
     return of_numbers(path, as_rows(X))
 
 

@@ -35,12 +35,16 @@ def read_mtx(path: str, wanted: Wanted) -> Table:
     else:
         ids, columns, assumed = _turned(path, X.shape, *names)
         X = sparse.csr_matrix(X.T) if is_sparse(X) else np.ascontiguousarray(X.T)
+    if wanted.targets:
+        raise TableError(
+            f"{path}: a .mtx file holds no labels, so there is no {wanted.targets[0]!r} for --target; give them in a "
+            "text file, a label a line or the name of a row and its label, with --labels FILE."
+        )
     wanted = wanted.settled([] if ids is None else [BARCODE])
     ignore = [*wanted.ignore, *([] if ids is None else [BARCODE])]
     features = choose_features(path, [*columns, *([] if ids is None else [BARCODE])], wanted._replace(ignore=ignore))
-    if wanted.targets or wanted.id not in (None, BARCODE):
-        column = [*wanted.targets, wanted.id][0]
-        raise TableError(f"{path}: {column!r} is a column of the matrix, which holds no labels and no names of rows.")
+    if wanted.id not in (None, BARCODE):
+        raise TableError(f"{path}: {wanted.id!r} is a column of the matrix, which holds no names of rows.")
     places = {name: j for j, name in enumerate(columns)}
     order = [places[name] for name in features]
     X = X if order == list(range(len(columns))) else X[:, order]

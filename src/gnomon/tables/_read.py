@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gnomon.tables._excel import read_excel
-from gnomon.tables._h5ad import read_h5ad
+from gnomon.tables._h5ad import H5AD, read_h5ad
 from gnomon.tables._mtx import read_mtx
 from gnomon.tables._npz import read_npz
 from gnomon.tables._parquet import SUFFIX, is_parquet, parquet_parts, read_feather, read_parquet
@@ -21,7 +21,7 @@ READERS = {
     ".xlsx": read_excel,
     ".npz": read_npz,
     ".mtx": read_mtx,
-    ".h5ad": read_h5ad,
+    H5AD: read_h5ad,
 }
 
 
@@ -36,6 +36,7 @@ def read_table(
     ignore: Sequence[str] = (),
     features: Sequence[str] | None = None,
     missing: Sequence[str] = (),
+    layer: str | None = None,
 ) -> Table:
     """Read one table; columns that are likely, or to be ignored, may be absent, and all others must exist.
 
@@ -50,8 +51,12 @@ def read_table(
     drop, ignore : columns to leave out
     features : the feature columns to return, in this order, with no column left over; None takes all the rest
     missing : cells of text that mean an empty one, besides the usual ones
+    layer : of a .h5ad file, what has the features in place of X; "X" is X where no layer is called so
     """
-    wanted, kind = Wanted(targets, id, likely_id, drop, ignore, features, likely_targets, missing), kind_of(path)
+    wanted = Wanted(targets, id, likely_id, drop, ignore, features, likely_targets, missing, layer)
+    kind = kind_of(path)
+    if layer is not None and kind != H5AD:
+        raise TableError(f"{path}: --layer names a layer of AnnData; a {kind} file has none, so leave --layer out.")
     if missing and kind not in (*TEXT, ".xlsx"):
         raise TableError(f"{path}: --missing names cells of text; in a {kind} file an empty cell is empty.")
     return READERS[kind](str(path), wanted)
@@ -60,12 +65,14 @@ def read_table(
 def table_parts(
     path: str | Path, *, id: str | None = None, likely_id: str | None = None, drop: Sequence[str] = (),
     ignore: Sequence[str] = (), features: Sequence[str] | None = None, missing: Sequence[str] = (),
+    layer: str | None = None,
 ) -> Iterator[Table]:  # fmt: skip
     """The same table, of Parquet some rows at a time; of other kinds the whole."""
-    if kind_of(path) == SUFFIX and not missing:
+    if kind_of(path) == SUFFIX and not missing and layer is None:
         yield from parquet_parts(str(path), Wanted((), id, likely_id, drop, ignore, features))
     else:
-        yield read_table(path, id=id, likely_id=likely_id, drop=drop, ignore=ignore, features=features, missing=missing)
+        roles = Wanted((), id, likely_id, drop, ignore, features, (), missing, layer)
+        yield read_table(path, **roles._asdict())
 
 
 def kind_of(path: str | Path) -> str:

@@ -85,6 +85,7 @@ class Wanted(NamedTuple):
     features: Sequence[str] | None = None
     likely_targets: Sequence[str] = ()
     missing: Sequence[str] = ()  # cells of text that mean an empty one, besides `MISSING`
+    layer: str | None = None  # of AnnData, in place of X
 
     def settled(self, names: Sequence[str]) -> "Wanted":
         """Take the likely id where there is one and no other was asked for, and the likely targets that there are."""

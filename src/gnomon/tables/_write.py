@@ -1,7 +1,7 @@
 """Writing columns as CSV, TSV or Parquet."""
 
 import csv
-import importlib
+import importlib.util
 import io
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
@@ -11,21 +11,24 @@ from typing import Any
 import numpy as np
 
 from gnomon._files import is_stream, new_file
+from gnomon.tables._h5ad import H5AD, NO_ANNDATA
 from gnomon.tables._parquet import INSTALL, has_pyarrow
 from gnomon.tables._table import TableError, number
 
 WRITABLE = (".csv", ".tsv", ".parquet")
 
 
-def check_output(path: str | Path) -> None:
-    """Refuse a file name whose kind cannot be written, before any work is done for it."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in WRITABLE:
+def check_output(path: str | Path, *, annotated: bool = False) -> None:
+    """Refuse a file name whose kind cannot be written, before any work is done; AnnData is one if `annotated`."""
+    suffix, writable = Path(path).suffix.lower(), (*WRITABLE, H5AD) if annotated else WRITABLE
+    if suffix not in writable:
         raise TableError(
-            f"{path}: {suffix or 'no extension'} is not a kind of table that can be written; use {', '.join(WRITABLE)}."
+            f"{path}: {suffix or 'no extension'} is not a kind of table that can be written; use {', '.join(writable)}."
         )
     if suffix == ".parquet" and not has_pyarrow():
         raise TableError(f"{path}: writing Parquet {INSTALL}, or choose a .csv file.")
+    if suffix == H5AD and importlib.util.find_spec("anndata") is None:
+        raise TableError(f"{path}: writing AnnData {NO_ANNDATA}, or choose a .csv file.")
 
 
 def write_table(path: str | Path, columns: Mapping[str, Any], *, replace: bool = True, safe: bool = False) -> None:
