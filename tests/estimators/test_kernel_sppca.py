@@ -42,8 +42,11 @@ def assert_linear_is_primal(X, y, X_new, tol=1e-6):
     primal, kernel = SPPCA(2).fit(X, y), KernelSPPCA(2).fit(X, y)
     assert kernel.solver_ == primal.solver_
     assert_allclose(kernel.transform(X_new), primal.transform(X_new), atol=tol)
-    for mine, other in zip(kernel.posterior(X, y), primal.posterior(X, y, uncertainty="plug-in"), strict=True):
-        assert_allclose(mine, other, atol=tol)
+    for uncertainty in ("plug-in", "full"):
+        for rows, known in ((X, y), (X, None), (X_new, None)):
+            of_both = (model.posterior(rows, known, uncertainty=uncertainty) for model in (kernel, primal))
+            for mine, other in zip(*of_both, strict=True):
+                assert_allclose(mine, other, atol=tol)
     assert_allclose(kernel.log_likelihood_, primal.log_likelihood_, rtol=1e-10)
     assert_allclose(kernel.noise_variance_, primal.noise_variance_, rtol=tol)
     for name in ("y_loadings_", "y_intercept_", "y_noise_variance_"):
@@ -169,14 +172,14 @@ def test_without_targets_it_is_kernel_pca():
 def test_posterior_uses_what_is_known_of_y():
     X, y = wine(0.0)
     model = KernelSPPCA(2, **RBF).fit(X, y)
-    alone, shared = model.posterior(X)
-    known, covs = model.posterior(X, np.where(np.arange(len(y)) % 2, y, -1))
+    alone, shared = model.posterior(X, uncertainty="plug-in")
+    known, covs = model.posterior(X, np.where(np.arange(len(y)) % 2, y, -1), uncertainty="plug-in")
     assert shared.shape == (2, 2)
     assert covs.shape == (178, 2, 2)
     assert_allclose(known[::2], alone[::2], atol=1e-10)
     assert np.abs(known[1::2] - alone[1::2]).max() > 1e-3
     assert (np.linalg.eigvalsh(shared - covs[1]) > -1e-12).all()
-    Z, cov = model.transform(X, return_cov=True)
+    Z, cov = model.transform(X, return_cov=True, uncertainty="plug-in")
     assert_allclose(Z, alone)
     assert_allclose(cov, shared)
 
@@ -191,7 +194,7 @@ def test_posterior_is_conditioning_of_the_joint_gaussian(rng):
         W_x, m_x, model.noise_variance_, model.y_loadings_, model.y_intercept_, np.full(2, model.y_noise_variance_)
     )
     mean, cov = gaussian.posterior(explicit, X, closed_forms.code(y, [0, 1, 2]))
-    found_mean, found_cov = model.posterior(X, y)
+    found_mean, found_cov = model.posterior(X, y, uncertainty="plug-in")
     assert_allclose(found_mean, mean, atol=1e-6)
     assert_allclose(found_cov, cov, atol=1e-6)
 

@@ -27,7 +27,9 @@ def fitted(X, y, sample_weight=None, **params):
 def assert_same(mine, other, X, tol=1e-6, X_other=None, classes=True):
     """Projections, predictions and likelihood agree; signs are fixed by different rows where rows differ."""
     X_other = X if X_other is None else X_other
-    (Z, cov), (Z_other, cov_other) = mine.transform(X, True), other.transform(X_other, True)
+    (Z, cov), (Z_other, cov_other) = (
+        model.transform(rows, True, "plug-in") for model, rows in ((mine, X), (other, X_other))
+    )
     flip = np.sign((Z * Z_other).sum(axis=0))
     assert_allclose(Z * flip, Z_other, atol=tol)
     assert_allclose(cov * np.outer(flip, flip), cov_other, atol=tol)
@@ -47,8 +49,10 @@ def test_linear_kernel_is_the_primal_model(options, weighted):
     assert kernel.n_components_ == primal.n_components_ == 2
     assert (kernel.n_samples_, kernel.n_labeled_) == (primal.n_samples_, primal.n_labeled_)
     new = X[:9] + 0.1
-    for mine, other in zip(kernel.transform(new, True), primal.transform(new, True, "plug-in"), strict=True):
-        assert_allclose(mine, other, atol=1e-6)
+    for uncertainty in ("plug-in", "full"):
+        of_both = (model.transform(new, True, uncertainty) for model in (kernel, primal))
+        for mine, other in zip(*of_both, strict=True):
+            assert_allclose(mine, other, atol=1e-6)
     assert_allclose(kernel.predict_proba(X), primal.predict_proba(X), atol=1e-6)
     assert_allclose(kernel.y_loadings_, primal.y_loadings_, atol=1e-6)
     assert_allclose(kernel.log_likelihood_, primal.log_likelihood_, rtol=1e-10)

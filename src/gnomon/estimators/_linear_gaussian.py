@@ -7,24 +7,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..models import linear
 from ..models.linear.conditioning import draw_rows
-from ..models.linear.positions import given_outputs, learn, place
+from ..models.linear.positions import learn, place
 from ..models.linear.sppca import n_free_parameters
 from ..numerics import linear_gaussian as lg
-from ..rows.by_chunk import by_chunk
 from ..rows.masked import filled
 from ..rows.namespace import all_finite, asarray_like, holding
 from ..rows.threads import one_thread
 from ._density import Criterion, Density
-from ._estimator import Invertible, Weighted, check_choice, check_table, check_values, check_variance
+from ._estimator import Invertible, Weighted, check_table, check_values, check_variance
 from ._imputation import Imputer
 from ._monitored import MonitoredByLoadings
-from ._posterior import LatentPosterior
+from ._placed_posterior import PlacedPosterior, n_equal
 from ._seen import remembered, seen
 
 MANY = 1000  # rows from which waking and stopping threads for small matrices is worth avoiding
 
 
-class LinearGaussian(Weighted, MonitoredByLoadings, Density, Criterion, Imputer, Invertible, LatentPosterior):
+class LinearGaussian(Weighted, MonitoredByLoadings, Density, Criterion, Imputer, Invertible, PlacedPosterior):
     """Projection, uncertainty and density of rows, with missing entries or without."""
 
     _takes_missing = True
@@ -56,73 +55,6 @@ class LinearGaussian(Weighted, MonitoredByLoadings, Density, Criterion, Imputer,
         """Posterior mean and covariance of validated rows."""
         return linear.posterior(self._model(), rows, self._code_targets(y, rows.shape[0]), with_cov=with_cov)
 
-    @by_chunk
-    def posterior(self, X: Any, y: Any = None, uncertainty: Any = "full") -> Any:
-        """Posterior mean and covariance of the latent variables given x, and the observed part of y if it is passed.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Targets as in `fit`; what is missing is not conditioned on. None uses x alone. Unsupervised models ignore y.
-        uncertainty : {"full", "plug-in"}, default="full"
-            "plug-in" takes the parameters for known. "full" counts that loadings, mean and scale are estimates, which
-            matters where columns are many beside rows: means are those of the population's directions, longer or
-            shorter than what `transform` gives, rows of the fit and new rows are placed apart, and covariances are for
-            regions by chi-squared. Rows with missing entries are averaged over what they lack; y adds to the precision
-            what it adds by "plug-in".
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples, n_components)
-            Posterior means; the latent variables have unit variance a priori.
-        cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
-            One covariance when it is the same for every row, else one per row. By "full" it is one for complete rows
-            where the rows of the fit were more than 1,000 and more than 20 for each column.
-        """
-        check_choice("uncertainty", uncertainty, ("full", "plug-in"))
-        rows = self._check_rows(X)
-        mean, cov = given = self._condition(rows, y)
-        if uncertainty == "full":
-            alone = given if y is None else self._condition(rows)
-            mean, cov = self._placed(rows, *alone)
-            if y is not None:
-                mean, cov = given_outputs((mean, cov), alone, given)
-        return rows.like(mean), rows.like(cov)
-
-    @by_chunk
-    def transform(self, X: Any, return_cov: Any = False, uncertainty: Any = "full") -> Any:
-        """Project rows: the posterior mean of the latent variables given x under the estimated parameters.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        return_cov : bool, default=False
-            Return a covariance as well.
-        uncertainty : {"full", "plug-in"}, default="full"
-            As in `posterior`, for the covariance; the projection is the same.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-            Projections, a linear map of complete rows.
-        cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
-            Covariance about Z, so that regions by chi-squared are drawn around it: by "full" that of `posterior` plus
-            the square of the way from Z to its mean. Only with `return_cov=True`.
-        """
-        check_choice("uncertainty", uncertainty, ("full", "plug-in"))
-        if not return_cov or uncertainty == "plug-in":
-            return super().transform(X, return_cov)
-        rows = self._check_rows(X)
-        given = self._condition(rows)
-        mean, cov = self._placed(rows, *given)
-        away = mean - given[0]
-        if cov.ndim == 3:
-            cov = cov + away[:, :, None] * away[:, None, :]
-        return self._project(X, False)[0], rows.like(cov)
-
     def _placed(self, rows, mean, cov):
         """Posterior means and covariances given x, once it is counted that the parameters are estimates."""
         loadings = np.asarray(self.components_, dtype=np.float64)
@@ -136,11 +68,13 @@ class LinearGaussian(Weighted, MonitoredByLoadings, Density, Criterion, Imputer,
 
         `beyond` are eigenvalues behind those of the loadings, where the fit has seen them.
         """
-        w, n = rows.weights, rows.shape[0]
-        self._n_equal = float(n if w is None else np.sum(w) ** 2 / np.sum(np.square(w)))
+        self._n_equal = n_equal(rows.shape[0], rows.weights)
         loadings = np.asarray(self.components_, dtype=np.float64)
         self._seen = remembered(rows, loadings, np.sqrt(self.noise_variance_))
         self._beyond = None if beyond is None else beyond[beyond > self.noise_variance_]
+
+    def _shown(self, X, mean):
+        return self._project(X, False)[0]
 
     def _project(self, X, with_cov):
         self._check_fitted()

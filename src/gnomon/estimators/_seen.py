@@ -10,10 +10,10 @@ N_COLUMNS = 64  # of a dense table, those with the largest loadings
 MANY = 20  # rows for each column, beyond which it does not matter what a row has pulled to itself
 
 
-def remembered(rows: Rows, loadings: Array, unit: float) -> Numbers:
-    """Prints of the rows of a fit; none of very many."""
+def remembered(rows: Rows, loadings: Array, unit: float, dimension: float | None = None) -> Numbers:
+    """Prints of the rows of a fit; none of very many, for the columns or for the `dimension` of their noise."""
     n, p = rows.shape
-    return np.zeros(0, dtype=np.uint64) if n > MANY * p else np.unique(_prints(rows, loadings, unit))
+    return np.zeros(0, dtype=np.uint64) if n > MANY * (dimension or p) else np.unique(_prints(rows, loadings, unit))
 
 
 def seen(rows: Rows, loadings: Array, unit: float, known: Numbers) -> BoolArray:

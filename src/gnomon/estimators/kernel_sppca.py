@@ -8,19 +8,22 @@ from sklearn.utils import check_random_state
 
 from ..describe import Traits
 from ..models.linear import dual as model
+from ..models.linear.positions import learn, place
 from ..numerics import gram
 from ..numerics import linear_gaussian as lg
 from ..numerics.moments import output_sets
+from ..rows import read
 from ..rows.products import project
 from ..targets.code import code
 from ._estimator import Weighted, above, one_of, rules, weigh_labels
 from ._gaussian_targets import GaussianTargets
 from ._kernel import KernelTransformer
-from ._posterior import LatentPosterior
+from ._placed_posterior import PlacedPosterior, n_equal
+from ._seen import remembered, seen
 
 
 @dataclass(eq=False, repr=False)
-class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer):
+class KernelSPPCA(Weighted, GaussianTargets, PlacedPosterior, KernelTransformer):
     """Supervised probabilistic PCA in the feature space of a kernel: nonlinear projections guided by partial labels.
 
     The model of `SPPCA` with phi(x) in place of x, where k(a, b) = <phi(a), phi(b)> is the kernel::
@@ -128,6 +131,13 @@ class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer)
     -----
     `Rows` are brought into this process as a whole: the kernel needs pairs of them.
 
+    `posterior`, and the covariance of `transform`, count by default that loadings, mean and scale are estimates, as in
+    `SPPCA`, whose regions they are with the linear kernel; p is `effective_dimension_`. Rows of the fit are known by
+    their entries, with a precomputed kernel by their kernel values with the references. With landmarks, the directions
+    are drawn towards these alone: landmarks are placed as rows of a fit to so many rows, all others as new ones.
+    Regions rest on Gaussian phi(x) with noise that is the same in that many dimensions; kernels for which this is far
+    off have regions that hold more, or fewer, than they say.
+
     There is no `score_samples`: x has no density under the model, only phi(x) has, relative to a dimension that is
     chosen rather than known. Time and memory: n^3 and n^2 for n rows, n m^2 and n m for m landmarks.
 
@@ -189,6 +199,7 @@ class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer)
             feature_map, T, outside, coded.table, coded.one_target(targets.kind), weights, generator
         )
         self._store(result, feature_map)
+        self._remember(X, T, weights)
         self._store_targets(result, X.dtype, coded)
         self._learn_from_labels(rows, targets, weights, self.effective_dimension_)
         self._record(result._replace(stats={**result.stats, "n_passes": 1.0}))
@@ -248,6 +259,42 @@ class KernelSPPCA(Weighted, GaussianTargets, LatentPosterior, KernelTransformer)
         """The parameters in k dimensions that hold W_x: inner products with W_x are all that conditioning needs."""
         root = self._loadings_root
         return lg.Params(root, np.zeros(len(root)), self.noise_variance_, *self._target_params())
+
+    def _remember(self, X, T, weights):
+        """What tells how well the parameters are known, and which rows the directions were drawn towards."""
+        w, k = np.ones(len(T)) if weights is None else weights, self.dual_coef_.shape[1]
+        values = w @ T**2 / w.sum()  # eigenvalues of the covariance
+        self._beyond = values[k:][values[k:] > self.noise_variance_]
+        self._n_equal = n_equal(len(T), weights)
+        self._n_landmarks = n_equal(len(self.references_), w[self.references_])
+        rows = self._known_by(X[self.references_])
+        summary = rows.summarize()
+        self._spread = np.sqrt(summary.squares / summary.weight) * summary.unit
+        self._seen = remembered(rows, *self._prints_by(), self.effective_dimension_)
+
+    def _known_by(self, X):
+        """What rows of the fit are known by: their entries, with a precomputed kernel their kernel values."""
+        return read(X[:, self.references_] if self._precomputed else X)
+
+    def _prints_by(self):
+        return self._spread[None, :], float(self._spread.max())
+
+    def _placed(self, rows, mean, cov):
+        """Posterior means and covariances given x, once it is counted that the parameters are estimates.
+
+        With landmarks the directions are combinations of these, which are placed as the rows of a fit to them alone;
+        the other rows of the fit have drawn the directions little towards themselves, and are placed as new ones.
+        """
+        ns = (self._n_equal, self._n_landmarks)
+        known, own = (
+            learn(self._loadings_root, self.noise_variance_, n, self._beyond, self.effective_dimension_) for n in ns
+        )
+        of_fit = seen(self._known_by(rows.gather()), *self._prints_by(), self._seen)
+        if self.landmarks_ is None:
+            return place(known, mean, of_fit)
+        at, covs = place(known._replace(settled=False), mean, np.zeros(len(mean), dtype=bool))
+        at[of_fit], covs[of_fit] = place(own._replace(settled=False), mean[of_fit], of_fit[of_fit])
+        return at, covs
 
     def _condition(self, rows, y=None):
         """Posterior mean of validated rows, and covariance by row or shared."""

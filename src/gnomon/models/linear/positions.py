@@ -35,13 +35,16 @@ class Positions(NamedTuple):
     settled: bool  # whether rows are so many that one covariance serves all
 
 
-def learn(W_x: Array, noise_var: float, n: float, beyond: Array | None = None) -> Positions:
+def learn(
+    W_x: Array, noise_var: float, n: float, beyond: Array | None = None, dimension: float | None = None
+) -> Positions:
     """From loadings (p, k), the noise variance, and the number of rows they are estimates from.
 
     `beyond` (m,) are eigenvalues of the covariance of the rows behind the k largest, where they are known: directions
-    of nearly the same variance have mixed with those of the loadings.
+    of nearly the same variance have mixed with those of the loadings. `dimension` is that of the space of the noise, if
+    it is not p but the loadings are coordinates in a part of it.
     """
-    p, k = W_x.shape
+    k, p = W_x.shape[1], dimension or W_x.shape[0]
     n = max(float(n), k + 2.0)
     explained, axes = np.linalg.eigh(W_x.T @ W_x)
     explained, axes = np.maximum(explained[::-1], 1e-12 * noise_var), axes[:, ::-1]
@@ -70,7 +73,7 @@ def _mixed(leading: Array, behind: Array, n: float) -> Array:
     return np.asarray(((behind / gap) ** 2).sum(axis=1) / n)
 
 
-def _spikes(explained: Array, noise_var: float, gamma: float, p: int) -> tuple[Array, float]:
+def _spikes(explained: Array, noise_var: float, gamma: float, p: float) -> tuple[Array, float]:
     """Variances of the population beyond the noise, in units of it, zero where none shows; and the noise.
 
     Leading directions have taken up more noise than others, which is given back to the estimate.
