@@ -59,7 +59,7 @@ def check_folder(path: str, force: bool, table: str | None = None) -> None:
 def check_file(
     path: str, force: bool, source: str, *, only: str | None = None, option: str = "--out", annotated: bool = False
 ) -> None:
-    """Check the name of a result made of the file `source`: a table, AnnData too if `annotated`, or what ends `only` so."""
+    """Check the name of a result of the file `source`: a table, AnnData too if `annotated`, or what ends `only` so."""
     if path == "-" and sys.stdout is None:
         raise InputError("standard output is closed.")
     out, stream = named(path, option), is_stream(path)
