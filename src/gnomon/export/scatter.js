@@ -107,7 +107,7 @@ class Scatter extends Picture {
     };
     let said = `${drawn} of ${n} rows are drawn: ${axis(x)} across, ${axis(y)} up.`;
     if (color !== null && columns[color].kind === "classes") {
-      const counts = this.counts(color).map((many, j) => `${columns[color].classes[j]} ${many}`);
+      const counts = this.counts(color).map((many, j) => `${columns[color].classes[j]}: ${many}`);
       const others = counts.length > MOST ? `, and ${counts.length - MOST} other classes` : "";
       said += ` Rows by ${columns[color].name}: ${counts.slice(0, MOST).join(", ")}${others}.`;
     } else if (color !== null) said += ` The color is ${axis(color)}.`;

@@ -9,7 +9,7 @@ const VIRIDIS = [
   "#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725",
 ];
 const STEPS = 64; // shades of a number
-const MARGIN = { left: 52, right: 14, top: 12, bottom: 42 };
+const MARGIN = { left: 52, right: 16, top: 16, bottom: 42 };
 const REACH = 16; // pixels from a row within which it is pointed at
 
 const make = (name, attributes = {}, ...children) => {
@@ -75,17 +75,27 @@ const outline = (pen, shape, x, y, r) => {
   else polygon(...plus.map(([a, b]) => [0.81 * (a - b), 0.81 * (a + b)]));
 };
 
-// Lay a sprite over an opaque image, its middle at a pixel.
-const mix = (image, sprite, x, y) => {
-  const { data, width, height } = image, { half, size, data: over } = sprite;
-  for (let row = 0, from = 0; row < size; row++) {
-    let to = 4 * ((y - half + row) * width + x - half);
-    const outside = y - half + row < 0 || y - half + row >= height;
-    for (let column = 0; column < size; column++, from += 4, to += 4) {
-      const share = over[from + 3] / 255;
-      if (!share || outside) continue;
-      for (let c = 0; c < 3; c++) data[to + c] += (over[from + c] - data[to + c]) * share;
-    }
+// What a mark adds to the pixels of an image of some width around its middle: where, how much is kept, what comes on.
+const stamp = (pen, size, width) => {
+  const { data } = pen.getImageData(0, 0, size, size), half = (size - 1) / 2;
+  const at = [], kept = [], added = [];
+  for (let from = 0; from < data.length; from += 4) {
+    const share = data[from + 3] / 255, column = (from / 4) % size, row = (from / 4 - column) / size;
+    if (!share) continue;
+    at.push(4 * ((row - half) * width + column - half));
+    kept.push(1 - share);
+    added.push(...[0, 1, 2].map((c) => share * data[from + c]));
+  }
+  return { at: Int32Array.from(at), kept: Float32Array.from(kept), added: Float32Array.from(added) };
+};
+
+// Put a mark onto an opaque image; the margin is wider than any mark, so that all of it is on the image.
+const press = (pixels, { at, kept, added }, middle) => {
+  for (let j = 0; j < at.length; j++) {
+    const to = middle + at[j], share = kept[j];
+    pixels[to] = pixels[to] * share + added[3 * j];
+    pixels[to + 1] = pixels[to + 1] * share + added[3 * j + 1];
+    pixels[to + 2] = pixels[to + 2] * share + added[3 * j + 2];
   }
 };
 
@@ -242,14 +252,15 @@ class Picture {
     const [a, b, c, d] = this.scales(), sharp = devicePixelRatio || 1;
     const image = pen.getImageData(0, 0, this.base.width, this.base.height);
     const { left, top } = MARGIN, right = this.width - MARGIN.right, bottom = this.height - MARGIN.bottom;
-    const some = this.chosen.size > 0;
+    const some = this.chosen.size > 0, pixels = image.data, wide = image.width, { xs, ys, labeled } = this;
     for (const turn of [0, 1, 2]) {
-      for (let i = 0; i < this.data.n; i++) {
+      for (let i = 0; i < xs.length; i++) {
         const chosen = some && this.chosen.has(i);
-        if ((chosen ? 2 : this.labeled[i]) !== turn) continue;
-        const x = a + b * this.xs[i], y = c + d * this.ys[i];
+        if ((chosen ? 2 : labeled[i]) !== turn) continue;
+        const x = a + b * xs[i], y = c + d * ys[i];
         if (!(x >= left && x <= right && y >= top && y <= bottom)) continue; // nor where a value is not known
-        mix(image, this.sprite(i, chosen, some && !chosen), Math.round(x * sharp), Math.round(y * sharp));
+        const middle = 4 * (Math.round(y * sharp) * wide + Math.round(x * sharp));
+        press(pixels, this.sprite(i, chosen, some && !chosen), middle);
       }
     }
     pen.putImageData(image, 0, 0);
@@ -282,7 +293,7 @@ class Picture {
     const r = (n > 20000 ? 2 : n > 3000 ? 2.8 : 4) + (solid && this.faint ? 2 : 0);
     const half = Math.ceil((1.3 * r + 2) * sharp), size = 2 * half + 1;
     const pen = make("canvas", { width: size, height: size }).getContext("2d", { willReadFrequently: true });
-    pen.globalAlpha = dimmed ? 0.18 : solid || chosen || !this.faint ? 0.95 : n > 3000 ? 0.5 : 0.7;
+    pen.globalAlpha = dimmed ? 0.25 : solid || chosen || !this.faint ? 0.95 : n > 3000 ? 0.5 : 0.7;
     outline(pen, this.shapeOf(code), half + 0.5, half + 0.5, r * sharp);
     pen.fillStyle = this.colorOf(code);
     pen.fill();
@@ -291,7 +302,7 @@ class Picture {
       pen.strokeStyle = this.ink;
       pen.stroke();
     }
-    const sprite = { half, size, data: pen.getImageData(0, 0, size, size).data };
+    const sprite = stamp(pen, size, this.base.width);
     this.sprites.set(key, sprite);
     return sprite;
   }
