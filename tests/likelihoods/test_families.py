@@ -185,3 +185,11 @@ def test_nodes_are_as_many_as_variances_need():
         assert len(weights) <= most
         assert_allclose([weights.sum(), *(weights @ nodes)], [1.0] + [0.0] * len(variances), atol=1e-12)
         assert not nodes[:, np.array(variances) == 0.0].any()
+
+
+@pytest.mark.parametrize("name", ["logit", "probit"])
+def test_the_smaller_probability_of_two_classes_has_all_its_digits(name):
+    of_first, of_second = family_of(name, 2).predict(np.array([[-30.0], [30.0]]), np.array([[2.0]]))
+    assert 0.0 < of_first[1] < 1e-10
+    assert_allclose(of_second, of_first[::-1], rtol=1e-12)
+    assert_allclose(of_first.sum(), 1.0, rtol=1e-12)
