@@ -52,6 +52,7 @@ COUNTS = np.round(DIABETES.target / 50)
 MODELS = {
     "ppca": lambda: (PPCA(3).fit(WINE.data), WINE.data),
     "sppca text": of_wine(scaled(SPPCA(2))),
+    "sppca unequal classes": of_wine(scaled(SPPCA(2)), np.where(np.arange(178) < 40, CULTIVARS, few(CULTIVARS, 2))),
     "sppca private": of_wine(scaled(SPPCA(2, n_private=1))),
     "sppca float32": lambda: (SPPCA(2).fit(WINE.data.astype(np.float32), few(WINE.target)), WINE.data),
     "sppca number": of_numbers(SPPCA(2)),
