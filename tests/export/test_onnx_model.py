@@ -235,7 +235,7 @@ TWO_TARGETS = np.column_stack([WINE.target, WINE.target == 1])
 REFUSED = {
     "guided": (lambda: GuidedProjection().fit(WINE.data, few(WINE.target)), "many models .* PPCA, SPPCA, CPPCA, DPPCA"),
     "kernel": (lambda: KDA(2).fit(WINE.data, WINE.target), "kernel"),
-    "foreign": (lambda: LinearDiscriminantAnalysis().fit(WINE.data, WINE.target), "none of the linear models"),
+    "foreign": (lambda: LinearDiscriminantAnalysis().fit(WINE.data, WINE.target), "not among the models"),
     "step": (lambda: make_pipeline(PCA(3), PPCA(2)).fit(WINE.data), "PCA before a model .* StandardScaler"),
     "several": (lambda: DPPCA(2).fit(WINE.data, TWO_TARGETS), "several targets .* one for each"),
     "several of CPPCA": (lambda: CPPCA(2).fit(WINE.data, TWO_TARGETS), "several targets .* one for each"),

@@ -16,7 +16,7 @@ def check_model(model: Any) -> None:
     """Refuse a model whose class has no graph."""
     name = type(model).__name__
     if type(model) is not getattr(gnomon, name, None) or name not in MODELS:
-        why = OTHERS.get(name, "it is none of the linear models")
+        why = OTHERS.get(name, "it is not among the models that have one")
         raise TypeError(
             f"{name} has no ONNX graph: {why}; fit one of those that have, {', '.join(MODELS)}, alone or behind "
             "scalers in a pipeline."
@@ -103,5 +103,6 @@ OTHERS = {
     "KernelSPPCA": "it compares rows with those of the fit by a kernel",
     "KDA": "it compares rows with those of the fit by a kernel",
     "ColoredMVU": "it is placed by a graph of neighbors",
+    "MixturePPCA": "its projection is not linear",
     "NeighborFeatures": "it compares rows with those of the fit",
 }
