@@ -23,14 +23,9 @@ def cluster(n_workers=2, *, processes=True):
     return made, Client(made)
 
 
-def deadly(block, home):
-    if os.getpid() != home:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return block
-
-
-def lazily(table, function, *args):
-    return da.from_array(table, chunks=(40, 6)).map_blocks(function, *args, dtype=float, meta=np.empty((0, 0)))
+def lazily(table, function):
+    """Chunks that a function makes; one within another function travels to workers by its code."""
+    return da.from_array(table, chunks=(40, 6)).map_blocks(function, dtype=float, meta=np.empty((0, 0)))
 
 
 @pytest.mark.slow
@@ -47,7 +42,14 @@ def test_a_new_scheduler_for_every_batch_changes_nothing():
 
 
 def test_a_chunk_that_kills_its_workers_is_told_with_its_size():
+    home = os.getpid()
+
+    def deadly(block):
+        if os.getpid() != home:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
         made, client = cluster(1)
         with made, client, pytest.raises(MemoryError, match=r"The largest chunk, 40 x 6, is 1,920 bytes"):
-            PPCA(2).fit(lazily(X, deadly, os.getpid()))
+            PPCA(2).fit(lazily(X, deadly))
