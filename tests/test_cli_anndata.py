@@ -197,3 +197,15 @@ def test_an_annotated_file_that_appears_meanwhile_is_kept(monkeypatch):
     assert "the result is in" in refusal("predict", "out", "t.h5ad", "--out", "a.h5ad")
     assert Path("a.h5ad").read_text() == "mine"
     assert anndata.read_h5ad("a-2.h5ad").n_obs == 40
+
+
+def test_a_model_file_that_knows_of_no_layers_reads_x():
+    from gnomon.export import load_metadata, load_model, save_model
+
+    run("fit", "t.h5ad", "--target", "kind", "--model", "dppca", "--no-compare", "--out", "out")
+    facts = load_metadata("out/model.gnomon")
+    assert facts.pop("layer") is None
+    save_model(load_model("out/model.gnomon"), "old.gnomon", metadata=facts)
+    for model in "out", "old.gnomon":
+        run("predict", model, "t.h5ad", "--out", f"{model}.csv")
+    assert Path("old.gnomon.csv").read_bytes() == Path("out.csv").read_bytes()
