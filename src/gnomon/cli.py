@@ -407,11 +407,11 @@ def report(stored, table, out, id, drop, missing, layer, unlabeled, force):
 @click.option("--onnx", "out", required=True, metavar="FILE", help="The graph: .onnx.")
 @takes("replace file")
 def export(stored, out, force):
-    """Write a stored model as an ONNX graph, which runs without Python and gnomon.
+    """Write a stored model as an ONNX graph.
 
-    Of ppca, sppca, cppca and dppca, with --scale or without. The input X is rows of all features in float32, none of
-    them empty, in the order of feature_names in the metadata of FILE; outputs are transform, variance (of each
-    component), predict for numbers, and probabilities and labels of classes.
+    It runs without Python and gnomon. Of ppca, sppca, cppca and dppca, with --scale or without. The input X is rows of
+    all features in float32, none of them empty, in the order of feature_names in the metadata of FILE; outputs are
+    transform, variance (of each component), predict for numbers, and probabilities and labels of classes.
 
     \b
     gnomon fit flowers.csv --target species --model dppca --out flowers
