@@ -91,7 +91,7 @@ def test_the_report_has_every_target(page):
     text = page()
     assert "with a value of sex, kind, size" in text
     assert text.count("Predictions for the unlabeled rows") == 3
-    assert text.count("Scatter plot of 150 rows") == 3
+    assert text.count('alt="Scatter plot of 150 rows') == 3
     assert "noise variance of size" in text
     assert "noise variance of sex" not in text
     assert text.count("± std") == 1

@@ -88,7 +88,7 @@ def _nothing_of_bad_rows(graph: Graph, rows: str) -> str:
 
 
 def _facts(steps: list[Any], said: Any) -> dict[str, str]:
-    names = getattr(steps[0], "feature_names_in_", None)
+    names = vars(steps[0]).get("feature_names_in_")
     facts = {"model": said.model}
     if names is not None:
         facts["feature_names"] = json.dumps([str(name) for name in names])

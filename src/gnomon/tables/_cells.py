@@ -15,7 +15,7 @@ from gnomon.rows.kind import is_sparse
 from gnomon.tables._excel import open_excel, sheet_rows
 from gnomon.tables._h5ad import beside_of, open_h5ad, read_h5ad
 from gnomon.tables._mtx import read_mtx
-from gnomon.tables._npz import SAVED_PARTS, arrays_of, read_npz
+from gnomon.tables._npz import arrays_of, parts_of, read_npz
 from gnomon.tables._parquet import SUFFIX, names_of, parquet_files, readable
 from gnomon.tables._read import TEXT, kind_of
 from gnomon.tables._sniff import WESTERN, ending, is_western, sniff, source_of, with_points
@@ -125,8 +125,9 @@ def _npz(path: str, most: int) -> Cells:
     X = table.X[:most]
     X = X.toarray() if is_sparse(X) else X
     columns = {name: [None if v != v else v for v in X[:, j].tolist()] for j, name in enumerate(table.feature_names)}
-    beside = {name: a for name, a in arrays_of(path).items() if a.ndim == 1 and len(a) == table.X.shape[0]}
-    beside = {name: a[:most].tolist() for name, a in beside.items() if name not in SAVED_PARTS}
+    arrays = arrays_of(path)
+    beside = {name: a for name, a in arrays.items() if a.ndim == 1 and len(a) == table.X.shape[0]}
+    beside = {name: a[:most].tolist() for name, a in beside.items() if name not in parts_of(arrays)}
     return Cells(path, {**beside, **columns}, table.X.shape[0] <= most, sparse=is_sparse(table.X))
 
 

@@ -26,7 +26,7 @@ def read_npz(path: str, wanted: Wanted) -> Table:
     """Read a .npz file; nothing in it is unpickled."""
     arrays = arrays_of(path)
     X = _saved(path) if "X" not in arrays and "format" in arrays else _matrix(path, arrays)
-    own = ("X", *(SAVED_PARTS if "format" in arrays else CSR_PARTS))
+    own = parts_of(arrays)
     n, p = X.shape
     if not n or not p:
         raise TableError(f"{path}: X is empty, with shape {X.shape}.")
@@ -51,6 +51,11 @@ def read_npz(path: str, wanted: Wanted) -> Table:
         X = X[:, order]
     check_usable(path, X, features)
     return Table(path, X, features, targets, ids, wanted.id)
+
+
+def parts_of(arrays: dict[str, np.ndarray]) -> tuple[str, ...]:
+    """The arrays of a file that make its matrix."""
+    return ("X", *(SAVED_PARTS if "format" in arrays else CSR_PARTS))
 
 
 def arrays_of(path: str) -> dict[str, np.ndarray]:
