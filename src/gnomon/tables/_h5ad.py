@@ -11,7 +11,7 @@ from scipy import sparse
 
 from gnomon._files import new_file
 from gnomon.rows.kind import is_sparse
-from gnomon.tables._npz import check_usable, of_numbers
+from gnomon.tables._npz import chosen, of_numbers
 from gnomon.tables._table import Table, TableError, Wanted, choose_features, close_names, listing
 from gnomon.targets.forms import objects
 
@@ -39,10 +39,7 @@ def read_h5ad(path: str, wanted: Wanted) -> Table:
     if odd is not None or (wanted.id is not None and wanted.id not in beside):
         option = "--id" if odd is None else "--target"
         raise TableError(f"{path}: {odd or wanted.id!r} is a column of X; {option} takes a column of obs.")
-    places = {name: j for j, name in enumerate(columns)}
-    order = [places[name] for name in features]
-    X = X if order == list(range(len(columns))) else X[:, order]
-    check_usable(path, X, features)
+    X = chosen(path, X, columns, features)
     id_name = wanted.id or ROW
     targets = {name: objects(beside[name]) for name in wanted.targets}
     return Table(path, X, features, targets, objects(beside.get(id_name, _cells(data.obs_names))), id_name)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from gnomon.rows.kind import is_sparse
-from gnomon.tables._npz import check_usable, of_numbers
+from gnomon.tables._npz import chosen, of_numbers
 from gnomon.tables._table import Table, TableError, Wanted, choose_features
 from gnomon.targets.forms import objects
 
@@ -45,10 +45,7 @@ def read_mtx(path: str, wanted: Wanted) -> Table:
     features = choose_features(path, [*columns, *([] if ids is None else [BARCODE])], wanted._replace(ignore=ignore))
     if wanted.id not in (None, BARCODE):
         raise TableError(f"{path}: {wanted.id!r} is a column of the matrix, which holds no names of rows.")
-    places = {name: j for j, name in enumerate(columns)}
-    order = [places[name] for name in features]
-    X = X if order == list(range(len(columns))) else X[:, order]
-    check_usable(path, X, features)
+    X = chosen(path, X, columns, features)
     return Table(path, X, features, {}, ids, None if ids is None else BARCODE, assumed=assumed)
 
 

@@ -46,10 +46,7 @@ def read_npz(path: str, wanted: Wanted) -> Table:
     if wanted.id is not None and (wanted.id not in beside or beside[wanted.id].ndim != 1):
         raise TableError(f"{path}: {wanted.id!r} must be a 1-D array with one entry per row to be the --id.")
     ids = None if wanted.id is None else objects(beside[wanted.id].tolist())
-    order = [columns.index(name) for name in features]
-    if order != list(range(p)):
-        X = X[:, order]
-    check_usable(path, X, features)
+    X = chosen(path, X, columns, features)
     return Table(path, X, features, targets, ids, wanted.id)
 
 
@@ -134,7 +131,16 @@ def _given(values: np.ndarray) -> np.ndarray:
     return objects([None if value == "" or value != value else value for value in values.tolist()])
 
 
-def check_usable(path: str, X: Any, names: list[str]) -> None:
+def chosen(path: str, X: Any, columns: list[str], features: list[str]) -> Any:
+    """The columns of a matrix that are features, in their order, if they can be computed with."""
+    places = {name: j for j, name in enumerate(columns)}
+    order = [places[name] for name in features]
+    X = X if order == list(range(len(columns))) else X[:, order]
+    _check_usable(path, X, features)
+    return X
+
+
+def _check_usable(path: str, X: Any, names: list[str]) -> None:
     """Refuse a matrix that holds what cannot be computed with."""
     held = X.data if is_sparse(X) else X
     bad = np.flatnonzero(~(in_range(held) if is_sparse(X) else usable(held)))
