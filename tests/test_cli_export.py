@@ -42,6 +42,17 @@ def test_a_graph_predicts_what_the_command_predicts(model):
     assert [json.loads(facts[name]) for name in ("feature_names", "targets")] == [list("abcd"), ["kind"]]
 
 
+def test_of_the_default_the_graph_is_that_of_its_pupil():
+    run(*FIT[:-1])
+    said = run("export", "out", "--onnx", "m.onnx")
+    assert "exported the pupil of GuidedProjection, which names the class that it names in 9" in said
+    session = onnxruntime.InferenceSession("m.onnx", providers=["CPUExecutionProvider"])
+    (labels,) = session.run(["labels"], {"X": X.astype(np.float32)})
+    facts = session.get_modelmeta().custom_metadata_map
+    wanted = load_model("out/model.gnomon").predict(X)
+    assert (labels == wanted).mean() == pytest.approx(float(facts["pupil_agreement"]), abs=1e-3)
+
+
 def test_the_same_model_gives_the_same_file():
     run(*FIT, "dppca")
     run("export", "out/model.gnomon", "--onnx", "m.onnx")

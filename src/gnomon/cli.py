@@ -409,12 +409,13 @@ def report(stored, table, out, id, drop, missing, layer, unlabeled, force):
 def export(stored, out, force):
     """Write a stored model as an ONNX graph.
 
-    It runs without Python and gnomon. Of ppca, sppca, cppca and dppca, with --scale or without. The input X is rows of
-    all features in float32, none of them empty, in the order of feature_names in the metadata of FILE; outputs are
-    transform, variance (of each component), predict for numbers, and probabilities and labels of classes.
+    It runs without Python and gnomon. Of ppca, sppca, cppca and dppca, with --scale or without; of classes fitted by
+    default it is one linear model that learned from all. The input X is rows of all features in float32, none of them
+    empty, in the order of feature_names in the metadata of FILE; outputs are transform, variance (of each component),
+    predict for numbers, and probabilities and labels of classes.
 
     \b
-    gnomon fit flowers.csv --target species --model dppca --out flowers
+    gnomon fit flowers.csv --target species --out flowers
     gnomon export flowers --onnx flowers.onnx
     """
     from gnomon._cli import exporting, outputs
@@ -425,8 +426,8 @@ def export(stored, out, force):
         step("reading")
         model = StoredModel.load(stored)
         step("writing")
-        names = exporting.write_onnx(out, model, replace=force)
-    click.echo(f"exported {model.said.model}: {', '.join(names)}; wrote {out}", err=outputs.is_stream(out))
+        what, names = exporting.write_onnx(out, model, replace=force)
+    click.echo(f"exported {what}: {', '.join(names)}; wrote {out}", err=outputs.is_stream(out))
 
 
 @main.command()

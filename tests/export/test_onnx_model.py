@@ -223,6 +223,19 @@ def test_the_graph_of_a_loaded_model_is_the_same(tmp_path):
     assert to_onnx(load_model(tmp_path / "model.gnomon")) == to_onnx(model)
 
 
+@pytest.mark.parametrize("pipeline", [False, True])
+@pytest.mark.parametrize("data", [WINE, DIGITS])
+def test_the_graph_of_a_guide_is_that_of_its_pupil(data, pipeline):
+    guide = GuidedProjection(3).fit(data.data[::2], few(data.target[::2]))
+    model = make_pipeline(Columns(), guide) if pipeline else guide
+    X = data.data.astype(np.float32).astype(np.float64)
+    assert_alike(answers(model, X), said(guide.pupil(), X))
+    facts = session_of(to_onnx(model)).get_modelmeta().custom_metadata_map
+    assert (facts["model"], facts["pupil_of"]) == ("DPPCA", "GuidedProjection")
+    labels = answers(model, data.data[::2])["labels"]
+    assert float(facts["pupil_agreement"]) == pytest.approx((labels == guide.predict(data.data[::2])).mean(), abs=1e-3)
+
+
 def test_names_of_columns_and_classes_are_in_the_file():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(WINE.data, columns=WINE.feature_names)
@@ -233,7 +246,10 @@ def test_names_of_columns_and_classes_are_in_the_file():
 
 TWO_TARGETS = np.column_stack([WINE.target, WINE.target == 1])
 REFUSED = {
-    "guided": (lambda: GuidedProjection().fit(WINE.data, few(WINE.target)), "many models .* PPCA, SPPCA, CPPCA, DPPCA"),
+    "guided by numbers": (
+        lambda: GuidedProjection().fit(DIABETES.data[:60], DIABETES.target[:60]),
+        "its pupil alone: .* one target of classes",
+    ),
     "kernel": (lambda: KDA(2).fit(WINE.data, WINE.target), "kernel"),
     "foreign": (lambda: LinearDiscriminantAnalysis().fit(WINE.data, WINE.target), "not among the models"),
     "step": (lambda: make_pipeline(PCA(3), PPCA(2)).fit(WINE.data), "PCA before a model .* StandardScaler"),

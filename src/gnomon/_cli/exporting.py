@@ -9,8 +9,8 @@ from gnomon._files import new_file
 from gnomon.export import to_onnx
 
 
-def write_onnx(path: str, stored: StoredModel, *, replace: bool) -> list[str]:
-    """Write the graph of a model to a file; returns the names of its outputs."""
+def write_onnx(path: str, stored: StoredModel, *, replace: bool) -> tuple[str, list[str]]:
+    """Write the graph of a model to a file; returns what it is of, and the names of its outputs."""
     try:
         model = to_onnx(stored.pipeline)
     except (TypeError, ImportError) as error:
@@ -18,4 +18,9 @@ def write_onnx(path: str, stored: StoredModel, *, replace: bool) -> list[str]:
     model.metadata_props.add(key="targets", value=json.dumps(stored.targets))
     with outputs.said_in_one_line(path), new_file(path, replace=replace) as file:
         file.write(model.SerializeToString(deterministic=True))
-    return [output.name for output in model.graph.output]
+    facts = {one.key: one.value for one in model.metadata_props}
+    what = stored.said.model
+    if "pupil_of" in facts:
+        share = float(facts["pupil_agreement"])
+        what = f"the pupil of {what}, which names the class that it names in {share:.1%} of the rows of the fit"
+    return what, [output.name for output in model.graph.output]

@@ -339,7 +339,7 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
         facts = {"loadings": self.components_}
         if self._vector:
             objective = "log-likelihood with the penalty of shrinkage"
-            prior = self.calibration_ is not None and not self.calibration_["n_held_out"]
+            prior = self.calibration_ is not None and self.calibration_["n_held_out"] == 0
             remarks = ("no label can be held out: confidence by a prior temperature",) if prior else ()
             record = self._recorded(
                 objective=objective, facts=(("DPPCA.shrinkage_", self.shrinkage_),), remarks=remarks

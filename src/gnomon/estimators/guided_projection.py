@@ -17,6 +17,7 @@ from ._class_guide import ClassGuide, Taught, Union, best_by_labels_alone, fit_u
 from ._density import Density
 from ._estimator import at_most, integer, rules
 from ._imputation import Imputer
+from ._linear_pupil import LinearPupil, as_estimator, linear_pupil
 from ._monitored import Monitored
 from ._number_guide import NumberGuide, read_numbers
 from ._of_predictions import show
@@ -87,6 +88,8 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
         Mean of the rows.
     class_prior_, classes_ : ndarray of shape (n_classes,)
         Probabilities of the classes in the rows, None for numbers, and their labels, sorted. Lists for a table y.
+    pupil_agreement_ : float
+        Of one target of classes: share of the rows of the fit for which `pupil` names the class that `predict` names.
     n_components_, n_samples_, n_labeled_, n_features_in_, feature_names_in_, target_kind_
         As in `DPPCA`.
 
@@ -200,6 +203,8 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
             for column in targets.columns
         ]
         self._guides = [one.guide if isinstance(one, Taught) else one for one in taught]
+        for name in ("_pupil", "pupil_agreement_"):
+            self.__dict__.pop(name, None)
         self._record_teachers()
         if targets.kind == "classes" and len(taught) == 1:
             self._choose_projection(preparations, union, taught[0], targets.index)
@@ -220,6 +225,42 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
         self._number_preparations = [tuple(preparation) for preparation, _ in for_numbers]
         self._variances = [np.einsum("ij,ij->j", one.T, one.T) / len(one.T) for _, one in for_numbers]
         return plain, preparations, for_numbers
+
+    def pupil(self):
+        """Return one model of the classes that learned from all teachers, and needs none of them.
+
+        It is what `gnomon.export.to_onnx` exports. Taught by the mean of the teachers, it is as sure of unlabeled rows
+        as this model; `pupil_agreement_` says how often both name the same class. It takes complete rows.
+
+        Returns
+        -------
+        DPPCA or Pipeline
+            Fitted: on the rows as they are, or on standardized columns where that agrees better with this model, then
+            behind a `StandardScaler`. Its projection is that of its own class means and factors. No likelihood was
+            maximized, so it has no `log_likelihood_` and none of what tells how a fit ended.
+
+        Raises
+        ------
+        ValueError
+            When the targets of the fit are not one column of classes.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gnomon import GuidedProjection
+        >>> X, y = load_iris(return_X_y=True)
+        >>> y[[i for i in range(150) if i % 10]] = -1             # 15 of 150 rows keep their label
+        >>> model = GuidedProjection().fit(X, y)
+        >>> bool((model.pupil().predict(X) == model.predict(X)).mean() == model.pupil_agreement_)
+        True
+        """
+        self._check_fitted()
+        if "_pupil" not in vars(self):
+            raise ValueError(
+                "a pupil learns one target of classes; this model was fitted to numbers or several targets. Fit it to "
+                "one column of classes, or SPPCA to the same y."
+            )
+        return as_estimator(LinearPupil(*self._pupil), self)
 
     def _record_teachers(self):
         names, for_numbers = (
@@ -250,6 +291,8 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
         self._noise_free = tuple(dppca.noise_free(learned[chosen], self._directions[chosen]))
         rows = preparations[0][0]
         self.components_, self.mean_ = (rows.basis @ self._directions[1] / rows.scale).T, rows.mean
+        self._pupil = tuple(linear_pupil(preparations, taught, index, k))
+        self.pupil_agreement_ = self._pupil[-1]
 
     def _comparable(self, column, taught, seen):
         """Predictions of one target for the rows of the fit, of variance one at most (n, m)."""

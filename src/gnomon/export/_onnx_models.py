@@ -99,7 +99,6 @@ MODELS: dict[str, Callable[[Graph, str, Any], None]] = {
     "DPPCA": add_dppca,
 }
 OTHERS = {
-    "GuidedProjection": "it asks many models on several preparations of the rows, some of them kernels",
     "KernelSPPCA": "it compares rows with those of the fit by a kernel",
     "KDA": "it compares rows with those of the fit by a kernel",
     "ColoredMVU": "it is placed by a graph of neighbors",

@@ -34,7 +34,9 @@ def to_onnx(model: Any) -> Any:
 
     Parameters
     ----------
-    model : fitted PPCA, SPPCA, CPPCA or DPPCA, or a pipeline that ends in one
+    model : fitted PPCA, SPPCA, CPPCA, DPPCA or GuidedProjection, or a pipeline that ends in one
+        Of `GuidedProjection` of one target of classes it is its `pupil`, which needs none of the teachers: the metadata
+        have "pupil_of", and "pupil_agreement", the share of the rows of the fit for which both name the same class.
         Before it may stand `Columns`, `StandardScaler`, `MinMaxScaler`, `MaxAbsScaler`, `RobustScaler`, `Normalizer`
         and `GapFiller`, which leaves complete rows as they are. Classes are those of one target.
 
@@ -66,9 +68,9 @@ def to_onnx(model: Any) -> Any:
     >>> [output.name for output in to_onnx(model).graph.output]
     ['transform', 'variance', 'probabilities', 'labels']
     """
-    steps = [model]
-    if isinstance(model, Pipeline):
-        steps = [step for _, step in model.steps if step not in (None, "passthrough")]
+    steps, facts = _steps(model), {}
+    if type(steps[-1]) is gnomon.GuidedProjection:
+        steps, facts = _with_pupil(steps)
     check_model(steps[-1])
     check_is_fitted(steps[-1])
     try:
@@ -79,7 +81,24 @@ def to_onnx(model: Any) -> Any:
     for step in steps[:-1]:
         rows = add_step(graph, rows, step)
     add_model(graph, rows, steps[-1])
-    return graph.model(_facts(steps, describe(steps[-1])), gnomon.__version__)
+    return graph.model(_facts(steps, describe(steps[-1])) | facts, gnomon.__version__)
+
+
+def _steps(model: Any) -> list[Any]:
+    if isinstance(model, Pipeline):
+        return [step for _, step in model.steps if step not in (None, "passthrough")]
+    return [model]
+
+
+def _with_pupil(steps: list[Any]) -> tuple[list[Any], dict[str, str]]:
+    """The steps with the pupil of the last in its place, and what is to be said of it."""
+    guide = steps[-1]
+    try:
+        pupil = guide.pupil()
+    except ValueError as error:
+        raise TypeError(f"GuidedProjection has an ONNX graph of its pupil alone: {error}") from None
+    said = {"pupil_of": "GuidedProjection", "pupil_agreement": f"{guide.pupil_agreement_:.4f}"}
+    return [*steps[:-1], *_steps(pupil)], said
 
 
 def _nothing_of_bad_rows(graph: Graph, rows: str) -> str:

@@ -4,7 +4,7 @@ from ...likelihoods.calibration import Calibration
 from .anneal import Annealing, Options, fit_coordinates
 from .choice import Open, near_rows, usual_factors
 from .directions import directions
-from .mixture import NoiseFree, Params, Within, log_joint, log_odds, noise_free
-from .model import Labels, Model, back, fit, log_density, posterior, predict, predict_mean, sample
+from .mixture import NoiseFree, Params, Within, log_joint, log_odds, noise_free, odds_and_distances
+from .model import Labels, Model, back, fit, in_units, log_density, posterior, predict, predict_mean, sample
 from .pupil import taught
 from .reduction import leading, principal_rows

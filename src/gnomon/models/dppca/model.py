@@ -147,7 +147,7 @@ def _fit_target(
     weight = n_labeled + choice.unlabeled_weight * (len(labels.index) - n_labeled)
     units = weight * rows.n_features * np.log(rows.standard.scale)
     target = Target(
-        model=_in_units(rows, result.value.params),
+        model=in_units(rows, result.value.params),
         choice=choice,
         tried=tried,
         log_likelihood=result.value.log_likelihood - units,
@@ -166,10 +166,11 @@ def _mean(trials: Trials, first: Setting, params: Params, least: int, given: Ope
     tried = candidates(given, *rows.shape, least, trials.index)
     found = members(trials, first, params, with_more_shrinkage(tried, given), rows)
     calibration = calibrate([one.voice for one in found], trials.index)
-    return Mean([one.setting for one in found], [_in_units(rows, one.params) for one in found], calibration)
+    return Mean([one.setting for one in found], [in_units(rows, one.params) for one in found], calibration)
 
 
-def _in_units(rows: Reduced | Away, params: Params) -> Model:
+def in_units(rows: Reduced | Away, params: Params) -> Model:
+    """The model in the units of X, from parameters in the coordinates of rows."""
     prior, means, within = params
     mean, scale = rows.standard.mean, rows.standard.scale
     above = within.values > within.noise_var * (1.0 + ABOVE)
