@@ -3,28 +3,22 @@ Is it as sure as it is right?
 =============================
 
 Predictions of the digits whose labels were hidden, by how sure the model was. Points on the line are as often right
-as the model said.
+as the model said. Beside it, which digits are taken for which.
 """
 
 import matplotlib.pyplot as plt
-import numpy as np
 from sklearn.datasets import load_digits
 
 from gnomon import GuidedProjection
+from gnomon.datasets import make_partial
+from gnomon.plotting import PredictionDisplay
 
 X, truth = load_digits(return_X_y=True)
-rng = np.random.default_rng(1)
-labeled = np.concatenate([rng.choice(np.flatnonzero(truth == c), 5, replace=False) for c in range(10)])
-y = np.full(len(X), -1)
-y[labeled] = truth[labeled]
+y = make_partial(truth, n_per_class=5, random_state=1)
 model = GuidedProjection(n_components=2).fit(X, y)
 hidden = y == -1
-top = model.predict_proba(X)[hidden].max(axis=1)
-right = model.predict(X)[hidden] == truth[hidden]
 
-bins = np.clip((top * 10).astype(int), 0, 9)
-filled = [b for b in range(10) if (bins == b).sum() >= 10]
-figure, ax = plt.subplots(figsize=(4.5, 4.5), layout="constrained")
-ax.plot([0, 1], [0, 1], color="black", lw=0.8)
-ax.plot([top[bins == b].mean() for b in filled], [right[bins == b].mean() for b in filled], "o-")
-ax.set(xlabel="probability of the predicted digit", ylabel="share that is right", xlim=(0, 1), ylim=(0, 1))
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.8), layout="constrained")
+PredictionDisplay.from_estimator(model, X[hidden], truth[hidden], kind="reliability", ax=left)
+display = PredictionDisplay.from_estimator(model, X[hidden], truth[hidden], target_name="digit", ax=right)
+print(display.figures)

@@ -110,6 +110,7 @@ class Description:
     limits: Callable[[float], tuple[float, float]] | None = None  # of both, which a share of new rows passes
     suggest: Callable[..., Array] | None = None  # (n, X, among): which of these rows to label next; None, of the fit's
     loadings: Array | None = None  # (k, p) what a unit of each component adds to every column
+    spectrum: tuple[Array, Array] | None = None  # variances along components, and behind them as far as seen; falling
     fit: Fit = field(default_factory=Fit)
 
     @property

@@ -134,7 +134,13 @@ class LinearGaussian(Weighted, MonitoredByLoadings, Density, Criterion, Imputer,
         return (np.eye(len(p.W_x)) - p.W_x @ gain) / p.x_noise_var
 
     def _said(self):
-        return super()._said() | {"loadings": self.components_}
+        return super()._said() | {"loadings": self.components_, "spectrum": self._spectrum()}
+
+    def _spectrum(self):
+        """Variances of x along the components, and what the fit has seen of those behind them, both falling."""
+        W, beyond = np.asarray(self.components_, dtype=np.float64), vars(self).get("_beyond")
+        own = np.linalg.eigvalsh(W @ W.T)[::-1] + self.noise_variance_
+        return own, np.zeros(0) if beyond is None else beyond
 
     def _store_features(self, W, mean, noise_variance, log_likelihood, dtype):
         """Set what the fitted model knows of x."""

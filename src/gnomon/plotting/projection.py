@@ -107,23 +107,10 @@ class ProjectionDisplay(Display):
         -------
         ProjectionDisplay
         """
-        said = describe(estimator)
-        Z, cov = (None if part is None else np.asarray(part) for part in said.project(X))
-        dims = _chosen_dims(dims, Z.shape[1])
-        target, values, labeled = _colors(said, X, y, len(Z), output)
-        names = None
-        if target is not None and target.kind == "classes":
-            names = [str(name) for name in target.classes.tolist()]
-        return cls(
-            projection=Z[:, dims],
-            covariance=None if cov is None else cov[..., dims, :][..., :, dims],
-            labeled=labeled,
-            values=values,
-            class_names=names,
-            dims=dims,
-            target_name=target_name,
-            n_ellipses=n_ellipses,
-        ).plot(ax=ax)
+        found = undrawn(
+            describe(estimator), X, y, dims=dims, n_ellipses=n_ellipses, output=output, target_name=target_name
+        )
+        return found.plot(ax=ax)
 
     def _draw(self):
         points = self._points()
@@ -219,6 +206,26 @@ class ProjectionDisplay(Display):
         if regions:
             handles.append(Line2D([], [], color=NEUTRAL, lw=0.9, label="95 % region of a row"))
         return handles
+
+
+def undrawn(said, X, y, *, dims, n_ellipses, output, target_name):
+    """The display, not drawn yet, from what a model says of itself; the rest is as in `from_estimator`."""
+    Z, cov = (None if part is None else np.asarray(part) for part in said.project(X))
+    dims = _chosen_dims(dims, Z.shape[1])
+    target, values, labeled = _colors(said, X, y, len(Z), output)
+    names = None
+    if target is not None and target.kind == "classes":
+        names = [str(name) for name in target.classes.tolist()]
+    return ProjectionDisplay(
+        projection=Z[:, dims],
+        covariance=None if cov is None else cov[..., dims, :][..., :, dims],
+        labeled=labeled,
+        values=values,
+        class_names=names,
+        dims=dims,
+        target_name=target_name,
+        n_ellipses=n_ellipses,
+    )
 
 
 def _chosen_dims(dims, k):

@@ -1,0 +1,49 @@
+"""What displays ask of the columns of a table: their names, their means, and how they go with other numbers."""
+
+import numpy as np
+
+from gnomon.rows.frames import as_table
+from gnomon.rows.kind import is_sparse
+
+
+def table_of(X):
+    """X (n, p) as floats, dense or csr."""
+    X = as_table(X)
+    return X.tocsr().astype(np.float64) if is_sparse(X) else np.asarray(X, dtype=np.float64)
+
+
+def names_of(X, said, given):
+    """Names of the columns of X: those given, of a frame, of the fit, or x0, x1, ..."""
+    p = X.shape[1] if hasattr(X, "shape") else len(X[0])
+    names = given
+    if names is None and hasattr(X, "columns"):
+        names = list(X.columns)
+    if names is None:
+        known = said.column_names()
+        names = known if len(known) == p else [f"x{j}" for j in range(p)]
+    if len(names) != p:
+        raise ValueError(f"feature_names has {len(names)} names; X has {p} columns.")
+    return [str(name) for name in names]
+
+
+def column_means(X):
+    """Means (p,) of a table, over the entries that are there; zero of a column that has none."""
+    if is_sparse(X):
+        return np.asarray(X.mean(axis=0)).ravel()
+    seen = np.isfinite(X)
+    return np.where(seen, X, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+
+
+def correlations(X, Z):
+    """Correlations (p, k) of the columns of X with numbers Z (n, k); zero of a constant column, gaps at its mean."""
+    X = table_of(X)
+    mean, C = column_means(X), Z - Z.mean(axis=0)
+    if is_sparse(X):
+        cross = np.asarray(X.T @ C)
+        squares = np.asarray(X.multiply(X).sum(axis=0)).ravel() - len(Z) * mean**2
+    else:
+        D = np.where(np.isfinite(X), X - mean, 0.0)
+        cross, squares = D.T @ C, np.einsum("ij,ij->j", D, D)
+    size = np.sqrt(np.maximum(squares, 0.0))[:, None] * np.sqrt((C**2).sum(axis=0))
+    known = size > 1e-9 * max(float(size.max(initial=0.0)), 1e-300)
+    return np.where(known, cross / np.where(known, size, 1.0), 0.0)

@@ -1,0 +1,152 @@
+"""Why a row is where it is: what each of its columns adds to the projection, to T2 or to SPE."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gnomon.describe import describe
+from gnomon.plotting._columns import column_means, names_of, table_of
+from gnomon.plotting._style import NEGATIVE, POSITIVE, Display, literal
+from gnomon.rows.kind import is_sparse
+
+BLOCK = 1 << 22  # numbers in rows that are asked at once
+KINDS = ("component", "t2", "spe")
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ContributionDisplay(Display):
+    """Bars of what the columns of one row add to where it lies.
+
+    Made by `from_estimator`. A column adds what is lost when the row has the mean of the column in its place. For a
+    component of a linear model these add up to the coordinate, less that of a row of means.
+
+    Parameters
+    ----------
+    contributions : ndarray of shape (p,)
+        What each column adds.
+    total : float
+        What the row has, less what a row of means has.
+    feature_names : sequence of str
+        Names of the p columns.
+    row_name, what : str
+        What the row, and what it is placed by, are called.
+    n_top : int, default=15
+        Columns drawn, largest in size first.
+
+    Attributes
+    ----------
+    top : ndarray of int
+        The columns drawn, largest in size first.
+    figure_, ax_ : Figure, Axes
+        Set by `plot`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gnomon import PPCA
+    >>> from gnomon.plotting import ContributionDisplay
+    >>> iris = load_iris()
+    >>> model = PPCA(2).fit(iris.data)
+    >>> display = ContributionDisplay.from_estimator(model, iris.data, 41, feature_names=iris.feature_names, of="t2")
+    >>> display.feature_names[display.top[0]]
+    'sepal length (cm)'
+    """
+
+    _size = 5.4, 4.4
+
+    contributions: Any
+    total: float
+    feature_names: Any
+    row_name: str
+    what: str
+    n_top: int = 15
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, row: Any, *, of: Any = "component", dim: Any = 0, n_top: Any = 15,
+        feature_names: Any = None, row_name: Any = None, ax: Any = None,
+    ) -> Any:  # fmt: skip
+        """Draw what the columns of a row add.
+
+        Parameters
+        ----------
+        estimator : fitted gnomon model
+            A pipeline or a choice of such a model too; it is asked for as many rows as there are columns.
+        X : {array-like, sparse matrix, frame} of shape (n, p)
+            Rows, of which the means of the columns are taken.
+        row : int
+            Which of them.
+        of : {"component", "t2", "spe"}, default="component"
+            A coordinate, or Hotelling's T2 or the squared prediction error, of models that have them.
+        dim : int, default=0
+            Which component, counted from 0.
+        n_top : int, default=15
+            Columns drawn.
+        feature_names : sequence of str, default=None
+            Names of the columns of X; None takes those of a frame or of the fit.
+        row_name : str, default=None
+            What the row is called; None takes its number.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        ContributionDisplay
+        """
+        said, names, table = describe(estimator), names_of(X, describe(estimator), feature_names), table_of(X)
+        ask, what = _asked(said, of, dim)
+        if not 0 <= row < table.shape[0]:
+            raise ValueError(f"row={row!r} must be the number of a row of X, from 0 to {table.shape[0] - 1}.")
+        found, total = _contributions(ask, table, int(row))
+        name = str(row) if row_name is None else str(row_name)
+        return cls(
+            contributions=found, total=total, feature_names=names, row_name=name, what=what, n_top=n_top
+        ).plot(ax=ax)  # fmt: skip
+
+    @property
+    def top(self) -> Any:
+        """The columns drawn, largest in size first."""
+        order = np.argsort(-np.abs(self.contributions), kind="stable")[: self.n_top]
+        return order[self.contributions[order] != 0]
+
+    def _draw(self):
+        order = self.top[::-1]  # barh fills from below
+        sizes = self.contributions[order]
+        self.ax_.barh(range(len(order)), sizes, color=np.where(sizes >= 0, POSITIVE, NEGATIVE), height=0.72)
+        names = [self.feature_names[j] for j in order]
+        self.ax_.set_yticks(range(len(order)), [name if len(name) <= 28 else f"{name[:27]}…" for name in names])
+        self.ax_.axvline(0, color="black", lw=0.8)
+        title = self.ax_.set_title(f"row {self.row_name}: {self.total:+.3g} in all", fontsize="medium")
+        literal([title, *self.ax_.get_yticklabels()])
+        self.ax_.set_xlabel(f"added to {self.what}")
+
+
+def _asked(said, of, dim):
+    """The function from rows to numbers (n,), and what it is called."""
+    if of not in KINDS:
+        raise ValueError(f"of={of!r} must be one of {', '.join(map(repr, KINDS))}.")
+    if of == "component":
+        if not 0 <= dim < said.n_components:
+            raise ValueError(f"dim={dim!r} must be a component counted from 0, below {said.n_components}.")
+        return lambda rows: np.asarray(said.project(rows).mean)[:, dim], f"component {dim + 1}"
+    if said.monitor is None:
+        raise ValueError(f"{said.model} has no T2 and SPE; of='component' is there.")
+    return lambda rows: said.monitor(rows)[KINDS.index(of) - 1], of.upper()
+
+
+def _contributions(ask, X, row):
+    """What each column adds (p,), and what all do."""
+    mean = column_means(X)
+    own = X[[row]].toarray().ravel() if is_sparse(X) else X[row]
+    found, unlike = np.zeros(len(mean)), np.flatnonzero(own != mean)
+    if is_sparse(X):  # a word that is absent in a row is not asked: it would be a row for each of all words
+        mean, unlike = np.zeros_like(mean), np.flatnonzero(own)
+    whole, middle = ask(np.stack([own, mean]))
+    size = max(1, BLOCK // len(mean))
+    for start in range(0, len(unlike), size):
+        some = unlike[start : start + size]
+        rows = np.repeat(own[None], len(some), axis=0)
+        rows[np.arange(len(some)), some] = mean[some]
+        found[some] = whole - ask(rows)
+    return found, float(whole - middle)

@@ -1,0 +1,82 @@
+"""Variances along the components of a fit and behind them, beside the noise."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gnomon.describe import describe
+from gnomon.plotting._style import NEGATIVE, NEUTRAL, POSITIVE, Display
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ScreeDisplay(Display):
+    """Variances of the rows along each component, and along the directions behind them as far as the fit has seen them.
+
+    Made by `from_estimator`. Components above the noise are worth having; a direction behind them that is far above it
+    asks for one component more.
+
+    Parameters
+    ----------
+    variances : ndarray of shape (m,)
+        In squared units of X, noise included, falling; the first `n_components` are those of the model.
+    n_components : int
+        Size K of the model.
+    noise_variance : float
+        Of one direction.
+
+    Attributes
+    ----------
+    figure_, ax_ : Figure, Axes
+        Set by `plot`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from gnomon import PPCA
+    >>> from gnomon.plotting import ScreeDisplay
+    >>> display = ScreeDisplay.from_estimator(PPCA(2).fit(scale(load_wine().data)))
+    >>> [round(float(variance), 1) for variance in display.variances[:3]]
+    [4.7, 2.5, 1.4]
+    """
+
+    _size = 5.6, 3.8
+
+    variances: Any
+    n_components: Any
+    noise_variance: Any
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Any:
+        """Draw what a fitted model knows of variances.
+
+        Parameters
+        ----------
+        estimator : fitted gnomon model
+            PPCA, SPPCA or CPPCA; a pipeline or a choice of such a model too.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        ScreeDisplay
+        """
+        said = describe(estimator)
+        if said.spectrum is None:
+            raise ValueError(f"{said.model} does not say how much variance is along a component; draw a PPCA or SPPCA.")
+        own, behind = said.spectrum
+        variances = np.concatenate([own, behind])
+        return cls(variances=variances, n_components=len(own), noise_variance=said.fit.noise_variance).plot(ax=ax)
+
+    def _draw(self):
+        at, k = np.arange(1, len(self.variances) + 1), self.n_components
+        self.ax_.bar(at[:k], self.variances[:k], color=POSITIVE, width=0.72, label="components")
+        if len(at) > k:
+            self.ax_.bar(at[k:], self.variances[k:], color=NEUTRAL, alpha=0.55, width=0.72, label="behind them")
+        self.ax_.axhline(self.noise_variance, color=NEGATIVE, lw=1.0, label="noise of a direction")
+        if self.variances[0] > 100.0 * self.variances[-1]:
+            self.ax_.set_yscale("log")
+        self.ax_.xaxis.get_major_locator().set_params(integer=True)
+        self.ax_.set(xlabel="direction", ylabel="variance")
+        self.ax_.legend(fontsize="x-small", frameon=False, loc="upper right")
