@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.preprocessing import scale
 
-from gnomon import PPCA, SPPCA, GuidedProjection, MixturePPCA
+from gnomon import KDA, PPCA, SPPCA, GuidedProjection, MixturePPCA
 from gnomon.export import report, write_report
 from gnomon.selection import Comparison, compare
 
@@ -121,7 +121,7 @@ def test_every_text_of_the_user_is_escaped(full_report):
     assert text.count("<h1>&lt;script&gt;") == 1
     assert "<title>&lt;script&gt;" in text
     pictures = [attrs for tag, attrs in page.tags if tag == "img"]
-    assert len(pictures) == 2  # rows and their limits, and no path of two points
+    assert len(pictures) == 5  # rows, their limits, variances, two of hidden truth, and no path of two points
     assert all(picture["alt"] for picture in pictures)
 
 
@@ -168,6 +168,23 @@ def test_wrong_predictions_are_marked_and_counted(wine, tmp_path):
     assert text.count('<tr class="wrong">') > 30
 
 
+def test_hidden_truth_is_drawn_beside_predictions(wine, tmp_path):
+    X, seen, names, model = wine
+    text, _ = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen, y_true=names))
+    unlabeled = np.array([label is None for label in seen])
+    right = (model.predict(X) == names)[unlabeled]
+    assert f'alt="confusion of y: {right.mean():.1%} of {len(right)} rows right"' in text
+    assert f'alt="reliability of y: right {right.mean():.1%}, sure' in text
+    text, _ = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen))
+    assert "beside the hidden truth" not in text
+
+
+def test_a_model_without_variances_has_no_picture_of_them(wine, tmp_path):
+    X, seen, _, _ = wine
+    text, _ = read(write_report(tmp_path / "r.html", estimator=KDA(2).fit(X, seen), X=X, y=seen))
+    assert "Bars of the variance" not in text
+
+
 def test_real_targets_have_standard_deviations_and_coverage(tmp_path):
     X, y = load_diabetes(return_X_y=True)
     X, seen = scale(X), np.where(np.arange(len(y)) % 4, np.nan, y)
@@ -183,6 +200,8 @@ def test_real_targets_have_standard_deviations_and_coverage(tmp_path):
     assert_allclose([float(row[3]) for row in rows], y[found], rtol=1e-3)
     inside = (np.abs(y - mean) < 1.96 * std)[np.isnan(seen)].mean()
     assert f"{100 * inside:.1f} % of the hidden values lie in the 95 % interval" in text
+    assert 'alt="numbers of progression: RMSE' in text
+    assert 'alt="Bars of the variance along each direction"' in text
     assert "with a value of progression" in text
     assert "The 50 most uncertain are shown" in text
 

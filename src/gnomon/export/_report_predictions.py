@@ -6,10 +6,11 @@ import numpy as np
 
 from gnomon.describe import unusual
 from gnomon.export import _report_page as html
-from gnomon.plotting import OutlierDisplay
+from gnomon.plotting import OutlierDisplay, PredictionDisplay
 
 N_PREDICTIONS = 50
 N_SUGGESTIONS = 10
+FEWEST = 10  # hidden values from which there is a picture of them
 
 
 class _Body(NamedTuple):
@@ -44,6 +45,37 @@ def prediction_sections(said, X, y, y_true, row_ids, names):
             body = _numbers([target], [one], y_true, rows, [name])
         parts.append(_section(body, rows, ids))
     return parts
+
+
+def beside_truth(said, X, y, y_true, names):
+    """Return pictures of predictions of unlabeled rows beside the truth; nothing where it is unknown."""
+    if said.predict is None or y_true is None:
+        return ""
+    parts = []
+    for j, (target, name) in enumerate(zip(said.targets, names, strict=True)):
+        hidden = np.array(y_true, dtype=object)
+        if y is not None:
+            hidden[target.labeled(y)] = None
+        if np.isfinite(target.values(hidden)).sum() < FEWEST:
+            continue
+        for kind in ("numbers",) if target.kind == "real" else ("confusion", "reliability"):
+            parts.append(_beside(said, X, hidden, kind, j, name))
+    return html.tag("h2", "Predictions beside the hidden truth") + "".join(parts) if parts else ""
+
+
+def _beside(said, X, hidden, kind, output, name):
+    ax = html.axes(4.8, 4.6)
+    if kind == "reliability" and said.predict(X)[output].proba is None:
+        return ""
+    display = PredictionDisplay.from_estimator(said, X, hidden, kind=kind, output=output, target_name=name, ax=ax)
+    n = html.count(len(display.truth), "row")
+    caption = {
+        "numbers": f"Measured against predicted {name} of {n}; on the line both are equal.",
+        "confusion": f"Which classes of {name} are taken for which, in {n}; each line is one true class.",
+        "reliability": f"How often the named class of {name} is right, by how probable it was said to be, in {n}. "
+        "Above the line the model is more often right than it says, below it less often.",
+    }[kind]
+    return html.figure(display.ax_, f"{kind} of {name}: {display.ax_.get_title()}", caption)
 
 
 def unlike(said, X, row_ids):

@@ -14,9 +14,9 @@ from gnomon._files import new_file
 from gnomon.describe import describe
 from gnomon.export import _report_page as html
 from gnomon.export._report_fit import fit_section
-from gnomon.export._report_predictions import limits, prediction_sections, suggestions, unlike
+from gnomon.export._report_predictions import beside_truth, limits, prediction_sections, suggestions, unlike
 from gnomon.export._report_scatter import MAX_ROWS, explorer
-from gnomon.plotting import LoadingsDisplay, ProjectionDisplay
+from gnomon.plotting import LoadingsDisplay, ProjectionDisplay, ScreeDisplay
 from gnomon.selection import Comparison, SearchResults
 from gnomon.selection.partial import results_of
 from gnomon.tables import count_missing
@@ -110,7 +110,9 @@ def write_report(
         _choice(choice) if choice else "",
         _comparison(comparison) if comparison else "",
         _loadings(said, feature_names, feature_units),
+        _scree(said, feature_units),
         *prediction_sections(said, X, y, y_true, row_ids, names),
+        beside_truth(said, X, y, y_true, names),
         unlike(said, X, row_ids),
         limits(said, X, row_ids),
         suggestions(said, X, y, row_ids),
@@ -279,6 +281,18 @@ def _loadings(said, feature_names, units):
     if k > len(panels):
         how += f" The first {len(panels)} of {k} components are shown."
     return html.tag("h2", "Loadings") + html.tag("p", how) + f'<div class="panels">{"".join(panels)}</div>'
+
+
+def _scree(said, units):
+    if said.spectrum is None:
+        return ""
+    ax = ScreeDisplay.from_estimator(said, ax=html.axes(5.6, 3.4)).ax_
+    caption = (
+        f"Variances of the rows along the components, in squared {units or 'units that the model was given'}, and "
+        "along the directions behind them as far as the fit has seen them. One behind them that is far above the "
+        "noise asks for one component more."
+    )
+    return html.tag("h2", "Variances") + html.figure(ax, "Bars of the variance along each direction", caption)
 
 
 def _settings(said, settings):
