@@ -409,10 +409,10 @@ def report(stored, table, out, id, drop, missing, layer, unlabeled, force):
 def export(stored, out, force):
     """Write a stored model as an ONNX graph.
 
-    It runs without Python and gnomon. Of ppca, sppca, cppca and dppca, with --scale or without; of classes fitted by
-    default it is one linear model that learned from all. The input X is rows of all features in float32, none of them
-    empty, in the order of feature_names in the metadata of FILE; outputs are transform, variance (of each component),
-    predict for numbers, and probabilities and labels of classes.
+    It runs without Python and gnomon. Of ppca, sppca, cppca, dppca, sepca, sdr-glm and ifa, scaled or not; of classes
+    fitted by default it is one linear model that learned from all. The input X is rows of all features in float32, none
+    of them empty, in the order of feature_names in the metadata of FILE; outputs are transform, variance (of each
+    component), predict for numbers, and probabilities and labels of classes.
 
     \b
     gnomon fit flowers.csv --target species --out flowers

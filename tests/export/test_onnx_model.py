@@ -13,7 +13,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
-from gnomon import CPPCA, DPPCA, KDA, PPCA, SPPCA, GuidedProjection
+from gnomon import CPPCA, DPPCA, IFA, KDA, PPCA, SCL, SDRGLM, SEPCA, SPPCA, GuidedProjection
 from gnomon.datasets import fetch_corn, load_breast_cancer, load_diabetes, load_digits, load_wine, make_partial
 from gnomon.export import Columns, GapFiller, load_model, save_model, to_onnx
 from gnomon.export._onnx_classes import mean_softmax, probit
@@ -49,6 +49,8 @@ def of_numbers(model, y=DIABETES.target + 0.5):
 
 TWO = np.column_stack([DIABETES.target, DIABETES.data[:, 0]])
 COUNTS = np.round(DIABETES.target / 50)
+WIDE = np.hstack([WINE.data[:30], WINE.data[30:60] ** 2, WINE.data[60:90] ** 3])
+COUNTED = np.floor(3 * WINE.data / WINE.data.max(axis=0))
 MODELS = {
     "ppca": lambda: (PPCA(3).fit(WINE.data), WINE.data),
     "sppca text": of_wine(scaled(SPPCA(2))),
@@ -76,6 +78,24 @@ MODELS = {
     "dppca alone": of_wine(scaled(DPPCA(2, uncertainty="plug-in"))),
     "dppca one label": of_wine(scaled(DPPCA(2)), few(WINE.target, 1)),
     "dppca ten classes": lambda: (DPPCA(5).fit(DIGITS.data, few(DIGITS.target)), DIGITS.data),
+    "sepca": of_wine(scaled(SEPCA(2))),
+    "sepca alone": of_wine(scaled(SEPCA(2, uncertainty="plug-in", projection_ridge="pinv"))),
+    "sepca wide": lambda: (SEPCA(2, n_landmarks=20).fit(WIDE, few(WINE.target[:30], 3)), WIDE),
+    "sepca no labels": lambda: (SEPCA(2).fit(WINE.data), WINE.data),
+    "sdrglm classes": of_wine(scaled(SDRGLM(2))),
+    "sdrglm classes alone": of_wine(SDRGLM(2, uncertainty="plug-in", projection_ridge=0.5)),
+    "sdrglm two classes": lambda: (scaled(SDRGLM(3)).fit(CANCER.data, few(CANCER.target)), CANCER.data),
+    "sdrglm one class": of_wine(scaled(SDRGLM(2)), np.where(np.arange(178) < 9, "a", None).astype(object)),
+    "sdrglm number": of_numbers(SDRGLM(2)),
+    "sdrglm numbers": of_numbers(scaled(SDRGLM(2)), TWO),
+    "sdrglm counts": of_numbers(SDRGLM(2, families="poisson"), COUNTS),
+    "sdrglm no labels": lambda: (SDRGLM(2).fit(WINE.data), WINE.data),
+    "ifa": of_wine(IFA(random_state=0, n_init=1)),
+    "ifa alone": of_wine(scaled(IFA(uncertainty="plug-in", n_init=1))),
+    "ifa tied": of_wine(scaled(IFA(tied=True, n_init=1))),
+    "ifa no labels": lambda: (IFA([2, 2], pca_components=4, n_init=1).fit(WINE.data), WINE.data),
+    "scl": lambda: (SCL(2, n_pivots=5).fit(COUNTED, domain=WINE.target > 0), COUNTED),
+    "scl augmented": lambda: (SCL(2, n_pivots=5, augment=True).fit(COUNTED, domain=WINE.target > 0), COUNTED),
     "range": of_wine(make_pipeline(MinMaxScaler(), DPPCA(2))),
     "clipped range": lambda: (of_wine(make_pipeline(MinMaxScaler(clip=True), SPPCA(2)))()[0], 1.2 * WINE.data),
     "sppca clipped": of_numbers(make_pipeline(MinMaxScaler(clip=True), SPPCA(2))),
@@ -110,14 +130,16 @@ def said(model, X):
     last, rows = (model[-1], model[:-1].transform(X)) if hasattr(model, "steps") else (model, X)
     plain = {} if isinstance(last, DPPCA) else {"uncertainty": "plug-in"}
     found = {"transform": model.transform(X)}
-    variances = np.diagonal(last.posterior(rows, **plain)[1], axis1=-2, axis2=-1)
-    found["variance"] = np.broadcast_to(variances, found["transform"].shape)
-    kind = getattr(last, "target_kind_", "none")
+    if hasattr(last, "posterior"):
+        variances = np.diagonal(last.posterior(rows, **plain)[1], axis1=-2, axis2=-1)
+        found["variance"] = np.broadcast_to(variances, found["transform"].shape)
+    return found | predictions(model, X, getattr(last, "target_kind_", "none"))
+
+
+def predictions(model, X, kind):
     if kind == "classes":
-        found |= {"probabilities": model.predict_proba(X), "labels": model.predict(X)}
-    elif kind != "none":
-        found["predict"] = model.predict(X)
-    return found
+        return {"probabilities": model.predict_proba(X), "labels": model.predict(X)}
+    return {} if kind == "none" else {"predict": model.predict(X)}
 
 
 def assert_alike(found, wanted):
@@ -138,7 +160,9 @@ def test_a_graph_says_what_the_model_says(name):
     assert_alike(answers(model, X), said(model, X))
 
 
-@pytest.mark.parametrize("name", ["sppca text", "cppca classes", "cppca logit", "cppca probit", "dppca"])
+@pytest.mark.parametrize(
+    "name", ["sppca text", "cppca classes", "cppca logit", "cppca probit", "dppca", "sepca", "sdrglm classes", "ifa"]
+)
 def test_far_rows(name):
     model, X = fitted(name)
     far = (X.mean(axis=0) + 30 * (X - X.mean(axis=0))).astype(np.float32).astype(np.float64)
@@ -254,6 +278,17 @@ REFUSED = {
     "foreign": (lambda: LinearDiscriminantAnalysis().fit(WINE.data, WINE.target), "not among the models"),
     "step": (lambda: make_pipeline(PCA(3), PPCA(2)).fit(WINE.data), "PCA before a model .* StandardScaler"),
     "several": (lambda: DPPCA(2).fit(WINE.data, TWO_TARGETS), "several targets .* one for each"),
+    "kernel of SEPCA": (lambda: SEPCA(2, kernel="rbf").fit(WINE.data, WINE.target), "kernel='rbf' .* kernel='linear'"),
+    "family": (
+        lambda: SDRGLM(2, x_family="poisson").fit(COUNTED, WINE.target),
+        "x_family='poisson' .* x_family='gaussian' has one",
+    ),
+    "several of SDRGLM": (
+        lambda: SDRGLM(2).fit(WINE.data, TWO_TARGETS > 0),
+        "several targets of classes .* one for each",
+    ),
+    "noise": (lambda: IFA(noise="isotropic", n_init=1).fit(WINE.data, WINE.target), "noise='none' has one"),
+    "several of IFA": (lambda: IFA(n_init=1).fit(WINE.data, TWO_TARGETS), "several targets .* one for each"),
     "several of CPPCA": (lambda: CPPCA(2).fit(WINE.data, TWO_TARGETS), "several targets .* one for each"),
 }
 

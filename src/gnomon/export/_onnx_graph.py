@@ -66,3 +66,11 @@ class Graph:
         name = f"constant_{len(self.constants)}"
         self.constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(value).reshape(value.shape), name))
         return name
+
+
+def give_numbers(graph: Graph, found: str, targets: Any) -> None:
+    """The output "predict", a vector where y was one."""
+    if targets[0].column is None:
+        graph.give("predict", graph.add("Squeeze", found, np.array([1])), ["n"])
+    else:
+        graph.give("predict", found, ["n", len(targets)])

@@ -8,8 +8,9 @@ import numpy as np
 import gnomon
 from gnomon.describe import describe
 from gnomon.export._onnx_classes import give_classes, mean_softmax, probit, softmax, student, with_opinion
-from gnomon.export._onnx_graph import Graph
+from gnomon.export._onnx_graph import Graph, give_numbers
 from gnomon.export._onnx_mixture import add_dppca
+from gnomon.export._onnx_scores import add_ifa, add_scl, add_sdr_glm, add_sepca
 
 
 def check_model(model: Any) -> None:
@@ -39,7 +40,7 @@ def _sppca(graph: Graph, rows: str, model: Any) -> None:
         parts = (model.class_axes_, model.class_centers_, model.class_covariance_, model.class_counts_)
         give_classes(graph, softmax(graph, student(graph, Z, *parts)), model.classes_)
     elif targets:
-        _give_numbers(graph, _read_out(graph, Z, model), targets)
+        give_numbers(graph, _read_out(graph, Z, model), targets)
 
 
 def _cppca(graph: Graph, rows: str, model: Any) -> None:
@@ -59,7 +60,7 @@ def _cppca(graph: Graph, rows: str, model: Any) -> None:
         half = 0.5 * np.diag(V @ cov @ V.T)
         counts = np.array([family == "poisson" for family in model.families_])
         rates = graph.add("Exp", graph.add("Add", predictor, half))
-        _give_numbers(graph, graph.add("Where", counts, rates, predictor), targets)
+        give_numbers(graph, graph.add("Where", counts, rates, predictor), targets)
         return
     if model.families_[0] == "probit":
         proba = probit(graph, graph.add("Div", predictor, float(np.sqrt(1.0 + V @ cov @ V.T).item())))
@@ -84,19 +85,15 @@ def _read_out(graph: Graph, Z: str, model: Any) -> str:
     return graph.affine(Z, np.asarray(model.y_loadings_).T, np.asarray(model.y_intercept_))
 
 
-def _give_numbers(graph: Graph, found: str, targets: Any) -> None:
-    """The output "predict", a vector where y was one."""
-    if targets[0].column is None:
-        graph.give("predict", graph.add("Squeeze", found, np.array([1])), ["n"])
-    else:
-        graph.give("predict", found, ["n", len(targets)])
-
-
 MODELS: dict[str, Callable[[Graph, str, Any], None]] = {
     "PPCA": _ppca,
     "SPPCA": _sppca,
     "CPPCA": _cppca,
     "DPPCA": add_dppca,
+    "SEPCA": add_sepca,
+    "SDRGLM": add_sdr_glm,
+    "IFA": add_ifa,
+    "SCL": add_scl,
 }
 OTHERS = {
     "KernelSPPCA": "it compares rows with those of the fit by a kernel",

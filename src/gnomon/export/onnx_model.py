@@ -34,7 +34,8 @@ def to_onnx(model: Any) -> Any:
 
     Parameters
     ----------
-    model : fitted PPCA, SPPCA, CPPCA, DPPCA or GuidedProjection, or a pipeline that ends in one
+    model : fitted PPCA, SPPCA, CPPCA, DPPCA, GuidedProjection, SEPCA, SDRGLM, IFA, SCL, or a pipeline that ends in one
+        SEPCA with ``kernel="linear"``, SDRGLM with ``x_family="gaussian"``, IFA with ``noise="none"``.
         Of `GuidedProjection` of one target of classes it is its `pupil`, which needs none of the teachers: the metadata
         have "pupil_of", and "pupil_agreement", the share of the rows of the fit for which both name the same class.
         Before it may stand `Columns`, `StandardScaler`, `MinMaxScaler`, `MaxAbsScaler`, `RobustScaler`, `Normalizer`
