@@ -1,13 +1,13 @@
 """The command `gnomon`: parse arguments, run, print. The work is done in the modules of `_cli`."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 
 import click
 
 import gnomon
+from gnomon._cli.answering import Answer, answering, wants_json, working
 from gnomon._cli.commands import OPEN, InputError, ManyValues, OneLineErrors
+from gnomon._cli.configuring import columns_of, configured
 
 TARGET_KINDS = ("classes", "real", "counts")
 
@@ -30,28 +30,6 @@ class ModelName(click.Choice):
         pass
 
 
-@contextmanager
-def working(steps: int) -> Iterator:
-    """A progress bar on stderr when a person is watching; yields the function that names the next step."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from gnomon.tables import TableError
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("starting", total=steps)
-
-        def step(description, advance=1):
-            progress.update(task, description=description, advance=advance)
-
-        try:
-            yield step
-        except TableError as error:
-            raise InputError(str(error)) from error
-
-
 @click.group(cls=OneLineErrors, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(gnomon.__version__, prog_name="gnomon")
 @click.pass_context
@@ -69,18 +47,19 @@ def main(ctx):
         click.echo(ctx.get_help())
 
 
+column = partial(click.option, shell_complete=columns_of)
 OPTIONS = {
-    "model file": click.argument("stored", metavar="MODEL"),
-    "table": click.argument("table"),
-    "target": click.option("--target", multiple=True, metavar="COL...", help="Target columns; empty: unlabeled."),
+    "model file": click.argument("stored", metavar="MODEL", type=click.Path()),
+    "table": click.argument("table", type=click.Path()),
+    "target": column("--target", multiple=True, metavar="COL...", help="Target columns; empty: unlabeled."),
     "labels": click.option(
         "--labels",
         metavar="FILE",
         help="Text with the target of a TABLE that has none: a label a line, or id and label.",
     ),
-    "id": click.option("--id", metavar="COL", help="Column that names the rows; of a stored model, that of the fit."),
-    "drop": click.option("--drop", multiple=True, metavar="COL...", help="Columns to leave out."),
-    "keep": click.option(
+    "id": column("--id", metavar="COL", help="Column that names the rows; of a stored model, that of the fit."),
+    "drop": column("--drop", multiple=True, metavar="COL...", help="Columns to leave out."),
+    "keep": column(
         "--keep", multiple=True, metavar="COL...", help="Keep these columns although they look like row numbers."
     ),
     "components": click.option(
@@ -172,7 +151,18 @@ def takes(*names):
 @click.option("--dask", is_flag=True, help="Read a Parquet table from disk as often as the fit needs, not into memory.")
 @click.option("--scheduler", metavar="ADDRESS", help="The same by the workers of a Dask scheduler: tcp://host:port.")
 @takes("folder", "safe csv", "replace folder")
-def fit(compare, out, safe_csv, force, **asked):
+@click.option("--dry-run", is_flag=True, help="Read the table, say what would be fitted and written, and stop.")
+@click.option(
+    "--config",
+    type=click.Path(),
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=configured,
+    help='TOML with options by name: scale = "standard". What is said beside it wins.',
+)
+@answering
+def fit(compare, out, safe_csv, force, dry_run, **asked):
     """Fit a projection to TABLE and write it to a folder.
 
     TABLE is text (.csv, .tsv, .txt, also .gz, or - for standard input), .parquet or a folder of such files, .feather,
@@ -197,7 +187,7 @@ def fit(compare, out, safe_csv, force, **asked):
     In Python, gnomon.export.load_model("DIR/model.gnomon") is a pipeline that takes the table as a frame, its columns
     in any order, and predicts what `gnomon predict` does.
     """
-    from gnomon._cli import fitting, large, outputs, show
+    from gnomon._cli import fitting, large, outputs, planning, show
 
     outputs.check_folder(out, force, asked["table"])
     request = fitting.Request("fit", **asked)
@@ -205,6 +195,8 @@ def fit(compare, out, safe_csv, force, **asked):
         step("reading the table")
         on_disk = large.on_disk(request)
         data = large.read(request) if on_disk else fitting.read(request)
+        if dry_run:
+            return planning.plan(large.resolved(request) if on_disk else request, data, out, on_disk=on_disk)
         step("choosing and fitting" if request.model in OPEN else "fitting")
         run = large.fit(request, data, partial(step, advance=0)) if on_disk else fitting.fit(request, data)
         if compare and run.stored.targets:
@@ -212,14 +204,14 @@ def fit(compare, out, safe_csv, force, **asked):
             fitting.compare_with_baselines(run)
         step("writing")
         names = fitting.write_results(run, out, force=force, safe=safe_csv)
-    click.echo(show.summary([run], run.comparison))
-    click.echo(show.written(run, out, names))
+    text = show.summary([run], run.comparison) + "\n" + show.written(run, out, names)
+    return Answer(text, fitting.metrics(run) | {"out": out, "files": names})
 
 
 @main.command()
-@click.argument("table")
-@click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
-def look(table, as_json):
+@takes("table", "layer")
+@answering
+def look(table, layer):
     """Say what a table holds, and how to begin.
 
     Every column of the first 20,000 rows: what it is, how much of it is missing, and what it may be for: the target,
@@ -227,18 +219,18 @@ def look(table, as_json):
 
     \b
     gnomon look flowers.csv
+    gnomon look cells.h5ad --layer counts
     """
-    import json
-
     from gnomon._cli.looking import look as look_at
 
     with working(1):
-        found = look_at(table)
-    click.echo(json.dumps(found.as_json(), indent=1) if as_json else str(found))
+        found = look_at(table, layer)
+    return Answer(str(found), found.as_json())
 
 
 @main.command(cls=ManyValues)
 @takes(*ROLES, "components", "models", "set", *READING, "maybe a file", "safe csv", "replace file")
+@answering
 def compare(models, out, safe_csv, force, **asked):
     """Score models beside baselines on held-out labels.
 
@@ -261,13 +253,13 @@ def compare(models, out, safe_csv, force, **asked):
             scores = {name: [row[name] for row in comparison.rows] for name in comparison.rows[0]}
             outputs.write(out, scores, force, safe_csv)
     streamed = out is not None and outputs.is_stream(out)
-    click.echo(show.summary(runs, comparison), err=streamed)
-    if out is not None:
-        click.echo(f"\nWrote the scores to {out}.", err=streamed)
+    text = show.summary(runs, comparison) + ("" if out is None else f"\n\nWrote the scores to {out}.")
+    return Answer(text, comparing.as_json(runs, comparison, out), streamed)
 
 
 @main.command(cls=ManyValues)
 @takes("model file", "table", "annotated file", *NEW_TABLE)
+@answering
 def transform(**asked):
     """Project the rows of TABLE with a stored model.
 
@@ -279,11 +271,12 @@ def transform(**asked):
     \b
     gnomon transform flowers more.csv --out more-projected.csv
     """
-    _apply("projected", **asked)
+    return _apply("projected", **asked)
 
 
 @main.command(cls=ManyValues)
 @takes("model file", "table", "annotated file", *NEW_TABLE)
+@answering
 def predict(**asked):
     """Predict the targets of TABLE with a stored model.
 
@@ -296,11 +289,12 @@ def predict(**asked):
     gnomon predict flowers more.csv --out answers.csv
     gnomon predict cells more.h5ad --out annotated.h5ad
     """
-    _apply("predicted", **asked)
+    return _apply("predicted", **asked)
 
 
 @main.command(cls=ManyValues)
 @takes("model file", "table", "file", *NEW_TABLE)
+@answering
 def impute(**asked):
     """Fill the empty cells of TABLE with a stored model.
 
@@ -310,13 +304,14 @@ def impute(**asked):
     \b
     gnomon impute flowers more.csv --out more-filled.csv
     """
-    _apply("filled", **asked)
+    return _apply("filled", **asked)
 
 
 def _apply(what, *, stored, table, out, id, drop, missing, layer, safe_csv, force):
     from gnomon._cli import outputs, show
     from gnomon._cli.applying import Applied
     from gnomon._cli.stored import StoredModel
+    from gnomon.describe import unusual
     from gnomon.tables import is_h5ad
 
     with working(2) as step:
@@ -334,16 +329,19 @@ def _apply(what, *, stored, table, out, id, drop, missing, layer, safe_csv, forc
             step("computing")
             outputs.write_in_parts(out, map(done.of, model.parts(table, id, drop, missing, layer)), force, safe_csv)
     stream = outputs.is_stream(out)
-    click.echo(f"{done.said} {done.n_rows} rows of {table}; wrote {out}", err=stream)
-    if odd := show.unlike(*done.typical):
-        click.echo(odd, err=stream)
+    odd = show.unlike(*done.typical)
+    text = f"{done.said} {done.n_rows} rows of {table}; wrote {out}" + (f"\n{odd}" if odd else "")
+    values, names = done.typical
+    found = {"table": table, "model": model.said.model, "rows": done.n_rows, "out": out}
+    return Answer(text, found | {"unlike": [names[i] for i in unusual(values)]}, stream)
 
 
 @main.command(cls=ManyValues)
 @takes("model file", "table")
 @click.option("--count", type=click.IntRange(1, 500), default=10, show_default=True, metavar="N", help="How many rows.")
-@click.option("--out", default="-", metavar="FILE", help="Result: .csv, .tsv or .parquet. Default: CSV is printed.")
+@click.option("--out", metavar="FILE", help="Result: .csv, .tsv or .parquet. Default: CSV is printed.")
 @takes("id", "drop", "missing", "layer", "unlabeled", "safe csv", "replace file")
+@answering
 def suggest(stored, table, count, out, id, drop, missing, layer, unlabeled, safe_csv, force):
     """Name the rows of TABLE that are best labeled next.
 
@@ -360,7 +358,9 @@ def suggest(stored, table, count, out, id, drop, missing, layer, unlabeled, safe
     from gnomon._cli.targets import read_like
 
     with working(3) as step:
-        outputs.check_file(out, force, table)
+        out = "-" if out is None and not wants_json() else out
+        if out is not None:
+            outputs.check_file(out, force, table)
         step("reading")
         model = StoredModel.load(stored)
         data = model.read(table, id, drop, missing, layer, with_targets=True)
@@ -368,13 +368,18 @@ def suggest(stored, table, count, out, id, drop, missing, layer, unlabeled, safe
         step("computing")
         result = suggested_columns(model, data, model.said.labeled(y, data.X.shape[0]), count)
         step("writing")
-        outputs.write(out, result, force, safe_csv)
-    found = len(next(iter(result.values())))
-    click.echo(f"suggested {found} of {data.X.shape[0]} rows of {table}; wrote {out}", err=outputs.is_stream(out))
+        if out is not None:
+            outputs.write(out, result, force, safe_csv)
+    n_found, n_rows = len(next(iter(result.values()))), data.X.shape[0]
+    rows = [dict(zip(result, cells, strict=True)) for cells in zip(*result.values(), strict=True)]
+    found = {"table": table, "model": model.said.model, "rows": n_rows, "out": out, "suggested": rows}
+    text = f"suggested {n_found} of {n_rows} rows of {table}; wrote {out}"
+    return Answer(text, found, out is not None and outputs.is_stream(out))
 
 
 @main.command(cls=ManyValues)
 @takes("model file", "table", "page", "id", "drop", "missing", "layer", "unlabeled", "replace file")
+@answering
 def report(stored, table, out, id, drop, missing, layer, unlabeled, force):
     """Write an HTML report of a stored model and TABLE.
 
@@ -399,13 +404,15 @@ def report(stored, table, out, id, drop, missing, layer, unlabeled, force):
         step("writing")
         with outputs.said_in_one_line(out):
             reporting.write_page(out, model, data, figures, y=y, n_fitted=model.n_rows, replace=force)
-    click.echo(f"reported on {data.X.shape[0]} rows of {table}; wrote {out}", err=outputs.is_stream(out))
+    found = {"table": table, "model": model.said.model, "rows": data.X.shape[0], "out": out}
+    return Answer(f"reported on {data.X.shape[0]} rows of {table}; wrote {out}", found, outputs.is_stream(out))
 
 
 @main.command()
 @takes("model file")
 @click.option("--onnx", "out", required=True, metavar="FILE", help="The graph: .onnx.")
 @takes("replace file")
+@answering
 def export(stored, out, force):
     """Write a stored model as an ONNX graph.
 
@@ -426,8 +433,9 @@ def export(stored, out, force):
         step("reading")
         model = StoredModel.load(stored)
         step("writing")
-        what, names = exporting.write_onnx(out, model, replace=force)
-    click.echo(f"exported {what}: {', '.join(names)}; wrote {out}", err=outputs.is_stream(out))
+        done = exporting.write_onnx(out, model, replace=force)
+    text = f"exported {done.what}: {', '.join(done.outputs)}; wrote {out}"
+    return Answer(text, done._asdict() | {"model": model.said.model, "out": out}, outputs.is_stream(out))
 
 
 @main.command()

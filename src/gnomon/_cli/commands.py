@@ -53,6 +53,8 @@ class ManyValues(click.Command):
 
     def parse_args(self, ctx, args):
         """Write `--target a b` as `--target a --target b`, then parse."""
+        if ctx.resilient_parsing and args and args[-1].startswith("--"):
+            args = args[:-1]  # the shell asks for its value: without it the words before are understood
         return super().parse_args(ctx, self._expanded(args))
 
     def _expanded(self, args):

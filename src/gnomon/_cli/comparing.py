@@ -44,3 +44,14 @@ def _check_alike(models: list[str], asked: dict[str, Any]) -> None:
         raise InputError(
             f"--model: {models[0]} and {other} read several targets in different ways; compare one of them."
         )
+
+
+def as_json(runs: list[fitting.Run], comparison: Comparison, out: str | None) -> dict[str, Any]:
+    """What a comparison found, as plain data."""
+    return {
+        "table": runs[0].table.path,
+        "models": [fitting.settings(run) for run in runs],
+        "notes": list(dict.fromkeys(note for run in runs for note in run.notes)),
+        "comparison": comparison.to_dict(),
+        "out": out,
+    }

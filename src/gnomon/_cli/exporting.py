@@ -1,6 +1,7 @@
 """A stored model as a graph for runtimes without Python."""
 
 import json
+from typing import NamedTuple
 
 from gnomon._cli import outputs
 from gnomon._cli.commands import InputError, one_line
@@ -9,8 +10,16 @@ from gnomon._files import new_file
 from gnomon.export import to_onnx
 
 
-def write_onnx(path: str, stored: StoredModel, *, replace: bool) -> tuple[str, list[str]]:
-    """Write the graph of a model to a file; returns what it is of, and the names of its outputs."""
+class Exported(NamedTuple):
+    """What a graph holds."""
+
+    what: str
+    outputs: list[str]
+    metadata: dict[str, str]
+
+
+def write_onnx(path: str, stored: StoredModel, *, replace: bool) -> Exported:
+    """Write the graph of a model to a file."""
     try:
         model = to_onnx(stored.pipeline)
     except (TypeError, ImportError) as error:
@@ -23,4 +32,4 @@ def write_onnx(path: str, stored: StoredModel, *, replace: bool) -> tuple[str, l
     if "pupil_of" in facts:
         share = float(facts["pupil_agreement"])
         what = f"the pupil of {what}, which names the class that it names in {share:.1%} of the rows of the fit"
-    return what, [output.name for output in model.graph.output]
+    return Exported(what, [output.name for output in model.graph.output], facts)

@@ -112,8 +112,7 @@ def scale_steps(table: Table, scale: str) -> list[tuple[str, BaseEstimator]]:
 def fit(request: Request, table: Table) -> Run:
     """Read the targets, scale the table and fit the model; warnings become notes."""
     guided = bool(table.targets) and traits_of(request.model).guided
-    _check_columns(table)
-    _check_row_numbers(table, request.keep)
+    check_features(table, request.keep)
     ignored = [*table.targets, *request.drop, *([] if request.id is None else [request.id])]
     first = named_columns(table.feature_names, ignored)
     before = Pipeline([("columns", first), *scale_steps(table, request.scale)])
@@ -166,6 +165,12 @@ def size_notes(request: Request, said: Description) -> list[str]:
         f"{said.model} has {said.n_components} components, not the {request.components} of --components: the rows "
         "that it was fitted to carry no more."
     ]
+
+
+def check_features(table: Table, keep: tuple[str, ...]) -> None:
+    """Refuse columns that are no features."""
+    _check_columns(table)
+    _check_row_numbers(table, keep)
 
 
 def _check_columns(table: Table) -> None:

@@ -86,10 +86,15 @@ def _model(request: Request) -> str:
     return request.model
 
 
+def resolved(request: Request) -> Request:
+    """The same with the model that would be fitted."""
+    return replace(request, model=_model(request))
+
+
 def fit(request: Request, table: LargeTable, tell: Callable[[str], None]) -> Run:
     """Look at all rows once, and fit; warnings become notes, and `tell` gets the progress."""
-    name, more = _model(request), parameters(request.model, request.parameters)
-    model = replace(request, model=name)
+    model, more = resolved(request), parameters(request.model, request.parameters)
+    name = model.model
     guided = bool(table.targets) and traits_of(name).guided
     check_kept(table, request.keep)
     with warnings.catch_warnings(record=True) as caught, _workers(request.scheduler):

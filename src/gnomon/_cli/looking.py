@@ -78,13 +78,13 @@ class Look:
         return "\n".join([*lines, "", "To begin with:", f"  {self.command}"])
 
 
-def look(path: str) -> Look:
-    """Look at the first rows of a table."""
-    cells = read_cells(path, MOST_ROWS)
+def look(path: str, layer: str | None = None) -> Look:
+    """Look at the first rows of a table; of AnnData at a layer in place of X."""
+    cells = read_cells(path, MOST_ROWS, layer)
     columns = [_column(name, values) for name, values in cells.columns.items()]
     _tell_roles(columns, cells.n_rows)
     scale, remarks = _of_all(columns)
-    return Look(cells, columns, remarks, _command(path, columns, scale, cells.sparse))
+    return Look(cells, columns, remarks, _command(path, columns, scale, cells.sparse, layer))
 
 
 def _share(n_missing: int, n: int) -> str:
@@ -199,13 +199,14 @@ def _of_all(columns: list[Column]) -> tuple[str, list[str]]:
     return "none", remarks
 
 
-def _command(path: str, columns: list[Column], scale: str, sparse: bool) -> str:
+def _command(path: str, columns: list[Column], scale: str, sparse: bool, layer: str | None) -> str:
     def named(role: str) -> list[str]:
         return [one.name for one in columns if one.role == role]
 
     words = ["gnomon", "fit", path]
     targets, ids, drop = named("target?"), named("id?"), named("drop") + named("encode")
     marks = list(dict.fromkeys(mark for one in columns if one.role == "feature" for mark in one.placeholders))
+    words += ["--layer", layer] if layer is not None else []
     words += ["--target", targets[0]] if targets else ["--model", "ppca"]
     words += ["--id", ids[0]] if ids else []
     words += ["--drop", *drop] if drop else []

@@ -11,6 +11,7 @@ from gnomon._cli.fitting import Run
 from gnomon.describe import UNUSUAL, unusual
 from gnomon.selection import Comparison
 from gnomon.selection._table import text_table
+from gnomon.targets import Targets
 
 WIDTH = 100
 MOST_NAMES = 6
@@ -24,7 +25,7 @@ def summary(runs: list[Run], comparison: Comparison | None) -> str:
     empty = f"; {table.n_missing} of {n * p} feature cells empty" if table.n_missing else ""
     lines = [f"{table.path}: {n} rows, {p} features{empty}"]
     if runs[0].targets is not None:
-        lines.append(_target_line(runs[0]))
+        lines.append(target_line(runs[0].targets, list(table.targets)))
     for run in runs:
         lines.append(_model_line(run))
         if run.choice is not None:
@@ -44,8 +45,8 @@ def summary(runs: list[Run], comparison: Comparison | None) -> str:
     return "\n".join(lines)
 
 
-def _target_line(run: Run) -> str:
-    targets, names = run.targets, list(run.table.targets)
+def target_line(targets: Targets, names: list[str]) -> str:
+    """What the targets are, and how many rows have one."""
     kinds = ["numbers" if column.classes is None else f"{len(column.classes)} classes" for column in targets.columns]
     kind = " and ".join(kinds)
     if targets.kind in ("real", "counts"):

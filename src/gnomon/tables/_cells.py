@@ -13,7 +13,7 @@ import narwhals as nw
 
 from gnomon.rows.kind import is_sparse
 from gnomon.tables._excel import open_excel, sheet_rows
-from gnomon.tables._h5ad import beside_of, open_h5ad, read_h5ad
+from gnomon.tables._h5ad import beside_of, check_layer, open_h5ad, read_h5ad
 from gnomon.tables._mtx import read_mtx
 from gnomon.tables._npz import arrays_of, parts_of, read_npz
 from gnomon.tables._parquet import SUFFIX, names_of, parquet_files, readable
@@ -39,9 +39,10 @@ class Cells:
         return len(next(iter(self.columns.values()), []))
 
 
-def read_cells(path: str | Path, most: int) -> Cells:
-    """The cells of at most so many rows of a table of any kind that `read_table` takes."""
+def read_cells(path: str | Path, most: int, layer: str | None = None) -> Cells:
+    """The cells of at most so many rows of a table of any kind that `read_table` takes; of AnnData those of a layer."""
     path, kind = str(path), kind_of(path)
+    check_layer(path, kind, layer)
     if kind in TEXT:
         return _text(path, most)
     if kind == ".xlsx":
@@ -57,7 +58,7 @@ def read_cells(path: str | Path, most: int) -> Cells:
         return _matrix(read_mtx(path, Wanted()), most)
     if kind == ".h5ad":
         beside = {name: cells[:most] for name, cells in beside_of(open_h5ad(path)).items()}
-        found = _matrix(read_h5ad(path, Wanted()), most)
+        found = _matrix(read_h5ad(path, Wanted(layer=layer)), most)
         return replace(found, columns={**beside, **found.columns})
     return _frame(path, kind, most)
 

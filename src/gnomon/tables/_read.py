@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gnomon.tables._excel import read_excel
-from gnomon.tables._h5ad import H5AD, read_h5ad
+from gnomon.tables._h5ad import H5AD, check_layer, read_h5ad
 from gnomon.tables._mtx import read_mtx
 from gnomon.tables._npz import read_npz
 from gnomon.tables._parquet import SUFFIX, is_parquet, parquet_parts, read_feather, read_parquet
@@ -55,8 +55,7 @@ def read_table(
     """
     wanted = Wanted(targets, id, likely_id, drop, ignore, features, likely_targets, missing, layer)
     kind = kind_of(path)
-    if layer is not None and kind != H5AD:
-        raise TableError(f"{path}: --layer names a layer of AnnData; a {kind} file has none, so leave --layer out.")
+    check_layer(path, kind, layer)
     if missing and kind not in (*TEXT, ".xlsx"):
         raise TableError(f"{path}: --missing names cells of text; in a {kind} file an empty cell is empty.")
     return READERS[kind](str(path), wanted)

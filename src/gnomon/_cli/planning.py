@@ -1,0 +1,56 @@
+"""gnomon fit --dry-run: what would be read, assumed, fitted and written; nothing is."""
+
+import warnings
+from typing import Any
+
+from gnomon._cli import fitting
+from gnomon._cli.answering import Answer
+from gnomon._cli.choosing import parameters, traits_of
+from gnomon._cli.commands import InputError, one_line
+from gnomon._cli.fitting import Request
+from gnomon._cli.show import target_line
+from gnomon._cli.targets import in_words
+
+
+def plan(request: Request, table: Any, out: str, *, on_disk: bool) -> Answer:
+    """What a fit of a table that was read would do."""
+    parameters(request.model, request.parameters)
+    guided = bool(table.targets) and traits_of(request.model).guided
+    if not on_disk:
+        fitting.check_features(table, request.keep)
+        fitting.scale_steps(table, request.scale)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            targets = fitting.targets_of(request, table, guided)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"{table.path}: {one_line(in_words(table, error))}") from error
+    k = request.components
+    if k is None and not on_disk:  # the rank of X is at hand
+        k = fitting.default_components(targets if guided else None, table.X, request.model)
+    notes = [f"{table.path} was read {table.assumed}."] if getattr(table, "assumed", None) else []
+    notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)
+    n, p = table.X.shape
+    found = {
+        "table": table.path,
+        "n_rows": int(n),
+        "n_features": int(p),
+        "features": list(table.feature_names),
+        "target": list(table.targets),
+        "target_kind": None if targets is None else targets.kind,
+        "n_labeled": 0 if targets is None else targets.n_labeled,
+        "model": request.model,
+        "components": k,
+        "scale": request.scale,
+        "seed": request.seed,
+        "from_disk": on_disk,
+        "notes": notes,
+        "out": out,
+        "dry_run": True,
+    }
+    lines = [f"{table.path}: {n} rows, {p} features" + (", read from disk as often as needed" if on_disk else "")]
+    lines += [] if targets is None else [target_line(targets, list(table.targets))]
+    size = "its own number of components" if k is None else f"{k} component{'' if k == 1 else 's'} at most"
+    lines.append(f"would fit {request.model}: {size}, scale {request.scale}, seed {request.seed}")
+    lines += [f"note: {note}" for note in notes]
+    return Answer("\n".join([*lines, f"Nothing was fitted; a fit would write {out}."]), found)
