@@ -30,11 +30,10 @@ def plan(request: Request, table: Any, out: str, *, on_disk: bool) -> Answer:
         k = fitting.default_components(targets if guided else None, table.X, request.model)
     notes = [f"{table.path} was read {table.assumed}."] if getattr(table, "assumed", None) else []
     notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)
-    n, p = table.X.shape
     found = {
         "table": table.path,
-        "n_rows": int(n),
-        "n_features": int(p),
+        "n_rows": int(table.X.shape[0]),
+        "n_features": int(table.X.shape[1]),
         "features": list(table.feature_names),
         "target": list(table.targets),
         "target_kind": None if targets is None else targets.kind,
@@ -48,9 +47,15 @@ def plan(request: Request, table: Any, out: str, *, on_disk: bool) -> Answer:
         "out": out,
         "dry_run": True,
     }
-    lines = [f"{table.path}: {n} rows, {p} features" + (", read from disk as often as needed" if on_disk else "")]
-    lines += [] if targets is None else [target_line(targets, list(table.targets))]
+    return Answer(_in_words(found, "" if targets is None else target_line(targets, list(table.targets))), found)
+
+
+def _in_words(found: dict[str, Any], of_target: str) -> str:
+    from_disk = ", read from disk as often as needed" if found["from_disk"] else ""
+    lines = [f"{found['table']}: {found['n_rows']} rows, {found['n_features']} features{from_disk}"]
+    lines += [of_target] if of_target else []
+    k = found["components"]
     size = "its own number of components" if k is None else f"{k} component{'' if k == 1 else 's'} at most"
-    lines.append(f"would fit {request.model}: {size}, scale {request.scale}, seed {request.seed}")
-    lines += [f"note: {note}" for note in notes]
-    return Answer("\n".join([*lines, f"Nothing was fitted; a fit would write {out}."]), found)
+    lines.append(f"would fit {found['model']}: {size}, scale {found['scale']}, seed {found['seed']}")
+    lines += [f"note: {note}" for note in found["notes"]]
+    return "\n".join([*lines, f"Nothing was fitted; a fit would write {found['out']}."])
