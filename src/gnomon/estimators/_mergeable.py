@@ -10,7 +10,7 @@ from ..rows import read as read_rows
 from ..rows.dask import bring_home
 from ..rows.merge import Moments
 from ..rows.namespace import to_host
-from ..targets import Column, Targets, read, read_like
+from ..targets import Column, NewClasses, Targets, read, read_like
 from ._estimator import check_complete, check_table, check_values, check_weights
 
 MOST_COLUMNS = 2000
@@ -81,9 +81,13 @@ class Mergeable:
         rows = rows.anew(weights=check_weights(bring_home(sample_weight), rows))
         before = Form(*vars(self).get("_form_", Form()))
         form, values = self._more_targets(bring_home(y), rows.shape[0], classes, before)
-        moments = _moments(rows, form, values)
-        self._fit_moments(moments if known is None else _sum(Moments.from_tuple(known), moments), form)
+        self._fit_batch(None if known is None else Moments.from_tuple(known), rows, form, values)
         return self
+
+    def _fit_batch(self, known, rows, form, values):
+        """Fit to the moments `known` of rows that have gone and to more rows, whose targets are `values` (n, q)."""
+        moments = _moments(rows, form, values)
+        self._fit_moments(moments if known is None else _sum(known, moments), form)
 
     def _fit_rows(self, *args, **more):
         for name in ("_moments_", "_form_"):
@@ -107,9 +111,7 @@ class Mergeable:
             return Form(targets.kind, targets.vector, names, labels), targets.table
         try:
             return form, read_like(y, n_samples, form.columns, unlabeled=self.unlabeled)
-        except ValueError as error:
-            if "classes that were not in fit" not in str(error):
-                raise
+        except NewClasses as error:
             raise ValueError(f"{error} Or pass all that may come as classes=[...] with the first labels.") from None
 
     def _fit_moments(self, moments, form):
@@ -147,13 +149,14 @@ def merge(*models: Any) -> Any:
 
     Parameters
     ----------
-    *models : PPCA or SPPCA
+    *models : PPCA, SPPCA or DPPCA
         Of one class, with the same parameters and features. They are not changed.
 
     Returns
     -------
     model : estimator
-        What `fit` would give for all rows, whatever the parts and their order.
+        What `fit` would give for all rows, whatever the parts and their order; of DPPCA with unlabeled rows as near
+        as its `partial_fit` says.
 
     Raises
     ------
@@ -179,7 +182,7 @@ def merge(*models: Any) -> Any:
     for at, model in enumerate(models):
         if type(model) is not type(first) or not isinstance(model, Mergeable):
             kinds = ", ".join(type(one).__name__ for one in models)
-            raise TypeError(f"merge takes models of one class that has partial_fit, PPCA or SPPCA; got {kinds}.")
+            raise TypeError(f"merge takes models of one class that has partial_fit, PPCA, SPPCA or DPPCA; got {kinds}.")
         if "_moments_" not in vars(model):
             raise ValueError(f"model {at} keeps no moments of its rows; fit it by partial_fit.")
         if model.get_params() != first.get_params():

@@ -1,7 +1,7 @@
 """Discriminant probabilistic PCA as a scikit-learn estimator."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -11,6 +11,7 @@ from ..models import dppca as model
 from ..rows.namespace import asarray_like, holding
 from ._density import JointDensity
 from ._estimator import Invertible, above, at_least, check_choice, check_variance, integer, one_of, rules
+from ._mergeable import Mergeable
 from ._posterior import LatentPosterior
 from ._predictions import Predictor
 
@@ -28,7 +29,7 @@ one_target = available_if(_has_one_target)
 
 
 @dataclass(eq=False, repr=False)
-class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
+class DPPCA(Mergeable, Predictor, JointDensity, Invertible, LatentPosterior):
     """Discriminant probabilistic PCA: classes with means of their own that share a few within-class factors.
 
     A row comes from class c with probability pi_c, and then x = m_c + V z + e with z ~ N(0, I) of size P and
@@ -229,6 +230,89 @@ class DPPCA(Predictor, JointDensity, Invertible, LatentPosterior):
         )
         self._store(found, rows.dtype)
         self.n_passes_ = float(rows.reads)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+        """Go on with more rows; of those that have gone, moments are kept and the classes they were taken for.
+
+        Where all rows have labels, or ``unlabeled_weight=0``, the model is that of `fit` on all rows so far, in
+        whatever order they came. Unlabeled rows are taken for classes, by probabilities, when they come, and EM goes
+        on in those of the new batch alone: their order matters then, and later labels do not change what earlier rows
+        were taken for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Complete rows, of at most 2,000 features.
+        y : array-like of shape (n_samples,), default=None
+            Labels of one target, as in `fit`. In the first batch every class has one.
+        classes : array-like of shape (n_classes,), default=None
+            All classes, with the first labels; None: those that come with them.
+
+        Returns
+        -------
+        self : DPPCA
+            Fitted. `log_likelihood_` is a lower bound where unlabeled rows have gone.
+
+        Raises
+        ------
+        ValueError
+            When a parameter is to be chosen ("auto") or ``uncertainty="full"``, which need the rows themselves;
+            entries of X are missing, features are too many, a class is new, or has no label in the first batch.
+        """
+        self._check_parameters()
+        self._check_given()
+        return super().partial_fit(X, y, classes)
+
+    def _check_given(self):
+        """Nothing is chosen by rows that have gone."""
+        chosen = [name for name in ("n_factors", "shrinkage", "unlabeled_weight") if getattr(self, name) == "auto"]
+        chosen += ["uncertainty"] if self.uncertainty == "full" else []
+        if chosen:
+            raise ValueError(
+                f"partial_fit of DPPCA cannot choose {', '.join(chosen)}: that takes all rows at hand. Pass numbers, "
+                'such as `fit` chose for some of the rows, and uncertainty="plug-in".'
+            )
+
+    def _fit_batch(self, known, rows, form, values):
+        if len(form.names) > 1:
+            raise ValueError(f"y has {len(form.names)} columns; partial_fit of DPPCA takes one target.")
+        index = np.where(np.isnan(values[:, 0]), -1, np.nan_to_num(values[:, 0])).astype(np.intp)
+        if known is None and form.kind != "none":
+            missing = np.delete(form.classes, np.unique(index[index >= 0])).tolist()
+            if missing:
+                raise ValueError(
+                    f"no row of the first batch is labeled {missing[0]!r}; every class needs one there. Put a labeled "
+                    f"row of each class into it; missing: {missing[:10]}."
+                )
+        if form.kind == "none":
+            self._checked(form.targets(values))
+        n = len(index) + (0 if known is None else int(known.counts.sum()))
+        moments, end = model.keep_batch(rows, index, len(form.classes), known, self._streamed(form, n))
+        self._fit_moments(moments, form, end)
+
+    def _streamed(self, form, n_samples):
+        """Options where nothing is chosen, of one target."""
+        prior = self._priors(form.targets(np.arange(len(form.classes), dtype=float)[:, None]))[0]
+        return model.Options(
+            n_factors=model.usual_factors(n_samples) if self.n_factors == "usual" else self.n_factors,
+            shrinkage=float(self.shrinkage),
+            unlabeled_weight=float(self.unlabeled_weight),
+            class_prior=prior,
+            noise_variance=self.noise_variance,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            n_init=self.n_init,
+        )
+
+    def _fit_moments(self, moments, form, end=model.End()):
+        n_samples = int(moments.counts.sum())
+        options = self._streamed(form, n_samples)
+        found = model.fit_moments(moments, len(form.classes), self.n_components, options, end)
+        self._checked(form.targets(np.arange(len(form.classes), dtype=float)[:, None]))
+        self._store(found, np.float64)
+        self.n_samples_, self.n_passes_ = n_samples, 1.0
+        self.n_labeled_ = int(moments.counts[moments.keys[:, 0] == model.LABELED].sum())
+        self._moments_, self._form_ = moments.as_tuple(), tuple(form)
 
     def _check_parameters(self):
         super()._check_parameters()

@@ -58,17 +58,16 @@ def _as_floats(X: Any, where: str) -> Array:
     kind = f"{type(X).__module__}.{type(X).__qualname__}"
     try:
         found = np.asarray(X)
-        _check_real(found.dtype, where)
-        return found if found.dtype in (np.float32, np.float64) else found.astype(np.float64)
+        found = found.astype(np.float64) if found.dtype == object else found
     except TypeError as error:  # an array of another device, or objects
         raise ValueError(
             f"{where} is a {kind} that cannot be read as numbers ({error}); make all chunks arrays of NumPy, or of "
             "scipy where they are sparse."
         ) from None
     except ValueError as error:
-        if where in str(error):
-            raise
         raise ValueError(f"{where} holds values that are no numbers: {error}; encode or drop them.") from None
+    _check_real(found.dtype, where)
+    return found if found.dtype in (np.float32, np.float64) else found.astype(np.float64)
 
 
 def _check_real(dtype: Any, where: str) -> None:

@@ -260,6 +260,10 @@ def number(known: Any) -> tuple[Any, IntArray]:
     return _label_array(labels), np.array([position[label] for label in known.tolist()], dtype=np.intp)
 
 
+class NewClasses(ValueError):
+    """Labels of classes that the first rows did not have."""
+
+
 def number_like(known: Any, classes: Any, name: str = "y", *, strict: bool = True) -> IntArray:
     """Return the number of each label's class (m,) as in `fit`.
 
@@ -272,7 +276,7 @@ def number_like(known: Any, classes: Any, name: str = "y", *, strict: bool = Tru
     unknown = sorted({str(label) for label in set(labels) if label not in position})
     if unknown:
         some = ", ".join(unknown[:5])
-        raise ValueError(
+        raise NewClasses(
             f"{name} holds classes that were not in fit: {some}. Known: {list(position)[:10]}. Mark such rows as "
             "unlabeled."
         )

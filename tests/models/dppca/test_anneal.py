@@ -169,13 +169,13 @@ def test_one_step_is_that_of_the_definition(rng, weight, shrinkage):
 def test_starts_are_compared_at_one_noise_level(rng, monkeypatch):
     """Where factors end depends on the classes that a start finds; a lower level alone is a higher likelihood."""
     X, index = planted(rng, n=60, spread=0.4)
-    ends, ascend = [], anneal._ascend
+    ends, ascend = [], anneal.ascend
 
     def watched(*given):
         ends.append(ascend(*given))
         return ends[-1]
 
-    monkeypatch.setattr(anneal, "_ascend", watched)
+    monkeypatch.setattr(anneal, "ascend", watched)
     monkeypatch.setattr(anneal, "SAME", 0.0)
     found = fit_coordinates(reduced(X, index), index, 3, Options(3, 0.1, n_init=4, max_iter=2000))
     assert len({end.value.level for end in ends}) == 1

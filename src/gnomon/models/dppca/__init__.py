@@ -8,3 +8,4 @@ from .mixture import NoiseFree, Params, Within, log_joint, log_odds, noise_free,
 from .model import Labels, Model, back, fit, in_units, log_density, posterior, predict, predict_mean, sample
 from .pupil import taught
 from .reduction import leading, principal_rows
+from .stream import LABELED, End, fit_moments, keep_batch

@@ -24,6 +24,7 @@ CLOSE = 1e-2  # relative: the least distance of eigenvalues by which directions 
 SAME = 0.03  # length of a step between the ends of two starts that come to the same
 SPARE = 16  # directions of the span of factors beside them and the classes
 WHOLE = 1.3  # of that size: up to so many coordinates factors are sought in all
+MOST_SPANS = 100  # in which factors are sought at a point
 SMALL = 1 << 22  # coordinates up to which one thread is faster than several that wait for one another
 
 
@@ -187,6 +188,23 @@ class Problem:
         more /= np.sqrt(np.einsum("rm,rm->m", more, more)) + 1e-300
         return self._span(np.hstack([span.basis, more]), roots)
 
+    def maximum(self, point: Point, span: Span) -> "Setting":
+        """The maximum at a point, its level set anew, with factors sought in ever wider spans until none moves."""
+        (params, level), step, q = self.at(point, None, span), 0.0, len(span.scatter)
+        if q < len(self.scatter) and not self.few:
+            for _ in range(MOST_SPANS):
+                before, span = params, self.widened(point, params, span).leading(2 * q)
+                params, level = self.at(point, None, span)
+                step = step_length(before, params)
+                if step <= self.options.tol:
+                    break
+        return Setting(self.e_step(params, level), level, span, 1, step)
+
+    @property
+    def few(self) -> bool:
+        """Whether factors follow from the rows that count themselves, so few they are."""
+        return self.all_labeled and 2 * len(self.L) <= len(self.scatter)
+
     def _span(self, directions: Array, roots: Array) -> Span:
         basis = np.linalg.qr(directions)[0]
         scatter, roots = basis.T @ (self.scatter @ basis), roots @ basis
@@ -196,7 +214,7 @@ class Problem:
     def factors(self, point: Point, span: Span) -> tuple[Array, Array]:
         """Leading eigenpairs of the within-class covariance; from the rows themselves where few rows count."""
         counts, means = point
-        if self.all_labeled and 2 * len(self.L) <= len(self.scatter):
+        if self.few:
             U, sizes, _ = np.linalg.svd((self.L - means[self.labels]).T, full_matrices=False)
             kept = min(rank_of(sizes, NOTHING, NOTHING), self.n_factors)
             return sizes[:kept] ** 2 / self.count, U[:, :kept]
@@ -308,7 +326,7 @@ def _from_starts(problem: Problem, near: tuple[Reduced | Away, IntArray], n_init
             params = embedded(start.stats.params, rows.columns, problem.shape[1])
             stats = problem.e_step(params, start.level)
             start = Setting(stats, start.level, problem.widened(problem.moments(stats), params, problem.span()), 0)
-        found.append(_ascend(problem, start, found[0].value.level if found else None))
+        found.append(ascend(problem, start, found[0].value.level if found else None))
     return found
 
 
@@ -404,12 +422,14 @@ def _climb(problem: Problem, now: Setting, level: Level | None, tol: float, max_
     return Result(result.value[1], result.status, result.path, result.stats)
 
 
-def _ascend(problem: Problem, start: Setting, level: Level | None) -> Result[Setting]:
+def ascend(problem: Problem, start: Setting, level: Level | None) -> Result[Setting]:
     """Set the level, if none is given, then ascend at it."""
     o = problem.options
     if problem.all_labeled:
-        end = {"n_iter": 1, "residual": 0.0}
-        return Result(start, Status.CONVERGED, np.array([start.stats.objective]), end)
+        start = problem.maximum(problem.moments(start.stats), start.span)
+        status = Status.CONVERGED if start.residual <= o.tol else Status.MAX_ITER
+        end = {"n_iter": 1, "residual": start.residual}
+        return Result(start, status, np.array([start.stats.objective]), end)
     tol, unsettled = max(o.annealing.tol, o.tol), 0.0
     if level is None and not problem.given:
         start = _settle(problem, start, tol)

@@ -20,6 +20,7 @@ from .members import members, with_more_shrinkage
 from .mixture import Params, Within
 from .reduction import LIMITS, Limits, Reduced, reduce_rows
 
+CONSTANT = "X is constant: all rows are equal; there is nothing to fit."
 ABOVE = 1e-12  # relative: factors whose variance exceeds the noise by less are noise
 
 
@@ -105,22 +106,30 @@ def fit(
     reduced = reduce_rows(rows, one_of_c, limits)
     rank = reduced.shape[1]
     if rank == 0:
-        raise ValueError("X is constant: all rows are equal; there is nothing to fit.")
+        raise ValueError(CONSTANT)
     separating = sum(one.n_classes - 1 for one in labels)
-    k = _size(n_components, separating, rank)
+    k = size(n_components, separating, rank)
     least = max(1, k - separating)  # factors that the projection needs besides the classes
     if not isinstance(options.noise_variance, str):
         options = options._replace(noise_variance=options.noise_variance / reduced.standard.scale**2)
     found = [_fit_target(reduced, one, least, given, options, mean) for one in labels]
+    return projected(reduced, found, n_components, k)
+
+
+def projected(
+    rows: Reduced | Away, found: Sequence[tuple[Target, Params]], n_components: int | str | None, k: int
+) -> Fit:
+    """Fits to all targets, in coordinates, and k directions of theirs; "auto" keeps those that separate classes."""
     projection, n_class = directions([params for _, params in found], k)
     if n_components == "auto":
         projection = projection[:, : max(n_class, 1)]
-    D = reduced.expand(projection) / reduced.standard.scale
+    D = rows.expand(projection) / rows.standard.scale
     components = np.ascontiguousarray((D * sign_of_columns(D)).T)
-    return Fit(tuple(target for target, _ in found), components, n_class, reduced.exact)
+    return Fit(tuple(target for target, _ in found), components, n_class, rows.exact)
 
 
-def _size(n_components: int | str | None, separating: int, rank: int) -> int:
+def size(n_components: int | str | None, separating: int, rank: int) -> int:
+    """How many directions are asked for, where so many separate classes and X has a rank."""
     most = min(max(separating, 1), rank)
     if n_components is None:
         return min(2, most)
