@@ -44,15 +44,45 @@ def test_which_rows_are_kept_follows_the_seed():
     assert (first != other).any()
 
 
+def test_a_share_is_one_of_every_class():
+    y = np.repeat([0, 1, 2], [40, 20, 3])
+    for share, counts in ((0.1, [4, 2, 1]), (0.5, [20, 10, 2]), (1.0, [40, 20, 3]), (0.0, [0, 0, 0])):
+        partial = make_partial(y, share=share, random_state=0)
+        assert_array_equal(np.bincount(y[partial >= 0], minlength=3), counts)
+    assert np.isfinite(make_partial(np.arange(10.0), share=0.3, random_state=0)).sum() == 3
+
+
+def test_classes_have_numbers_of_their_own():
+    y = np.repeat(["a", "b", "c"], 10)
+    partial = make_partial(y, n_per_class={"c": 2, "a": 7}, random_state=0)
+    assert [int((partial == name).sum()) for name in "abc"] == [7, 0, 2]
+    assert_array_equal(partial, make_partial(y, n_per_class={"a": 7, "b": 0, "c": 2}, random_state=0))
+
+
+def test_rows_of_every_label_are_kept_where_they_have_several():
+    Y = (np.random.default_rng(0).random((60, 3)) < (0.5, 0.3, 0.05)).astype(int)
+    partial = make_partial(Y, n_per_class=5, random_state=0)
+    kept = (partial >= 0).all(axis=1)
+    assert (partial[~kept] == -1).all()
+    assert_array_equal(partial[kept], Y[kept])
+    assert (Y[kept].sum(axis=0) >= np.minimum(5, Y.sum(axis=0))).all()
+    assert kept.sum() <= 15
+
+
 @pytest.mark.parametrize(
     "y, arguments, message",
     [
-        ([0, 1], {}, "n_labeled=None and n_per_class=None: give exactly one of the two"),
-        ([0, 1], {"n_labeled": 1, "n_per_class": 1}, "give exactly one of the two"),
+        ([0, 1], {}, "n_labeled=None, n_per_class=None, share=None: give exactly one of the three"),
+        ([0, 1], {"n_labeled": 1, "n_per_class": 1}, "give exactly one of the three"),
         ([0, 1], {"n_labeled": 3}, "n_labeled=3 must lie between 0 and 2"),
         ([0, 0, 1], {"n_per_class": 2}, "n_per_class=2 must lie between 0 and 1, the rows of class 1"),
         (np.array(["a", "b"], dtype=object), {"n_per_class": 2}, "n_per_class=2 .* the rows of class 'a'"),
         ([0.5, 1.0], {"n_per_class": 1}, "n_per_class=1 needs 1-D class targets"),
+        ([[0, 2], [1, 0]], {"n_per_class": 1}, "n_per_class=1 needs 1-D class targets or columns of 0 and 1"),
+        ([[0, 1], [1, 0]], {"n_per_class": -1}, "n_per_class=-1 must be at least 0"),
+        ([0, 1], {"n_per_class": {2: 1}}, "names the class 2, and y has only"),
+        ([0, 1], {"n_per_class": {1: 2}}, "must lie between 0 and 1, the rows of class 1"),
+        ([0, 1], {"share": 1.5}, "share=1.5 must lie between 0 and 1"),
         ([-1, 1], {"n_labeled": 1}, "y holds -1"),
     ],
 )

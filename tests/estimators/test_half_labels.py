@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon import IFA
+from gnomon.datasets import make_partial
 from gnomon.estimators._half_labels import calibration_by_halves
 from gnomon.likelihoods.calibration import Voice, averaged, calibrate
 from gnomon.rows import read
@@ -17,21 +18,13 @@ def heavy(rng, n=400, C=3):
     return centers[y] + rng.standard_t(2.5, size=(n, 5)), y
 
 
-def few(y, n, rng):
-    seen = np.full(len(y), -1)
-    for label in range(int(y.max()) + 1):
-        rows = rng.permutation(np.flatnonzero(y == label))[:n]
-        seen[rows] = label
-    return seen
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_confidence_comes_near_accuracy(rng):
     gaps = {"full": [], "plug-in": []}
     losses = {"full": [], "plug-in": []}
     for _ in range(6):
         X, y = heavy(rng)
-        seen = few(y, 3, rng)
+        seen = make_partial(y, n_per_class=3, random_state=rng)
         rest = seen < 0
         for how, found in gaps.items():
             P = IFA(3, tied=True, uncertainty=how).fit(X, seen).predict_proba(X[rest])
@@ -43,7 +36,7 @@ def test_confidence_comes_near_accuracy(rng):
 
 def test_classes_are_those_of_the_model_itself(rng):
     X, y = heavy(rng)
-    seen = few(y, 5, rng)
+    seen = make_partial(y, n_per_class=5, random_state=rng)
     full, plain = (IFA(3, tied=True, uncertainty=how).fit(X, seen) for how in ("full", "plug-in"))
     assert plain.calibration_ is None
     assert full.calibration_["n_held_out"] == 15
@@ -84,7 +77,7 @@ def test_halves_know_other_labels_and_each_is_judged_by_what_it_does_not_know(rn
 
 def test_one_label_a_class_is_told(rng):
     X, y = heavy(rng)
-    model = IFA(3, tied=True).fit(X, few(y, 1, rng))
+    model = IFA(3, tied=True).fit(X, make_partial(y, n_per_class=1, random_state=rng))
     assert model.calibration_["n_held_out"] == 0
     assert model.predict_proba(X).max(axis=1).mean() < 0.95
     assert "no label can be held out: confidence by a prior temperature" in model._said()["fit"].remarks
@@ -92,6 +85,8 @@ def test_one_label_a_class_is_told(rng):
 
 def test_several_class_variables_are_those_of_the_model_itself(rng):
     X, y = heavy(rng, C=2)
-    Y = np.column_stack([few(y, 20, rng), few(1 - y, 20, rng)])
+    Y = np.column_stack(
+        [make_partial(y, n_per_class=20, random_state=rng), make_partial(1 - y, n_per_class=20, random_state=rng)]
+    )
     assert IFA([2, 2]).fit(X, Y).calibration_ is None
     assert IFA([2, 2]).fit(X).calibration_ is None

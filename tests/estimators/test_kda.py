@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from estimators.support import load
 from gnomon import KDA
-from gnomon.datasets import fetch_orl
+from gnomon.datasets import fetch_orl, make_partial
 from gnomon.export import load_model, save_model
 from oracles import kda as oracle
 
@@ -274,10 +274,7 @@ def test_a_kernel_matrix_that_is_not_positive_semidefinite():
 def test_faces_with_two_labels_a_person():
     """A small shrinkage is what makes discriminant analysis strong on faces: far better than a heavy one."""
     data = fetch_orl(size=32)
-    rng = np.random.default_rng(0)
-    y = np.full(len(data.target), -1)
-    for c in np.unique(data.target):
-        y[rng.permutation(np.flatnonzero(data.target == c))[:2]] = c
+    y = make_partial(data.target, n_per_class=2, random_state=0)
     test = y < 0
     error = {
         r: (KDA(shrinkage=r).fit(data.data, y).predict(data.data[test]) != data.target[test]).mean()

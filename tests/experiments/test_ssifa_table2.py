@@ -2,20 +2,12 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from gnomon import IFA
+from gnomon.datasets import make_partial
 from gnomon.experiments import ssifa_table2 as table
 from gnomon.experiments._cells import Cell
-from gnomon.experiments._draw import draw_share
-
-
-def test_draws_label_the_same_share_of_each_class(rng):
-    y = rng.permutation(np.repeat([0, 1, 2], [10, 20, 40]))
-    labeled = draw_share(y, 30, rng)
-    assert_array_equal(np.bincount(y[labeled]), [3, 6, 12])
-    assert not draw_share(y, 0, rng).any()
-    assert_array_equal(np.bincount(y[draw_share(y, 1, rng)]), [1, 1, 1])
 
 
 def test_rates_are_those_of_the_unlabeled_rows():
@@ -23,7 +15,7 @@ def test_rates_are_those_of_the_unlabeled_rows():
     rates = table.detection_rates("iris", 10, methods=("IFA",), n_draws=2)["IFA"]
     for draw in range(2):
         rng = np.random.default_rng([draw, 10])
-        labeled = draw_share(classes, 10, rng)
+        labeled = make_partial(classes, share=0.1, random_state=rng) >= 0
         model = IFA(3, init="labels", random_state=int(rng.integers(2**31))).fit(X, np.where(labeled[:, None], Y, -1))
         assert_allclose(rates[draw], [(model.predict(X)[:, None] == Y)[~labeled].mean()])
 

@@ -13,18 +13,28 @@ N_WORDS = 120  # of a document in the mean, repeated words included
 
 
 def make_partial(
-    y: Any, n_labeled: int | None = None, *, n_per_class: int | None = None, random_state: Any = None
+    y: Any,
+    n_labeled: int | None = None,
+    *,
+    n_per_class: int | dict[Any, int] | None = None,
+    share: float | None = None,
+    random_state: Any = None,
 ) -> Any:
     """Hide labels: keep a random few and mark every other row as unlabeled.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Full targets: classes (integers, booleans or text) or real numbers (floats).
+        Full targets: classes (integers, booleans or text), several labels a row (columns of 0 and 1) or real numbers
+        (floats).
     n_labeled : int or None, default=None
-        Number of rows to keep, drawn from all rows. Give this or `n_per_class`.
-    n_per_class : int or None, default=None
-        Number of rows to keep of every class; class targets only.
+        Number of rows to keep, drawn from all rows. Give one of this, `n_per_class` and `share`.
+    n_per_class : int, dict or None, default=None
+        Number of rows to keep of every class, or {class: number}, where a class that is not named keeps none; of
+        several labels a row, that many rows of each label that have it, or all where they are fewer. Not for floats.
+    share : float or None, default=None
+        Share of the rows of every class to keep, between 0 and 1, at least one row unless it is 0; of real numbers and
+        of several labels a row, the share of all rows.
     random_state : int, Generator or None, default=None
         Which rows are kept.
 
@@ -39,13 +49,22 @@ def make_partial(
     >>> y = make_partial(load_iris().target, n_per_class=5, random_state=0)
     >>> int((y >= 0).sum())
     15
+    >>> y = make_partial(load_iris().target, n_per_class={0: 20, 1: 3}, random_state=0)
+    >>> [int((y == c).sum()) for c in range(3)]
+    [20, 3, 0]
+    >>> int((make_partial(load_iris().target, share=0.1, random_state=0) >= 0).sum())
+    15
     """
     full = np.asarray(y)
-    if (n_labeled is None) == (n_per_class is None):
-        raise ValueError(f"n_labeled={n_labeled!r} and n_per_class={n_per_class!r}: give exactly one of the two.")
+    given = {"n_labeled": n_labeled, "n_per_class": n_per_class, "share": share}
+    if sum(value is not None for value in given.values()) != 1:
+        said = ", ".join(f"{name}={value!r}" for name, value in given.items())
+        raise ValueError(f"{said}: give exactly one of the three.")
     rng = np.random.default_rng(random_state)
-    if n_per_class is None:
-        if not 0 <= n_labeled <= len(full):  # type: ignore[operator]
+    if share is not None:
+        keep = _rows_of_share(full, share, rng)
+    elif n_labeled is not None:
+        if not 0 <= n_labeled <= len(full):
             raise ValueError(f"n_labeled={n_labeled} must lie between 0 and {len(full)}, the number of rows.")
         keep = rng.permutation(len(full))[:n_labeled]
     else:
@@ -55,19 +74,36 @@ def make_partial(
     return partial
 
 
-def _rows_per_class(y: np.ndarray, n_per_class: int, rng: np.random.Generator) -> np.ndarray:
+def _rows_per_class(y: np.ndarray, n_per_class: Any, rng: np.random.Generator) -> np.ndarray:
+    if y.ndim == 2 and y.dtype.kind in "iub" and not isinstance(n_per_class, dict) and np.isin(y, (0, 1)).all():
+        if n_per_class < 0:
+            raise ValueError(f"n_per_class={n_per_class} must be at least 0.")
+        return np.concatenate([rng.permutation(np.flatnonzero(column == 1))[:n_per_class] for column in y.T])
     if y.dtype.kind == "f" or y.ndim > 1:
         raise ValueError(
-            f"n_per_class={n_per_class} needs 1-D class targets, and y has dtype {y.dtype} and shape "
-            f"{y.shape}. Use n_labeled for real targets."
+            f"n_per_class={n_per_class} needs 1-D class targets or columns of 0 and 1, and y has dtype {y.dtype} and "
+            f"shape {y.shape}. Use n_labeled for real targets, and one number for several labels a row."
         )
-    classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
-    if not 0 <= n_per_class <= counts.min():
-        rarest = classes.tolist()[counts.argmin()]
-        raise ValueError(
-            f"n_per_class={n_per_class} must lie between 0 and {counts.min()}, the rows of class {rarest!r}."
-        )
-    return np.concatenate([rng.permutation(np.flatnonzero(codes == c))[:n_per_class] for c in range(len(classes))])
+    names, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    classes = names.tolist()
+    wanted = n_per_class if isinstance(n_per_class, dict) else dict.fromkeys(classes, n_per_class)
+    if unknown := [name for name in wanted if name not in classes]:
+        raise ValueError(f"n_per_class={n_per_class} names the class {unknown[0]!r}, and y has only {classes}.")
+    for name, count in sorted(zip(classes, counts.tolist(), strict=True), key=lambda one: one[1]):
+        if not 0 <= wanted.get(name, 0) <= count:
+            raise ValueError(f"n_per_class={n_per_class} must lie between 0 and {count}, the rows of class {name!r}.")
+    drawn = [rng.permutation(np.flatnonzero(codes == c))[: wanted.get(name, 0)] for c, name in enumerate(classes)]
+    return np.concatenate(drawn)
+
+
+def _rows_of_share(y: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    if not 0.0 <= share <= 1.0:
+        raise ValueError(f"share={share} must lie between 0 and 1, a share of the rows.")
+    if y.dtype.kind == "f" or y.ndim > 1:
+        return rng.permutation(len(y))[: round(share * len(y))]
+    _, codes = np.unique(y, return_inverse=True)
+    drawn = [rng.permutation(np.flatnonzero(codes == c)) for c in range(codes.max() + 1)]
+    return np.concatenate([rows[: max(1, round(share * len(rows))) if share > 0.0 else 0] for rows in drawn])
 
 
 def _all_hidden(y: np.ndarray) -> np.ndarray:

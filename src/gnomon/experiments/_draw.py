@@ -1,4 +1,7 @@
-"""Which rows of an experiment are labeled: random ones of each class, or of each label; and the error of the others."""
+"""Which rows of an experiment are labeled: random ones of each class, or of each label; and the error of the others.
+
+As `gnomon.datasets.make_partial`, of other random rows for the same seed: kept summaries are of these.
+"""
 
 import numpy as np
 
@@ -10,13 +13,6 @@ def draw_labeled(y, n_per_class, seed):
     rng = np.random.default_rng(seed)
     counts = [(rows, min(n_per_class, max(len(rows) - 1, 1))) for rows in _classes(y)]
     return _mask(len(y), [rng.choice(rows, count, replace=False) for rows, count in counts])
-
-
-def draw_share(y, percent, seed):
-    """Return a boolean mask with a share of the rows of each class, at least one row unless it is none."""
-    rng = np.random.default_rng(seed)
-    counts = [(rows, max(1, round(percent * len(rows) / 100)) if percent > 0 else 0) for rows in _classes(y)]
-    return _mask(len(y), [rng.permutation(rows)[:count] for rows, count in counts])
 
 
 def draw_positive(Y, n_positive, seed):

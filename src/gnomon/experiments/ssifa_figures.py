@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from gnomon import IFA
+from gnomon.datasets import make_partial
 from gnomon.experiments import ssifa_table2 as table
-from gnomon.experiments._draw import draw_share
 from gnomon.experiments._record import save_figure
 from gnomon.plotting._style import class_style, pyplot
 from gnomon.selection.baselines import pca_map
@@ -37,7 +37,7 @@ CLASS_VARIABLES = {
 def projections(name, share, random_state=0):
     """One draw: {panel: projected rows (n, 2)}, plain classes (n,), labeled rows (n,)."""
     X, Y, classes = table.load(name)
-    labeled = draw_share(classes, share, np.random.default_rng([random_state, share]))
+    labeled = make_partial(classes, share=share / 100, random_state=[random_state, share]) >= 0
     model = IFA(Y.max(axis=0) + 1, init="labels", random_state=random_state).fit(X, np.where(labeled[:, None], Y, -1))
     found = {"PCA": pca_map(X, 2).project(X), f"IFA, {share} % labeled": model.transform(X)[:, :2]}
     return found, classes, labeled

@@ -33,8 +33,8 @@ from types import MappingProxyType
 import numpy as np
 
 from gnomon import IFA, combine_one_vs_rest, datasets
+from gnomon.datasets import make_partial
 from gnomon.experiments._cells import Printed, Table, draws_of
-from gnomon.experiments._draw import draw_share
 from gnomon.selection.baselines import nearest_labels, pca_map
 
 SHARES = (0, 10, 20, 30, 40, 50, 60, 70, 80)
@@ -99,7 +99,10 @@ class Draw:
         self.X, self.Y, self.classes = load(name)
         self.k = FACE_COMPONENTS if name in FACES else 2
         rng = np.random.default_rng([seed, share])
-        self.labeled, self.seed = draw_share(self.classes, share, rng), int(rng.integers(2**31))
+        self.labeled, self.seed = (
+            make_partial(self.classes, share=share / 100, random_state=rng) >= 0,
+            int(rng.integers(2**31)),
+        )
         self.rest, self.init = ~self.labeled, "labels" if self.labeled.any() else "both"
 
     def rates(self, method):
@@ -133,7 +136,7 @@ class Draw:
     def _nearest_of_most(self):
         """Plain classes of a fifth of the rows, by the others; columns of unit variance, two components."""
         Z = pca_map(self.X / self.X.std(axis=0), 2).project(self.X / self.X.std(axis=0))
-        known = draw_share(self.classes, 80, np.random.default_rng(self.seed))
+        known = make_partial(self.classes, share=0.8, random_state=self.seed) >= 0
         found = nearest_labels(Z[known], self.classes[known], Z[~known])
         return [(found == self.classes[~known]).mean()]
 
@@ -215,7 +218,7 @@ def compare_solvers(name, share=10, *, n_gem=GEM_STARTS, random_state=0):
     "gem" is the paper's algorithm in the coordinates of the rows; with crabs most starts end at `max_iter`.
     """
     X, Y, classes = load(name)
-    labeled = draw_share(classes, share, np.random.default_rng([random_state, share]))
+    labeled = make_partial(classes, share=share / 100, random_state=[random_state, share]) >= 0
     known, sizes, out = np.where(labeled[:, None], Y, -1), Y.max(axis=0) + 1, {}
     IFA(sizes, **PLAIN).fit(X, known)  # what the first call of a process costs is no part of either
     settings = {"profile": {}, "gem": {"init": "random", "n_init": n_gem, "max_iter": 5000}}
