@@ -40,8 +40,11 @@ def main():
 
 
 def _stop(number, frame):
-    """Delete what is half written and end at once: an exception could be swallowed by whatever runs."""
+    """Delete what is half written and end at once, with all processes begun: an exception could be swallowed."""
     said = "stopped."
+    if "multiprocessing" in sys.modules:
+        for child in sys.modules["multiprocessing"].active_children():
+            child.terminate()  # it would wait for work for minutes
     if "gnomon._files" in sys.modules:
         with suppress(ImportError):  # it is being imported, and has written nothing
             from gnomon._files import abandon, left_growing

@@ -66,11 +66,17 @@ def test_an_interrupted_experiment_goes_on_where_it_was(monkeypatch, tmp_path, c
     monkeypatch.setattr(_registry, "import_module", lambda name: module)
     with pytest.raises(KeyboardInterrupt):
         _registry.run("counted", file)
-    assert capsys.readouterr().out.startswith("numbers [0, 1]")
+    out = capsys.readouterr().out
+    assert out.startswith("numbers [0, 1]")
+    assert out.splitlines()[-1] == f"Partial: 2 findings are made; the same command goes on from {file}."
+    with pytest.raises(KeyboardInterrupt):
+        _registry.run("counted")
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.endswith("nothing was kept; with --keep FILE the same command goes on where it was stopped.")
     assert len(file.read_text().splitlines()) == 3
     _registry.run("counted", file)
     assert capsys.readouterr().out.startswith("numbers [0, 1, 2]")
-    assert module.made == [0, 1, 2]
+    assert module.made == [0, 1, 0, 1, 2]
     with pytest.raises(_registry.NoFindings, match="does not hold findings of other"):
         _registry.run("other", file)
     file.write_text("no line of ours")

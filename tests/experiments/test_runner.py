@@ -72,7 +72,9 @@ def test_an_interrupted_run_keeps_and_prints_what_is_finished(table, tmp_path, m
     file.unlink()
     with pytest.raises(KeyboardInterrupt):
         _registry.run("ssifa-table2", file, page=tmp_path / "page.md")
-    assert capsys.readouterr().out.splitlines()[1].split()[:4] == ["a", "x", "5", "error"]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split()[:4] == ["a", "x", "5", "error"]
+    assert lines[-1] == f"Partial: 7 of 12 cells are finished; the same command goes on from {file}."
     assert "5 cells were not finished" in (tmp_path / "page.md").read_text()
 
 
@@ -110,6 +112,27 @@ COMMAND = "reproduce ssifa-table2 --only iris --only IFA --draws 6"
 def run(file, page, *more):
     command = [sys.executable, "-m", "gnomon", *COMMAND.split(), "--keep", str(file), "--page", str(page), *more]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_stopped_command_prints_what_is_finished_and_how_to_go_on(number, jobs, tmp_path):
+    file, words = tmp_path / "cells.jsonl", ["reproduce", "ssifa-table2", "--only", "iris", "--jobs", jobs]
+    command = [sys.executable, "-m", "gnomon", *words, "--keep", str(file), "--page", str(tmp_path / "page.md")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    deadline = time.monotonic() + 120
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(number)
+    out, err = (text.decode().splitlines() for text in process.communicate(timeout=60))
+    assert process.returncode == 128 + number
+    assert "gnomon: stopped." in err
+    n_kept = len(file.read_text().splitlines()) - 1
+    assert n_kept > 0
+    assert out[1].startswith("iris, 0 %")
+    n_cells = len(_registry.chosen(ssifa_table2.cells(), ["iris"]))
+    assert out[-1] == f"Partial: {n_kept} of {n_cells} cells are finished; the same command goes on from {file}."
+    assert f"{n_cells - n_kept} cells were not finished" in (tmp_path / "page.md").read_text()
 
 
 @pytest.mark.slow

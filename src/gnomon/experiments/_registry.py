@@ -18,7 +18,7 @@ from gnomon._files import new_file
 from gnomon.experiments._cells import as_text, rows_of
 from gnomon.experiments._page import page
 from gnomon.experiments._record import provenance
-from gnomon.experiments._runner import WrongFile, run_cells
+from gnomon.experiments._runner import WrongFile, run_cells, told_if_stopped
 
 NUMBERS = ("task", "method", "k", "score", "mean", "sd", "n_draws", "n_failed")
 
@@ -41,8 +41,8 @@ def run(name, file=None, **options):
     """Run an experiment: print its table and how it was made; on stderr what each finding is about, as it comes.
 
     With a file of findings those in it are not made anew, and new ones are added as they come. Interrupted, it prints
-    the table of what there is. Raises `NoFindings` where the experiment has no parts, or the file is not of it.
-    `options` are those of `run_table`, for a table of cells.
+    the table of what there is, and how to go on. Raises `NoFindings` where the experiment has no parts, or the file is
+    not of it. `options` are those of `run_table`, for a table of cells.
     """
     module = import_module(f"gnomon.experiments.{name.replace('-', '_')}")
     file = None if file is None else Path(file)
@@ -53,37 +53,59 @@ def run(name, file=None, **options):
     if given:
         raise NoFindings(f"{name} is no table of a paper: it takes no {' and no '.join(given)}.")
     found = [] if file is None else kept_findings(name, module, file)
-    try:
-        for one in module.reproduce(**({} if file is None else {"done": tuple(found)})):
-            found.append(one)
-            print(*(value for value in one.values() if isinstance(value, str | int)), file=sys.stderr, flush=True)
-            if file is not None:
-                keep(name, found, file)
-    finally:
+
+    def tell(partial=True):
         if found:
             print(module.format_table(found))
             print(provenance())
+        if partial:
+            parts = "done" in inspect.signature(module.reproduce).parameters
+            print(_partial(f"{len(found)} findings are made", file, parts), flush=True)
+
+    try:
+        with told_if_stopped(tell):
+            for one in module.reproduce(**({} if file is None else {"done": tuple(found)})):
+                found.append(one)
+                print(*(value for value in one.values() if isinstance(value, str | int)), file=sys.stderr, flush=True)
+                if file is not None:
+                    keep(name, found, file)
+    except BaseException:
+        if found:
+            tell()
+        raise
+    tell(partial=False)
 
 
 def run_table(name, table, file=None, *, draws=None, only=(), quick=False, jobs=None, page=None):
     """Run the cells of a table, and print it; `page` names a Markdown file for it, and for
     its numbers the JSON file beside it.
 
-    Interrupted, it prints and writes what there is. `draws` of each cell, or those of the paper; `quick` few of the
-    cheap ones; `only` tasks, methods or "K=5".
+    Interrupted, it prints and writes what there is, and how to go on. `draws` of each cell, or those of the
+    paper; `quick` few of the cheap ones; `only` tasks, methods or "K=5".
     """
-    cells, found = chosen(table.cells(draws, quick=quick), only), []
+    cells = chosen(table.cells(draws, quick=quick), only)
+
+    def tell(found):
+        rows = rows_of(found, table)
+        print(as_text(rows))
+        print(provenance())
+        if len(found) < len(cells):
+            print(_partial(f"{len(found)} of {len(cells)} cells are finished", file), flush=True)
+        if page is not None:
+            write_page(name, table, rows, page, _command(name, draws, only, quick), len(cells) - len(found))
+
     try:
-        run_cells(name, cells, file, 1 if jobs is None else jobs, found)
+        tell(run_cells(name, cells, file, 1 if jobs is None else jobs, tell))
     except WrongFile as error:
         raise NoFindings(str(error)) from error
-    finally:
-        if found:
-            rows = rows_of(found, table)
-            print(as_text(rows))
-            print(provenance())
-            if page is not None:
-                write_page(name, table, rows, page, _command(name, draws, only, quick), len(cells) - len(found))
+
+
+def _partial(done, file, parts=True):
+    """One line: this is not all, and how to go on."""
+    if file is not None:
+        return f"Partial: {done}; the same command goes on from {file}."
+    rest = "with --keep FILE the same command goes on where it was stopped" if parts else "it cannot be gone on with"
+    return f"Partial: {done}, and nothing was kept; {rest}."
 
 
 def chosen(cells, only):

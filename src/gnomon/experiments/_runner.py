@@ -6,8 +6,11 @@ line too. Whatever stops a run, the same command goes on with what is left, to t
 """
 
 import json
+import signal
 import sys
+import threading
 import warnings
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
 from time import monotonic, perf_counter
@@ -32,10 +35,10 @@ def made_by():
     return ", ".join(f"{name} {version(name)}" for name in MADE_BY)
 
 
-def run_cells(name, cells, file=None, n_jobs=1, found=None):
+def run_cells(name, cells, file=None, n_jobs=1, stopped=None):
     """Records of cells of the table of that name, those of the file first; the file gets the others as they come.
 
-    A list `found` gets them too, also when the run is interrupted.
+    Where a signal or an error ends the run, `stopped` is called with the records so far, which the file has by then.
     """
     made = made_by()
     held = {} if file is None else {_key(one): one for one in read(name, file)}
@@ -43,19 +46,50 @@ def run_cells(name, cells, file=None, n_jobs=1, found=None):
     watch = _Progress(len(cells), left)
     tasks = (delayed(_finished)(name, cell, made) for cell in left)
     written = monotonic()
-    try:
-        for one in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
-            held[_key(one)] = one
-            watch.tell(one)
-            if file is not None and monotonic() - written > EVERY:
-                written = _write(name, held, file)
-    finally:
+
+    def finished():
         if file is not None and left:
             _write(name, held, file)
-        finished = [held[key] for cell in cells if (key := (*cell, made)) in held]
-        if found is not None:
-            found += finished
-    return finished
+        return [held[key] for cell in cells if (key := (*cell, made)) in held]
+
+    try:
+        with told_if_stopped(lambda: stopped and stopped(finished())):
+            for one in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
+                held[_key(one)] = one
+                watch.tell(one)
+                if file is not None and monotonic() - written > EVERY:
+                    written = _write(name, held, file)
+    except BaseException:
+        if (found := finished()) and stopped:
+            stopped(found)
+        raise
+    return finished()
+
+
+@contextmanager
+def told_if_stopped(tell):
+    """For this time a handler of SIGINT or SIGTERM that raises nothing, as that of the command, is called after `tell`.
+
+    An exception could be swallowed by whatever runs.
+    """
+    here = threading.current_thread() is threading.main_thread()
+    numbers = (signal.SIGINT, signal.SIGTERM) if here else ()
+    before = {number: signal.getsignal(number) for number in numbers}
+    before = {number: old for number, old in before.items() if callable(old) and old is not signal.default_int_handler}
+
+    def stop(number, frame):
+        for other in before:
+            signal.signal(other, before[other])  # the next one ends the process at once
+        tell()
+        before[number](number, frame)
+
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
 
 
 def read(name, file):
