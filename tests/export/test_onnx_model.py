@@ -260,6 +260,25 @@ def test_the_graph_of_a_guide_is_that_of_its_pupil(data, pipeline):
     assert float(facts["pupil_agreement"]) == pytest.approx((labels == guide.predict(data.data[::2])).mean(), abs=1e-3)
 
 
+@pytest.mark.parametrize("y", [DIABETES.target + 0.5, TWO], ids=["one", "two"])
+def test_of_a_guide_by_numbers_the_graph_has_what_is_linear(y):
+    seen = np.where((np.arange(442) < 60).reshape((-1,) + (1,) * (y.ndim - 1)), y, np.nan)
+    guide = GuidedProjection(2, target="real").fit(DIABETES.data, seen)
+    found = answers(guide, DIABETES.data)
+    told, wanted = found["predict"].reshape(442, -1), guide.predict(DIABETES.data).reshape(442, -1)
+    C = (DIABETES.data - guide.mean_) @ guide.components_.T
+    assert_allclose(found["transform"], C, atol=1e-5 * np.abs(C).max())
+    fitted = (
+        np.column_stack([np.ones(442), DIABETES.data])
+        @ np.linalg.lstsq(np.column_stack([np.ones(442), DIABETES.data]), wanted, rcond=None)[0]
+    )  # but for its small ridge
+    assert_allclose(told, fitted, atol=0.02 * np.abs(fitted).max())
+    units = seen[:60].reshape(60, -1).std(axis=0)
+    left = (((wanted - told) / units) ** 2).sum() / (((wanted - wanted.mean(axis=0)) / units) ** 2).sum()
+    assert guide.pupil_agreement_ == pytest.approx(1.0 - left, abs=1e-4)
+    assert guide.pupil_agreement_ > 0.9
+
+
 def test_names_of_columns_and_classes_are_in_the_file():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(WINE.data, columns=WINE.feature_names)
@@ -270,9 +289,9 @@ def test_names_of_columns_and_classes_are_in_the_file():
 
 TWO_TARGETS = np.column_stack([WINE.target, WINE.target == 1])
 REFUSED = {
-    "guided by numbers": (
-        lambda: GuidedProjection().fit(DIABETES.data[:60], DIABETES.target[:60]),
-        "its pupil alone: .* one target of classes",
+    "guided by classes and numbers": (
+        lambda: GuidedProjection().fit(WINE.data, np.column_stack([CULTIVARS, WINE.data[:, 0]]).astype(object)),
+        "several targets of which some are classes .* one for each",
     ),
     "kernel": (lambda: KDA(2).fit(WINE.data, WINE.target), "kernel"),
     "foreign": (lambda: LinearDiscriminantAnalysis().fit(WINE.data, WINE.target), "not among the models"),

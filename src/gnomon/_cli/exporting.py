@@ -30,6 +30,8 @@ def write_onnx(path: str, stored: StoredModel, *, replace: bool) -> Exported:
     facts = {one.key: one.value for one in model.metadata_props}
     what = stored.said.model
     if "pupil_of" in facts:
-        share = float(facts["pupil_agreement"])
-        what = f"the pupil of {what}, which names the class that it names in {share:.1%} of the rows of the fit"
+        share, classes = float(facts["pupil_agreement"]), "classes" in facts
+        does = "names the class that it names in" if classes else "has what is linear in its predictions,"
+        of = "the rows of the fit" if classes else "their variance"
+        what = f"the pupil of {what}, which {does} {share:.1%} of {of}"
     return Exported(what, [output.name for output in model.graph.output], facts)

@@ -10,7 +10,7 @@ from ..likelihoods.calibration import softened, temperature
 from ..models import dppca
 from ..numerics.linalg import sign_of_columns
 from ..numerics.normalize import normalized
-from ._preparations import PLAIN
+from ._preparations import PLAIN, in_columns
 from ._teaching import ROWS_STEPS, SHRINKAGE, agreement, judged, prior_of, pupil
 from .dppca import DPPCA
 
@@ -59,6 +59,20 @@ def _as_sure(preparation, rows, params, calibrated, index, k):
     where = (columns["columns"], columns["mean"], columns["std"]) if columns else None
     sure = (hot, middle, confidence)
     return LinearPupil(where, D.T, tuple(dppca.in_units(rows, params)), sure, same), kappa
+
+
+class Line(NamedTuple):
+    """Predictions of numbers as far as they are linear in the columns."""
+
+    slopes: Any  # (p, m)
+    mean: Any  # (p,) of the rows
+    middle: Any  # (m,) predictions there
+
+
+def line_of(preparation, slopes, told, units):
+    """From slopes in the coordinates of a preparation, for predictions (n, m) in these units."""
+    rows, mean = in_columns(preparation, slopes * units)
+    return Line(rows.T, mean, told.mean(axis=0) * units)
 
 
 def as_estimator(pupil, guide):

@@ -18,6 +18,7 @@ class Shown(NamedTuple):
     directions: Any  # (r, K)
     n_guided: int  # of them, the first ones, that foretell; the sign of the others is open
     explained: float  # share of the predictions that the preparation explains
+    slopes: Any  # (r, m) of the predictions in the coordinates
 
 
 def show(T, predictions, k):
@@ -36,12 +37,12 @@ def show(T, predictions, k):
     values, axes = top_eigh(fitted.T @ fitted / len(T), k)
     axes = axes[:, values > WEAK**2 * max(values[0], 0.0)]
     if not axes.shape[1]:
-        return Shown(np.eye(T.shape[1], k), 0, explained)
+        return Shown(np.eye(T.shape[1], k), 0, explained, slopes)
     guided = slopes @ (axes * sign_of_columns(axes))
     if guided.shape[1] == k:
-        return Shown(guided, k, explained)
+        return Shown(guided, k, explained, slopes)
     Z = T @ guided
     rest = np.eye(T.shape[1]) - guided @ np.linalg.solve(Z.T @ Z, Z.T @ T)  # rows times it are uncorrelated with Z
     more, basis = top_eigh(rest.T @ second @ rest, k - guided.shape[1])
     unit = BESIDE * Z[:, -1].std() / np.sqrt(more[0]) if more[0] > 0 else 1.0
-    return Shown(np.hstack([guided, unit * (rest @ basis)]), guided.shape[1], explained)
+    return Shown(np.hstack([guided, unit * (rest @ basis)]), guided.shape[1], explained, slopes)

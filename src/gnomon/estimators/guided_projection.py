@@ -17,7 +17,7 @@ from ._class_guide import ClassGuide, Taught, Union, best_by_labels_alone, fit_u
 from ._density import Density
 from ._estimator import at_most, integer, rules
 from ._imputation import Imputer
-from ._linear_pupil import LinearPupil, as_estimator, linear_pupil
+from ._linear_pupil import LinearPupil, as_estimator, line_of, linear_pupil
 from ._monitored import Monitored
 from ._number_guide import NumberGuide, read_numbers
 from ._of_predictions import show
@@ -90,6 +90,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
         Probabilities of the classes in the rows, None for numbers, and their labels, sorted. Lists for a table y.
     pupil_agreement_ : float
         Of one target of classes: share of the rows of the fit for which `pupil` names the class that `predict` names.
+        Of numbers: share of the variance of the predictions that is linear in the columns, which is what ONNX has.
     n_components_, n_samples_, n_labeled_, n_features_in_, feature_names_in_, target_kind_
         As in `DPPCA`.
 
@@ -203,13 +204,18 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
             for column in targets.columns
         ]
         self._guides = [one.guide if isinstance(one, Taught) else one for one in taught]
-        for name in ("_pupil", "pupil_agreement_"):
+        for name in ("_pupil", "_line", "pupil_agreement_"):
             self.__dict__.pop(name, None)
         self._record_teachers()
         if targets.kind == "classes" and len(taught) == 1:
             self._choose_projection(preparations, union, taught[0], targets.index)
         else:
-            self._show(plain, [self._comparable(*pair, seen) for pair in zip(targets.columns, taught, strict=True)])
+            told = [self._comparable(*pair, seen) for pair in zip(targets.columns, taught, strict=True)]
+            preparation, one = self._show(plain, told)
+            if not preparations:
+                units = [column.values[column.labeled].std() for column in targets.columns]
+                self._line = tuple(line_of(preparation, one.slopes, np.hstack(told), units))
+                self.pupil_agreement_ = one.explained
         found = [one.calibrated for one in taught if isinstance(one, Taught)]
         T = union.T if preparations else plain[-1][1].T
         self._pool = tuple(pool_of(T, _doubt(found), targets.labeled))
@@ -302,7 +308,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
         return taught.calibrated / np.sqrt(1.0 - (taught.guide.prior**2).sum())
 
     def _show(self, plain, predictions):
-        """For numbers and several targets: the directions of the rows that foretell the predictions."""
+        """For numbers and several targets: the directions of the rows that foretell the predictions, which are set."""
         shown = [show(reduced.T, np.hstack(predictions), self.n_components_) for _, reduced in plain]
         self.projection_scores_ = {
             preparation.name: one.explained for (preparation, _), one in zip(plain, shown, strict=True)
@@ -313,6 +319,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
         self.components_, self.mean_ = in_columns(preparation, one.directions)
         signs = sign_of_columns(self.components_[one.n_guided :].T)
         self.components_[one.n_guided :] *= signs[:, None]
+        return preparation, one
 
     def _fill_of(self, rows):
         """The rows of the fit without gaps; what fills those of new rows is kept."""

@@ -70,6 +70,15 @@ def _cppca(graph: Graph, rows: str, model: Any) -> None:
     give_classes(graph, with_opinion(graph, proba, Z, model.calibration_), classes)
 
 
+def _guided(graph: Graph, rows: str, model: Any) -> None:
+    """`GuidedProjection` of numbers; of classes its pupil is asked instead."""
+    D = np.asarray(model.components_, dtype=np.float64)
+    graph.give("transform", graph.add("MatMul", graph.add("Sub", rows, model.mean_), D.T), ["n", len(D)])
+    slopes, mean, middle = model._line
+    found = graph.affine(graph.add("Sub", rows, mean), slopes, middle)
+    give_numbers(graph, found, describe(model).targets)
+
+
 def _latent(graph: Graph, rows: str, model: Any) -> tuple[str, np.ndarray]:
     """Posterior means of z given x, and their covariance: the outputs "transform" and "variance"."""
     W, noise = np.asarray(model.components_, dtype=np.float64), float(model.noise_variance_)
@@ -90,6 +99,7 @@ MODELS: dict[str, Callable[[Graph, str, Any], None]] = {
     "SPPCA": _sppca,
     "CPPCA": _cppca,
     "DPPCA": add_dppca,
+    "GuidedProjection": _guided,
     "SEPCA": add_sepca,
     "SDRGLM": add_sdr_glm,
     "IFA": add_ifa,

@@ -36,8 +36,9 @@ def to_onnx(model: Any) -> Any:
     ----------
     model : fitted PPCA, SPPCA, CPPCA, DPPCA, GuidedProjection, SEPCA, SDRGLM, IFA, SCL, or a pipeline that ends in one
         SEPCA with ``kernel="linear"``, SDRGLM with ``x_family="gaussian"``, IFA with ``noise="none"``.
-        Of `GuidedProjection` of one target of classes it is its `pupil`, which needs none of the teachers: the metadata
-        have "pupil_of", and "pupil_agreement", the share of the rows of the fit for which both name the same class.
+        Of `GuidedProjection` it is what needs none of its teachers: of one target of classes its `pupil`; of numbers
+        their predictions as far as they are linear in the columns. The metadata have "pupil_of", and "pupil_agreement",
+        the model's `pupil_agreement_`.
         Before it may stand `Columns`, `StandardScaler`, `MinMaxScaler`, `MaxAbsScaler`, `RobustScaler`, `Normalizer`
         and `GapFiller`, which leaves complete rows as they are. Classes are those of one target.
 
@@ -70,10 +71,10 @@ def to_onnx(model: Any) -> Any:
     ['transform', 'variance', 'probabilities', 'labels']
     """
     steps, facts = _steps(model), {}
-    if type(steps[-1]) is gnomon.GuidedProjection:
-        steps, facts = _with_pupil(steps)
     check_model(steps[-1])
     check_is_fitted(steps[-1])
+    if type(steps[-1]) is gnomon.GuidedProjection:
+        steps, facts = _with_pupil(steps)
     try:
         graph = Graph(steps[-1].n_features_in_)
     except ImportError:
@@ -93,13 +94,15 @@ def _steps(model: Any) -> list[Any]:
 
 def _with_pupil(steps: list[Any]) -> tuple[list[Any], dict[str, str]]:
     """The steps with the pupil of the last in its place, and what is to be said of it."""
-    guide = steps[-1]
-    try:
-        pupil = guide.pupil()
-    except ValueError as error:
-        raise TypeError(f"GuidedProjection has an ONNX graph of its pupil alone: {error}") from None
-    said = {"pupil_of": "GuidedProjection", "pupil_agreement": f"{guide.pupil_agreement_:.4f}"}
-    return [*steps[:-1], *_steps(pupil)], said
+    guide, found = steps[-1], steps
+    if not describe(guide).numeric:
+        try:
+            found = [*steps[:-1], *_steps(guide.pupil())]
+        except ValueError:
+            raise TypeError(
+                "GuidedProjection of several targets of which some are classes has no ONNX graph; fit one for each."
+            ) from None
+    return found, {"pupil_of": "GuidedProjection", "pupil_agreement": f"{guide.pupil_agreement_:.4f}"}
 
 
 def _nothing_of_bad_rows(graph: Graph, rows: str) -> str:
