@@ -8,6 +8,7 @@ from sklearn.base import clone
 from gnomon import CPPCA, DPPCA, SDRGLM, SEPCA, SPPCA, KernelSPPCA
 from gnomon.experiments import breadth
 from gnomon.experiments._draw import draw_labeled
+from gnomon.experiments.class_probabilities import logistic
 from gnomon.rows.kind import is_sparse
 
 SHARES = (0.9, 0.05, 0.05)
@@ -107,6 +108,36 @@ def test_probabilities_of_dppca_hold_on_real_data(n_labels, most_loss, most_erro
         gaps.append(sum(abs(np.sum(sure[bins == b]) - np.sum(right[bins == b])) for b in range(10)) / len(y))
     assert np.mean(losses) < most_loss
     assert np.mean(gaps) < most_error_of_calibration
+
+
+@pytest.mark.realdata
+@pytest.mark.slow
+@pytest.mark.parametrize("n_labels, fewest_won", [(3, 0.45), (10, 0.6)])
+def test_probabilities_of_dppca_hold_where_labels_are_balanced_and_rows_are_not(n_labels, fewest_won):
+    """Nine rows in ten of one class, as many labels of both: log-loss beside logistic regression's."""
+    losses = []
+    for name in breadth.SETS:
+        X, y = nine_in_ten(*breadth.load(name))
+        if y.sum() < n_labels + 3:
+            continue
+        labeled = draw_labeled(y, n_labels, 100)
+        models = DPPCA().fit(X, np.where(labeled, y, -1)), logistic(y[labeled]).fit(X[labeled], y[labeled])
+        tables = [np.maximum(model.predict_proba(X[~labeled]), 1e-6) for model in models]
+        losses.append([log_loss(proba, np.arange(2), y[~labeled]) for proba in tables])
+    ours, others = np.transpose(losses)
+    assert ours.mean() < others.mean()
+    assert np.mean(ours < others) >= fewest_won
+
+
+def nine_in_ten(X, y, most=1200):
+    """Rows of the two largest classes, 1 being a tenth of them."""
+    rng, counts = np.random.default_rng(100), np.bincount(y)
+    order = np.argsort(-counts, kind="stable")[:2]
+    large, small = (rng.permutation(np.flatnonzero(y == c)) for c in order)
+    large = large[: int(0.9 * most)]
+    small = small[: round(len(large) / 9)]
+    some = np.sort(np.concatenate([large[: 9 * len(small)], small]))
+    return X[some], (y[some] == order[1]).astype(int)
 
 
 # ------------------------------------------------------------- models whose labeled rows have a say beside them
