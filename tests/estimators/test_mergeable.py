@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 
-from gnomon import DPPCA, PPCA, SPPCA, merge
+from gnomon import CPPCA, DPPCA, PPCA, SPPCA, merge
 from gnomon.export import load_model, save_model
 
 X, Y = load_iris(return_X_y=True)
@@ -74,6 +74,65 @@ def test_batches_in_any_order_and_parts_are_the_whole(name, rng):
         check_equal(merge(*(batch(clone(model), part, y, more) for part in parts)), want)
 
 
+GIVEN = {"n_factors": 2, "shrinkage": 1e-3, "uncertainty": "plug-in"}
+ALIKE = {
+    "labeled": (DPPCA(unlabeled_weight=1.0, **GIVEN), Y),
+    "weight 0": (DPPCA(unlabeled_weight=0.0, **GIVEN), LABELS),
+    "uniform": (DPPCA(unlabeled_weight=1.0, class_prior="uniform", noise_variance="ml", **GIVEN), Y),
+    "noise": (DPPCA(unlabeled_weight=1.0, noise_variance=0.05, **GIVEN), Y),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_labeled_batches_and_parts_are_the_whole_of_dppca(name, rng):
+    model, y = ALIKE[name]
+    want = clone(model).fit(X, y)
+    streamed, parts = clone(model), np.array_split(rng.permutation(150), 3)
+    for part in parts:
+        streamed.partial_fit(X[part], y[part], classes=[0, 1, 2])
+    for found in (streamed, merge(*(clone(model).partial_fit(X[part], y[part]) for part in parts))):
+        assert_allclose(found.log_likelihood_ / 150, want.log_likelihood_ / 150, rtol=0, atol=1e-8)
+        assert_allclose(found.predict_proba(X), want.predict_proba(X), atol=1e-8)
+        assert_allclose(found.components_, want.components_, atol=1e-8)
+        assert (found.n_samples_, found.n_labeled_, found.converged_) == (150, want.n_labeled_, True)
+
+
+def test_unlabeled_batches_of_dppca_are_as_near_to_the_whole_as_it_says(rng):
+    rows, truth = load_digits(return_X_y=True)
+    labels = np.where(np.arange(len(truth)) % 4, -1, truth)
+    model = DPPCA(n_factors=20, shrinkage=1e-3, unlabeled_weight=1.0, n_init=1, uncertainty="plug-in")
+    want, streamed, parts = clone(model).fit(rows, labels), clone(model), np.array_split(rng.permutation(len(rows)), 5)
+    for part in parts:
+        streamed.partial_fit(rows[part], labels[part])
+    merged = merge(*(clone(model).partial_fit(rows[part], labels[part]) for part in parts))
+    once = clone(model).partial_fit(rows, labels)
+    for found, alike, lost in ((once, 0.999, 0.001), (streamed, 0.97, 0.01), (merged, 0.95, 0.03)):
+        named = [one.predict(rows)[labels < 0] for one in (found, want)]
+        assert (named[0] == named[1]).mean() >= alike
+        right = [(one == truth[labels < 0]).mean() for one in named]
+        assert right[0] >= right[1] - lost
+    assert merged.log_likelihood_ < want.log_likelihood_
+
+
+def test_bad_batches_of_dppca_are_refused():
+    with pytest.raises(ValueError, match="cannot choose n_factors, shrinkage, unlabeled_weight, uncertainty"):
+        DPPCA().partial_fit(X, Y)
+    model = DPPCA(unlabeled_weight=1.0, **GIVEN)
+    with pytest.raises(ValueError, match=r"no row of the first batch is labeled 2; .*missing: \[2\]"):
+        model.partial_fit(X[:100], Y[:100], classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="y marks every row as unlabeled"):
+        clone(model).partial_fit(X, np.full(150, -1))
+    with pytest.raises(ValueError, match="y has 2 columns; partial_fit of DPPCA takes one target"):
+        clone(model).partial_fit(X, np.column_stack([Y, Y]))
+    model = clone(model).partial_fit(X[:100], Y[:100])
+    before = model.transform(X)
+    with pytest.raises(ValueError, match=r"classes that were not in fit: 2.*classes=\[\.\.\.\]"):
+        model.partial_fit(X[100:], Y[100:])
+    with pytest.raises(ValueError, match="3 features"):
+        model.partial_fit(X[:, :3], Y)
+    assert_array_equal(model.transform(X), before)
+
+
 def test_sparse_batches_and_kept_models_go_on(rng, tmp_path):
     table = np.where(rng.random((90, 12)) < 0.4, rng.normal(size=(90, 12)), 0.0)
     labels = np.arange(90) % 2
@@ -121,10 +180,10 @@ def test_models_that_do_not_belong_together_are_not_merged():
     one = SPPCA(2).partial_fit(X, Y)
     with pytest.raises(TypeError, match="without models"):
         merge()
-    with pytest.raises(TypeError, match="PPCA or SPPCA; got SPPCA, PPCA"):
+    with pytest.raises(TypeError, match="PPCA, SPPCA or DPPCA; got SPPCA, PPCA"):
         merge(one, PPCA(2).partial_fit(X))
-    with pytest.raises(TypeError, match="got DPPCA"):
-        merge(DPPCA(n_factors=1, shrinkage=0.1, unlabeled_weight=1.0).fit(X, Y))
+    with pytest.raises(TypeError, match="got CPPCA"):
+        merge(CPPCA(2).fit(X, Y))
     with pytest.raises(ValueError, match="model 1 keeps no moments"):
         merge(one, SPPCA(2).fit(X, Y))
     with pytest.raises(ValueError, match="other parameters"):

@@ -37,9 +37,9 @@ def partitions(change):
     return dd.from_delayed([dask.delayed(part) for part in parts], meta=FRAME[:0], verify_meta=False)
 
 
-def with_a_word(table):
+def with_a_word(table, word="word"):
     table = table.astype(object)
-    (table.iloc if isinstance(table, pd.DataFrame) else table)[0, 0] = "word"
+    (table.iloc if isinstance(table, pd.DataFrame) else table)[0, 0] = word
     return table
 
 
@@ -50,6 +50,10 @@ BAD = {
     "fewer columns, sparse": (lambda: second(lambda A: sp.csr_array(A[:, :3])), r"row 40 has shape \(40, 3\)"),
     "complex": (lambda: second(lambda A: A + 1j), "row 40 holds complex128; real numbers are wanted"),
     "words": (lambda: second(with_a_word), "row 40 holds values that are no numbers: .*'word'; encode or drop them"),
+    "words of an error": (
+        lambda: second(lambda A: with_a_word(A, "the chunk of X that begins at row 40")),
+        "row 40 holds values that are no numbers",
+    ),
     "a device": (lambda: second(lambda _: Elsewhere()), "row 40 is a .*Elsewhere that cannot be read .*to the host"),
     "another name": (lambda: partitions(lambda part: part.rename(columns={"a": "z"})), r"has columns \['z', 'b'"),
     "another order": (lambda: partitions(lambda part: part[list("bacd")]), r"has columns \['b', 'a'"),

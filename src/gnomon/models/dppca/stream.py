@@ -41,9 +41,6 @@ class End(NamedTuple):
     n_iter: int = 1
 
 
-FIRST_END = End()
-
-
 @dataclass(frozen=True)
 class Carried:
     """Unlabeled rows at hand, beside others that have gone."""
@@ -170,7 +167,7 @@ def _end(found: Result[Any]) -> End:
     return End(found.status, float(found.stats["residual"]), int(found.stats["n_iter"]))
 
 
-def fit_moments(moments: Moments, n_classes: int, n_components: Any, options: Options, end: End = FIRST_END) -> Fit:
+def fit_moments(moments: Moments, n_classes: int, n_components: Any, options: Options, end: End) -> Fit:
     """The maximum by moments of rows, whose responsibilities ended somehow."""
     standard = read(np.zeros((0, len(moments.summary.mean)))).standard(moments.summary)
     B = _basis(moments)
