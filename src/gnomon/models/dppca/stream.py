@@ -141,21 +141,23 @@ def _more(rows: Rows, gone: Moments, n_classes: int, options: Options) -> tuple[
 
 def _basis(moments: Moments) -> Array:
     """Principal directions (p, r) of all rows, which hold them."""
-    second = sum(np.asarray(group.xx) for group in moments.summary.standard_groups())
-    values, B = top_eigh(np.asarray(second), len(second))
+    second = np.sum([group.xx for group in moments.summary.standard_groups()], axis=0)
+    values, B = top_eigh(second, len(second))
     return np.asarray(B[:, : rank_of(values, 1e-13 * len(values))])
 
 
 def _gone(moments: Moments, B: Array, n_classes: int, unlabeled_weight: float) -> Gone:
     """What is kept of rows that have gone, in a basis (p, r)."""
-    found = Gone(np.zeros(n_classes), np.zeros((n_classes, B.shape[1])), np.zeros((B.shape[1], B.shape[1])), 0.0)
+    r, classes = B.shape[1], slice(n_classes)
+    counts, sums, scatter, entropy = np.zeros(n_classes), np.zeros((n_classes, r)), np.zeros((r, r)), 0.0
     weight = {UNLABELED: unlabeled_weight, LABELED: 1.0, AT_HAND: 0.0}
     for key, group in zip(moments.keys[:, 0].tolist(), moments.summary.standard_groups(), strict=True):
-        w, classes = weight[key], slice(n_classes)
-        scatter = B.T @ np.asarray(group.xx) @ B
-        part = Gone(group.y[classes], group.xy[:, classes].T @ B, scatter, float(group.y[n_classes]))
-        found = Gone(*(old + w * new for old, new in zip(found, part, strict=True)))
-    return found
+        w = weight[key]
+        counts += w * group.y[classes]
+        sums += w * (group.xy[:, classes].T @ B)
+        scatter += w * (B.T @ np.asarray(group.xx) @ B)
+        entropy += w * float(group.y[n_classes])
+    return Gone(counts, sums, scatter, entropy)
 
 
 def _in_standard(options: Options, scale: float) -> Options:
