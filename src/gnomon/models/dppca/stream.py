@@ -141,7 +141,7 @@ def _more(rows: Rows, gone: Moments, n_classes: int, options: Options) -> tuple[
 
 def _basis(moments: Moments) -> Array:
     """Principal directions (p, r) of all rows, which hold them."""
-    second = np.sum([group.xx for group in moments.summary.standard_groups()], axis=0)
+    second = np.sum([np.asarray(group.xx) for group in moments.summary.standard_groups()], axis=0)
     values, B = top_eigh(second, len(second))
     return np.asarray(B[:, : rank_of(values, 1e-13 * len(values))])
 
