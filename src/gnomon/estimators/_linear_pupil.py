@@ -11,8 +11,10 @@ from ..models import dppca
 from ..numerics.linalg import sign_of_columns
 from ..numerics.normalize import normalized
 from ._preparations import PLAIN, in_columns
-from ._teaching import ROWS_STEPS, SHRINKAGE, agreement, judged, prior_of, pupil
+from ._teaching import SHRINKAGE, agreement, judged, prior_of, pupil
 from .dppca import DPPCA
+
+N_STEPS = 0  # of EM after the first M-step: more leave what the guide says for the clusters of the rows
 
 
 class LinearPupil(NamedTuple):
@@ -28,17 +30,14 @@ class LinearPupil(NamedTuple):
 def linear_pupil(preparations, taught, index, k):
     """The one of two that agrees better with what the guide says of unlabeled rows."""
     found, kappas = [], []
-    for i, (preparation, rows) in enumerate(preparations):
+    n_factors = prior_of(taught.proba, index)[1]
+    for preparation, rows in preparations:
         if preparation.name in PLAIN and rows.T.shape[1] >= k:
-            params = taught.learned[1] if i == 0 else _pupil(rows, taught, index)
+            params = pupil(rows, taught.proba, index, taught.guide.prior, n_factors, N_STEPS)
             one, kappa = _as_sure(preparation, rows, params, taught.calibrated, index, k)
             found.append(one)
             kappas.append(kappa)
     return found[int(np.argmax(kappas))]
-
-
-def _pupil(rows, taught, index):
-    return pupil(rows, taught.proba, index, taught.guide.prior, prior_of(taught.proba, index)[1], ROWS_STEPS)
 
 
 def _as_sure(preparation, rows, params, calibrated, index, k):
