@@ -28,6 +28,16 @@ def test_methods_of_one_draw_read_one_model(monkeypatch):
     assert_allclose(both["IFA"], table.detection_rates("iris", 20, methods=("IFA",), n_draws=3)["IFA"])
 
 
+def test_methods_beside_the_papers_see_the_labels_of_the_draw_alone():
+    draw = table.Draw("iris", 20, 0)
+    before = {method: draw.rates(method)[0] for method in table.OTHERS}
+    assert min(before.values()) > 0.85
+    draw.classes = np.where(draw.labeled, draw.classes, (draw.classes + 1) % 3)
+    assert max(draw.rates(method)[0] for method in table.OTHERS) < 0.15
+    assert set(table.OTHERS) <= set(table.applicable("iris", 10))
+    assert not set(table.OTHERS) & set(table.applicable("iris", 0))
+
+
 def test_matching_finds_the_names(rng):
     Y = np.column_stack([rng.integers(0, 2, 50), rng.integers(0, 3, 50)])
     found = np.column_stack([np.array([2, 0, 1])[Y[:, 1]], 1 - Y[:, 0]])
