@@ -32,6 +32,12 @@ def test_bars_and_lines_are_the_accuracies(accuracy):
         assert_allclose(lines, [accuracy[f"{pair.partition(' -> ')[2]} in domain", "LR"] for pair in pairs])
 
 
+def test_a_pair_that_is_not_finished_keeps_its_place(accuracy):
+    pairs, _ = figures.FIGURES["figure1"]
+    (ax,) = figures.draw_figure("figure1", {key: one for key, one in accuracy.items() if key[0] == pairs[0]}).axes
+    assert ax.get_xlim() == (-0.5, len(pairs) - 0.5)
+
+
 def test_pictures_and_means_are_of_finished_cells(accuracy, tmp_path, monkeypatch):
     records = [
         {**cell._asdict(), "scores": {"accuracy": accuracy[cell.task, cell.method] + 0.01 * cell.seed}}

@@ -58,7 +58,9 @@ def draw_figure(name, accuracy):
         line = accuracy.get((f"{pair.partition(' -> ')[2]} in domain", "LR"), np.nan)
         ax.plot([i - 0.45, i + 0.45], [line, line], color="black", label="within the domain" if i == 0 else None)
     low = min([value for key, value in accuracy.items() if key[0] in pairs and key[1] in methods], default=0.5)
-    ax.set(xticks=range(len(pairs)), xticklabels=pairs, ylabel="accuracy", ylim=(max(0.0, low - 0.05), None))
+    names = [pair.replace(" -> ", "\n-> ") for pair in pairs]
+    ax.set(xticks=range(len(pairs)), xticklabels=names, xlim=(-0.5, len(pairs) - 0.5))
+    ax.set(ylabel="accuracy", ylim=(max(0.0, low - 0.05), None))
     ax.legend(fontsize="small", ncols=3)
     return figure
 
