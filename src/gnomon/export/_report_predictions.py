@@ -25,7 +25,7 @@ class _Body(NamedTuple):
 
 
 def prediction_sections(said, X, y, y_true, row_ids, names):
-    """Return the predictions, or those of each of several targets that are not all numbers."""
+    """Return the predictions, or those of each of several targets that are not all numbers; then the truth."""
     if said.predict is None:
         return []
     n = X.shape[0]
@@ -33,7 +33,8 @@ def prediction_sections(said, X, y, y_true, row_ids, names):
     ids = list(range(n) if row_ids is None else row_ids)
     if said.numeric:
         rows = np.flatnonzero(~said.labeled(y, n))
-        return [_section(_numbers(said.targets, found, y_true, rows, names), rows, ids)] if len(rows) else []
+        parts = [_section(_numbers(said.targets, found, y_true, rows, names), rows, ids)] if len(rows) else []
+        return [*parts, _beside_truth(said, X, y, y_true, names)]
     parts = []
     for target, one, name in zip(said.targets, found, names, strict=True):
         rows = np.arange(n) if y is None else np.flatnonzero(~target.labeled(y))
@@ -44,12 +45,12 @@ def prediction_sections(said, X, y, y_true, row_ids, names):
         else:
             body = _numbers([target], [one], y_true, rows, [name])
         parts.append(_section(body, rows, ids))
-    return parts
+    return [*parts, _beside_truth(said, X, y, y_true, names)]
 
 
-def beside_truth(said, X, y, y_true, names):
+def _beside_truth(said, X, y, y_true, names):
     """Return pictures of predictions of unlabeled rows beside the truth; nothing where it is unknown."""
-    if said.predict is None or y_true is None:
+    if y_true is None:
         return ""
     parts = []
     for j, (target, name) in enumerate(zip(said.targets, names, strict=True)):

@@ -14,7 +14,7 @@ from gnomon._files import new_file
 from gnomon.describe import describe
 from gnomon.export import _report_page as html
 from gnomon.export._report_fit import fit_section
-from gnomon.export._report_predictions import beside_truth, limits, prediction_sections, suggestions, unlike
+from gnomon.export._report_predictions import limits, prediction_sections, suggestions, unlike
 from gnomon.export._report_scatter import MAX_ROWS, explorer
 from gnomon.plotting import LoadingsDisplay, ProjectionDisplay, ScreeDisplay
 from gnomon.selection import Comparison, SearchResults
@@ -110,9 +110,7 @@ def write_report(
         _choice(choice) if choice else "",
         _comparison(comparison) if comparison else "",
         _loadings(said, feature_names, feature_units),
-        _scree(said, feature_units),
         *prediction_sections(said, X, y, y_true, row_ids, names),
-        beside_truth(said, X, y, y_true, names),
         unlike(said, X, row_ids),
         limits(said, X, row_ids),
         suggestions(said, X, y, row_ids),
@@ -280,7 +278,8 @@ def _loadings(said, feature_names, units):
         how += f" The {N_LOADINGS} largest of each component are shown."
     if k > len(panels):
         how += f" The first {len(panels)} of {k} components are shown."
-    return html.tag("h2", "Loadings") + html.tag("p", how) + f'<div class="panels">{"".join(panels)}</div>'
+    found = html.tag("h2", "Loadings") + html.tag("p", how) + f'<div class="panels">{"".join(panels)}</div>'
+    return found + _scree(said, units)
 
 
 def _scree(said, units):
