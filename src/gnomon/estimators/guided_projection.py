@@ -232,7 +232,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
         self._variances = [np.einsum("ij,ij->j", one.T, one.T) / len(one.T) for _, one in for_numbers]
         return plain, preparations, for_numbers
 
-    def pupil(self):
+    def pupil(self) -> Any:
         """Return one model of the classes that learned from all teachers, and needs none of them.
 
         It is what `gnomon.export.to_onnx` exports. Taught by the mean of the teachers, it is as sure of unlabeled rows

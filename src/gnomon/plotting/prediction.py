@@ -31,13 +31,13 @@ class PredictionDisplay(Display):
         Measured numbers, or codes of classes.
     values : ndarray of shape (n,)
         Predicted ones.
-    std : ndarray of shape (n,) or None
+    std : ndarray of shape (n,) or None, default=None
         Standard deviations of predicted numbers.
-    proba : ndarray of shape (n, C) or None
+    proba : ndarray of shape (n, C) or None, default=None
         Probabilities of the classes.
-    class_names : list of str or None
+    class_names : list of str or None, default=None
         Names of the codes.
-    target_name : str
+    target_name : str, default='y'
         Name of the target.
 
     Attributes
