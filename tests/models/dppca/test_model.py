@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose
 
 from gnomon.models import dppca
 from gnomon.models.dppca.anneal import Options
-from gnomon.models.dppca.model import log_joint
+from gnomon.models.dppca.mixture import odds_and_distances
+from gnomon.models.dppca.model import _read, log_joint
 from gnomon.models.dppca.reduction import LIMITS, Limits
 from gnomon.rows import read
 from models.dppca.planted import planted
@@ -36,6 +37,22 @@ def test_densities_and_predictions_of_rows(rng, shrinkage):
     assert_allclose(log_joint(found.model, read(X)), joint, rtol=1e-9)
     assert_allclose(dppca.predict(found.model, read(X)), oracle.responsibilities(dense(found.model), X, index * 0 - 1))
     assert_allclose(found.log_likelihood, dppca.log_density(found.model, read(X), index).sum(), rtol=1e-10)
+
+
+def test_several_models_ask_rows_in_one_read_and_say_what_each_says(rng):
+    X, index = planted(rng)
+    models = [
+        fitted(read(X * unit + shift), index).targets[0].model for unit, shift in ((1.0, 0.0), (1.3, 2.0), (0.1, -5.0))
+    ]
+    rows, p = read(X), X.shape[1]
+    for model, (params, joint) in zip(models, _read(models, rows), strict=True):
+        wanted = oracle.log_joint(dense(model), X)
+        odds, away = odds_and_distances(params, joint, p)
+        assert_allclose(odds, wanted - wanted.max(axis=1, keepdims=True), atol=1e-8)
+        D = X[:, None] - model.class_means
+        squares = np.einsum("ncp,ncp->nc", D @ np.linalg.inv(oracle.covariance(dense(model))), D)
+        assert_allclose(away, squares.min(axis=1), rtol=1e-8)
+    assert rows.reads == 1.0
 
 
 def test_samples_and_the_way_back(rng):

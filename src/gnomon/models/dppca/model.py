@@ -211,28 +211,30 @@ def coordinates(model: Model, rows: Rows, components: Array) -> Coordinates:
     return Coordinates(params, T, np.einsum("ij,ij->i", T, T) + seen.gather("outside"), basis.T @ D)
 
 
-def _params(model: Model, center: Array) -> Params:
-    """The mixture of rows less a center, in units of the noise standard deviation."""
-    noise_std = float(np.sqrt(model.noise_var))
-    V = model.factors.T / noise_std
+def _params(model: Model, center: Array, unit: float | None = None) -> Params:
+    """The mixture of rows less a center, in a unit, which is the noise standard deviation where none is given."""
+    unit = float(np.sqrt(model.noise_var)) if unit is None else unit
+    V, noise = model.factors.T / unit, model.noise_var / unit**2
     squares = np.einsum("ij,ij->j", V, V)
-    means = (model.class_means - center) / noise_std
-    return Params(model.prior, means, Within(V / np.sqrt(squares), 1.0 + squares, 1.0))
+    means = (model.class_means - center) / unit
+    return Params(model.prior, means, Within(V / np.sqrt(squares), noise + squares, noise))
 
 
-def _read(model: Model, rows: Rows) -> tuple[Params, Array]:
-    """`_params`, and `mixture.log_joint` (n, c) of rows in these units; one read, and no basis."""
-    center = model.mean
-    params = _params(model, center)
-    by, offsets = mixture.multipliers(params)
-    products, squares = rows.in_units(center, float(np.sqrt(model.noise_var))).products_and_lengths(by)
-    return params, mixture.joint_of_products(params, products, offsets, squares, rows.shape[1])
+def _read(models: Sequence[Model], rows: Rows) -> list[tuple[Params, Array]]:
+    """Of each, `_params` and `mixture.log_joint` (n, c) of rows, in units of the first; one read, and no basis."""
+    center, unit = models[0].mean, float(np.sqrt(models[0].noise_var))
+    params = [_params(model, center, unit) for model in models]
+    by, offsets = zip(*map(mixture.multipliers, params), strict=True)
+    products, squares = rows.in_units(center, unit).products_and_lengths(np.hstack(by))
+    ends = np.cumsum([one.shape[1] for one in by])[:-1]
+    parts = zip(params, np.split(products, ends, axis=1), offsets, strict=True)
+    return [(one, mixture.joint_of_products(one, part, offset, squares, rows.shape[1])) for one, part, offset in parts]
 
 
 def log_joint(model: Model, rows: Rows) -> Array:
     """Log pi_c + log N(x; m_c, Sigma) (n, c) in nats, density in the units of X."""
     p = rows.shape[1]
-    return _read(model, rows)[1] - 0.5 * p * float(np.log(model.noise_var))
+    return _read([model], rows)[0][1] - 0.5 * p * float(np.log(model.noise_var))
 
 
 def predict(model: Model, rows: Rows) -> Array:
@@ -241,13 +243,9 @@ def predict(model: Model, rows: Rows) -> Array:
 
 
 def predict_mean(models: Sequence[Model], calibration: Calibration, rows: Rows) -> Array:
-    """Probability of each class given x (n, c), by several models and how sure they may be; a read for each."""
-    odds, distances = [], []
-    for model in models:
-        one, away = mixture.odds_and_distances(*_read(model, rows), rows.shape[1])
-        odds.append(one)
-        distances.append(away)
-    return averaged(odds, distances, calibration)
+    """Probability of each class given x (n, c), by several models and how sure they may be; one read."""
+    told = [mixture.odds_and_distances(*found, rows.shape[1]) for found in _read(models, rows)]
+    return averaged([odds for odds, _ in told], [away for _, away in told], calibration)
 
 
 def log_density(model: Model, rows: Rows, index: IntArray | None = None) -> Array:
