@@ -33,5 +33,5 @@ def write_onnx(path: str, stored: StoredModel, *, replace: bool) -> Exported:
         share, classes = float(facts["pupil_agreement"]), "classes" in facts
         does = "names the class that it names in" if classes else "has what is linear in its predictions,"
         of = "the rows of the fit" if classes else "their variance"
-        what = f"the pupil of {what}, which {does} {share:.1%} of {of}"
+        what = f"the pupil of {what}, which {does} {100 * share:.1f} % of {of}"
     return Exported(what, [output.name for output in model.graph.output], facts)
