@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from gnomon import PPCA, SPPCA, GuidedProjection
 from gnomon.describe import UNUSUAL, describe
-from gnomon.estimators._typical import Tail, counts, distances, flattened, tail_of
+from gnomon.estimators._typical import Tail, counts, distances, flattened, log_lengths, tail_of
 from gnomon.experiments import breadth, breadth_numbers
 from gnomon.experiments._draw import draw_labeled
 from gnomon.export import load_model, save_model
@@ -40,6 +40,34 @@ def test_shares_are_counted_and_then_follow_the_tail():
     assert np.diff(tail.beyond(np.linspace(0.0, 200.0, 999))).max() <= 1e-12  # farther is never more typical
 
 
+def test_rows_that_are_much_longer_or_shorter_are_not_typical_either():
+    """By hand: logarithms of mean squares, of which the twenty farthest from their median have distances over 1."""
+    distances = np.arange(1.0, 201.0)
+    lengths = np.concatenate([np.linspace(4.0, 6.0, 180), np.full(10, 3.0), np.full(10, 7.0)])
+    tail = Tail(distances, 180.0, 0.5, None, lengths)
+
+    def of(*values):
+        return tail.typicality(np.full(len(values), 100.0), np.ones(len(values)), np.array(values))
+
+    usual = 102.0 / 201.0 / 0.9
+    far = 0.1 * 25.0 ** (-1.0 / np.log(2.0)) / 0.05  # the mean log excess of the tail is that of 2 over 1
+    assert_allclose(of(5.0, 4.2, 7.0, 30.0, -20.0, -np.inf), [usual, usual, usual, far, far, 0.0])
+    alike = tail._replace(lengths=np.full(200, 5.0))
+    assert_allclose(alike.typicality(distances[:1], np.ones(1), np.array([5.1])), 1.0)
+    assert alike.typicality(distances[:1], np.ones(1), np.array([5.0 + np.log(0.25)]))[0] < UNUSUAL
+    empty = tail._replace(lengths=np.r_[np.full(120, -np.inf), lengths[:80]])  # most rows of the fit are zero
+    assert empty.typicality(distances[:1], np.ones(1), np.array([-np.inf]))[0] == 1.0
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_lengths_are_of_the_entries_that_are_there(form):
+    X = np.array([[3.0, 4.0, 0.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+    assert_allclose(log_lengths(form(X), np.array([3.0, 3.0, 3.0])), [np.log(25.0 / 3.0), -np.inf, 0.0])
+    if form is np.asarray:
+        X[0, 2] = np.nan
+        assert_allclose(log_lengths(X, np.array([2.0, 3.0, 3.0]))[0], np.log(12.5))
+
+
 def test_rows_that_are_too_near_are_not_typical_either():
     """By hand: one over the distances has a Pareto tail through its largest tenth; a twentieth may be odd for it."""
     distances = np.sort(np.random.default_rng(0).gamma(20.0, 0.05, size=200))
@@ -48,13 +76,14 @@ def test_rows_that_are_too_near_are_not_typical_either():
     start = distances[20]
     spread = np.log(start / distances[:20]).mean()
     near = [2.0 * 100.0 ** (-1.0 / spread), 2.0 * 3.0 ** (-1.0 / spread)]
-    assert_allclose(tail.typicality(np.array([start / 100.0, start / 3.0, 1.0]), whole), [*near, 1.0])
-    assert_allclose(tail.typicality(np.array([2.0 * distances[150]]), whole[:1]), 51.0 / 201.0 / 0.95)
-    assert tail.typicality(np.zeros(1), np.ones(1))[0] < UNUSUAL
-    assert tail.typicality(np.zeros(1), np.full(1, 0.1))[0] > UNUSUAL  # most of the row is missing
-    assert tail.typicality(np.linspace(start, 1.0, 50), np.ones(50)).min() > 0.3
+    alike = np.zeros(50)
+    assert_allclose(tail.typicality(np.array([start / 100.0, start / 3.0, 1.0]), whole, alike[:3]), [*near, 1.0])
+    assert_allclose(tail.typicality(np.array([2.0 * distances[150]]), whole[:1], alike[:1]), 51.0 / 201.0 / 0.9)
+    assert tail.typicality(np.zeros(1), np.ones(1), alike[:1])[0] < UNUSUAL
+    assert tail.typicality(np.zeros(1), np.full(1, 0.1), alike[:1])[0] > UNUSUAL  # most of the row is missing
+    assert tail.typicality(np.linspace(start, 1.0, 50), np.ones(50), alike).min() > 0.3
     for own in (None, np.r_[np.zeros(30), distances]):  # rows of the fit that are in the middle
-        assert tail._replace(own=own).typicality(np.zeros(1), np.ones(1))[0] == 1.0
+        assert tail._replace(own=own).typicality(np.zeros(1), np.ones(1), alike[:1])[0] == 1.0
 
 
 @pytest.mark.parametrize("n", [40, 2500])
@@ -218,12 +247,12 @@ def test_unusual_rows_are_less_sure_and_new_rows_as_good_on_real_data(record_pro
 @pytest.mark.slow
 @pytest.mark.realdata
 def test_rows_of_zeros_and_dark_ones_are_unusual_on_real_data(record_property):
-    """With being near and without it, on every set of breadth; rows of a class not in the fit stay as easy to tell."""
+    """With being near, long and short, and without; rows of a class that is not in the fit stay as easy to tell."""
     found = []
     for name in breadth.SETS:
         X, seen, new, _, odd = known_and_odd(name)
         model = GuidedProjection(2).fit(X, seen)
-        of_both, far = model._tail, (*model._tail[:3], None)
+        of_both, far = model._tail, (*model._tail[:3], None, None)
         row = []
         for model._tail in (far, of_both):
             shares = [(model.typicality(rows) < UNUSUAL).mean() for rows in (odd[0], 0.1 * new, new)]
@@ -233,8 +262,8 @@ def test_rows_of_zeros_and_dark_ones_are_unusual_on_real_data(record_property):
         found.append(row)
     without, both = np.split(np.nanmean(found, axis=0), 2)
     record_property("zeros, dark, new, AUC of an unseen class; far alone", without.round(3).tolist())
-    record_property("the same, near too", both.round(3).tolist())
-    assert both[0] > without[0] + 0.2
+    record_property("the same, near, long and short too", both.round(3).tolist())
+    assert both[0] == 1.0
     assert both[1] > without[1] + 0.2
     assert both[2] < without[2] + 0.005
     assert both[3] > without[3] - 0.01

@@ -1,6 +1,7 @@
 """How typical rows are of those of a fit: the share of rows held out that were as far from a model of the others.
 
-A row may also be too near to the middle, as one of zeros is where the others are counts of words: noise is missing.
+A row may also be too near to the middle, as one of zeros is where the others are counts of words: noise is missing. And
+it may be much longer or shorter than any other, as one of zeros is among rows that lie around zero on all sides.
 """
 
 from typing import Any, NamedTuple
@@ -22,6 +23,8 @@ LEAST = 5  # and rows in it at least
 LEAST_POWER = 0.01  # of probabilities of rows that nothing in the fit is like: hardly more than equal, in their order
 SMALLEST_TAIL = 1e-3  # of a mean log of distances over that where the tail begins
 NEAR = 0.05  # share of the rows called unusual that may be so for being near
+LONG = 0.05  # and for being long or short
+LEAST_AWAY, LEAST_SPREAD = 0.1, 0.25  # of logarithms of squared lengths, where those of the fit are alike
 NEAREST = 1e-6  # distance over that where the tail of the near ones begins
 
 
@@ -32,6 +35,7 @@ class Tail(NamedTuple):
     start: float
     spread: float
     own: Array | None = None  # rising distances of rows of the fit, which are nearer than others: it has seen them
+    lengths: Array | None = None  # logarithms of squared lengths of rows of the fit
 
     def beyond(self, distances: Array) -> Array:
         """The share of rows at least as far: counted, or by a Pareto tail where few are."""
@@ -43,18 +47,22 @@ class Tail(NamedTuple):
         counted = (n_as_far + 1.0) / (n + 1.0)
         return np.where(distances > self.start, np.minimum(far, counted), counted)
 
-    def typicality(self, distances: Array, observed: Array) -> Array:
-        """Like a p-value of being as far or as near, of rows with this share of their entries observed.
+    def typicality(self, distances: Array, observed: Array, lengths: Array) -> Array:
+        """Like a p-value of being as far, as near, or as long or short, of rows with this share of entries observed.
 
-        Being near is judged as if the entries that are missing were at the median.
+        Being near is judged as if the entries that are missing were at the median. `lengths` are `log_lengths`.
         """
-        far = np.minimum(self.beyond(distances) / (1.0 - NEAR), 1.0)
+        found = np.minimum(self.beyond(distances) / (1.0 - NEAR - LONG), 1.0)
         near = None if self.own is None else _nearness(self.own)
-        if near is None:
-            return far
-        whole = observed * distances + (1.0 - observed) * np.median(self.distances)
-        least = NEAREST / near.start
-        return np.minimum(far, near.beyond(1.0 / np.maximum(whole, least)) / NEAR)
+        if near is not None:
+            whole = observed * distances + (1.0 - observed) * np.median(self.distances)
+            least = NEAREST / near.start
+            found = np.minimum(found, near.beyond(1.0 / np.maximum(whole, least)) / NEAR)
+        middle = -np.inf if self.lengths is None else float(np.median(self.lengths))
+        if np.isfinite(middle):
+            away = np.maximum(np.abs(lengths - middle), LEAST_AWAY)
+            found = np.minimum(found, _of_lengths(self.lengths, middle).beyond(away) / LONG)
+        return found
 
 
 def _n_tail(n: int) -> int:
@@ -66,6 +74,14 @@ def _of_sorted(distances: Array) -> Tail:
     n_tail = _n_tail(len(distances))
     start = float(distances[-n_tail - 1])
     return Tail(distances, start, max(float(np.log(distances[-n_tail:] / start).mean()), SMALLEST_TAIL))
+
+
+def _of_lengths(lengths: Array, middle: float) -> Tail:
+    """The tail of the distances of lengths from their median, which is at hand."""
+    away = np.sort(np.maximum(np.abs(lengths - middle), LEAST_AWAY))
+    n_tail = _n_tail(len(away))
+    start = float(away[-n_tail - 1])
+    return Tail(away, start, max(float(np.log(away[-n_tail:] / start).mean()), LEAST_SPREAD))
 
 
 def _nearness(distances: Array) -> Tail | None:
@@ -86,6 +102,17 @@ def counts(X: Any) -> Array:
     if is_sparse(X):
         return np.full(n, float(p))
     return np.maximum(np.count_nonzero(~np.isnan(X), axis=1), 1).astype(float)
+
+
+def log_lengths(X: Any, n_observed: Array) -> Array:
+    """Logarithms of the mean square of the observed entries of rows (n,); of zeros minus infinity."""
+    if is_sparse(X):
+        squares = np.asarray(X.multiply(X).sum(axis=1), dtype=float).ravel()
+    else:
+        seen = np.nan_to_num(X, nan=0.0, posinf=np.inf, neginf=-np.inf)
+        squares = np.einsum("ij,ij->i", seen, seen, dtype=float)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(squares / n_observed))
 
 
 def tail_of(fit: Any, X: Any, n_observed: Array, whole: Any) -> Tail | None:
@@ -116,7 +143,7 @@ def tail_of(fit: Any, X: Any, n_observed: Array, whole: Any) -> Tail | None:
     if every[-_n_tail(len(every)) - 1] <= 0.0:
         return None
     few = order if n <= MOST_IN_FOLDS else order[np.linspace(0, n - 1, MOST_IN_FOLDS).astype(int)]
-    return _of_sorted(every)._replace(own=own[few])
+    return _of_sorted(every)._replace(own=own[few], lengths=log_lengths(X[few], n_observed[few]))
 
 
 def flattened(proba: Array, typicality: Array) -> Array:
@@ -142,8 +169,9 @@ class Typical:
         in five parts (of more than 2,000, 500 once). Far is minus the log-density of `score_samples`, of rows with
         missing entries for each entry that is there. Where fewer than a tenth were as far, the share follows a Pareto
         tail through that tenth. A row much nearer to the middle than any of the fit, which lacks the noise of the
-        others, is as unlike them: 20 times the share of the rows as near is taken, where it is less. So of rows like
-        those of the fit one in a hundred is below 0.01.
+        others, is as unlike them: 20 times the share of the rows as near is taken, where it is less; and so is a row
+        much longer or shorter (by its mean square) than any of the fit. So of rows like those of the fit one in a
+        hundred is below 0.01.
 
         Parameters
         ----------
@@ -179,6 +207,7 @@ class Typical:
         return self._typicality_of(rows)
 
     def _typicality_of(self, rows):
-        entries = counts(rows.gather())
+        X = rows.gather()
+        entries = counts(X)
         away = distances(self._gaussian, self._complete(rows), entries)
-        return Tail(*self._tail).typicality(away, entries / rows.shape[1])
+        return Tail(*self._tail).typicality(away, entries / rows.shape[1], log_lengths(X, entries))
