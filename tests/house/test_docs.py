@@ -20,6 +20,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+?)\$", re.DOTALL)
 NAME = re.compile(r"`(\w+)`")
+FETCH = re.compile(r"\bfetch_\w+\(")  # a block that calls such a function needs a file that is not in the tree
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -29,6 +30,9 @@ def python_blocks(page):
     """Line numbers and text of the Python blocks of a page."""
     text = page.read_text()
     return [(text[: m.start()].count("\n") + 1, m[2]) for m in FENCE.finditer(text) if m[1] == "python"]
+
+
+FETCHING = [page for page in PAGES if any(FETCH.search(block) for _, block in python_blocks(page))]
 
 
 def prose(page):
@@ -90,16 +94,14 @@ def problems_of_formulas(text):
                 yield str(error)
 
 
-@pages
-def test_python_blocks_run(page, tmp_path, monkeypatch):
-    """The blocks of a page run one after the other; lines with a prompt must print what is written below them."""
-    monkeypatch.chdir(tmp_path)
+def run_blocks(page, blocks):
+    """Run blocks one after the other; lines with a prompt must print what is written below them."""
     namespace, runner, parser = (
         {"__name__": "page"},
         doctest.DocTestRunner(optionflags=OPTIONS),
         doctest.DocTestParser(),
     )
-    for line, block in python_blocks(page):
+    for line, block in blocks:
         if ">>>" not in block:
             exec(compile("\n" * line + block, str(page), "exec"), namespace)
             continue
@@ -107,6 +109,23 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
         report = []
         assert runner.run(test, out=report.append, clear_globs=False).failed == 0, "".join(report)
         namespace.update(test.globs)
+
+
+@pages
+def test_python_blocks_run(page, tmp_path, monkeypatch):
+    """Those that need no file from elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    run_blocks(page, [(line, block) for line, block in python_blocks(page) if not FETCH.search(block)])
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("page", FETCHING, ids=lambda page: page.stem)
+def test_blocks_that_fetch_run(page, tmp_path, monkeypatch):
+    """They stand last on their page, so that what comes before them is there."""
+    monkeypatch.chdir(tmp_path)
+    fetching = [bool(FETCH.search(block)) for _, block in python_blocks(page)]
+    assert fetching == sorted(fetching)
+    run_blocks(page, python_blocks(page))
 
 
 def test_commands_run_and_write_the_files_that_are_named(tmp_path, monkeypatch):
@@ -156,6 +175,7 @@ def test_the_checks_find_something():
     assert len(theory) >= 5
     assert sum(len(python_blocks(page)) for page in theory) >= 10
     assert sum(len(LINK.findall(prose(page))) for page in theory) >= 50
+    assert len(FETCHING) >= 5
 
 
 def test_what_is_wrong_is_found(tmp_path, monkeypatch):

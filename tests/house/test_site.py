@@ -47,7 +47,7 @@ def test_prose_of_docstrings_is_escaped_and_code_is_not():
 def test_a_section_lists_the_pages_that_its_readme_links_to():
     text = with_pages("[b](b.md#x) [a](a.md) [b](b.md) [out](../c.md) [code](d.py)")
     assert text.endswith(":::{toctree}\n:hidden:\n\nb\na\n:::\n")
-    for folder in ("theory", "results"):
+    for folder in ("guides", "theory", "results"):
         readme = ROOT / "docs" / folder / "README.md"
         listed = with_pages(readme.read_text(encoding="utf-8")).split(":hidden:")[1].split()
         assert {file.stem for file in readme.parent.glob("*.md")} == {*listed, "README"} - {":::"}

@@ -1,5 +1,6 @@
 """The scripts behind `make check` find what they are there to find."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import dead_check
+import decision_figure
+import gnomon
 import home_check
 import import_check
 import lowest
@@ -171,3 +174,13 @@ def test_repro_check_finds_the_cell_that_moved():
     ((distance, _, _),) = repro_check.compared(kept, [near, near._replace(method="other")])
     assert distance == pytest.approx(0.5 / (1 / 2 + 1 / 30) ** 0.5)
     assert distance < repro_check.FAR < next(repro_check.compared(kept, [far]))[0]
+
+
+def test_the_decision_figure_is_what_its_script_draws_and_names_public_models():
+    assert decision_figure.FILE.read_text(encoding="utf-8") == decision_figure.figure()
+    names = re.findall(
+        r"\b[A-Z][A-Za-z]*[A-Z][A-Za-z]*\b", " ".join(a for _, some in decision_figure.QUESTIONS for a in some)
+    )
+    assert len(names) > 8
+    assert set(names) <= set(gnomon.__all__)
+    assert decision_figure.WIDTH <= 390

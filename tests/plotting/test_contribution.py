@@ -26,16 +26,31 @@ def test_of_a_component_they_add_up(dim, monkeypatch):
 
 
 @pytest.mark.parametrize("of", ["t2", "spe"])
-def test_of_t2_and_spe_it_is_what_is_lost(of):
+def test_of_t2_and_spe_it_is_what_the_best_value_saves(of):
     model = SPPCA(2).fit(X, y)
     display = ContributionDisplay.from_estimator(model, X, 41, of=of, row_name="$odd$")
     method = model.hotelling_t2 if of == "t2" else model.spe
     for j in range(4):
-        other = X[[41]].copy()
-        other[0, j] = X[:, j].mean()
-        assert display.contributions[j] == pytest.approx((method(X[[41]]) - method(other)).item())
+        others = np.repeat(X[[41]], 4001, axis=0)
+        others[:, j] += np.linspace(-20, 20, 4001)
+        assert display.contributions[j] == pytest.approx(method(X[[41]]).item() - method(others).min(), abs=0.01)
     assert display.top.tolist() == np.argsort(-np.abs(display.contributions), kind="stable").tolist()
     display.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("steps", [[], [StandardScaler()]])
+def test_one_wrong_entry_has_the_most_of_spe(steps):
+    rng = np.random.default_rng(0)
+    table = (rng.normal(0, 1, (90, 3)) @ rng.normal(0, 1, (3, 12)) + rng.normal(0, 0.1, (90, 12))) * rng.uniform(
+        1, 9, 12
+    )
+    model = make_pipeline(*steps, PPCA(3)).fit(table)
+    for j in range(12):
+        odd = np.vstack([table, table[7]])
+        odd[90, j] += 2 * table[:, j].std()
+        display = ContributionDisplay.from_estimator(model, odd, 90, of="spe")
+        assert display.top[0] == j
+        assert (display.contributions >= 0).all()
 
 
 def test_of_sparse_rows_only_the_entries_that_are_there_are_asked():

@@ -34,6 +34,15 @@ def column_means(X):
     return np.where(seen, X, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
 
 
+def column_deviations(X, mean):
+    """Standard deviations (p,) of a table about its means, over the entries that are there."""
+    if is_sparse(X):
+        squares = np.asarray(X.multiply(X).mean(axis=0)).ravel()
+        return np.sqrt(np.maximum(squares - mean**2, 0.0))
+    seen = np.isfinite(X)
+    return np.sqrt((np.where(seen, X - mean, 0.0) ** 2).sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
+
+
 def correlations(X, Z):
     """Correlations (p, k) of the columns of X with numbers Z (n, k); zero of a constant column, gaps at its mean."""
     X = table_of(X)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.describe import describe
-from gnomon.plotting._columns import column_means, names_of, table_of
+from gnomon.plotting._columns import column_deviations, column_means, names_of, table_of
 from gnomon.plotting._style import NEGATIVE, POSITIVE, Display, literal
 from gnomon.rows.kind import is_sparse
 
@@ -18,8 +18,10 @@ KINDS = ("component", "t2", "spe")
 class ContributionDisplay(Display):
     """Bars of what the columns of one row add to where it lies.
 
-    Made by `from_estimator`. A column adds what is lost when the row has the mean of the column in its place. For a
-    component of a linear model these add up to the coordinate, less that of a row of means.
+    Made by `from_estimator`. To a component a column adds what is lost when the row has the mean of the column in its
+    place; of a linear model these add up to the coordinate, less that of a row of means. To T2 and SPE it adds what is
+    lost when it takes the value that suits the other columns of the row best (Alcala and Qin, Automatica 45, 2009), so
+    that of SPE one column that alone is far off has the most. These do not add up.
 
     Parameters
     ----------
@@ -72,9 +74,9 @@ class ContributionDisplay(Display):
         Parameters
         ----------
         estimator : fitted gnomon model
-            A pipeline or a choice of such a model too; it is asked for as many rows as there are columns.
+            A pipeline or a choice of such a model too; it is asked for as many rows as there are columns, or twice as many.
         X : {array-like, sparse matrix, frame} of shape (n, p)
-            Rows, of which the means of the columns are taken.
+            Rows, of which the means of the columns are taken, and their deviations.
         row : int
             Which of them.
         of : {"component", "t2", "spe"}, default="component"
@@ -98,7 +100,7 @@ class ContributionDisplay(Display):
         ask, what = _asked(said, of, dim)
         if not 0 <= row < table.shape[0]:
             raise ValueError(f"row={row!r} must be the number of a row of X, from 0 to {table.shape[0] - 1}.")
-        found, total = _contributions(ask, table, int(row))
+        found, total = _contributions(ask, table, int(row), of == "component")
         name = str(row) if row_name is None else str(row_name)
         return cls(
             contributions=found, total=total, feature_names=names, row_name=name, what=what, n_top=n_top
@@ -135,18 +137,31 @@ def _asked(said, of, dim):
     return lambda rows: said.monitor(rows)[KINDS.index(of) - 1], of.upper()
 
 
-def _contributions(ask, X, row):
+def _contributions(ask, X, row, linear):
     """What each column adds (p,), and what all do."""
     mean = column_means(X)
     own = X[[row]].toarray().ravel() if is_sparse(X) else X[row]
-    found, unlike = np.zeros(len(mean)), np.flatnonzero(own != mean)
+    step = mean - own if linear else column_deviations(X, mean)
     if is_sparse(X):  # a word that is absent in a row is not asked: it would be a row for each of all words
-        mean, unlike = np.zeros_like(mean), np.flatnonzero(own)
+        mean, step = np.zeros_like(mean), np.where(own == 0, 0.0, -own if linear else step)
+    found, asked = np.zeros(len(mean)), np.flatnonzero(np.isfinite(own) & (step != 0) | linear & np.isnan(own))
     whole, middle = ask(np.stack([own, mean]))
     size = max(1, BLOCK // len(mean))
-    for start in range(0, len(unlike), size):
-        some = unlike[start : start + size]
-        rows = np.repeat(own[None], len(some), axis=0)
-        rows[np.arange(len(some)), some] = mean[some]
-        found[some] = whole - ask(rows)
+    for start in range(0, len(asked), size):
+        some = asked[start : start + size]
+        up = ask(_moved(own, some, mean[some] if linear else own[some] + step[some]))
+        found[some] = whole - up if linear else _descent(whole, up, ask(_moved(own, some, own[some] - step[some])))
     return found, float(whole - middle)
+
+
+def _moved(own, some, values):
+    """The row once for each of some columns, with another value there."""
+    rows = np.repeat(own[None], len(some), axis=0)
+    rows[np.arange(len(some)), some] = values
+    return rows
+
+
+def _descent(here, up, down):
+    """How far the lowest point of a parabola lies below its value between two others, equally far from it."""
+    bend = up + down - 2 * here
+    return np.where(bend > 0, (up - down) ** 2 / (8 * np.where(bend > 0, bend, 1.0)), 0.0)
