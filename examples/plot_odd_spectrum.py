@@ -6,7 +6,6 @@ What is odd about a spectrum
 spike of five wavelengths is far from the plane, and the contributions say where the spike is.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from gnomon import PPCA
@@ -20,11 +19,15 @@ X += rng.normal(0, 0.3, (120, 1)) * (waves - 1800) / 700 + rng.normal(0, 0.02, (
 odd = X[20:40].copy()
 odd[1, 70:75] += 0.5
 
-figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
-ScreeDisplay.from_estimator(PPCA(8).fit(X), ax=left)
+ScreeDisplay.from_estimator(PPCA(8).fit(X))
+
+# %%
+# Six components stand out: five substances and the baseline.
 plane = PPCA(6).fit(X)
-display = OutlierDisplay.from_estimator(plane, odd, ax=middle)
+display = OutlierDisplay.from_estimator(plane, odd)
+print("beyond the limits:", display.beyond.tolist())
+
+# %%
 names = [f"{wave:.0f} nm" for wave in waves]
 rows = np.vstack([X, odd[1:2]])
-ContributionDisplay.from_estimator(plane, rows, 120, of="spe", n_top=10, feature_names=names, row_name="1", ax=right)
-print("beyond the limits:", display.beyond.tolist())
+ContributionDisplay.from_estimator(plane, rows, 120, of="spe", n_top=10, feature_names=names, row_name="1")

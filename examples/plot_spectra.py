@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from gnomon import GuidedProjection
+from gnomon.plotting import PredictionDisplay
 
 rng = np.random.default_rng(0)
 waves = np.linspace(1100, 2500, 300)
@@ -22,12 +23,12 @@ y = np.full(200, np.nan)
 y[:20] = truth[:20]
 
 model = GuidedProjection(n_components=2).fit(X, y)
-mean, deviation = model.predict(X[20:], return_std=True)
-within = np.abs(mean - truth[20:]) < 1.96 * deviation
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-left.plot(waves, X[:20].T, lw=0.7, color="tab:blue")
-left.set(xlabel="wavelength", ylabel="absorbance", title="the 20 spectra with a reference value")
-right.errorbar(truth[20:], mean, 1.96 * deviation, fmt="o", ms=3, lw=0.6, color="tab:blue")
-right.axline((12, 12), slope=1, color="black", lw=0.8)
-right.set(xlabel="measured", ylabel="predicted, with 95 % interval", title=f"{within.mean():.0%} of 180 intervals hold")
+figure, ax = plt.subplots(figsize=(5.5, 4), layout="constrained")
+ax.plot(waves, X[:20].T, lw=0.7, color="tab:blue")
+ax.set(xlabel="wavelength", ylabel="absorbance", title="the 20 spectra with a reference value")
+
+# %%
+# The other 180: how far predictions are off, and how many of their intervals hold the value.
+display = PredictionDisplay.from_estimator(model, X[20:], truth[20:], target_name="amount")
+print(display.figures)

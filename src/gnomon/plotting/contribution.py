@@ -74,7 +74,8 @@ class ContributionDisplay(Display):
         Parameters
         ----------
         estimator : fitted gnomon model
-            A pipeline or a choice of such a model too; it is asked for as many rows as there are columns, or twice as many.
+            A pipeline or a choice of such a model too; it is asked for as many rows as there are columns, or twice
+            as many.
         X : {array-like, sparse matrix, frame} of shape (n, p)
             Rows, of which the means of the columns are taken, and their deviations.
         row : int
