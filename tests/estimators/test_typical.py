@@ -51,12 +51,15 @@ def test_rows_that_are_much_longer_or_shorter_are_not_typical_either():
 
     usual = 102.0 / 201.0 / 0.9
     far = 0.1 * 25.0 ** (-1.0 / np.log(2.0)) / 0.05  # the mean log excess of the tail is that of 2 over 1
-    assert_allclose(of(5.0, 4.2, 7.0, 30.0, -20.0, -np.inf), [usual, usual, usual, far, far, 0.0])
+    assert_allclose(of(5.0, 4.2, 7.0, 30.0, -20.0, -np.inf), [usual, usual, usual, far, far, 0.0], atol=1e-4)
     alike = tail._replace(lengths=np.full(200, 5.0))
     assert_allclose(alike.typicality(distances[:1], np.ones(1), np.array([5.1])), 1.0)
     assert alike.typicality(distances[:1], np.ones(1), np.array([5.0 + np.log(0.25)]))[0] < UNUSUAL
     empty = tail._replace(lengths=np.r_[np.full(120, -np.inf), lengths[:80]])  # most rows of the fit are zero
     assert empty.typicality(distances[:1], np.ones(1), np.array([-np.inf]))[0] == 1.0
+    some = tail._replace(lengths=np.r_[np.full(30, -np.inf), lengths[:170]])  # as many as are in the tail
+    assert_allclose(some.typicality(np.full(2, 100.0), np.ones(2), np.array([-np.inf, 5.0])), [usual, usual])
+    assert some.typicality(distances[:1], np.ones(1), np.array([30.0]))[0] > UNUSUAL  # what is as far is in the fit
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -284,6 +287,6 @@ def test_intervals_of_unusual_spectra_are_wider(model, zero, bright, record_prop
         usual, none, ten = (
             np.median(fitted.predict(rows, return_std=True)[1]) for rows in (X[:n], X[:1] * 0, 10 * X[n : n + 20])
         )
-        record_property(name, [round(none / usual, 1), round(ten / usual, 1)])
+        record_property(name, [round(float(of / usual), 1) for of in (none, ten)])
         assert none > zero * usual
         assert ten > bright * usual

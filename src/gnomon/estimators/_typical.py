@@ -25,6 +25,7 @@ SMALLEST_TAIL = 1e-3  # of a mean log of distances over that where the tail begi
 NEAR = 0.05  # share of the rows called unusual that may be so for being near
 LONG = 0.05  # and for being long or short
 LEAST_AWAY, LEAST_SPREAD = 0.1, 0.25  # of logarithms of squared lengths, where those of the fit are alike
+MOST_AWAY = 1e4  # of them, which rows of zeros are
 NEAREST = 1e-6  # distance over that where the tail of the near ones begins
 
 
@@ -60,7 +61,7 @@ class Tail(NamedTuple):
             found = np.minimum(found, near.beyond(1.0 / np.maximum(whole, least)) / NEAR)
         middle = -np.inf if self.lengths is None else float(np.median(self.lengths))
         if np.isfinite(middle):
-            away = np.maximum(np.abs(lengths - middle), LEAST_AWAY)
+            away = _away(lengths, middle)
             found = np.minimum(found, _of_lengths(self.lengths, middle).beyond(away) / LONG)
         return found
 
@@ -76,9 +77,13 @@ def _of_sorted(distances: Array) -> Tail:
     return Tail(distances, start, max(float(np.log(distances[-n_tail:] / start).mean()), SMALLEST_TAIL))
 
 
+def _away(lengths: Array, middle: float) -> Array:
+    return np.clip(np.abs(lengths - middle), LEAST_AWAY, MOST_AWAY)
+
+
 def _of_lengths(lengths: Array, middle: float) -> Tail:
     """The tail of the distances of lengths from their median, which is at hand."""
-    away = np.sort(np.maximum(np.abs(lengths - middle), LEAST_AWAY))
+    away = np.sort(_away(lengths, middle))
     n_tail = _n_tail(len(away))
     start = float(away[-n_tail - 1])
     return Tail(away, start, max(float(np.log(away[-n_tail:] / start).mean()), LEAST_SPREAD))
