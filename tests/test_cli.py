@@ -415,7 +415,9 @@ def test_force_replaces_a_result_file(fitted, working_directory):
 # ----------------------------------------------------------------------------------------------- demo
 
 
-@pytest.mark.parametrize("data", ["wine", "digits", "breast_cancer"])
+@pytest.mark.parametrize(
+    "data", ["wine", *(pytest.param(name, marks=pytest.mark.slow) for name in ("digits", "breast_cancer"))]
+)
 def test_demo_writes_everything_and_its_next_step_works(data, report):
     text = run("demo", "--data", data)
     assert set(os.listdir("gnomon-demo")) == RESULTS | {"table.csv"}
@@ -429,6 +431,7 @@ def test_demo_writes_everything_and_its_next_step_works(data, report):
     assert answers["row"] == projection["row"]
 
 
+@pytest.mark.usefixtures("few_splits")
 def test_demo_table_gives_the_same_model_through_fit():
     run("demo", "--labels", 4, "--seed", 2, "--out", "demo")
     metrics = metrics_of("demo")

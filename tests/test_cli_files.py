@@ -52,6 +52,7 @@ def test_a_table_in_the_folder_of_results_is_not_deleted():
     assert contents() == before
 
 
+@pytest.mark.usefixtures("few_splits")
 def test_a_table_of_the_demo_that_was_labeled_is_not_deleted():
     run("demo", "--out", "demo")
     run("demo", "--out", "demo", "--force")

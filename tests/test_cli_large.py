@@ -136,7 +136,7 @@ def test_no_more_than_some_row_groups_are_in_memory():
     assert peak < of_rows + size / 4
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_workers_of_a_scheduler_fit_the_same(workers):
     distributed = pytest.importorskip("distributed")
     (Z, cells, _), _ = both("--model", "sppca")
@@ -176,7 +176,8 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_is_refused_leaves_nothing(what):
+def test_what_is_refused_leaves_nothing(what, monkeypatch):
+    monkeypatch.setattr(large, "ANSWERS", 1)
     table, more, said = REFUSED[what]
     save(table())
     assert said in refusal(*FIT, "--dask", *more)
@@ -219,7 +220,7 @@ def test_dask_that_is_not_installed_is_asked_for(monkeypatch):
 
 
 def test_a_stopped_command_goes_on():
-    save(columns(20_000))
+    save(columns(2_000))
     words = [*FIT, "--dask", "--model", "sppca", "--set", "checkpoint=reads", "tol=1e-14", "max_iter=100000"]
     process = subprocess.Popen([sys.executable, "-m", "gnomon", *words], stderr=subprocess.PIPE)
     try:

@@ -175,7 +175,9 @@ def test_a_row_far_from_all_others_is_no_raw_error(rng, noise):
     assert np.isfinite(model.log_likelihood_)
 
 
-@pytest.mark.parametrize("kernel", ["Prescott", "Sandybridge", "Haswell"])
+@pytest.mark.parametrize(
+    "kernel", ["Prescott", *(pytest.param(name, marks=pytest.mark.slow) for name in ("Sandybridge", "Haswell"))]
+)
 def test_the_decisive_tests_hold_in_other_arithmetic(kernel):
     if os.environ.get("OPENBLAS_CORETYPE") == kernel:
         pytest.skip("this is the process that the test starts")

@@ -114,8 +114,7 @@ def run(file, page, *more):
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(("number", "jobs"), [(signal.SIGINT, "2"), (signal.SIGTERM, "1")])
 def test_a_stopped_command_prints_what_is_finished_and_how_to_go_on(number, jobs, tmp_path):
     file, words = tmp_path / "cells.jsonl", ["reproduce", "ssifa-table2", "--only", "iris", "--jobs", jobs]
     command = [sys.executable, "-m", "gnomon", *words, "--keep", str(file), "--page", str(tmp_path / "page.md")]

@@ -1,6 +1,7 @@
 """Cheng and Li 2011, eq. (28): what happens when its expectation is read as a delta, and what the library does."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from gnomon import CPPCA, PPCA
@@ -28,6 +29,7 @@ def test_eq_28_as_a_delta_makes_v_grow_and_the_likelihood_fall(seed):
     assert (np.diff(logs[1:]) < 0).all()
 
 
+@pytest.mark.slow
 def test_eq_28_to_first_order_stops_below_the_largest_laplace_evidence(seed):
     """The corrected iteration converges, near the fitted model; no point around that has a larger evidence."""
     X, y, W, s2 = few_labels(seed)

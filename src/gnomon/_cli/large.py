@@ -33,6 +33,7 @@ from gnomon.tables._table import Wanted
 from gnomon.targets import Targets
 
 LABELED, OTHERS = 2000, 8000  # rows of the sample that the comparison and the report use
+ANSWERS = 10  # seconds within which a scheduler must answer
 
 
 class Look(NamedTuple):
@@ -198,7 +199,7 @@ def _workers(address: str | None) -> Iterator[None]:
         yield
         return
     try:
-        client = library("distributed").Client(address, timeout=10)
+        client = library("distributed").Client(address, timeout=ANSWERS)
     except ImportError:
         raise InputError("--scheduler needs distributed, which is not installed: pip install 'gnomon[dask]'.") from None
     except (OSError, ValueError) as error:
