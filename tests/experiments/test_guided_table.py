@@ -5,14 +5,13 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 
-from gnomon.experiments import guided_table
+from gnomon import DPPCA, GuidedProjection
+from gnomon.experiments import guided_table as table
+from gnomon.experiments._cells import Cell, rows_of
 from gnomon.experiments._draw import draw_labeled
-from gnomon.experiments.guided_table import (
-    errors_of_draw,
-    format_table,
-    reproduce,
-    search_of_draw,
-)
+from gnomon.experiments._page import page
+from gnomon.experiments._registry import chosen
+from gnomon.selection import GuidedSearch
 
 FAST = {"n_factors": 10, "shrinkage": 1e-3, "unlabeled_weight": 1.0}
 
@@ -22,8 +21,25 @@ def digits(monkeypatch):
     class Data:
         data, target = (part[:150] for part in load_digits(n_class=4, return_X_y=True))
 
-    monkeypatch.setattr(guided_table.datasets, "fetch_orl", lambda: Data)
-    return Data
+    few = {"preprocessing": ["rows"], "n_splits": 1, "n_permutations": 0}
+    models = {
+        "DPPCA": lambda k: DPPCA(k, **FAST),
+        "GuidedProjection": GuidedProjection,
+        "search": lambda k: GuidedSearch(n_components=k, **few),
+    }
+    monkeypatch.setattr(table.datasets, "fetch_orl", lambda: Data)
+    monkeypatch.setattr(table, "MODELS", models)
+    monkeypatch.setattr(table, "DIMS", (2, 3))
+    table.load.cache_clear()
+    yield Data
+    table.load.cache_clear()
+    table.model_of.cache_clear()
+
+
+def errors(seed=0):
+    """{(method, k): error} of one draw."""
+    cells = [cell for cell in chosen(table.cells(1), ("orl_32x32",)) if cell.seed == 0]
+    return {(cell.method, cell.k): table.scores(cell._replace(seed=seed))["error"] for cell in cells}
 
 
 def test_draws_leave_a_row_of_every_class_unlabeled():
@@ -34,61 +50,58 @@ def test_draws_leave_a_row_of_every_class_unlabeled():
     assert (labeled != draw_labeled(y, 5, 101)).any()
 
 
-def test_no_hidden_label_reaches_the_model(digits):
-    X, y = digits.data, digits.target
-    labeled = draw_labeled(y, 2, 100)
-    found, chosen = errors_of_draw(X, y, labeled, (2, 3), **FAST)
-    hidden = np.where(labeled, y, (y + 1) % 4)
-    wrong, _ = errors_of_draw(X, hidden, labeled, (2, 3), **FAST)
-    assert chosen == (10, 1e-3, 1.0)
+def test_no_hidden_label_reaches_a_method(digits, monkeypatch):
+    table.model_of.cache_clear()
+    found, labeled = errors(), table.labeled_of("orl_32x32", 0)
+    assert labeled.sum() == 8
+    monkeypatch.setattr(digits, "target", np.where(labeled, digits.target, (digits.target + 1) % 4))
+    monkeypatch.setattr(table, "labeled_of", lambda name, seed: labeled)
+    table.load.cache_clear()
+    table.model_of.cache_clear()
+    wrong = errors()
     for cell in found:  # a model that saw the false labels would fit them
-        assert found[cell] < 0.6
-        assert wrong[cell] > 0.8
+        assert found[cell] < 0.65, cell
+        assert wrong[cell] > 0.75, cell
 
 
-def test_the_table_shows_every_method_and_the_errors_to_reach(digits):
-    records = list(reproduce(["orl_32x32"], dims=(5, 10), n_draws=2, **FAST))
-    text = format_table(records)
-    assert [line.split()[1] for line in text.splitlines()[1:6]] == list(guided_table.METHODS)
-    assert "to reach" in text
-    assert "0.240" in text
-    first = next(r for r in records if r["method"] == "DPPCA")
-    assert first["chosen"] == [(10, 1e-3, 1.0)] * 2
+def test_a_model_is_fitted_once_a_draw(digits, monkeypatch):
+    n_fits, make = [], table.MODELS["DPPCA"]
+    monkeypatch.setattr(table, "MODELS", {**table.MODELS, "DPPCA": lambda k: n_fits.append(k) or make(k)})
+    table.model_of.cache_clear()
+    for k in (2, 3):
+        table.scores(Cell("orl_32x32", "DPPCA", k, 0))
+    table.scores(Cell("orl_32x32", "DPPCA predicts", None, 0))
+    assert n_fits == [3]
+    table.scores(Cell("orl_32x32", "DPPCA", 2, 1))
+    assert n_fits == [3, 3]
 
 
-def test_the_search_has_a_table_of_its_own(digits):
-    few = {"preprocessing": ["unit rows"], "n_splits": 2}
-    records = list(reproduce(["orl_32x32"], n_draws=1, methods=guided_table.SEARCH, **few))
-    lines = format_table(records).splitlines()
-    assert lines[1].split()[:2] == ["orl_32x32", "search"]
-    assert "chose: (" in lines[-1]
+def test_the_page_tells_the_errors_to_reach():
+    cells = [Cell("orl_32x32", method, 5, seed) for method in ("PCA", "DPPCA") for seed in range(2)]
+    rows = rows_of([{**cell._asdict(), "scores": {"error": 0.2}} for cell in cells], table.TABLE)
+    lines = page("about", table.TABLE, rows, "command", {}).splitlines()
+    assert ["to reach: 0.24" in line for line in lines if line.startswith("| orl")] == [False, True]
 
 
-def test_no_hidden_label_reaches_the_search(digits):
-    X, y = digits.data, digits.target
-    labeled = draw_labeled(y, 3, 100)
-    few = {"preprocessing": ["rows"], "n_splits": 1}
-    (found, chosen), (wrong, same) = (
-        search_of_draw(X, hidden, labeled, (2, 3), **few) for hidden in (y, np.where(labeled, y, (y + 1) % 4))
-    )
-    assert chosen == same
-    for cell in found:
-        assert found[cell] < 0.6
-        assert wrong[cell] > 0.8
+def test_a_quick_run_has_few_draws_of_small_sets_without_the_search():
+    cells, usual = table.cells(quick=True), table.cells()
+    assert {cell.task for cell in cells} == set(table.QUICK_SETS)
+    assert not {"search", "search predicts"} & {cell.method for cell in cells}
+    assert {cell.seed for cell in cells} == {0, 1}
+    assert {cell.task for cell in usual} == set(table.LOADERS)
+    assert {cell.task for cell in usual if cell.seed == 5} == set(table.LOADERS) - set(table.LARGE)
+    assert {cell.seed for cell in table.cells(1)} == {0}
 
 
-def test_bundled_digits_have_unit_length_and_no_error_to_reach():
-    X, y = guided_table.load("digits")
+def test_bundled_digits_have_unit_length():
+    X, y = table.load("digits")
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0)
     assert (X.shape, y.max()) == ((1797, 64), 9)
-    records = list(reproduce(["digits"], dims=(5,), n_draws=1, **FAST))
-    assert {r["target"] for r in records} == {None}
-    assert "to reach" not in format_table(records)
 
 
 @pytest.mark.realdata
 def test_news_are_words_with_weights():
-    X, y = guided_table.load("news20")
+    X, y = table.load("news20")
     assert hasattr(X, "tocsr")
     np.testing.assert_allclose(np.sqrt(X.multiply(X).sum(axis=1)).ravel()[:50], 1.0)
     assert y.max() == 19
@@ -97,16 +110,16 @@ def test_news_are_words_with_weights():
 @pytest.mark.realdata
 @pytest.mark.slow
 def test_the_search_leaves_its_default_for_neighbors_where_these_are_clearly_better():
-    records = list(reproduce(["usps_3456"], dims=(5,), n_draws=2, methods=guided_table.SEARCH))
-    assert "neighbors" in [choice[1] for choice in records[0]["chosen"]]
-    assert next(r for r in records if r["method"] == "its predictions")["mean"] < 0.05
+    models = [table.model_of("usps_3456", "search", seed) for seed in range(2)]
+    assert "neighbors" in [model.results_.chosen_row["preprocessing"] for model in models]
+    wrong = [table.scores(Cell("usps_3456", "search predicts", None, seed))["error"] for seed in range(2)]
+    assert np.mean(wrong) < 0.05
 
 
 @pytest.mark.realdata
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["orl_32x32", "yale_32x32", "11_tumors_166", "lung_cancer_102"])
 def test_errors_to_reach_are_reached(name):
-    records = list(reproduce([name], n_draws=10))
-    mine = {r["K"]: r for r in records if r["method"] == "DPPCA"}
-    for k, wanted in zip(guided_table.DIMS, guided_table.TARGETS[name], strict=True):
-        assert wanted is None or mine[k]["mean"] <= wanted, format_table(records)
+    for k, wanted in zip(table.DIMS, table.TARGETS[name], strict=True):
+        found = [table.scores(Cell(name, "DPPCA", k, seed))["error"] for seed in range(10)]
+        assert wanted is None or np.mean(found) <= wanted, (k, found)
