@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import f1_score
 
 from gnomon.experiments import sppca_table3 as table
@@ -20,7 +21,7 @@ def small(rng, monkeypatch):
     monkeypatch.setattr(table, "load", lambda name: (X, held["Y"]))
     monkeypatch.setattr(table, "DIMS", (3, 5))
     table.principal.cache_clear()
-    table.dppca.cache_clear()
+    table.model_of.cache_clear()
     yield held
     table.principal.cache_clear()
 
@@ -36,19 +37,34 @@ def test_draws_label_enough_positive_rows_of_each_label(small):
 def test_no_hidden_label_reaches_a_method(small):
     Y = small["Y"]
     labeled = draw_positive(Y, 5, 100)
-    for method in (*table.METHODS, "predictions"):
+    for method in table.METHODS:
         cell = Cell("yeast", method, None if method in table.WHOLE else 3, 100)
         small["Y"] = Y
         found = table.scores(cell)["AUC of decisions"]
         small["Y"] = np.where(labeled[:, None], Y, 1 - Y)
         table.draw_positive = lambda *_: labeled
-        table.dppca.cache_clear()
+        table.model_of.cache_clear()
         try:
             wrong = table.scores(cell)["AUC of decisions"]
         finally:
             table.draw_positive = draw_positive
         # the area under the curve of the opposite labels is one less it, if the ranking is the same
         assert_allclose(wrong, 1 - found, atol=1e-9, err_msg=method)
+
+
+def test_methods_beside_the_papers_are_classifiers_of_all_features(small):
+    X, Y = table.load("yeast")
+    labeled = draw_positive(Y, 5, 0)
+    for method in ("LDA", "logistic"):
+        assert table.scores(Cell("yeast", method, None, 0))["AUC of decisions"] > 0.8
+    for column in Y.T:
+        model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=1e-3).fit(X[labeled], column[labeled])
+        found = table.DECISIONS["LDA"](X[labeled], column[labeled], X[~labeled])
+        assert_array_equal(found > 0, model.decision_function(X[~labeled]) > 0)
+    kinds = {(cell.task, cell.method, cell.k) for cell in table.cells()}
+    assert {("rcv1", "LDA", None), ("rcv1", "logistic", None), ("yeast", "GuidedProjection", 3)} <= kinds
+    assert {table.printed("yeast", method, None, "F1-micro") for method in ("LDA", "logistic", "predictions")} == {None}
+    assert not set(table.SLOW) & {cell.method for cell in table.cells(quick=True)}
 
 
 def test_scores_are_those_of_the_definition():
