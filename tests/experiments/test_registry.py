@@ -22,6 +22,17 @@ def test_every_experiment_is_listed_with_its_first_line():
     assert any("Table 2 of the SPPCA paper" in line for line in lines)
 
 
+def test_every_table_of_accuracy_has_what_a_reader_would_compare_with():
+    """By the name that logistic regression on all features has there; tables of what is drawn are none of accuracy."""
+    logistic = {"sepca-table1": "FULL", "amazon": "LR"}
+    no_accuracy = {"sppca-table1", "sepca-widths"}  # sizes of the data; a figure's toy in two columns
+    for name in _registry.experiments():
+        module = importlib.import_module(f"gnomon.experiments.{name.replace('-', '_')}")
+        if hasattr(module, "TABLE") and name not in no_accuracy:
+            methods = {cell.method for cell in module.TABLE.cells()}
+            assert {"GuidedProjection", "DPPCA", "LDA", logistic.get(name, "logistic")} - methods == set(), name
+
+
 def test_a_table_prints_its_rows_and_how_they_were_made(tmp_path):
     page = tmp_path / "page.md"
     command = [
