@@ -75,6 +75,7 @@ def accuracy(method, X, y, domain, n_labeled, n_predicted, *, dims=DIMS):
     The rows X (n, p) are those labeled, whose classes y alone are shown to the method, those to predict, and others.
     """
     predicted = slice(n_labeled, n_labeled + n_predicted)
+    seen = np.where(np.arange(len(y)) < n_labeled, y, -1)
     splitter = StratifiedShuffleSplit(1, test_size=0.25, random_state=0)
     if method in BASELINES:
         rows = TfidfTransformer().fit_transform(X) if method == "LR tf-idf" else X
@@ -84,9 +85,8 @@ def accuracy(method, X, y, domain, n_labeled, n_predicted, *, dims=DIMS):
         found, chosen = model.predict(rows[predicted]), model.best_params_
     elif method in OWN:
         rows = TfidfTransformer().fit_transform(X)
-        found, chosen = of_its_own(method, rows, np.where(np.arange(len(y)) < n_labeled, y, -1))[predicted], {}
+        found, chosen = of_its_own(method, rows, seen)[predicted], {}
     else:
-        seen = np.where(np.arange(len(y)) < n_labeled, y, -1)
         model = classifier(method, dims, splitter).fit(X, seen, domain=domain)
         found, chosen = model.predict(X[predicted]), {**model.best_params_, "scale": model.scale_, "C": model.C_}
     return float(np.mean(found == y[predicted])), chosen
