@@ -10,7 +10,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = ("plot", "io", "convex", "dask", "onnx", "test")
+EXTRAS = ("plot", "io", "anndata", "convex", "data", "dask", "onnx", "test")
 
 
 def pins(text: str) -> list[str]:

@@ -107,7 +107,7 @@ def test_no_method_of_rows_is_forgotten(name):
 
 
 def test_sparse_chunks(rng):
-    table = sp.random_array((120, 60), density=0.1, rng=rng, format="csr")
+    table = sp.csr_array(sp.random(120, 60, density=0.1, random_state=rng))
     lazy = da.from_array(table.toarray(), chunks=(50, 60)).map_blocks(sp.csr_array)
     labels = np.where(np.arange(120) % 3, -1, np.arange(120) % 2)
     here, there = SPPCA(2).fit(table, labels), SPPCA(2).fit(lazy, labels)

@@ -154,6 +154,8 @@ name = "gnomon"
 dependencies = ["numpy>=2.0"]
 [project.optional-dependencies]
 plot = []
+anndata = []
+data = []
 io = ["pyarrow>=17,<99"]
 convex = []
 onnx = []

@@ -54,7 +54,7 @@ def test_one_wrong_entry_has_the_most_of_spe(steps):
 
 
 def test_of_sparse_rows_only_the_entries_that_are_there_are_asked():
-    words = sparse.random_array((60, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
+    words = sparse.random(60, 40, density=0.1, format="csr", random_state=0)
     model = PPCA(2).fit(words)
     display = ContributionDisplay.from_estimator(model, words, 3)
     there = np.flatnonzero(words[[3]].toarray())

@@ -149,7 +149,8 @@ class DaskRows(Rows):
             else [(i, None, c) for i, c in enumerate(self._slices(columns))]
         )
         self.counter.total += sum(int(sizes[i]) for i, _, _ in parts) / max(self.shape[0], 1)
-        question = library().delayed((what, of, self.masked, self.shape[1]), traverse=False, pure=False)
+        words = [what, [*of], self.masked, self.shape[1]]  # to older Dask a tuple that begins with a function is a call
+        question = library().delayed(words, traverse=False, pure=False)
         ask = later(_answer)
         spans = [(int(a), int(b)) for a, b in zip(self.ends[:-1], self.ends[1:], strict=True)]
         return [ask(question, self.chunks[i], self.beside[i], spans[i], own, more) for i, own, more in parts]
