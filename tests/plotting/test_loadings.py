@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import scale
 
 from gnomon import PPCA
@@ -72,6 +74,10 @@ def test_given_axes_are_used(model):
         ({"dims": [4]}, "below 4"),
         ({"dims": []}, "below 4"),
         ({"feature_names": ["a"]}, "1 names; the model has 13"),
+        ({"kind": "pie"}, "kind='pie' must be one of 'auto', 'bars', 'curve', 'image'"),
+        ({"kind": "curve"}, "names of columns that are different numbers"),
+        ({"kind": "image"}, "shape=None must be the height and width of an image of 13 columns"),
+        ({"shape": (4, 4)}, "must be the height and width"),
     ],
 )
 def test_errors_name_the_argument(model, arguments, words):
@@ -82,3 +88,47 @@ def test_errors_name_the_argument(model, arguments, words):
 def test_one_axes_a_component(model):
     with pytest.raises(ValueError, match="2 components need one each"):
         LoadingsDisplay.from_estimator(model, dims=[0, 1], ax=plt.subplots()[1])
+
+
+def spectra(order):
+    """A model of 40 spectra of 30 wavelengths, in some order of the columns, and its wavelengths."""
+    waves = np.linspace(1100.0, 1390.0, 30)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 1)) * np.exp(-(((waves - 1200.0) / 40.0) ** 2)) + rng.normal(size=(40, 30)) * 0.02
+    return PPCA(2).fit(pd.DataFrame(X[:, order], columns=[f"{wave:g}" for wave in waves[order]])), waves
+
+
+@pytest.mark.parametrize("order", [np.arange(30), np.random.default_rng(1).permutation(30)])
+def test_columns_that_are_numbers_make_a_curve_whatever_their_order(order):
+    model, waves = spectra(order)
+    display = LoadingsDisplay.from_estimator(model, dims=[0])
+    (line,) = [line for line in display.ax_[0].lines if len(line.get_xdata()) == 30]
+    assert_allclose(line.get_xdata(), waves)
+    assert_allclose(line.get_ydata(), model.components_[0, np.argsort(order)])
+    assert abs(waves[np.abs(line.get_ydata()).argmax()] - 1200.0) < 20.0
+    assert LoadingsDisplay.from_estimator(model, dims=[0], kind="bars").ax_[0].patches
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_columns_that_are_only_counted_stay_bars(first):
+    X = np.random.default_rng(0).normal(size=(40, 12))
+    model = PPCA(1).fit(pd.DataFrame(X, columns=[str(j + first) for j in range(12)]))
+    assert len(LoadingsDisplay.from_estimator(model).ax_[0].patches) == 12
+    assert not LoadingsDisplay.from_estimator(model, kind="curve").ax_[0].patches
+
+
+def test_pixels_make_an_image():
+    X = np.random.default_rng(0).normal(size=(40, 12))
+    model = PPCA(2).fit(X)
+    display = LoadingsDisplay.from_estimator(model, shape=(3, 4))
+    for k, panel in enumerate(display.ax_):
+        (image,) = panel.images
+        assert_allclose(image.get_array(), model.components_[k].reshape(3, 4))
+        assert image.get_clim()[0] == -image.get_clim()[1]
+
+
+def test_words_of_texts_are_named():
+    texts = ["red apple", "red cherry", "green apple", "green pear"] * 5
+    model = make_pipeline(TfidfVectorizer(), PPCA(1)).fit(texts)
+    shown = LoadingsDisplay.from_estimator(model, n_top=2).ax_[0].get_yticklabels()
+    assert {label.get_text() for label in shown} == {"green", "red"}

@@ -8,10 +8,13 @@ import numpy as np
 from gnomon.describe import describe
 from gnomon.plotting._style import NEGATIVE, POSITIVE, Display, literal, plain_axes, pyplot
 
+KINDS = ("auto", "bars", "curve", "image")
+FEWEST_OF_A_CURVE = 10  # columns
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoadingsDisplay(Display):
-    """Bars of the largest loadings of each component, by feature name.
+    """Loadings of each component: bars of the largest by name, a curve over wavelengths, or an image of pixels.
 
     Made by `from_estimator`.
 
@@ -24,7 +27,13 @@ class LoadingsDisplay(Display):
     dims : sequence of int
         Which components the rows are, counted from 0.
     n_top : int, default=15
-        Features shown a component, largest in size first.
+        Features shown a component as bars, largest in size first.
+    kind : {"auto", "bars", "curve", "image"}, default="auto"
+        Bars with the names of features, words of texts for instance; a curve over the numbers that the names are; an
+        image. "auto" draws an image when `shape` is given, a curve when all names of at least 10 columns are different
+        numbers that do not just count the columns, and bars otherwise.
+    shape : tuple of two int, default=None
+        Height and width of the images that rows of X are, line by line.
 
     Attributes
     ----------
@@ -46,11 +55,14 @@ class LoadingsDisplay(Display):
     feature_names: Any
     dims: Any
     n_top: int = 15
+    kind: str = "auto"
+    shape: Any = None
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, n_top: Any = 15, dims: Any = None, feature_names: Any = None, ax: Any = None
-    ) -> Any:
+        cls, estimator: Any, *, n_top: Any = 15, dims: Any = None, feature_names: Any = None, kind: Any = "auto",
+        shape: Any = None, ax: Any = None,
+    ) -> Any:  # fmt: skip
         """Draw the loadings of a fitted model.
 
         Parameters
@@ -58,11 +70,15 @@ class LoadingsDisplay(Display):
         estimator : fitted gnomon model
             Whose projection is linear in the columns; a pipeline or a choice of such a model too.
         n_top : int, default=15
-            Features shown a component.
+            Features shown a component as bars.
         dims : sequence of int, default=None
             Components to draw, counted from 0; None takes the first three.
         feature_names : sequence of str, default=None
             None takes `feature_names_in_`, or x0, x1, ...
+        kind : {"auto", "bars", "curve", "image"}, default="auto"
+            How loadings are drawn, see above.
+        shape : tuple of two int, default=None
+            Height and width of the images that rows of X are.
         ax : Axes or sequence of Axes, default=None
             One a component; None makes a figure.
 
@@ -80,7 +96,9 @@ class LoadingsDisplay(Display):
         names = [str(name) for name in (said.column_names() if feature_names is None else feature_names)]
         if len(names) != p:
             raise ValueError(f"feature_names has {len(names)} names; the model has {p} features.")
-        return cls(loadings=said.loadings[dims], feature_names=names, dims=dims, n_top=n_top).plot(ax=ax)
+        return cls(
+            loadings=said.loadings[dims], feature_names=names, dims=dims, n_top=n_top, kind=kind, shape=shape
+        ).plot(ax=ax)  # fmt: skip
 
     def top(self, row: Any) -> Any:
         """Return which features have the largest loadings, largest in size first.
@@ -97,19 +115,52 @@ class LoadingsDisplay(Display):
         return np.argsort(-np.abs(self.loadings[row]), kind="stable")[: self.n_top]
 
     def plot(self, ax: Any = None) -> Any:
+        kind, places = self._chosen()
         if ax is None:
-            shown = min(self.n_top, self.loadings.shape[1])
-            size = (0.6 + 3.6 * len(self.dims), 1.1 + 0.25 * shown)
-            ax = pyplot().subplots(1, len(self.dims), figsize=size, squeeze=False, layout="constrained")[1][0]
+            ax = self._panels(kind)
         self.ax_ = np.atleast_1d(ax)
         if len(self.ax_) != len(self.dims):
             raise ValueError(f"ax has {len(self.ax_)} axes; {len(self.dims)} components need one each.")
         self.figure_ = self.ax_[0].figure
         for row, panel in enumerate(self.ax_):
-            self._draw(panel, row)
+            panel.set_title(f"component {self.dims[row] + 1}", fontsize="medium")
+            if kind == "image":
+                self._draw_image(panel, row)
+                continue
+            if kind == "curve":
+                self._draw_curve(panel, row, places)
+            else:
+                self._draw_bars(panel, row)
+            plain_axes(panel)
         return self
 
-    def _draw(self, panel, row):
+    def _chosen(self):
+        """The kind of picture, and where the columns lie on a curve, or None."""
+        if self.kind not in KINDS:
+            raise ValueError(f"kind={self.kind!r} must be one of {', '.join(map(repr, KINDS))}.")
+        places, p = _numbers(self.feature_names), self.loadings.shape[1]
+        counted = places is not None and any(np.array_equal(np.sort(places), np.arange(p) + first) for first in (0, 1))
+        kind = self.kind
+        if kind == "auto":
+            spectrum = places is not None and p >= FEWEST_OF_A_CURVE and not counted
+            kind = "image" if self.shape is not None else "curve" if spectrum else "bars"
+        if kind == "image" and (self.shape is None or len(self.shape) != 2 or np.prod(self.shape) != p):
+            raise ValueError(f"shape={self.shape!r} must be the height and width of an image of {p} columns.")
+        if kind == "curve" and places is None:
+            raise ValueError("kind='curve' needs names of columns that are different numbers; give feature_names.")
+        return kind, places
+
+    def _panels(self, kind):
+        n, wide = len(self.dims), 0.6 + 3.6 * len(self.dims)
+        shown = min(self.n_top, self.loadings.shape[1])
+        look: dict[str, Any] = {"figsize": (wide, 1.1 + 0.25 * shown), "ncols": n}
+        if kind == "curve":  # one above the other, so that peaks are compared
+            look = {"figsize": (7.2, 0.7 + 1.5 * n), "nrows": n, "sharex": True}
+        elif kind == "image":
+            look["figsize"] = (wide, 0.6 + 3.0 * min(2.0, self.shape[0] / self.shape[1]))
+        return pyplot().subplots(squeeze=False, layout="constrained", **look)[1].ravel()
+
+    def _draw_bars(self, panel, row):
         order = self.top(row)[::-1]  # barh fills from below
         sizes = self.loadings[row, order]
         panel.barh(range(len(order)), sizes, color=np.where(sizes >= 0, POSITIVE, NEGATIVE), height=0.72)
@@ -117,6 +168,29 @@ class LoadingsDisplay(Display):
         panel.set_yticks(range(len(order)), [name if len(name) <= 28 else f"{name[:27]}…" for name in names])
         literal(panel.get_yticklabels())
         panel.axvline(0, color="black", lw=0.8)
-        panel.set_title(f"component {self.dims[row] + 1}", fontsize="medium")
         panel.set_xlabel("loading")
-        plain_axes(panel)
+
+    def _draw_curve(self, panel, row, places):
+        order = np.argsort(places)
+        panel.axhline(0, color="black", lw=0.8)
+        panel.plot(places[order], self.loadings[row, order], color=POSITIVE, lw=1.3)
+        panel.margins(x=0)
+        panel.set_ylabel("loading")
+        if row == len(self.dims) - 1:
+            panel.set_xlabel("column")
+
+    def _draw_image(self, panel, row):
+        far = float(np.abs(self.loadings[row]).max()) or 1.0
+        shown = panel.imshow(self.loadings[row].reshape(self.shape), cmap="RdBu", vmin=-far, vmax=far)
+        panel.set_xticks([])
+        panel.set_yticks([])
+        self.figure_.colorbar(shown, ax=panel, label="loading", fraction=0.046)
+
+
+def _numbers(names):
+    """The different numbers (p,) that names of columns are, or None."""
+    try:
+        found = np.array([float(name) for name in names])
+    except ValueError:
+        return None
+    return found if np.isfinite(found).all() and len(np.unique(found)) == len(found) else None
