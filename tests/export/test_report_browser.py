@@ -11,6 +11,7 @@ from sklearn.preprocessing import scale
 
 from gnomon import SPPCA
 from gnomon.export import write_report
+from gnomon.export._report_scatter import shown_rows
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -215,6 +216,48 @@ def test_keys_go_from_row_to_row_and_choose(page):
     assert_allclose(page.evaluate(PLACES), places)
 
 
+def test_names_of_rows_in_the_page_lead_to_the_picture(page):
+    page.keyboard.press("Home")
+    assert page.locator("[data-row]").count() == 0
+    link = page.locator(".scatter-link").last
+    name = link.inner_text()
+    row = int(name[1:])
+    page.evaluate("document.querySelector('.scatter').scatter.zoom(0.05)")
+    link.click()
+    page.wait_for_timeout(100)
+    assert page.evaluate(CHOSEN) == [row]
+    tip = page.locator(".scatter-tip")
+    assert tip.inner_text().startswith(f"row {name}")
+    place = page.evaluate(PLACES)[row] + corner(page)
+    assert (place > 0).all()
+    assert (place < [1280, 900]).all()  # it is in the window
+    page.keyboard.press("Escape")
+    assert page.evaluate(CHOSEN) == []
+    link.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(100)
+    assert page.evaluate(CHOSEN) == [row]
+    assert tip.inner_text().startswith(f"row {name}")
+
+
+def test_of_rows_that_are_not_drawn_names_stay_names(wine, browser, tmp_path, monkeypatch):
+    X, seen, model = wine
+    monkeypatch.setattr("gnomon.export._report_scatter.MAX_ROWS", 40)
+    path = write_report(tmp_path / "r.html", estimator=model, X=X, y=seen)
+    drawn = shown_rows(np.array([label is not None for label in seen]))
+    page, messages, _ = opened(browser, path)
+    links, names = (page.locator(one).all_inner_texts() for one in (".scatter-link", "[data-row]"))
+    assert set(map(int, links)) <= set(drawn.tolist())
+    assert set(map(int, names)).isdisjoint(drawn.tolist())
+    assert links
+    assert names
+    page.locator(".scatter-link").last.click()
+    (at,) = page.evaluate(CHOSEN)
+    assert drawn[at] == int(links[-1])
+    assert messages == []
+    page.context.close()
+
+
 def test_menus_choose_components_and_the_legend_chooses_classes(page, wine):
     X, seen, model = wine
     heard(page, "scatter-view")
@@ -233,6 +276,7 @@ def test_without_scripts_the_still_picture_is_there(browser, report):
     page, messages, _ = opened(browser, report, java_script_enabled=False)
     assert page.locator("details.still img").is_visible()
     assert page.locator(".scatter").is_hidden()
+    assert page.locator("span[data-row]").count() > 10
     assert messages == []
     page.context.close()
 

@@ -116,6 +116,25 @@ def test_ten_thousand_rows_stay_below_six_megabytes(tmp_path):
     assert len(text.encode()) < 6e6
 
 
+def test_rows_that_the_page_names_have_their_numbers(wine, tmp_path):
+    """In the tables and in the sentences on odd rows and on those to label."""
+    X, seen, model = wine
+    odd = X.copy()
+    odd[[5, 170]] *= 40
+    text = page_of(tmp_path, model, odd, seen, row_ids=[f"<w{i}>" for i in range(178)])
+    named = [(int(i), name) for i, name in re.findall(r'<span data-row="(\d+)">(.*?)</span>', text)]
+    assert all(name == f"&lt;w{i}&gt;" for i, name in named)
+    parts = dict(re.findall(r"<h2>(.*?)</h2>(.*?)(?=<h2>|</main>)", text, re.DOTALL))
+    numbers = {name: set(map(int, re.findall(r'data-row="(\d+)"', part))) for name, part in parts.items()}
+    assert numbers["Rows unlike the rest"] == {5, 170}
+    labeled = {i for i, label in enumerate(seen) if label is not None}
+    assert len(numbers["Rows to label next"]) > 2
+    assert not numbers["Rows to label next"] & labeled
+    assert len(numbers["Predictions for the unlabeled rows"]) > 10
+    plain = page_of(tmp_path, model, odd, seen)
+    assert '<span data-row="170">170</span>' in plain
+
+
 def test_of_too_many_rows_the_labeled_ones_are_kept(wine, tmp_path, monkeypatch):
     X, seen, model = wine
     monkeypatch.setattr(scatter, "MAX_ROWS", 40)

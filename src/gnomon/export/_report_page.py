@@ -7,6 +7,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 from io import BytesIO
+from typing import NamedTuple
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #17202a; --soft: #55606d; --line: #d9dee4; --tint: #f4f6f8;
@@ -96,10 +97,38 @@ def page(title, parts):
     return PAGE.format(title=escape(title), style=style, policy=policy, body=body, script=script)
 
 
+class Row(NamedTuple):
+    """The name of a row in a text, from which a script leads to the row in the picture."""
+
+    number: int
+    name: object
+
+    @classmethod
+    def named(cls, number, row_ids):
+        """Return the row of a number, whose name is the number where rows have none."""
+        return cls(int(number), number if row_ids is None else row_ids[number])
+
+
 def tag(name, text, kind=""):
-    """Return an element around a text."""
+    """Return an element around a text, or around a list of texts and rows."""
     mark = f' class="{kind}"' if kind else ""
-    return f"<{name}{mark}>{escape(str(text))}</{name}>"
+    return f"<{name}{mark}>{_inside(text)}</{name}>"
+
+
+def _inside(text):
+    if isinstance(text, list):
+        return "".join(map(_inside, text))
+    if isinstance(text, Row):
+        return f'<span data-row="{text.number}">{escape(str(text.name))}</span>'
+    return escape(str(text))
+
+
+def listed(rows, beside=None):
+    """Return rows with commas between them, as `tag` takes them, each with what stands beside it."""
+    parts = []
+    for i, row in enumerate(rows):
+        parts += [", "] * (i > 0) + [row] + ([] if beside is None else [f" ({beside[i]})"])
+    return parts
 
 
 def facts(pairs):

@@ -86,15 +86,17 @@ def unlike(said, X, row_ids):
     found = said.typicality(X)
     odd = unusual(found)
     first = odd[:N_SUGGESTIONS]
-    names = ", ".join(f"{row if row_ids is None else row_ids[row]} ({_share(found[row])})" for row in first)
+    names = html.listed([html.Row.named(row, row_ids) for row in first], [_share(found[row]) for row in first])
     text = "No row lies so far from the others that fewer than one in a hundred would."
     if len(odd):
         lie, more = "lies" if len(odd) == 1 else "lie", ", ..." if len(odd) > len(first) else ""
-        text = (
+        text = [
             f"{html.count(len(odd), 'row')} of {len(found)} {lie} so far from the others that fewer than one in a "
-            f"hundred would: {names}{more}. In brackets is the share of rows expected as far; what is said of these "
-            "rows should not be trusted."
-        )
+            "hundred would: ",
+            *names,
+            f"{more}. In brackets is the share of rows expected as far; what is said of these rows should not be "
+            "trusted.",
+        ]
     return html.tag("h2", "Rows unlike the rest") + html.tag("p", text)
 
 
@@ -104,13 +106,15 @@ def limits(said, X, row_ids):
         return ""
     display = OutlierDisplay.from_estimator(said, X, row_ids=row_ids, ax=html.axes(5.6, 4.2))
     odd = display.beyond
-    names = ", ".join(display.names[i] for i in odd[:N_SUGGESTIONS]) + (", ..." if len(odd) > N_SUGGESTIONS else "")
+    names = html.listed([html.Row(int(i), display.names[i]) for i in odd[:N_SUGGESTIONS]])
+    names += [", ..."] * (len(odd) > N_SUGGESTIONS)
     text = (
         "T2 is how far a row is from the middle within the plane of the projection, SPE how far it is from the plane. "
         "One row in twenty of those like the rows of the fit passes a limit of 95 %, one in a hundred that of 99 %. "
     )
-    text += f"{html.count(len(odd), 'row')} of {len(display.t2)} beyond a 99 % limit{': ' + names if names else ''}."
-    return html.tag("h2", "Rows against their limits") + html.figure(display.ax_, "Hotelling's T2 against SPE", text)
+    text += f"{html.count(len(odd), 'row')} of {len(display.t2)} beyond a 99 % limit"
+    said = [text, *([": "] if names else []), *names, "."]
+    return html.tag("h2", "Rows against their limits") + html.figure(display.ax_, "Hotelling's T2 against SPE", said)
 
 
 def _share(value):
@@ -123,17 +127,17 @@ def suggestions(said, X, y, row_ids):
     if said.suggest is None or not len(unlabeled):
         return ""
     rows = said.suggest(N_SUGGESTIONS, X, unlabeled)
-    names = ", ".join(str(row if row_ids is None else row_ids[row]) for row in rows)
+    names = html.listed([html.Row.named(row, row_ids) for row in rows])
     why = "rows as far as can be from every labeled one"
     if any(target.kind == "classes" for target in said.targets):
         why = "rows in doubt, with many rows around them that no labeled row is near"
-    text = f"Were more rows to be labeled, these would teach most, the first one first: {names}. They are {why}."
+    text = ["Were more rows to be labeled, these would teach most, the first one first: ", *names, f". They are {why}."]
     return html.tag("h2", "Rows to label next") + html.tag("p", text)
 
 
 def _section(body, rows, ids):
     order = np.argsort(-body.doubt, kind="stable")[:N_PREDICTIONS]
-    lines = [[ids[rows[i]], *body.lines[i]] for i in order]
+    lines = [[html.Row.named(rows[i], ids), *body.lines[i]] for i in order]
     kinds = ["wrong" if body.wrong[i] else "" for i in order]
     said = f"{html.count(len(rows), 'row')} had no label.{body.said}"
     if len(order) < len(rows):

@@ -39,6 +39,7 @@ def scatter_data(said, X, y, row_ids, names):
     return {
         "n": len(rows),
         "ids": _ids(row_ids, rows, len(Z)),
+        "rows": None if len(rows) == len(Z) else rows.tolist(),
         "labeled": np.flatnonzero(labeled[rows]).tolist(),
         "columns": [column | {"values": [column["values"][i] for i in rows.tolist()]} for column in columns],
         "x": 0,

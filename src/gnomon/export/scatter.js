@@ -7,12 +7,16 @@
  * Data: an object of
  *   n        number of rows
  *   ids      n strings or numbers, the names of the rows; null counts from 0
+ *   rows     n numbers that the page knows the rows by, rising; null, or no such entry, counts from 0
  *   labeled  numbers of the rows with a label, which are drawn larger and with an edge
  *   columns  what may be an axis or a color, a list of
  *              {name, kind: "number", values: n numbers or null}
  *              {name, kind: "classes", classes: names, values: n numbers of classes from 0, or null}
  *   x, y, color  numbers of the columns that are shown first; null for color is none
  *   label    what the picture is, in a few words, for those who cannot see it
+ *
+ * Elements anywhere in the page with data-row=NUMBER, a number that the page knows a row by, become buttons that choose
+ * the row, show what is known of it and bring the picture into view; of rows that are not drawn they stay as they are.
  *
  * Events of the div, which bubble, each a CustomEvent with these details:
  *   scatter-hover   {row, id}     a row is pointed at, by mouse, finger or key; both are null when none is
@@ -22,6 +26,7 @@
  * The div has a property `scatter` with
  *   select(rows)           choose rows by number
  *   show(row)              point at a row; null at none
+ *   find(row)              choose a row, point at it, and bring it into view
  *   view({x, y, color})    show other columns
  *   place(row)             [x, y] of a row in pixels of the canvas
  *
@@ -216,6 +221,25 @@ class Scatter extends Picture {
     this.select(rows);
   }
 
+  find(row) {
+    this.select([row]);
+    if (!this.isVisible(this.place(row))) this.zoom(0);
+    this.top.focus({ preventScroll: true });
+    this.frame.scrollIntoView({ block: "center" });
+    this.show(null); // its place may be another one since
+    this.show(row);
+  }
+
+  link(mark) {
+    const number = Number(mark.dataset.row), { rows, n } = this.data;
+    const row = rows ? rows.indexOf(number) : number < n ? number : -1;
+    if (row < 0 || !Number.isFinite(this.xs[row] + this.ys[row])) return;
+    const button = this.button("", () => this.find(row), `Show row ${this.id(row)} in the picture`);
+    button.className = "scatter-link";
+    button.append(...mark.childNodes);
+    mark.replaceWith(button);
+  }
+
   emit(name, detail) {
     this.root.dispatchEvent(new CustomEvent(`scatter-${name}`, { detail, bubbles: true }));
   }
@@ -313,5 +337,6 @@ class Scatter extends Picture {
 for (const root of document.querySelectorAll("div.scatter[data-source]")) {
   const data = JSON.parse(document.getElementById(root.dataset.source).textContent);
   root.scatter = new Scatter(root, data);
+  for (const mark of document.querySelectorAll("[data-row]")) root.scatter.link(mark);
   for (const still of document.querySelectorAll("details.still")) still.open = false;
 }
