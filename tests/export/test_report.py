@@ -17,6 +17,7 @@ from sklearn.preprocessing import scale
 
 from gnomon import KDA, PPCA, SPPCA, GuidedProjection, MixturePPCA
 from gnomon.export import report, write_report
+from gnomon.export._report_page import PRINTED, STYLE, table
 from gnomon.selection import Comparison, compare
 
 EVIL = "<script>alert('x')</script>\"&"
@@ -420,3 +421,13 @@ def test_what_matters_of_the_fit_is_said_in_a_sentence(tmp_path):
         mixture.optima_ = np.array(optima)
         text = read(write_report(path, estimator=mixture, X=X))[0]
         assert ("Of 3 starts one alone led to the best log-likelihood, 2.500 nats above the next" in text) == alone
+
+
+def test_only_long_tables_with_headers_are_cut_on_paper():
+    rows = [["a", str(i)] for i in range(PRINTED + 1)]
+    assert f"nth-child(n+{PRINTED + 1})" in STYLE
+    assert 'class="wide long"' in table(["name", "value"], rows)
+    assert f"The first {PRINTED} of {PRINTED + 1} lines" in table(["name", "value"], rows)
+    for others in (table([], rows), table(["name", "value"], rows[1:])):
+        assert "long" not in others
+        assert "paper" not in others

@@ -1,16 +1,20 @@
 """The picture of a report in headless Chromium: what is on its canvas, and what mouse, keys and menus do with it."""
 
+import re
 import shutil
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from matplotlib.path import Path as Outline
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import scale
 
 from gnomon import SPPCA
+from gnomon.cli import main
 from gnomon.export import write_report
+from gnomon.export._report_page import PRINTED
 from gnomon.export._report_scatter import shown_rows
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -270,6 +274,26 @@ def test_menus_choose_components_and_the_legend_chooses_classes(page, wine):
     page.get_by_role("button", name="Choose the rows of b").click()
     known = np.where([label is None for label in seen], model.predict(X), seen)
     assert_array_equal(page.evaluate(CHOSEN), np.flatnonzero(known == "b"))
+
+
+def test_three_pages_of_paper_hold_the_picture_and_the_first_lines_of_long_tables(browser, tmp_path):
+    CliRunner().invoke(main, ["demo", "--out", str(tmp_path / "demo")], catch_exceptions=False)
+    page, messages, _ = opened(browser, tmp_path / "demo" / "report.html")
+    lines = page.locator(".long").first.locator("tbody tr")
+    assert lines.count() == 50
+    assert lines.last.is_visible()
+    assert page.locator(".paper").first.is_hidden()
+    pages = re.findall(rb"/Type\s*/Page[^s]", page.pdf(format="A4"))
+    assert 1 <= len(pages) <= 3
+    page.emulate_media(media="print")
+    assert lines.nth(PRINTED - 1).is_visible()
+    assert lines.nth(PRINTED).is_hidden()
+    assert page.locator(".paper").first.inner_text().startswith(f"The first {PRINTED} of 50 lines;")
+    assert page.locator(".scatter-frame").is_visible()
+    assert page.locator(".scatter-bar").first.is_hidden()
+    assert page.get_by_text("scikit-learn", exact=True).is_visible()  # settings are there to the last
+    assert messages == []
+    page.context.close()
 
 
 def test_without_scripts_the_still_picture_is_there(browser, report):

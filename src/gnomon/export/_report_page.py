@@ -56,7 +56,16 @@ tr.wrong td { color: var(--wrong); }
 footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line); color: var(--soft);
   font-size: .85rem; }
 @media (max-width: 34rem) { main { padding-top: 1.5rem; } h1 { font-size: 1.5rem; } }
-@media print { body { font-size: 11pt; } main { max-width: none; padding: 0; } h2 { break-after: avoid; }
+.paper { display: none; }
+@media print { @page { size: A4; margin: 13mm; } :root { font-size: 8.5pt; } body { font-size: 1rem;
+  line-height: 1.35; } main { max-width: none; padding: 0; } h1 { font-size: 1.5rem; }
+  h2 { break-after: avoid; margin-top: 1.1rem; }
+  p, figcaption { max-width: none; } table { margin: .4rem 0; } th, td { padding-top: .1rem; padding-bottom: .1rem; }
+  figure { margin: .4rem 1rem .4rem 0; display: inline-block; vertical-align: top; width: 47%; }
+  figure img { max-height: 6.5cm; } figcaption { margin-top: .2rem; }
+  .facts { margin: .6rem 0; } .facts div { padding: .3rem .6rem; } .facts dd { font-size: 1.1rem; }
+  .verdict { margin: .5rem 0; padding: .4rem .8rem; } footer { margin-top: 1rem; }
+  .long tbody tr:nth-child(n+13) { display: none; } .paper { display: block; }
   figure, tr, .verdict, .facts, .panel { break-inside: avoid; } .wide { overflow: visible; }
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; } }
 """
@@ -137,6 +146,9 @@ def facts(pairs):
     return f'<dl class="facts">{tiles}</dl>'
 
 
+PRINTED = 12  # lines of a table that are put on paper, see the style
+
+
 def table(header, rows, *, numeric=(), kinds=None):
     """Return a table of texts; `numeric` columns are set to the right, `kinds` are classes of rows."""
 
@@ -147,7 +159,10 @@ def table(header, rows, *, numeric=(), kinds=None):
     kinds = kinds or [""] * len(rows)
     body = "\n".join(line(row, "td", kind) for row, kind in zip(rows, kinds))
     head = f"<thead>{line(header, 'th')}</thead>" if header else ""
-    return f'<div class="wide"><table>{head}<tbody>\n{body}\n</tbody></table></div>'
+    if len(rows) <= PRINTED or not header:
+        return f'<div class="wide"><table>{head}<tbody>\n{body}\n</tbody></table></div>'
+    note = tag("p", f"The first {PRINTED} of {len(rows)} lines; the page on a screen has all.", "paper soft")
+    return f'<div class="wide long"><table>{head}<tbody>\n{body}\n</tbody></table></div>{note}'
 
 
 def bars(title, names, values, largest):

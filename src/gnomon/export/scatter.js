@@ -82,7 +82,7 @@ class Scatter extends Picture {
     this.root.append(
       make("div", { class: "scatter-bar" }, ...menus.map((one) => one[1])),
       make("div", { class: "scatter-bar" }, ...this.tools, make("span", { class: "scatter-gap" }), ...zooms),
-      this.frame, this.legend, make("p", { class: "soft" }, HELP), this.summary, this.spoken,
+      this.frame, this.legend, make("p", { class: "soft scatter-help" }, HELP), this.summary, this.spoken,
       this.count, this.choice,
     );
     this.root.hidden = false;
