@@ -232,6 +232,11 @@ def test_names_of_rows_in_the_page_lead_to_the_picture(page):
     assert page.evaluate(CHOSEN) == [row]
     tip = page.locator(".scatter-tip")
     assert tip.inner_text().startswith(f"row {name}")
+    data = page.evaluate("document.querySelector('.scatter').scatter.data")
+    for j in (0, 1):
+        of = data["top"]["of"][j]
+        first = data["top"]["names"][of["columns"][row * of["most"]]]
+        assert f"most of component {j + 1}: {first} " in tip.inner_text()
     place = page.evaluate(PLACES)[row] + corner(page)
     assert (place > 0).all()
     assert (place < [1280, 900]).all()  # it is in the window

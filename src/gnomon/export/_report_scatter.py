@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 
+from gnomon.export._report_columns import top_columns
+
 SOURCE = "scatter-rows"  # the id of the data in the page
 MAX_ROWS = 100_000  # drawn at 30 frames a second; more would be too many for a page too
 MAX_COMPONENTS = 8
@@ -11,9 +13,9 @@ MAX_TARGETS = 4
 DIGITS = 4
 
 
-def explorer(said, X, y, row_ids, names):
+def explorer(said, X, y, row_ids, names, feature_names=None):
     """Return the picture that a script fills, and the data for it."""
-    data = scatter_data(said, X, y, row_ids, names)
+    data = scatter_data(said, X, y, row_ids, names, feature_names)
     # No text of the data may end the element that holds it.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for sign in "<>&":
@@ -24,7 +26,7 @@ def explorer(said, X, y, row_ids, names):
     )
 
 
-def scatter_data(said, X, y, row_ids, names):
+def scatter_data(said, X, y, row_ids, names, feature_names=None):
     """Return what scatter.js is given, of all rows or of as many as it draws."""
     Z = np.asarray(said.project(X).mean, dtype=float)
     labeled = said.labeled(y, len(Z))
@@ -41,6 +43,7 @@ def scatter_data(said, X, y, row_ids, names):
         "ids": _ids(row_ids, rows, len(Z)),
         "rows": None if len(rows) == len(Z) else rows.tolist(),
         "labeled": np.flatnonzero(labeled[rows]).tolist(),
+        "top": top_columns(said, X, feature_names, Z[:, :n_axes], rows),
         "columns": [column | {"values": [column["values"][i] for i in rows.tolist()]} for column in columns],
         "x": 0,
         "y": 1,

@@ -106,7 +106,7 @@ def write_report(
         html.tag("h1", title),
         *_head(said, X, y, names, n_fitted),
         *[html.tag("p", one.verdict, "verdict") for one in (choice, comparison) if one],
-        _projection(said, X, y, row_ids, names),
+        _projection(said, X, y, row_ids, names, feature_names),
         _choice(choice) if choice else "",
         _comparison(comparison) if comparison else "",
         _loadings(said, feature_names, feature_units),
@@ -200,7 +200,7 @@ def _facts(said, rows, n_labeled):
     return html.facts(pairs)
 
 
-def _projection(said, X, y, row_ids, names):
+def _projection(said, X, y, row_ids, names, feature_names):
     """Return the projection to look into, and a still picture of it, or one for each target that is not a number."""
     if len(said.targets) <= 1 or said.numeric:
         stills = _still(said, X, y, 0, names[0])
@@ -210,7 +210,7 @@ def _projection(said, X, y, row_ids, names):
     some = html.tag("p", f"{MAX_ROWS:,} of {n:,} rows are in this picture, the labeled ones first.", "soft")
     return (
         html.tag("h2", "Projection")
-        + explorer(said, X, y, row_ids, names)
+        + explorer(said, X, y, row_ids, names, feature_names)
         + (some if n > MAX_ROWS else "")
         + html.folded("Still picture, with the regions of some rows", stills)
     )

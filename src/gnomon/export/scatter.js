@@ -12,6 +12,8 @@
  *   columns  what may be an axis or a color, a list of
  *              {name, kind: "number", values: n numbers or null}
  *              {name, kind: "classes", classes: names, values: n numbers of classes from 0, or null}
+ *   top      what adds most to a place, or null: {names, of}, names of columns of the table, and of each of the first
+ *              so many of `columns` {most, columns: n * most numbers of names, row after row, added: what each adds}
  *   x, y, color  numbers of the columns that are shown first; null for color is none
  *   label    what the picture is, in a few words, for those who cannot see it
  *
@@ -166,16 +168,29 @@ class Scatter extends Picture {
     return said.slice(0, MOST);
   }
 
+  reasons(row) {
+    const { top, columns } = this.data;
+    if (!top) return [];
+    return [this.shown.x, this.shown.y].filter((j) => j < top.of.length).map((j) => {
+      const { most, columns: names, added } = top.of[j], said = [];
+      for (let i = row * most; i < (row + 1) * most; i++) {
+        if (added[i]) said.push(`${top.names[names[i]]} ${added[i] > 0 ? "+" : ""}${text(added[i])}`);
+      }
+      return `most of ${columns[j].name}: ${said.join(", ") || "nothing"}`;
+    });
+  }
+
   show(row) {
     if (this.pointed === row) return;
     this.pointed = row;
     this.tip.hidden = row === null;
     if (row !== null) {
       const head = `row ${this.id(row)}${this.labeled[row] ? ", labeled" : ""}`, lines = this.lines(row);
+      const reasons = this.reasons(row);
       this.tip.replaceChildren(make("b", {}, head), make("dl", {}, ...lines.flatMap(([name, value]) => {
         return [make("dt", {}, name), make("dd", {}, value)];
-      })));
-      this.spoken.textContent = `${head}: ${lines.map((line) => line.join(" ")).join(", ")}`;
+      })), ...reasons.map((said) => make("p", {}, said)));
+      this.spoken.textContent = `${head}: ${[...lines.map((line) => line.join(" ")), ...reasons].join(", ")}`;
       this.putTip(row);
     }
     if (this.width) this.drawTop();
