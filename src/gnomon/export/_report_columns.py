@@ -70,11 +70,10 @@ def _teller(said, table, Z, n):
 
 def _slopes(ask, table, middle, start):
     """Change (p, k) of a linear projection by a unit of each column; zero of a constant column."""
-    from scipy.sparse import eye_array
-
     p = len(middle)
     if is_sparse(table):
-        return ask(eye_array(p, format="csr")) - start
+        units = type(table.tocsr())((np.ones(p), np.arange(p), np.arange(p + 1)), shape=(p, p))
+        return ask(units) - start
     spread = np.nanstd(table, axis=0)
     slopes, varies = np.zeros((p, start.shape[1])), np.flatnonzero(spread > 0)
     for some in _blocks(varies, p):
