@@ -6,7 +6,7 @@ ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 NEWS_BASE ?= origin/main
 ARGS ?=
 
-.PHONY: check types rules test coverage slow mutants bench repro repro-check docs clean
+.PHONY: check types rules test coverage slow mutants bench bench-gpu repro repro-check docs clean
 
 check:            ## format, lint, types, import law, news, docstrings, sizes
 	$(MAKE) --no-print-directory --jobs 2 types rules
@@ -51,6 +51,9 @@ mutants:          ## edits of the code that must make a named test fail
 
 bench:            ## speed and memory: every benchmarks/bench_*.py; its peers come with the extra `bench`
 	set -e; for script in benchmarks/bench_*.py; do $(PYTHON) $$script $(ARGS); done
+
+bench-gpu:        ## fits of tensors on a GPU, beside PyTorch's own; record in docs/how_big.md
+	$(PYTHON) benchmarks/bench_gpu.py $(ARGS)
 
 repro:            ## the papers' tables and figures, with the printed numbers beside ours; docs/results by --page
 	set -e; for name in $$($(SCRIPTS)/gnomon reproduce | cut -d' ' -f1); do $(SCRIPTS)/gnomon reproduce $$name; done

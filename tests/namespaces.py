@@ -1,5 +1,9 @@
-"""Arrays of other libraries for the tests: array-api-strict always, PyTorch where it is installed."""
+"""Arrays of other libraries for the tests: array-api-strict always, PyTorch where it is installed.
 
+Tensors are on the device that GNOMON_TORCH_DEVICE names, or on the CPU.
+"""
+
+import os
 from importlib.util import find_spec
 
 import array_api_strict
@@ -15,7 +19,7 @@ def put(X, library, device="device1"):
     if library == "torch":
         import torch
 
-        return torch.asarray(np.array(X))
+        return torch.asarray(np.array(X), device=os.environ.get("GNOMON_TORCH_DEVICE", "cpu"))
     return array_api_strict.asarray(np.array(X), device=array_api_strict.Device(device))
 
 
@@ -24,5 +28,5 @@ def get(A):
     if isinstance(A, np.ndarray):
         return A
     if hasattr(A, "numpy"):
-        return A.detach().numpy()
+        return A.detach().cpu().numpy()
     return np.asarray(A.to_device(array_api_strict.Device("CPU_DEVICE")))

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon.rows import namespace, read
-from gnomon.rows.products import Presence, project, row_counts
+from gnomon.rows.products import Presence, project, row_counts, rows_with_some
 
 FORMS = {"dense": np.asarray, "csr": sp.csr_array, "csc_matrix": sp.csc_matrix}
 
@@ -60,10 +60,19 @@ def test_squared_length_of_a_row_at_the_mean_is_not_negative():
     assert (read(X).in_units(mean, 1.0).lengths() >= 0).all()
 
 
-def test_row_counts():
-    mask = np.random.default_rng(0).random((53, 7)) < 0.4
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("share", [0, 0.01, 0.4, 1])
+def test_rows_of_a_mask_are_counted(rng, order, share):
+    mask = np.asarray(rng.random((530, 7)) < share, order=order)
     assert_array_equal(row_counts(mask), mask.sum(axis=1))
-    assert_array_equal(row_counts(np.zeros((4, 0), dtype=bool)), np.zeros(4))
+    assert_array_equal(rows_with_some(mask), np.flatnonzero(mask.any(axis=1)))
+
+
+@pytest.mark.parametrize("shape", [(4, 0), (0, 3), (0, 0)])
+def test_rows_of_an_empty_mask_are_counted(shape):
+    mask = np.zeros(shape, dtype=bool)
+    assert_array_equal(row_counts(mask), np.zeros(shape[0]))
+    assert_array_equal(rows_with_some(mask), [])
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_matrix, sp.csr_array, sp.csc_array])

@@ -6,43 +6,10 @@ import numpy as np
 
 from .._types import Array, BoolArray
 from ..rows.contract import Kept, Rows, Step, View
+from .batches import masked_precisions, triangle_of_outer
 from .linalg import batch_inverse
 from .linear_gaussian import Params, RowPosterior, apply_by_row, output_precisions
 from .moments import OutputSets
-
-
-def triangle_of_outer(Z: Array) -> Array:
-    """Upper triangles of z z' for every row of Z (m, k): (m, k (k + 1) / 2)."""
-    i, j = np.triu_indices(Z.shape[1])
-    return np.asarray(Z[:, i] * Z[:, j])
-
-
-def from_triangle(rows: Array, k: int) -> Array:
-    """Symmetric matrices (m, k, k) from their upper triangles."""
-    i, j = np.triu_indices(k)
-    out = np.empty((len(rows), k, k))
-    out[:, i, j] = rows
-    out[:, j, i] = rows
-    return out
-
-
-def bordered_triangle(S: Array) -> Array:
-    """Upper triangles of symmetric matrices (m, k, k) with a row and a column of zeros added at the end."""
-    k = S.shape[-1]
-    i, j = np.triu_indices(k + 1)
-    out = np.zeros((len(S), len(j)))
-    out[:, j < k] = S[:, i[j < k], j[j < k]]
-    return out
-
-
-def masked_precisions(triangles: Array, k: int) -> Array:
-    """Posterior precisions I + W_o' W_o / noise_var (m, k, k), W_o the rows of W (p, k) whose feature is observed.
-
-    `triangles` (m, k (k + 1) / 2) are those of W_o' W_o / noise_var: the mask times `triangle_of_outer`.
-    """
-    out = from_triangle(triangles, k)
-    out[:, np.arange(k), np.arange(k)] += 1.0
-    return out
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 
 from .._types import Array, IntArray
-from .namespace import holding
+from .namespace import holding, rows_home
 from .patterns import MaskView
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Rows(ABC):
     sparse : bool               whether X would be large if it were dense
     own_threads : bool          products run on threads of ours, which those of BLAS would slow down
     elsewhere : bool            rows live outside this process, where numbers that belong to all of them stay too
+    in_single : bool            rows on another device, whose products may be in the single precision that they are in
     """
 
     shape: tuple[int, int]
@@ -80,6 +81,7 @@ class Rows(ABC):
     sparse: bool = False
     own_threads: bool = False
     elsewhere: bool = False
+    in_single: bool = False
     counter: Reads
 
     @abstractmethod
@@ -199,7 +201,7 @@ class Rows(ABC):
 class View(NamedTuple):
     """What a step sees of a block; it never sees X."""
 
-    T: Array  # (m, r)  X V, centered, in standard units, missing entries zero
+    T: Any  # (m, r)  X V, centered, in standard units, missing entries zero
     mask: MaskView | None  # None: every entry is observed
     at: IntArray  # (m,)
     weights: Array  # (m,)
@@ -220,7 +222,7 @@ class Kept:
     @classmethod
     def some(cls, view: View, which: Any, *columns: Any) -> Kept:
         """Columns (m, ...) of the rows of a view that `which` picks."""
-        return cls(((view.at[which], tuple(column[which] for column in columns)),))
+        return cls(((view.at[which], tuple(rows_home(column, which) for column in columns)),))
 
     def __add__(self, other: Kept) -> Kept:
         return Kept(self.parts + other.parts)
@@ -257,7 +259,10 @@ class Step(NamedTuple):
 
 
 class PureStep(Protocol):
-    """A task on views: the same answer whenever and wherever it runs; nothing outside it changes."""
+    """A task on views: the same answer whenever and wherever it runs; nothing outside it changes.
+
+    One with `there` set to true takes T, and the mask's, where the rows are, and may return U there.
+    """
 
     def __call__(self, view: View) -> Step:
         """The answer for a view."""

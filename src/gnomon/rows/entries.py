@@ -16,14 +16,17 @@ SINGLE_LIMIT = 1.0  # the same where products are in single precision
 CODE_BITS = {True: 48, False: 20}  # bits of a mask that one float64, or one float32, holds exactly
 
 
-def entries(X: Any, mean: Array, scale: float, masked: bool, late: bool = False) -> "DenseEntries | SparseEntries":
+def entries(
+    X: Any, mean: Array, scale: float, masked: bool, late: bool = False, single: bool = False
+) -> "DenseEntries | SparseEntries":  # fmt: skip
     """Entries (x - mean) / scale of a block of dense, sparse or foreign rows, zero where missing.
 
-    With `late` means are taken from products, not from the entries, which saves a copy of the block.
+    With `late` means are taken from products, not from the entries, which saves a copy of the block. With `single`
+    products of foreign rows in single precision are in it, and late.
     """
     if is_sparse(X):
         return SparseEntries(X, mean, scale)
-    return MaskedEntries(X, mean, scale) if masked else DenseEntries(X, mean, scale, late)
+    return MaskedEntries(X, mean, scale) if masked else DenseEntries(X, mean, scale, late, single)
 
 
 def centering_may_wait(mean: Array, variance: float, single: bool = False) -> bool:
@@ -35,9 +38,10 @@ def centering_may_wait(mean: Array, variance: float, single: bool = False) -> bo
 class DenseEntries:
     """Rows of NumPy or another library, multiplied where they are, in float64 if the device has it."""
 
-    def __init__(self, X: Any, mean: Array, scale: float, late: bool = False) -> None:
-        self.place, self.scale = Place(X), scale
-        self.late = mean if late and isinstance(X, np.ndarray) and X.dtype == np.float64 else None
+    def __init__(self, X: Any, mean: Array, scale: float, late: bool = False, single: bool = False) -> None:
+        self.place, self.scale = Place(X, single), scale
+        waits = single or (late and isinstance(X, np.ndarray) and X.dtype == np.float64)
+        self.late = self.place.put(mean) if waits else None
         self.C = self.place.floats(X) - self.place.put(mean) if self.late is None else X
 
     def _total(self, product: Any) -> Any:
@@ -52,8 +56,10 @@ class DenseEntries:
         return out
 
     def _back(self, U: Any) -> Any:
-        if self.late is None:
-            out = self.C.T @ U
+        if self.late is None or self.place.foreign:
+            out = self.place.sum_product(self.C, U)
+            if self.late is not None:
+                out -= self.place.xp.sum(U, axis=0, dtype=out.dtype) * self.late[:, None]
         else:
             out = (U.T @ self.C).T
             for column, total in zip(out.T, U.sum(axis=0), strict=True):  # no second array as large
@@ -65,13 +71,20 @@ class DenseEntries:
         """Entries times V (m, r), on the host."""
         return self.place.host(self._times(self.place.put(V)))
 
-    def back(self, U: Array) -> Any:
+    def times_there(self, V: Array) -> Any:
+        """The same where they are."""
+        return self._times(self.place.put(V))
+
+    def back(self, U: Any) -> Any:
         """Transposed entries times U (p, c), where they are."""
         return self._back(self.place.put(U))
 
     def gram_product(self, V: Array, weights: Array) -> Any:
         """back(weights * times(V)); no number per row leaves where they are."""
-        return self._back(self._times(self.place.put(V)) * self.place.put(weights[:, None]))
+        T = self._times(self.place.put(V))
+        if (weights != 1.0).any():
+            T *= self.place.put(weights[:, None])
+        return self._back(T)
 
     def second(self, weights: Array) -> Array:
         """Weighted squares and products (p, p)."""
@@ -159,10 +172,11 @@ class MaskedEntries(DenseEntries):
         codes = np.ascontiguousarray(self.place.host(self.mask() @ self.place.put(powers)))
         return group_by(codes.view(np.dtype((np.void, codes.dtype.itemsize * codes.shape[1])))[:, 0])
 
-    def mask_times(self, V: Array, groups: MaskView) -> MaskView:
-        """The mask of every group times V."""
+    def mask_times(self, V: Array, groups: MaskView, there: bool = False) -> MaskView:
+        """The mask of every group times V, on the host or where the entries are."""
         mask = self.mask(groups.first if groups.repeated else None)
-        return groups._replace(T=self.place.host(mask @ self.place.put(V)))
+        T = mask @ self.place.put(V)
+        return groups._replace(T=T if there else self.place.host(T))
 
     def mask_back(self, U: Array, groups: MaskView) -> Any:
         """The transposed mask of every group times U (p, d)."""

@@ -7,21 +7,24 @@ import numpy as np
 
 from .._types import Array, IntArray
 from .contract import A, Block, Columns, Reads, Rows, Task, add
+from .device_moments import device_summary
 from .entries import centering_may_wait
 from .kind import is_foreign, is_sparse
 from .masked import look
-from .namespace import Place, asarray_like, block_rows, host_double, namespace, take_rows
+from .namespace import Place, asarray_like, block_rows, host_double, in_single, namespace, take_rows
 from .products import project
-from .raw_moments import in_single, raw_summary, shift_of
+from .raw_moments import raw_summary, shift_of
 from .summary import Summary
 
-MASKED_DEVICE_ENTRIES = 1 << 21  # read at once from another device; numbers per row and pair of dimensions follow
+LEAN_BLOCKS = 4  # times as many entries are read at once from another device where no copy of a block is made
+MASKED_DEVICE_ENTRIES = 1 << 22  # read at once from another device; numbers per row and pair of dimensions follow
 
 
 class LocalRows(Rows):
     """A dense (n, p) array; it is never copied as a whole, moved or changed.
 
-    Memory beyond X: two blocks, of 4 MiB each on a host and 128 MiB on another device.
+    Memory beyond X: two blocks, of 4 MiB each on a host and 128 MiB on another device. Rows in single precision on
+    another device are multiplied as they lie, 256 MiB at once.
     """
 
     def __init__(self, X: Any, weights: Array | None = None, *, masked: bool = False) -> None:
@@ -29,6 +32,7 @@ class LocalRows(Rows):
         self.shape = (X.shape[0], X.shape[1])
         single = namespace(X).float32 if is_foreign(X) else np.float32
         self.dtype = np.dtype(np.float32 if X.dtype == single else np.float64)
+        self.in_single = is_foreign(X) and not Place(X).on_host and in_single(X)
         self.counter = Reads()
         self.aligned: dict[str, Any] = {}
         self.first = 0  # the number of the first row
@@ -44,9 +48,9 @@ class LocalRows(Rows):
             return max(16, MASKED_DEVICE_ENTRIES // max(1, self.shape[1]))
         return block_rows(self.X)
 
-    def _blocks(self, rows: IntArray | None, columns: Columns) -> Iterator[Block]:
+    def _blocks(self, rows: IntArray | None, columns: Columns, lean: bool = False) -> Iterator[Block]:
         n = self.shape[0] if rows is None else len(rows)
-        size = self._block_rows()
+        size = self._block_rows() * (LEAN_BLOCKS if lean else 1)
         for start in range(0, n, size):
             here = slice(start, min(start + size, n))
             at = np.arange(here.start, here.stop) + self.first if rows is None else rows[here]
@@ -67,7 +71,8 @@ class LocalRows(Rows):
     def fold(self, task: Task[A], rows: IntArray | None = None, columns: Columns | None = None) -> A:
         self.counter.total += 1.0 if rows is None else len(rows) / self.shape[0]
         total: Any = None
-        for i, block in enumerate(self._blocks(rows, columns or {})):
+        lean = getattr(task, "in_single", False)
+        for i, block in enumerate(self._blocks(rows, columns or {}, lean)):
             total = add(total, self._run(task, block), into=i > 1)  # what a task returned first is not ours to change
         found: A = _home(total)
         return found
@@ -126,6 +131,12 @@ class LocalRows(Rows):
         self, Y: Any = None, group: Any = None, n_groups: int = 1, *, second: bool = False, rough: bool = False
     ) -> Summary:
         plain = second and isinstance(self.X, np.ndarray) and not self.masked
+        if is_foreign(self.X) and not self.masked:
+            self.counter.total += 1.0
+            found = device_summary(self.X, self.weights, Y, group, n_groups, second, rough and self.in_single)
+            if found is not None:
+                return found
+            self.counter.total -= 1.0
         single = rough and plain and in_single(self.X)
         shift = shift_of(self.X, single) if plain and (group is None or group.min() == 0) else None
         if shift is not None:

@@ -10,6 +10,8 @@ from .kind import is_dask, is_foreign
 
 BLOCK_ENTRIES = 1 << 19  # entries read at once; a device other than the host takes DEVICE_BLOCKS times as many
 DEVICE_BLOCKS = 32
+SINGLE_ENTRIES = 1 << 20  # tables of fewer are multiplied in double precision whatever they are
+RUN = 4096  # rows over which products in single precision are summed in it
 
 
 def namespace(X: Any) -> Any:
@@ -87,18 +89,27 @@ def holding(dtype: Any, *arrays: Array) -> Any:
 
 
 class Place:
-    """Where a table X lives, NumPy or foreign, and the moves of small arrays between there and the host."""
+    """Where a table X lives, NumPy or foreign, and the moves of small arrays between there and the host.
 
-    def __init__(self, X: Any) -> None:
+    Products are in float64 if the device has it, or in float32 with `single`; sums of them always in the widest.
+    """
+
+    def __init__(self, X: Any, single: bool = False) -> None:
         self.X, self.foreign = X, is_foreign(X)
         self.xp: Any = namespace(X) if self.foreign else np
-        self.dtype: Any = widest(X) if self.foreign else np.float64
-        self.double = not self.foreign or self.dtype == self.xp.float64
+        self.widest: Any = widest(X) if self.foreign else np.float64
+        self.dtype: Any = self.xp.float32 if single else self.widest
+        self.double = not self.foreign or self.widest == self.xp.float64
         self.on_host = not self.foreign or "cpu" in str(compat.device(X)).lower()
 
-    def put(self, A: Array) -> Any:
-        """The NumPy array A where X is, in float64 if the device has it."""
-        return from_host(A, self.X, self.dtype) if self.foreign else A
+    @property
+    def stays(self) -> bool:
+        """Whether numbers about each row are best left there: elsewhere than NumPy's, in float64."""
+        return self.foreign and self.double
+
+    def put(self, A: Any) -> Any:
+        """A of NumPy where X is, in the type of products; what is there already stays as it is."""
+        return from_host(A, self.X, self.dtype) if self.foreign and not is_foreign(A) else A
 
     def floats(self, A: Any) -> Any:
         """An array that is where X is in the type of `put`."""
@@ -115,6 +126,17 @@ class Place:
         if total is None:
             return product
         return np.add(total, product, out=total) if isinstance(total, np.ndarray) else total + product
+
+    def sum_product(self, A: Any, B: Any) -> Any:
+        """A'B over rows; products in float32 are summed over RUN rows at once, and beyond them in the widest type."""
+        if self.dtype == self.widest:
+            return A.T @ B
+        xp, whole = self.xp, A.shape[0] - A.shape[0] % RUN
+        out = xp.astype(A[whole:, :].T @ B[whole:, :], self.widest)
+        if whole:
+            runs = [xp.reshape(C[:whole, :], (-1, RUN, C.shape[1])) for C in (A, B)]
+            out = out + xp.sum(xp.matmul(xp.permute_dims(runs[0], (0, 2, 1)), runs[1]), axis=0, dtype=self.widest)
+        return out
 
     def sum_of_squares(self, values: Any) -> float:
         """Sum of all squares, without a copy of NumPy's arrays."""
@@ -136,10 +158,39 @@ def take_rows(X: Any, rows: IntArray) -> Any:
     return xp.take(X, index, axis=0)
 
 
+def rows_home(A: Any, which: Any) -> Any:
+    """The rows of A, which may be elsewhere, that a mask (n,) or row numbers pick, on the host."""
+    if not is_foreign(A):
+        return A[which]
+    rows = np.flatnonzero(which) if which.dtype == bool else which
+    return host_double(take_rows(A, rows))
+
+
+def replaced(A: Any, rows: IntArray, new: Any) -> Any:
+    """A of another library with other values in some of its rows, a copy."""
+    index = np.arange(A.shape[0])
+    index[rows] = A.shape[0] + np.arange(len(rows))
+    return take_rows(namespace(A).concat([A, new]), index) if len(rows) else A
+
+
+def columns_at(A: Any, index: IntArray) -> Any:
+    """Columns of A (n, m), of NumPy or another library, in the order of an index."""
+    if not is_foreign(A):
+        return A[:, index]
+    xp = namespace(A)
+    return xp.take(A, xp.asarray(index.astype(np.int32), device=compat.device(A)), axis=1)
+
+
 def block_rows(X: Any) -> int:
     """How many rows of a foreign X to read at once: small blocks stay in the caches of a host."""
     entries = BLOCK_ENTRIES if Place(X).on_host else BLOCK_ENTRIES * DEVICE_BLOCKS
     return int(max(16, entries // max(1, X.shape[1])))
+
+
+def in_single(X: Any) -> bool:
+    """Whether a table, of NumPy or another library, is in single precision and so large that products in it pay."""
+    single = namespace(X).float32 if is_foreign(X) else np.float32
+    return bool(X.dtype == single) and X.shape[0] * X.shape[1] >= SINGLE_ENTRIES
 
 
 def all_finite(A: Any) -> bool:

@@ -11,7 +11,6 @@ from .summary import Group, Summary, two_sum
 from .threads import in_shares
 
 TOTAL_SHARE = 0.3  # of the rows: with more outside the first group, its own are added up
-SINGLE_ENTRIES = 1 << 20  # tables of fewer are multiplied in double precision whatever they are
 SUMMED = 256  # rows in single precision whose sum is taken in it
 SAMPLE = 64  # rows that say beforehand whether centering may wait
 
@@ -21,7 +20,7 @@ class Sums:
 
     def __init__(self, p: int, q: int) -> None:
         self.weight = 0.0
-        self.x, self.xx = np.zeros(p), np.zeros((p, p))
+        self.x, self.xx = np.zeros(p), np.zeros((p, p))  # or squares alone (p,)
         self.y, self.xy, self.yy = np.zeros(q), np.zeros((p, q)), np.zeros((q, q))
 
     def add_rows(self, rows: Array, w: Array | None) -> None:
@@ -52,14 +51,11 @@ class Sums:
 
     def about(self, mean: Array) -> Group:
         """The sums about a mean; they are used up."""
-        centered = self.x - self.weight * mean
-        self.xx -= np.column_stack([self.x, mean]) @ np.stack([mean, centered])
-        return Group(self.weight, centered, self.y, self.xy - np.outer(mean, self.y), self.yy, self.xx)
-
-
-def in_single(X: Array) -> bool:
-    """Whether a table is large enough that single precision is worth it, and has it."""
-    return X.dtype == np.float32 and X.size >= SINGLE_ENTRIES
+        centered, xx = self.x - self.weight * mean, None
+        if self.xx.ndim == 2:
+            xx = self.xx
+            xx -= np.column_stack([self.x, mean]) @ np.stack([mean, centered])
+        return Group(self.weight, centered, self.y, self.xy - np.outer(mean, self.y), self.yy, xx)
 
 
 def shift_of(X: Array, single: bool) -> Array | None:
@@ -101,10 +97,19 @@ def raw_summary(
         variance = (float(squares.sum()) / weight - float(mean @ mean)) / p
         if not centering_may_wait(mean, variance, single):
             return None
-    groups = tuple(found.about(mean) for found in sums)
-    squares = np.sum([np.diagonal(g.xx) for g in groups if g.xx is not None], axis=0)
+    return finished(sums, shift, mean, weight, largest)
+
+
+def finished(sums: list[Sums], shift: Array, mean: Array, weight: float, largest: float) -> Summary:
+    """The summary that sums about a shift are, whose mean (p,) lies above it; they are used up."""
+    if sums[0].xx.ndim == 2:
+        groups = tuple(found.about(mean) for found in sums)
+        squares = np.sum([np.diagonal(g.xx) for g in groups if g.xx is not None], axis=0)
+    else:
+        squares = np.sum([found.xx for found in sums], axis=0) - weight * mean**2
+        groups = tuple(found.about(mean) for found in sums)
     mean, low = two_sum(shift, mean)
-    return Summary(weight, np.full(p, weight), mean, low, squares, largest, 1.0, groups)
+    return Summary(weight, np.full(len(mean), weight), mean, low, squares, largest, 1.0, groups)
 
 
 def _sums(

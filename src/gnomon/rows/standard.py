@@ -1,7 +1,7 @@
 """Rows in frozen units: centered by a mean and divided by one scale, never copied."""
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf, dtrtri
@@ -9,6 +9,7 @@ from scipy.linalg.lapack import dpstrf, dtrtri
 from .._types import Array, IntArray
 from .contract import Block, Columns, Kept, PureStep, Rows, Step, Swept, View
 from .entries import DenseEntries, MaskedEntries, SparseEntries, centering_may_wait, entries
+from .namespace import Place
 from .patterns import MaskView, group_by
 from .summary import Summary
 from .threads import one_thread
@@ -23,10 +24,12 @@ class InUnits:
     mean: Array
     scale: float
     masked: bool
+    in_single: bool
 
     def entries(self, block: Block) -> DenseEntries | SparseEntries:
         """The entries of a block in these units."""
-        return entries(block.X, self.mean, self.scale, self.masked, centering_may_wait(self.mean, self.scale**2))
+        late = centering_may_wait(self.mean, self.scale**2)
+        return entries(block.X, self.mean, self.scale, self.masked, late, self.in_single)
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,11 @@ class Sweep(InUnits):
 
     def __call__(self, block: Block) -> Any:
         here = self.entries(block)
-        mask = self._mask(here, block) if isinstance(here, MaskedEntries) else None
-        T = np.empty((len(block.at), 0)) if self.V is None else here.times(self.V)
+        there = getattr(self.step, "there", False) and isinstance(here, DenseEntries) and here.place.stays
+        mask = self._mask(here, block, there) if isinstance(here, MaskedEntries) else None
+        T: Any = np.empty((len(block.at), 0))
+        if self.V is not None:
+            T = here.times_there(self.V) if there and isinstance(here, DenseEntries) else here.times(self.V)
         view = View(T, mask, block.at, block.weights, block.aligned)
         found = self.step(view)
         del view, T  # X V is as large as a block of a basis
@@ -54,12 +60,15 @@ class Sweep(InUnits):
         swept = Swept(product, found.sums, found.keep, mask_product, None)
         return (swept, found.aligned or {}) if self.aligned else swept
 
-    def _mask(self, here: MaskedEntries, block: Block) -> MaskView:
+    def _mask(self, here: MaskedEntries, block: Block, there: bool) -> MaskView:
+        V_mask = np.empty((len(self.mean), 0)) if self.V_mask is None else self.V_mask
+        if there:  # a device does the same for every row in less time than patterns are gathered in
+            each = np.arange(len(block.at))
+            return here.mask_times(V_mask, MaskView(None, each, each), there)
         keys = block.aligned["pattern"]
         if self.split is not None:
             labels = np.asarray(block.aligned[self.split])
             keys = keys * (int(labels.max(initial=0)) + 1) + labels
-        V_mask = np.empty((len(self.mean), 0)) if self.V_mask is None else self.V_mask
         return here.mask_times(V_mask, group_by(keys))
 
 
@@ -121,10 +130,11 @@ class TimesAndBack:
     """The step that returns T, and keeps it of the rows that a column marks."""
 
     marked: str
+    there: ClassVar[bool] = True
 
     def __call__(self, view: View) -> Step:
-        keep = Kept.some(view, view.aligned[self.marked], view.T)
-        return Step(view.weights[:, None] * view.T, keep=keep)
+        keep, w = Kept.some(view, view.aligned[self.marked], view.T), view.weights
+        return Step(Place(view.T).put(w[:, None]) * view.T if (w != 1.0).any() else view.T, keep=keep)
 
 
 @dataclass(frozen=True)
@@ -179,8 +189,10 @@ class ScaledRows:
         return self.rows.reads
 
     @property
-    def _units(self) -> tuple[Array, float, bool]:
-        return self.mean, self.scale, self.rows.masked
+    def _units(self) -> tuple[Array, float, bool, bool]:
+        rows = self.rows
+        single = rows.in_single and not rows.masked and centering_may_wait(self.mean, self.scale**2, True)
+        return self.mean, self.scale, rows.masked, single
 
     def _over(self, rows: Rows) -> Any:
         return replace(self, rows=rows)

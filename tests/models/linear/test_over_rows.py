@@ -13,6 +13,7 @@ from gnomon.models.linear.over_rows import RowsEM
 from gnomon.models.linear.sites_em import Rules
 from gnomon.numerics.linear_gaussian import Params
 from gnomon.rows import read
+from namespaces import LIBRARIES, put
 from oracles import cppca as oracle
 from rows.copied import copied_rows
 
@@ -84,6 +85,44 @@ def test_an_e_step_is_the_definition_row_by_row(rng, layout, missing):
     assert_allclose(sums.objective, objective, rtol=1e-8)
     assert_allclose(sums.total[:2, :2], zz, rtol=1e-7)
     assert_allclose(sums.xz1, xz1, atol=1e-7 * np.abs(xz1).max())
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("layout", [ONE, NUMBERS, MIXED], ids=["probit", "numbers", "mixed"])
+@pytest.mark.parametrize("missing", [0.25, 0.0])
+def test_an_e_step_of_another_library_is_that_of_numpy(library, layout, missing):
+    def there(X, *args, **options):
+        return read(put(X, library), *args, **options)
+
+    wanted, sums = [], []
+    for storage, out in ((read, wanted), (there, sums)):
+        em, params, *_ = problem(np.random.default_rng(8), layout, missing=missing, storage=storage)
+        out.append(em.e_step(params))
+        out.append(em.e_step(params._replace(W_y=1.5 * params.W_y), out[0], 1e-4))
+    for mine, one in zip(sums, wanted, strict=True):
+        assert_allclose(mine.objective, one.objective, rtol=1e-12)
+        for what in ("total", "xz1", "zz1", "gradient"):
+            value = getattr(one, what)
+            assert_allclose(getattr(mine, what), value, atol=1e-10 * np.abs(value).max(), err_msg=what)
+
+
+@pytest.mark.parametrize("missing", [0.25, 0.0])
+def test_only_rows_with_outputs_come_home_in_an_e_step(monkeypatch, missing):
+    em, params, _, Y, _ = problem(
+        np.random.default_rng(8), NUMBERS, missing=missing, storage=lambda X, *a, **o: read(put(X, "strict"), *a, **o)
+    )
+    strict = type(put(Y, "strict"))
+    moved, plain = [], strict.to_device
+
+    def record(self, *args, **kwargs):
+        moved.append(self.shape)
+        return plain(self, *args, **kwargs)
+
+    monkeypatch.setattr(strict, "to_device", record)
+    em.e_step(params)
+    labeled = (~np.isnan(Y)).any(axis=1).sum()
+    assert moved
+    assert max(shape[0] for shape in moved if shape) <= labeled < len(Y)
 
 
 @pytest.mark.parametrize("layout", [ONE, MIXED], ids=["probit", "mixed"])

@@ -5,17 +5,18 @@ complete rows, with a covariance of the predictors for each row.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..._types import Array, Result, Status
 from ...likelihoods.sites import ACCURACY, Sites
-from ...numerics.linalg import batch_inverse, orthonormal_columns, symmetrize
+from ...numerics.batches import bordered_triangle, from_triangle, inverse_there, masked_precisions, triangle_of_outer
+from ...numerics.linalg import orthonormal_columns, symmetrize
 from ...numerics.linear_gaussian import LOG_2PI, Params
-from ...numerics.masked import bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
 from ...numerics.scramble import random_rows
 from ...rows.contract import Kept, Step, View
+from ...rows.namespace import Place, namespace, replaced, rows_home
 from ...rows.standard import StandardRows
 from .basis import SPARE_DIRECTIONS
 from .curvature import MOST_SUMMED, Curvature, curvature_of_rows
@@ -60,20 +61,23 @@ class Condition:
     WW: Array  # (k, k)   W'W
     mW: Array  # (k,)   W'm
 
-    def __call__(self, view: View) -> tuple[Array, Array, Array]:
-        """Means (m, k), covariances (m, k, k) or (k, k), and twice the log-density of x but for its own length."""
-        k, noise = len(self.mW), self.x_noise_var
+    def __call__(self, view: View) -> tuple[Any, Any, Any]:
+        """Means (m, k), covariances (m, k, k) or (k, k), and twice the log-density of x but for its own length.
+
+        All are where the view is.
+        """
+        k, noise, place = len(self.mW), self.x_noise_var, Place(view.T)
         if view.mask is None:
-            post = batch_inverse(np.eye(k)[None] + self.WW[None] / noise)
-            b = (view.T - self.mW) / noise
-            z = b @ post.inverse[0]
-            return z, post.inverse[0], (b * z).sum(axis=1) - post.log_det
+            post = inverse_there(place.put(np.eye(k)[None] + self.WW[None] / noise))
+            b = (view.T - place.put(self.mW)) / noise
+            z = b @ post.inverse[0, :, :]
+            return z, post.inverse[0, :, :], place.xp.sum(b * z, axis=1) - post.log_det
         corner = k * (k + 1) // 2
         b = (view.T - view.mask.by_row(view.mask.T[:, corner:])) / noise
-        post = batch_inverse(masked_precisions(view.mask.T[:, :corner] / noise, k))
+        post = inverse_there(masked_precisions(view.mask.T[:, :corner] / noise, k))
         cov = view.mask.by_row(post.inverse)
-        z = np.einsum("mab,mb->ma", cov, b)
-        return z, cov, (b * z).sum(axis=1) - view.mask.by_row(post.log_det)
+        z = (cov @ b[:, :, None])[:, :, 0] if place.foreign else np.einsum("mab,mb->ma", cov, b)
+        return z, cov, place.xp.sum(b * z, axis=1) - view.mask.by_row(post.log_det)
 
 
 @dataclass(frozen=True)
@@ -89,11 +93,14 @@ class SitesStep:
     noisy: tuple[tuple[int, int], ...]  # outputs with noise, and their predictors
     accuracy: float
     n_near: int
+    there: ClassVar[bool] = True
 
     def __call__(self, view: View) -> Step:
         """Statistics of the rows, and what their sites start from next."""
         z, cov, fit = self.condition(view)
         some = np.flatnonzero(~np.isnan(view.aligned["y"]).all(axis=1))
+        if Place(z).foreign:
+            return self._there(view, some, z, cov, fit)
         by_row = cov if cov.ndim == 2 else cov[some]
         labels, change, less, near = self._outputs(view, some, z[some], by_row)
         z[some] += change
@@ -103,6 +110,21 @@ class SitesStep:
         total, U_mask = self._second(view, second, cov)
         totals = RowTotals(0.5 * float(view.weights @ fit), total, labels)
         return Step(view.weights[:, None] * z1, totals, None, U_mask, near)
+
+    def _there(self, view: View, some: Any, z: Any, cov: Any, fit: Any) -> Step:
+        """The same where the rows are; those with outputs alone come to the host, to be conditioned on them."""
+        place, xp, k1 = Place(z), namespace(z), z.shape[1] + 1
+        mean, w = rows_home(z, some), place.put(view.weights)[:, None]
+        by_row = place.host(cov) if cov.ndim == 2 else rows_home(cov, some)
+        labels, change, less, near = self._outputs(view, some, mean, by_row)
+        z = replaced(z, some, place.put(mean + change))
+        z1 = xp.concat([z, xp.ones_like(z[:, :1])], axis=1)
+        second = triangle_of_outer(z1)
+        second = replaced(second, some, place.put(rows_home(second, some) - bordered_triangle(less)))
+        by_pattern = (second + bordered_triangle(cov if cov.ndim == 3 else cov[None, :, :])) * w
+        total = from_triangle(place.host(xp.sum(by_pattern, axis=0))[None], k1)[0]
+        totals = RowTotals(0.5 * float(xp.sum(w[:, 0] * fit)), total, labels)
+        return Step(w * z1, totals, None, None if view.mask is None else by_pattern, near)
 
     def _second(self, view: View, second: Array, cov: Array) -> tuple[Array, Array | None]:
         """Second moments of (z, 1) over all rows and, where entries are missing, by pattern."""

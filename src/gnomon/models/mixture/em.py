@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from ..._types import Array, Result, Status
+from ...numerics.batches import bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
 from ...numerics.linalg import batch_inverse, symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI
-from ...numerics.masked import bordered_triangle, from_triangle, masked_precisions, triangle_of_outer
 from ...numerics.normalize import normalized
 from ...rows.contract import Step, Swept, View
 from ...rows.patterns import MaskView
