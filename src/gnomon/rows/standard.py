@@ -197,6 +197,11 @@ class ScaledRows:
     def _over(self, rows: Rows) -> Any:
         return replace(self, rows=rows)
 
+    def taken(self, rows: IntArray) -> "ScaledRows":
+        """Some rows in the same units, read once and held."""
+        self.rows.counter.total += len(rows) / self.shape[0]
+        return ScaledRows(self.rows.take(rows), self.mean, self.scale)
+
     def with_columns(self, **columns: Any) -> Any:
         """The same rows with more columns (n, ...) aligned."""
         return self._over(self.rows.with_columns(**columns))

@@ -35,7 +35,8 @@ class Group(NamedTuple):
         xx = self.xx
         if xx is not None:
             xx = xx * factor**2
-            xx += np.column_stack([x, shift]) @ np.stack([shift, moved])
+            if shift.any():
+                xx += np.column_stack([x, shift]) @ np.stack([shift, moved])
         return Group(self.weight, moved, self.y, self.xy * factor + np.outer(shift, self.y), self.yy, xx)
 
 

@@ -6,8 +6,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gnomon.likelihoods.layout import Layout
+from gnomon.models.linear import basis as basis_module
 from gnomon.models.linear import patterns as patterns_module
-from gnomon.models.linear.basis import Space, SweptProducts
+from gnomon.models.linear.basis import Space, SweptProducts, may_be_held
 from gnomon.models.linear.in_basis import BasisEM
 from gnomon.models.linear.patterns import by_coordinates, group_outputs, read_by_pattern
 from gnomon.models.linear.sites_em import Rules
@@ -153,18 +154,37 @@ def test_passes_are_counted(rng):
     assert_allclose(rows.reads, 3 + len(case.outputs.others) / N)
 
 
-def test_of_many_patterns_the_moments_of_x_alone_are_held(rng):
+@pytest.mark.parametrize("held", [0, 1 << 24])
+def test_of_many_patterns_the_moments_of_x_alone_are_held(rng, held, monkeypatch):
+    monkeypatch.setattr(basis_module, "HELD", held)
     case = Case(rng, "entries")
     data, rows, _ = case.seen(held=True)
     share = len(case.outputs.others) / N
-    assert_allclose(rows.reads, 1 + 2 * share)  # two blocks
+    assert_allclose(rows.reads, 1 + (share if held else 2 * share))  # of two blocks
     cross_of(data, random_params(rng, R, 3))
-    assert_allclose(rows.reads, 1 + 3 * share)
+    assert_allclose(rows.reads, 1 + (share if held else 3 * share))
+
+
+@pytest.mark.parametrize("held", [0, 1 << 24])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("targets", ["semi", "entries"])
+def test_held_rows_and_moments_of_patterns_say_the_same(rng, targets, form, held, monkeypatch):
+    monkeypatch.setattr(basis_module, "HELD", held)
+    case = Case(rng, targets, 30, 25, form=form)
+    data, rows, _ = case.seen(held=True)
+    assert_moments(data, case, case.Q)
+    params = random_params(rng, R, case.Y.shape[1])
+    Z, _ = gaussian.posterior(build.model(params, case.Q), case.X, case.Y)
+    assert_allclose(cross_of(data, params), case.X.T @ (case.w[:, None] * Z), rtol=1e-7, atol=1e-7)
+    if held:
+        assert_allclose(rows.reads, 1 + len(case.outputs.others) / 30)
 
 
 @pytest.mark.parametrize("n_kept", [20, 28, 30])
-def test_products_are_those_of_the_kept_rows_in_their_order(rng, n_kept):
-    """Where nearly all rows are kept, all of them are read."""
+@pytest.mark.parametrize("held", [0, 1 << 24])
+def test_products_are_those_of_the_kept_rows_in_their_order(rng, n_kept, held, monkeypatch):
+    """Rows too many to be held are read each time; where nearly all are kept, all of them."""
+    monkeypatch.setattr(basis_module, "HELD", held)
     rows, w = rng.normal(size=(30, 5)), rng.uniform(0.5, 2.0, 30)
     kept = np.arange(30) if n_kept == 30 else rng.permutation(30)[:n_kept]
     products = SweptProducts(copied_rows(rows, w), kept, np.zeros((30, 1)), second=True)
@@ -175,7 +195,15 @@ def test_products_are_those_of_the_kept_rows_in_their_order(rng, n_kept):
     assert_allclose(xxQ, X.T @ (w[:, None] * X) @ Q, rtol=1e-10)
     assert_allclose(xQ, X[kept] @ Q, rtol=1e-10, atol=1e-12)
     assert_allclose(products.back(U), X[kept].T @ (w[kept, None] * U), rtol=1e-10)
-    assert_allclose(products.rows.reads - before, 2 * (1.0 if n_kept > 27 else n_kept / 30))
+    assert_allclose(products.rows.reads - before, 0 if held else 2 * (1.0 if n_kept > 27 else n_kept / 30))
+
+
+def test_rows_that_are_elsewhere_are_not_held(rng):
+    rows = copied_rows(rng.normal(size=(30, 5)))
+    assert may_be_held(rows, 3)
+    assert not may_be_held(rows, 0)
+    rows.elsewhere = True
+    assert not may_be_held(rows, 3)
 
 
 def test_held_moments_cost_one_read(rng, monkeypatch):

@@ -13,7 +13,8 @@ import numpy as np
 from ..._types import Array, IntArray
 from ...numerics.linalg import orthonormal_columns, symmetrize
 from ...rows.contract import Rows
-from ...rows.standard import StandardRows
+from ...rows.standard import ScaledRows, StandardRows
+from ...rows.summary import Group
 from ...rows.threads import tall_product
 
 CAPACITY = 160  # directions a growing basis may hold, or six times K when that is more
@@ -22,6 +23,7 @@ SPARE_DIRECTIONS = 10
 NEARLY_ALL = 0.9  # share of the rows from which all are read, as they lie, for those that are kept
 FILLING = 5  # times the leading directions: with no more of all, all make the first basis where it is `fillable`
 FILLED = 1 << 23  # numbers up to which a basis may hold all directions of second moments, and the kept rows in them
+HELD = 1 << 24  # numbers of kept rows up to which a copy of them is held beside second moments
 POWER_STEPS = 4  # of the first block on second moments, where a step costs little
 
 
@@ -30,6 +32,11 @@ def moments_pay(n: int, p: int, k: int) -> bool:
     side = min(n, p)
     moments = side**2 * (60.0 + (0.035 * n if p <= n else 0.07 * p + 0.05 * n))
     return moments <= (45.0 + 0.5 * k) * n * p + 20_000.0 * p
+
+
+def may_be_held(rows: Rows, m: int) -> bool:
+    """Whether m of the rows, some at least, may be held, which costs no second read of rows that are elsewhere."""
+    return not rows.elsewhere and 0 < m * rows.shape[1] <= HELD
 
 
 class Space(NamedTuple):
@@ -62,30 +69,53 @@ def beyond(view: View, k: int) -> Array:
     return np.asarray(np.maximum(view.values[::-1][k:], 0.0) / view.weight)
 
 
+def over_groups(groups: tuple[Group, ...]) -> tuple[Array | None, Array]:
+    """X'X (d, d), where it was taken, and X'Y (d, q) over all groups; sums of one are its own."""
+    first, *others = groups
+    xx, xy = first.xx, first.xy
+    for i, group in enumerate(others):
+        xy = xy + group.xy
+        if xx is not None and group.xx is not None:
+            xx = np.add(xx, group.xx, out=xx if i else None)  # no second array as large
+    return xx, xy
+
+
 class SweptProducts:
     """Products with the rows in some coordinates of feature space, d of them; kept rows are m, `xy` (d, q) is X'Y.
 
-    Every product reads the rows; with `second`, X'X is taken in the first read and the kept rows alone are read.
+    Every product reads the rows; with `second`, X'X is taken in the first read and the kept rows alone are read, once
+    where they are not too many for this process to hold. `first` has the sums over all rows, or with `split` over those
+    that are not kept.
     """
 
     def __init__(
-        self, rows: Rows, kept: IntArray, Y: Array, number: IntArray | None = None, n_groups: int = 1,
-        second: bool = False, rough: bool = False,
-    ) -> None:  # fmt: skip
+        self, rows: Rows, kept: IntArray, Y: Array, *, split: bool = False, second: bool = False, rough: bool = False
+    ) -> None:
         n, self.size = rows.shape
         self.n_kept, self._kept = len(kept), kept
         self._some = None if len(kept) > NEARLY_ALL * n else kept  # what is read for the kept rows
         marked = np.zeros(n, dtype=bool)
         marked[kept] = True
-        summary = rows.summarize(Y, number, n_groups, second=second, rough=rough)
+        at_hand = second and may_be_held(rows, len(kept))
+        by_group = split and len(kept) > 0 and not at_hand
+        number = marked.astype(np.intp) if by_group else None
+        summary = rows.summarize(Y, number, 2 if by_group else 1, second=second, rough=rough)
         groups = summary.standard_groups()
-        self.first = groups[0]
-        self.xy: Array = np.add.reduce([group.xy for group in groups])
-        self._xx = np.add.reduce([np.asarray(group.xx) for group in groups]) if second else None
+        self._xx, self.xy = over_groups(groups)
         self.moments = second
         # products with the outputs are as large as a block of the basis: they are held once
         self.rows: StandardRows = rows.standard(replace(summary, groups=())).with_columns(kept=marked)
         self.space = Space.of(self.rows)
+        self._held: ScaledRows | None = self.rows.taken(kept) if at_hand else None
+        self.first = self._left(groups[0], Y[kept]) if split and at_hand else groups[0]
+
+    def _left(self, total: Group, Y: Array) -> Group:
+        """Sums over all rows, less those over the kept ones with their targets (m, q)."""
+        assert self._held is not None
+        w = np.ones(len(Y)) if self._held.weights is None else self._held.weights
+        wY, of_x = Y * w[:, None], self.back(np.column_stack([np.ones(len(Y)), Y]))
+        x, xy = total.x - of_x[:, 0], total.xy - of_x[:, 1:]
+        return Group(total.weight - float(w.sum()), x, total.y - wY.sum(axis=0), xy, total.yy - wY.T @ Y, None)
 
     def leading(self, block: Array) -> Array:
         """Orthonormal columns near the directions in which x varies most, from random ones (d, width)."""
@@ -98,6 +128,8 @@ class SweptProducts:
     def both(self, Q: Array) -> tuple[Array, Array]:
         """X'X Q over all rows (d, c), and X Q over the kept ones (m, c)."""
         if self._xx is not None:
+            if self._held is not None:
+                return self._xx @ Q, self._held.times(Q)
             T = self.rows.times(Q, self._some)
             return self._xx @ Q, T if len(T) == self.n_kept else T[self._kept]
         if self.n_kept == 0:
@@ -107,6 +139,8 @@ class SweptProducts:
 
     def back(self, U: Array) -> Array:
         """Weighted X'U (d, c) over the kept rows."""
+        if self._held is not None:
+            return self._held.back(U)
         if self._some is None and len(U) < self.rows.shape[0]:
             every = np.zeros((self.rows.shape[0], U.shape[1]))
             every[self._kept] = U

@@ -20,10 +20,12 @@ from ...rows.products import rows_with_some
 from ...rows.standard import StandardRows
 from ...rows.summary import Group
 from ...rows.threads import one_thread
-from .basis import Basis, HeldProducts, Products, Space, SweptProducts
+from .basis import Basis, HeldProducts, Products, Space, SweptProducts, may_be_held, over_groups
 from .evidence import Coded, LabeledPatterns, LabeledRows
 
 MOST_MOMENTS = 1 << 24  # numbers that second moments of patterns take together; rows of rarer ones are kept one by one
+
+HELD_ROWS = 8  # rows for each column, up to which products with them cost less than their moments
 
 
 class Outputs(NamedTuple):
@@ -161,10 +163,9 @@ def read_by_pattern(
     `rough` is that of `Rows.summarize`.
     """
     n, p = rows.shape
-    if not held or (n >= p and not _few(outputs, p)):
-        number = np.ones(n, dtype=np.intp)
-        number[outputs.majority] = 0
-        products = SweptProducts(rows, outputs.others, outputs.Y, number, 2, second=held, rough=rough)
+    if not held or (n >= p and not (_few(outputs, p) and _as_moments(rows, outputs, capacity))):
+        split = len(outputs.majority_outputs) > 0
+        products = SweptProducts(rows, outputs.others, outputs.Y, split=split, second=held, rough=rough)
         return ByPattern(products, capacity, outputs, _kept_rows(outputs), products.first), products.rows
     if n >= p:
         return _columns(rows, outputs, capacity, rough)
@@ -177,6 +178,12 @@ def _few(o: Outputs, p: int) -> bool:
     """Whether second moments of every pattern in all features are worth their room, beside reading the rows again."""
     G, size = len(o.patterns), 1 + p + o.Y.shape[1]
     return len(o.ungrouped) == 0 and 2 * G * size <= len(o.Y) and G * size**2 <= MOST_MOMENTS
+
+
+def _as_moments(rows: Rows, o: Outputs, capacity: int) -> bool:
+    """Whether rows outside the majority are better replaced by fewer with their moments than held."""
+    m, p = len(o.Y) - len(o.majority), rows.shape[1]
+    return not may_be_held(rows, m) or m > (HELD_ROWS * p if p > 4 * capacity else p)
 
 
 def by_coordinates(
@@ -211,8 +218,8 @@ def _columns(rows: Rows, o: Outputs, capacity: int, rough: bool) -> tuple[ByPatt
     ends = np.cumsum([0, *(len(found) for found in few)])
     spans = tuple((seen, slice(int(a), int(b))) for (seen, _), a, b in zip(o.patterns, ends, ends[1:], strict=False))
     kept = KeptRows(held[:, 0], held[:, 1 + p :], np.ones(len(held)), spans)
-    xx: Array = np.add.reduce([np.asarray(group.xx) for group in groups])
-    xy: Array = np.add.reduce([group.xy for group in groups])
+    xx, xy = over_groups(groups)
+    assert xx is not None
     products = HeldProducts(Space.of(standard), xx, xy, held[:, 1 : 1 + p], kept.weights)
     return ByPattern(products, capacity, o, kept, groups[0]), standard
 
@@ -222,7 +229,11 @@ def _as_rows(group: Group) -> Array:
     assert group.xx is not None
     inside = joined(group.xx, group.xy, group.yy)
     total = np.concatenate([group.x, group.y])[:, None]
-    factor, order, rank, _ = dpstrf(joined(np.array([[group.weight]]), total.T, inside))
-    out = np.empty((len(factor), rank))
-    out[order - 1] = np.tril(factor.T)[:, :rank]  # LAPACK stores by columns: the transposed factor lies by rows
+    whole = joined(np.array([[group.weight]]), total.T, inside)  # symmetric: its transpose lies as LAPACK wants it
+    factor, order, rank, _ = dpstrf(whole.T, overwrite_a=True)
+    lower = factor.T[:, :rank]  # by rows
+    for i, row in enumerate(lower):
+        row[i + 1 :] = 0.0
+    out: Array = np.empty_like(lower)
+    out[order - 1] = lower
     return out.T
