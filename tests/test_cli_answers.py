@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from commands import column, metrics, refusal, run
 from gnomon._cli import answering
+from gnomon._progress import counted
 from gnomon.cli import main
 from gnomon.datasets import load_iris, make_partial
 from gnomon.tables import read_table, write_table
@@ -141,6 +142,55 @@ def test_a_line_now_and_then_where_nobody_watches(monkeypatch, capsys):
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) >= 2
     assert set(lines) == {"gnomon: fitting (step 2 of 3), 0 min so far"}
+
+
+def test_lines_say_how_many_fits_are_done_and_how_long_the_others_take(monkeypatch, capsys):
+    monkeypatch.setattr(answering, "EVERY", 0.02)
+
+    def fits():
+        for i in range(4):
+            time.sleep(0.2)
+            yield i
+
+    with answering.working(1) as step:
+        step("fitting")
+        counted(fits(), 4)
+        step("writing", 0)
+        time.sleep(0.1)
+    lines = list(dict.fromkeys(capsys.readouterr().err.splitlines()))
+    assert lines == [
+        "gnomon: fitting (step 1 of 1), 0 of 4 fits, 0 min so far",
+        *(f"gnomon: fitting (step 1 of 1), {i} of 4 fits, about 1 s left for them, 0 min so far" for i in (1, 2, 3)),
+        "gnomon: writing (step 1 of 1), 0 min so far",
+    ]
+
+
+def test_what_is_left_is_as_long_as_what_was_done(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(answering.time, "monotonic", lambda: now[0])
+    doing = answering.Doing(3)
+    doing.told(0, 10)
+    now[0] += 120.0
+    doing.told(2, 10)
+    assert doing.part == ", 2 of 10 fits, about 8 min left for them"
+    now[0] += 60.0  # nothing has come since
+    assert doing.part == ", 2 of 10 fits, about 12 min left for them"
+    doing.told(10, 10)
+    assert doing.part == ", 10 of 10 fits"
+    doing.next("writing", 1)
+    assert doing.part == ""
+
+
+@pytest.mark.parametrize("seconds, words", [(0.2, "1 s"), (99.4, "99 s"), (100.0, "2 min"), (6000.0, "1.7 h")])
+def test_lengths_of_time_in_words(seconds, words):
+    assert answering.span(seconds) == words
+
+
+def test_a_comparison_tells_of_its_fits(monkeypatch):
+    monkeypatch.setattr(answering, "EVERY", 0.001)
+    result = CliRunner().invoke(main, ["compare", "t.csv", "--target", "kind", "--model", "kda"])
+    assert result.exit_code == 0
+    assert " of 10 fits" in result.stderr
 
 
 def test_no_lines_when_quiet(monkeypatch):

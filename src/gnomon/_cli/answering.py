@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import click
 
 from gnomon._cli.commands import InputError
+from gnomon._progress import watched
 
 EVERY = 60.0  # seconds between two lines of progress where nobody is watching
 
@@ -65,11 +66,47 @@ def plain(value: Any) -> Any:
     return (value if math.isfinite(value) else None) if isinstance(value, float) else str(value)
 
 
+class Doing:
+    """What a command does, since when, and how much of it is done where that is counted."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps, self.step, self.what, self.begun = steps, 0, "starting", time.monotonic()
+        self.done, self.total, self.since = 0, 0, self.begun
+
+    def next(self, what: str, advance: int) -> None:
+        """Go on with something else."""
+        self.what, self.step, self.done, self.total = what, self.step + advance, 0, 0
+
+    def told(self, done: int, total: int) -> None:
+        """So many fits of it are done."""
+        if done == 0:
+            self.since = time.monotonic()
+        self.done, self.total = done, total
+
+    @property
+    def part(self) -> str:
+        """How many fits are done of what is being done, and in what time the rest will be if they go on alike."""
+        if self.total < 2:
+            return ""
+        found = f", {self.done} of {self.total} fits"
+        if 0 < self.done < self.total:
+            left = (time.monotonic() - self.since) / self.done * (self.total - self.done)
+            found += f", about {span(left)} left for them"
+        return found
+
+
+def span(seconds: float) -> str:
+    """A length of time as people say it."""
+    if seconds < 100.0:
+        return f"{max(seconds, 1.0):.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 6000.0 else f"{seconds / 3600.0:.1f} h"
+
+
 @contextmanager
 def working(steps: int) -> Iterator[Callable[..., None]]:
     """How far a command is, on stderr: a bar when a person is watching, else a line a minute; none when quiet.
 
-    Yields the function that names the next step.
+    Fits that are counted are told with the time that the rest will take. Yields the function that names the next step.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -79,42 +116,45 @@ def working(steps: int) -> Iterator[Callable[..., None]]:
     console, context = Console(stderr=True), click.get_current_context(silent=True)
     quiet = context is not None and context.meta.get("gnomon.quiet", False)
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), TimeElapsedColumn())
-    watched = console.is_terminal and not quiet
+    seen, doing = console.is_terminal and not quiet, Doing(steps)
     with (
-        Progress(*columns, console=console, transient=True, disable=not watched) as progress,
-        _lines(steps, silent=quiet or watched) as note,
+        Progress(*columns, console=console, transient=True, disable=not seen) as progress,
+        _lines(doing, silent=quiet or seen),
     ):
-        task = progress.add_task("starting", total=steps)
+        task = progress.add_task(doing.what, total=steps)
 
         def step(description: str, advance: int = 1) -> None:
+            doing.next(description, advance)
             progress.update(task, description=description, advance=advance)
-            note(description, advance)
+
+        def told(done: int, total: int) -> None:
+            doing.told(done, total)
+            progress.update(task, description=doing.what + doing.part)
 
         try:
-            yield step
+            with watched(told):
+                yield step
         except TableError as error:
             raise InputError(str(error)) from error
 
 
 @contextmanager
-def _lines(steps: int, *, silent: bool) -> Iterator[Callable[[str, int], None]]:
-    """Say every minute what is being done; yields the function that is told."""
-    begun, done, doing = time.monotonic(), threading.Event(), ["starting", 0]
-
-    def note(description: str, advance: int) -> None:
-        doing[:] = description, doing[1] + advance
+def _lines(doing: Doing, *, silent: bool) -> Iterator[None]:
+    """Say every minute what is being done."""
+    ended = threading.Event()
 
     def tell() -> None:
-        while not done.wait(EVERY):
-            spent = time.monotonic() - begun
-            click.echo(f"gnomon: {doing[0]} (step {doing[1]} of {steps}), {spent / 60.0:.0f} min so far", err=True)
+        while not ended.wait(EVERY):
+            spent = (time.monotonic() - doing.begun) / 60.0
+            place = f"step {doing.step} of {doing.steps}"
+            click.echo(f"gnomon: {doing.what} ({place}){doing.part}, {spent:.0f} min so far", err=True)
 
     teller = threading.Thread(target=tell, daemon=True)
     if not silent:
         teller.start()
     try:
-        yield note
+        yield
     finally:
-        done.set()
+        ended.set()
         if not silent:
             teller.join()

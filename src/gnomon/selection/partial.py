@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
+from gnomon._progress import counted, is_watched
 from gnomon.rows.kind import rows_at
 from gnomon.rows.threads import one_thread
 from gnomon.selection.baselines import predict_from_projection
@@ -76,7 +77,10 @@ def run_jobs(function, arguments, n_jobs=None):
 
     Linear algebra is on one thread in each, so that processes do not fight for cores and no result depends on them.
     """
-    return Parallel(n_jobs=n_jobs)(delayed(_on_one_thread)(function, one) for one in arguments)
+    arguments = list(arguments)
+    form = "generator" if is_watched() else "list"
+    answers = Parallel(n_jobs=n_jobs, return_as=form)(delayed(_on_one_thread)(function, one) for one in arguments)
+    return counted(answers, len(arguments))
 
 
 def _on_one_thread(function, arguments):
