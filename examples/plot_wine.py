@@ -30,8 +30,5 @@ ProjectionDisplay.from_estimator(PPCA(2).fit(X), X, y, ax=axes[0])
 ProjectionDisplay.from_estimator(GuidedProjection(2).fit(X, y), X, y, ax=axes[1])
 axes[0].set_title("PPCA: labels ignored")
 axes[1].set_title("GuidedProjection: 15 labeled rows, 163 unlabeled")
-for legend in [axes[0].get_legend(), *figure.legends[:-1]]:  # one legend serves both
-    if legend is not None:
-        legend.remove()
 if sys.argv[1:]:
     figure.savefig(sys.argv[1], dpi=110)

@@ -15,7 +15,7 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.preprocessing import scale
 
 from gnomon import PPCA, SPPCA
-from gnomon.plotting import ProjectionDisplay
+from gnomon.plotting import BiplotDisplay, OutlierDisplay, ProjectionDisplay
 from gnomon.plotting._style import NEUTRAL, class_style, far_points
 from gnomon.plotting.projection import RADIUS_95
 
@@ -78,8 +78,64 @@ def test_names_are_shown_literally(wine):
     X, seen, _, model = wine
     display = ProjectionDisplay.from_estimator(model, X, seen)
     display.figure_.canvas.draw()
-    assert legend(display) == [*model.classes_, "labeled", "unlabeled (prediction)", "95 % region of a row"]
-    assert not display.figure_.legends[0].get_texts()[0].get_parse_math()
+    rest = ["labeled", "unlabeled (prediction)", "95 % region of a row", "beyond a 99 % limit"]
+    assert legend(display) == rest
+    assert [text.get_text() for text in display.ax_.texts] == model.classes_.tolist()
+    display.direct = False
+    display.plot().figure_.canvas.draw()
+    assert legend(display) == [*model.classes_, *rest]
+    assert not display.ax_.texts
+    for text in (*display.figure_.legends[0].get_texts(), *ProjectionDisplay.from_estimator(model, X, seen).ax_.texts):
+        assert not text.get_parse_math()
+
+
+def test_names_stand_on_the_labeled_rows_of_their_class_and_apart(wine):
+    X, seen, labeled, model = wine
+    display = ProjectionDisplay.from_estimator(model, X, seen)
+    Z = model.transform(X)[:, :2]
+    for text, name in zip(display.ax_.texts, model.classes_, strict=True):
+        assert_allclose(text.xy, np.median(Z[labeled & (seen == name)], axis=0))
+    display.projection = 0.01 * display.projection + [[5.0, 5.0]]
+    display.n_ellipses = 0
+    display.plot().figure_.canvas.draw()
+    boxes = [text.get_bbox_patch().get_window_extent() for text in display.ax_.texts]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_legends_of_two_pictures_in_a_figure_are_apart(wine):
+    X, seen, _, model = wine
+    figure, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
+    for ax in axes:
+        ProjectionDisplay.from_estimator(model, X, seen, ax=ax)
+    figure.canvas.draw()
+    assert not figure.legends
+    boxes = [ax.get_legend().get_window_extent() for ax in axes]
+    assert not boxes[0].overlaps(boxes[1])
+    assert not any(ax.get_window_extent().overlaps(box) for ax in axes for box in boxes)
+
+
+def test_two_components_have_one_scale(wine):
+    X, seen, _, model = wine
+    for display in (ProjectionDisplay.from_estimator(model, X, seen), BiplotDisplay.from_estimator(model, X, seen)):
+        display.figure_.canvas.draw()
+        (ox, oy), (ax, ay) = display.ax_.transData.transform([(0, 0), (1, 1)])
+        assert_allclose(ax - ox, ay - oy, rtol=5e-3)
+
+
+def test_the_rows_that_are_least_like_the_others_have_a_ring(wine):
+    X, seen, _, model = wine
+    X = X.copy()
+    X[[7, 90]] *= 30.0
+    display = ProjectionDisplay.from_estimator(model, X, seen)
+    rings = next(line for line in display.ax_.lines if line.get_marker() == "o")
+    Z = model.transform(X)[:, :2]
+    assert_allclose(np.column_stack(rings.get_data())[:2], Z[np.argsort(-display.unlike)[:2]])
+    assert set(np.argsort(-display.unlike)[:2]) == {7, 90}
+    odd = OutlierDisplay.from_estimator(model, X).beyond
+    assert_array_equal(display.marked, odd[:20])
+    plain = ProjectionDisplay.from_estimator(model, X[100:110], seen[100:110], n_ellipses=0)
+    assert (plain.unlike < 1.0).all()
+    assert not plain.ax_.lines
 
 
 def test_regions_hold_95_percent():
@@ -143,6 +199,47 @@ def test_ten_thousand_rows_stay_readable():
     faint = [c for c in display.ax_.collections if len(c.get_offsets()) > 1000]
     assert faint
     assert all(c.get_alpha() < 0.2 for c in faint)
+
+
+def crowd(n=12_000):
+    rng = np.random.default_rng(0)
+    kind = rng.integers(3, size=n)
+    X = rng.normal(size=(n, 4))
+    X[:, :3] += 6.0 * np.eye(3)[kind]
+    return X, kind, np.where(rng.random(n) < 0.01, kind, -1)
+
+
+def test_many_rows_are_an_image_of_their_density():
+    X, kind, y = crowd()
+    model = SPPCA(2).fit(X, y)
+    display = ProjectionDisplay.from_estimator(model, X, y)
+    (image,) = display.ax_.images
+    drawn = points([c for c in display.ax_.collections if isinstance(c, PathCollection) and len(c.get_offsets())])
+    assert (y >= 0).sum() < len(drawn) < 0.02 * len(X)  # the labeled rows and the few outside
+    rgba, (left, right, low, high) = image.get_array(), image.get_extent()
+    Z = model.transform(X)
+    for code in range(3):  # the middle of a class has its color
+        at = (np.median(Z[kind == code], axis=0) - [left, low]) / [right - left, high - low] * rgba.shape[1::-1]
+        cell = rgba[int(at[1]), int(at[0])]
+        assert_allclose(cell[:3], to_rgba(class_style(code)[0])[:3], atol=0.05)
+        assert cell[3] > 0.5
+    assert rgba[..., 3].min() == 0.0
+
+
+def test_many_labeled_rows_are_in_the_image_too():
+    X, kind, _ = crowd()
+    display = ProjectionDisplay.from_estimator(SPPCA(2).fit(X, kind), X, kind)
+    drawn = [c for c in display.ax_.collections if isinstance(c, PathCollection) and len(c.get_offsets())]
+    assert len(points(drawn)) < 0.02 * len(X)
+
+
+def test_many_rows_with_numbers_have_their_colors():
+    X, _, _ = crowd()
+    y = np.where(np.arange(len(X)) < 200, X[:, 0], np.nan)
+    display = ProjectionDisplay.from_estimator(SPPCA(2).fit(X, y), X, y)
+    (image,) = display.ax_.images
+    assert len(np.unique(image.get_array()[..., :3].reshape(-1, 3), axis=0)) > 100
+    assert len(display.figure_.axes) == 2
 
 
 def test_real_targets_have_a_color_bar(diabetes):

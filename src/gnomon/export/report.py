@@ -228,7 +228,9 @@ def _still(said, X, y, output, name):
         guessed = np.isfinite(display.values).all()
         caption += " and have the color of their prediction. " if guessed else ". "
     if posterior:
-        caption += "Outlines hold 95 % of the posterior of a row: how far it may lie from where it is drawn."
+        caption += "Outlines hold 95 % of the posterior of a row: how far it may lie from where it is drawn. "
+    if len(display.marked):
+        caption += "Rings are around the rows that are farthest beyond the 99 % limits of T2 and SPE."
     description = f"Scatter plot of {n} rows, {n_labeled} of them labeled"
     return html.figure(ax, description, caption)
 

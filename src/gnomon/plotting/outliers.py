@@ -74,9 +74,7 @@ class OutlierDisplay(Display):
         said = describe(estimator)
         if said.monitor is None:
             raise ValueError(f"{said.model} has no limits of T2 and SPE to draw rows against.")
-        usual, far = (np.array(said.limits(alpha)) for alpha in ALPHAS)
-        usual = np.where(usual > 0.0, usual, 1.0)
-        t2, spe = said.monitor(X)
+        t2, spe, usual, far = _beside_limits(said, X)
         names = [str(name) for name in (range(len(t2)) if row_ids is None else row_ids)]
         return cls(t2=t2 / usual[0], spe=spe / usual[1], limits=far / usual, names=names).plot(ax=ax)
 
@@ -119,3 +117,16 @@ class OutlierDisplay(Display):
         self.ax_.set_xlim(left=0.0)
         self.ax_.set_ylim(bottom=0.0)
         self.ax_.legend(fontsize="x-small", framealpha=0.9, edgecolor="none", loc="upper right")
+
+
+def unlike(said, X):
+    """How far each row (n,) of X is from those of the fit: T2 or SPE in its 99 % limit, whichever is more."""
+    t2, spe, _, far = _beside_limits(said, X)
+    return np.maximum(t2 / far[0], spe / far[1])
+
+
+def _beside_limits(said, X):
+    """T2 and SPE (n,), and their limits at both `ALPHAS` (2,), one where a limit is zero."""
+    usual, far = (np.array(said.limits(alpha)) for alpha in ALPHAS)
+    t2, spe = said.monitor(X)
+    return t2, spe, *(np.where(limit > 0.0, limit, 1.0) for limit in (usual, far))

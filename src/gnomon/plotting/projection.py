@@ -6,9 +6,14 @@ from typing import Any
 import numpy as np
 
 from gnomon.describe import describe, target_of
+from gnomon.plotting._crowd import MANY, crowded, density
+from gnomon.plotting._names import may_be_named, name_classes
 from gnomon.plotting._style import NEUTRAL, VALUE_MAP, Display, class_style, far_points, literal
+from gnomon.plotting.outliers import unlike
 
 MAX_LEGEND = 28
+MOST_SOLID = 2_000  # labeled rows with a point of their own where there are many rows
+MOST_MARKED = 20  # rows with a ring
 RADIUS_95 = {1: 1.959964, 2: 2.447747}  # square roots of the 95 % points of chi-squared
 
 
@@ -16,7 +21,9 @@ RADIUS_95 = {1: 1.959964, 2: 2.447747}  # square roots of the 95 % points of chi
 class ProjectionDisplay(Display):
     """Rows in the latent space: labeled ones solid, unlabeled ones faint in the color of their prediction.
 
-    Made by `from_estimator`. One component is drawn as lanes by class, or against a real target.
+    Made by `from_estimator`. Two components have one scale, and names of up to 12 classes stand beside their rows. Of
+    more than 10,000 rows the unlabeled ones are an image of their density in the mean of their colors. One component
+    is drawn as lanes by class, or against a real target.
 
     Parameters
     ----------
@@ -37,9 +44,16 @@ class ProjectionDisplay(Display):
     n_ellipses : int, default=12
         Draw the 95 % region of the posterior of at most so many rows: labeled ones before others, far apart before
         near.
+    unlike : ndarray of shape (n,) or None, default=None
+        How far a row is from those of the fit, in limits that one new row in a hundred passes: the 20 farthest beyond
+        1 have a ring. None draws no rings.
+    direct : bool, default=True
+        Whether names of classes may stand in the picture; else they are in the legend.
 
     Attributes
     ----------
+    marked : ndarray
+        Numbers of the rows that have a ring, the farthest first.
     figure_, ax_ : Figure, Axes
         Set by `plot`.
 
@@ -66,6 +80,8 @@ class ProjectionDisplay(Display):
     dims: Any = (0, 1)
     target_name: str = "y"
     n_ellipses: int = 12
+    unlike: Any = None
+    direct: bool = True
 
     @classmethod
     def from_estimator(
@@ -118,13 +134,26 @@ class ProjectionDisplay(Display):
         self._draw_points(points)
         if regions:
             self._draw_regions(points)
+        self._mark_unlike(points)
         self._name_axes()
-        handles = self._legend_handles(regions)
-        if handles:
-            where = {"loc": "outside lower center", "ncols": 3}
-            if self.class_names is not None and len(self.dims) == 2:
-                where = {"loc": "outside right upper", "ncols": 1 + (len(handles) > 17)}
-            literal(self.figure_.legend(handles=handles, frameon=False, fontsize="small", **where).get_texts())
+        classes = len(self.dims) == 2 and self.class_names is not None
+        named = classes and self.direct and may_be_named(self.class_names)
+        self._draw_legend(self._legend_handles(regions, named), beside=classes and not named)
+        if named:
+            name_classes(self.ax_, points, self.values, self.labeled, self.class_names)
+
+    def _draw_legend(self, handles, beside):
+        """Outside the axes: of a figure of its own, or below them where others have legends too."""
+        if not handles:
+            return
+        look = {"handles": handles, "frameon": False, "fontsize": "small"}
+        if len([ax for ax in self.figure_.axes if ax.get_label() != "<colorbar>"]) > 1:
+            legend = self.ax_.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, **look)
+        elif beside:
+            legend = self.figure_.legend(loc="outside right upper", ncols=1 + (len(handles) > 17), **look)
+        else:
+            legend = self.figure_.legend(loc="outside lower center", ncols=3, **look)
+        literal(legend.get_texts())
 
     def _points(self):
         """Return positions on the plane; one component gets a second axis from the target."""
@@ -139,22 +168,67 @@ class ProjectionDisplay(Display):
     def _draw_points(self, points):
         rasterized = {"rasterized": len(points) > 2000}
         faint = {"s": 18, "alpha": float(np.clip(300 / len(points), 0.15, 0.5)), "linewidths": 0} | rasterized
-        solid = {"s": 44, "linewidths": 0.8, "edgecolors": "black", "zorder": 3} | rasterized
-        known = np.isfinite(self.values)
-        self.ax_.scatter(*points[~known].T, color=NEUTRAL, **faint)
-        for mask, look in ((~self.labeled & known, faint), (self.labeled, solid)):
+        size = float(np.clip(44 * np.sqrt(200 / max(1, self.labeled.sum())), 14, 44))
+        solid = {"s": size, "linewidths": 0.8, "edgecolors": "black", "zorder": 3} | rasterized
+        known, left = np.isfinite(self.values), np.ones(len(points), dtype=bool)
+        if len(points) > MANY:
+            left = self._draw_crowd(points)
+        self.ax_.scatter(*points[~known & left].T, color=NEUTRAL, **faint)
+        for mask, look in ((~self.labeled & known & left, faint), (self.labeled & left, solid)):
             if self.class_names is None:
-                colors = {"c": self.values[mask], "cmap": VALUE_MAP, "norm": self._norm()}
-                shown = self.ax_.scatter(*points[mask].T, **colors, **look)
+                self.ax_.scatter(*points[mask].T, c=self.values[mask], cmap=VALUE_MAP, norm=self._norm(), **look)
                 continue
             for code in np.unique(self.values[mask]).astype(int):
                 rows = mask & (self.values == code)
                 color, marker = class_style(code)
                 self.ax_.scatter(*points[rows].T, color=color, marker=marker, **look)
-        if self.class_names is None and known.any() and len(self.dims) == 2:
-            shown.set_alpha(None)  # the bar would be as faint as the points
-            bar = self.figure_.colorbar(shown, ax=self.ax_, label=self.target_name, fraction=0.04)
-            literal([bar.ax.yaxis.label])
+        if len(self.dims) == 2:
+            self.ax_.set_aspect("equal", adjustable="datalim")
+            if self.class_names is None and known.any():
+                bar = self.figure_.colorbar(self._scale(), ax=self.ax_, label=self.target_name, fraction=0.04)
+                literal([bar.ax.yaxis.label])
+
+    def _draw_crowd(self, points):
+        """Draw an image of the rows that need no point of their own; return a mask of the others."""
+        rows = ~self.labeled if self.labeled.sum() <= MOST_SOLID else np.ones(len(points), dtype=bool)
+        box, inside = crowded(points[rows])
+        some = np.flatnonzero(rows)[inside]
+        image = density(points[some], self._rgb(some), box)
+        self.ax_.imshow(image, extent=box, origin="lower", interpolation="nearest", aspect="auto", zorder=1)
+        left = np.ones(len(points), dtype=bool)
+        left[some] = False
+        return left
+
+    def _rgb(self, rows):
+        """Colors (m, 3) of some rows."""
+        from matplotlib.colors import to_rgb
+
+        values, out = self.values[rows], np.tile(to_rgb(NEUTRAL), (len(rows), 1))
+        known = np.isfinite(values)
+        if self.class_names is None:
+            out[known] = self._scale().to_rgba(values[known])[:, :3]
+            return out
+        styles = np.array([to_rgb(class_style(code)[0]) for code in range(len(self.class_names))])
+        out[known] = styles[values[known].astype(int)]
+        return out
+
+    def _scale(self):
+        from matplotlib.cm import ScalarMappable
+
+        return ScalarMappable(self._norm(), VALUE_MAP)
+
+    def _mark_unlike(self, points):
+        rows = self.marked
+        if len(rows):
+            self.ax_.plot(*points[rows].T, ls="", marker="o", mfc="none", mec="black", ms=11, mew=1.1, zorder=5)
+
+    @property
+    def marked(self) -> Any:
+        """Rows that have a ring, the farthest first."""
+        if self.unlike is None:
+            return np.zeros(0, dtype=int)
+        odd = np.flatnonzero(self.unlike > 1.0)
+        return odd[np.argsort(-self.unlike[odd], kind="stable")][:MOST_MARKED]
 
     def _norm(self):
         from matplotlib.colors import Normalize
@@ -189,14 +263,15 @@ class ProjectionDisplay(Display):
         else:
             self.ax_.set_yticks([])
 
-    def _legend_handles(self, regions):
+    def _legend_handles(self, regions, named):
         from matplotlib.lines import Line2D
 
         def dot(label, color, marker="o", **look):
             return Line2D([], [], ls="", color=color, marker=marker, label=label, **look)
 
         handles = []
-        if self.class_names is not None and len(self.dims) == 2 and len(self.class_names) <= MAX_LEGEND:
+        classes = self.class_names is not None and len(self.dims) == 2 and not named
+        if classes and len(self.class_names) <= MAX_LEGEND:
             handles = [dot(name, *class_style(code)) for code, name in enumerate(self.class_names)]
         if self.labeled.any() and not self.labeled.all():
             handles.append(dot("labeled", NEUTRAL, markeredgecolor="black", ms=7))
@@ -205,6 +280,8 @@ class ProjectionDisplay(Display):
             handles.append(dot(name, NEUTRAL, alpha=0.5, ms=4.5, mew=0))
         if regions:
             handles.append(Line2D([], [], color=NEUTRAL, lw=0.9, label="95 % region of a row"))
+        if len(self.marked):
+            handles.append(dot("beyond a 99 % limit", "black", mfc="none", ms=9))
         return handles
 
 
@@ -225,6 +302,7 @@ def undrawn(said, X, y, *, dims, n_ellipses, output, target_name):
         dims=dims,
         target_name=target_name,
         n_ellipses=n_ellipses,
+        unlike=None if said.monitor is None else unlike(said, X),
     )
 
 
