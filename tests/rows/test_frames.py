@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from gnomon import KDA, PPCA
-from gnomon.rows.frames import as_table
+from gnomon.rows.frames import as_table, framed
 
 pd = pytest.importorskip("pandas")
 NAN = np.nan
@@ -37,6 +37,22 @@ def test_frames_are_read_as_numbers(kind):
     found = as_table(frame)
     assert found.dtype == np.float64
     assert_array_equal(found, want)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_numbers_become_a_frame_of_the_same_columns(kind):
+    frame, _ = columns(kind)
+    found = framed(np.arange(8.0).reshape(2, 4), frame)
+    assert type(found) is type(frame)
+    assert_array_equal(as_table(found), np.arange(8.0).reshape(2, 4))
+    names = [list(each.column_names if kind == "pyarrow" else each.columns) for each in (found, frame)]
+    assert names[0] == names[1]
+
+
+def test_numbers_stay_numbers_beside_an_array_and_names_keep_their_type():
+    table = np.ones((2, 3))
+    assert framed(table, np.zeros((5, 3))) is table
+    assert list(framed(table, pd.DataFrame(np.zeros((1, 3)))).columns) == [0, 1, 2]
 
 
 def test_types_of_frames():

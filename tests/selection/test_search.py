@@ -313,6 +313,13 @@ def test_bad_parameters_are_refused(parameters, words):
         GuidedSearch(**parameters).fit(X, few_labels(y, 4))
 
 
+@pytest.mark.parametrize("item", [SPPCA(2), ("SPPCA",), ("SPPCA", "SPPCA"), (SPPCA(2), "SPPCA"), 3, None])
+def test_candidates_that_are_none_are_refused(item):
+    X, y = blobs()
+    with pytest.raises(TypeError, match=r"candidates holds .*; each must be a name, a pair of a name and an estimator"):
+        GuidedSearch([item]).fit(X, few_labels(y, 4))
+
+
 def test_infinite_rows_are_refused():
     X, y = blobs()
     with pytest.raises(ValueError, match="infinity"):

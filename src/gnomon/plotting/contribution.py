@@ -8,6 +8,7 @@ import numpy as np
 from gnomon.describe import describe
 from gnomon.plotting._columns import column_deviations, column_means, names_of, table_of
 from gnomon.plotting._style import NEGATIVE, POSITIVE, Display, literal
+from gnomon.rows.frames import framed
 from gnomon.rows.kind import is_sparse
 
 BLOCK = 1 << 22  # numbers in rows that are asked at once
@@ -101,7 +102,7 @@ class ContributionDisplay(Display):
         ask, what = _asked(said, of, dim)
         if not 0 <= row < table.shape[0]:
             raise ValueError(f"row={row!r} must be the number of a row of X, from 0 to {table.shape[0] - 1}.")
-        found, total = _contributions(ask, table, int(row), of == "component")
+        found, total = _contributions(lambda rows: ask(framed(rows, X)), table, int(row), of == "component")
         name = str(row) if row_name is None else str(row_name)
         return cls(
             contributions=found, total=total, feature_names=names, row_name=name, what=what, n_top=n_top

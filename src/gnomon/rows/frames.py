@@ -35,6 +35,17 @@ def as_table(X: Any) -> Any:
     return np.array([_numbers(frame[name]) for name in frame.columns]).T
 
 
+def framed(table: Any, X: Any) -> Any:
+    """Numbers (m, p) as a frame of the library and with the column names of X; as they are where X is no frame."""
+    frame = as_frame(X)
+    if frame is None:
+        return table
+    library = nw.get_native_namespace(frame)
+    if frame.implementation.is_pandas_like():
+        return library.DataFrame(table, columns=X.columns)
+    return nw.from_numpy(table, frame.columns, backend=frame.implementation).to_native()
+
+
 def _numbers(column: nw.Series[Any]) -> list[float]:
     """The cells of a column; text and objects may be numbers."""
     missing = column.is_null().to_numpy()

@@ -125,11 +125,20 @@ def candidates_for(kind, chosen, baselines=True):
         elif isinstance(item, str):
             allowed.append(_known(item, [candidate.name for candidate in known], "candidates"))
         else:
-            own.append(item if isinstance(item, Candidate) else Candidate(*item))
+            own.append(item if isinstance(item, Candidate) else _named(item))
     if not allowed and not own:
         raise ValueError(f"candidates holds nothing; known are {', '.join(dict.fromkeys(c.name for c in known))}.")
     tried = [candidate for candidate in known if candidate.name in allowed or (baselines and candidate.baseline)]
     return [*tried, *own], {*allowed, *(candidate.name for candidate in own)}
+
+
+def _named(item):
+    """The candidate that a tuple of a name, an estimator and more of its fields makes."""
+    if isinstance(item, (tuple, list)) and len(item) > 1 and isinstance(item[0], str) and hasattr(item[1], "fit"):
+        return Candidate(*item)
+    raise TypeError(
+        f"candidates holds {item!r}; each must be a name, a pair of a name and an estimator, or a Candidate."
+    )  # fmt: skip
 
 
 def preprocessing_for(tried, chosen):
