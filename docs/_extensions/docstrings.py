@@ -26,8 +26,14 @@ def escape(app, what, name, obj, options, lines):
             lines[i] = as_written(line)
 
 
+def settle(app, what, name, obj, options, signature, returned):
+    """Show what scikit-learn's requests of metadata leave as it is by a word, not by the mark that stands for it."""
+    return (signature.replace("'$UNCHANGED$'", "unchanged"), returned) if signature else None
+
+
 def setup(app):
     """Come before numpydoc with the one, after it with the other."""
     app.connect("autodoc-process-docstring", unlink, priority=100)
     app.connect("autodoc-process-docstring", escape, priority=900)
+    app.connect("autodoc-process-signature", settle, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

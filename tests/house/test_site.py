@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from docstrings import as_written, escape
+from docstrings import as_written, escape, settle
 from reference_pages import PACKAGES, pages
 from section_pages import with_pages
 
@@ -44,6 +44,12 @@ def test_prose_of_docstrings_is_escaped_and_code_is_not():
     assert lines == [r"n_labeled\_", ">>> model.mean_", "mean_", "", r"mean\_"]
 
 
+def test_signatures_have_a_word_for_what_is_left_as_it_is():
+    found = settle(None, "method", "name", None, None, "(*, y: bool | None | str = '$UNCHANGED$')", "")
+    assert found == ("(*, y: bool | None | str = unchanged)", "")
+    assert settle(None, "module", "name", None, None, None, None) is None
+
+
 def test_a_section_lists_the_pages_that_its_readme_links_to():
     text = with_pages("[b](b.md#x) [a](a.md) [b](b.md) [out](../c.md) [code](d.py)")
     assert text.endswith(":::{toctree}\n:hidden:\n\nb\na\n:::\n")
@@ -77,6 +83,7 @@ def test_the_site_builds_without_warnings(tmp_path):
     assert len(formulas) > 500
     assert [formula for formula in formulas if "\\" in formula] == []
     assert [outside for text in html.values() for outside in OUTSIDE.findall(text)] == []
+    assert [file for file, text in html.items() if "$UNCHANGED$" in text] == []
     with open(tmp_path / "site" / "objects.inv", "rb") as file:
         known = set().union(*InventoryFile.load(file, "", lambda base, page: page).values())
     wanted = {name for public in public_names() for name in (public, *methods(public))}
