@@ -67,7 +67,8 @@ def _as_floats(X: Any, where: str) -> Array:
     except ValueError as error:
         raise ValueError(f"{where} holds values that are no numbers: {error}; encode or drop them.") from None
     _check_real(found.dtype, where)
-    return found if found.dtype in (np.float32, np.float64) else found.astype(np.float64)
+    # what came over a wire begins at any byte: products of it would copy it each time, and round in another order
+    return np.require(found, found.dtype if found.dtype in (np.float32, np.float64) else np.float64, "A")
 
 
 def _check_real(dtype: Any, where: str) -> None:

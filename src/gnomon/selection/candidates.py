@@ -134,7 +134,7 @@ def candidates_for(kind, chosen, baselines=True):
 
 def _named(item):
     """The candidate that a tuple of a name, an estimator and more of its fields makes."""
-    if isinstance(item, (tuple, list)) and len(item) > 1 and isinstance(item[0], str) and hasattr(item[1], "fit"):
+    if isinstance(item, (tuple, list)) and len(item) > 1 and isinstance(item[0], str) and not isinstance(item[1], str):
         return Candidate(*item)
     raise TypeError(
         f"candidates holds {item!r}; each must be a name, a pair of a name and an estimator, or a Candidate."
