@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from gnomon import PPCA, SPPCA
+from gnomon.rows.chunks import checked
 
 X = np.random.default_rng(0).normal(size=(120, 4))
 FRAME = pd.DataFrame(X, columns=list("abcd"))
@@ -87,3 +88,19 @@ def test_a_batch_with_a_new_class_is_refused_by_its_name_and_nothing_is_lost():
     with pytest.raises(ValueError, match="classes that were not in fit: 7"):
         model.partial_fit(rows[:40], np.full(40, 7))
     assert (model.log_likelihood_, model.n_samples_) == (before, 120)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_chunk_that_begins_at_any_byte_is_as_good_as_another(dtype):
+    table = np.random.default_rng(1).normal(size=(7000, 160)).astype(dtype)
+    room = np.zeros(table.nbytes + 1, dtype=np.uint8)
+    odd = room[1:].view(dtype).reshape(table.shape)
+    odd[:] = table
+    assert not odd.flags.aligned
+    assert checked(odd, 0, table.shape).flags.aligned
+    assert np.shares_memory(checked(table, 0, table.shape), table)
+    fits = [
+        PPCA(2).fit(da.from_delayed(dask.delayed(lambda X=X: X, traverse=False)(), table.shape, dtype=dtype))
+        for X in (odd, table)
+    ]
+    assert fits[0].log_likelihood_ == fits[1].log_likelihood_
