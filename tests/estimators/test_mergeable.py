@@ -114,6 +114,16 @@ def test_unlabeled_batches_of_dppca_are_as_near_to_the_whole_as_it_says(rng):
     assert merged.log_likelihood_ < want.log_likelihood_
 
 
+def test_reads_of_a_batch_of_dppca_are_counted(rng):
+    model, rows = DPPCA(unlabeled_weight=1.0, **GIVEN), rng.permutation(150)
+    first, second, third = rows[:80], rows[80:120], rows[120:]
+    assert model.partial_fit(X[first], LABELS[first], classes=[0, 1, 2]).n_passes_ == 3.0  # a fit, and moments
+    model.partial_fit(X[second], LABELS[second])
+    assert_allclose(model.n_passes_, 1.0 + 2.0 * (LABELS[second] < 0).mean())  # those without a label are placed
+    assert model.partial_fit(X[third], Y[third]).n_passes_ == 1.0
+    assert merge(model).n_passes_ == 0.0
+
+
 def test_bad_batches_of_dppca_are_refused():
     with pytest.raises(ValueError, match="cannot choose n_factors, shrinkage, unlabeled_weight, uncertainty"):
         DPPCA().partial_fit(X, Y)

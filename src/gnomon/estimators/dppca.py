@@ -291,6 +291,7 @@ class DPPCA(Mergeable, Predictor, JointDensity, Invertible, LatentPosterior):
         n = len(index) + (0 if known is None else int(known.counts.sum()))
         moments, end = model.keep_batch(rows, index, len(form.classes), known, self._streamed(form, n))
         self._fit_moments(moments, form, end)
+        self.n_passes_ = float(rows.reads)
 
     def _streamed(self, form, n_samples):
         """Options where nothing is chosen, of one target."""
@@ -312,7 +313,7 @@ class DPPCA(Mergeable, Predictor, JointDensity, Invertible, LatentPosterior):
         found = model.fit_moments(moments, len(form.classes), self.n_components, options, end or model.End())
         self._checked(form.targets(np.arange(len(form.classes), dtype=float)[:, None]))
         self._store(found, np.float64)
-        self.n_samples_, self.n_passes_ = n_samples, 1.0
+        self.n_samples_, self.n_passes_ = n_samples, 0.0  # moments are at hand
         self.n_labeled_ = int(moments.counts[moments.keys[:, 0] == model.LABELED].sum())
         self._moments_, self._form_ = moments.as_tuple(), tuple(form)
 

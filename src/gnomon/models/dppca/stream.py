@@ -107,16 +107,24 @@ def keep_batch(
         taken, end = _first(rows, index, n_classes, options)
         taken = taken[others]
     if len(known):
-        labeled = keep(rows.take(known), np.eye(n_classes)[index[known]], True)
+        part = rows.take(known)
+        labeled = keep(part, np.eye(n_classes)[index[known]], True)
         kept = labeled if kept is None else kept + labeled
+        _count(rows, part)
     if len(others):
         unlabeled = rows.take(others)
         if before is not None and options.unlabeled_weight > 0.0 and kept is not None:
             taken, end = _more(unlabeled, kept, n_classes, options)
         found = keep(unlabeled, taken, False)
         kept = found if kept is None else kept + found
+        _count(rows, unlabeled)
     assert kept is not None
     return kept, end
+
+
+def _count(rows: Rows, part: Rows) -> None:
+    """Count reads of a part of rows as reads of them."""
+    rows.counter.total += part.reads * part.shape[0] / rows.shape[0]
 
 
 def _first(rows: Rows, index: IntArray, n_classes: int, options: Options) -> tuple[Array, End]:
