@@ -6,7 +6,7 @@ import click
 
 import gnomon
 from gnomon._cli.answering import Answer, answering, wants_json, working
-from gnomon._cli.commands import OPEN, InputError, ManyValues, OneLineErrors
+from gnomon._cli.commands import OPEN, Components, InputError, ManyValues, OneLineErrors
 from gnomon._cli.configuring import columns_of, configured
 
 TARGET_KINDS = ("classes", "real", "counts")
@@ -64,10 +64,11 @@ OPTIONS = {
     ),
     "components": click.option(
         "--components",
-        type=click.IntRange(min=1),
-        metavar="K",
+        type=Components(),
+        metavar="K|auto",
         help="Dimensions of the projection. Default: classes - 1, or the number of targets; at least 2, at most 10; "
-        "with ifa every direction of the table.",
+        "with ifa every direction of the table. auto: of a model named by --model the number, up to 20, at which fits "
+        "to halves of the labels agree best, or for ppca of the least bic.",
     ),
     "model": click.option(
         "--model",

@@ -218,3 +218,17 @@ def test_landmarks_are_the_same_rows_in_any_order_and_unit(name):
     assert set(order[getattr(other, rows)]) == set(getattr(plain, rows))
     want = plain.predict_proba(K if given else WINE)
     assert_allclose(other.predict_proba(K[:, order] if given else WINE), want, atol=CLOSE)
+
+
+@every
+def test_skops_writes_types_of_gnomon_alone_and_gives_the_model_back(case):
+    """What skops does not know are the classes of this library, which a reader can trust by their names."""
+    io = pytest.importorskip("skops.io")
+    written = io.dumps(plain(case))
+    unknown = io.get_untrusted_types(data=written)
+    assert type(case.model).__name__ in {name.rpartition(".")[2] for name in unknown}
+    assert all(name.startswith("gnomon.") for name in unknown)
+    want, got = answers(plain(case), case.X), answers(io.loads(written, trusted=unknown), case.X)
+    assert want.keys() == got.keys()
+    for name, table in want.items():
+        assert_array_equal(got[name], table, err_msg=name)

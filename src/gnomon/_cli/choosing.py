@@ -93,11 +93,7 @@ def fit_model(
         k = min(components or 2, spare_rank(X) + 1)  # the rank at most; who asked for more is told
         return Fitted([("model", GuidedProjection(k, **reading).fit(X, y))])
     if name not in OPEN:
-        cls = known_models()[name]
-        model = cls(**{cls.traits.size: components}, **more)
-        known = {"random_state": seed, **reading}
-        model.set_params(**{key: value for key, value in known.items() if key in model.get_params()})
-        return Fitted([("model", model.fit(X, y))])
+        return Fitted([("model", named_model(name, components, seed, more, reading).fit(X, y))])
     try:
         stored = STORED["classes" if reading["target"] == "classes" else "real"]
         search = GuidedSearch(stored, n_components=components, random_state=seed, n_jobs=jobs, **reading).fit(X, y)
@@ -107,6 +103,16 @@ def fit_model(
     best = search.best_estimator_
     steps = best.steps if isinstance(best, Pipeline) else [("model", best)]
     return Fitted([("preprocessing", step) for _, step in steps[:-1]] + [("model", steps[-1][1])], search.results_)
+
+
+def named_model(
+    name: str, components: int | None, seed: int, more: dict[str, Any], reading: dict[str, Any]
+) -> BaseEstimator:
+    """The model of that name, not fitted; see `fit_model`."""
+    cls = known_models()[name]
+    model = cls(**{cls.traits.size: components}, **more)
+    known = {"random_state": seed, **reading}
+    return model.set_params(**{key: value for key, value in known.items() if key in model.get_params()})
 
 
 def gap_steps(fitted: Fitted, X: Any, seed: int) -> list[tuple[str, BaseEstimator]]:

@@ -1,10 +1,27 @@
 """How commands are parsed and how they fail: one line on stderr, exit code 2."""
 
 import sys
+from typing import Any
 
 import click
 
-OPEN = ("auto", "search")  # names that leave the model open
+AUTO = "auto"  # a model, or a number of components, that is found
+OPEN = (AUTO, "search")  # names that leave the model open
+
+
+class Components(click.ParamType):
+    """A number of components, or "auto"."""
+
+    name = "K"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """The number, or "auto"."""
+        if value == AUTO:
+            return AUTO
+        try:
+            return int(click.IntRange(min=1).convert(value, param, ctx))
+        except click.BadParameter:
+            self.fail(f"{value!r} is neither a whole number from 1 on nor {AUTO}.", param, ctx)
 
 
 class InputError(click.ClickException):

@@ -15,9 +15,10 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 from gnomon._cli.choosing import fit_model, gap_steps, parameters, traits_of
 from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
-from gnomon._cli.commands import OPEN, InputError, one_line
+from gnomon._cli.commands import AUTO, OPEN, InputError, one_line
 from gnomon._cli.outputs import said_in_one_line
 from gnomon._cli.reporting import write_page
+from gnomon._cli.sizes import settled
 from gnomon._cli.stored import StoredModel, check_cells
 from gnomon._cli.targets import check_guides, in_words, read_targets, with_names
 from gnomon._files import RECORD, new_file, new_folder, sealed
@@ -25,12 +26,10 @@ from gnomon.describe import Description
 from gnomon.export.report import versions
 from gnomon.export.steps import named_columns
 from gnomon.rows.kind import is_sparse
-from gnomon.rows.spare import spare_rank
 from gnomon.selection import Comparison, compare
 from gnomon.tables import Table, drop_hint, has_pyarrow, read_table, with_labels, write_parts, write_table
 from gnomon.targets import Targets
 
-MOST_DEFAULT_COMPONENTS = 10
 MOST_COMPARED = 2000  # labeled rows; the baselines need cubic time in them
 FEWEST_NUMBERED = 10  # rows from which numbers that count up by one are no chance
 DOMINANT = 0.9  # share of the variance from which scaling is suggested
@@ -46,7 +45,7 @@ class Request:
     id: str | None = None
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
-    components: int | None = None
+    components: int | str | None = None  # or "auto"
     model: str = "sppca"
     parameters: tuple[str, ...] = ()
     target_kind: str | None = None
@@ -89,18 +88,6 @@ def read(request: Request) -> Table:
     return with_labels(table, request.labels, next(iter(request.target), None)) if request.labels else table
 
 
-def default_components(targets: Targets | None, X: Any, model: str) -> int | None:
-    """As many dimensions as the targets span, between 2 and 10, and fewer than the table can carry.
-
-    None, the model's own default, for a model that knows better.
-    """
-    if traits_of(model).own_size:
-        return None
-    columns = () if targets is None else targets.columns
-    spanned = sum(1 if column.classes is None else max(1, len(column.classes) - 1) for column in columns)
-    return max(1, min(max(2, spanned), MOST_DEFAULT_COMPONENTS, spare_rank(X)))
-
-
 def scale_steps(table: Table, scale: str) -> list[tuple[str, BaseEstimator]]:
     """The step that makes columns, or rows, of a table comparable; none where they are taken as they are."""
     if scale == "unit":
@@ -127,8 +114,9 @@ def fit(request: Request, table: Table) -> Run:
             if guides is not None:
                 y = guides.given()
                 reading = {"target": guides.asked, "unlabeled": "auto" if request.unlabeled is None else None}
-            components = request.components or default_components(guides, X, request.model)
-            fitted = fit_model(request.model, X, y, components, request.seed, more, reading, request.jobs)
+            settings = (request.seed, more, reading, request.jobs)
+            components, of_size = settled(request.components, request.model, guides, X, y, *settings)
+            fitted = fit_model(request.model, X, y, components, *settings)
             gaps = gap_steps(fitted, X, request.seed)
         except ImportError as error:
             raise InputError(one_line(error)) from error
@@ -139,7 +127,7 @@ def fit(request: Request, table: Table) -> Run:
     stored = StoredModel(pipeline, names, request.id, list(request.drop), table.X.shape[0], request.layer)
     notes = [f"{table.path} was read {table.assumed}."] if table.assumed else []
     notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)
-    notes += [fitted.note] if fitted.note else []
+    notes += [note for note in (of_size, fitted.note) if note]
     notes += size_notes(request, stored.said)
     if request.scale == "none" and not fitted.steps[-1][1].traits.own_scale:
         notes += scale_notes(table, guides, StandardScaler(with_mean=False).fit(table.X).var_)
@@ -159,7 +147,7 @@ def targets_of(request: Request, table: Table, guided: bool) -> Targets | None:
 
 def size_notes(request: Request, said: Description) -> list[str]:
     """What to say where the model has another size than the one asked for."""
-    if request.components in (None, said.n_components) or request.model not in OPEN:
+    if request.components in (None, AUTO, said.n_components) or request.model not in OPEN:
         return []
     return [
         f"{said.model} has {said.n_components} components, not the {request.components} of --components: the rows "

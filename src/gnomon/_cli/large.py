@@ -13,17 +13,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from gnomon._cli.choosing import fit_model, known_models, parameters, traits_of
-from gnomon._cli.commands import OPEN, InputError, one_line
+from gnomon._cli.commands import AUTO, OPEN, InputError, one_line
 from gnomon._cli.fitting import (
     Request,
     Run,
     check_kept,
-    default_components,
     refuse_counting,
     scale_notes,
     size_notes,
     targets_of,
 )
+from gnomon._cli.sizes import default_components
 from gnomon._cli.stored import StoredModel, check_cells
 from gnomon._cli.targets import in_words
 from gnomon.export.steps import named_columns
@@ -87,6 +87,15 @@ def _model(request: Request) -> str:
     return request.model
 
 
+def _size(request: Request) -> int | None:
+    """The number of components that was asked for."""
+    if request.components == AUTO:
+        raise InputError(
+            f"{request.table} is read from disk, and --components {AUTO} fits many times; give a number of components."
+        )
+    return None if request.components is None else int(request.components)
+
+
 def resolved(request: Request) -> Request:
     """The same with the model that would be fitted."""
     return replace(request, model=_model(request))
@@ -113,7 +122,7 @@ def fit(request: Request, table: LargeTable, tell: Callable[[str], None]) -> Run
             if guides is not None:
                 y = guides.given()
                 reading = {"target": guides.asked, "unlabeled": "auto" if request.unlabeled is None else None}
-            components = request.components or default_components(guides, sample, name)
+            components = _size(request) or default_components(guides, sample, name)
             X = _scaled(table.X, before)
             with _told(table, tell):
                 fitted = fit_model(name, X, y, components, request.seed, more, reading, request.jobs)

@@ -6,9 +6,10 @@ from typing import Any
 from gnomon._cli import fitting
 from gnomon._cli.answering import Answer
 from gnomon._cli.choosing import parameters, traits_of
-from gnomon._cli.commands import InputError, one_line
+from gnomon._cli.commands import AUTO, InputError, one_line
 from gnomon._cli.fitting import Request
 from gnomon._cli.show import target_line
+from gnomon._cli.sizes import default_components
 from gnomon._cli.targets import in_words
 
 
@@ -27,7 +28,7 @@ def plan(request: Request, table: Any, out: str, *, on_disk: bool) -> Answer:
             raise InputError(f"{table.path}: {one_line(in_words(table, error))}") from error
     k = request.components
     if k is None and not on_disk:  # the rank of X is at hand
-        k = fitting.default_components(targets if guided else None, table.X, request.model)
+        k = default_components(targets if guided else None, table.X, request.model)
     notes = [f"{table.path} was read {table.assumed}."] if getattr(table, "assumed", None) else []
     notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)
     found = {
@@ -56,6 +57,7 @@ def _in_words(found: dict[str, Any], of_target: str) -> str:
     lines += [of_target] if of_target else []
     k = found["components"]
     size = "its own number of components" if k is None else f"{k} component{'' if k == 1 else 's'} at most"
+    size = "as many components as are found best" if k == AUTO else size
     lines.append(f"would fit {found['model']}: {size}, scale {found['scale']}, seed {found['seed']}")
     lines += [f"note: {note}" for note in found["notes"]]
     return "\n".join([*lines, f"Nothing was fitted; a fit would write {found['out']}."])
