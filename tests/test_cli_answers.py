@@ -237,7 +237,7 @@ def test_what_is_said_beside_the_file_wins():
         ("seed = {a = 1}", "seed holds {'a': 1}; text or a number is wanted"),
         ("drop = [true]", "drop holds True; text or a number is wanted"),
         ("scale = 'some'", "'some' is not one of"),
-        ("components = 1.5", "'1.5' is not a valid integer range"),
+        ("components = 1.5", "'1.5' is neither a whole number from 1 on nor auto"),
         ("a = ", "c.toml is no TOML"),
     ],
 )
