@@ -87,4 +87,6 @@ def test_a_table_on_disk_wants_a_number():
     pytest.importorskip("pyarrow")
     write_table("t.parquet", {f"x{j}": BUNCH.data[:, j] for j in range(P)})
     words = ("fit", "t.parquet", "--model", "ppca", "--dask", "--components", "auto", "--out", "out")
-    assert "t.parquet is read from disk, and --components auto fits many times; give a number" in refusal(*words)
+    for more in ((), ("--dry-run",)):  # before anything is read
+        found = refusal(*words, *more)
+        assert "t.parquet is read from disk, and --components auto fits many times; give a number" in found

@@ -63,6 +63,10 @@ def read(request: Request) -> LargeTable:
         raise InputError(f"{request.table}: --layer names a layer of AnnData; Parquet has none, so leave --layer out.")
     if request.missing:
         raise InputError(f"{request.table}: --missing names cells of text; in Parquet an empty cell is empty.")
+    if request.components == AUTO:
+        raise InputError(
+            f"{request.table} is read from disk, and --components {AUTO} fits many times; give a number of components."
+        )
     if not request.target and traits_of(model).guided:
         raise click.UsageError("--target is missing; without labels, use --model ppca.")
     try:
@@ -85,15 +89,6 @@ def _model(request: Request) -> str:
             f"{', '.join(names)}, or leave --model out."
         )
     return request.model
-
-
-def _size(request: Request) -> int | None:
-    """The number of components that was asked for."""
-    if request.components == AUTO:
-        raise InputError(
-            f"{request.table} is read from disk, and --components {AUTO} fits many times; give a number of components."
-        )
-    return None if request.components is None else int(request.components)
 
 
 def resolved(request: Request) -> Request:
@@ -122,7 +117,7 @@ def fit(request: Request, table: LargeTable, tell: Callable[[str], None]) -> Run
             if guides is not None:
                 y = guides.given()
                 reading = {"target": guides.asked, "unlabeled": "auto" if request.unlabeled is None else None}
-            components = _size(request) or default_components(guides, sample, name)
+            components = int(request.components or 0) or default_components(guides, sample, name)
             X = _scaled(table.X, before)
             with _told(table, tell):
                 fitted = fit_model(name, X, y, components, request.seed, more, reading, request.jobs)

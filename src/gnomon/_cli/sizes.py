@@ -31,9 +31,11 @@ def settled(
     seed: int, more: dict[str, Any], reading: dict[str, Any], jobs: int,
 ) -> tuple[int | None, str | None]:  # fmt: skip
     """The number of components of a fit, and a note where "auto" made it."""
+    if asked is not None and asked != AUTO:
+        return int(asked), None
     usual = default_components(targets, X, model)
-    if asked != AUTO:
-        return (usual if asked is None else int(asked)), None
+    if asked is None:
+        return usual, None
     if model in OPEN or usual is None:
         return usual, None  # predictions hardly depend on it, or the model's own default is the rule
     sizes = [k for k in TRIED if k <= max(1, spare_rank(X))]

@@ -47,12 +47,22 @@ TIE = 1e-3  # mean errors that are nearer are won by none
 
 def load(name):
     """Rows and classes 0, 1, ... of one of `SETS`."""
+    with np.load(path_of(name), allow_pickle=False) as arrays:
+        found = stored_fields({key: arrays[key] for key in arrays.files})
+    return found["data"], np.unique(found["target"], return_inverse=True)[1]
+
+
+def path_of(name):
+    """Where one of `SETS` is stored."""
     folder = os.environ.get("GNOMON_DATA")
     if not folder:
         raise FileNotFoundError("the sets of breadth were not looked for, because GNOMON_DATA is not set.")
-    with np.load(Path(folder) / "breadth" / f"{name}.npz", allow_pickle=False) as arrays:
-        found = stored_fields({key: arrays[key] for key in arrays.files})
-    return found["data"], np.unique(found["target"], return_inverse=True)[1]
+    return Path(folder) / "breadth" / f"{name}.npz"
+
+
+def some_rows(n, seed, most=MOST_ROWS):
+    """Random ones of n rows, `most` at most, in order."""
+    return np.sort(np.random.default_rng(seed).permutation(n)[:most])
 
 
 def scaled(X, scaling):
@@ -138,7 +148,7 @@ def reproduce(sets=SETS, *, scalings=SCALINGS, n_labels=N_LABELS, dims=DIMS, n_d
         left = [scaling for scaling in scalings if (name, scaling, n, seed) not in known]
         X, y = load(name) if left else (None, None)
         for scaling in left:
-            some = np.sort(np.random.default_rng(seed).permutation(X.shape[0])[:MOST_ROWS])
+            some = some_rows(len(y), seed)
             table = scaled(X[some], scaling)
             if table is not None:
                 errors = errors_of_draw(table, y[some], draw_labeled(y[some], n, seed), dims)

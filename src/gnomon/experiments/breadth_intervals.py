@@ -31,7 +31,7 @@ def draw(name, labels, seed):
         if found is None:
             return None
         X, y = found
-    some = np.sort(np.random.default_rng(seed).permutation(X.shape[0])[:MOST_ROWS])
+    some = breadth.some_rows(X.shape[0], seed, MOST_ROWS)
     X, y = X[some], np.unique(y[some], return_inverse=True)[1]
     if labels == "unequal":
         return X, y, breadth_unbalanced.draw_unequal(y, seed)

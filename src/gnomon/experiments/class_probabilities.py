@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from gnomon import CPPCA, DPPCA, IFA, KDA, SDRGLM, SEPCA, SPPCA, GuidedProjection
 from gnomon.experiments._draw import draw_labeled
-from gnomon.experiments.breadth import FIRST_SEED, MOST_ROWS, SCALINGS, SETS, STRENGTHS, load, scaled
+from gnomon.experiments.breadth import FIRST_SEED, SCALINGS, SETS, STRENGTHS, load, scaled, some_rows
 from gnomon.rows.kind import is_sparse
 
 K, N_LABELS, BINS = 5, (3, 10), 10
@@ -87,7 +87,7 @@ def reproduce(sets=SETS, *, n_labels=N_LABELS, n_draws=3, methods=None, done=())
     known = {_key(one) for one in done}
     for seed, n, name in product(range(FIRST_SEED, FIRST_SEED + n_draws), n_labels, sets):
         X, y = load(name)
-        some = np.sort(np.random.default_rng(seed).permutation(X.shape[0])[:MOST_ROWS])
+        some = some_rows(X.shape[0], seed)
         X, y = X[some], np.unique(y[some], return_inverse=True)[1]
         labeled = draw_labeled(y, n, seed)
         for scaling in SCALINGS[: 1 if is_sparse(X) else 2]:

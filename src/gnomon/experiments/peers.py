@@ -9,7 +9,6 @@ principal components, with a rate of .01 and no more than 1,000 epochs. scANVI s
 logs, with its defaults.
 """
 
-import os
 import tempfile
 import time
 import warnings
@@ -21,8 +20,15 @@ import numpy as np
 
 from gnomon import DPPCA, GuidedProjection
 from gnomon.experiments._draw import draw_labeled, one_nn_error
-from gnomon.experiments.breadth import FIRST_SEED, MOST_ROWS, SETS, load, predictions_of_others, projections_of_others
-from gnomon.rows.kind import is_sparse
+from gnomon.experiments.breadth import (
+    FIRST_SEED,
+    SETS,
+    load,
+    path_of,
+    predictions_of_others,
+    projections_of_others,
+    some_rows,
+)
 from gnomon.selection.baselines import NotApplicable
 
 N_LABELS = 3
@@ -31,13 +37,12 @@ GENES = ("golub", "khan", "lymphoma", "tox171")
 CELLS = ("pbmc68k",)
 MOST_EPOCHS, RATE = 1000, 0.01
 OTHERS = ("PCA", "ridge LDA", "PLS", "UMAP")
-PREDICT = ("logistic",)  # and has no projection
-METHODS = ("GuidedProjection", "DPPCA", *OTHERS, "MOFA-FLEX", "scANVI", *PREDICT)
+METHODS = ("GuidedProjection", "DPPCA", *OTHERS, "MOFA-FLEX", "scANVI", "logistic")
 
 
 def counts_of(name):
     """Counts of cells, whose logs are stored."""
-    with np.load(Path(os.environ["GNOMON_DATA"]) / "breadth" / f"{name}.npz", allow_pickle=False) as arrays:
+    with np.load(path_of(name), allow_pickle=False) as arrays:
         return np.rint(np.expm1(arrays["raw"]))
 
 
@@ -47,7 +52,7 @@ def of_gnomon(model, X, y, labeled, k):
     return fitted.transform(X), fitted.predict(X[~labeled])
 
 
-def of_mofa_flex(X, y, labeled, seed=0):
+def of_mofa_flex(X, y, labeled):
     """All rows in one dimension more than classes, and no classes."""
     import anndata
     import mofaflex
@@ -62,18 +67,18 @@ def of_mofa_flex(X, y, labeled, seed=0):
             mofaflex.DataOptions(guiding_vars_obs_keys=list(guides), plot_data_overview=False),
             mofaflex.ModelOptions(n_factors=1, guiding_vars_likelihoods="Bernoulli", init_factors="pca"),
             mofaflex.TrainingOptions(
-                device="cpu", seed=seed, max_epochs=MOST_EPOCHS, lr=RATE, save_path=str(Path(folder) / "model.h5")
+                device="cpu", seed=0, max_epochs=MOST_EPOCHS, lr=RATE, save_path=str(Path(folder) / "model.h5")
             ),
         )
         return np.asarray(next(iter(model.get_factors("numpy").values()))), None
 
 
-def of_scanvi(counts, y, labeled, k, seed=0):
+def of_scanvi(counts, y, labeled, k):
     """(all rows in k dimensions, classes of the unlabeled rows)."""
     import anndata
     import scvi
 
-    scvi.settings.seed = seed
+    scvi.settings.seed = 0
     table = anndata.AnnData(np.asarray(counts, dtype=np.float32))
     table.obs["class"] = np.where(labeled, y.astype(str), "unknown")
     scvi.model.SCANVI.setup_anndata(table, labels_key="class", unlabeled_category="unknown")
@@ -93,11 +98,11 @@ def methods_for(name, X, counts, y, labeled, k):
         if method in others:
             own = predict.get(method, lambda: None)
             found[method] = lambda method=method, own=own: (others[method](), own())
-    if name in GENES + CELLS and not is_sparse(X):
+    if name in GENES + CELLS:
         found["MOFA-FLEX"] = lambda: of_mofa_flex(X, y, labeled)
     if counts is not None:
         found["scANVI"] = lambda: of_scanvi(counts, y, labeled, k)
-    return found | {method: lambda method=method: (None, predict[method]()) for method in PREDICT}
+    return found | {"logistic": lambda: (None, predict["logistic"]())}
 
 
 def reproduce(sets=SETS, *, n_draws=3, done=()):
@@ -107,7 +112,7 @@ def reproduce(sets=SETS, *, n_draws=3, done=()):
         for name in sets:
             if (name, seed) not in known:
                 X, y = load(name)
-                some = np.sort(np.random.default_rng(seed).permutation(X.shape[0])[:MOST_ROWS])
+                some = some_rows(len(y), seed)
                 counts = counts_of(name)[some] if name in CELLS else None
                 yield {"data": name, "seed": seed, "found": _of_draw(name, X[some], counts, y[some], seed)}
 
