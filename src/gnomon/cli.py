@@ -505,7 +505,7 @@ def doctor():
 @click.option("--only", multiple=True, metavar="NAME", help="A task, a method or K=5 of the table; may be repeated.")
 @click.option("--quick", is_flag=True, help="Two draws of what is soon done.")
 @click.option("--jobs", type=int, metavar="N", help="Processes; -1 for one a core.")
-@click.option("--page", metavar="FILE", help="Write the table as Markdown, with what differs and why, and as JSON.")
+@click.option("--page", metavar="FILE", help="Write the table as Markdown, JSON and SVG, with what differs and why.")
 def reproduce(name, keep, **options):
     """Run an experiment by its name, or list them all.
 

@@ -72,6 +72,8 @@ def test_the_page_says_what_differs_and_why():
     assert "0 of 2 numbers" in text
     assert lines["theirs"].endswith("| because of theirs |")
     assert "0.3800 ± 0.0400" in lines["theirs"]
+    assert "![" not in text
+    assert "](it.svg)" in page("", TABLE, rows_of(records(), TABLE), "", {}, picture="it.svg")
     silent = TABLE._replace(remarks=lambda *_: "")
     assert "not explained" in page("", silent, rows_of(records(), silent), "", {})
 

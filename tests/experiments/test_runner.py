@@ -12,7 +12,7 @@ import pytest
 
 from commands import refusal
 from gnomon.experiments import _registry, _runner, ssifa_table2
-from gnomon.experiments._cells import Cell, Table, draws_of
+from gnomon.experiments._cells import Cell, Printed, Table, draws_of
 
 
 def cells(n_draws=None, *, quick=False):
@@ -29,7 +29,7 @@ def scores(cell):
 def table(monkeypatch):
     """A table of twelve cells in place of a real one; the cells that were made."""
     made = []
-    counted = Table("A paper", cells, lambda cell: made.append(cell) or scores(cell), lambda *_: None)
+    counted = Table("A paper", cells, lambda cell: made.append(cell) or scores(cell), lambda *_: Printed(0.5, 0.1, 4))
     monkeypatch.setattr(ssifa_table2, "TABLE", counted, raising=False)
     return made
 
@@ -146,11 +146,14 @@ def test_killed_at_ten_random_moments_the_table_is_that_of_one_run(tmp_path, rng
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     assert run(parts, tmp_path / "parts.md").wait() == 0
-    assert (tmp_path / "parts.md").read_text() == (tmp_path / "whole.md").read_text()
+    assert (tmp_path / "parts.md").read_text().replace("parts.svg", "whole.svg") == (tmp_path / "whole.md").read_text()
+    assert (tmp_path / "parts.svg").read_bytes() == (tmp_path / "whole.svg").read_bytes()
 
 
 def test_the_page_has_its_numbers_beside_it(table, tmp_path, capsys):
     _registry.run("ssifa-table2", None, draws=3, page=tmp_path / "table.md")
+    assert "](table.svg)" in (tmp_path / "table.md").read_text()
+    assert (tmp_path / "table.svg").read_bytes().startswith(b"<?xml")
     kept = json.loads((tmp_path / "table.json").read_text())
     assert kept["command"] == "gnomon reproduce ssifa-table2 --draws 3"
     row = dict(zip(kept["fields"], kept["rows"][0], strict=True))

@@ -74,6 +74,12 @@ def test_colors_are_labels_where_known_and_predictions_elsewhere(wine):
     assert drawn == {to_rgba(class_style(code)[0])[:3] for code in range(3)}
 
 
+def test_classes_differ_by_shape_as_well_as_color():
+    first = [class_style(code) for code in range(7)]
+    assert [len(set(part)) for part in zip(*first, strict=True)] == [7, 7]
+    assert len({class_style(code) for code in range(49)}) == 49
+
+
 def test_names_are_shown_literally(wine):
     X, seen, _, model = wine
     display = ProjectionDisplay.from_estimator(model, X, seen)

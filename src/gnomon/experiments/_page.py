@@ -3,8 +3,8 @@
 from gnomon.experiments._cells import APART, pair
 
 
-def page(about, table, rows, command, versions, n_left=0):
-    """The page in Markdown."""
+def page(about, table, rows, command, versions, n_left=0, picture=None):
+    """The page in Markdown; `picture` is a file beside it that shows the numbers."""
     told = [row for row in rows if row.z is not None]
     near = sum(abs(row.z) <= APART for row in told)
     made = ", ".join(f"{name} {version}" for name, version in versions.items())
@@ -13,6 +13,9 @@ def page(about, table, rows, command, versions, n_left=0):
         lines += [f"{n_left} cells were not finished; the draws of the others are told.", ""]
     if told:
         lines += [f"Within {APART:g} standard errors of what is printed: {near} of {len(told)} numbers.", ""]
+    if picture is not None:
+        shown = "Ours against printed, a dot for each cell, with one standard deviation over draws of each"
+        lines += [f"![{shown}.]({picture})", "", f"{shown}; on the line they are the same.", ""]
     lines += [f"A star marks the method that is better than each other one of its row (rank sums, p < {0.01:g}).", ""]
     lines += ["| task | method | K | score | printed | ours | draws | difference, standard errors | |"]
     lines += ["|---|---|---|---|---|---|---|---|---|"]

@@ -17,8 +17,10 @@ import numpy as np
 from gnomon._files import new_file
 from gnomon.experiments._cells import as_text, rows_of
 from gnomon.experiments._page import page
+from gnomon.experiments._picture import picture, save_picture
 from gnomon.experiments._record import provenance
 from gnomon.experiments._runner import WrongFile, run_cells, told_if_stopped
+from gnomon.plotting._style import pyplot
 
 NUMBERS = ("task", "method", "k", "score", "mean", "sd", "n_draws", "n_failed")
 
@@ -78,12 +80,14 @@ def run(name, file=None, **options):
 
 def run_table(name, table, file=None, *, draws=None, only=(), quick=False, jobs=None, page=None):
     """Run the cells of a table, and print it; `page` names a Markdown file for it, and for
-    its numbers the JSON file beside it.
+    its numbers and its picture the JSON and SVG files beside it.
 
     Interrupted, it prints and writes what there is, and how to go on. `draws` of each cell, or those of the
     paper; `quick` few of the cheap ones; `only` tasks, methods or "K=5".
     """
     cells = chosen(table.cells(draws, quick=quick), only)
+    if page is not None:
+        pyplot()  # before the hours that cells may take
 
     def tell(found):
         rows = rows_of(found, table)
@@ -129,10 +133,13 @@ def chosen(cells, only):
 
 
 def write_page(name, table, rows, path, command, n_left=0):
-    """Write the page of a table, and its numbers beside it as JSON; `n_left` cells are not finished."""
-    made = provenance()["versions"]
+    """Write the page of a table, its numbers beside it as JSON and its picture; `n_left` cells are not finished."""
+    made, drawn, svg = provenance()["versions"], picture(rows), Path(path).with_suffix(".svg")
+    if drawn is not None:
+        save_picture(drawn, svg)
     with new_file(path) as stream:
-        stream.write(page(experiments()[name], table, rows, command, made, n_left).encode())
+        shown = None if drawn is None else svg.name
+        stream.write(page(experiments()[name], table, rows, command, made, n_left, shown).encode())
     with new_file(Path(path).with_suffix(".json")) as stream:
         head = json.dumps({"table": name, "command": command, "versions": made, "fields": NUMBERS})
         lines = ",\n".join(json.dumps([_number(getattr(row, field)) for field in NUMBERS]) for row in rows)

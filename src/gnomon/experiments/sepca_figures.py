@@ -98,8 +98,11 @@ def draw_figure(name):
     """Picture of the test rows under every method, a panel each; a single direction is drawn against the row number."""
     found, _, y_test = projections(name)
     plt = pyplot()
-    figure, axes = plt.subplots(1, len(found), figsize=(3.0 * len(found), 3.0), layout="constrained")
-    for ax, (method, (_, Z)) in zip(np.atleast_1d(axes), found.items()):
+    n_rows = -(-len(found) // 3)
+    figure, axes = plt.subplots(n_rows, 3, figsize=(9.0, 3.0 * n_rows), layout="constrained")
+    for ax in axes.flat[len(found) :]:
+        ax.remove()
+    for ax, (method, (_, Z)) in zip(axes.flat, found.items(), strict=False):
         height = Z[:, 1] if Z.shape[1] > 1 else np.arange(len(Z))
         for label in np.unique(y_test):
             color, marker = class_style(label)

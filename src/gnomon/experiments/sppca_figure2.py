@@ -45,7 +45,7 @@ def directions(X, y, labeled):
 def draw_figure(random_state=0):
     """The picture: rows by class, labeled ones solid, and a line along each direction."""
     X, y, some = toy(random_state)
-    figure, axes = pyplot().subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
+    figure, axes = pyplot().subplots(1, 2, figsize=(9, 4), layout="constrained")
     for ax, labeled in zip(axes, (np.ones(len(y), dtype=bool), some), strict=True):
         for label in (0, 1):
             color, marker = class_style(label)
@@ -55,7 +55,8 @@ def draw_figure(random_state=0):
             ends = np.outer([-4.0, 4.0], direction) + X.mean(axis=0)
             ax.plot(*ends.T, color="black", linestyle=("-", "--", ":")[i], label=name)
         ax.set(title="all labeled" if labeled.all() else "partly labeled", aspect="equal")
-        ax.legend()
+        ax.set(xlim=(-4.6, 4.6), ylim=(-4.1, 4.1), xlabel="$x_1$", ylabel="$x_2$")
+        ax.legend(loc="lower left", fontsize="small")
     return figure
 
 

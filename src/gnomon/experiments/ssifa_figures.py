@@ -49,7 +49,7 @@ def draw_projections(name, share, random_state=0):
     figure, axes = pyplot().subplots(1, 2, figsize=(9, 4), layout="constrained")
     for ax, (panel, Z) in zip(axes, found.items(), strict=True):
         for label in np.unique(classes):
-            color, marker = class_style(label)[0], "osD^v"[label]
+            color, marker = class_style(label)
             rows = classes == label
             hidden, shown = Z[rows & ~labeled], Z[rows & labeled]
             ax.scatter(*hidden.T, s=14, marker=marker, color=color, alpha=0.5, linewidth=0)

@@ -13,9 +13,9 @@ POSITIVE, NEGATIVE = "#0072B2", "#D55E00"
 
 
 def class_style(code):
-    """Return the color and marker of a class: 49 classes differ, by color first."""
+    """Return the color and marker of a class: 49 classes differ, the first seven by both."""
     n = len(CLASS_COLORS)
-    return CLASS_COLORS[code % n], CLASS_MARKERS[code // n % len(CLASS_MARKERS)]
+    return CLASS_COLORS[code % n], CLASS_MARKERS[(code + code // n) % len(CLASS_MARKERS)]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
