@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from gnomon import CPPCA, PPCA, SPPCA, GuidedProjection
 from gnomon.describe import describe
+from gnomon.experiments import breadth
 from oracles import monitor as oracle
 
 X, y = load_wine(return_X_y=True)
@@ -28,7 +29,7 @@ def test_plain_rows_are_as_defined():
     t2, spe = oracle.monitor(X, 3, X)
     assert_allclose(model.hotelling_t2(X), t2, rtol=1e-4)
     assert_allclose(model.spe(X), spe, rtol=1e-4)
-    assert_allclose(model.control_limits(0.01), oracle.limits(X, 3, 0.01), rtol=0.05)
+    assert_allclose(model.control_limits(0.01, by="normal"), oracle.limits(X, 3, 0.01), rtol=0.05)
 
 
 def test_rows_of_the_fit_are_within_and_odd_ones_beyond(model):
@@ -84,6 +85,67 @@ def test_units_do_not_matter(factor):
 def test_shares_are_between_nothing_and_all(alpha, error):
     with pytest.raises(error, match="alpha="):
         PPCA(2).fit(X).control_limits(alpha)
+
+
+def test_limits_go_by_the_rows_of_the_fit(model):
+    t2, spe = model.hotelling_t2(X), model.spe(X)
+    limits = model.control_limits(0.05)
+    assert limits == model.control_limits(0.05, by="rows")
+    assert 0.02 <= (t2 > limits.t2).mean() <= 0.06
+    assert 0.02 <= (spe > limits.spe).mean() <= 0.07  # new rows have more than those of the fit
+
+
+@pytest.mark.parametrize("fit", ["partial_fit", "weights", "chunks", "few rows"])
+def test_limits_of_fits_that_keep_no_rows_are_normal(fit):
+    model = PPCA(3)
+    if fit == "partial_fit":
+        model.partial_fit(X)
+    elif fit == "weights":
+        model.fit(X, sample_weight=np.arange(1.0, len(X) + 1.0))
+    elif fit == "chunks":
+        model.fit(pytest.importorskip("dask.array").from_array(X, chunks=(50, 13)))
+    else:
+        model.fit(X[:9])
+    assert model.control_limits(0.05) == model.control_limits(0.05, by="normal")
+    with pytest.raises(ValueError, match=r"by='rows' needs a fit to 10 rows or more .* use by='normal'"):
+        model.control_limits(0.05, by="rows")
+
+
+def test_many_rows_are_some_and_equal_weights_are_none(rng):
+    many = rng.standard_t(3, size=(5000, 4)) @ rng.normal(size=(4, 4))
+    model = PPCA(2).fit(many)
+    assert [len(one) for one in model._of_rows] == [1000, 1000]
+    limits = model.control_limits(0.05)
+    assert 0.03 < (model.spe(many) > limits.spe).mean() < 0.075
+    weighted = PPCA(2).fit(many, sample_weight=np.full(5000, 2.0))
+    assert_allclose(weighted.control_limits(0.05), limits, rtol=0.01)
+
+
+def test_a_way_to_limits_is_one_of_two():
+    with pytest.raises(ValueError, match="by='f' must be 'rows', 'normal' or None"):
+        PPCA(2).fit(X).control_limits(by="f")
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("name", [name for name in breadth.SETS if name != "lymphoma"])
+def test_new_rows_of_real_data_pass_limits_about_as_often_as_said(data_dir, name):
+    """On every set of breadth but lymphoma, which misses entries; up to 36 % pass the limits of 1 % of normal rows."""
+    found, classes = breadth.load(name)
+    rows, shares = found if sp.issparse(found) else breadth.scaled(found, "standardized"), []
+    for seed in range(6):
+        order = np.random.default_rng(seed).permutation(breadth.some_rows(len(classes), seed, 1000))
+        half = len(order) // 2
+        model, new = PPCA(min(5, half - 2)).fit(rows[np.sort(order[:half])]), rows[np.sort(order[half:])]
+        both = zip([model.control_limits(alpha) for alpha in (0.01, 0.05)], (0.01, 0.05), strict=True)
+        shares.append(
+            [
+                ((statistic > limit).mean(), alpha)
+                for limits, alpha in both
+                for statistic, limit in zip((model.hotelling_t2(new), model.spe(new)), limits, strict=True)
+            ]
+        )
+    found, alphas = np.mean(shares, axis=0).T
+    assert (found <= 1.2 * alphas + 2.0 * np.sqrt(alphas * (1.0 - alphas) / half)).all()
 
 
 def test_a_description_has_both_behind_steps():

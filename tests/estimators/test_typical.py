@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from gnomon import PPCA, SPPCA, GuidedProjection
 from gnomon.describe import UNUSUAL, describe
-from gnomon.estimators._typical import Tail, counts, distances, flattened, log_lengths, tail_of
+from gnomon.estimators._typical import Reference, counts, distances, flattened, log_lengths, reference_of
 from gnomon.experiments import breadth, breadth_numbers
 from gnomon.experiments._draw import draw_labeled
 from gnomon.export import load_model, save_model
@@ -33,18 +33,11 @@ def test_distances_are_squared_ones_of_the_gaussian_for_each_entry(rng):
     assert_allclose(distances(model, X, np.full(50, 4.0)), by_hand, rtol=1e-8)
 
 
-def test_shares_are_counted_and_then_follow_the_tail():
-    tail = Tail(np.arange(1.0, 101.0), 90.0, 0.5)
-    assert_allclose(tail.beyond(np.array([0.0, 50.0, 50.5, 90.0])), np.array([101, 52, 51, 12]) / 101)
-    assert_allclose(tail.beyond(np.array([900.0, 9000.0])), [0.1 * 10**-2.0, 0.1 * 100**-2.0])
-    assert np.diff(tail.beyond(np.linspace(0.0, 200.0, 999))).max() <= 1e-12  # farther is never more typical
-
-
 def test_rows_that_are_much_longer_or_shorter_are_not_typical_either():
     """By hand: logarithms of mean squares, of which the twenty farthest from their median have distances over 1."""
     distances = np.arange(1.0, 201.0)
     lengths = np.concatenate([np.linspace(4.0, 6.0, 180), np.full(10, 3.0), np.full(10, 7.0)])
-    tail = Tail(distances, 180.0, 0.5, None, lengths)
+    tail = Reference(distances, 180.0, 0.5, None, lengths)
 
     def of(*values):
         return tail.typicality(np.full(len(values), 100.0), np.ones(len(values)), np.array(values))
@@ -75,7 +68,7 @@ def test_rows_that_are_too_near_are_not_typical_either():
     """By hand: one over the distances has a Pareto tail through its largest tenth; a twentieth may be odd for it."""
     distances = np.sort(np.random.default_rng(0).gamma(20.0, 0.05, size=200))
     spread_of_far = float(np.log(distances[180:] / distances[179]).mean())
-    tail, whole = Tail(2.0 * distances, 2.0 * float(distances[179]), spread_of_far, distances), np.ones(3)
+    tail, whole = Reference(2.0 * distances, 2.0 * float(distances[179]), spread_of_far, distances), np.ones(3)
     start = distances[20]
     spread = np.log(start / distances[:20]).mean()
     near = [2.0 * 100.0 ** (-1.0 / spread), 2.0 * 3.0 ** (-1.0 / spread)]
@@ -97,12 +90,12 @@ def test_rows_held_out_are_those_of_folds_in_order_of_distance(rng, n):
         return PPCA(2).fit(A)
 
     whole, entries = fit(X), np.full(n, 5.0)
-    tail = tail_of(fit, X, entries, whole)
+    tail = reference_of(fit, X, entries, whole)
     order = np.argsort(distances(whole, X, entries))
     parts = [order[i::5] for i in range(5)] if n == 40 else [order[np.linspace(0, n - 1, 500).astype(int)]]
     by_hand = [distances(fit(np.delete(X, some, axis=0)), X[some], entries[some]) for some in parts]
     assert_allclose(tail.distances, np.sort(np.concatenate(by_hand)), rtol=1e-8)
-    turned = tail_of(fit, X[::-1], entries, whole)
+    turned = reference_of(fit, X[::-1], entries, whole)
     assert_allclose(turned.distances, tail.distances, rtol=1e-8)
     n_tail = max(5, len(tail.distances) // 10)
     assert_allclose(tail.start, tail.distances[-n_tail - 1])

@@ -47,11 +47,12 @@ class GaussianFit(LinearGaussian):
         self._store_features(p.W_x, p.m_x, p.x_noise_var, result.value.log_likelihood, rows.dtype)
         with one_thread():  # the read has left threads spinning
             self._remember(rows, result.stats.get("beyond"))
+            read = given.anew(masked=rows.masked)
             if targets is not None:
                 self._store_targets(result, rows.dtype, coded)
-                read = given.anew(masked=rows.masked)
                 beside = result.stats.get("beside_latent")
                 self._learn_from_labels(read, targets, rows.weights, rows.shape[1], beside)
+            self._keep_of_rows(read)
         self._record(result)
 
     def _fit_sizes(self, rows, Y, options, seed):

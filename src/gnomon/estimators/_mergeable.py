@@ -125,7 +125,7 @@ class Mergeable:
             self.n_labeled_ = int(moments.counts[(moments.keys > 0).any(axis=1)].sum())
         else:
             self._fit(read_rows(few.features, few.weights), None)
-        self._n_equal, self._seen = moments.n_equal, np.zeros(0, dtype=np.uint64)
+        self._n_equal, self._seen, self._of_rows = moments.n_equal, np.zeros(0, dtype=np.uint64), None
         self._moments_, self._form_ = moments.as_tuple(), tuple(form)
 
 

@@ -4,14 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from ..models.linear.monitor import Limits, learn, limits, statistics
+from ..models.linear.monitor import Limits, learn, left_out, limits, limits_by_rows, statistics
 from ..rows.by_chunk import by_chunk
 from ..rows.masked import filled
 from ._estimator import check_real
 
+FEWEST, MOST_KEPT = 10, 1000  # rows that limits go by
+
 
 class Monitored:
-    """From `_check_rows`, `_monitor()` and `_monitored(rows)`."""
+    """From `_check_rows`, `_monitored(rows)` and `_limits(alpha, by)`."""
 
     @by_chunk
     def hotelling_t2(self, X: Any) -> Any:
@@ -45,24 +47,31 @@ class Monitored:
         """
         return self._monitored(self._check_rows(X))[1]
 
-    def control_limits(self, alpha: float = 0.05) -> Limits:
+    def control_limits(self, alpha: float = 0.05, *, by: Any = None) -> Limits:
         """Limits that a share `alpha` of new rows passes, if they are like those of the fit.
-
-        That of T2 is by the F distribution, which counts that means and variances are estimates: k (n^2 - 1) / (n
-        (n - k)) F(k, n - k). That of SPE is by Jackson and Mudholkar (Technometrics 21, 1979, eq. 4.2), from the
-        eigenvalues that the plane leaves; of these the ones behind the fit's own directions count as equal. Both are
-        for normal rows; with more columns than rows the plane has turned towards the rows of the fit, and new ones pass
-        the limit of SPE more often than `alpha`.
 
         Parameters
         ----------
         alpha : float, default=0.05
             Share, between 0 and 1.
+        by : {"rows", "normal"}, default=None
+            "rows" goes by the rows of the fit, 1,000 of them at most: by what T2 and SPE each would have had, had it
+            been left out, and where less than a tenth is asked for by a Pareto tail through that tenth. It needs no
+            assumption, but rows in memory, ten or more, of equal weight. "normal" is for normal rows: that of T2 by
+            the F distribution, which counts that means and variances are estimates, k (n^2 - 1) / (n (n - k)) F(k, n -
+            k); that of SPE by Jackson and Mudholkar (Technometrics 21, 1979, eq. 4.2) from the eigenvalues that the
+            plane leaves, of which the ones behind the fit's own directions count as equal. With more columns than rows,
+            or rows that are not normal, many more pass them. None is "rows" where the fit has them, else "normal".
 
         Returns
         -------
         limits : Limits(t2, spe)
             Numbers.
+
+        Raises
+        ------
+        ValueError
+            When `alpha` is no share, or the limits are to go by rows that the fit has not kept.
 
         Examples
         --------
@@ -79,7 +88,9 @@ class Monitored:
         check_real("alpha", alpha, 0.0)
         if not alpha < 1.0:
             raise ValueError(f"alpha={alpha!r} must be less than 1.")
-        return limits(self._monitor(), float(alpha))
+        if by not in (None, "rows", "normal"):
+            raise ValueError(f"by={by!r} must be 'rows', 'normal' or None.")
+        return self._limits(float(alpha), by)
 
     def _said(self):
         def both(X):
@@ -95,13 +106,35 @@ class MonitoredByLoadings(Monitored):
         loadings = np.asarray(self.components_, dtype=np.float64)
         return learn(loadings.T, self.noise_variance_, self._n_equal, self._beyond)
 
-    def _monitored(self, rows):
+    def _limits(self, alpha, by):
+        kept = vars(self).get("_of_rows")  # absent in files of older releases
+        if by == "rows" and kept is None:
+            raise ValueError(
+                f"by='rows' needs a fit to {FEWEST} rows or more that are in memory and weigh the same; this one has "
+                "kept none, so use by='normal'."
+            )
+        monitor = self._monitor()
+        found = limits(monitor, alpha) if kept is None or by == "normal" else limits_by_rows(*kept, alpha)
+        return found._replace(spe=found.spe * monitor.unit**2)
+
+    def _keep_of_rows(self, rows):
+        """Keep T2 and SPE of some rows of the fit at even distances, rising, as if each had been left out."""
+        self._of_rows, n = None, rows.shape[0]
+        if rows.elsewhere or (rows.weights is not None and np.ptp(rows.weights) > 0.0) or n < FEWEST:
+            return
+        some = rows if n <= MOST_KEPT else rows.take(np.linspace(0, n - 1, MOST_KEPT).astype(int))
+        t2, spe = (np.asarray(one, dtype=np.float64) for one in self._in_units(some))
+        self._of_rows = tuple(np.sort(one) for one in left_out(t2, spe, self._n_equal))
+
+    def _in_units(self, rows):
+        """T2, and SPE in units of the monitor."""
         mean, components = (np.asarray(one, dtype=np.float64) for one in (self.mean_, self.components_))
         if not rows.masked:
-            t2, spe = statistics(self._monitor(), rows, mean)
-        else:
-            share = np.maximum(rows.in_units(mean, 1.0).rows.gather("seen"), 1.0) / rows.shape[1]
-            Z = np.asarray(self._condition(rows, with_cov=False)[0], dtype=np.float64)
-            complete = filled(rows, mean, Z, components).anew(masked=False)
-            t2, spe = statistics(self._monitor(), complete, mean, share)
-        return rows.like(t2), rows.like(spe)
+            return statistics(self._monitor(), rows, mean)
+        share = np.maximum(rows.in_units(mean, 1.0).rows.gather("seen"), 1.0) / rows.shape[1]
+        Z = np.asarray(self._condition(rows, with_cov=False)[0], dtype=np.float64)
+        return statistics(self._monitor(), filled(rows, mean, Z, components).anew(masked=False), mean, share)
+
+    def _monitored(self, rows):
+        t2, spe = self._in_units(rows)
+        return rows.like(t2), rows.like(spe * self._monitor().unit ** 2)

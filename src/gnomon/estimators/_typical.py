@@ -12,16 +12,14 @@ from .._types import Array
 from ..describe import UNUSUAL
 from ..likelihoods.calibration import SMALL
 from ..numerics.normalize import normalized
+from ..numerics.tails import Tail, n_tail, of_sorted
 from ..rows.by_chunk import by_chunk
 from ..rows.kind import is_sparse
 
 FOLDS, MOST_IN_FOLDS = 5, 2000  # rows up to which every one is held out once; of more, some are
 HELD_OUT = 500
 FEWEST = 10
-BEYOND = 0.1  # share of the rows behind whose least distance the tail begins,
-LEAST = 5  # and rows in it at least
 LEAST_POWER = 0.01  # of probabilities of rows that nothing in the fit is like: hardly more than equal, in their order
-SMALLEST_TAIL = 1e-3  # of a mean log of distances over that where the tail begins
 NEAR = 0.05  # share of the rows called unusual that may be so for being near
 LONG = 0.05  # and for being long or short
 LEAST_AWAY, LEAST_SPREAD = 0.1, 0.25  # of logarithms of squared lengths, where those of the fit are alike
@@ -29,31 +27,21 @@ MOST_AWAY = 1e4  # of them, which rows of zeros are
 NEAREST = 1e-6  # distance over that where the tail of the near ones begins
 
 
-class Tail(NamedTuple):
-    """Distances (m,) of rows held out, rising; where their tail begins, and the mean log of those beyond over that."""
+class Reference(NamedTuple):
+    """The tail of distances of rows held out, and what is known of the rows of the fit beside it."""
 
-    distances: Array
+    distances: Array  # (m,) rising; this and the next two are a `Tail`
     start: float
     spread: float
     own: Array | None = None  # rising distances of rows of the fit, which are nearer than others: it has seen them
     lengths: Array | None = None  # logarithms of squared lengths of rows of the fit
-
-    def beyond(self, distances: Array) -> Array:
-        """The share of rows at least as far: counted, or by a Pareto tail where few are."""
-        n = len(self.distances)
-        n_as_far = n - np.searchsorted(self.distances, distances)
-        share = BEYOND if n >= LEAST / BEYOND else LEAST / n
-        with np.errstate(divide="ignore"):
-            far = share * np.exp(-np.log(np.maximum(distances, self.start) / self.start) / self.spread)
-        counted = (n_as_far + 1.0) / (n + 1.0)
-        return np.where(distances > self.start, np.minimum(far, counted), counted)
 
     def typicality(self, distances: Array, observed: Array, lengths: Array) -> Array:
         """Like a p-value of being as far, as near, or as long or short, of rows with this share of entries observed.
 
         Being near is judged as if the entries that are missing were at the median. `lengths` are `log_lengths`.
         """
-        found = np.minimum(self.beyond(distances) / (1.0 - NEAR - LONG), 1.0)
+        found = np.minimum(Tail(*self[:3]).beyond(distances) / (1.0 - NEAR - LONG), 1.0)
         near = None if self.own is None else _nearness(self.own)
         if near is not None:
             whole = observed * distances + (1.0 - observed) * np.median(self.distances)
@@ -66,33 +54,19 @@ class Tail(NamedTuple):
         return found
 
 
-def _n_tail(n: int) -> int:
-    return max(LEAST, int(BEYOND * n))
-
-
-def _of_sorted(distances: Array) -> Tail:
-    """The tail of rising distances, of which more than those in it are positive."""
-    n_tail = _n_tail(len(distances))
-    start = float(distances[-n_tail - 1])
-    return Tail(distances, start, max(float(np.log(distances[-n_tail:] / start).mean()), SMALLEST_TAIL))
-
-
 def _away(lengths: Array, middle: float) -> Array:
     return np.clip(np.abs(lengths - middle), LEAST_AWAY, MOST_AWAY)
 
 
 def _of_lengths(lengths: Array, middle: float) -> Tail:
     """The tail of the distances of lengths from their median, which is at hand."""
-    away = np.sort(_away(lengths, middle))
-    n_tail = _n_tail(len(away))
-    start = float(away[-n_tail - 1])
-    return Tail(away, start, max(float(np.log(away[-n_tail:] / start).mean()), LEAST_SPREAD))
+    return of_sorted(np.sort(_away(lengths, middle)), LEAST_SPREAD)
 
 
 def _nearness(distances: Array) -> Tail | None:
     """The tail of one over rising distances."""
-    start = distances[_n_tail(len(distances))]
-    return None if start <= 0.0 else _of_sorted(1.0 / np.maximum(distances[::-1], NEAREST * start))
+    start = distances[n_tail(len(distances))]
+    return None if start <= 0.0 else of_sorted(1.0 / np.maximum(distances[::-1], NEAREST * start))
 
 
 def distances(model: Any, X: Any, n_observed: Array) -> Array:
@@ -120,7 +94,7 @@ def log_lengths(X: Any, n_observed: Array) -> Array:
         return np.asarray(np.log(squares / n_observed))
 
 
-def tail_of(fit: Any, X: Any, n_observed: Array, whole: Any) -> Tail | None:
+def reference_of(fit: Any, X: Any, n_observed: Array, whole: Any) -> Reference | None:
     """Of rows X, of which `fit` makes a Gaussian that `distances` takes, or None; `whole` is that of all.
 
     None for fewer than `FEWEST` rows, and where `fit` makes none.
@@ -145,10 +119,10 @@ def tail_of(fit: Any, X: Any, n_observed: Array, whole: Any) -> Tail | None:
             return None
         found.append(distances(model, X[some], n_observed[some]))
     every = np.sort(np.concatenate(found))
-    if every[-_n_tail(len(every)) - 1] <= 0.0:
+    if every[-n_tail(len(every)) - 1] <= 0.0:
         return None
     few = order if n <= MOST_IN_FOLDS else order[np.linspace(0, n - 1, MOST_IN_FOLDS).astype(int)]
-    return _of_sorted(every)._replace(own=own[few], lengths=log_lengths(X[few], n_observed[few]))
+    return Reference(*of_sorted(every), own[few], log_lengths(X[few], n_observed[few]))
 
 
 def flattened(proba: Array, typicality: Array) -> Array:
@@ -164,7 +138,7 @@ def flattened(proba: Array, typicality: Array) -> Array:
 
 
 class Typical:
-    """From `_gaussian`, a model of rows; `_tail`, a tuple of a `Tail` or None; and `_complete(rows)`."""
+    """From `_gaussian`, a model of rows; `_tail`, a tuple of a `Reference` or None; and `_complete(rows)`."""
 
     @by_chunk
     def typicality(self, X: Any) -> Any:
@@ -215,4 +189,4 @@ class Typical:
         X = rows.gather()
         entries = counts(X)
         away = distances(self._gaussian, self._complete(rows), entries)
-        return Tail(*self._tail).typicality(away, entries / rows.shape[1], log_lengths(X, entries))
+        return Reference(*self._tail).typicality(away, entries / rows.shape[1], log_lengths(X, entries))

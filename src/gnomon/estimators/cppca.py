@@ -227,6 +227,7 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
         result = model.fit(rows, labeled, Y, layout, options, np.random.default_rng(self._seed()))
         self._store(result, rows.dtype)
         self._remember(rows, result.stats.get("beyond"))
+        self._keep_of_rows(given)
         self._learn_classes(given, labeled, Y)
         self._learn_numbers(given, targets.table[:, _usable(self._form)][:, layout.noisy], rows.weights, rows.shape[1])
 

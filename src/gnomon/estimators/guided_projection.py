@@ -34,7 +34,7 @@ from ._preparations import (
     with_rows,
 )
 from ._teaching import judged, nearest_labels
-from ._typical import Typical, counts, flattened, tail_of
+from ._typical import Typical, counts, flattened, reference_of
 from ._wanted import Pool, of_new_rows, pool_of, wanted
 from .ppca import PPCA
 
@@ -328,7 +328,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
         self._gaussian = _gaussian(X)
         complete, tail = self._complete(rows), None
         if self._gaussian is not None:
-            tail = tail_of(_gaussian, complete, counts(X), self._gaussian)
+            tail = reference_of(_gaussian, complete, counts(X), self._gaussian)
         self._tail = None if tail is None else tuple(tail)
         return complete
 
@@ -421,8 +421,8 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
     def _log_density(self, rows, y):
         return self._density_of_rows().score_samples(rows.gather())
 
-    def _monitor(self):
-        return self._density_of_rows()._monitor()
+    def _limits(self, alpha, by):
+        return self._density_of_rows().control_limits(alpha, by=by)
 
     def _monitored(self, rows):
         return self._density_of_rows()._monitored(rows)

@@ -10,6 +10,7 @@ from gnomon.plotting import OutlierDisplay, PredictionDisplay
 
 N_PREDICTIONS = 50
 N_SUGGESTIONS = 10
+BOTH = 0.02  # share of the rows that pass one of two limits of 99 %
 FEWEST = 10  # hidden values from which there is a picture of them
 
 
@@ -81,40 +82,52 @@ def _beside(said, X, hidden, kind, output, name):
 
 def unlike(said, X, row_ids):
     """Return the rows that are unlike those of the fit, the most unlike first; nothing where the model cannot tell."""
+    parts = [part for part in (_untypical(said, X, row_ids), _limits(said, X, row_ids)) if part]
+    return html.tag("h2", "Rows unlike the rest") + "".join(parts) if parts else ""
+
+
+def _untypical(said, X, row_ids):
     if said.typicality is None:
         return ""
     found = said.typicality(X)
     odd = unusual(found)
     first = odd[:N_SUGGESTIONS]
-    names = html.listed([html.Row.named(row, row_ids) for row in first], [_share(found[row]) for row in first])
     text = "No row lies so far from the others that fewer than one in a hundred would."
     if len(odd):
-        lie, more = "lies" if len(odd) == 1 else "lie", ", ..." if len(odd) > len(first) else ""
+        lie = "lies" if len(odd) == 1 else "lie"
         text = [
-            f"{html.count(len(odd), 'row')} of {len(found)} {lie} so far from the others that fewer than one in a "
+            f"{html.count(len(odd), 'row')} of {len(found):,} {lie} so far from the others that fewer than one in a "
             "hundred would: ",
-            *names,
-            f"{more}. In brackets is the share of rows expected as far; what is said of these rows should not be "
-            "trusted.",
+            *html.listed([html.Row.named(row, row_ids) for row in first], [_share(found[row]) for row in first]),
+            ", and others. " if len(odd) > len(first) else ". ",
+            "In brackets is the share of rows expected as far (their typicality). What is predicted for these rows "
+            "should not be trusted.",
         ]
-    return html.tag("h2", "Rows unlike the rest") + html.tag("p", text)
+    return html.tag("p", text)
 
 
-def limits(said, X, row_ids):
+def _limits(said, X, row_ids):
     """Return the picture of the rows against the limits of T2 and SPE; nothing where the model has none."""
     if said.monitor is None:
         return ""
     display = OutlierDisplay.from_estimator(said, X, row_ids=row_ids, ax=html.axes(5.6, 4.2))
-    odd = display.beyond
+    odd, n = display.beyond, len(display.t2)
     names = html.listed([html.Row(int(i), display.names[i]) for i in odd[:N_SUGGESTIONS]])
-    names += [", ..."] * (len(odd) > N_SUGGESTIONS)
-    text = (
-        "T2 is how far a row is from the middle within the plane of the projection, SPE how far it is from the plane. "
-        "One row in twenty of those like the rows of the fit passes a limit of 95 %, one in a hundred that of 99 %. "
-    )
-    text += f"{html.count(len(odd), 'row')} of {len(display.t2)} beyond a 99 % limit"
-    said = [text, *([": "] if names else []), *names, "."]
-    return html.tag("h2", "Rows against their limits") + html.figure(display.ax_, "Hotelling's T2 against SPE", said)
+    parts = [
+        "T2 is how far a row is from the middle within the plane that follows the columns best, SPE how far it is from "
+        "that plane, each divided by the limit that one row in twenty like those of the fit passes. The limit of 99 % "
+        f"is passed by one in a hundred of them; here {html.count(len(odd), 'row')} of {n:,} "
+        f"({100 * len(odd) / n:.1f} %) {'is' if len(odd) == 1 else 'are'} beyond that of T2 or of SPE",
+        *([": "] if names else []),
+        *names,
+        " and others." if len(odd) > N_SUGGESTIONS else ".",
+    ]
+    if len(odd) > 3 + 2 * BOTH * n:
+        parts.append(
+            " These are more than the limits allow for: the rows are not like those of the fit, or the limits, where "
+            "the fit kept no rows to set them by, are for normal rows, which these are not."
+        )
+    return html.figure(display.ax_, "Hotelling's T2 against SPE", parts)
 
 
 def _share(value):

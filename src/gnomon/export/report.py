@@ -14,7 +14,7 @@ from gnomon._files import new_file
 from gnomon.describe import describe
 from gnomon.export import _report_page as html
 from gnomon.export._report_fit import fit_section
-from gnomon.export._report_predictions import limits, prediction_sections, suggestions, unlike
+from gnomon.export._report_predictions import prediction_sections, suggestions, unlike
 from gnomon.export._report_scatter import MAX_ROWS, explorer
 from gnomon.plotting import LoadingsDisplay, ProjectionDisplay, ScreeDisplay
 from gnomon.selection import Comparison, SearchResults
@@ -112,7 +112,6 @@ def write_report(
         _loadings(said, feature_names, feature_units),
         *prediction_sections(said, X, y, y_true, row_ids, names),
         unlike(said, X, row_ids),
-        limits(said, X, row_ids),
         suggestions(said, X, y, row_ids),
         fit_section(said, names, feature_units),
         _settings(said, settings or {}),

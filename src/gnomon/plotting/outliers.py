@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from gnomon.describe import describe
+from gnomon.plotting._names import apart
 from gnomon.plotting._style import NEGATIVE, NEUTRAL, POSITIVE, Display, literal
 
 ALPHAS = (0.05, 0.01)
 MOST_NAMED, MANY = 10, 2000  # rows with names, and those from which points are one image
+BESIDE = 6.0  # pixels between a row and its name
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -42,7 +44,7 @@ class OutlierDisplay(Display):
     >>> X, y = load_iris(return_X_y=True)
     >>> display = OutlierDisplay.from_estimator(SPPCA(2).fit(X, y), X)
     >>> display.beyond.tolist()
-    [15, 131, 117, 60, 106]
+    [106]
     """
 
     _size = 5.6, 4.2
@@ -103,20 +105,32 @@ class OutlierDisplay(Display):
             across, up = (line, line) if line else self.limits
             self.ax_.axvline(across, color=POSITIVE, ls=style, lw=1.0, label=label)
             self.ax_.axhline(up, color=POSITIVE, ls=style, lw=1.0)
-        named = [
-            self.ax_.annotate(
-                self.names[i], (self.t2[i], self.spe[i]), xytext=(4, 3), textcoords="offset points", fontsize="x-small"
-            )
-            for i in odd[:MOST_NAMED]
-        ]
-        literal(named)
         for axis, values in ((self.ax_.set_xscale, self.t2), (self.ax_.set_yscale, self.spe)):
             if len(values) and values.max() > 20.0:  # the limits would be lost in a corner
                 axis("symlog", linthresh=2.0)
         self.ax_.set(xlabel="T2 within the plane, in 95 % limits", ylabel="SPE off the plane, in 95 % limits")
         self.ax_.set_xlim(left=0.0)
         self.ax_.set_ylim(bottom=0.0)
-        self.ax_.legend(fontsize="x-small", framealpha=0.9, edgecolor="none", loc="upper right")
+        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "ncols": 4, "borderaxespad": 0.0}
+        self.ax_.legend(fontsize="x-small", frameon=False, columnspacing=1.2, handletextpad=0.4, **above)
+        self._name(odd[:MOST_NAMED])
+
+    def _name(self, rows):
+        """Write names beside rows, apart from one another."""
+        look = {"xytext": (0, 0), "textcoords": "offset points", "ha": "center", "va": "center", "fontsize": "x-small"}
+        texts = [self.ax_.annotate(self.names[i], (self.t2[i], self.spe[i]), **look) for i in rows]
+        literal(texts)
+        if not texts:
+            return
+        self.figure_.draw_without_rendering()  # until then nothing has its place
+        boxes = [text.get_window_extent() for text in texts]
+        sizes = np.array([[box.width, box.height] for box in boxes])
+        places = self.ax_.transData.transform([text.xy for text in texts])
+        low, high = self.ax_.bbox.extents[:2] + sizes / 2.0, self.ax_.bbox.extents[2:] - sizes / 2.0
+        right = places + [1.0, 0.0] * (sizes / 2.0 + BESIDE)
+        beside = np.where(right[:, :1] > high[:, :1], places - [1.0, 0.0] * (sizes / 2.0 + BESIDE), right)
+        for text, shift in zip(texts, apart(np.clip(beside, low, high), sizes) - places, strict=True):
+            text.set_position(tuple(shift * 72.0 / self.figure_.dpi))
 
 
 def unlike(said, X):

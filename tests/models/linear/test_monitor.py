@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from gnomon.models.linear.monitor import Monitor, learn, limits, statistics
+from gnomon.models.linear.monitor import Monitor, learn, left_out, limits, limits_by_rows, statistics
 from gnomon.rows import read
 from oracles import monitor as oracle
 
@@ -33,9 +33,12 @@ def test_all_is_as_defined(n, p, k, alpha):
     W, noise, left = loadings_of(X, k)
     found = learn(W, noise, n, left[left > noise * 0.0])
     t2, spe = statistics(found, read(new), X.mean(axis=0))
-    assert_allclose((t2, spe), oracle.monitor(X, k, new), rtol=1e-8)
+    assert found.unit == pytest.approx(np.sqrt(noise))
+    assert_allclose((t2, spe * found.unit**2), oracle.monitor(X, k, new), rtol=1e-8)
     assert_allclose(limits(found, alpha)[0], oracle.limits(X, k, alpha)[0], rtol=1e-10)
-    assert_allclose(limits(found, alpha)[1], oracle.limits(X, k, alpha)[1], rtol=0.03)  # the least eigenvalue is shared
+    assert_allclose(
+        limits(found, alpha)[1] * found.unit**2, oracle.limits(X, k, alpha)[1], rtol=0.03
+    )  # the least eigenvalue is shared
 
 
 def test_equal_eigenvalues_have_nearly_the_limit_of_chi_squared():
@@ -70,3 +73,42 @@ def test_new_rows_pass_the_limits_as_often_as_said(n, p, k):
 
 def test_nothing_left_has_a_limit_of_nothing():
     assert limits(learn(np.eye(3)[:, :2], 0.0, 10.0), 0.05).spe == 0.0
+
+
+def test_rows_are_as_if_left_out(rng):
+    """By hand: the axes stay, while the covariance of the scores and the regression on them are of the other rows."""
+    X = rng.standard_t(4, size=(25, 6)) @ rng.normal(size=(6, 6))
+    X -= X.mean(axis=0)
+    Q = np.linalg.svd(X)[2][:2].T
+    Z, t2, spe = X @ Q, [], []
+    for i in range(25):
+        rest, own = np.delete(Z, i, axis=0), np.delete(X, i, axis=0)
+        d = Z[i] - rest.mean(axis=0)
+        t2.append(d @ np.linalg.solve(np.cov(rest, rowvar=False), d))
+        B = np.linalg.lstsq(np.c_[np.ones(24), rest], own, rcond=None)[0]
+        spe.append(((X[i] - np.r_[1.0, Z[i]] @ B) ** 2).sum())
+    found = left_out(*oracle.monitor(X, 2, X), 25)
+    assert_allclose(found, (t2, spe), rtol=1e-8)
+
+
+def test_limits_by_rows_are_those_of_the_rows():
+    t2, spe = np.arange(1.0, 1001.0), np.zeros(1000)
+    assert limits_by_rows(t2, spe, 0.05) == (951.0, 0.0)  # 49 of 1,000 are beyond, 50 of 1,001 with the next
+    assert limits_by_rows(t2, t2 + 1.0, 0.2).spe == 802.0
+    assert 1000.0 < limits_by_rows(t2, t2, 1e-4).t2 < 1400.0
+
+
+def test_limits_by_rows_hold_where_normal_ones_do_not(rng):
+    shares = []
+    for _ in range(20):
+        A = np.linspace(2.0, 1.0, 12)[:, None] * rng.normal(size=(12, 12))
+        X, new = (rng.standard_t(3, size=(n, 12)) @ A for n in (200, 2000))
+        W, noise, left = loadings_of(X, 3)
+        found = learn(W, noise, 200, left)
+        of_new = statistics(found, read(new), X.mean(axis=0))
+        own = (np.sort(one) for one in left_out(*statistics(found, read(X), X.mean(axis=0)), 200))
+        both = limits_by_rows(*own, 0.01), limits(found, 0.01)
+        shares.append([[(one > limit).mean() for one, limit in zip(of_new, some, strict=True)] for some in both])
+    by_rows, normal = np.mean(shares, axis=0)
+    assert normal.min() > 0.025
+    assert by_rows.max() < 0.018

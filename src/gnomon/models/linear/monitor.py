@@ -10,8 +10,10 @@ import numpy as np
 from scipy.special import chdtri, fdtri, ndtri
 
 from ..._types import Array
+from ...numerics.tails import n_tail, of_sorted
 from ...rows.contract import Rows
 
+LEAST_LEFT = 0.05  # of a row without which the others are judged
 SMALLEST_POWER = 1e-3  # of Jackson and Mudholkar's transform; below it Box's chi-squared is taken
 
 
@@ -22,6 +24,7 @@ class Monitor(NamedTuple):
     variances: Array  # (k,) of the scores along them
     n: float  # rows of the fit that weigh the same
     left: Array  # (3,) sums of the first three powers of the eigenvalues that the plane leaves
+    unit: float = 1.0  # of the columns in which all this is
 
 
 class Limits(NamedTuple):
@@ -34,26 +37,49 @@ class Limits(NamedTuple):
 def learn(W_x: Array, noise_var: float, n: float, beyond: Array | None = None) -> Monitor:
     """From loadings (p, k), the noise variance and the number of rows; `beyond` are eigenvalues behind the k largest.
 
-    What is not known of these shares what they leave of the noise.
+    What is not known of these shares what they leave of the noise. The unit is the deviation of the noise.
     """
     p, k = W_x.shape
-    n = max(float(n), k + 2.0)
-    explained, R = np.linalg.eigh(W_x.T @ W_x)
-    explained = np.maximum(explained, 1e-12 * noise_var)
-    axes, unbiased = W_x @ R / np.sqrt(explained), n / (n - 1.0)
-    known = np.zeros(0) if beyond is None else beyond[: max(0, p - k - 1)]
-    total, rest = (p - k) * noise_var, p - k - len(known)
+    n, unit = max(float(n), k + 2.0), float(np.sqrt(noise_var)) or 1.0
+    W, noise = W_x / unit, noise_var / unit / unit
+    explained, R = np.linalg.eigh(W.T @ W)
+    explained = np.maximum(explained, 1e-12 * noise)
+    axes, unbiased = W @ R / np.sqrt(explained), n / (n - 1.0)
+    known = np.zeros(0) if beyond is None else beyond[: max(0, p - k - 1)] / unit / unit
+    total, rest = (p - k) * noise, p - k - len(known)
     other = max(total - float(known.sum()), 0.0) / max(rest, 1)
     left = np.array([(known**i).sum() + rest * other**i for i in (1, 2, 3)])
-    return Monitor(axes, (explained + noise_var) * unbiased, n, left * unbiased ** np.arange(1, 4))
+    return Monitor(axes, (explained + noise) * unbiased, n, left * unbiased ** np.arange(1, 4), unit)
 
 
 def statistics(monitor: Monitor, rows: Rows, mean: Array, observed: Array | None = None) -> tuple[Array, Array]:
-    """T2 and SPE (n,) of complete rows; `observed` (n,) is the share of entries that were there before they were."""
-    here = rows.in_units(mean, 1.0)
+    """T2 and SPE (n,) of complete rows; `observed` (n,) is the share of entries that were there before they were.
+
+    Rows are in units of the monitor's, and so is SPE, squared.
+    """
+    here = rows.in_units(mean, monitor.unit)
     T = here.times(monitor.axes)
     spe = np.maximum(here.lengths() - np.einsum("ij,ij->i", T, T), 0.0)
     return (T**2 / monitor.variances).sum(axis=1), spe if observed is None else spe / observed
+
+
+def left_out(t2: Array, spe: Array, n: float) -> tuple[Array, Array]:
+    """About what T2 and SPE (m,) of rows of a fit to n would be, had each been left out.
+
+    T2 by the covariance of the scores without the row, SPE by the regression of the columns on the scores without it.
+    """
+    left = np.maximum(1.0 - n * t2 / (n - 1.0) ** 2, LEAST_LEFT)
+    leverage = np.minimum(1.0 / n + t2 / (n - 1.0), 1.0 - LEAST_LEFT)
+    return t2 * n**2 * (n - 2.0) / (n - 1.0) ** 3 / left, spe / (1.0 - leverage) ** 2
+
+
+def limits_by_rows(t2: Array, spe: Array, alpha: float) -> Limits:
+    """Limits that a share alpha of rows with these rising T2 and SPE passes; where few do, by Pareto tails."""
+    return Limits(*(of_sorted(found).limit(alpha) if _has_tail(found) else 0.0 for found in (t2, spe)))
+
+
+def _has_tail(found: Array) -> bool:
+    return bool(found[-n_tail(len(found)) - 1] > 0.0)
 
 
 def limits(monitor: Monitor, alpha: float) -> Limits:
