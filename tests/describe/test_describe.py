@@ -7,14 +7,17 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
 import gnomon
-from gnomon import CPPCA, IFA, KDA, PPCA, SPPCA
+from gnomon import CPPCA, IFA, KDA, PPCA, SPPCA, NeighborFeatures
 from gnomon.describe import Description, Target, describe, models, traits_of
 from gnomon.export import write_report
 from gnomon.plotting import ConvergenceDisplay, LoadingsDisplay, ProjectionDisplay
@@ -125,9 +128,31 @@ def test_the_names_are_those_of_the_columns_that_the_model_saw():
     frame = load_iris(as_frame=True).data
     plain = make_pipeline(StandardScaler(), PPCA(2)).fit(frame)
     assert describe(plain).column_names() == list(frame.columns)
-    rotated = make_pipeline(PCA(3), PPCA(2)).fit(frame)
-    assert describe(rotated).column_names() == ["pca0", "pca1", "pca2"]
+    chosen = make_pipeline(SelectKBest(k=2), SPPCA(1)).fit(frame, SPECIES)
+    assert describe(chosen).column_names() == ["petal length (cm)", "petal width (cm)"]
+    assert describe(chosen).loadings.shape == (1, 2)
+    words = make_pipeline(TfidfVectorizer(), PPCA(1)).fit(["a cat", "one dog", "one cat", "two mice"])
+    assert describe(words).column_names() == ["cat", "dog", "mice", "one", "two"]
     assert describe(PPCA(2).fit(X)).column_names() == ["x0", "x1", "x2", "x3"]
+
+
+def test_columns_that_a_step_makes_up_are_none_of_the_table():
+    """pca1 tells nobody anything: the columns are those of the table, and what adds to a component is not known."""
+    frame = load_iris(as_frame=True).data
+    made = [
+        make_pipeline(PCA(3), PPCA(2)),
+        make_pipeline(StandardScaler(), PCA(4), StandardScaler(), PPCA(2)),
+        make_pipeline(
+            ColumnTransformer([("first", PCA(2), list(frame.columns[:3]))], remainder="passthrough"), PPCA(2)
+        ),
+        make_pipeline(NeighborFeatures(n_components=4), PPCA(2)),
+        make_pipeline(FunctionTransformer(lambda X: np.asarray(X)[:, :3]), PPCA(2)),
+    ]
+    for model in made:
+        said = describe(model.fit(frame))
+        assert (said.loadings, said.n_features) == (None, 4)
+        assert said.column_names() == list(frame.columns)
+        assert describe(model.fit(X)).column_names() == ["x0", "x1", "x2", "x3"]
 
 
 def test_a_search_says_what_its_best_model_says():

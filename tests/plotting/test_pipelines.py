@@ -59,9 +59,9 @@ CANNOT = {
 
 ALL = {"Projection", "Biplot", "Contribution", "Prediction", "Loadings", "Scree", "Convergence", "Outlier"}
 HAS_NO = {
-    ("GuidedProjection", "classes"): {"Convergence", "Loadings", "Scree"},
-    ("GuidedProjection", "numbers"): {"Convergence", "Scree"},
-    ("DPPCA", "classes"): {"Outlier", "Scree"},
+    ("GuidedProjection", "classes"): {"Convergence"},
+    ("GuidedProjection", "numbers"): {"Convergence"},
+    ("DPPCA", "classes"): {"Outlier"},
 }
 
 

@@ -53,11 +53,11 @@ def _behind(steps: Any, inner: Description) -> Description:
     """The description of a model that sees rows only after they went through the steps of a pipeline."""
     if not len(steps):
         return inner
+    inner = _in_own_columns(steps, inner)
     invertible = all(hasattr(step, "inverse_transform") for _, step in steps.steps)
     filled = _after(steps, inner.impute) if invertible else None
     return replace(
         inner,
-        feature_names=_names(steps, inner),
         project=_after(steps, inner.project),
         predict=_after(steps, inner.predict),
         log_density=_after(steps, inner.log_density),
@@ -78,13 +78,29 @@ def _suggested_after(steps: Any, suggest: Any) -> Any:
     return lambda n, X, among=None: suggest(n, None if X is None else steps.transform(X), among)
 
 
-def _names(steps: Any, inner: Description) -> tuple[str, ...] | None:
-    """What the steps call the columns they give, where they say so for all of them."""
+def _in_own_columns(steps: Any, inner: Description) -> Description:
+    """The description in the columns of the table; loadings only where the steps keep these, or name new ones by them.
+
+    "pca3" is no name of a column: it tells nobody what adds to a component.
+    """
+    n_columns = getattr(steps, "n_features_in_", inner.n_features)
     try:
-        found = tuple(map(str, steps.get_feature_names_out()))
+        names = tuple(map(str, steps.get_feature_names_out()))
     except (AttributeError, ValueError):
-        return inner.feature_names
-    return found if len(found) == inner.n_features else inner.feature_names
+        names = ()
+    if len(names) == inner.n_features and not _made_up(steps, names):
+        return replace(inner, feature_names=names)
+    if len(names) != inner.n_features and n_columns == inner.n_features:
+        return inner
+    own = getattr(steps, "feature_names_in_", None)
+    named = None if own is None else tuple(map(str, own))
+    return replace(inner, n_features=int(n_columns), feature_names=named, loadings=None)
+
+
+def _made_up(steps: Any, names: tuple[str, ...]) -> bool:
+    """Whether some name is only that of a step, with a number."""
+    kinds = {type(one).__name__.lower() for one in steps.get_params().values()}
+    return any(name.rpartition("__")[2].rstrip("0123456789") in kinds for name in names)
 
 
 def settled(model: Any, names: Any) -> dict[str, Any]:

@@ -27,6 +27,15 @@ class Prediction(NamedTuple):
     std: Array | None = None  # (n,) standard deviations of numbers, where the model has them
 
 
+class Spectrum(NamedTuple):
+    """Variances along the components, and along the directions behind them as far as a fit has seen them; falling."""
+
+    own: Array
+    behind: Array
+    noise: float | None = None  # of a direction that holds nothing else
+    of: str = "rows"  # whose variances these are: "rows", in squared units of X, "classes" or "predictions"
+
+
 class Fit(NamedTuple):
     """How the fit went; None where the model has no such thing."""
 
@@ -109,8 +118,8 @@ class Description:
     monitor: Callable[[Any], tuple[Array, Array]] | None = None  # (n,) Hotelling's T2, and SPE
     limits: Callable[[float], tuple[float, float]] | None = None  # of both, which a share of new rows passes
     suggest: Callable[..., Array] | None = None  # (n, X, among): which of these rows to label next; None, of the fit's
-    loadings: Array | None = None  # (k, p) what a unit of each component adds to every column
-    spectrum: tuple[Array, Array] | None = None  # variances along components, and behind them as far as seen; falling
+    loadings: Array | None = None  # (k, p) what a unit of each component adds to every column in the mean
+    spectrum: Spectrum | None = None  # variances along components, and behind them
     fit: Fit = field(default_factory=Fit)
 
     @property

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..describe import Spectrum
 from ..models import linear
 from ..models.linear.conditioning import draw_rows
 from ..models.linear.positions import learn, place
@@ -140,7 +141,7 @@ class LinearGaussian(Weighted, MonitoredByLoadings, Density, Criterion, Imputer,
         """Variances of x along the components, and what the fit has seen of those behind them, both falling."""
         W, beyond = np.asarray(self.components_, dtype=np.float64), vars(self).get("_beyond")
         own = np.linalg.eigvalsh(W @ W.T)[::-1] + self.noise_variance_
-        return own, np.zeros(0) if beyond is None else beyond
+        return Spectrum(own, np.zeros(0) if beyond is None else beyond, self.noise_variance_)
 
     def _store_features(self, W, mean, noise_variance, log_likelihood, dtype):
         """Set what the fitted model knows of x."""

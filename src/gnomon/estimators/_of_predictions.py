@@ -19,6 +19,7 @@ class Shown(NamedTuple):
     n_guided: int  # of them, the first ones, that foretell; the sign of the others is open
     explained: float  # share of the predictions that the preparation explains
     slopes: Any  # (r, m) of the predictions in the coordinates
+    variances: Any  # of the fitted predictions along their principal directions, falling
 
 
 def show(T, predictions, k):
@@ -34,15 +35,16 @@ def show(T, predictions, k):
     fitted = T @ slopes
     total = float((centered**2).sum())
     explained = 1.0 - float(((centered - fitted) ** 2).sum()) / total if total > 0 else 1.0
-    values, axes = top_eigh(fitted.T @ fitted / len(T), k)
-    axes = axes[:, values > WEAK**2 * max(values[0], 0.0)]
+    values, axes = top_eigh(fitted.T @ fitted / len(T), min(fitted.shape[1], T.shape[1]))
+    values = np.maximum(values, 0.0)
+    axes = axes[:, :k][:, values[:k] > WEAK**2 * values[0]]
     if not axes.shape[1]:
-        return Shown(np.eye(T.shape[1], k), 0, explained, slopes)
+        return Shown(np.eye(T.shape[1], k), 0, explained, slopes, values)
     guided = slopes @ (axes * sign_of_columns(axes))
     if guided.shape[1] == k:
-        return Shown(guided, k, explained, slopes)
+        return Shown(guided, k, explained, slopes, values)
     Z = T @ guided
     rest = np.eye(T.shape[1]) - guided @ np.linalg.solve(Z.T @ Z, Z.T @ T)  # rows times it are uncorrelated with Z
     more, basis = top_eigh(rest.T @ second @ rest, k - guided.shape[1])
     unit = BESIDE * Z[:, -1].std() / np.sqrt(more[0]) if more[0] > 0 else 1.0
-    return Shown(np.hstack([guided, unit * (rest @ basis)]), guided.shape[1], explained, slopes)
+    return Shown(np.hstack([guided, unit * (rest @ basis)]), guided.shape[1], explained, slopes, values)

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ..describe import Projection, Traits
+from ..describe import Projection, Spectrum, Traits
 from ..models import dppca as model
 from ..rows.namespace import asarray_like, holding
 from ._density import JointDensity
@@ -423,7 +423,12 @@ class DPPCA(Mergeable, Predictor, JointDensity, Invertible, LatentPosterior):
         return self.classes_[latent]
 
     def _said(self):
-        facts = {"loadings": self.components_}
+        models, k = self._models(), self.n_class_components_
+        apart = 1.0 + model.separation(models)  # and one is the variance within a class
+        facts = {
+            "loadings": model.loadings(models, self.components_.astype(np.float64)),
+            "spectrum": Spectrum(apart[:k], apart[k:], 1.0, "classes"),
+        }
         if self._vector:
             objective = "log-likelihood with the penalty of shrinkage"
             prior = self.calibration_ is not None and self.calibration_["n_held_out"] == 0

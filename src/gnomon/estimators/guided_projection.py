@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..describe import Projection, Traits
+from ..describe import Projection, Spectrum, Traits
 from ..models import dppca
 from ..models.readout import Seen
 from ..numerics.linalg import sign_of_columns
 from ..rows import read
 from ..rows.kind import is_sparse
 from ..rows.products import in_form
+from ..rows.slopes import slopes
 from ..rows.spare import spare_rank
 from ._class_guide import ClassGuide, Taught, Union, best_by_labels_alone, fit_union, teach
 from ._density import Density
@@ -208,14 +209,18 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
             self.__dict__.pop(name, None)
         self._record_teachers()
         if targets.kind == "classes" and len(taught) == 1:
-            self._choose_projection(preparations, union, taught[0], targets.index)
+            Z, apart = self._choose_projection(preparations, union, taught[0], targets.index)
+            self._spectrum = (1.0 + apart, 1.0, "classes")  # in units of the variance within a class
         else:
             told = [self._comparable(*pair, seen) for pair in zip(targets.columns, taught, strict=True)]
             preparation, one = self._show(plain, told)
+            Z = read(X).project(self.mean_, self.components_.T)
+            self._spectrum = (one.variances, None, "predictions")
             if not preparations:
                 units = [column.values[column.labeled].std() for column in targets.columns]
                 self._line = tuple(line_of(preparation, one.slopes, np.hstack(told), units))
                 self.pupil_agreement_ = one.explained
+        self._loadings = slopes(X, Z)
         found = [one.calibrated for one in taught if isinstance(one, Taught)]
         T = union.T if preparations else plain[-1][1].T
         self._pool = tuple(pool_of(T, _doubt(found), targets.labeled))
@@ -283,7 +288,10 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
     # -- the projection ----------------------------------------------------------------------------------------------
 
     def _choose_projection(self, preparations, union, taught, index):
-        """For classes: that of one of two pupils, or of the best teacher by labels alone."""
+        """For classes: that of one of two pupils, or of the best teacher by labels alone.
+
+        Returns the rows in it, and the variance between classes along each direction that may separate some.
+        """
         k, seen = self.n_components_, (union, preparations[0][1])
         at, best = best_by_labels_alone(taught.guide, preparations, LABELS_ALONE, k)
         seen, learned = (*seen, preparations[at][1]), [*taught.learned, best]
@@ -299,6 +307,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
         self.components_, self.mean_ = (rows.basis @ self._directions[1] / rows.scale).T, rows.mean
         self._pupil = tuple(linear_pupil(preparations, taught, index, k))
         self.pupil_agreement_ = self._pupil[-1]
+        return seen[chosen].T @ self._directions[chosen], dppca.separations([learned[chosen]])
 
     def _comparable(self, column, taught, seen):
         """Predictions of one target for the rows of the fit, of variance one at most (n, m)."""
@@ -459,9 +468,12 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
         n_models = sum(len(lines) for _, lines in tables)
         n_preparations = len(self._preparations) + len(self._number_preparations)
         remarks = (f"taught by {n_models} models on {n_preparations} preparations of the rows",)
-        loadings = {} if self.projection_ in (ALL, LABELS_ALONE) else {"loadings": self.components_}
         record = self._recorded(facts=facts, tables=tuple(tables), remarks=remarks)
-        parts = {"fit": record, "suggest": self._suggested}
+        parts = {"fit": record, "suggest": self._suggested, "loadings": vars(self).get("_loadings")}
+        if "_spectrum" in vars(self):
+            variances, noise, of = self._spectrum
+            k = self.n_components_
+            parts["spectrum"] = Spectrum(variances[:k], variances[k:], noise, of)
         if self._gaussian is None:
             parts["project"] = lambda X: Projection(np.asarray(self.transform(X)))
             parts |= {"monitor": None, "limits": None}
@@ -469,7 +481,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
             parts["log_density"] = self.score_samples
         if self._tail is not None:
             parts["typicality"] = self.typicality
-        return super()._said() | loadings | parts
+        return super()._said() | parts
 
 
 def _gaussian(X):

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._warn import warn
-from ..describe import Traits
+from ..describe import Spectrum, Traits
 from ..likelihoods.calibration import Calibration, averaged
 from ..models import ifa as model
 from ..models.ifa import noiseless, noisy
@@ -314,7 +314,10 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
             floors=tuple(f"variance of {name}" for name in self.noise_floors_),
             tables=(self._mixture_table(),) if self.n_labeled_ > 0 else (),
         )
-        return super()._said() | {"loadings": self.mixing_.T, "fit": record}
+        W, noise, parts = self.mixing_, self.noise_variance_, {"loadings": self.mixing_.T, "fit": record}
+        if noise > 0:
+            parts["spectrum"] = Spectrum(np.linalg.eigvalsh(W.T @ W)[::-1] + noise, np.zeros(0), noise)
+        return super()._said() | parts
 
     def _mixture_table(self):
         """The components of the latents with classes; every latent has variance one over the rows."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
+from ..describe import Projection
 from ..models import scl as model
 from ..rows.by_chunk import by_chunk
 from ..rows.products import Append
@@ -140,14 +141,18 @@ class SCL(WithDomains, Transformer):
         self.singular_values_ = fitted.singular_values
         self.ridge_, self.solver_ = fitted.ridge, fitted.solver
         self.n_components_ = len(self.components_)
+        self._loadings = fitted.loadings
         self.block_scale_ = block_scale(self.scale, fitted.x_variance, fitted.z_variance)
 
     @by_chunk
     def transform(self, X: Any) -> Any:
         rows = self._check_rows(X)
-        own = model.Projection(self.mean_.astype(np.float64), self.components_.T.astype(np.float64))
-        Z, _ = model.posterior(own, rows)
+        Z = self._projected(rows)
         return as_given(rows.with_columns(more=Z).map(Append(self.block_scale_)), X) if self.augment else Z
+
+    def _projected(self, rows):
+        own = model.Projection(self.mean_.astype(np.float64), self.components_.T.astype(np.float64))
+        return model.posterior(own, rows)[0]
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         names = super().get_feature_names_out(input_features)
@@ -175,4 +180,7 @@ class SCL(WithDomains, Transformer):
         self.n_pivots_ = len(pivots)
 
     def _said(self):
-        return super()._said() | {"loadings": self.components_}
+        def project(X):  # without the columns of X that may stand beside it
+            return Projection(np.asarray(self._projected(self._check_rows(X))))
+
+        return super()._said() | {"loadings": vars(self).get("_loadings"), "project": project}

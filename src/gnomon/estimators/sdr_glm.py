@@ -10,6 +10,7 @@ from ..models import sdr_glm as model
 from ..models.sdr_glm import FAMILIES
 from ..rows import read
 from ..rows.kind import is_sparse
+from ..rows.slopes import slopes
 from ._estimator import Invertible, Transformer, above, at_most, check_complete, one_of, rules
 from ._glm_table import TARGET, glm_table
 from ._imputation import Imputer
@@ -185,6 +186,7 @@ class SDRGLM(CodedClasses, Imputer, Invertible, Transformer):
         result = model.fit(rows, self.x_family, outputs, options, ridge, generator)
         self._fit_ridge = options.penalty / (options.alpha if result.value.reader.y is not None else 1.0)
         self._store(result, units, rows.dtype)
+        self._loadings = slopes(rows.gather(), self._projected(rows))
         self._learn_opinions(rows, [c.numbers for c in targets.columns if c.kind == "classes"])
 
     def _projected(self, rows):
@@ -210,7 +212,7 @@ class SDRGLM(CodedClasses, Imputer, Invertible, Transformer):
     def _said(self):
         facts = (("SDRGLM.projection_ridge_", self.projection_ridge_),)
         record = self._recorded(objective="objective", facts=facts, remarks=self._remarks)
-        return super()._said() | {"loadings": self.components_, "fit": record}
+        return super()._said() | {"loadings": vars(self).get("_loadings"), "fit": record}
 
     # -- rows -------------------------------------------------------------------------------------
 

@@ -4,14 +4,13 @@ import warnings
 
 import numpy as np
 
-from gnomon.plotting._columns import column_means, names_of, table_of
-from gnomon.rows.frames import as_frame
+from gnomon.plotting._columns import column_means, names_of, own_columns, table_of
 from gnomon.rows.kind import is_sparse
 
 N_TOP = 3  # columns of a row, for each component
 MOST_TOLD = 240_000  # columns of all rows: 10,000 rows in eight components, at 10 bytes each
 MOST_ASKED = 1 << 22  # numbers in the rows that a model is asked where its projection is not linear
-WIDEST = 4096  # columns of dense rows, of which as many rows as columns are asked
+WIDEST = 8192  # columns of dense rows, of which as many rows as columns are asked
 MOST_WORK = 1 << 26  # contributions of dense rows, all of which are looked at
 BLOCK = 1 << 20  # numbers that are worked on at once
 SAME = 1e-4  # share of the largest coordinate that two ways to it may differ by
@@ -27,9 +26,7 @@ def top_columns(said, X, feature_names, Z, drawn):
     k = Z.shape[1]
     if N_TOP * k * len(drawn) > MOST_TOLD or said.parameters.get("kernel") == "precomputed":  # its columns are rows
         return None
-    frame = as_frame(X)
-    if frame is not None and said.feature_names and set(said.feature_names) <= set(frame.columns):
-        X = frame.select(list(said.feature_names)).to_native()
+    X = own_columns(X, said)
     table, names = table_of(X), names_of(X, said, feature_names)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")  # they are in its order
@@ -56,7 +53,8 @@ def _teller(said, table, Z, n):
         return None
     some, start = complete[np.linspace(0, len(complete) - 1, 20).astype(int)], ask(middle[None])
     allowed = SAME * np.abs(Z - start).max()
-    if said.loadings is not None and (is_sparse(table) or (p <= WIDEST and n * p * k <= MOST_WORK)):
+    small = is_sparse(table) or (p <= WIDEST and n * p * k <= MOST_WORK)
+    if small and np.abs(ask(_halfway(table[some], middle)) - (start + Z[some]) / 2.0).max() <= allowed:
         slopes = _slopes(ask, table, middle, start)
         shift = table[some] @ slopes - middle @ slopes
         if np.abs(start + shift - Z[some]).max() <= allowed:
@@ -66,6 +64,11 @@ def _teller(said, table, Z, n):
     if not is_sparse(table) and n * p * p <= MOST_ASKED and np.abs(ask(table[some]) - Z[some]).max() <= allowed:
         return lambda rows: _largest(_without_each(ask, rows, middle))
     return None
+
+
+def _halfway(rows, middle):
+    """Rows that a linear projection puts halfway between them and the middle."""
+    return rows * 0.5 if is_sparse(rows) else (rows + middle) / 2.0
 
 
 def _slopes(ask, table, middle, start):

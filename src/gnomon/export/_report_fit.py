@@ -60,8 +60,8 @@ def _likelihood(said, units):
     if fit.noise_variance is None:
         return
     yield f"noise variance of a column{units}", html.number(fit.noise_variance)
-    if said.loadings is not None:
-        signal = float((np.asarray(said.loadings, dtype=float) ** 2).sum())
+    if said.loadings is not None and said.spectrum is not None and said.spectrum.of == "rows":
+        signal = float((said.spectrum.own - fit.noise_variance).sum())
         share = 100 * signal / (signal + fit.noise_variance * said.n_features)
         yield "share of the columns' variance in the components", f"{share:.1f} %"
 

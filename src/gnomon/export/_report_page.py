@@ -175,13 +175,13 @@ def bars(title, names, values, largest):
     return f'<div class="panel">{tag("h3", title)}<div class="bars">{"".join(cells)}</div></div>'
 
 
-def axes(width, height):
-    """Return the axes of an empty picture of so many inches."""
+def axes(width, height, n_rows=1, n_columns=1):
+    """Return the axes of an empty picture of so many inches, or an array of them."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ImportError("A report needs matplotlib: pip install 'gnomon[plot]'.") from None
-    return Figure(figsize=(width, height), layout="constrained").subplots()
+    return Figure(figsize=(width, height), layout="constrained").subplots(n_rows, n_columns, sharex=True)
 
 
 def figure(ax, description, caption):

@@ -14,14 +14,14 @@ from gnomon._files import new_file
 from gnomon.describe import describe
 from gnomon.export import _report_page as html
 from gnomon.export._report_fit import fit_section
+from gnomon.export._report_loadings import loadings_section
 from gnomon.export._report_predictions import prediction_sections, suggestions, unlike
 from gnomon.export._report_scatter import MAX_ROWS, explorer
-from gnomon.plotting import LoadingsDisplay, ProjectionDisplay, ScreeDisplay
+from gnomon.plotting import ProjectionDisplay
 from gnomon.selection import Comparison, SearchResults
 from gnomon.selection.partial import results_of
 from gnomon.tables import count_missing
 
-N_LOADINGS = 15
 N_CANDIDATES = 20
 PACKAGES = ("gnomon", "numpy", "scipy", "scikit-learn")
 
@@ -37,6 +37,7 @@ def write_report(
     row_ids: Any = None,
     feature_names: Any = None,
     feature_units: Any = None,
+    shape: Any = None,
     target_names: Any = None,
     comparison: Any = None,
     choice: Any = None,
@@ -68,6 +69,8 @@ def write_report(
         Columns as the model sees them; None takes the names that it knows, or x0, x1, ...
     feature_units : str, default=None
         What the numbers of X count, where they were scaled before the fit: "standard deviations of the column", say.
+    shape : tuple of two int, default=None
+        Height and width of the images that rows of X are, line by line: loadings are then drawn as images.
     target_names : str or sequence of str, default=None
         Name of the target, or of each of several.
     comparison : Comparison or dict, default=None
@@ -109,7 +112,7 @@ def write_report(
         _projection(said, X, y, row_ids, names, feature_names),
         _choice(choice) if choice else "",
         _comparison(comparison) if comparison else "",
-        _loadings(said, feature_names, feature_units),
+        loadings_section(said, X, feature_names, feature_units, shape),
         *prediction_sections(said, X, y, y_true, row_ids, names),
         unlike(said, X, row_ids),
         suggestions(said, X, y, row_ids),
@@ -260,39 +263,6 @@ def _choice(choice):
     )
     said = "".join(html.tag("p", text, "soft") for text in [*choice.notes, how])
     return html.tag("h2", "How the model was chosen") + html.table(header, body, numeric=range(3, 7)) + said
-
-
-def _loadings(said, feature_names, units):
-    if said.loadings is None:
-        return ""
-    k, p = said.loadings.shape
-    names = said.column_names() if feature_names is None else list(feature_names)
-    display = LoadingsDisplay(loadings=said.loadings[:4], feature_names=names, dims=range(min(k, 4)), n_top=N_LOADINGS)
-    largest = np.abs(display.loadings).max() or 1.0
-    panels = []
-    for row in range(len(display.loadings)):
-        top = display.top(row)
-        shown = [display.feature_names[j] for j in top]
-        panels.append(html.bars(f"Component {row + 1}", shown, display.loadings[row, top], largest))
-    how = f"Change of each column per unit of a component, in {units or 'the units that the model was given'}."
-    if p > N_LOADINGS:
-        how += f" The {N_LOADINGS} largest of each component are shown."
-    if k > len(panels):
-        how += f" The first {len(panels)} of {k} components are shown."
-    found = html.tag("h2", "Loadings") + html.tag("p", how) + f'<div class="panels">{"".join(panels)}</div>'
-    return found + _scree(said, units)
-
-
-def _scree(said, units):
-    if said.spectrum is None:
-        return ""
-    ax = ScreeDisplay.from_estimator(said, ax=html.axes(5.6, 3.4)).ax_
-    caption = (
-        f"Variances of the rows along the components, in squared {units or 'units that the model was given'}, and "
-        "along the directions behind them as far as the fit has seen them. One behind them that is far above the "
-        "noise asks for one component more."
-    )
-    return html.tag("h2", "Variances") + html.figure(ax, "Bars of the variance along each direction", caption)
 
 
 def _settings(said, settings):

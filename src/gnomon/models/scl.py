@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, qr, svd
 
 from .._types import Array, IntArray
-from ..numerics.linalg import rank_of, sign_of_columns
+from ..numerics.linalg import rank_of, sign_of_columns, symmetrize
 from ..rows.contract import Rows
 from ..rows.products import Presence
 from ..rows.standard import StandardRows
@@ -35,6 +35,7 @@ class Fitted(NamedTuple):
     ridge: float  # squared units of X
     x_variance: float  # total variance of x, squared units of X
     z_variance: float  # total variance of theta'x
+    loadings: Array  # (k, p) of x regressed on z, over the rows of the fit
     solver: str
 
 
@@ -137,9 +138,12 @@ def fit(rows: Rows, pivots: IntArray, n_components: int | None, ridge: float | N
             f"n_components={k} must be at most {len(s)}, the rank of the predictors of {len(pivots)} pivots."
         )
     theta = theta[:, :k]
-    z_energy = float((theta * source.gram_product(theta)).sum())
-    x_variance, z_variance = source.energy / n * unit**2, z_energy / n * unit**2
-    return Fitted(Projection(source.mean, theta), s[:k], relative * unit**2, x_variance, z_variance, solver)
+    cross = source.gram_product(theta)  # (p, k) of x and z
+    zz = theta.T @ cross
+    x_variance, z_variance = source.energy / n * unit**2, float(np.trace(zz)) / n * unit**2
+    loadings = np.linalg.pinv(symmetrize(zz), rcond=RANK_TOL, hermitian=True) @ cross.T
+    projection = Projection(source.mean, theta)
+    return Fitted(projection, s[:k], relative * unit**2, x_variance, z_variance, np.asarray(loadings), solver)
 
 
 def posterior(projection: Projection, rows: Rows) -> tuple[Any, None]:

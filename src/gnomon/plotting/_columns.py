@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gnomon.rows.frames import as_table
+from gnomon.rows.frames import as_frame, as_table
 from gnomon.rows.kind import is_sparse
 
 
@@ -10,6 +10,14 @@ def table_of(X):
     """X (n, p) as floats, dense or csr."""
     X = as_table(X)
     return X.tocsr().astype(np.float64) if is_sparse(X) else np.asarray(X, dtype=np.float64)
+
+
+def own_columns(X, said):
+    """X, and of a frame the columns that the model was fitted to, in its order."""
+    frame = as_frame(X)
+    if frame is not None and said.feature_names and set(said.feature_names) <= set(frame.columns):
+        return frame.select(list(said.feature_names)).to_native()
+    return X
 
 
 def names_of(X, said, given):

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from gnomon.describe import describe
+from gnomon.plotting._columns import names_of, own_columns, table_of
 from gnomon.plotting._style import NEGATIVE, POSITIVE, Display, literal, plain_axes, pyplot
+from gnomon.rows.slopes import slopes
 
 KINDS = ("auto", "bars", "curve", "image")
 FEWEST_OF_A_CURVE = 10  # columns
@@ -21,7 +23,7 @@ class LoadingsDisplay(Display):
     Parameters
     ----------
     loadings : ndarray of shape (k, p)
-        What a unit of each component adds to the columns, in units of X.
+        What a unit of each component adds to the columns in the mean, in units of X.
     feature_names : sequence of str
         Names of the p features.
     dims : sequence of int
@@ -60,15 +62,18 @@ class LoadingsDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, n_top: Any = 15, dims: Any = None, feature_names: Any = None, kind: Any = "auto",
-        shape: Any = None, ax: Any = None,
+        cls, estimator: Any, *, X: Any = None, n_top: Any = 15, dims: Any = None, feature_names: Any = None,
+        kind: Any = "auto", shape: Any = None, ax: Any = None,
     ) -> Any:  # fmt: skip
         """Draw the loadings of a fitted model.
 
         Parameters
         ----------
         estimator : fitted gnomon model
-            Whose projection is linear in the columns; a pipeline or a choice of such a model too.
+            A pipeline or a choice of such a model too.
+        X : {array-like, sparse matrix, frame} of shape (n, p), default=None
+            Rows whose columns are regressed on their projections. None takes the loadings that the model knows, which
+            those that are not linear in the columns of the table have none of.
         n_top : int, default=15
             Features shown a component as bars.
         dims : sequence of int, default=None
@@ -87,17 +92,23 @@ class LoadingsDisplay(Display):
         LoadingsDisplay
         """
         said = describe(estimator)
-        if said.loadings is None:
-            raise ValueError(f"{said.model} has no loadings: it does not say what a component adds to the columns.")
-        k, p = said.loadings.shape
+        found = said.loadings if X is None else regressed(said, X)
+        if found is None:
+            raise ValueError(
+                f"{said.model} does not know what a component adds to the columns of the table; give rows to regress "
+                "them on it: LoadingsDisplay.from_estimator(model, X=X)."
+            )
+        k, p = found.shape
         dims = list(range(min(k, 3))) if dims is None else [int(d) for d in dims]
         if not dims or not all(0 <= d < k for d in dims):
             raise ValueError(f"dims={dims!r} must be components counted from 0, below {k}.")
+        if X is not None:
+            feature_names = names_of(own_columns(X, said), said, feature_names)
         names = [str(name) for name in (said.column_names() if feature_names is None else feature_names)]
         if len(names) != p:
             raise ValueError(f"feature_names has {len(names)} names; the model has {p} features.")
         return cls(
-            loadings=said.loadings[dims], feature_names=names, dims=dims, n_top=n_top, kind=kind, shape=shape
+            loadings=found[dims], feature_names=names, dims=dims, n_top=n_top, kind=kind, shape=shape
         ).plot(ax=ax)  # fmt: skip
 
     def top(self, row: Any) -> Any:
@@ -115,7 +126,7 @@ class LoadingsDisplay(Display):
         return np.argsort(-np.abs(self.loadings[row]), kind="stable")[: self.n_top]
 
     def plot(self, ax: Any = None) -> Any:
-        kind, places = self._chosen()
+        kind, places = picture_of(self)
         if ax is None:
             ax = self._panels(kind)
         self.ax_ = np.atleast_1d(ax)
@@ -133,22 +144,6 @@ class LoadingsDisplay(Display):
                 self._draw_bars(panel, row)
             plain_axes(panel)
         return self
-
-    def _chosen(self):
-        """The kind of picture, and where the columns lie on a curve, or None."""
-        if self.kind not in KINDS:
-            raise ValueError(f"kind={self.kind!r} must be one of {', '.join(map(repr, KINDS))}.")
-        places, p = _numbers(self.feature_names), self.loadings.shape[1]
-        counted = places is not None and any(np.array_equal(np.sort(places), np.arange(p) + first) for first in (0, 1))
-        kind = self.kind
-        if kind == "auto":
-            spectrum = places is not None and p >= FEWEST_OF_A_CURVE and not counted
-            kind = "image" if self.shape is not None else "curve" if spectrum else "bars"
-        if kind == "image" and (self.shape is None or len(self.shape) != 2 or np.prod(self.shape) != p):
-            raise ValueError(f"shape={self.shape!r} must be the height and width of an image of {p} columns.")
-        if kind == "curve" and places is None:
-            raise ValueError("kind='curve' needs names of columns that are different numbers; give feature_names.")
-        return kind, places
 
     def _panels(self, kind):
         n, wide = len(self.dims), 0.6 + 3.6 * len(self.dims)
@@ -185,6 +180,28 @@ class LoadingsDisplay(Display):
         panel.set_xticks([])
         panel.set_yticks([])
         self.figure_.colorbar(shown, ax=panel, label="loading", fraction=0.046)
+
+
+def picture_of(display):
+    """The kind of picture, and where the columns lie on a curve, or None."""
+    if display.kind not in KINDS:
+        raise ValueError(f"kind={display.kind!r} must be one of {', '.join(map(repr, KINDS))}.")
+    places, p = _numbers(display.feature_names), display.loadings.shape[1]
+    counted = places is not None and any(np.array_equal(np.sort(places), np.arange(p) + first) for first in (0, 1))
+    kind = display.kind
+    if kind == "auto":
+        spectrum = places is not None and p >= FEWEST_OF_A_CURVE and not counted
+        kind = "image" if display.shape is not None else "curve" if spectrum else "bars"
+    if kind == "image" and (display.shape is None or len(display.shape) != 2 or np.prod(display.shape) != p):
+        raise ValueError(f"shape={display.shape!r} must be the height and width of an image of {p} columns.")
+    if kind == "curve" and places is None:
+        raise ValueError("kind='curve' needs names of columns that are different numbers; give feature_names.")
+    return kind, places
+
+
+def regressed(said, X):
+    """What a unit of each component adds to the columns of X (k, p), by least squares over its rows."""
+    return slopes(table_of(own_columns(X, said)), np.asarray(said.project(X).mean, dtype=np.float64))
 
 
 def _numbers(names):

@@ -8,22 +8,34 @@ import numpy as np
 from gnomon.describe import describe
 from gnomon.plotting._style import NEGATIVE, NEUTRAL, POSITIVE, Display
 
+LABELS = {
+    "rows": "variance",
+    "classes": "variance, within a class 1",
+    "predictions": "variance of the predictions",
+}
+NOISE = {"rows": "noise of a direction", "classes": "within a class"}
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ScreeDisplay(Display):
-    """Variances of the rows along each component, and along the directions behind them as far as the fit has seen them.
+    """Variances along each component, and along the directions behind them as far as the fit has seen them.
 
-    Made by `from_estimator`. Components above the noise are worth having; a direction behind them that is far above it
-    asks for one component more.
+    Made by `from_estimator`. They are those of the rows; of models that separate classes, such as `DPPCA` and
+    `GuidedProjection`, in units of the variance within a class, which is one; and of `GuidedProjection` of numbers
+    those of its predictions. Components above the noise, or above one, are worth having; a direction behind them that
+    is far above it asks for one component more.
 
     Parameters
     ----------
     variances : ndarray of shape (m,)
-        In squared units of X, noise included, falling; the first `n_components` are those of the model.
+        Falling, noise included; the first `n_components` are those of the model.
     n_components : int
         Size K of the model.
-    noise_variance : float
-        Of one direction.
+    noise_variance : float or None
+        Of one direction that holds nothing else.
+    of : {"rows", "classes", "predictions"}, default="rows"
+        Whose variances: of the rows in squared units of X, of these in units of the variance within a class, or of
+        predictions in units of the variance of each target.
 
     Attributes
     ----------
@@ -45,7 +57,8 @@ class ScreeDisplay(Display):
 
     variances: Any
     n_components: Any
-    noise_variance: Any
+    noise_variance: Any = None
+    of: str = "rows"
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Any:
@@ -54,7 +67,7 @@ class ScreeDisplay(Display):
         Parameters
         ----------
         estimator : fitted gnomon model
-            PPCA, SPPCA or CPPCA; a pipeline or a choice of such a model too.
+            PPCA, SPPCA, CPPCA, DPPCA or GuidedProjection; a pipeline or a choice of such a model too.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
 
@@ -65,18 +78,19 @@ class ScreeDisplay(Display):
         said = describe(estimator)
         if said.spectrum is None:
             raise ValueError(f"{said.model} does not say how much variance is along a component; draw a PPCA or SPPCA.")
-        own, behind = said.spectrum
+        own, behind, noise, of = said.spectrum
         variances = np.concatenate([own, behind])
-        return cls(variances=variances, n_components=len(own), noise_variance=said.fit.noise_variance).plot(ax=ax)
+        return cls(variances=variances, n_components=len(own), noise_variance=noise, of=of).plot(ax=ax)
 
     def _draw(self):
         at, k = np.arange(1, len(self.variances) + 1), self.n_components
         self.ax_.bar(at[:k], self.variances[:k], color=POSITIVE, width=0.72, label="components")
         if len(at) > k:
             self.ax_.bar(at[k:], self.variances[k:], color=NEUTRAL, alpha=0.55, width=0.72, label="behind them")
-        self.ax_.axhline(self.noise_variance, color=NEGATIVE, lw=1.0, label="noise of a direction")
-        if self.variances[0] > 100.0 * self.variances[-1]:
+        if self.noise_variance is not None:
+            self.ax_.axhline(self.noise_variance, color=NEGATIVE, lw=1.0, label=NOISE[self.of])
+        if self.variances[0] > 100.0 * self.variances[-1] > 0.0:
             self.ax_.set_yscale("log")
         self.ax_.xaxis.get_major_locator().set_params(integer=True)
-        self.ax_.set(xlabel="direction", ylabel="variance")
+        self.ax_.set(xlabel="direction", ylabel=LABELS[self.of])
         self.ax_.legend(fontsize="x-small", frameon=False, loc="upper right")

@@ -3,9 +3,22 @@
 from ...likelihoods.calibration import Calibration
 from .anneal import Annealing, Options, fit_coordinates
 from .choice import Open, near_rows, usual_factors
-from .directions import directions
+from .directions import directions, separations
 from .mixture import NoiseFree, Params, Within, log_joint, log_odds, noise_free, odds_and_distances
-from .model import Labels, Model, back, fit, in_units, log_density, posterior, predict, predict_mean, sample
+from .model import (
+    Labels,
+    Model,
+    back,
+    fit,
+    in_units,
+    loadings,
+    log_density,
+    posterior,
+    predict,
+    predict_mean,
+    sample,
+    separation,
+)
 from .pupil import taught
 from .reduction import leading, principal_rows
 from .stream import LABELED, End, fit_moments, keep_batch

@@ -19,13 +19,9 @@ def directions(params: Sequence[Params], n_components: int) -> tuple[Array, int]
     sum of their between-class covariances against Sigma, at most one less than the classes of each model, then factors
     of Sigma by falling variance, made orthogonal to them in its metric, then leading directions of all rows.
     """
-    Q, values, noise = mean_within([one.within for one in params])
-    shift = 1.0 / np.sqrt(values) - 1.0 / np.sqrt(noise)  # Sigma^-1/2 = I / sqrt(noise) + Q diag(shift) Q'
-
-    def whiten(A: Array) -> Array:
-        return np.asarray(A / np.sqrt(noise) + Q @ (shift[:, None] * (Q.T @ A)))
-
-    between = whiten(np.hstack([_between_root(one) for one in params]))  # (r, sum of c)
+    within = mean_within([one.within for one in params])
+    Q = within.Q
+    between = _whitened(within, np.hstack([_between_root(one) for one in params]))  # (r, sum of c)
     U, sizes, _ = np.linalg.svd(between, full_matrices=False)
     separate = sum(len(one.prior) - 1 for one in params)
     most = min(n_components, separate, rank_of(sizes, 1e-8, 1e-8))
@@ -34,10 +30,25 @@ def directions(params: Sequence[Params], n_components: int) -> tuple[Array, int]
         # by falling variance, so that each is orthogonal to the class directions and to the factors before it
         filled, _ = np.linalg.qr(np.hstack([U, Q, np.eye(len(Q))]))
         U = np.hstack([U, filled[:, most:n_components]])
-    D = whiten(U)
+    D = _whitened(within, U)
     if most:
         D[:, most:] *= FILLED_STD
     return np.asarray(D * sign_of_columns(D)), most
+
+
+def separations(params: Sequence[Params]) -> Array:
+    """Variance between classes along each direction that may separate some, that within them being one; falling."""
+    within = mean_within([one.within for one in params])
+    between = _whitened(within, np.hstack([_between_root(one) for one in params]))
+    separate = min(len(between), sum(len(one.prior) - 1 for one in params))
+    return np.asarray(np.linalg.svd(between, compute_uv=False)[:separate] ** 2)
+
+
+def _whitened(within: Within, A: Array) -> Array:
+    """Sigma^-1/2 A."""
+    Q, values, noise = within
+    shift = 1.0 / np.sqrt(values) - 1.0 / np.sqrt(noise)  # Sigma^-1/2 = I / sqrt(noise) + Q diag(shift) Q'
+    return np.asarray(A / np.sqrt(noise) + Q @ (shift[:, None] * (Q.T @ A)))
 
 
 def _between_root(params: Params) -> Array:

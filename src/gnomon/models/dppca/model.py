@@ -15,7 +15,7 @@ from . import mixture
 from .anneal import Options, fit_coordinates
 from .away import Away
 from .choice import Choice, Open, Setting, Trials, candidates, choose, held, near_rows
-from .directions import directions
+from .directions import directions, separations
 from .members import members, with_more_shrinkage
 from .mixture import Params, Within
 from .reduction import LIMITS, Limits, Reduced, reduce_rows
@@ -275,6 +275,22 @@ def sample(model: Model, n: int, rng: np.random.RandomState) -> tuple[Array, Int
     index = rng.choice(len(model.prior), size=n, p=model.prior / model.prior.sum())
     noise = np.sqrt(model.noise_var) * rng.standard_normal((n, p))
     return model.class_means[index] + rng.standard_normal((n, m)) @ model.factors + noise, index
+
+
+def loadings(models: Sequence[Model], components: Array) -> Array:
+    """What a unit of each projection adds to every column in the mean (k, p): Cov(z, z)^-1 Cov(z, x) of the models."""
+    cross = np.zeros_like(components)  # D' Cov(x, x), a mean over the models
+    for one in models:
+        between = np.sqrt(one.prior)[:, None] * (one.class_means - one.mean)
+        cross += (components @ between.T) @ between / len(models)
+        cross += ((components @ one.factors.T) @ one.factors + one.noise_var * components) / len(models)
+    return np.asarray(np.linalg.solve(cross @ components.T, cross))
+
+
+def separation(models: Sequence[Model]) -> Array:
+    """`separations` of models in the units of X."""
+    unit = float(np.sqrt(models[0].noise_var))
+    return separations([_params(one, models[0].mean, unit) for one in models])
 
 
 def back(model: Model, components: Array) -> Array:
