@@ -47,6 +47,8 @@ def test_sparse_is_dense(rng, metric):
     a, b = graph.fit_transform(X), of_sparse.fit_transform(sp.csc_matrix(X))
     assert_allclose(a, b, atol=1e-7)
     assert_allclose(graph.transform(new), of_sparse.transform(sp.csr_matrix(new)), atol=1e-7)
+    assert_allclose(graph.transform(sp.csr_matrix(new)), graph.transform(new), atol=1e-12)
+    assert_allclose(of_sparse.transform(new), of_sparse.transform(sp.csr_matrix(new)), atol=1e-12)
     assert sp.issparse(of_sparse.points_)
 
 

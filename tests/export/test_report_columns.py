@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import scale
 
-from gnomon import KDA, PPCA, SPPCA, GuidedProjection
+from gnomon import DPPCA, KDA, PPCA, SPPCA, GuidedProjection
 from gnomon.describe import describe
 from gnomon.export import _report_columns as columns
 from gnomon.export._report_columns import N_TOP, top_columns
@@ -47,9 +47,20 @@ def missed(model, X, row, dim):
     return found[-1] - found[:-1]
 
 
-@pytest.mark.parametrize(
-    "model", [PPCA(2), SPPCA(2), KDA(kernel="rbf"), GuidedProjection(2)], ids=lambda model: type(model).__name__
-)
+@pytest.mark.parametrize("model", [KDA(kernel="rbf"), GuidedProjection(2)], ids=lambda model: type(model).__name__)
+def test_of_projections_that_are_not_linear_they_are_those_of_the_picture_of_a_row(wine, model):
+    X, y = wine
+    model = model.fit(X, np.where(np.arange(178) % 6, -1, y) if not isinstance(model, KDA) else y)
+    assert isinstance(model, KDA) or model.projection_ == "all preparations"
+    drawn = np.array([3, 60, 177])
+    for dim, rows in enumerate(told(model, X, NAMES, drawn)):
+        for row, said in zip(drawn, rows, strict=True):
+            display = ContributionDisplay.from_estimator(model, X, row, dim=dim, n_top=N_TOP, feature_names=NAMES)
+            assert [name for name, _ in said] == [NAMES[j] for j in display.top]
+            assert_allclose([value for _, value in said], display.contributions[display.top], rtol=0.06)
+
+
+@pytest.mark.parametrize("model", [PPCA(2), SPPCA(2), DPPCA(2), KDA()], ids=lambda model: type(model).__name__)
 def test_columns_that_are_missed_most_are_told(wine, model):
     X, y = wine
     model = model.fit(X, np.where(np.arange(178) % 6, -1, y) if not isinstance(model, KDA) else y)

@@ -5,11 +5,12 @@ import warnings
 import numpy as np
 
 from gnomon.plotting._columns import column_means, names_of, own_columns, table_of
+from gnomon.plotting._contributions import FEW, STEPS, along
 from gnomon.rows.kind import is_sparse
 
 N_TOP = 3  # columns of a row, for each component
 MOST_TOLD = 240_000  # columns of all rows: 10,000 rows in eight components, at 10 bytes each
-MOST_ASKED = 1 << 22  # numbers in the rows that a model is asked where its projection is not linear
+MOST_ASKED = 1 << 20  # of 16, numbers in the rows that a model is asked where its projection is not linear
 WIDEST = 8192  # columns of dense rows, of which as many rows as columns are asked
 MOST_WORK = 1 << 26  # contributions of dense rows, all of which are looked at
 BLOCK = 1 << 20  # numbers that are worked on at once
@@ -19,9 +20,9 @@ SAME = 1e-4  # share of the largest coordinate that two ways to it may differ by
 def top_columns(said, X, feature_names, Z, drawn):
     """Return what scatter.js is given of columns; None where it is unknown or too much.
 
-    A column adds what is lost when the row has the mean of the column in its place; of sparse rows, zero. This is
-    measured, by asking the model. `Z` (n, k) are the rows in the components that are shown, `drawn` those in the
-    picture.
+    A column adds what the row gains by it on the way from the means of the columns, of sparse rows from zeros, as
+    `ContributionDisplay` has it. This is measured, by asking the model. `Z` (n, k) are the rows in the components that
+    are shown, `drawn` those in the picture.
     """
     k = Z.shape[1]
     if N_TOP * k * len(drawn) > MOST_TOLD or said.parameters.get("kernel") == "precomputed":  # its columns are rows
@@ -61,8 +62,13 @@ def _teller(said, table, Z, n):
             if is_sparse(table):
                 return lambda rows: _of_words(rows.tocsr(), slopes)
             return lambda rows: _largest(np.where(np.isfinite(rows), rows - middle, 0.0)[:, :, None] * slopes)
-    if not is_sparse(table) and n * p * p <= MOST_ASKED and np.abs(ask(table[some]) - Z[some]).max() <= allowed:
-        return lambda rows: _largest(_without_each(ask, rows, middle))
+    if (
+        not is_sparse(table)
+        and p <= FEW
+        and n * p * p <= MOST_ASKED
+        and np.abs(ask(table[some]) - Z[some]).max() <= allowed
+    ):
+        return lambda rows: _largest(_on_the_way(ask, rows, middle))
     return None
 
 
@@ -86,13 +92,10 @@ def _slopes(ask, table, middle, start):
     return slopes
 
 
-def _without_each(ask, rows, middle):
-    """What is lost (b, p, k) when each column of rows in turn is at its middle."""
-    (b, p), own = rows.shape, np.where(np.isfinite(rows), rows, middle)
-    each = np.repeat(own[:, None], p + 1, axis=1)
-    each[:, np.arange(p), np.arange(p)] = middle
-    found = ask(each.reshape(-1, p)).reshape(b, p + 1, -1)
-    return found[:, -1:] - found[:, :-1]
+def _on_the_way(ask, rows, middle):
+    """What each column adds (b, p, k) on the way from the middle."""
+    start = np.where(np.isnan(rows), np.nan, middle)
+    return along(ask, rows, start, np.arange(len(middle)), STEPS, BLOCK)
 
 
 def _of_words(rows, slopes):

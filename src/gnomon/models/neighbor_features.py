@@ -16,6 +16,8 @@ from .._warn import warn
 from ..graphs.graph import graph_parts, neighbor_graph, scaled_graph, weighted_rows
 from ..graphs.neighbors import Neighbors, distinct_rows, nearest, unit_rows
 from ..rows.contract import Rows
+from ..rows.kind import is_sparse
+from ..rows.products import in_form
 
 SMOOTH = 0.1  # smallest eigenvalue used: the value at a new point is divided by it
 DENSE = 400  # points up to which all eigenvectors are computed
@@ -69,7 +71,7 @@ def fit(rows: Rows, options: Options) -> Fitted:
     if options.metric != "cosine":
         origin = None if rows.sparse else X.mean(axis=0, dtype=np.float64)
         unit = float(np.abs(X.data if rows.sparse else X - origin).max(initial=0.0)) or 1.0
-    X = _prepared(rows, origin, unit, options.metric)
+    X = _prepared(X, origin, unit, options.metric)
     first, place = distinct_rows(X)
     if len(first) < 2:
         raise ValueError(
@@ -87,16 +89,17 @@ def fit(rows: Rows, options: Options) -> Fitted:
 
 def posterior(new: Map, rows: Rows) -> tuple[Array, None]:
     """Features (n, k) of rows; they have no covariance."""
-    found = nearest(_prepared(rows, new.origin, new.unit, new.metric), new.points, new.n_neighbors)
+    X = in_form(rows.gather(), sparse=is_sparse(new.points))  # new rows may be of the other form than those of the fit
+    found = nearest(_prepared(X, new.origin, new.unit, new.metric), new.points, new.n_neighbors)
     return extend(found, new.features, new.eigenvalues) - new.mean, None
 
 
-def _prepared(rows: Rows, origin: Array | None, unit: float, metric: str) -> Any:
+def _prepared(X: Any, origin: Array | None, unit: float, metric: str) -> Any:
     """Rows in float64 as the metric wants them: of length one, or moved and scaled as those of the fit were."""
-    X = rows.gather().astype(np.float64)
+    X = X.astype(np.float64)
     if metric == "cosine":
         return unit_rows(X)
-    return X * (1.0 / unit) if rows.sparse else (X - origin) / unit
+    return X * (1.0 / unit) if origin is None else (X - origin) / unit
 
 
 def _choose(algorithm: str, n_points: int) -> str:

@@ -36,19 +36,27 @@ def name_classes(ax, points, values, labeled, names):
         )  # fmt: skip
         texts.append(text)
     literal(texts)
-    if not texts:
-        return texts
+    if texts:
+        spread(ax, texts, points, np.where(labeled, LABELED, 1.0))
+    return texts
+
+
+def spread(ax, texts, points, weights, away=None):
+    """Move texts, annotations in offset pixels, from one another and from weighted points (n, 2).
+
+    `away` (m, 2) are directions to which each stands beside its place rather than on it.
+    """
     ax.figure.draw_without_rendering()  # until then nothing has its place
     boxes = [text.get_bbox_patch().get_window_extent() for text in texts]
     sizes = np.array([[box.width, box.height] for box in boxes])
     middles = ax.transData.transform([text.xy for text in texts])
     some = slice(None, None, max(1, len(points) // MOST_SEEN))
-    weights = np.where(labeled, LABELED, 1.0)[some]
-    found = apart(uncovered(middles, sizes, ax.transData.transform(points[some]), weights, ax.bbox.extents), sizes)
-    for text, shift, size in zip(texts, found - middles, sizes, strict=True):
+    wanted = middles if away is None else middles + np.sign(away) * (sizes / 2.0 + GAP) * [1.0, 0.5]
+    seen = ax.transData.transform(points[some])
+    found = apart(uncovered(wanted, sizes, seen, weights[some], ax.bbox.extents), sizes)
+    for text, place, shift, size in zip(texts, found, found - middles, sizes, strict=True):
         text.set_position(tuple(shift))
-        text.arrow_patch.set_visible(bool((np.abs(shift) > 0.5 * size).any()))
-    return texts
+        text.arrow_patch.set_visible(bool((np.abs(place - wanted[texts.index(text)]) > 0.5 * size).any()))
 
 
 def uncovered(middles, sizes, points, weights, bounds):

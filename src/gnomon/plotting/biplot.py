@@ -7,9 +7,11 @@ import numpy as np
 
 from gnomon.describe import describe
 from gnomon.plotting._columns import correlations, names_of
+from gnomon.plotting._names import spread
 from gnomon.plotting._style import NEGATIVE, Display, far_points, literal
 from gnomon.plotting.projection import undrawn
 
+ARROW, CLASS = 5.0, 50.0  # points that a piece of an arrow, of the name of a class, counts for where a name covers it
 REACH = 0.9  # of the longest arrow, in half-widths of the points
 
 
@@ -118,20 +120,32 @@ class BiplotDisplay(Display):
         self.ax_.axhline(center[1], color="black", lw=0.4, alpha=0.4)
         self.ax_.axvline(center[0], color="black", lw=0.4, alpha=0.4)
         look = {"color": NEGATIVE, "lw": 1.2, "arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0}
-        named = set(far_points(arrows, 12).tolist())
-        for i, (end, j) in enumerate(zip(ends, self.top, strict=True)):
+        for end in ends:
             self.ax_.annotate("", end, center, arrowprops=look, zorder=4)
-            if i in named:
-                self._name(j, end, end - center)
-        self.ax_.margins(x=0.16)  # room for names
+        self.ax_.margins(x=0.16, y=0.1)  # room for names
         self.ax_.autoscale_view()
+        named = far_points(arrows, 12)
+        texts = [self._name(self.top[i], ends[i]) for i in named]
+        literal(texts)
+        arms = (center + np.linspace(0.2, 1.0, 9)[:, None, None] * (ends - center)).reshape(-1, 2)
+        classes = self._names_of_classes(texts)
+        seen = np.vstack([points, arms, classes])  # names leave all of these free
+        weights = np.repeat([1.0, ARROW, CLASS], [len(points), len(arms), len(classes)])
+        spread(self.ax_, texts, seen, weights, ends[named] - center)
 
-    def _name(self, column, end, away):
+    def _names_of_classes(self, ours):
+        """Points (m, 2) all over the names of classes in the picture."""
+        self.figure_.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in self.ax_.texts if text.get_text() and text not in ours]
+        grid = [np.array([x, y]) for x in (0.0, 0.5, 1.0) for y in (0.0, 0.5, 1.0)]
+        places = [box.min + at * (box.max - box.min) for box in boxes for at in grid]
+        return self.ax_.transData.inverted().transform(np.reshape(places, (-1, 2)))
+
+    def _name(self, column, end):
         name = self.feature_names[column]
-        text = self.ax_.annotate(
-            name if len(name) <= 28 else f"{name[:27]}…", end, xytext=(4 if away[0] >= 0 else -4, 0),
-            textcoords="offset points", ha="left" if away[0] >= 0 else "right",
-            va="bottom" if away[1] >= 0 else "top", fontsize="small", color="black", zorder=5,
+        return self.ax_.annotate(
+            name if len(name) <= 28 else f"{name[:27]}…", end, xytext=(0, 0), textcoords="offset pixels", ha="center",
+            va="center", fontsize="small", color="black", zorder=5,
             bbox={"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0.5},
+            arrowprops={"arrowstyle": "-", "color": NEGATIVE, "lw": 0.6, "shrinkA": 0, "shrinkB": 0},
         )  # fmt: skip
-        literal([text])

@@ -7,11 +7,14 @@ import numpy as np
 
 from gnomon.describe import describe
 from gnomon.plotting._columns import column_deviations, column_means, names_of, table_of
+from gnomon.plotting._contributions import FEW, alone, along, steps_for
 from gnomon.plotting._style import NEGATIVE, POSITIVE, Display, literal
 from gnomon.rows.frames import framed
 from gnomon.rows.kind import is_sparse
 
 BLOCK = 1 << 22  # numbers in rows that are asked at once
+MOST = 1 << 27  # and in all, where several steps are taken
+LITTLE = 0.01  # of the largest contribution
 KINDS = ("component", "t2", "spe")
 
 
@@ -19,8 +22,12 @@ KINDS = ("component", "t2", "spe")
 class ContributionDisplay(Display):
     """Bars of what the columns of one row add to where it lies.
 
-    Made by `from_estimator`. To a component a column adds what is lost when the row has the mean of the column in its
-    place; of a linear model these add up to the coordinate, less that of a row of means. To T2 and SPE it adds what is
+    Made by `from_estimator`. To a component a column adds what the coordinate gains by it as the row is moved from the
+    means of the columns, of sparse rows from zeros, to its place, all columns together in small steps; where entries
+    are missing they are missing all the way. These add up to the coordinate less that of the row of means, which need
+    not be zero. Of a linear model it is what is lost when the row has the mean of the column in its place; of any other
+    it is the discrete form of the values of Aumann and Shapley. Of more than 64 columns that a model is not linear in
+    each moves alone in a step, and what only several do together, the title says. To T2 and SPE it adds what is
     lost when it takes the value that suits the other columns of the row best (Alcala and Qin, Automatica 45, 2009), so
     that of SPE one column that alone is far off has the most. These do not add up.
 
@@ -29,13 +36,15 @@ class ContributionDisplay(Display):
     contributions : ndarray of shape (p,)
         What each column adds.
     total : float
-        What the row has, less what a row of means has.
+        What the row has, less what the row of means has.
     feature_names : sequence of str
         Names of the p columns.
     row_name, what : str
         What the row, and what it is placed by, are called.
     n_top : int, default=15
         Columns drawn, largest in size first.
+    reference : str, default="the means of the columns"
+        What the row is compared with.
 
     Attributes
     ----------
@@ -64,6 +73,7 @@ class ContributionDisplay(Display):
     row_name: str
     what: str
     n_top: int = 15
+    reference: str = "the means of the columns"
 
     @classmethod
     def from_estimator(
@@ -104,8 +114,10 @@ class ContributionDisplay(Display):
             raise ValueError(f"row={row!r} must be the number of a row of X, from 0 to {table.shape[0] - 1}.")
         found, total = _contributions(lambda rows: ask(framed(rows, X)), table, int(row), of == "component")
         name = str(row) if row_name is None else str(row_name)
+        reference = "a row of zeros" if is_sparse(table) else cls.reference
         return cls(
-            contributions=found, total=total, feature_names=names, row_name=name, what=what, n_top=n_top
+            contributions=found, total=total, feature_names=names, row_name=name, what=what, n_top=n_top,
+            reference=reference,
         ).plot(ax=ax)  # fmt: skip
 
     @property
@@ -114,6 +126,11 @@ class ContributionDisplay(Display):
         order = np.argsort(-np.abs(self.contributions), kind="stable")[: self.n_top]
         return order[self.contributions[order] != 0]
 
+    def _together(self):
+        """What of a coordinate is of no column alone, zero where that is little."""
+        rest = float(self.total - np.sum(self.contributions)) if self.what.startswith("component") else 0.0
+        return rest if abs(rest) > LITTLE * np.abs(self.contributions).max(initial=0.0) else 0.0
+
     def _draw(self):
         order = self.top[::-1]  # barh fills from below
         sizes = self.contributions[order]
@@ -121,7 +138,9 @@ class ContributionDisplay(Display):
         names = [self.feature_names[j] for j in order]
         self.ax_.set_yticks(range(len(order)), [name if len(name) <= 28 else f"{name[:27]}…" for name in names])
         self.ax_.axvline(0, color="black", lw=0.8)
-        title = self.ax_.set_title(f"row {self.row_name}: {self.total:+.3g} in all", fontsize="medium")
+        said, rest = f"row {self.row_name}: {self.total:+.3g} against {self.reference}", self._together()
+        said += f"\n{rest:+.3g} of it only by columns together" if rest else ""
+        title = self.ax_.set_title(said, fontsize="medium")
         literal([title, *self.ax_.get_yticklabels()])
         self.ax_.set_xlabel(f"added to {self.what}")
 
@@ -146,14 +165,27 @@ def _contributions(ask, X, row, linear):
     step = mean - own if linear else column_deviations(X, mean)
     if is_sparse(X):  # a word that is absent in a row is not asked: it would be a row for each of all words
         mean, step = np.zeros_like(mean), np.where(own == 0, 0.0, -own if linear else step)
-    found, asked = np.zeros(len(mean)), np.flatnonzero(np.isfinite(own) & (step != 0) | linear & np.isnan(own))
+    found, asked = np.zeros(len(mean)), np.flatnonzero(np.isfinite(own) & (step != 0))
+    if linear:
+        mean = np.where(np.isnan(own), np.nan, mean)
     whole, middle = ask(np.stack([own, mean]))
+    if linear:
+        found[asked] = _on_the_way(ask, own, mean, asked)
+        return found, float(whole - middle)
     size = max(1, BLOCK // len(mean))
     for start in range(0, len(asked), size):
         some = asked[start : start + size]
-        up = ask(_moved(own, some, mean[some] if linear else own[some] + step[some]))
-        found[some] = whole - up if linear else _descent(whole, up, ask(_moved(own, some, own[some] - step[some])))
+        up, down = (ask(_moved(own, some, own[some] + sign * step[some])) for sign in (1.0, -1.0))
+        found[some] = _descent(whole, up, down)
     return found, float(whole - middle)
+
+
+def _on_the_way(ask, own, start, columns):
+    """What columns add on the way of a row from its start."""
+    steps = steps_for(ask, own[None], start[None])
+    if steps == 1 or len(columns) <= FEW:
+        return along(ask, own[None], start[None], columns, steps, BLOCK)[0, :, 0]
+    return alone(ask, own, start, columns, min(steps, max(1, MOST // (2 * len(own) * len(columns)))), BLOCK)
 
 
 def _moved(own, some, values):

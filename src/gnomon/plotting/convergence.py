@@ -70,10 +70,19 @@ class ConvergenceDisplay(Display):
             title += f", {fit.n_reads:.3g} {'pass' if fit.n_reads == 1 else 'passes'} over the data"
         return cls(path=np.asarray(fit.path, dtype=float), title=title, label=f"{fit.objective} in nats").plot(ax=ax)
 
+    def _say_the_one(self):
+        """One value is no path: its number says more than a dot."""
+        self.ax_.set_xlim(0, 2)
+        self.ax_.set_xticks([1])
+        said = f"{self.path[0]:,.1f} after the one step that there was"
+        self.ax_.annotate(said, (1, self.path[0]), (0, 8), textcoords="offset points", ha="center", fontsize="small")
+
     def _draw(self):
         steps = np.arange(1, len(self.path) + 1)
         self.ax_.plot(steps, self.path, color=POSITIVE, lw=1.4, marker="o", ms=3 if len(steps) < 80 else 0)
         self.ax_.xaxis.get_major_locator().set_params(integer=True)
+        if len(steps) == 1:
+            self._say_the_one()
         if np.ptp(self.path) < 1:  # less than a nat is no visible rise
             self.ax_.set_ylim(self.path.mean() - 1, self.path.mean() + 1)
         self.ax_.ticklabel_format(axis="y", useOffset=False)

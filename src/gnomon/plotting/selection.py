@@ -40,8 +40,8 @@ class SelectionDisplay(Display):
     >>> X, y = load_iris(return_X_y=True)
     >>> seen = np.where(np.arange(150) % 15 == 0, y, -1)
     >>> search = GuidedSearch(preprocessing=["rows"], n_splits=1, n_permutations=0).fit(X, seen)
-    >>> SelectionDisplay.from_search(search).ax_.get_xlabel()
-    'agreement of half-label models less their error'
+    >>> SelectionDisplay.from_search(search).names[0]
+    'DPPCA on rows'
     """
 
     names: list
@@ -67,6 +67,8 @@ class SelectionDisplay(Display):
         SelectionDisplay
         """
         results = results_of(SearchResults, search)
+        if results is None:
+            raise TypeError("search=None; a fitted GuidedSearch or its results_ is wanted.")
         scored = [i for i, row in enumerate(results.rows) if row["score"] is not None]
         order = sorted(scored, key=lambda i: -results.rows[i]["score"])
         order = [i for i in order if i in order[:most] or i == results.chosen]
@@ -95,5 +97,5 @@ class SelectionDisplay(Display):
         self.ax_.set_yticks(list(height), self.names, fontsize="small")
         literal(self.ax_.get_yticklabels())
         self.ax_.grid(axis="y", color=NEUTRAL, alpha=0.2)
-        self.ax_.set_xlabel("agreement of half-label models less their error")
+        self.ax_.set_xlabel("agreement of half-label models\nless their error")
         self.ax_.legend(fontsize="small", frameon=False, loc="lower right")

@@ -25,7 +25,16 @@ def results_of(kind, given):
     """Results of a kind, whatever holds them: none, results, a fitted search, a pipeline of one, or `to_dict()`."""
     if given is None or isinstance(given, kind):
         return given
-    return kind(**given) if isinstance(given, dict) else last_step(given).results_
+    try:
+        found = kind(**given) if isinstance(given, dict) else last_step(given).results_
+    except (AttributeError, TypeError):
+        found = None
+    if isinstance(found, kind):
+        return found
+    raise TypeError(
+        f"{type(given).__name__} holds no {kind.__name__}; these, their to_dict(), or a fitted model that has them as "
+        "results_ are wanted, such as GuidedSearch."
+    )
 
 
 def learns_from_labels(estimator):
