@@ -31,6 +31,19 @@ def test_arrows_point_where_their_columns_are_large(model):
     display.figure_.canvas.draw()
 
 
+def test_names_of_columns_that_go_together_stand_apart():
+    """Twelve channels of a spectrum have arrows to one place."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1)) * np.linspace(1, 1.2, 12) + rng.normal(0, 0.05, (60, 12))
+    y = np.where(X[:, 0] > 0, "large", "small")
+    display = BiplotDisplay.from_estimator(PPCA(2).fit(X), X, y, feature_names=[f"wavelength {j}" for j in range(12)])
+    display.figure_.canvas.draw()
+    boxes = [text.get_bbox_patch().get_window_extent() for text in display.ax_.texts if text.get_text()]
+    assert len(boxes) == 12  # ten names, and those of two classes
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i])
+
+
 def test_the_longest_arrows_are_drawn_and_constant_columns_have_none():
     X = np.column_stack([IRIS.data, np.zeros(150)])
     model = PPCA(2).fit(X)

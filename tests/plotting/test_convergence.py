@@ -31,6 +31,13 @@ def test_a_flat_path_is_not_blown_up():
     assert np.ptp(ax.get_ylim()) == 2
 
 
+def test_one_step_is_said_as_a_number():
+    display = ConvergenceDisplay(path=np.array([-1234.56])).plot()
+    assert [text.get_text() for text in display.ax_.texts] == ["-1,234.6 after the one step that there was"]
+    assert display.ax_.get_xticks().tolist() == [1]
+    assert not ConvergenceDisplay(path=np.array([-2.0, -1.0])).plot().ax_.texts
+
+
 def test_a_fit_that_stopped_early_says_so():
     X, y = load_iris(return_X_y=True)
     with pytest.warns(ConvergenceWarning):

@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import scale
 
-from gnomon import PPCA
+from gnomon import KDA, PPCA, NeighborFeatures
 from gnomon.plotting import LoadingsDisplay
 from gnomon.plotting._style import NEGATIVE, POSITIVE
 
@@ -59,6 +59,22 @@ def test_models_fitted_to_arrays_count_their_features():
     assert display.ax_[0].get_yticklabels()[0].get_text() == "x0"
     display.n_top = 2
     assert_array_equal(display.top(0), np.argsort(-np.abs(display.loadings[0]))[:2])
+
+
+def test_rows_are_regressed_where_the_model_knows_no_loadings(model):
+    data = load_wine(as_frame=True).data
+    frame, kinds = pd.DataFrame(scale(data), columns=data.columns), load_wine().target
+    for curved in (make_pipeline(NeighborFeatures(n_components=5), PPCA(2)), KDA(2, kernel="rbf")):
+        curved.fit(frame, kinds)
+        with pytest.raises(ValueError, match=r"what a component adds to the columns .*from_estimator\(model, X=X\)"):
+            LoadingsDisplay.from_estimator(curved)
+        display = LoadingsDisplay.from_estimator(curved, X=frame[frame.columns[::-1]].assign(more="text")[data.columns])
+        assert list(display.feature_names) == list(data.columns)
+        Z = curved.transform(frame)
+        wanted = np.linalg.lstsq(Z - Z.mean(axis=0), frame.to_numpy(), rcond=None)[0]
+        assert_allclose(display.loadings, wanted, atol=1e-8)
+    own = LoadingsDisplay.from_estimator(model, X=frame, dims=[0]).loadings
+    assert np.corrcoef(own, model.components_[0])[0, 1] > 0.999
 
 
 def test_given_axes_are_used(model):

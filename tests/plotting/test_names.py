@@ -36,6 +36,11 @@ def test_boxes_go_the_shorter_way():
     assert_allclose(found, [[0.0, -5.5], [1.0, 7.5]])
 
 
+def test_boxes_that_are_kept_stay_and_others_go_round_them():
+    found = apart(np.array([[0.0, 0.0], [1.0, 2.0]]), np.full((2, 2), 10.0), 1)
+    assert_allclose(found, [[0.0, 0.0], [1.0, 13.0]])
+
+
 BOUNDS = (-100.0, -100.0, 100.0, 100.0)
 SIZE = np.array([[20.0, 10.0]])
 
@@ -66,3 +71,6 @@ def test_names_stay_in_the_picture_and_avoid_one_another():
     assert (found + SIZE / 2 <= 100.0).all()
     assert (np.abs(found[0] - found[1]) >= SIZE[0]).any()
     assert_allclose(found[2], [0.0, 0.0])
+    taken = np.zeros((1, 2))
+    (found,) = uncovered(np.zeros((1, 2)), np.repeat(SIZE, 2, axis=0), np.empty((0, 2)), np.empty(0), BOUNDS, taken)
+    assert (np.abs(found) >= SIZE[0]).any()

@@ -2,11 +2,13 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from gnomon import PPCA
 from gnomon.plotting import SelectionDisplay
 from gnomon.selection import GuidedSearch, SearchResults
 
@@ -36,6 +38,33 @@ def test_the_chosen_one_is_drawn_however_few_are_asked_for():
     assert display.ax_ is ax
     assert_allclose(display.scores, [0.9, 0.2])
     assert points(display)["chosen"] == [[0.2, 1]]
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        (PPCA(2), "PPCA holds no SearchResults"),
+        (make_pipeline(StandardScaler(), PPCA(2)), "Pipeline holds no SearchResults"),
+        (3, "int holds no SearchResults"),
+        ({"rows": []}, "dict holds no SearchResults"),
+        (GuidedSearch(), "GuidedSearch holds no SearchResults"),
+        (None, "search=None; a fitted GuidedSearch"),
+    ],
+)
+def test_what_is_no_search_is_refused_in_one_line(given, said):
+    with pytest.raises(TypeError, match=said) as found:
+        SelectionDisplay.from_search(given)
+    assert "\n" not in str(found.value)
+
+
+def test_the_label_below_is_not_cut():
+    display = SelectionDisplay.from_search(results(1))
+    display.names = [f"a candidate with a name as long as they come, number {i}, on neighbors" for i in range(3)]
+    display.plot()
+    display.figure_.canvas.draw()
+    label, page = display.ax_.xaxis.label.get_window_extent(), display.figure_.bbox
+    assert page.x0 <= label.x0 < label.x1 <= page.x1
+    assert page.y0 <= label.y0
 
 
 def test_a_pipeline_of_a_search_is_drawn_as_the_search():

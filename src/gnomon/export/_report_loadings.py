@@ -21,9 +21,12 @@ def _loadings(said, X, names, units, shape):
         return ""
     own = said.loadings is not None
     found = said.loadings if own else regressed(said, X)
-    known = said.column_names() if own and len(said.column_names()) == found.shape[1] else None
-    names = names_of(own_columns(X, said), said, names) if names is not None or known is None else known
     k, p = found.shape
+    if names is None and own and (said.feature_names is not None or X.shape[1] != p):
+        names = said.column_names()
+    elif names is None or not own:
+        names = names_of(own_columns(X, said), said, names)
+    names = [str(name) for name in names]
     dims = range(min(k, N_COMPONENTS))
     display = LoadingsDisplay(
         loadings=found[: len(dims)], feature_names=names, dims=dims, n_top=N_LOADINGS, shape=shape

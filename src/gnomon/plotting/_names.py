@@ -12,6 +12,7 @@ REACH = (0.0, 0.7, 1.2, 1.8, 2.6)  # heights and half widths of a name that it m
 LABELED = 6.0  # points of unlabeled rows that one of a labeled row counts for
 FARTHER = 1.5  # points that a step outward counts for
 MOST_SEEN = 5_000  # rows that are looked at
+NOWHERE = np.empty((0, 2))
 
 
 def may_be_named(names):
@@ -42,44 +43,56 @@ def name_classes(ax, points, values, labeled, names):
 
 
 def spread(ax, texts, points, weights, away=None):
-    """Move texts, annotations in offset pixels, from one another and from weighted points (n, 2).
+    """Move texts, annotations in offset pixels, from one another, other texts and weighted points (n, 2).
 
     `away` (m, 2) are directions to which each stands beside its place rather than on it.
     """
     ax.figure.draw_without_rendering()  # until then nothing has its place
-    boxes = [text.get_bbox_patch().get_window_extent() for text in texts]
+    boxes = [_box(text) for text in texts]
     sizes = np.array([[box.width, box.height] for box in boxes])
     middles = ax.transData.transform([text.xy for text in texts])
     some = slice(None, None, max(1, len(points) // MOST_SEEN))
     wanted = middles if away is None else middles + np.sign(away) * (sizes / 2.0 + GAP) * [1.0, 0.5]
     seen = ax.transData.transform(points[some])
-    found = apart(uncovered(wanted, sizes, seen, weights[some], ax.bbox.extents), sizes)
-    for text, place, shift, size in zip(texts, found, found - middles, sizes, strict=True):
+    there = [_box(text) for text in ax.texts if text.get_text() and text not in texts]
+    taken = [np.reshape([getattr(box, of) for box in there], (-1, 2)) for of in ("min", "max")]
+    kept, all_sizes = np.mean(taken, axis=0), np.vstack([taken[1] - taken[0], sizes])
+    found = uncovered(wanted, all_sizes, seen, weights[some], ax.bbox.extents, kept)
+    found = apart(np.vstack([kept, found]), all_sizes, len(kept))[len(kept) :]
+    for text, shift, moved in zip(texts, found - middles, np.abs(found - wanted) > 0.5 * sizes, strict=True):
         text.set_position(tuple(shift))
-        text.arrow_patch.set_visible(bool((np.abs(place - wanted[texts.index(text)]) > 0.5 * size).any()))
+        text.arrow_patch.set_visible(bool(moved.any()))
 
 
-def uncovered(middles, sizes, points, weights, bounds):
+def _box(text):
+    """Where a text stands, and its frame."""
+    return (text.get_bbox_patch() or text).get_window_extent()
+
+
+def uncovered(middles, sizes, points, weights, bounds, taken=NOWHERE):
     """Centers (m, 2) near the middles where boxes of given sizes cover little of weighted points (n, 2), in bounds.
 
-    A box avoids those before it.
+    A box avoids those before it, of which the first sizes belong to centers (t, 2) that are taken.
     """
     turns = np.pi / 4.0 * np.arange(8)
     ways = np.vstack([[[0.0, 0.0]], *(reach * np.column_stack([np.cos(turns), np.sin(turns)]) for reach in REACH[1:])])
     far = np.concatenate([[0.0], np.repeat(np.arange(1, len(REACH)), 8)])
-    out = np.empty((0, 2))
-    for i, (middle, size) in enumerate(zip(middles, sizes, strict=True)):
+    out = np.array(taken, dtype=float)
+    for i, middle in enumerate(middles, len(taken)):
+        size = sizes[i]
         centers = middle + ways * size * [0.5, 1.0] + ways * 8.0
         over = (np.abs(points - centers[:, None]) < size / 2.0 + 2.0).all(axis=2)
         cost = over @ weights + FARTHER * far
         outside = ((centers - size / 2.0 < bounds[:2]) | (centers + size / 2.0 > bounds[2:])).any(axis=1)
         others = (np.abs(out - centers[:, None]) < (sizes[:i] + size) / 2.0 + GAP).all(axis=2).any(axis=1)
         out = np.vstack([out, centers[np.argmin(cost + 1e6 * outside + 1e5 * others)]])
-    return out
+    return out[len(taken) :]
 
 
-def apart(centers, sizes):
+def apart(centers, sizes, n_kept=0):
     """Centers (m, 2) of boxes of given sizes (m, 2), moved as little as it takes that no two overlap.
+
+    The first `n_kept` stay where they are.
 
     Examples
     --------
@@ -89,16 +102,17 @@ def apart(centers, sizes):
     centers = np.array(centers, dtype=float)
     for _ in range(ROUNDS):
         moved = False
-        for i in range(len(centers)):
+        for i in range(n_kept, len(centers)):
             for j in range(i):
                 away = centers[i] - centers[j]
                 over = (sizes[i] + sizes[j]) / 2.0 + GAP - np.abs(away)
                 if (over <= 1e-9).any():
                     continue
                 axis = int(over[0] < over[1]) ^ 1  # the shorter way out
-                step = 0.5 * over[axis] * (1.0 if away[axis] >= 0.0 else -1.0)
-                centers[i, axis] += step
-                centers[j, axis] -= step
+                share = 0.5 if j >= n_kept else 1.0
+                step = over[axis] * (1.0 if away[axis] >= 0.0 else -1.0)
+                centers[i, axis] += share * step
+                centers[j, axis] -= (1.0 - share) * step
                 moved = True
         if not moved:
             break

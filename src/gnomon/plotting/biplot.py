@@ -11,7 +11,7 @@ from gnomon.plotting._names import spread
 from gnomon.plotting._style import NEGATIVE, Display, far_points, literal
 from gnomon.plotting.projection import undrawn
 
-ARROW, CLASS = 5.0, 50.0  # points that a piece of an arrow, of the name of a class, counts for where a name covers it
+ARROW = 5.0  # points that a piece of an arrow counts for where a name would cover it
 REACH = 0.9  # of the longest arrow, in half-widths of the points
 
 
@@ -128,18 +128,8 @@ class BiplotDisplay(Display):
         texts = [self._name(self.top[i], ends[i]) for i in named]
         literal(texts)
         arms = (center + np.linspace(0.2, 1.0, 9)[:, None, None] * (ends - center)).reshape(-1, 2)
-        classes = self._names_of_classes(texts)
-        seen = np.vstack([points, arms, classes])  # names leave all of these free
-        weights = np.repeat([1.0, ARROW, CLASS], [len(points), len(arms), len(classes)])
-        spread(self.ax_, texts, seen, weights, ends[named] - center)
-
-    def _names_of_classes(self, ours):
-        """Points (m, 2) all over the names of classes in the picture."""
-        self.figure_.draw_without_rendering()
-        boxes = [text.get_window_extent() for text in self.ax_.texts if text.get_text() and text not in ours]
-        grid = [np.array([x, y]) for x in (0.0, 0.5, 1.0) for y in (0.0, 0.5, 1.0)]
-        places = [box.min + at * (box.max - box.min) for box in boxes for at in grid]
-        return self.ax_.transData.inverted().transform(np.reshape(places, (-1, 2)))
+        weights = np.repeat([1.0, ARROW], [len(points), len(arms)])
+        spread(self.ax_, texts, np.vstack([points, arms]), weights, ends[named] - center)
 
     def _name(self, column, end):
         name = self.feature_names[column]

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import eigh
 
-from gnomon.models.dppca.directions import FILLED_STD, directions, mean_within
+from gnomon.models.dppca.directions import FILLED_STD, directions, mean_within, separations
 from gnomon.models.dppca.mixture import Params, Within
 
 R = 7
@@ -35,7 +35,9 @@ def test_directions_solve_the_generalized_eigenproblem(rng, n_targets):
     B = sum(between(one) for one in parts)
     D, separate = directions(parts, 3)
     assert separate == 3
-    expected = eigh(B, S)[1][:, ::-1][:, :3]
+    values, vectors = eigh(B, S)
+    expected = vectors[:, ::-1][:, :3]
+    assert_allclose(separations(parts), values[::-1][: 3 * n_targets], atol=1e-9)
     expected *= np.sign((expected * D).sum(axis=0))
     assert_allclose(D, expected, atol=1e-8)
 

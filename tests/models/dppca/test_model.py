@@ -67,6 +67,26 @@ def test_samples_and_the_way_back(rng):
 # 3 two routes to one answer
 
 
+def test_loadings_are_what_the_covariance_says_of_a_row_given_its_projection(rng):
+    """Of several models of the same rows it is the mean of theirs."""
+    X, index = planted(rng)[:2]
+    models = [fitted(read(X), index).targets[0].model, fitted(read(X), np.roll(index, 1)).targets[0].model]
+    D = rng.normal(size=(2, X.shape[1]))
+    for some in (models[:1], models):
+        S = np.zeros((X.shape[1], X.shape[1]))
+        for one in some:
+            away = one.class_means - one.mean
+            within = one.factors.T @ one.factors + one.noise_var * np.eye(len(S))
+            S += ((one.prior[:, None] * away).T @ away + within) / len(some)
+        assert_allclose(dppca.loadings(some, D), np.linalg.solve(D @ S @ D.T, D @ S), atol=1e-10)
+
+
+def test_separation_does_not_hang_on_units(rng):
+    X, index = planted(rng)[:2]
+    (one,), (large,) = (fitted(read(scale * X), index).targets for scale in (1.0, 1e3))
+    assert_allclose(dppca.separation([large.model]), dppca.separation([one.model]), rtol=1e-5)
+
+
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_rows_that_travel_give_the_same_fit(rng, form):
     X, index = planted(rng)
