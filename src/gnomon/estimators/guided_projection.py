@@ -5,14 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..describe import Projection, Spectrum, Traits
+from ..describe import Projection, Spectrum, Traits, slopes
 from ..models import dppca
 from ..models.readout import Seen
 from ..numerics.linalg import sign_of_columns
 from ..rows import read
 from ..rows.kind import is_sparse
 from ..rows.products import in_form
-from ..rows.slopes import slopes
 from ..rows.spare import spare_rank
 from ._class_guide import ClassGuide, Taught, Union, best_by_labels_alone, fit_union, teach
 from ._density import Density

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ..describe import Traits
+from ..describe import Traits, slopes
 from ..models import sdr_glm as model
 from ..models.sdr_glm import FAMILIES
 from ..rows import read
 from ..rows.kind import is_sparse
-from ..rows.slopes import slopes
 from ._estimator import Invertible, Transformer, above, at_most, check_complete, one_of, rules
 from ._glm_table import TARGET, glm_table
 from ._imputation import Imputer

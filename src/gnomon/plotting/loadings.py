@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.describe import describe
+from gnomon.describe import describe, slopes
 from gnomon.plotting._columns import names_of, own_columns, table_of
 from gnomon.plotting._style import NEGATIVE, POSITIVE, Display, literal, plain_axes, pyplot
-from gnomon.rows.slopes import slopes
 
 KINDS = ("auto", "bars", "curve", "image")
 FEWEST_OF_A_CURVE = 10  # columns

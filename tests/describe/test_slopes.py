@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from gnomon.rows import slopes as module
-from gnomon.rows.slopes import slopes
+from gnomon.describe import _slopes as module
+from gnomon.describe import slopes
 
 
 def wanted(X, Z):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._types import Array
-from .kind import is_sparse
+from ..rows.kind import is_sparse
 
 BLOCK = 1 << 20  # entries that are looked at at once where some are missing
 RANK = 1e-12  # of the largest eigenvalue: directions of Z of less variance are rounding
