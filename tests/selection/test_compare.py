@@ -458,7 +458,7 @@ def test_targets_of_several_kinds_are_scored_each_in_its_way(wine):
     nearest = KNeighborsClassifier(1).fit(X[labeled, :6], y[labeled])
     score = 1 - nearest.score(X[hidden, :6], y[hidden])
     assert_allclose(rows["all features", "column 'wine' of y"]["score"], score)
-    assert rows["LDA", "column 'wine' of y"]["note"] == "it takes targets of one kind"
+    assert rows["LDA", "column 'wine' of y"]["note"] == "it learns from one target of classes, or from numbers alone"
     assert "target" in result.cells()[0]
     assert result.verdict.count("best baseline") == 2
     held = compare(X[:, :6], Y, estimators={"CPPCA": model}, n_splits=2, random_state=0)

@@ -45,6 +45,24 @@ def test_verdict(rates, word, words):
     assert result.verdict.startswith(f"The labels {word}: SPPCA errs on ")
 
 
+def test_the_best_baseline_may_be_pca():
+    rates = {"SPPCA": 0.1, "PCA": 0.2, "LDA": 0.3}
+    verdict = told({name: outcome(rate) for name, rate in rates.items()}).verdict
+    assert "No other baseline does better than PCA." in verdict
+    assert "LDA" not in verdict
+    assert "baseline" not in told({name: outcome(rates[name]) for name in ("SPPCA", "PCA")}).verdict
+
+
+def test_zero_has_no_sign_and_r2_is_at_most_one():
+    values = np.random.default_rng(0).normal(size=99) ** 2
+    outcomes = {name: outcome(0.5)._replace(losses=[once(1e-5 * values)]) for name in ("SPPCA", "PCA", "LDA")}
+    outcomes["SPPCA"] = outcome(0.5)._replace(losses=[once(1e-5 * values[::-1])], own_losses=[once(np.r_[4.0, values])])
+    result = told(outcomes, "R2")
+    assert "level (95 %: 0.000 to 0.000)" in result.verdict
+    assert "-0.000" not in result.verdict
+    assert max(row["high"] for row in result.rows) <= 1.0
+
+
 def test_a_small_difference_cannot_be_told():
     result = told({"SPPCA": outcome(0.20), "PCA": outcome(0.22, flip=100)}, n_tried=4, truth=False)
     assert result.labels == ["cannot be told"]
@@ -56,7 +74,7 @@ def test_a_small_difference_cannot_be_told():
 def test_a_projection_that_is_that_of_pca_was_not_helped():
     result = told({"SPPCA": outcome(0.1, turned=0.3), "PCA": outcome(0.4)})
     assert result.labels == ["did not help"]
-    assert "Its projection is that of PCA, but for 0.3 degrees." in result.verdict
+    assert "Its components span what those of PCA span, but for 0.3 degrees; where scores differ" in result.verdict
     assert told({"SPPCA": outcome(0.1, turned=3.0), "PCA": outcome(0.4)}).labels == ["helped"]
 
 
@@ -84,7 +102,7 @@ def test_verdict_ends_with_the_models_own_predictions(metric, words):
 def test_no_error_among_fifteen_is_no_certainty():
     result = told({"SPPCA": outcome(0.0, n=15), "PCA": outcome(0.2, n=15)})
     assert (result.rows[0]["low"], round(result.rows[0]["high"], 3)) == (0.0, 0.206)
-    assert "0.000 (0.00-0.21)" in repr(result)
+    assert "0.000 (0.00 to 0.21)" in repr(result)
 
 
 def test_intervals_of_splits_are_those_of_nadeau_and_bengio():

@@ -225,7 +225,7 @@ def _baselines(fronts, problem, n_components, seed):
 def _learned(learn, tasks, X, visible):
     """How a linear map of the labeled rows projects and predicts."""
     if len(tasks) > 1:
-        raise NotApplicable("it takes targets of one kind")
+        raise NotApplicable("it learns from one target of classes, or from numbers alone")
     rows = np.flatnonzero(np.isfinite(visible).all(axis=1))
     found = learn(X[rows], visible[rows], tasks[0])
     return found.project, lambda X: found.predict(found.project(X))

@@ -53,7 +53,8 @@ class Losses(NamedTuple):
             return of_mean(self.by_split())
         if metric == "error":
             return of_error(losses, weights, self.overlap or 0.0, self.n_meant)
-        return self._about(float(weights @ losses), losses, self.by_split())
+        value, low, high = self._about(float(weights @ losses), losses, self.by_split())
+        return Interval(value, max(low, 0.0), high)  # of a square; of one split both ends are NaN
 
     def gain(self, other):
         """How much lower these are than others of the same rows, and its interval."""
@@ -113,7 +114,7 @@ class Comparison(Table):
     >>> row = dict(method="PCA", target="y", metric="error", dims=2, score=0.1, low=0.07, high=0.14, spread=None)
     >>> row |= dict(prediction=None, prediction_low=None, prediction_high=None, prediction_spread=None)
     >>> Comparison([row | dict(seconds=0.5, note="")], "error", "PCA errs on 10 %.", n_scored=225, n_labeled=30)
-    method  dims  1-NN error of the projection  error of own predictions  seconds PCA     2     0.100 (0.07-0.14)
+    method  dims  1-NN error of the projection  error of own predictions  seconds PCA     2     0.100 (0.07 to 0.14)
     -                         0.5 Each method learned from 30 labeled rows and was scored by the nearest
     labeled row on 225 rows whose labels were hidden. PCA errs on 10 %.
     """
@@ -257,7 +258,7 @@ def _with_interval(row, value, low, high, spread):
         return "-"
     if row[spread] is not None:
         return f"{row[value]:.3f} ± {row[spread]:.3f}"
-    return f"{row[value]:.3f}" if row[low] is None else f"{row[value]:.3f} ({row[low]:.2f}-{row[high]:.2f})"
+    return f"{row[value]:.3f}" if row[low] is None else f"{row[value]:.3f} ({row[low]:.2f} to {row[high]:.2f})"
 
 
 def _duration(seconds):
@@ -278,15 +279,20 @@ def _verdict(outcomes, models, t, metric):
     ours, word, sentences = _best(mine, metric), None, []
     if "PCA" in baselines:
         word = _helped(losses[ours], baselines["PCA"], outcomes[ours].turned, metric)
-        beside = _difference(losses[ours].gain(baselines.pop("PCA")), metric)
+        beside = _difference(losses[ours].gain(baselines["PCA"]), metric)
         pca = _scored(losses["PCA"], metric)
         sentences.append(
             f"{SAID[word]}: {ours} {_scored(losses[ours], metric)}, PCA, which ignores them, {pca}: {beside}."
         )
         if outcomes[ours].turned is not None and outcomes[ours].turned < SAME:
-            sentences.append(f"Its projection is that of PCA, but for {outcomes[ours].turned:.2g} degrees.")
-    if baselines:
-        best = _best(baselines, metric)
+            sentences.append(
+                f"Its components span what those of PCA span, but for {outcomes[ours].turned:.2g} degrees; where scores "
+                "differ, it is by the lengths of the components."
+            )
+    best = _best(baselines, metric) if baselines else "PCA"
+    if best == "PCA":
+        sentences += ["No other baseline does better than PCA."] * (len(baselines) > 1)
+    else:
         beside = _difference(losses[ours].gain(baselines[best]), metric)
         sentences.append(f"The best baseline, {best}, {_scored(baselines[best], metric)}: {ours} is {beside}.")
     if ours in own:
@@ -328,7 +334,7 @@ def _difference(gain, metric):
     if value == low == high == 0.0:
         return "equal on every row"
     size = f"{abs(scale * value):.{digits}f}{unit}"
-    ends = sorted(np.sign(value or 1.0) * scale * end for end in (low, high))
+    ends = sorted(np.round(np.sign(value or 1.0) * scale * end, digits) + 0.0 for end in (low, high))  # no minus zero
     if np.isnan(low):
         return f"{'better' if value > 0 else 'worse'} by {size}, one split, which tells nothing of chance"
     size += f" (95 %: {ends[0]:.{digits}f} to {ends[1]:.{digits}f})"
