@@ -54,7 +54,7 @@ def test_nothing_is_fitted(monkeypatch):
     run(*FIT, "kda", "--no-compare", "--out", "out")
     monkeypatch.setattr(KDA, "fit", None)
     run("report", "out", "t.csv", "--out", "r.html")
-    assert "KDA with 2 components was fitted to 50 rows of 4 columns; 18 of them with a label" in page()
+    assert "50 rows of 4 columns in 2 components, by KDA; 18 of them with a label" in page()
 
 
 def test_other_rows_are_shown_as_such():
@@ -63,7 +63,7 @@ def test_other_rows_are_shown_as_such():
     table("new.csv", {"kind": ["?"] * 15 + list(Y[25:30])}, new)
     run("report", "out", "new.csv", "--unlabeled", "?", "--out", "r.html")
     text = page()
-    assert "was fitted to 50 rows of 4 columns; 18 of them with a label of one of 3 classes." in text
+    assert "by SPPCA; 18 of them with a label of one of 3 classes." in text
     assert "Shown here: 20 rows, 5 of them with a label." in text
     assert "15 rows had no label." in text
     assert "Scatter plot of 20 rows, 5 of them labeled" in text

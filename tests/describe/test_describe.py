@@ -192,7 +192,7 @@ def test_pipelines_and_searches_are_drawn_and_reported(tmp_path):
             assert LoadingsDisplay.from_estimator(model, ax=Figure().subplots(1, 2)).feature_names == list("abcd")
             ConvergenceDisplay.from_estimator(model, ax=Figure().subplots())
             page = write_report(tmp_path / "r.html", estimator=model, X=frame, y=seen).read_text(encoding="utf-8")
-        assert "SPPCA with 2 components was fitted to 50 rows of 4 columns" in page
+        assert "50 rows of 4 columns in 2 components, by SPPCA" in page
 
 
 @pytest.mark.parametrize("name", ["ridge LDA", "PCA + 1-NN", "PLS", "PCA + ridge"])

@@ -75,7 +75,7 @@ def test_plots_report_and_file():
     assert LoadingsDisplay.from_estimator(model).loadings.shape == (2, 4)
     assert ConvergenceDisplay.from_estimator(model).path.tolist() == [-2.0, -1.0]
     text = write_report("r.html", estimator=model, X=X, y=Y).read_text(encoding="utf-8")
-    assert "FirstColumns with 2 components was fitted to 150 rows of 4 columns; 50 of them with a label" in text
+    assert "150 rows of 4 columns in 2 components, by FirstColumns; 50 of them with a label" in text
     assert "Predictions for the unlabeled rows" in text
     assert "luck" in text
     save_model(model, "m.gnomon")

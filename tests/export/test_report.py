@@ -131,7 +131,7 @@ def test_it_says_what_was_fitted(wine, tmp_path):
     X, seen, _, model = wine
     text, page = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen))
     n_labeled = sum(label is not None for label in seen)
-    assert f"SPPCA with 2 components was fitted to 178 rows of 13 columns; {n_labeled} of them with a label" in text
+    assert f"178 rows of 13 columns in 2 components, by SPPCA; {n_labeled} of them with a label" in text
     assert f"The other {178 - n_labeled} rows took part without one." in text
     cells = dict(row for row in page.rows if len(row) == 2)
     assert float(cells["noise variance of a column"]) == pytest.approx(model.noise_variance_, rel=1e-3)
@@ -235,7 +235,7 @@ def test_models_without_targets_and_fully_labeled_rows_predict_nothing(wine, tmp
 def test_a_model_that_saw_no_label_is_reported_as_unsupervised(wine, tmp_path, y):
     X = wine[0]
     text, page = read(write_report(tmp_path / "r.html", estimator=SPPCA(2).fit(X, y), X=X, y=y))
-    assert "was fitted to 178 rows of 13 columns, without labels." in text
+    assert "178 rows of 13 columns in 2 components, by SPPCA, without labels." in text
     assert "Predictions" not in text
     assert page.balanced
 

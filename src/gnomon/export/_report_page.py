@@ -25,11 +25,8 @@ h3 { font-size: 1rem; margin: 0 0 .5rem; }
 p { margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; }
 .lead { font-size: 1.1rem; }
 .soft { color: var(--soft); font-size: .92rem; }
-.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .75rem;
-  margin: 1.4rem 0; padding: 0; }
-.facts div { background: var(--tint); border-radius: .4rem; padding: .7rem .9rem; }
-.facts dt { color: var(--soft); font-size: .85rem; }
-.facts dd { margin: 0; font-size: 1.35rem; font-weight: 600; font-variant-numeric: tabular-nums; }
+.answer { border-left: 4px solid var(--blue); background: var(--tint); border-radius: 0 .4rem .4rem 0; margin: 1rem 0;
+  padding: .6rem 1rem .6rem 2rem; overflow-wrap: anywhere; }
 .verdict { border-left: 4px solid var(--blue); background: var(--tint); padding: .7rem 1rem; margin: 1.2rem 0;
   max-width: none; border-radius: 0 .4rem .4rem 0; }
 figure { margin: 1rem 0; }
@@ -63,10 +60,9 @@ footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line)
   p, figcaption { max-width: none; } table { margin: .4rem 0; } th, td { padding-top: .1rem; padding-bottom: .1rem; }
   figure { margin: .4rem 1rem .4rem 0; display: inline-block; vertical-align: top; width: 47%; }
   figure img { max-height: 6.5cm; } figcaption { margin-top: .2rem; }
-  .facts { margin: .6rem 0; } .facts div { padding: .3rem .6rem; } .facts dd { font-size: 1.1rem; }
   .verdict { margin: .5rem 0; padding: .4rem .8rem; } footer { margin-top: 1rem; }
   .long tbody tr:nth-child(n+13) { display: none; } .paper { display: block; }
-  figure, tr, .verdict, .facts, .panel { break-inside: avoid; } .wide { overflow: visible; }
+  figure, tr, .verdict, .answer, .panel { break-inside: avoid; } .wide { overflow: visible; }
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; } }
 """
 
@@ -138,12 +134,6 @@ def listed(rows, beside=None):
     for i, row in enumerate(rows):
         parts += [", "] * (i > 0) + [row] + ([] if beside is None else [f" ({beside[i]})"])
     return parts
-
-
-def facts(pairs):
-    """Return tiles of (name, value)."""
-    tiles = "".join(f"<div>{tag('dt', name)}{tag('dd', value)}</div>" for name, value in pairs)
-    return f'<dl class="facts">{tiles}</dl>'
 
 
 PRINTED = 12  # lines of a table that are put on paper, see the style

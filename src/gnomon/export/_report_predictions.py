@@ -134,12 +134,18 @@ def _share(value):
     return "under 0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
-def suggestions(said, X, y, row_ids):
-    """Return the rows that are best labeled next; nothing where the model suggests none or all have a label."""
+def best_labeled_next(said, X, y):
+    """Numbers of unlabeled rows that are best labeled next; none where the model suggests none."""
     unlabeled = np.flatnonzero(~said.labeled(y, X.shape[0]))
     if said.suggest is None or not len(unlabeled):
+        return np.zeros(0, dtype=int)
+    return said.suggest(N_SUGGESTIONS, X, unlabeled)
+
+
+def suggestions(said, rows, row_ids):
+    """Return the rows that are best labeled next, and why; nothing where there are none."""
+    if not len(rows):
         return ""
-    rows = said.suggest(N_SUGGESTIONS, X, unlabeled)
     names = html.listed([html.Row.named(row, row_ids) for row in rows])
     why = "rows as far as can be from every labeled one"
     if any(target.kind == "classes" for target in said.targets):

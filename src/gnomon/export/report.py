@@ -13,9 +13,10 @@ from sklearn.utils import check_array
 from gnomon._files import new_file
 from gnomon.describe import describe
 from gnomon.export import _report_page as html
+from gnomon.export._report_answer import answer
 from gnomon.export._report_fit import fit_section
 from gnomon.export._report_loadings import loadings_section
-from gnomon.export._report_predictions import prediction_sections, suggestions, unlike
+from gnomon.export._report_predictions import best_labeled_next, prediction_sections, suggestions, unlike
 from gnomon.export._report_scatter import MAX_ROWS, explorer
 from gnomon.plotting import ProjectionDisplay
 from gnomon.selection import Comparison, SearchResults
@@ -103,19 +104,19 @@ def write_report(
     """
     comparison, choice = results_of(Comparison, comparison), results_of(SearchResults, choice)
     said = _asked_once(describe(estimator))
-    names = _target_names(target_names, said)
+    names, wanted = _target_names(target_names, said), best_labeled_next(said, X, y)
     title = title or f"{said.model} in {html.count(said.n_components, 'component')}"
     parts = [
         html.tag("h1", title),
         *_head(said, X, y, names, n_fitted),
-        *[html.tag("p", one.verdict, "verdict") for one in (choice, comparison) if one],
+        answer(said, X, y, y_true, row_ids, names, comparison, wanted),
         _projection(said, X, y, row_ids, names, feature_names),
         _choice(choice) if choice else "",
         _comparison(comparison) if comparison else "",
         loadings_section(said, X, feature_names, feature_units, shape),
         *prediction_sections(said, X, y, y_true, row_ids, names),
         unlike(said, X, row_ids),
-        suggestions(said, X, y, row_ids),
+        suggestions(said, wanted, row_ids),
         fit_section(said, names, feature_units),
         _settings(said, settings or {}),
     ]
@@ -153,19 +154,16 @@ def _target_names(given, said):
 
 
 def _head(said, X, y, names, n_fitted):
-    """What was fitted, what is shown, and how many of each there are."""
+    """What was fitted, and what is shown."""
     rows = check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False)
     n_labeled = said.n_labeled if n_fitted is None else int(said.labeled(y, rows.shape[0]).sum())
-    return [
-        html.tag("p", _what_was_fitted(said, n_fitted or rows.shape[0], names), "lead"),
-        _what_is_shown(rows, n_labeled, n_fitted),
-        _facts(said, rows, n_labeled),
-    ]
+    lead = html.tag("p", _what_was_fitted(said, n_fitted or rows.shape[0], names), "lead")
+    return [lead, _what_is_shown(rows, n_labeled, n_fitted)]
 
 
 def _what_was_fitted(said, n, names):
     size = f"{html.count(n, 'row')} of {html.count(said.n_features, 'column')}"
-    start = f"{said.model} with {html.count(said.n_components, 'component')} was fitted to {size}"
+    start = f"{size} in {html.count(said.n_components, 'component')}, by {said.model}"
     if not said.targets:
         return f"{start}, without labels."
     if len(said.targets) == 1 and said.targets[0].kind == "classes":
@@ -188,18 +186,6 @@ def _what_is_shown(rows, n_labeled, n_fitted):
     size = f"Shown here: {html.count(rows.shape[0], 'row')}, {n_labeled:,} of them with a label."
     shown = " ".join(filter(None, ["" if n_fitted is None else size, missing]))
     return html.tag("p", shown) if shown else ""
-
-
-def _facts(said, rows, n_labeled):
-    pairs = [
-        ("rows", f"{rows.shape[0]:,}"),
-        ("labeled", f"{n_labeled:,}"),
-        ("columns", f"{rows.shape[1]:,}"),
-        ("components", said.n_components),
-    ]
-    if len(said.targets) == 1 and said.targets[0].kind == "classes":
-        pairs.append(("classes", len(said.targets[0].classes)))
-    return html.facts(pairs)
 
 
 def _projection(said, X, y, row_ids, names, feature_names):
@@ -246,7 +232,7 @@ def _comparison(comparison):
     how = f"{comparison.protocol} {better.get(comparison.metric, both)}{ends}."
     table = html.table(header, body, numeric=numeric)
     said = "".join(html.tag("p", text, "soft") for text in [*comparison.notes, how])
-    return html.tag("h2", "Comparison") + table + said
+    return html.tag("h2", "Comparison") + html.tag("p", comparison.verdict, "verdict") + table + said
 
 
 def _choice(choice):
@@ -262,7 +248,8 @@ def _choice(choice):
         f"on each other's labels over that of chance; a star marks the one that was chosen.{shown}"
     )
     said = "".join(html.tag("p", text, "soft") for text in [*choice.notes, how])
-    return html.tag("h2", "How the model was chosen") + html.table(header, body, numeric=range(3, 7)) + said
+    verdict = html.tag("p", choice.verdict, "verdict")
+    return html.tag("h2", "How the model was chosen") + verdict + html.table(header, body, numeric=range(3, 7)) + said
 
 
 def _settings(said, settings):

@@ -286,8 +286,8 @@ def _verdict(outcomes, models, t, metric):
         )
         if outcomes[ours].turned is not None and outcomes[ours].turned < SAME:
             sentences.append(
-                f"Its components span what those of PCA span, but for {outcomes[ours].turned:.2g} degrees; where scores "
-                "differ, it is by the lengths of the components."
+                f"Its components span what those of PCA span, but for {outcomes[ours].turned:.2g} degrees; where "
+                "scores differ, it is by the lengths of the components."
             )
     best = _best(baselines, metric) if baselines else "PCA"
     if best == "PCA":

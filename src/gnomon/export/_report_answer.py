@@ -1,0 +1,83 @@
+"""The first part of a report: what came out, in sentences, and what to do next."""
+
+import numpy as np
+
+from gnomon.describe import unusual
+from gnomon.export import _report_page as html
+
+N_NAMED = 5
+SURE = 0.8  # a probability below which a prediction is called unsure
+
+
+def answer(said, X, y, y_true, row_ids, names, comparison, wanted):
+    """A list of what was predicted and how surely, whether labels helped, and which rows to label and to mistrust.
+
+    `wanted` are numbers of rows that are best labeled next.
+    """
+    n = X.shape[0]
+    items = [] if said.predict is None else _predicted(said, X, y, y_true, names)
+    if comparison:
+        items.append(_helped(comparison))
+    if len(wanted):
+        first = html.listed([html.Row.named(row, row_ids) for row in wanted[:N_NAMED]])
+        items.append(["Label next, to teach it most: ", *first, "."])
+    if said.typicality is not None:
+        odd = unusual(said.typicality(X))
+        first = html.listed([html.Row.named(row, row_ids) for row in odd[:N_NAMED]])
+        few = f"{html.count(len(odd), 'row')} of {n:,} {'is' if len(odd) == 1 else 'are'} unlike the rest: "
+        more = "." if len(odd) <= N_NAMED else " and others."
+        items.append([few, *first, more] if len(odd) else "No row is unlike the rest.")
+    return f'<ul class="answer">{"".join(html.tag("li", item) for item in items)}</ul>' if items else ""
+
+
+def _predicted(said, X, y, y_true, names):
+    """What is predicted for how many rows, one sentence for each target; of numbers one for all."""
+    found = said.predict(X)
+    n = X.shape[0]
+    if said.numeric:
+        rows = np.flatnonzero(~said.labeled(y, n))
+        shown = ", ".join(names[:N_NAMED]) + (", …" if len(names) > N_NAMED else "")
+        return [_of_numbers(rows, found, shown)] if len(rows) else []
+    items = []
+    for target, one, name in zip(said.targets, found, names, strict=True):
+        rows = np.arange(n) if y is None else np.flatnonzero(~target.labeled(y))
+        if len(rows) and target.kind == "real":
+            items.append(_of_numbers(rows, [one], name))
+        elif len(rows):
+            items.append(_of_classes(rows, target, one, name, y_true))
+    return items
+
+
+def _of_numbers(rows, found, name):
+    text = f"{_rows_without(rows)} a predicted {name}"
+    if all(one.std is not None for one in found):
+        typical = ", ".join(html.number(float(np.median(one.std[rows])), 3) for one in found[:N_NAMED])
+        text += f", give or take {typical} (the median of their standard deviations)"
+    return f"{text}."
+
+
+def _of_classes(rows, target, found, name, y_true):
+    text = f"{_rows_without(rows)} a predicted {name}"
+    if found.proba is not None:
+        largest = np.max(found.proba[rows], axis=1)
+        unsure = int((largest < SURE).sum())
+        text += f", with a probability of {largest.mean():.2f} on the mean; {unsure or 'none'} below {SURE:g}"
+    if y_true is not None:
+        right = target.codes(y_true)[rows] == target.codes(found.values)[rows]
+        text += f". {100 * right.mean():.1f} % agree with the hidden truth"
+    return f"{text}."
+
+
+def _rows_without(rows):
+    return f"{html.count(len(rows), 'row')} without a label {'has' if len(rows) == 1 else 'have'}"
+
+
+def _helped(comparison):
+    """The first sentence of the verdict; of several targets, those where labels helped and those where they did not."""
+    targets = list(dict.fromkeys(row["target"] for row in comparison.rows))
+    words = comparison.labels
+    if words is None or len(targets) == 1:
+        first, dot, _ = comparison.verdict.partition(". ")
+        return first + dot.strip()
+    said = [f"{name}: {word or 'not compared'}" for name, word in zip(targets, words, strict=True)]
+    return f"Whether the labels helped, by target: {'; '.join(said)}."

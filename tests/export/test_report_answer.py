@@ -1,0 +1,76 @@
+"""The first part of a report: what came out, counted again from the model."""
+
+import re
+from html import unescape
+
+import numpy as np
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import scale
+
+from gnomon import KDA, PPCA, SPPCA, GuidedProjection
+from gnomon.describe import describe
+from gnomon.export._report_answer import answer
+from gnomon.selection import compare
+
+X, y = load_wine(return_X_y=True)
+X = scale(X)
+SEEN = np.where(np.arange(178) % 12 == 0, y, -1)
+NONE = np.zeros(0, dtype=int)
+
+
+def said(model, X=X, y=SEEN, names=("cultivar",), *, y_true=None, comparison=None, wanted=NONE, row_ids=None):
+    page = answer(describe(model), X, y, y_true, row_ids, list(names), comparison, wanted)
+    return [unescape(re.sub("<[^>]*>", "", item)) for item in re.findall("<li>(.*?)</li>", page)]
+
+
+def test_how_many_rows_are_predicted_and_how_surely():
+    model = GuidedProjection(2).fit(X, SEEN)
+    largest = model.predict_proba(X)[SEEN < 0].max(axis=1)
+    first, *_ = said(model)
+    assert first == (
+        f"163 rows without a label have a predicted cultivar, with a probability of {largest.mean():.2f} on the mean; "
+        f"{(largest < 0.8).sum()} below 0.8."
+    )
+    right = 100 * (model.predict(X) == y)[SEEN < 0].mean()
+    assert f"{right:.1f} % agree with the hidden truth." in said(model, y_true=y)[0]
+
+
+def test_numbers_have_the_median_of_their_deviations():
+    half = np.where(np.arange(178) < 177, X[:, 0], np.nan)
+    model = SPPCA(2).fit(X[:, 1:], half)
+    std = model.predict(X[177:, 1:], return_std=True)[1][0]
+    (first, *_) = said(model, X[:, 1:], half, ["alcohol"])
+    assert first == (
+        f"1 row without a label has a predicted alcohol, give or take {std:.3g} (the median of their standard "
+        "deviations)."
+    )
+
+
+def test_whether_labels_helped_is_the_first_sentence_of_the_verdict():
+    found = compare(X, SEEN, n_components=2, estimators={"SPPCA": SPPCA(2)}, n_splits=2, random_state=0)
+    one = said(SPPCA(2).fit(X, SEEN), comparison=found)[1]
+    assert found.verdict.startswith(one)
+    assert one.endswith(")." if "(" in one else ".")
+    two = np.array(["abc"[code] for code in y], dtype=object)[:, None].repeat(2, axis=1)
+    two[SEEN < 0] = None
+    model = GuidedProjection(2)
+    found = compare(X, two, n_components=2, estimators={"guided": model}, n_splits=1, random_state=0)
+    sentence = said(model.fit(X, two), y=two, names=["a", "b"], comparison=found)[2]
+    assert sentence.startswith("Whether the labels helped, by target: ")
+    assert all(word in sentence for word in found.labels)
+
+
+def test_rows_to_label_and_rows_unlike_the_rest_are_named():
+    model = GuidedProjection(2).fit(X, SEEN)
+    names = [f"wine <{i}>" for i in range(178)]
+    _, label, unlike = said(model, wanted=np.arange(7), row_ids=names)
+    assert label == "Label next, to teach it most: wine <0>, wine <1>, wine <2>, wine <3>, wine <4>."
+    assert unlike == "No row is unlike the rest."
+    odd = X.copy()
+    odd[[5, 170]] *= 40
+    assert said(model, odd, row_ids=names)[-1].startswith("2 rows of 178 are unlike the rest: wine <")
+
+
+def test_what_a_model_cannot_say_is_left_out():
+    assert said(PPCA(2).fit(X)) == []
+    assert len(said(KDA(2).fit(X, SEEN))) == 1
