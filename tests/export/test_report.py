@@ -5,6 +5,7 @@ import shutil
 import socketserver
 import subprocess
 import threading
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -275,6 +276,26 @@ def test_the_comparison_and_its_verdict_are_shown(wine, tmp_path):
     assert comparison.verdict in pages[0]
     assert "A lower error is better" in pages[0]
     assert "Comparison" not in pages[2]
+
+
+def test_predictions_of_rows_held_out_are_drawn(wine, tmp_path):
+    X, seen, names, model = wine
+    comparison = compare(X, seen, estimators={"SPPCA": SPPCA(2)}, n_splits=2, random_state=0)
+    text, page = read(write_report(tmp_path / "r.html", estimator=model, X=X, y=seen, comparison=comparison.to_dict()))
+    assert "Labeled rows, held out in turn" in text
+    drawn = [attributes["alt"] for tag, attributes in page.tags if tag == "img"]
+    held = comparison.held_out[0]
+    right = np.mean(np.array(held["truth"]) == held["predicted"])
+    assert f"confusion of y: {right:.1%} of {len(held['rows'])} rows right" in drawn
+    assert any(
+        one.startswith(f"reliability of y: right {right:.1%}, sure {np.mean(held['doubt']):.1%}") for one in drawn
+    )
+    few = [held | {name: held[name][:9] for name in ("rows", "truth", "predicted", "doubt")}]
+    again = replace(comparison, held_out=few)
+    assert (
+        "held out in turn</h3>"
+        not in read(write_report(tmp_path / "s.html", estimator=model, X=X, y=seen, comparison=again))[0]
+    )
 
 
 def test_methods_that_do_not_apply_have_their_reason(wine, tmp_path):

@@ -241,8 +241,11 @@ def compared(runs: list[Run], y_true: np.ndarray | None = None, n_draws: int = 1
         )
     targets = first.stored.targets
     names = {"y": targets[0]} | {f"column {j} of y": name for j, name in enumerate(targets)}
-    rows = [row | {"target": names.get(row["target"], row["target"])} for row in found.rows]
-    return replace(found, rows=rows, verdict=with_names(first.table, found.verdict))
+    rows, held_out = (
+        [row | {"target": names.get(row["target"], row["target"])} for row in some or []]
+        for some in (found.rows, found.held_out)
+    )
+    return replace(found, rows=rows, held_out=held_out or None, verdict=with_names(first.table, found.verdict))
 
 
 def _fewer_labels(run: Run) -> np.ndarray:

@@ -54,30 +54,46 @@ def _beside_truth(said, X, y, y_true, names):
     if y_true is None:
         return ""
     parts = []
-    for j, (target, name) in enumerate(zip(said.targets, names, strict=True)):
+    for j, (target, one, name) in enumerate(zip(said.targets, said.predict(X), names, strict=True)):
         hidden = np.array(y_true, dtype=object)
         if y is not None:
             hidden[target.labeled(y)] = None
-        if np.isfinite(target.values(hidden)).sum() < FEWEST:
-            continue
-        for kind in ("numbers",) if target.kind == "real" else ("confusion", "reliability"):
-            parts.append(_beside(said, X, hidden, kind, j, name))
+        if np.isfinite(target.values(hidden)).sum() >= FEWEST:
+            for kind in _kinds(target.kind == "real", one.proba is not None):
+                look = {"kind": kind, "output": j, "target_name": name, "ax": html.axes(4.8, 4.6)}
+                parts.append(_picture(PredictionDisplay.from_estimator(said, X, hidden, **look)))
     return html.tag("h2", "Predictions beside the hidden truth") + "".join(parts) if parts else ""
 
 
-def _beside(said, X, hidden, kind, output, name):
-    ax = html.axes(4.8, 4.6)
-    if kind == "reliability" and said.predict(X)[output].proba is None:
-        return ""
-    display = PredictionDisplay.from_estimator(said, X, hidden, kind=kind, output=output, target_name=name, ax=ax)
-    n = html.count(len(display.truth), "row")
+def held_out(records):
+    """Return pictures of what was predicted for labeled rows by fits that had not seen their labels."""
+    parts = []
+    for one in records or []:
+        if len(one["rows"]) < FEWEST:
+            continue
+        real, doubt = one["classes"] is None, None if one["doubt"] is None else np.array(one["doubt"])
+        look = {"class_names": one["classes"], "target_name": one["target"]}
+        look |= {"std": doubt} if real else {"proba": None if doubt is None else doubt[:, None]}  # of the named class
+        for kind in _kinds(real, doubt is not None):
+            found = {"truth": np.array(one["truth"]), "values": np.array(one["predicted"])}
+            parts.append(_picture(PredictionDisplay(kind=kind, **found, **look).plot(ax=html.axes(4.8, 4.6))))
+    said = "Each labeled row was predicted by a fit that had not seen its label, and had fewer labels to learn from."
+    return html.tag("h3", "Labeled rows, held out in turn") + html.tag("p", said) + "".join(parts) if parts else ""
+
+
+def _kinds(real, with_proba):
+    return ("numbers",) if real else ("confusion", "reliability") if with_proba else ("confusion",)
+
+
+def _picture(display):
+    n, name = html.count(len(display.truth), "row"), display.target_name
     caption = {
         "numbers": f"Measured against predicted {name} of {n}; on the line both are equal.",
         "confusion": f"Which classes of {name} are taken for which, in {n}; each line is one true class.",
         "reliability": f"How often the named class of {name} is right, by how probable it was said to be, in {n}. "
         "Above the line the model is more often right than it says, below it less often.",
-    }[kind]
-    return html.figure(display.ax_, f"{kind} of {name}: {display.ax_.get_title()}", caption)
+    }[display.kind]
+    return html.figure(display.ax_, f"{display.kind} of {name}: {display.ax_.get_title()}", caption)
 
 
 def unlike(said, X, row_ids):

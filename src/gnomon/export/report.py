@@ -16,7 +16,7 @@ from gnomon.export import _report_page as html
 from gnomon.export._report_answer import answer
 from gnomon.export._report_fit import fit_section
 from gnomon.export._report_loadings import loadings_section
-from gnomon.export._report_predictions import best_labeled_next, prediction_sections, suggestions, unlike
+from gnomon.export._report_predictions import best_labeled_next, held_out, prediction_sections, suggestions, unlike
 from gnomon.export._report_scatter import MAX_ROWS, explorer
 from gnomon.plotting import ProjectionDisplay
 from gnomon.selection import Comparison, SearchResults
@@ -232,7 +232,8 @@ def _comparison(comparison):
     how = f"{comparison.protocol} {better.get(comparison.metric, both)}{ends}."
     table = html.table(header, body, numeric=numeric)
     said = "".join(html.tag("p", text, "soft") for text in [*comparison.notes, how])
-    return html.tag("h2", "Comparison") + html.tag("p", comparison.verdict, "verdict") + table + said
+    verdict = html.tag("p", comparison.verdict, "verdict")
+    return html.tag("h2", "Comparison") + verdict + table + said + held_out(comparison.held_out)
 
 
 def _choice(choice):

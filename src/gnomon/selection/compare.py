@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, check_random_state
 
 from gnomon import SPPCA
-from gnomon.describe import traits_of
+from gnomon.describe import describe, traits_of
 from gnomon.rows.kind import is_sparse
 from gnomon.selection.baselines import LDA_SHRINKAGE, NotApplicable, lda_map, pca_map, pls_map
 from gnomon.selection.comparison import Losses, Outcome, summarize
@@ -174,13 +174,33 @@ def _fill(X):
     return np.where(missing, np.nanmean(X, axis=0), X), int(missing.sum())
 
 
+class Predictor:
+    """The predictions of a fitted model, and how sure it is of them where it says so."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def __call__(self, X):
+        return self.model.predict(X)
+
+    def doubts(self, X, columns):
+        """For each of some targets the probability of the named class (n,), or the deviation of a number, or None."""
+        try:
+            said = describe(self.model)
+        except TypeError:  # a model of others
+            return [None] * len(columns)
+        told = {target.column or 0: one for target, one in zip(said.targets, said.predict(X), strict=True)}
+        found = [told.get(j) for j in columns]
+        return [None if one is None else one.std if one.proba is None else one.proba.max(axis=1) for one in found]
+
+
 def _model(estimator, problem):
     """The fit of a model to all rows and the visible targets of a split: how it projects and predicts, or None."""
 
     def fit(X, visible):
         model = prepared(estimator, n_permutations=0, **problem.settings())
         fit_partial(model, X, problem.targets.given(visible), np.isfinite(visible).all(axis=1))
-        return model.transform if projects(model) else None, model.predict if predicts(model) else None
+        return model.transform if projects(model) else None, Predictor(model) if predicts(model) else None
 
     return fit
 
@@ -263,7 +283,7 @@ def _score(fit, problem, X, splits, shares):
 
 def _outcome(parts, problem, splits, shares, turned=None):
     """What the fits of one method to all splits come to."""
-    projected, predicted, seconds, dims = zip(*parts)
+    projected, predicted, told, seconds, dims = zip(*parts)
     overlap, n_meant = None, np.inf
     if not problem.has_truth:
         held = np.mean([len(rows) for _, rows in splits])
@@ -276,25 +296,29 @@ def _outcome(parts, problem, splits, shares, turned=None):
 
     tasks = range(len(problem.tasks))
     means = [[losses(found, t) for t in tasks] for found in (projected, predicted)]
-    return Outcome(dims[-1], *means, max(seconds), turned=turned)
+    return Outcome(dims[-1], *means, max(seconds), turned=turned, told=None if problem.has_truth else told)
 
 
 def _losses(fit, problem, X, visible, scored):
-    """Fit in one split; rows and losses of the projection and of the method's own predictions, seconds, dimensions."""
+    """Fit in one split; rows and losses of the projection and of the method's own predictions, what a model told of
+    each row, seconds, dimensions."""
     started = perf_counter()
     project, predict = fit(X, visible)
     seconds = perf_counter() - started
     seen = np.flatnonzero(np.isfinite(visible).any(axis=1))
     Z_seen = None if project is None else project(X[seen])
-    projected, predicted = [], []
+    projected, predicted, told = [], [], []
     for task in [task.unseen(visible) for task in problem.tasks]:
         rows = scored[np.isfinite(task.truth[scored]).any(axis=1)]
         projected.append(None)
         predicted.append(None)
+        told.append(None)
         if len(rows) and project is not None:
             known = visible[seen][:, task.columns]
             projected[-1] = rows, task.projection_loss(Z_seen, known, project(X[rows]), rows)
         if len(rows) and predict is not None:
             found = np.reshape(predict(X[rows]), (len(rows), -1))[:, task.columns]
             predicted[-1] = rows, task.loss(task.codes(found), rows)
-    return projected, predicted, seconds, None if Z_seen is None else Z_seen.shape[1]
+            if isinstance(predict, Predictor):
+                told[-1] = rows, task.codes(found), predict.doubts(X[rows], task.columns)
+    return projected, predicted, told, seconds, None if Z_seen is None else Z_seen.shape[1]

@@ -80,6 +80,7 @@ class Outcome(NamedTuple):
     note: str = ""
     turned: float | None = None  # degrees between its projection and that of PCA
     got: str = ""  # what it chose for itself
+    told: Any = None  # of a model in each split and for each task the rows held out, what it predicts, its doubts
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,6 +109,10 @@ class Comparison(Table):
         Estimated shares of the classes among the unlabeled rows, by which held-out rows count.
     n_filled : int
         Missing entries of X that the baselines saw as the mean of their column.
+    held_out : list of dict or None
+        Where labeled rows were held out, what the first model predicted for each, the first time: one dict per target
+        with `method`, `target`, `classes` (None of numbers), `rows`, `truth` and `predicted` (codes of classes), and
+        `doubt`, the probability of the named class or the standard deviation of a number, None where it tells none.
 
     Examples
     --------
@@ -129,6 +134,7 @@ class Comparison(Table):
     n_draws: int = 0
     n_filled: int = 0
     shares: dict | None = None
+    held_out: list | None = None
 
     @property
     def protocol(self):
@@ -222,7 +228,35 @@ def summarize(outcomes, models, problem, *, n_tried, n_filled=0, shares=None):
         n_draws=n_tried if problem.has_truth else 0,
         n_filled=n_filled,
         shares=None if shares is None else dict(zip(map(str, tasks[0].classes), map(float, shares))),
+        held_out=_held_out(models[0], outcomes[models[0]].told, problem),
     )
+
+
+def _held_out(method, told, problem):
+    """What a model told of rows held out, target by target; None where there were none or it predicts nothing."""
+    found = []
+    for t, task in enumerate(problem.tasks if told else []):
+        parts = [part[t] for part in told if part[t]]
+        if not parts:
+            continue
+        every = np.concatenate([rows for rows, _, _ in parts])
+        for j, column in enumerate(task.columns):
+            rows, first = np.unique(every, return_index=True)
+            known = np.isfinite(task.truth[rows, j])
+            rows, first = rows[known], first[known]
+            doubts = [doubts[j] for *_, doubts in parts]
+            found.append(
+                {
+                    "method": method,
+                    "target": problem.targets.columns[column].name,
+                    "classes": None if task.classes is None else [str(name) for name in task.classes],
+                    "rows": rows.tolist(),
+                    "truth": task.truth[rows, j].tolist(),
+                    "predicted": np.concatenate([values for _, values, _ in parts])[first, j].tolist(),
+                    "doubt": None if any(one is None for one in doubts) else np.concatenate(doubts)[first].tolist(),
+                }
+            )
+    return found or None
 
 
 def _row(name, outcome, t, task):
