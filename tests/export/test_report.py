@@ -446,6 +446,13 @@ def test_what_matters_of_the_fit_is_said_in_a_sentence(tmp_path):
         assert ("Of 3 starts one alone led to the best log-likelihood, 2.500 nats above the next" in text) == alone
 
 
+def test_columns_of_the_table_of_a_fit_are_explained(wine, tmp_path):
+    X, seen, *_ = wine
+    text, _ = read(write_report(tmp_path / "r.html", estimator=GuidedProjection(2).fit(X, seen), X=X, y=seen))
+    said = text.index("Each line is a model (teacher) whose predictions count by its weight")
+    assert said < text.index(">kappa</th>")
+
+
 def test_only_long_tables_with_headers_are_cut_on_paper():
     rows = [["a", str(i)] for i in range(PRINTED + 1)]
     assert f"nth-child(n+{PRINTED + 1})" in STYLE

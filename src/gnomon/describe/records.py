@@ -53,6 +53,7 @@ class Fit(NamedTuple):
     remarks: tuple[str, ...] = ()  # short phrases for a line that sums the fit up
     facts: tuple[tuple[str, Any], ...] = ()  # further lines of a report: name, and text or number
     tables: tuple[tuple[list[str], list[list[Any]]], ...] = ()  # header and lines
+    about_tables: str = ""  # what their columns are
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,10 @@ from ._typical import Typical, counts, flattened, reference_of
 from ._wanted import Pool, of_new_rows, pool_of, wanted
 from .ppca import PPCA
 
+ABOUT_TEACHERS = (
+    "Each line is a model (teacher) whose predictions count by its weight: the rows as it saw them (preparation), and "
+    "how well it predicted labels that were left out, by kappa, the agreement beyond chance, or by R2; both are 1 at best."
+)
 PPCA_COMPONENTS = 10  # of the PPCA that fills missing entries and gives densities
 ALL, LABELS_ALONE = "all preparations", "ridge LDA"
 PROJECTIONS = (ALL, "rows", LABELS_ALONE)  # of the two pupils, and of the best teacher by labels alone
@@ -467,7 +471,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
         n_models = sum(len(lines) for _, lines in tables)
         n_preparations = len(self._preparations) + len(self._number_preparations)
         remarks = (f"taught by {n_models} models on {n_preparations} preparations of the rows",)
-        record = self._recorded(facts=facts, tables=tuple(tables), remarks=remarks)
+        record = self._recorded(facts=facts, tables=tuple(tables), about_tables=ABOUT_TEACHERS, remarks=remarks)
         parts = {"fit": record, "suggest": self._suggested, "loadings": vars(self).get("_loadings")}
         if "_spectrum" in vars(self):
             variances, noise, of = self._spectrum

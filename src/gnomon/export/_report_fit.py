@@ -67,7 +67,7 @@ def _likelihood(said, units):
 
 
 def _tables(fit):
-    parts = []
+    parts = [html.tag("p", fit.about_tables, "soft")] if fit.about_tables else []
     for header, lines in fit.tables:
         cells = [[value if isinstance(value, int | str) else html.number(value) for value in line] for line in lines]
         numeric = [j for j, value in enumerate(lines[0]) if not isinstance(value, str)]
