@@ -18,7 +18,7 @@ from sklearn.preprocessing import scale
 
 from gnomon import KDA, PPCA, SPPCA, GuidedProjection, MixturePPCA
 from gnomon.export import report, write_report
-from gnomon.export._report_page import PRINTED, STYLE, table
+from gnomon.export._report_page import PRINTED, STYLE, signed, table
 from gnomon.selection import Comparison, compare
 
 EVIL = "<script>alert('x')</script>\"&"
@@ -273,7 +273,7 @@ def test_the_comparison_and_its_verdict_are_shown(wine, tmp_path):
     ]
     strip = re.compile(r"Written by.*?UTC")
     assert strip.sub("", pages[0]) == strip.sub("", pages[1])
-    assert comparison.verdict in pages[0]
+    assert signed(comparison.verdict) in pages[0]
     assert "A lower error is better" in pages[0]
     assert "Comparison" not in pages[2]
 

@@ -1,7 +1,6 @@
 """The picture of a report in headless Chromium: what is on its canvas, and what mouse, keys and menus do with it."""
 
 import re
-import shutil
 
 import numpy as np
 import pytest
@@ -16,25 +15,9 @@ from gnomon.cli import main
 from gnomon.export import write_report
 from gnomon.export._report_page import PRINTED
 from gnomon.export._report_scatter import shown_rows
+from pages import CHOSEN, PLACES, canvas, corner, draw, heard, in_browser, opened
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")]
-
-PLACES = "() => { const s = document.querySelector('.scatter').scatter; return [...s.xs.keys()].map(i => s.place(i)) }"
-CHOSEN = "() => [...document.querySelector('.scatter').scatter.chosen].sort((a, b) => a - b)"
-# How many pixels of the canvas with rows have each color.
-PIXELS = """() => {
-  const canvas = document.querySelector('.scatter-frame canvas'), { width, height } = canvas, found = {};
-  const pen = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d');
-  pen.drawImage(canvas, 0, 0);
-  const { data } = pen.getImageData(0, 0, width, height);
-  for (let i = 0; i < data.length; i += 4) {
-    const key = `${data[i]},${data[i + 1]},${data[i + 2]}`;
-    found[key] = (found[key] || 0) + 1;
-  }
-  return found;
-}"""
+pytestmark = in_browser
 CLASS_COLORS = [(0, 114, 178), (213, 94, 0), (0, 158, 115)]
 
 
@@ -54,26 +37,6 @@ def report(wine, tmp_path_factory):
     return write_report(path, estimator=model, X=X, y=seen, row_ids=ids, target_names="wine")
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-def opened(browser, path, **look):
-    """Return an open page, and the lists that its messages and requests go to."""
-    page = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | look).new_page()
-    messages, requests = [], []
-    page.on("console", lambda message: messages.append(message.text))
-    page.on("pageerror", lambda error: messages.append(str(error)))
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(path.as_uri())
-    page.wait_for_timeout(300)
-    return page, messages, requests
-
-
 @pytest.fixture
 def page(browser, report):
     page, messages, requests = opened(browser, report)
@@ -84,41 +47,18 @@ def page(browser, report):
     page.context.close()
 
 
-def corner(page):
-    box = page.locator(".scatter-frame canvas").last.bounding_box()
-    return np.array([box["x"], box["y"]])
-
-
-def draw(page, corners):
-    """Drag the mouse along a line from corner to corner."""
-    first, *others = np.asarray(corners) + corner(page)
-    page.mouse.move(*first)
-    page.mouse.down()
-    for place in others:
-        page.mouse.move(*place, steps=4)
-    page.mouse.up()
-
-
-def heard(page, name):
-    """Keep the details of an event in the page from now on."""
-    listen = "name => { window.heard = []; addEventListener(name, event => heard.push(event.detail)) }"
-    page.evaluate(listen, name)
-
-
 def test_the_rows_are_on_the_canvas_in_the_colors_of_their_classes(page):
-    found = page.evaluate(PIXELS)
-    seen = np.array([list(map(int, key.split(","))) for key in found])
-    counts = np.array(list(found.values()))
-    near = []
-    for color in CLASS_COLORS:  # that of the labeled rows, nearly opaque on white
-        asked = 255 + 0.95 * (np.array(color) - 255)
-        rows = np.flatnonzero(np.abs(seen - asked).max(axis=1) <= 2)
-        assert counts[rows].sum() > 100, color
-        near += [list(found)[row] for row in rows]
-    assert found["255,255,255"] > 0.8 * counts.sum()
+    # those of the labeled rows, nearly opaque on white
+    asked = 255 + 0.95 * (np.array(CLASS_COLORS) - 255)
+
+    def counts():
+        return [(np.abs(canvas(page) - color).max(axis=2) <= 2).sum() for color in asked]
+
+    assert min(counts()) > 100
+    assert (canvas(page) == 255).all(axis=2).mean() > 0.8
     page.locator(".scatter select").nth(2).select_option(label="wine, probability")
     page.wait_for_timeout(100)
-    assert not set(near) & set(page.evaluate(PIXELS))
+    assert counts() == [0, 0, 0]
 
 
 def test_the_picture_keeps_its_size(page):

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.preprocessing import scale
 
-from gnomon import PPCA, SPPCA, GuidedProjection
+from gnomon import KDA, PPCA, SPPCA, GuidedProjection
 from gnomon.export import _report_scatter as scatter
 from gnomon.export import write_report
+from gnomon.export._report_page import beside
 
 EVIL = "</script><script>alert('x')</script><!--"
 
@@ -39,7 +41,7 @@ def data_of(text):
 
 def column(data, name):
     (found,) = [one for one in data["columns"] if one["name"] == name]
-    assert len(found["values"]) == data["n"]
+    assert len(found.get("values", data["ids"] or range(data["n"]))) == data["n"]
     return found
 
 
@@ -66,14 +68,20 @@ def test_the_data_are_those_of_the_model(wine, tmp_path):
     assert_array_equal(data["labeled"], np.flatnonzero(labeled))
     for j in range(3):
         assert_allclose(column(data, f"component {j + 1}")["values"], Z[:, j], rtol=5e-4)
-    shown = column(data, "wine")
-    assert [shown["classes"][code] for code in shown["values"]] == list(np.where(labeled, seen, found))
+    shown = column(data, "wine, given")
+    assert [None if code is None else shown["classes"][code] for code in shown["values"]] == list(seen)
+    first, second = column(data, "wine, given or predicted")["either"]
+    assert data["columns"][first] == shown
+    assert data["columns"][second]["name"] == "wine, predicted"
     shown = column(data, "wine, predicted")
     assert [shown["classes"][code] for code in shown["values"]] == list(found)
     proba = model.predict_proba(X).max(axis=1)
     assert_allclose(column(data, "wine, probability")["values"], proba, rtol=5e-4)
     assert_allclose(column(data, "typicality")["values"], model.typicality(X), rtol=5e-4)
-    assert [data["columns"][data[key]]["name"] for key in ("x", "y", "color")] == ["component 1", "component 2", "wine"]
+    shown = [data["columns"][data[key]]["name"] for key in ("x", "y", "color")]
+    assert shown == ["component 1", "component 2", "wine, given or predicted"]
+    assert data["components"] == 3
+    assert data["label"] == "Scatter plot of 178 rows, 15 of them labeled"
 
 
 def test_no_text_of_the_user_ends_the_data(wine, tmp_path):
@@ -81,7 +89,7 @@ def test_no_text_of_the_user_ends_the_data(wine, tmp_path):
     text = page_of(tmp_path, model, X, seen, row_ids=[f"{EVIL}{i}" for i in range(178)], target_names=EVIL)
     data = data_of(text)
     assert data["ids"][7] == f"{EVIL}7"
-    assert EVIL in column(data, EVIL)["classes"]
+    assert EVIL in column(data, f"{EVIL}, given")["classes"]
     assert text.count("<script") == text.count("</script") == 2
 
 
@@ -93,9 +101,46 @@ def test_numbers_have_their_deviations(tmp_path):
     mean, std = model.predict(X, return_std=True)
     assert_allclose(column(data, "y, predicted")["values"], mean, rtol=5e-4)
     assert_allclose(column(data, "y, ± std")["values"], std, rtol=5e-4)
-    assert_allclose(column(data, "y")["values"], np.where(np.isnan(seen), mean, seen), rtol=5e-4)
-    assert data["columns"][data["y"]]["name"] == "y"  # beside the only component
+    given = np.array(column(data, "y, given")["values"], dtype=float)
+    assert_array_equal(given, seen)
+    assert data["columns"][data["y"]]["name"] == "y, given or predicted"  # beside the only component
     assert data["ids"] is None
+
+
+def test_what_is_given_or_predicted_is_said_of_every_row(wine, tmp_path):
+    """No column mixes the two without a name that says so, and none is of rows that have no such thing."""
+    X, seen, model = wine
+    full = np.array(["barolo", "grignolino", EVIL], dtype=object)[load_wine(return_X_y=True)[1]]
+    for y, wanted in ((None, ["predicted"]), (full, ["given", "predicted"])):
+        data = data_of(page_of(tmp_path, model, X, y))
+        names = [one["name"] for one in data["columns"]]
+        assert names[3:] == [*(f"y, {word}" for word in wanted), "y, probability", "typicality"]
+        assert names[data["color"]] == f"y, {wanted[0]}"
+    data = data_of(page_of(tmp_path, KDA(2).fit(X, full), X, full))
+    assert "y, given" in [one["name"] for one in data["columns"]]
+
+
+def keys_of(data):
+    for key, value in data.items():
+        yield key
+        for part in value if isinstance(value, list) else [value]:
+            yield from keys_of(part) if isinstance(part, dict) else []
+
+
+def test_every_key_of_the_data_is_in_the_documentation(wine, tmp_path, monkeypatch):
+    X, seen, model = wine
+    monkeypatch.setattr(scatter, "MAX_ROWS", 40)
+    data = data_of(page_of(tmp_path, model, X, seen))
+    assert None not in (data["rows"], data["top"], data["regions"])
+    docs = (Path(__file__).parents[2] / "docs/files.md").read_text(encoding="utf-8")
+    picture = docs.partition("## The picture of a report")[2].partition("\n## ")[0]
+    keys = set(keys_of(data))
+    assert {"either", "classes", "covariances", "added"} < keys
+    assert [key for key in sorted(keys) if not re.search(rf"`[^`]*\b{key}\b[^`]*`", picture)] == []
+    methods = re.findall(r"^ \*   (\w+)\(", beside("scatter.js"), re.MULTILINE)
+    assert {"find", "view", "outlined"} < set(methods)
+    assert [name for name in methods if f"`{name}(" not in picture] == []
+    assert "`data-row`" in picture
 
 
 def test_a_model_without_targets_has_two_axes_too(wine, tmp_path):

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 import warnings
 from functools import cache
 from html import escape
@@ -12,8 +13,8 @@ from typing import NamedTuple
 STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #17202a; --soft: #55606d; --line: #d9dee4; --tint: #f4f6f8;
   --blue: #0072b2; --orange: #d55e00; --wrong: #a33b00; }
-@media (prefers-color-scheme: dark) { :root { --paper: #14181d; --ink: #e8ecf0; --soft: #a4afbb; --line: #363e47;
-  --tint: #1f252c; --blue: #56b4e9; --orange: #e69f00; --wrong: #ffa26b; } }
+@media screen and (prefers-color-scheme: dark) { :root { --paper: #14181d; --ink: #e8ecf0; --soft: #a4afbb;
+  --line: #363e47; --tint: #1f252c; --blue: #56b4e9; --orange: #e69f00; --wrong: #ffa26b; } }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
 body { margin: 0; background: var(--paper); color: var(--ink);
@@ -32,7 +33,10 @@ p { margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; }
 figure { margin: 1rem 0; }
 figure img { max-width: 100%; height: auto; display: block; background: #fff; border-radius: .3rem; }
 figcaption { color: var(--soft); font-size: .92rem; max-width: 46rem; margin-top: .4rem; }
-.wide { overflow-x: auto; }
+.wide { overflow-x: auto; background: linear-gradient(to right, var(--paper) 40%, transparent) 0 0 / 3rem 100% no-repeat
+  local, linear-gradient(to left, var(--paper) 40%, transparent) 100% 0 / 3rem 100% no-repeat local,
+  linear-gradient(to right, var(--line), transparent) 0 0 / 1.2rem 100% no-repeat scroll,
+  linear-gradient(to left, var(--line), transparent) 100% 0 / 1.2rem 100% no-repeat scroll; }
 table { border-collapse: collapse; margin: .8rem 0; font-size: .92rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .32rem 1.4rem .32rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; overflow-wrap: break-word; max-width: 24rem; }
@@ -42,7 +46,7 @@ td.n { white-space: nowrap; }
 tr.ours td { font-weight: 600; }
 tr.wrong td { color: var(--wrong); }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); gap: 2rem; }
-.bars { display: grid; grid-template-columns: minmax(6rem, auto) minmax(5rem, 1fr) auto; gap: .2rem .6rem;
+.bars { display: grid; grid-template-columns: minmax(6rem, auto) minmax(4rem, 1fr) auto; gap: .2rem .6rem;
   align-items: center; font-size: .88rem; }
 .bars > span:nth-child(3n+1) { overflow-wrap: anywhere; }
 .bars > span:nth-child(3n) { text-align: right; font-variant-numeric: tabular-nums; }
@@ -52,19 +56,31 @@ tr.wrong td { color: var(--wrong); }
 .bar .up { left: 50%; background: var(--blue); } .bar .down { right: 50%; background: var(--orange); }
 footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line); color: var(--soft);
   font-size: .85rem; }
-@media (max-width: 34rem) { main { padding-top: 1.5rem; } h1 { font-size: 1.5rem; } }
+@media (max-width: 34rem) { main { padding: 1rem 1.25rem 2rem; } h1 { font-size: 1.3rem; margin-bottom: .3rem; }
+  h2 { margin-top: 1.4rem; font-size: 1.15rem; } .lead { font-size: 1rem; line-height: 1.4; margin: .3rem 0; }
+  .verdict { margin: .6rem 0; padding: .4rem .8rem; font-size: .92rem; line-height: 1.4; }
+  th, td { padding-right: .9rem; } }
 .paper { display: none; }
-@media print { @page { size: A4; margin: 13mm; } :root { font-size: 8.5pt; } body { font-size: 1rem;
-  line-height: 1.35; } main { max-width: none; padding: 0; } h1 { font-size: 1.5rem; }
-  h2 { break-after: avoid; margin-top: 1.1rem; }
-  p, figcaption { max-width: none; } table { margin: .4rem 0; } th, td { padding-top: .1rem; padding-bottom: .1rem; }
-  figure { margin: .4rem 1rem .4rem 0; display: inline-block; vertical-align: top; width: 47%; }
-  figure img { max-height: 6.5cm; } figcaption { margin-top: .2rem; }
-  .verdict { margin: .5rem 0; padding: .4rem .8rem; } footer { margin-top: 1rem; }
+@media print { @page { size: A4; margin: 12mm; } :root { font-size: 8pt; color-scheme: light; }
+  body { font-size: 1rem; line-height: 1.3; }
+  main { max-width: none; padding: 0; columns: 2; column-gap: 7mm; } h1 { font-size: 1.5rem; }
+  h1, .lead, main > p, .answer, .verdict, section:has(.scatter, .panel + .panel, th:nth-child(5)) { column-span: all; }
+  h2 { break-after: avoid; margin: 0 0 .3rem; font-size: 1.15rem; } section { padding-top: .7rem; }
+  p, figcaption { max-width: none; margin: .2rem 0; } .wide { overflow: visible; background: none; }
+  table { margin: .3rem 0; width: 100%; } th, td { padding: .05rem .5rem .05rem 0; overflow-wrap: anywhere; }
+  figure { margin: .3rem 0; } h2 + p { break-after: avoid; }
+  section:has(> figure):not(:has(table, figure ~ figure)) { break-inside: avoid; }
+  figure img { max-height: 5.6cm; } figcaption { margin-top: .1rem; }
+  .panels { grid-template-columns: repeat(auto-fit, minmax(5.5cm, 1fr)); gap: .4rem 1.2rem; }
+  .panels:has(.panel:nth-child(4)) { grid-template-columns: repeat(4, 1fr); }
+  .bars { gap: 0 .4rem; grid-template-columns: minmax(4rem, auto) minmax(2rem, 1fr) auto; } .bar { height: .7rem; }
+  .verdict { margin: .4rem 0; padding: .3rem .7rem; } footer { margin-top: .5rem; padding-top: .3rem; }
   .long tbody tr:nth-child(n+13) { display: none; } .paper { display: block; }
-  figure, tr, .verdict, .answer, .panel { break-inside: avoid; } .wide { overflow: visible; }
+  figure, tr, .verdict, .answer, .panel { break-inside: avoid; }
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; } }
 """
+
+SCRIPTS = ("scatter_marks.js", "scatter_picture.js", "scatter_regions.js", "scatter_words.js", "scatter.js")
 
 # The policy makes a browser refuse any request, and any script but the one whose hash it holds, should one slip in.
 PAGE = """<!DOCTYPE html>
@@ -95,10 +111,11 @@ def beside(name):
 
 def page(title, parts):
     """Return the page that holds the given parts, each HTML already."""
-    script, style = beside("scatter_picture.js") + beside("scatter.js"), STYLE + beside("scatter.css")
+    script, style = "".join(map(beside, SCRIPTS)), STYLE + beside("scatter.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    body = "\n".join(part for part in parts if part)
+    first, *others = "\n".join(part for part in parts if part).split("<h2>")
+    body = first + "".join(f"<section>\n<h2>{other}</section>\n" for other in others)
     return PAGE.format(title=escape(title), style=style, policy=policy, body=body, script=script)
 
 
@@ -117,7 +134,24 @@ class Row(NamedTuple):
 def tag(name, text, kind=""):
     """Return an element around a text, or around a list of texts and rows."""
     mark = f' class="{kind}"' if kind else ""
+    if kind in SIGNED and name != "th" and isinstance(text, str):
+        text = signed(text)
     return f"<{name}{mark}>{_inside(text)}</{name}>"
+
+
+SIGNED = ("n", "verdict")  # kinds of elements whose hyphens before digits are signs
+
+
+def signed(text):
+    """Return a text of numbers with a minus sign for a hyphen, a dash for one between two numbers, and zero unsigned.
+
+    Examples
+    --------
+    >>> ascii(signed("1-NN: -0.1 (-0.0-0.3)"))
+    "'1-NN: \\\\u22120.1 (0.0\\\\u20130.3)'"
+    """
+    between = re.sub(r"(?<=\d)-(?=[\d-])", "\u2013", text)
+    return re.sub(r"(?<!\w)-(?=\d)", "\u2212", re.sub(r"(?<!\w)-(?=0(\.0*)?(?![\d.]))", "", between))
 
 
 def _inside(text):

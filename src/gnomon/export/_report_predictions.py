@@ -35,8 +35,8 @@ def prediction_sections(said, X, y, y_true, row_ids, names):
     if said.numeric:
         rows = np.flatnonzero(~said.labeled(y, n))
         parts = [_section(_numbers(said.targets, found, y_true, rows, names), rows, ids)] if len(rows) else []
-        return [*parts, _beside_truth(said, X, y, y_true, names)]
-    parts = []
+        return [*_headed(parts), _beside_truth(said, X, y, y_true, names)]
+    parts, several = [], len(said.targets) > 1
     for target, one, name in zip(said.targets, found, names, strict=True):
         rows = np.arange(n) if y is None else np.flatnonzero(~target.labeled(y))
         if not len(rows):
@@ -45,8 +45,12 @@ def prediction_sections(said, X, y, y_true, row_ids, names):
             body = _classes(target, one, y_true, rows, name)
         else:
             body = _numbers([target], [one], y_true, rows, [name])
-        parts.append(_section(body, rows, ids))
-    return [*parts, _beside_truth(said, X, y, y_true, names)]
+        parts.append((html.tag("h3", name) if several else "") + _section(body, rows, ids))
+    return [*_headed(parts), _beside_truth(said, X, y, y_true, names)]
+
+
+def _headed(parts):
+    return [html.tag("h2", "Predictions for the unlabeled rows") + "".join(parts)] if parts else []
 
 
 def _beside_truth(said, X, y, y_true, names):
@@ -178,11 +182,7 @@ def _section(body, rows, ids):
     if len(order) < len(rows):
         which = f"first {len(order)}" if np.ptp(body.doubt) < 1e-9 else f"{len(order)} most uncertain"
         said += f" The {which} are shown."
-    return (
-        html.tag("h2", "Predictions for the unlabeled rows")
-        + html.tag("p", said)
-        + html.table(["row", *body.header], lines, numeric=body.numeric, kinds=kinds)
-    )
+    return html.tag("p", said) + html.table(["row", *body.header], lines, numeric=body.numeric, kinds=kinds)
 
 
 def _classes(target, found, y_true, rows, name):

@@ -4,7 +4,9 @@ import json
 
 import numpy as np
 
+from gnomon.export import _report_page as html
 from gnomon.export._report_columns import top_columns
+from gnomon.export._report_regions import regions_of
 
 SOURCE = "scatter-rows"  # the id of the data in the page
 MAX_ROWS = 100_000  # drawn at 30 frames a second; more would be too many for a page too
@@ -28,28 +30,39 @@ def explorer(said, X, y, row_ids, names, feature_names=None):
 
 def scatter_data(said, X, y, row_ids, names, feature_names=None):
     """Return what scatter.js is given, of all rows or of as many as it draws."""
-    Z = np.asarray(said.project(X).mean, dtype=float)
+    Z, cov = (None if part is None else np.asarray(part, dtype=float) for part in said.project(X))
     labeled = said.labeled(y, len(Z))
     columns = [_numbers(f"component {j + 1}", Z[:, j]) for j in range(min(Z.shape[1], MAX_COMPONENTS))]
     n_axes = len(columns)
-    columns += _targets(said, X, y, names)
+    columns += _targets(said, X, y, names, n_axes)
     if said.typicality is not None:
         columns.append(_numbers("typicality", said.typicality(X)))
     if n_axes == 1 and len(columns) == 1:
         columns.append(_numbers("place in the table", np.arange(len(Z))))
     rows = shown_rows(labeled)
+    regions, absent = regions_of(cov, n_axes, rows)
     return {
         "n": len(rows),
         "ids": _ids(row_ids, rows, len(Z)),
         "rows": None if len(rows) == len(Z) else rows.tolist(),
         "labeled": np.flatnonzero(labeled[rows]).tolist(),
         "top": top_columns(said, X, feature_names, Z[:, :n_axes], rows),
-        "columns": [column | {"values": [column["values"][i] for i in rows.tolist()]} for column in columns],
+        "columns": [_drawn(column, rows) for column in columns],
+        "components": n_axes,
+        "regions": regions,
+        "absent": absent,
         "x": 0,
         "y": 1,
         "color": n_axes if said.targets else 0,
-        "label": f"Scatter plot of {len(rows)} rows, {int(labeled[rows].sum())} of them labeled",
+        "label": f"Scatter plot of {html.count(len(rows), 'row')}, {int(labeled[rows].sum()):,} of them labeled",
     }
+
+
+def _drawn(column, rows):
+    """Return a column of the rows that are drawn; one that is made of others has no values of its own."""
+    if "values" not in column:
+        return column
+    return column | {"values": [column["values"][i] for i in rows.tolist()]}
 
 
 def shown_rows(labeled):
@@ -78,20 +91,25 @@ def _ids(row_ids, rows, n):
     return [one if isinstance(one, int) else str(one) for one in (row_ids[i] for i in rows.tolist())]
 
 
-def _targets(said, X, y, names):
-    """Return of each target what is known or predicted, and of predictions how sure they are."""
+def _targets(said, X, y, names, first):
+    """Return of each target what is given, what is predicted and how surely; `first` columns come before them.
+
+    Where some rows have a value and others only a prediction, a column of both comes before them, by their numbers.
+    """
     found = [None] * len(said.targets) if said.predict is None else said.predict(X)
     columns = []
     for target, one, name in list(zip(said.targets, found, names))[:MAX_TARGETS]:
-        given = np.full(X.shape[0], np.nan) if y is None else target.values(y)
-        predicted = np.full(X.shape[0], np.nan) if one is None else target.values(one.values)
         write = _numbers if target.kind == "real" else _classes(target)
+        given = np.full(X.shape[0], np.nan) if y is None else target.values(y)
         known = np.isfinite(given)
-        columns.append(write(name, np.where(known, given, predicted)))
+        if one is not None and known.any() and not known.all():
+            at = first + len(columns)
+            columns.append({"name": f"{name}, given or predicted", "either": [at + 1, at + 2]})
+        if one is None or known.any():
+            columns.append(write(f"{name}, given", given))
         if one is None:
             continue
-        if known.any():
-            columns.append(write(f"{name}, predicted", predicted))
+        columns.append(write(f"{name}, predicted", target.values(one.values)))
         if one.proba is not None:
             columns.append(_numbers(f"{name}, probability", np.max(one.proba, axis=1)))
         if one.std is not None:

@@ -219,7 +219,7 @@ def _still(said, X, y, output, name):
         caption += "Outlines hold 95 % of the posterior of a row: how far it may lie from where it is drawn. "
     if len(display.marked):
         caption += "Rings are around the rows that are farthest beyond the 99 % limits of T2 and SPE."
-    description = f"Scatter plot of {n} rows, {n_labeled} of them labeled"
+    description = f"Scatter plot of {html.count(n, 'row')}, {n_labeled:,} of them labeled"
     return html.figure(ax, description, caption)
 
 

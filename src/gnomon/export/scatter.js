@@ -12,6 +12,12 @@
  *   columns  what may be an axis or a color, a list of
  *              {name, kind: "number", values: n numbers or null}
  *              {name, kind: "classes", classes: names, values: n numbers of classes from 0, or null}
+ *              {name, either: [i, j]}, of each row what column i has, and where that is null what column j has
+ *   components  so many of the first columns are coordinates, which have one scale where two are shown
+ *   regions  how far rows may lie from where they are drawn, or null: {components, covariances, of}, of each different
+ *              covariance of so many components the lower triangle, line by line, and of each row which of them it has;
+ *              null for all the first
+ *   absent   a sentence on what there is not of the regions, or ""
  *   top      what adds most to a place, or null: {names, of}, names of columns of the table, and of each of the first
  *              so many of `columns` {most, columns: n * most numbers of names, row after row, added: what each adds}
  *   x, y, color  numbers of the columns that are shown first; null for color is none
@@ -30,20 +36,24 @@
  *   show(row)              point at a row; null at none
  *   find(row)              choose a row, point at it, and bring it into view
  *   view({x, y, color})    show other columns
+ *   outlined(on)           show the regions of the chosen rows, or no more
  *   place(row)             [x, y] of a row in pixels of the canvas
  *
  * Keys, once the picture has the focus: arrows go to the next row that way, Shift with them chooses it too, Enter or
- * Space choose or drop the row, Escape drops all, + and - zoom, 0 shows everything.
+ * Space choose or drop the row, Escape drops all, + and - zoom, 0 shows everything, U shows the regions of chosen rows.
  */
 "use strict";
-const MOST = 16; // lines of what is said of a row, and classes that are counted in words
 const TOOLS = [["look", "Look"], ["lasso", "Lasso"], ["box", "Box"], ["move", "Move"]];
 const HELP = "Point at a row to read it; draw around rows to choose them, with Shift to add. Keys: arrows go from " +
-  "row to row, Enter chooses, Escape drops the choice, + and - zoom, 0 shows everything.";
+  "row to row, Enter chooses, Escape drops the choice, + and \u2212 zoom, 0 shows everything.";
+const OF_REGIONS = " The outline around a row that is pointed at holds 95 % of where it may lie; U shows those of " +
+  "chosen rows.";
+const OF_LABELS = " Rows with a label are larger and have an edge.";
 
-class Scatter extends Picture {
+class Scatter extends Words {
   constructor(root, data) {
     super(root, data);
+    this.ofPage();
     this.tool = matchMedia("(pointer: coarse)").matches ? "look" : "lasso";
     this.build();
     this.listen();
@@ -51,12 +61,8 @@ class Scatter extends Picture {
     this.draw();
   }
 
-  id(row) {
-    return this.data.ids ? this.data.ids[row] : row;
-  }
-
   build() {
-    const { columns, label } = this.data;
+    const { columns, label, regions, absent } = this.data;
     const menu = (key, title, names) => {
       const select = make("select", {}, ...names.map(([value, name]) => make("option", { value }, name)));
       select.addEventListener("change", () => this.view({ [key]: JSON.parse(select.value) }));
@@ -70,9 +76,12 @@ class Scatter extends Picture {
     this.tools = TOOLS.map(([key, name]) => this.button(name, () => this.take(key)));
     const zoom = [["+", "Zoom in", 0.7], ["\u2212", "Zoom out", 1 / 0.7], ["All", "Show everything", 0]];
     const zooms = zoom.map(([sign, name, by]) => this.button(sign, () => this.zoom(by), name));
-    this.top.setAttribute("aria-label", `${label}. ${HELP}`);
+    const help = HELP + (this.faint ? OF_LABELS : "") + (regions ? OF_REGIONS : "") + (absent ? ` ${absent}` : "");
+    this.top.setAttribute("aria-label", `${label}. ${help}`);
     this.tip = make("div", { class: "scatter-tip", hidden: "" });
-    this.frame.append(this.tip);
+    this.check = make("input", { type: "checkbox" });
+    this.check.addEventListener("change", () => this.outlined(this.check.checked));
+    this.key95 = make("label", { class: "scatter-key" }, this.check, " 95 % regions of chosen rows");
     this.legend = make("div", { class: "scatter-legend", role: "group", "aria-label": "Colors" });
     this.summary = make("p", { class: "soft scatter-summary" });
     this.spoken = make("p", { class: "scatter-spoken", "aria-live": "polite" });
@@ -82,10 +91,10 @@ class Scatter extends Picture {
     const drop = this.button("Drop", () => this.select([]), "Drop the choice");
     this.choice = make("div", { class: "scatter-choice", hidden: "" }, this.list, make("div", {}, this.copy, drop));
     this.root.append(
-      make("div", { class: "scatter-bar" }, ...menus.map((one) => one[1])),
+      make("div", { class: "scatter-bar scatter-menus" }, ...menus.map((one) => one[1])),
       make("div", { class: "scatter-bar" }, ...this.tools, make("span", { class: "scatter-gap" }), ...zooms),
-      this.frame, this.legend, make("p", { class: "soft scatter-help" }, HELP), this.summary, this.spoken,
-      this.count, this.choice,
+      make("div", { class: "scatter-stage" }, this.frame, this.tip), this.legend, this.key95,
+      make("p", { class: "soft scatter-help" }, help), this.summary, this.spoken, this.count, this.choice,
     );
     this.root.hidden = false;
     this.take(this.tool);
@@ -105,28 +114,6 @@ class Scatter extends Picture {
     this.top.style.cursor = { look: "default", move: "grab" }[tool] || "crosshair";
   }
 
-  describe() {
-    const { columns, n } = this.data, { x, y, color } = this.shown;
-    const drawn = this.xs.reduce((sum, value, i) => sum + Number.isFinite(value + this.ys[i]), 0);
-    const axis = (j) => {
-      const column = columns[j], ends = range(column.values.filter((value) => value !== null));
-      return column.kind === "number" ? `${column.name} from ${text(ends[0])} to ${text(ends[1])}` : column.name;
-    };
-    let said = `${drawn} of ${n} rows are drawn: ${axis(x)} across, ${axis(y)} up.`;
-    if (color !== null && columns[color].kind === "classes") {
-      const counts = this.counts(color).map((many, j) => `${columns[color].classes[j]}: ${many}`);
-      const others = counts.length > MOST ? `, and ${counts.length - MOST} other classes` : "";
-      said += ` Rows by ${columns[color].name}: ${counts.slice(0, MOST).join(", ")}${others}.`;
-    } else if (color !== null) said += ` The color is ${axis(color)}.`;
-    this.summary.textContent = said;
-  }
-
-  counts(color) {
-    const counts = this.data.columns[color].classes.map(() => 0);
-    for (const code of this.data.columns[color].values) if (code !== null) counts[code]++;
-    return counts;
-  }
-
   drawLegend() {
     const column = this.shown.color === null ? null : this.data.columns[this.shown.color];
     this.legend.replaceChildren();
@@ -134,7 +121,8 @@ class Scatter extends Picture {
     this.legend.append(make("b", {}, column.name));
     if (column.kind === "number") {
       const bar = make("span", { class: "scatter-scale" });
-      bar.style.background = `linear-gradient(to right, ${VIRIDIS.join(",")})`;
+      const shades = VIRIDIS.map((_, j) => this.colorOf((j * (STEPS - 1)) / (VIRIDIS.length - 1)));
+      bar.style.background = `linear-gradient(to right, ${shades.join(",")})`;
       this.legend.append(make("span", {}, text(this.ends[0])), bar, make("span", {}, text(this.ends[1])));
       return;
     }
@@ -154,30 +142,11 @@ class Scatter extends Picture {
   view(wanted) {
     this.turn({ ...this.shown, ...wanted });
     for (const key of ["x", "y", "color"]) this.menus[key].value = String(this.shown[key]);
+    this.key95.hidden = !this.hasRegions();
     this.drawLegend();
     this.describe();
     this.show(null);
     this.emit("view", { ...this.shown });
-  }
-
-  lines(row) {
-    const said = this.data.columns.map(({ name, kind, classes, values }) => {
-      const value = values[row];
-      return [name, value !== null && kind === "classes" ? String(classes[value]) : text(value)];
-    });
-    return said.slice(0, MOST);
-  }
-
-  reasons(row) {
-    const { top, columns } = this.data;
-    if (!top) return [];
-    return [this.shown.x, this.shown.y].filter((j) => j < top.of.length).map((j) => {
-      const { most, columns: names, added } = top.of[j], said = [];
-      for (let i = row * most; i < (row + 1) * most; i++) {
-        if (added[i]) said.push(`${top.names[names[i]]} ${added[i] > 0 ? "+" : ""}${text(added[i])}`);
-      }
-      return `most of ${columns[j].name}: ${said.join(", ") || "nothing"}`;
-    });
   }
 
   show(row) {
@@ -199,7 +168,8 @@ class Scatter extends Picture {
 
   putTip(row) {
     const [x, y] = this.place(row), { offsetWidth: w, offsetHeight: h } = this.tip;
-    const left = x + 16 + w > this.width ? x - 16 - w : x + 16;
+    const far = 16 + this.scales()[1] * (this.reach(row, this.shown.x) || 0), off = far + w < this.width / 2 ? far : 16;
+    const left = x + off + w > this.width ? x - off - w : x + off;
     this.tip.style.left = `${Math.max(0, Math.min(left, this.width - w))}px`;
     this.tip.style.top = `${Math.max(0, Math.min(y - h / 2, this.height - h))}px`;
   }
@@ -214,10 +184,19 @@ class Scatter extends Picture {
 
   say() {
     const rows = [...this.chosen].sort((a, b) => a - b);
-    this.count.textContent = rows.length ? `${rows.length} of ${this.data.n} rows are chosen:` : "No row is chosen.";
+    const many = `${counted(rows.length)} of ${counted(this.data.n)} rows are chosen`;
+    const some = this.regionsOn && rows.length > MOST_REGIONS ? `, the first ${MOST_REGIONS} with their regions` : "";
+    this.count.textContent = rows.length ? `${many}${some}:` : "No row is chosen.";
     this.list.value = rows.map((row) => this.id(row)).join("\n");
     this.choice.hidden = !rows.length;
     this.copy.textContent = "Copy";
+  }
+
+  // Show the regions of chosen rows, or of none but the one that is pointed at.
+  outlined(on) {
+    this.regionsOn = this.check.checked = on;
+    this.say();
+    this.drawTop();
   }
 
   async copied() {
@@ -282,13 +261,21 @@ class Scatter extends Picture {
     top.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.fresh()).observe(this.frame);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.fresh());
+    matchMedia("print").addEventListener("change", () => this.printed());
   }
 
   fresh() {
-    this.sprites = new Map();
+    this.ofPage();
+    this.held = null;
     this.drawLegend();
     this.show(null);
     this.redraw();
+  }
+
+  // Paper does not wait for the next frame.
+  printed() {
+    this.fresh();
+    this.draw();
   }
 
   drag([x, y]) {
@@ -296,10 +283,10 @@ class Scatter extends Picture {
     if (this.tool === "box") this.path = [[a, b], [x, b], [x, y], [a, y]];
     else if (this.tool === "lasso") this.path = [...(this.path || [[a, b]]), [x, y]];
     else if (this.tool === "move") {
-      const [x0, x1, y0, y1] = this.before;
-      const dx = ((x - a) * (x1 - x0)) / (this.width - MARGIN.left - MARGIN.right);
-      const dy = ((y - b) * (y1 - y0)) / (this.height - MARGIN.top - MARGIN.bottom);
-      this.window = [x0 - dx, x1 - dx, y0 + dy, y1 + dy];
+      if (!this.held) this.hold();
+      const [x0, x1, y0, y1] = this.before, scales = this.scales();
+      const dx = (x - a) / scales[1], dy = (y - b) / scales[3];
+      this.window = [x0 - dx, x1 - dx, y0 - dy, y1 - dy];
       this.redraw();
     }
     this.show(null);
@@ -319,6 +306,7 @@ class Scatter extends Picture {
 
   forget() {
     this.start = this.path = null;
+    this.settle();
     this.drawTop();
   }
 
@@ -329,6 +317,7 @@ class Scatter extends Picture {
     if (event.key in ways) this.step(ways[event.key], event.shiftKey);
     else if (event.key in zooms) this.zoom(zooms[event.key]);
     else if (event.key === "Escape") this.select([]);
+    else if (event.key === "u" && this.hasRegions()) this.outlined(!this.regionsOn);
     else if ((event.key === "Enter" || event.key === " ") && this.pointed !== null) this.toggle(this.pointed);
     else return;
     event.preventDefault();

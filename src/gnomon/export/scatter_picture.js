@@ -2,106 +2,14 @@
  * The rows of scatter.js on two canvases: the lower one has axes and rows, the upper one what changes with the mouse.
  */
 "use strict";
-// Okabe and Ito's colors, told apart with any common color vision; the last is that of the text.
-const COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", null];
-const SHAPES = ["circle", "square", "triangle", "diamond", "down", "plus", "cross"];
-const VIRIDIS = [
-  "#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725",
-];
-const STEPS = 64; // shades of a number
 const MARGIN = { left: 52, right: 16, top: 16, bottom: 42 };
 const REACH = 16; // pixels from a row within which it is pointed at
-
-const make = (name, attributes = {}, ...children) => {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
-  return element;
-};
-
-const text = (value) => {
-  return value === null ? "none" : String(value).replaceAll("-", "\u2212");
-};
-
-const ticks = (low, high, wanted) => {
-  const rough = (high - low) / wanted;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999);
-  const found = [];
-  for (let j = Math.ceil(low / step); j * step <= high; j++) found.push(Number((j * step).toPrecision(12)));
-  return found;
-};
-
-const range = (values) => {
-  let low = Infinity, high = -Infinity;
-  for (const value of values) {
-    if (value < low) low = value;
-    if (value > high) high = value;
-  }
-  return low <= high ? [low, high] : [0, 1];
-};
-
-const mixed = (share) => {
-  const place = share * (VIRIDIS.length - 1), first = Math.min(Math.floor(place), VIRIDIS.length - 2);
-  const parts = [first, first + 1].map((j) => [1, 3, 5].map((at) => parseInt(VIRIDIS[j].slice(at, at + 2), 16)));
-  return `rgb(${parts[0].map((one, c) => Math.round(one + (place - first) * (parts[1][c] - one))).join(",")})`;
-};
-
-const inside = (x, y, corners) => {
-  let odd = false;
-  for (let i = 0, j = corners.length - 1; i < corners.length; j = i++) {
-    const [ax, ay] = corners[i], [bx, by] = corners[j];
-    if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) odd = !odd;
-  }
-  return odd;
-};
-
-const outline = (pen, shape, x, y, r) => {
-  const polygon = (...points) => {
-    points.forEach(([dx, dy], j) => pen[j ? "lineTo" : "moveTo"](x + r * dx, y + r * dy));
-    pen.closePath();
-  };
-  const w = 0.38;
-  const plus = [
-    [-w, -1], [w, -1], [w, -w], [1, -w], [1, w], [w, w], [w, 1], [-w, 1], [-w, w], [-1, w], [-1, -w], [-w, -w],
-  ];
-  pen.beginPath();
-  if (shape === "circle") pen.arc(x, y, r, 0, 2 * Math.PI);
-  else if (shape === "square") polygon([-0.88, -0.88], [0.88, -0.88], [0.88, 0.88], [-0.88, 0.88]);
-  else if (shape === "triangle") polygon([0, -1.15], [1.05, 0.8], [-1.05, 0.8]);
-  else if (shape === "down") polygon([0, 1.15], [1.05, -0.8], [-1.05, -0.8]);
-  else if (shape === "diamond") polygon([0, -1.25], [1.05, 0], [0, 1.25], [-1.05, 0]);
-  else if (shape === "plus") polygon(...plus.map(([a, b]) => [1.15 * a, 1.15 * b]));
-  else polygon(...plus.map(([a, b]) => [0.81 * (a - b), 0.81 * (a + b)]));
-};
-
-// What a mark adds to the pixels of an image of some width around its middle: where, how much is kept, what comes on.
-const stamp = (pen, size, width) => {
-  const { data } = pen.getImageData(0, 0, size, size), half = (size - 1) / 2;
-  const at = [], kept = [], added = [];
-  for (let from = 0; from < data.length; from += 4) {
-    const share = data[from + 3] / 255, column = (from / 4) % size, row = (from / 4 - column) / size;
-    if (!share) continue;
-    at.push(4 * ((row - half) * width + column - half));
-    kept.push(1 - share);
-    added.push(...[0, 1, 2].map((c) => share * data[from + c]));
-  }
-  return { at: Int32Array.from(at), kept: Float32Array.from(kept), added: Float32Array.from(added) };
-};
-
-// Put a mark onto an opaque image; the margin is wider than any mark, so that all of it is on the image.
-const press = (pixels, { at, kept, added }, middle) => {
-  for (let j = 0; j < at.length; j++) {
-    const to = middle + at[j], share = kept[j];
-    pixels[to] = pixels[to] * share + added[3 * j];
-    pixels[to + 1] = pixels[to + 1] * share + added[3 * j + 1];
-    pixels[to + 2] = pixels[to + 2] * share + added[3 * j + 2];
-  }
-};
+const REST = 150; // milliseconds without a move after which the rows are drawn anew
 
 class Picture {
   constructor(root, data) {
-    Object.assign(this, { root, data, chosen: new Set(), pointed: null, path: null });
+    Object.assign(this, { root, data, chosen: new Set(), pointed: null, path: null, held: null });
+    for (const column of data.columns) if (column.either) this.join(column);
     this.labeled = new Uint8Array(data.n);
     for (const row of data.labeled) this.labeled[row] = 1;
     this.faint = data.labeled.length > 0 && data.labeled.length < data.n;
@@ -109,6 +17,13 @@ class Picture {
     this.base = make("canvas", { "aria-hidden": "true" });
     this.top = make("canvas", { tabindex: "0", role: "application" });
     this.frame = make("div", { class: "scatter-frame" }, this.base, this.top);
+  }
+
+  // Of a row that has no value in the first of two columns, that in the second one.
+  join(column) {
+    const [first, second] = column.either.map((j) => this.data.columns[j]);
+    const values = first.values.map((value, i) => (value === null ? second.values[i] : value));
+    Object.assign(column, { ...second, name: column.name, values });
   }
 
   // Show other columns; other axes show all rows.
@@ -142,15 +57,22 @@ class Picture {
     const [x0, x1, y0, y1] = this.window;
     const around = (low, high) => [-by, by].map((side) => (low + high + side * (high - low)) / 2);
     this.window = by ? [...around(x0, x1), ...around(y0, y1)] : this.everything();
+    this.held = null;
     this.redraw();
   }
 
-  // What leads from values to pixels: across they are a + b x, up c + d y.
+  // Where the rows are, in pixels.
+  inner() {
+    const { left, top } = MARGIN;
+    return { left, top, wide: this.width - left - MARGIN.right, high: this.height - top - MARGIN.bottom };
+  }
+
+  // What leads from values to pixels: across they are a + b x, up c + d y; two components have the same scale.
   scales() {
-    const [x0, x1, y0, y1] = this.window;
-    const b = (this.width - MARGIN.left - MARGIN.right) / (x1 - x0);
-    const d = (this.height - MARGIN.top - MARGIN.bottom) / (y0 - y1);
-    return [MARGIN.left - b * x0, b, MARGIN.top - d * y1, d];
+    const [x0, x1, y0, y1] = this.window, { left, top, wide, high } = this.inner();
+    let b = wide / (x1 - x0), d = high / (y1 - y0);
+    if (Math.max(this.shown.x, this.shown.y) < this.data.components) b = d = Math.min(b, d);
+    return [left + (wide - b * (x0 + x1)) / 2, b, top + (high + d * (y0 + y1)) / 2, -d];
   }
 
   place(row) {
@@ -186,14 +108,53 @@ class Picture {
     this.asked = true;
     requestAnimationFrame(() => {
       this.asked = false;
-      this.draw();
+      if (this.held) this.slide();
+      else this.draw();
     });
   }
 
-  draw() {
-    const style = getComputedStyle(this.root), sharp = devicePixelRatio || 1;
-    [this.width, this.height] = [this.frame.clientWidth, this.frame.clientHeight];
+  // Keep what is drawn, to be moved about; it is drawn anew once it rests.
+  hold() {
+    const { width, height } = this.base, image = make("canvas", { width, height }), [a, , c] = this.scales();
+    image.getContext("2d", { willReadFrequently: true }).drawImage(this.base, 0, 0);
+    this.held = { image, a, c };
+  }
+
+  settle() {
+    clearTimeout(this.resting);
+    if (!this.held) return;
+    this.held = null;
+    this.redraw();
+  }
+
+  slide() {
+    const { left, top, wide, high } = this.inner(), [a, , c] = this.scales(), { sharp } = this;
+    const pen = this.base.getContext("2d", { willReadFrequently: true }), from = [left, top, wide, high];
+    const at = [a - this.held.a, c - this.held.c].map((far) => Math.round(far * sharp) / sharp);
+    pen.fillStyle = this.paper;
+    pen.fillRect(0, 0, this.width, this.height);
+    this.drawAxes(pen);
+    pen.save();
+    pen.beginPath();
+    pen.rect(...from);
+    pen.clip();
+    pen.drawImage(this.held.image, ...from.map((one) => one * sharp), left + at[0], top + at[1], wide, high);
+    pen.restore();
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.settle(), REST);
+  }
+
+  // Colors, and pixels of the canvas for one of the page, which paper has more of.
+  ofPage() {
+    this.sharp = matchMedia("print").matches ? 3 : devicePixelRatio || 1;
+    this.sprites = new Map();
+    const style = getComputedStyle(this.root);
     for (const name of ["ink", "soft", "line", "paper"]) this[name] = style.getPropertyValue(`--${name}`).trim();
+  }
+
+  draw() {
+    const { sharp } = this;
+    [this.width, this.height] = [this.frame.clientWidth, this.frame.clientHeight];
     if (!this.width || !this.height) return;
     for (const canvas of [this.base, this.top]) {
       [canvas.width, canvas.height] = [Math.round(this.width * sharp), Math.round(this.height * sharp)];
@@ -208,8 +169,8 @@ class Picture {
   }
 
   drawAxes(pen) {
-    const { left, top } = MARGIN, right = this.width - MARGIN.right, bottom = this.height - MARGIN.bottom;
-    const [x0, x1, y0, y1] = this.window, { columns } = this.data;
+    const { left, top, wide, high } = this.inner(), right = left + wide, bottom = top + high;
+    const [a, b, c, d] = this.scales(), { columns } = this.data;
     pen.font = "12px system-ui, sans-serif";
     const axis = (column, low, high, wanted) => {
       if (column.kind === "number") return ticks(low, high, wanted).map((value) => [value, text(value)]);
@@ -226,14 +187,14 @@ class Picture {
       pen.stroke();
     };
     pen.textAlign = "center";
-    for (const [value, name] of axis(columns[this.shown.x], x0, x1, this.width / 90)) {
-      const x = left + ((value - x0) / (x1 - x0)) * (right - left);
+    for (const [value, name] of axis(columns[this.shown.x], (left - a) / b, (right - a) / b, this.width / 90)) {
+      const x = a + b * value;
       rule(x, top, x, bottom);
       pen.fillText(name, x, bottom + 15);
     }
     pen.textAlign = "right";
-    for (const [value, name] of axis(columns[this.shown.y], y0, y1, this.height / 60)) {
-      const y = top + ((y1 - value) / (y1 - y0)) * (bottom - top);
+    for (const [value, name] of axis(columns[this.shown.y], (bottom - c) / d, (top - c) / d, this.height / 60)) {
+      const y = c + d * value;
       rule(left, y, right, y);
       pen.fillText(name, left - 6, y + 4);
     }
@@ -249,7 +210,7 @@ class Picture {
 
   // Pixels are mixed here: with software rendering that is many times as fast as an image for each row.
   drawRows(pen) {
-    const [a, b, c, d] = this.scales(), sharp = devicePixelRatio || 1;
+    const [a, b, c, d] = this.scales(), { sharp } = this;
     const image = pen.getImageData(0, 0, this.base.width, this.base.height);
     const { left, top } = MARGIN, right = this.width - MARGIN.right, bottom = this.height - MARGIN.bottom;
     const some = this.chosen.size > 0, pixels = image.data, wide = image.width, { xs, ys, labeled } = this;
@@ -274,10 +235,19 @@ class Picture {
     return Int32Array.from(column.values, (value) => (value === null ? -1 : code(value)));
   }
 
-  colorOf(code) {
-    if (code < 0) return getComputedStyle(this.root).getPropertyValue("--soft").trim();
+  // As it is meant; `colorOf` makes it stand out.
+  rgb(code) {
+    if (code < 0) return rgbOf(this.soft);
     if (this.data.columns[this.shown.color].kind === "number") return mixed(code / (STEPS - 1));
-    return COLORS[code % COLORS.length] || getComputedStyle(this.root).getPropertyValue("--ink").trim();
+    return rgbOf(COLORS[code % COLORS.length] || this.ink);
+  }
+
+  legible(code, alpha) {
+    return legible(this.rgb(code), alpha, rgbOf(this.paper), rgbOf(this.ink));
+  }
+
+  colorOf(code) {
+    return css(this.legible(code, 1)[0]);
   }
 
   shapeOf(code) {
@@ -289,13 +259,14 @@ class Picture {
   sprite(row, chosen, dimmed) {
     const code = this.codes[row], solid = this.labeled[row], key = code * 8 + solid * 4 + chosen * 2 + dimmed;
     if (this.sprites.has(key)) return this.sprites.get(key);
-    const { n } = this.data, sharp = devicePixelRatio || 1;
+    const { n } = this.data, { sharp } = this;
     const r = (n > 20000 ? 2 : n > 3000 ? 2.8 : 4) + (solid && this.faint ? 2 : 0);
     const half = Math.ceil((1.3 * r + 2) * sharp), size = 2 * half + 1;
     const pen = make("canvas", { width: size, height: size }).getContext("2d", { willReadFrequently: true });
-    pen.globalAlpha = dimmed ? 0.25 : solid || chosen || !this.faint ? 0.95 : n > 3000 ? 0.5 : 0.7;
+    const [color, alpha] = this.legible(code, solid || chosen || !this.faint ? 0.95 : n > 3000 ? 0.5 : 0.7);
+    pen.globalAlpha = dimmed ? 0.25 : alpha;
     outline(pen, this.shapeOf(code), half + 0.5, half + 0.5, r * sharp);
-    pen.fillStyle = this.colorOf(code);
+    pen.fillStyle = css(color);
     pen.fill();
     if (chosen || (solid && this.faint)) {
       pen.lineWidth = (chosen ? 2 : 1.2) * sharp;
@@ -310,6 +281,7 @@ class Picture {
   drawTop() {
     const pen = this.top.getContext("2d");
     pen.clearRect(0, 0, this.width, this.height);
+    this.drawRegions(pen);
     pen.strokeStyle = this.ink;
     if (this.path && this.path.length > 1) {
       pen.setLineDash([5, 4]);

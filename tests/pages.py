@@ -1,0 +1,56 @@
+"""Pages in headless Chromium: for tests of the picture of a report."""
+
+import base64
+import shutil
+from io import BytesIO
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+in_browser = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")]
+
+PLACES = "() => { const s = document.querySelector('.scatter').scatter; return [...s.xs.keys()].map(i => s.place(i)) }"
+CHOSEN = "() => [...document.querySelector('.scatter').scatter.chosen].sort((a, b) => a - b)"
+CANVAS = "document.querySelector('.scatter-frame canvas').toDataURL()"
+
+
+def opened(browser, path, **look):
+    """Return an open page, and the lists that its messages and requests go to."""
+    page = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | look).new_page()
+    messages, requests = [], []
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(path.as_uri())
+    page.wait_for_timeout(300)
+    return page, messages, requests
+
+
+def canvas(page):
+    """Return the pixels (height, width, 3) of the canvas with rows."""
+    png = base64.b64decode(page.evaluate(CANVAS).partition(",")[2])
+    return np.rint(255 * imread(BytesIO(png)))[..., :3].astype(int)
+
+
+def corner(page):
+    """Return the place of the picture in the window."""
+    box = page.locator(".scatter-frame canvas").last.bounding_box()
+    return np.array([box["x"], box["y"]])
+
+
+def draw(page, corners):
+    """Drag the mouse along a line from corner to corner of the picture."""
+    first, *others = np.asarray(corners) + corner(page)
+    page.mouse.move(*first)
+    page.mouse.down()
+    for place in others:
+        page.mouse.move(*place, steps=4)
+    page.mouse.up()
+
+
+def heard(page, name):
+    """Keep the details of an event in the page from now on."""
+    listen = "name => { window.heard = []; addEventListener(name, event => heard.push(event.detail)) }"
+    page.evaluate(listen, name)
