@@ -30,7 +30,11 @@ def opened(browser, path, **look):
 
 def canvas(page):
     """Return the pixels (height, width, 3) of the canvas with rows."""
-    png = base64.b64decode(page.evaluate(CANVAS).partition(",")[2])
+    return pixels(base64.b64decode(page.evaluate(CANVAS).partition(",")[2]))
+
+
+def pixels(png):
+    """Return the colors (height, width, 3) of an image, 0 to 255."""
     return np.rint(255 * imread(BytesIO(png)))[..., :3].astype(int)
 
 

@@ -1,0 +1,29 @@
+"""The parts that pages of reports are made of."""
+
+from gnomon.export._report_page import page, signed, table, tag
+
+
+def test_hyphens_of_numbers_are_signs_or_dashes_and_zero_has_none():
+    assert signed("better by -0.50 points (95 %: -2.3 to -0.000)") == "better by −0.50 points (95 %: −2.3 to 0.000)"
+    assert signed("0.027 (0.01-0.07)") == "0.027 (0.01–0.07)"
+    assert signed("-0.10 (-0.20--0.05)") == "−0.10 (−0.20–−0.05)"
+    assert signed("1-NN, weight=1e-06, half-label, -") == "1-NN, weight=1e-06, half-label, -"
+    assert signed("-0.004") == "−0.004"
+
+
+def test_signs_are_set_in_numbers_and_verdicts_alone():
+    made = table(["row", "2-3"], [["7-8", "-1"]], numeric=[1])
+    assert '<th class="n">2-3</th>' in made
+    assert "<td>7-8</td>" in made
+    assert '<td class="n">−1</td>' in made
+    assert tag("p", "by -1", "verdict") == '<p class="verdict">by −1</p>'
+    assert tag("p", "by -1") == "<p>by -1</p>"
+
+
+def test_each_heading_begins_a_section():
+    made = page("t", ["<h1>t</h1>", "<h2>a</h2>x<h2>b</h2>y", "", "<h2>c</h2>z"]).partition("<body>")[2]
+    body = made.partition("<script>")[0].replace("\n", "")
+    assert body == (
+        "<main><h1>t</h1><section><h2>a</h2>x</section><section><h2>b</h2>y</section>"
+        "<section><h2>c</h2>z</section></main>"
+    )
