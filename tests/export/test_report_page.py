@@ -4,19 +4,22 @@ from gnomon.export._report_page import page, signed, table, tag
 
 
 def test_hyphens_of_numbers_are_signs_or_dashes_and_zero_has_none():
-    assert signed("better by -0.50 points (95 %: -2.3 to -0.000)") == "better by −0.50 points (95 %: −2.3 to 0.000)"
-    assert signed("0.027 (0.01-0.07)") == "0.027 (0.01–0.07)"
-    assert signed("-0.10 (-0.20--0.05)") == "−0.10 (−0.20–−0.05)"
+    assert (
+        signed("better by -0.50 points (95 %: -2.3 to -0.000)")
+        == "better by \u22120.50 points (95 %: \u22122.3 to 0.000)"
+    )
+    assert signed("0.027 (0.01-0.07)") == "0.027 (0.01\u20130.07)"
+    assert signed("-0.10 (-0.20--0.05)") == "\u22120.10 (\u22120.20\u2013\u22120.05)"
     assert signed("1-NN, weight=1e-06, half-label, -") == "1-NN, weight=1e-06, half-label, -"
-    assert signed("-0.004") == "−0.004"
+    assert signed("-0.004") == "\u22120.004"
 
 
 def test_signs_are_set_in_numbers_and_verdicts_alone():
     made = table(["row", "2-3"], [["7-8", "-1"]], numeric=[1])
     assert '<th class="n">2-3</th>' in made
     assert "<td>7-8</td>" in made
-    assert '<td class="n">−1</td>' in made
-    assert tag("p", "by -1", "verdict") == '<p class="verdict">by −1</p>'
+    assert '<td class="n">\u22121</td>' in made
+    assert tag("p", "by -1", "verdict") == '<p class="verdict">by \u22121</p>'
     assert tag("p", "by -1") == "<p>by -1</p>"
 
 
