@@ -2,7 +2,7 @@
 
 import numpy as np
 
-MOST_KEPT = 150_000  # numbers, of about six bytes: 10,000 rows in four components
+MOST_KEPT = 150_000  # numbers, of about six bytes: 10,000 rows in five components
 DIGITS = 3
 
 
