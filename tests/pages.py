@@ -30,7 +30,12 @@ def opened(browser, path, **look):
 
 def canvas(page):
     """Return the pixels (height, width, 3) of the canvas with rows."""
-    return pixels(base64.b64decode(page.evaluate(CANVAS).partition(",")[2]))
+    return pixels_of(page.evaluate(CANVAS))
+
+
+def pixels_of(url):
+    """Return the colors (height, width, 3) of an image that is written as an address."""
+    return pixels(base64.b64decode(url.partition(",")[2]))
 
 
 def pixels(png):

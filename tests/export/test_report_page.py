@@ -3,11 +3,10 @@
 from gnomon.export._report_page import page, signed, table, tag
 
 
-def test_hyphens_of_numbers_are_signs_or_dashes_and_zero_has_none():
+def test_hyphens_before_numbers_are_signs_and_zero_has_none():
     assert signed("by -0.50 points (-2.3 to -0.000)") == "by \u22120.50 points (\u22122.3 to 0.000)"
-    assert signed("0.027 (0.01-0.07)") == "0.027 (0.01\u20130.07)"
-    assert signed("-0.10 (-0.20--0.05)") == "\u22120.10 (\u22120.20\u2013\u22120.05)"
-    assert signed("1-NN, weight=1e-06, half-label, -") == "1-NN, weight=1e-06, half-label, -"
+    assert signed("-0.10 (-0.20 to 0.05)") == "\u22120.10 (\u22120.20 to 0.05)"
+    assert signed("1-NN, weight=1e-06, rows 3-7, -") == "1-NN, weight=1e-06, rows 3-7, -"
     assert signed("-0.004") == "\u22120.004"
 
 

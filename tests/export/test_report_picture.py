@@ -10,7 +10,7 @@ from sklearn.preprocessing import scale
 
 from gnomon import CPPCA, KDA, SPPCA
 from gnomon.export import write_report
-from pages import PLACES, canvas, corner, in_browser, opened, pixels
+from pages import PLACES, canvas, draw, in_browser, opened, pixels, pixels_of
 
 pytestmark = in_browser
 
@@ -121,25 +121,30 @@ def test_two_components_have_one_scale(page, wine):
     assert np.ptp(places[:, 1]) > 0.8 * (page.evaluate(f"{SCATTER}.height") - 58)
 
 
+# Drag by so many pixels without a pause: how often rows were drawn, and the canvas before and after.
+DRAG = """([dx, dy]) => {
+  const s = document.querySelector('.scatter').scatter, rows = s.drawRows, found = [0, s.base.toDataURL()];
+  s.drawRows = (pen) => { found[0]++; rows.call(s, pen); };
+  Object.assign(s, { tool: "move", start: [400, 250], before: s.window });
+  for (let j = 1; j <= 10; j++) { s.drag([400 + (dx * j) / 10, 250 + (dy * j) / 10]); s.slide(); }
+  return [...found, s.base.toDataURL(), window.drawn = found];
+}"""
+
+
 def test_dragging_moves_what_is_drawn_and_draws_anew_at_rest(page):
-    page.get_by_role("button", name="Move").click()
-    count = "const rows = s.drawRows; s.n = 0; s.drawRows = pen => { s.n++; rows.call(s, pen) }"
-    page.evaluate(f"() => {{ const s = {SCATTER}; {count} }}")
-    before, places = canvas(page), np.array(page.evaluate(PLACES))
-    start = np.array([400.0, 250.0]) + corner(page)
-    page.mouse.move(*start)
-    page.mouse.down()
-    page.mouse.move(*start + [30, 20], steps=15)
-    page.evaluate("new Promise(requestAnimationFrame)")
-    assert page.evaluate(f"{SCATTER}.n") == 0
-    moved = canvas(page)
+    draws, *pictures, _ = page.evaluate(DRAG, [30, 20])
+    before, moved = map(pixels_of, pictures)
+    assert draws == 0
     assert_array_equal(moved[120:400, 200:700], before[100:380, 170:670])
-    page.wait_for_timeout(400)
-    assert page.evaluate(f"{SCATTER}.n") == 1  # it rests
-    page.mouse.up()
-    page.wait_for_timeout(100)
-    assert_allclose(np.array(page.evaluate(PLACES)) - places, np.tile([30.0, 20.0], (178, 1)), atol=1e-6)
+    page.wait_for_function("window.drawn[0] > 0")  # it rests
     assert (canvas(page)[120:400, 200:700] != moved[120:400, 200:700]).any(axis=2).mean() < 0.01
+
+
+def test_the_mouse_moves_all_rows(page):
+    page.get_by_role("button", name="Move").click()
+    places = np.array(page.evaluate(PLACES))
+    draw(page, [[400, 250], [430, 270]])
+    assert_allclose(np.array(page.evaluate(PLACES)) - places, np.tile([30.0, 20.0], (178, 1)), atol=1e-6)
 
 
 def contrast(*colors):

@@ -143,15 +143,14 @@ SIGNED = ("n", "verdict")  # kinds of elements whose hyphens before digits are s
 
 
 def signed(text):
-    """Return a text of numbers with a minus sign for a hyphen, a dash for one between two numbers, and zero unsigned.
+    """Return a text of numbers with a minus sign for a hyphen before one, and none before zero.
 
     Examples
     --------
-    >>> ascii(signed("1-NN: -0.1 (-0.0-0.3)"))
-    "'1-NN: \\\\u22120.1 (0.0\\\\u20130.3)'"
+    >>> ascii(signed("1-NN: -0.1 (-0.2 to -0.0)"))
+    "'1-NN: \\\\u22120.1 (\\\\u22120.2 to 0.0)'"
     """
-    between = re.sub(r"(?<=\d)-(?=[\d-])", "\u2013", text)
-    return re.sub(r"(?<!\w)-(?=\d)", "\u2212", re.sub(r"(?<!\w)-(?=0(\.0*)?(?![\d.]))", "", between))
+    return re.sub(r"(?<!\w)-(?=\d)", "\u2212", re.sub(r"(?<!\w)-(?=0(\.0*)?(?![\d.]))", "", text))
 
 
 def _inside(text):
