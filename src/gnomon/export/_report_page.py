@@ -69,8 +69,8 @@ footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line)
   p, figcaption { max-width: none; margin: .2rem 0; } .wide { overflow: visible; background: none; }
   table { margin: .3rem 0; width: 100%; } th, td { padding: .05rem .5rem .05rem 0; overflow-wrap: anywhere; }
   figure { margin: .3rem 0; } h2 + p { break-after: avoid; }
-  section:has(> figure):not(:has(table, figure ~ figure)) { break-inside: avoid; }
-  figure img { max-height: 5.6cm; } figcaption { margin-top: .1rem; }
+  section:has(> figure, .panel:only-child):not(:has(table, figure ~ figure)) { break-inside: avoid; }
+  figure img { max-height: 5.6cm; } section:has(.panel) + section img { max-height: 4.6cm; } figcaption { margin-top: .1rem; }
   .panels { grid-template-columns: repeat(auto-fit, minmax(5.5cm, 1fr)); gap: .4rem 1.2rem; }
   .panels:has(.panel:nth-child(4)) { grid-template-columns: repeat(4, 1fr); }
   .bars { gap: 0 .4rem; grid-template-columns: minmax(4rem, auto) minmax(2rem, 1fr) auto; } .bar { height: .7rem; }
