@@ -16,6 +16,7 @@ def test_signs_are_set_in_numbers_and_verdicts_alone():
     assert "<td>7-8</td>" in made
     assert '<td class="n">\u22121</td>' in made
     assert tag("p", "by -1", "verdict") == '<p class="verdict">by \u22121</p>'
+    assert tag("li", "by -1") == "<li>by \u22121</li>"
     assert tag("p", "by -1") == "<p>by -1</p>"
 
 

@@ -58,8 +58,8 @@ footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line)
   font-size: .85rem; }
 @media (max-width: 34rem) { main { padding: 1rem 1.25rem 2rem; } h1 { font-size: 1.3rem; margin-bottom: .3rem; }
   h2 { margin-top: 1.4rem; font-size: 1.15rem; } .lead { font-size: 1rem; line-height: 1.4; margin: .3rem 0; }
-  .verdict { margin: .6rem 0; padding: .4rem .8rem; font-size: .92rem; line-height: 1.4; }
-  th, td { padding-right: .9rem; } }
+  .answer, .verdict { margin: .6rem 0; padding: .4rem .8rem; font-size: .92rem; line-height: 1.4; }
+  .answer { padding-left: 1.5rem; } th, td { padding-right: .9rem; } }
 .paper { display: none; }
 @media print { @page { size: A4; margin: 12mm; } :root { font-size: 8pt; color-scheme: light; }
   body { font-size: 1rem; line-height: 1.3; }
@@ -70,11 +70,12 @@ footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line)
   table { margin: .3rem 0; width: 100%; } th, td { padding: .05rem .5rem .05rem 0; overflow-wrap: anywhere; }
   figure { margin: .3rem 0; } h2 + p { break-after: avoid; }
   section:has(> figure, .panel:only-child):not(:has(table, figure ~ figure)) { break-inside: avoid; }
-  figure img { max-height: 5.6cm; } section:has(.panel) + section img { max-height: 4.6cm; } figcaption { margin-top: .1rem; }
+  figure img { max-height: 5.6cm; } section:has(.panel) + section img { max-height: 4.6cm; }
+  figcaption { margin-top: .1rem; }
   .panels { grid-template-columns: repeat(auto-fit, minmax(5.5cm, 1fr)); gap: .4rem 1.2rem; }
   .panels:has(.panel:nth-child(4)) { grid-template-columns: repeat(4, 1fr); }
   .bars { gap: 0 .4rem; grid-template-columns: minmax(4rem, auto) minmax(2rem, 1fr) auto; } .bar { height: .7rem; }
-  .verdict { margin: .4rem 0; padding: .3rem .7rem; } footer { margin-top: .5rem; padding-top: .3rem; }
+  .answer, .verdict { margin: .4rem 0; padding: .3rem .7rem; } .answer { padding-left: 1.5rem; } footer { margin-top: .5rem; padding-top: .3rem; }
   .long tbody tr:nth-child(n+13) { display: none; } .paper { display: block; }
   figure, tr, .verdict, .answer, .panel { break-inside: avoid; }
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; } }
@@ -134,12 +135,12 @@ class Row(NamedTuple):
 def tag(name, text, kind=""):
     """Return an element around a text, or around a list of texts and rows."""
     mark = f' class="{kind}"' if kind else ""
-    if kind in SIGNED and name != "th" and isinstance(text, str):
+    if name != "th" and (name == "li" or kind in SIGNED) and isinstance(text, str):
         text = signed(text)
     return f"<{name}{mark}>{_inside(text)}</{name}>"
 
 
-SIGNED = ("n", "verdict")  # kinds of elements whose hyphens before digits are signs
+SIGNED = ("n", "verdict")  # kinds of elements whose hyphens before digits are signs, as are those of items
 
 
 def signed(text):
