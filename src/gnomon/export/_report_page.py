@@ -56,10 +56,11 @@ tr.wrong td { color: var(--wrong); }
 .bar .up { left: 50%; background: var(--blue); } .bar .down { right: 50%; background: var(--orange); }
 footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line); color: var(--soft);
   font-size: .85rem; }
-@media (max-width: 34rem) { main { padding: 1rem 1.25rem 2rem; } h1 { font-size: 1.3rem; margin-bottom: .3rem; }
-  h2 { margin-top: 1.4rem; font-size: 1.15rem; } .lead { font-size: 1rem; line-height: 1.4; margin: .3rem 0; }
-  .answer, .verdict { margin: .6rem 0; padding: .4rem .8rem; font-size: .92rem; line-height: 1.4; }
-  .answer { padding-left: 1.5rem; } th, td { padding-right: .9rem; } }
+@media (max-width: 34rem) { main { padding: .7rem 1rem 2rem; } h1 { font-size: 1.1rem; margin-bottom: .2rem; }
+  h2 { margin: 1rem 0 .4rem; font-size: 1.1rem; padding-bottom: .1rem; } th, td { padding-right: .9rem; }
+  .lead { font-size: .92rem; line-height: 1.35; margin: .2rem 0; }
+  .answer, .verdict { margin: .4rem 0; padding: .3rem .6rem; font-size: .88rem; line-height: 1.3; }
+  .answer { padding-left: 1.3rem; } }
 .paper { display: none; }
 @media print { @page { size: A4; margin: 12mm; } :root { font-size: 8pt; color-scheme: light; }
   body { font-size: 1rem; line-height: 1.3; }
@@ -75,7 +76,8 @@ footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line)
   .panels { grid-template-columns: repeat(auto-fit, minmax(5.5cm, 1fr)); gap: .4rem 1.2rem; }
   .panels:has(.panel:nth-child(4)) { grid-template-columns: repeat(4, 1fr); }
   .bars { gap: 0 .4rem; grid-template-columns: minmax(4rem, auto) minmax(2rem, 1fr) auto; } .bar { height: .7rem; }
-  .answer, .verdict { margin: .4rem 0; padding: .3rem .7rem; } .answer { padding-left: 1.5rem; } footer { margin-top: .5rem; padding-top: .3rem; }
+  .answer, .verdict { margin: .4rem 0; padding: .3rem .7rem; } .answer { padding-left: 1.5rem; }
+  footer { margin-top: .5rem; padding-top: .3rem; }
   .long tbody tr:nth-child(n+13) { display: none; } .paper { display: block; }
   figure, tr, .verdict, .answer, .panel { break-inside: avoid; }
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; } }
