@@ -28,6 +28,15 @@ def opened(browser, path, **look):
     return page, messages, requests
 
 
+def until(page, condition):
+    """Wait until a condition holds in the page, whose policy lets nothing wait there; five seconds at most."""
+    for _ in range(100):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"not in five seconds: {condition}")
+
+
 def canvas(page):
     """Return the pixels (height, width, 3) of the canvas with rows."""
     return pixels_of(page.evaluate(CANVAS))

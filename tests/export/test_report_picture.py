@@ -10,7 +10,7 @@ from sklearn.preprocessing import scale
 
 from gnomon import CPPCA, KDA, SPPCA
 from gnomon.export import write_report
-from pages import PLACES, canvas, draw, in_browser, opened, pixels, pixels_of
+from pages import PLACES, canvas, draw, in_browser, opened, pixels, pixels_of, until
 
 pytestmark = in_browser
 
@@ -136,7 +136,7 @@ def test_dragging_moves_what_is_drawn_and_draws_anew_at_rest(page):
     before, moved = map(pixels_of, pictures)
     assert draws == 0
     assert_array_equal(moved[120:400, 200:700], before[100:380, 170:670])
-    page.wait_for_function("window.drawn[0] > 0")  # it rests
+    until(page, "window.drawn[0] > 0")  # it rests
     assert (canvas(page)[120:400, 200:700] != moved[120:400, 200:700]).any(axis=2).mean() < 0.01
 
 
@@ -219,11 +219,11 @@ def test_paper_is_white_with_a_picture_that_is_drawn_for_it(browser, report):
     assert_array_equal(canvas(page)[5, 5], DARK)
     dark = canvas(page).shape
     page.emulate_media(media="print", color_scheme="dark")
-    page.wait_for_function(f"{SCATTER}.sharp === 3")
+    until(page, f"{SCATTER}.sharp === 3")
     assert_array_equal(canvas(page)[5, 5], [255, 255, 255])
     assert canvas(page).shape[1] > 2 * dark[1]
     page.emulate_media(media="screen", color_scheme="dark")
-    page.wait_for_function(f"{SCATTER}.sharp === 1")
+    until(page, f"{SCATTER}.sharp === 1")
     assert canvas(page).shape == dark
     assert_array_equal(canvas(page)[5, 5], DARK)
     assert messages == []
