@@ -61,7 +61,7 @@ def test_a_model_that_knows_none_has_those_of_the_rows_shown_in_the_columns_of_t
     found = section(page, "Loadings")
     assert "neighborfeatures" not in page
     assert LEAST_SQUARES in found
-    assert "fitted to 178 rows of 13 columns" in page
+    assert "178 rows of 13 columns" in page
     Z = model.transform(frame) - model.transform(frame).mean(axis=0)
     slopes = np.linalg.lstsq(Z, WINE - WINE.mean(axis=0), rcond=None)[0]
     panel = found[found.index("Component 1</h3>") : found.index("Component 2</h3>")]
