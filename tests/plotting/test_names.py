@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
-from gnomon.plotting._names import GAP, apart, may_be_named, uncovered
+from gnomon.plotting._names import GAP, apart, may_be_named, spread, uncovered
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,18 @@ def test_boxes_that_are_apart_stay():
 def test_boxes_go_the_shorter_way():
     found = apart(np.array([[0.0, 0.0], [1.0, 2.0]]), np.full((2, 2), 10.0))
     assert_allclose(found, [[0.0, -5.5], [1.0, 7.5]])
+
+
+def test_texts_that_are_there_are_not_covered():
+    ax = Figure().subplots()
+    ax.plot([0.0, 1.0], [0.0, 1.0])
+    ax.annotate("a class", (0.5, 0.5), ha="center", va="center", bbox={})
+    look = {"xytext": (0, 0), "textcoords": "offset pixels", "ha": "center", "va": "center", "bbox": {}}
+    texts = [ax.annotate(name, (0.5, 0.5), arrowprops={"arrowstyle": "-"}, **look) for name in ("one", "two")]
+    spread(ax, texts, np.array([[0.0, 0.0]]), np.ones(1))
+    ax.figure.draw_without_rendering()
+    boxes = [text.get_bbox_patch().get_window_extent() for text in ax.texts]
+    assert not any(boxes[i].overlaps(boxes[j]) for i in range(3) for j in range(i))
 
 
 def test_boxes_that_are_kept_stay_and_others_go_round_them():

@@ -191,13 +191,13 @@ def table(header, rows, *, numeric=(), kinds=None):
     return f'<div class="wide long"><table>{head}<tbody>\n{body}\n</tbody></table></div>{note}'
 
 
-def bars(title, names, values, largest):
-    """Return signed horizontal bars on the scale of `largest`."""
+def bars(title, names, values, largest, beside=None):
+    """Return signed horizontal bars on the scale of `largest`, with texts beside them in place of the numbers."""
     cells = []
-    for name, value in zip(names, values):
+    for name, value, said in zip(names, values, beside or [number(value, 3) for value in values]):
         side, width = ("up" if value >= 0 else "down"), 50 * min(abs(value) / largest, 1.0)
         bar = f'<span class="bar"><i class="{side}" style="width:{width:.2f}%"></i></span>'
-        cells.append(f"{tag('span', name)}{bar}{tag('span', number(value, 3))}")
+        cells.append(f"{tag('span', name)}{bar}{tag('span', said)}")
     return f'<div class="panel">{tag("h3", title)}<div class="bars">{"".join(cells)}</div></div>'
 
 

@@ -15,6 +15,7 @@ from gnomon.describe import describe
 from gnomon.export import _report_page as html
 from gnomon.export._report_answer import answer
 from gnomon.export._report_fit import fit_section
+from gnomon.export._report_importance import importance_section
 from gnomon.export._report_loadings import loadings_section
 from gnomon.export._report_predictions import best_labeled_next, held_out, prediction_sections, suggestions, unlike
 from gnomon.export._report_scatter import MAX_ROWS, explorer
@@ -39,6 +40,7 @@ def write_report(
     feature_names: Any = None,
     feature_units: Any = None,
     shape: Any = None,
+    n_refits: Any = 0,
     target_names: Any = None,
     comparison: Any = None,
     choice: Any = None,
@@ -72,6 +74,9 @@ def write_report(
         What the numbers of X count, where they were scaled before the fit: "standard deviations of the column", say.
     shape : tuple of two int, default=None
         Height and width of the images that rows of X are, line by line: loadings are then drawn as images.
+    n_refits : int, default=0
+        Fits of the model to labels drawn anew with replacement, 20 say: they tell how sure it is which columns go with
+        the predictions. A choice is made anew in each.
     target_names : str or sequence of str, default=None
         Name of the target, or of each of several.
     comparison : Comparison or dict, default=None
@@ -111,9 +116,8 @@ def write_report(
         *_head(said, X, y, names, n_fitted),
         answer(said, X, y, y_true, row_ids, names, comparison, wanted),
         _projection(said, X, y, row_ids, names, feature_names),
-        _choice(choice) if choice else "",
-        _comparison(comparison) if comparison else "",
-        loadings_section(said, X, feature_names, feature_units, shape),
+        *[show(one) for show, one in ((_choice, choice), (_comparison, comparison)) if one],
+        _columns(said, estimator, X, y, feature_names, feature_units, shape, n_refits),
         *prediction_sections(said, X, y, y_true, row_ids, names),
         unlike(said, X, row_ids),
         suggestions(said, wanted, row_ids),
@@ -123,6 +127,12 @@ def write_report(
     with new_file(path, replace=replace) as file:
         file.write(html.page(title, parts).encode(errors="replace"))  # a path in it may hold bytes that are no text
     return Path(path)
+
+
+def _columns(said, estimator, X, y, names, units, shape, n_refits):
+    """Return what there is to say of columns."""
+    important = importance_section(said, estimator, X, y, names, shape, n_refits)
+    return loadings_section(said, X, names, units, shape) + important
 
 
 def _asked_once(said):
