@@ -40,7 +40,7 @@ from .ppca import PPCA
 
 ABOUT_TEACHERS = (
     "Each line is a model (teacher) whose predictions count by its weight: the rows as it saw them (preparation), and "
-    "how well it predicted labels that were left out, by kappa, the agreement beyond chance, or by R2; both are 1 at best."
+    "how well it predicted labels left out, by kappa, the agreement beyond chance, or by R2; both are 1 at best."
 )
 PPCA_COMPONENTS = 10  # of the PPCA that fills missing entries and gives densities
 ALL, LABELS_ALONE = "all preparations", "ridge LDA"

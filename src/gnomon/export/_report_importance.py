@@ -131,9 +131,13 @@ def _bars(found, display):
     beside = [html.number(found.values[j], 3) for j in top]
     if ends is not None:
         beside = [f"{one} ({ends[0, j]:.2f} to {ends[1, j]:.2f})" for one, j in zip(beside, top, strict=True)]
-    names = [display.feature_names[j] for j in top]
-    bars = html.bars("", names, found.values[top], float(found.values.max()), beside)
-    return f'<div class="panels">{bars}</div>'
+    names, largest, half = [display.feature_names[j] for j in top], float(found.values.max()), (len(top) + 1) // 2
+    parts = [
+        html.bars("", names[some], found.values[top[some]], largest, beside[some])
+        for some in (slice(half), slice(half, None))
+        if len(top[some])
+    ]
+    return f'<div class="panels">{"".join(parts)}</div>'
 
 
 def _curve(found, places):
