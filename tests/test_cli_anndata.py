@@ -132,7 +132,7 @@ def test_a_layer_of_what_has_none_is_refused():
     fitted()
     write_table("t.csv", {"G1": [1.0, 2.0], "G2": [1.0, 2.0], "G3": [1.0, 2.0], "G4": [1.0, 2.0]})
     said = refusal("predict", "out", "t.csv", "--layer", "logs", "--out", "a.csv")
-    assert said == "gnomon: t.csv: --layer names a layer of AnnData; a .csv file has none, so leave --layer out.\n"
+    assert said == "gnomon: t.csv: --layer names a layer of AnnData or a sheet of Excel; a .csv file has none.\n"
     write_table("t.parquet", {"G1": [1.0, 2.0], "G2": [1.0, 2.0], "G3": [1.0, 2.0], "G4": [1.0, 2.0]})
     for words in ("predict", "out"), ("fit", "--model", "ppca", "--dask"), ("fit", "--model", "ppca"):
         said = refusal(*words, "t.parquet", "--layer", "logs", "--out", "a.csv")

@@ -99,7 +99,7 @@ def test_wrong_arguments(arguments, words):
          "leave the column out with --drop b."),
         (GOOD.encode() + b"f31,1,2,3,caf\xe9\x81\n", "t.csv, line 32: byte 0xe9 is not UTF-8; save the table as UTF-8 "
          "text."),
-        (GOOD.replace(",", ";") + "1\n", "t.csv: the header is separated by semicolons, not by commas."),
+        (GOOD.replace(",", ";") + "1\n", "t.csv, row 31 (line 32): 1 cell, and the header has 5."),
         (GOOD.replace("kind", "sort"), "t.csv: no column 'kind' for --target. The columns are 'flower', 'a', 'b', "
          "'c', 'sort'."),
         (GOOD + 'f31,1,"2,3,x\n', "t.csv, line 32: not a table row (unexpected end of data)."),
@@ -120,7 +120,7 @@ def test_other_kinds_of_files(folder):
     options = ["--target", "kind", "--out", "out"]
     assert refusal("fit", "no.csv", *options) == "no.csv does not exist."
     assert refusal("fit", "d", *options) == "d is a folder; name a table file in it."
-    assert refusal("fit", "t.ods", *options).startswith("t.ods: .ods is not a kind of table that can be read; use .csv")
+    assert refusal("fit", "t.ods", *options).startswith("t.ods: .ods is not a kind of table that can be read; save")
     assert refusal("fit", "t.xlsx", *options).startswith("t.xlsx is not an Excel file that can be read (")
     assert refusal("fit", "t.parquet", *options).startswith("t.parquet is not a Parquet file that ")
     assert refusal("fit", "t.npz", *options).startswith("t.npz is not an npz file of plain arrays")

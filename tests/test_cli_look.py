@@ -59,7 +59,8 @@ def test_columns_are_told_apart(mess):
     }
     assert columns["protein"]["placeholders"] == ["n.d."]
     assert columns["moisture"]["n_missing"] == 1
-    assert "-999 lies far from all other numbers" in columns["temp"]["remarks"][0]
+    assert columns["temp"]["placeholders"] == ["-999"]
+    assert columns["temp"]["remarks"][0].startswith("-999 in 1 row lies far from all other numbers; --missing=-999")
     assert "says nothing" in columns["const"]["remarks"][0]
     assert columns["dup"]["remarks"] == ["the same in every row as moisture"]
 

@@ -10,6 +10,7 @@ from gnomon._cli.commands import OPEN, Components, InputError, ManyValues, OneLi
 from gnomon._cli.configuring import columns_of, configured
 
 TARGET_KINDS = ("classes", "real", "counts")
+FORMS = ("no-header", "transposed", "decimal-comma", "decimal-point")
 
 
 class ModelName(click.Choice):
@@ -104,9 +105,25 @@ OPTIONS = {
     "unlabeled": click.option(
         "--unlabeled", metavar="CELL", help="A target cell that means unlabeled, besides the empty one."
     ),
-    "layer": click.option("--layer", metavar="NAME", help="Layer of a .h5ad TABLE to read in place of X."),
+    "layer": click.option(
+        "--layer",
+        metavar="NAME",
+        help="Layer of a .h5ad TABLE to read in place of X; sheet of a .xlsx TABLE in place of the first.",
+    ),
+    "form": click.option(
+        "--form",
+        multiple=True,
+        type=click.Choice(FORMS),
+        metavar="HOW...",
+        help="How text is written where it does not tell: no-header (columns are column1, column2, ...), transposed (a "
+        "column is a sample), decimal-comma, decimal-point.",
+    ),
     "missing": click.option(
-        "--missing", multiple=True, metavar="CELL...", help="Cells of text that mean an empty one: --missing n.d. '?'"
+        "--missing",
+        multiple=True,
+        metavar="CELL...",
+        help="Cells that mean an empty one: --missing n.d. '?'; with a dash first: --missing=-999. A model knows "
+        "those of the fit.",
     ),
     "scale": click.option(
         "--scale",
@@ -131,8 +148,9 @@ OPTIONS = {
     "replace file": click.option("--force", is_flag=True, help="Replace FILE if it exists."),
 }
 ROLES = ("table", "target", "labels", "id", "drop", "keep")
-READING = ("target kind", "unlabeled", "missing", "layer", "scale", "seed", "jobs")
-NEW_TABLE = ("id", "drop", "missing", "layer", "safe csv", "replace file")
+READING = ("target kind", "unlabeled", "missing", "layer", "form", "scale", "seed", "jobs")
+NEW_ROLES = ("id", "drop", "missing", "layer", "form")
+NEW_TABLE = (*NEW_ROLES, "safe csv", "replace file")
 
 
 def takes(*names):
@@ -210,9 +228,9 @@ def fit(compare, out, safe_csv, force, dry_run, **asked):
 
 
 @main.command()
-@takes("table", "layer")
+@takes("table", "layer", "form")
 @answering
-def look(table, layer):
+def look(table, layer, form):
     """Say what a table holds, and how to begin.
 
     Every column of the first 20,000 rows: what it is, how much of it is missing, and what it may be for: the target,
@@ -225,7 +243,7 @@ def look(table, layer):
     from gnomon._cli.looking import look as look_at
 
     with working(1):
-        found = look_at(table, layer)
+        found = look_at(table, layer, form)
     return Answer(str(found), found.as_json())
 
 
@@ -308,7 +326,7 @@ def impute(**asked):
     return _apply("filled", **asked)
 
 
-def _apply(what, *, stored, table, out, id, drop, missing, layer, safe_csv, force):
+def _apply(what, *, stored, table, out, safe_csv, force, **roles):
     from gnomon._cli import outputs, show
     from gnomon._cli.applying import Applied
     from gnomon._cli.stored import StoredModel
@@ -322,13 +340,13 @@ def _apply(what, *, stored, table, out, id, drop, missing, layer, safe_csv, forc
         if is_h5ad(out):
             from gnomon._cli.annotating import Annotated
 
-            done = Annotated(model, what, model.read(table, id, drop, missing, layer))
+            done = Annotated(model, what, model.read(table, **roles))
             step("writing")
             outputs.write_annotated(out, done.data, force)
         else:
             done = Applied(model, what)
             step("computing")
-            outputs.write_in_parts(out, map(done.of, model.parts(table, id, drop, missing, layer)), force, safe_csv)
+            outputs.write_in_parts(out, map(done.of, model.parts(table, **roles)), force, safe_csv)
     stream = outputs.is_stream(out)
     odd = show.unlike(*done.typical)
     text = f"{done.said} {done.n_rows} rows of {table}; wrote {out}" + (f"\n{odd}" if odd else "")
@@ -341,9 +359,9 @@ def _apply(what, *, stored, table, out, id, drop, missing, layer, safe_csv, forc
 @takes("model file", "table")
 @click.option("--count", type=click.IntRange(1, 500), default=10, show_default=True, metavar="N", help="How many rows.")
 @click.option("--out", metavar="FILE", help="Result: .csv, .tsv or .parquet. Default: CSV is printed.")
-@takes("id", "drop", "missing", "layer", "unlabeled", "safe csv", "replace file")
+@takes(*NEW_ROLES, "unlabeled", "safe csv", "replace file")
 @answering
-def suggest(stored, table, count, out, id, drop, missing, layer, unlabeled, safe_csv, force):
+def suggest(stored, table, count, out, unlabeled, safe_csv, force, **roles):
     """Name the rows of TABLE that are best labeled next.
 
     Of classes rows in doubt with many rows around them that no labeled row is near; of numbers rows far from every
@@ -364,7 +382,7 @@ def suggest(stored, table, count, out, id, drop, missing, layer, unlabeled, safe
             outputs.check_file(out, force, table)
         step("reading")
         model = StoredModel.load(stored)
-        data = model.read(table, id, drop, missing, layer, with_targets=True)
+        data = model.read(table, **roles, with_targets=True)
         y = read_like(data, dict(zip(model.targets, model.said.targets, strict=True)), unlabeled)
         step("computing")
         result = suggested_columns(model, data, model.said.labeled(y, data.X.shape[0]), count)
@@ -379,9 +397,9 @@ def suggest(stored, table, count, out, id, drop, missing, layer, unlabeled, safe
 
 
 @main.command(cls=ManyValues)
-@takes("model file", "table", "page", "id", "drop", "missing", "layer", "unlabeled", "replace file")
+@takes("model file", "table", "page", *NEW_ROLES, "unlabeled", "replace file")
 @answering
-def report(stored, table, out, id, drop, missing, layer, unlabeled, force):
+def report(stored, table, out, unlabeled, force, **roles):
     """Write an HTML report of a stored model and TABLE.
 
     Nothing is fitted again. Columns are matched by name, in any order. Target columns are read where TABLE has them:
@@ -399,7 +417,7 @@ def report(stored, table, out, id, drop, missing, layer, unlabeled, force):
         outputs.check_file(out, force, table, only=".html")
         step("reading")
         model = StoredModel.load(stored)
-        data = model.read(table, id, drop, missing, layer, with_targets=True)
+        data = model.read(table, **roles, with_targets=True)
         y = read_like(data, dict(zip(model.targets, model.said.targets, strict=True)), unlabeled)
         figures = reporting.figures_beside(stored)
         step("writing")

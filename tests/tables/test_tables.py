@@ -161,11 +161,13 @@ def test_missing_files_folders_and_kinds(write, tmp_path):
     assert message_of(read_table, "no.csv") == "no.csv does not exist."
     (tmp_path / "d.csv").mkdir()
     assert message_of(read_table, "d.csv") == "d.csv is a folder; name a table file in it."
-    kinds = ".csv, .tsv, .txt, .parquet, .feather, .xlsx, .npz, .mtx, .h5ad"
-    expected = f"t.ods: .ods is not a kind of table that can be read; use {kinds}."
-    assert message_of(read_table, write("t.ods", "a,b")) == expected
+    kinds = ".csv, .tsv, .txt, .tab, .dat, .data, .asc, .psv, .parquet, .feather, .xlsx, .npz, .npy, .mtx, .h5ad"
+    expected = f"t.sav: .sav is not a kind of table that can be read; use {kinds}."
+    assert message_of(read_table, write("t.sav", "a,b")) == expected
+    assert message_of(read_table, write("t.ods", "a,b")).endswith("; save the sheet as .xlsx or CSV.")
+    assert message_of(read_table, write("t.csv.zip", "a,b")).endswith("; unpack it first.")
     assert "t.npz.gz: .gz is not a kind" in message_of(read_table, write("t.npz.gz", "a,b"))
-    assert "t: no extension is not a kind" in message_of(read_table, write("t", "a,b"))
+    assert "t.v2: .v2 is not a kind" in message_of(read_table, write("t.v2", "a,b"))
 
 
 @pytest.mark.parametrize(
@@ -173,9 +175,9 @@ def test_missing_files_folders_and_kinds(write, tmp_path):
     [
         ("", "t.csv is empty."),
         ("\n\n", "t.csv: the first line holds no column names."),
-        (",,\n1,2,3\n", "t.csv: the first line holds no column names."),
+        (",,\n,,\n", "t.csv: the first line holds no column names."),
         ("a,b\n", "t.csv: a header and no rows."),
-        ("a;b\n1;2\n3\n", "t.csv: the header is separated by semicolons, not by commas."),
+        ("a;b\n1;2\n3\n", "t.csv, row 2 (line 3): 1 cell, and the header has 2."),
         ("a\tb\n1\t2\t3\n", "t.csv: the header is separated by tabs, not by commas."),
         ("a,b,a\n1,2,3\n", "t.csv: several columns are called 'a' (columns 1, 3); rename all but one."),
         ("a,b\n1,2\n3\n", "t.csv, row 2 (line 3): 1 cell, and the header has 2."),
@@ -266,7 +268,7 @@ def bad_npz(**arrays):
         (bad_npz(X=np.array([["a"]])), "t.npz: X has shape (1, 1) and type <U1; 2-D numbers were wanted."),
         (bad_npz(X=np.ones((0, 3))), "t.npz: X is empty, with shape (0, 3)."),
         (bad_npz(X=[[np.nan, np.inf]], feature_names=["p", "q"]), "t.npz, row 1, column 'q': inf is not a finite"),
-        (bad_npz(X=np.array([[1, {}]], dtype=object)), "t.npz is not an npz file of plain arrays (Object arrays"),
+        (bad_npz(X=np.array([[1, {}]], dtype=object)), "t.npz is not an npz file of plain arrays (Python objects"),
         (bad_npz(data=[1.0], indices=[5], indptr=[0, 1], shape=[1, 3]), "t.npz: data, indices, indptr and shape do"),
         (bad_npz(data=[1, np.nan], indices=[0, 2], indptr=[0, 1, 2], shape=[2, 3]), "t.npz, row 2, column 'x2': NaN"),
         (bad_npz(X=np.ones((2, 2)), x0=[1, 2]), "t.npz: several columns are called 'x0' (columns 1, 3)"),
@@ -314,7 +316,9 @@ def test_wrong_roles_are_named(write, roles, expected):
 
 def test_a_missing_header_is_guessed(write):
     message = message_of(read_table, write("t.csv", "5.1,3.5,-1\n1,2,3\n"), targets=["species"])
-    assert message.endswith("The columns are '5.1', '3.5', '-1'. Is the header line missing?")
+    assert message.startswith("t.csv: the first line has numbers and no names of columns; add --form no-header")
+    message = message_of(read_table, write("t.csv", "5.1,3.5,setosa\n1,2,x\n"), targets=["species"])
+    assert "The columns are '5.1', '3.5', 'setosa'. Is the header line missing? Then add --form no-header;" in message
 
 
 def test_long_lists_of_columns_are_cut(write):

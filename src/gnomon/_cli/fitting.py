@@ -1,7 +1,6 @@
 """gnomon fit and gnomon demo, once the arguments are parsed: fit, compare, write."""
 
 import importlib.util
-import shlex
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,19 @@ from gnomon.export.report import versions
 from gnomon.export.steps import named_columns
 from gnomon.rows.kind import is_sparse
 from gnomon.selection import Comparison, compare
-from gnomon.tables import Table, drop_hint, has_pyarrow, read_table, with_labels, write_parts, write_table
+from gnomon.tables import (
+    Table,
+    as_option,
+    drop_hint,
+    has_pyarrow,
+    listing,
+    numbers_for_nothing,
+    read_table,
+    with_labels,
+    write_parts,
+    write_table,
+)
+from gnomon.tables._marks import HIGH, LOW
 from gnomon.targets import Targets
 
 MOST_COMPARED = 2000  # labeled rows; the baselines need cubic time in them
@@ -54,7 +65,8 @@ class Request:
     seed: int = 0
     jobs: int = 1
     missing: tuple[str, ...] = ()
-    layer: str | None = None  # of AnnData, in place of X
+    layer: str | None = None  # of AnnData, in place of X; or sheet of Excel
+    form: tuple[str, ...] = ()  # how text is written
     labels: str | None = None  # file that has the target, which the table lacks
     dask: bool = False  # read rows from disk whenever they are wanted
     scheduler: str | None = None  # of Dask, by its address
@@ -84,7 +96,7 @@ def read(request: Request) -> Table:
         raise click.UsageError("--target is missing; without labels, use --model ppca.")
     targets = () if request.labels else request.target
     roles = {"targets": targets, "id": request.id, "drop": request.drop, "missing": request.missing}
-    table = read_table(request.table, **roles, layer=request.layer)
+    table = read_table(request.table, **roles, layer=request.layer, form=request.form)
     return with_labels(table, request.labels, next(iter(request.target), None)) if request.labels else table
 
 
@@ -124,7 +136,8 @@ def fit(request: Request, table: Table) -> Run:
             raise InputError(f"{table.path}: {in_words(table, error)}") from error
     pipeline = Pipeline([*before.steps, *gaps, *fitted.steps])
     names = list(table.targets) if guided else []
-    stored = StoredModel(pipeline, names, request.id, list(request.drop), table.X.shape[0], request.layer)
+    facts = (request.id, list(request.drop), table.X.shape[0], request.layer, list(request.missing))
+    stored = StoredModel(pipeline, names, *facts)
     notes = [f"{table.path} was read {table.assumed}."] if table.assumed else []
     notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)
     notes += [note for note in (of_size, fitted.note) if note]
@@ -159,6 +172,7 @@ def check_features(table: Table, keep: tuple[str, ...]) -> None:
     """Refuse columns that are no features."""
     _check_columns(table)
     _check_row_numbers(table, keep)
+    _check_marks(table, keep)
 
 
 def _check_columns(table: Table) -> None:
@@ -181,6 +195,22 @@ def _check_row_numbers(table: Table, keep: tuple[str, ...]) -> None:
         refuse_counting(table, table.feature_names[j], keep, *table.X[:2, j])
 
 
+def _check_marks(table: Table, keep: tuple[str, ...]) -> None:
+    """Ask of numbers such as -999, which are rarely measured."""
+    if is_sparse(table.X):
+        return
+    some = np.flatnonzero(np.isin(table.X, [*LOW, *HIGH]).any(axis=0))
+    found = {table.feature_names[j]: numbers_for_nothing(table.X[:, j]) for j in some}
+    found = {name: marks for name, marks in found.items() if marks and name not in keep}
+    if found:
+        marks = list(dict.fromkeys(f"{mark:g}" for marks in found.values() for mark in marks))
+        each = "it means an empty cell, or keep it" if len(marks) == 1 else "they mean empty cells, or keep them"
+        raise InputError(
+            f"{table.path}: {' and '.join(marks)} in {listing(found)} {'lies' if len(marks) == 1 else 'lie'} far from "
+            f"all other numbers; add {as_option('--missing', *marks)} if {each} with {as_option('--keep', *found)}."
+        )
+
+
 def check_kept(table: Table, keep: tuple[str, ...]) -> None:
     """Refuse to keep what is not there."""
     unknown = sorted(set(keep) - set(table.feature_names))
@@ -193,8 +223,8 @@ def refuse_counting(table: Table, name: str, keep: tuple[str, ...], first: float
     if name not in keep:
         raise InputError(
             f"{table.path}, column {name!r} counts the rows ({first:g}, {second:g}, ...): "
-            f"name it with --id {shlex.quote(name)}, {drop_hint(name)}, or make it a feature with "
-            f"--keep {shlex.quote(name)}."
+            f"name it with {as_option('--id', name)}, {drop_hint(name)}, or make it a feature with "
+            f"{as_option('--keep', name)}."
         )
 
 

@@ -29,6 +29,7 @@ from gnomon._cli.targets import in_words
 from gnomon.export.steps import named_columns
 from gnomon.rows.dask import library
 from gnomon.tables import LargeTable, TableError, counted, drop_hint, in_memory, is_large, is_parquet, read_large
+from gnomon.tables._read import check_reading
 from gnomon.tables._table import Wanted
 from gnomon.targets import Targets
 
@@ -59,10 +60,9 @@ def read(request: Request) -> LargeTable:
     model = _model(request)
     if request.labels:
         raise InputError(f"{request.table}: --labels is for tables in memory; of Parquet on disk name a --target.")
-    if request.layer is not None:
-        raise InputError(f"{request.table}: --layer names a layer of AnnData; Parquet has none, so leave --layer out.")
+    check_reading(request.table, ".parquet", Wanted(layer=request.layer, missing=request.missing, form=request.form))
     if request.missing:
-        raise InputError(f"{request.table}: --missing names cells of text; in Parquet an empty cell is empty.")
+        raise InputError(f"{request.table}: --missing is for tables in memory; of Parquet on disk empty the cells.")
     if request.components == AUTO:
         raise InputError(
             f"{request.table} is read from disk, and --components {AUTO} fits many times; give a number of components."

@@ -3,23 +3,25 @@
 import re
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from gnomon.selection._table import text_table
-from gnomon.tables import Cells, read_cells, stands_for_nothing
+from gnomon.tables import Cells, as_option, is_no_class, number, numbers_for_nothing, read_cells, stands_for_nothing
 
 MOST_ROWS = 20_000  # that are looked at
 MOST_SHOWN = 40  # columns that are listed one by one
 MOST_CLASSES = 20  # different cells of a column that may be classes
-SENTINELS = (-9.0, -99.0, -999.0, -9999.0, 999.0, 9999.0)
 DOMINANT = 100.0  # times the median variance from which the largest decides the projection
-PER_ROW = 1e-6  # relative spread up to which rows have one sum
+PER_ROW = 1e-3  # relative spread up to which rows have one sum: shares are rounded
+MANY, FEATURES = 5, 1000  # times as many rows as columns, and rows, from which rows may be the features
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 TARGETS = re.compile(r"(class|label|target|y|species|group|diagnosis|type|category|cluster|outcome|response)", re.I)
 IDS = re.compile(r"(.*[ _.-])?(id|name|sample|row|index|barcode|key|nr|no)|column1", re.I)
+TURN = "add --form transposed"
 YES_NO = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"})
 
 
@@ -36,6 +38,7 @@ class Column:
     remarks: list[str] = field(default_factory=list)
     placeholders: list[str] = field(default_factory=list)
     values: Any = None  # of numbers (n,), NaN where missing
+    truth: bool = False  # true and false, which are read as 1 and 0
 
 
 @dataclass
@@ -75,16 +78,22 @@ class Look:
         remarks = [f"{one.name}: {remark}" for one in order for remark in one.remarks]
         remarks = [*self.remarks, *remarks[:MOST_SHOWN]]
         lines += ["", *(f"note: {remark}" for remark in remarks)] if remarks else []
-        return "\n".join([*lines, "", "To begin with:", f"  {self.command}"])
+        begin = ["To begin with:", f"  {self.command}"] if self.command else ["No column of numbers is a feature."]
+        return "\n".join([*lines, "", *begin])
 
 
-def look(path: str, layer: str | None = None) -> Look:
-    """Look at the first rows of a table; of AnnData at a layer in place of X."""
-    cells = read_cells(path, MOST_ROWS, layer)
+def look(path: str, layer: str | None = None, form: Sequence[str] = ()) -> Look:
+    """Look at the first rows of a table; of AnnData at a layer in place of X, of Excel at a sheet."""
+    cells = read_cells(path, MOST_ROWS, layer, form)
     columns = [_column(name, values) for name, values in cells.columns.items()]
     _tell_roles(columns, cells.n_rows)
     scale, remarks = _of_all(columns)
-    return Look(cells, columns, remarks, _command(path, columns, scale, cells.sparse, layer))
+    remarks += _of_form(cells, columns)
+    how = [*([] if layer is None else ["--layer", layer]), *(["--form", *form] if form else [])]
+    command = _command(path, columns, "none" if cells.sparse else scale, how)
+    if cells.odd_header:
+        command = shlex.join(["gnomon", "look", path, *how, "--form", "no-header"])
+    return Look(cells, columns, remarks, command)
 
 
 def _share(n_missing: int, n: int) -> str:
@@ -98,32 +107,26 @@ def _column(name: str, cells: list[Any]) -> Column:
     found = Column(name, "empty", len(cells) - len(given), len(counts), shown)
     if not given:
         return found
-    marks = [text for text in counts if stands_for_nothing(text) and _number(text) is None]
+    found.placeholders = marks = [text for text in counts if stands_for_nothing(text) and _number(text) is None]
     rest = [text for text in counts if text not in marks]
     numbers = {text: _number(text) for text in rest}
     if rest and all(value is not None for value in numbers.values()):
         known = {text: value for text, value in numbers.items() if value is not None}
         found.values = np.array([np.nan if cell is None else known.get(str(cell), np.nan) for cell in cells])
         found.kind = "whole numbers" if all(value == np.floor(value) for value in known.values()) else "numbers"
-        found.placeholders = marks
         _tell_numbers(found)
     elif rest and all(DATE.fullmatch(text) for text in rest):
         found.kind = "dates"
     elif {text.casefold() for text in rest} in YES_NO:
-        found.kind = "yes or no"
+        found.kind, found.truth = "yes or no", {text.casefold() for text in rest} == {"true", "false"}
     else:
-        found.kind = "text"
+        found.kind, found.placeholders = "text", [text for text in counts if is_no_class(text)]
     return found
 
 
 def _number(text: str) -> float | None:
-    if text in ("True", "False"):
-        return float(text == "True")
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if np.isfinite(value) and "_" not in text else None
+    value = float(text == "True") if text in ("True", "False") else number(text)
+    return value if value is not None and np.isfinite(value) else None
 
 
 def _tell_numbers(column: Column) -> None:
@@ -132,42 +135,49 @@ def _tell_numbers(column: Column) -> None:
         marks = ", ".join(map(repr, column.placeholders))
         each = "it" if len(column.placeholders) == 1 else "each"
         column.remarks.append(f"{marks} among numbers; --missing takes {each} for an empty cell")
+    for mark, n in numbers_for_nothing(column.values).items():
+        column.placeholders.append(f"{mark:g}")
+        rows = "row" if n == 1 else "rows"
+        column.remarks.append(
+            f"{mark:g} in {n} {rows} lies far from all other numbers; --missing={mark:g} takes it for an empty cell"
+        )
+        column.values[column.values == mark] = np.nan
     values = column.values[~np.isnan(column.values)]
-    for mark in SENTINELS:
-        rest = values[values != mark]
-        if 2 <= len(rest) < len(values) and not rest.min() - np.ptp(rest) <= mark <= rest.max() + np.ptp(rest):
-            column.remarks.append(f"{mark:g} lies far from all other numbers; if it means an empty cell, empty it")
     if len(values) and np.ptp(values) == 0.0:
         column.remarks.append("one value in every row; it says nothing")
 
 
 def _tell_roles(columns: list[Column], n: int) -> None:
     """Guess which columns name the rows, which is the target, and which are of no use as they are."""
-    for j, one in enumerate(columns):
+    named = False
+    for one in columns:
         unique = one.n_different == n - one.n_missing and one.n_missing == 0 and n > 2
         counts = one.values is not None and one.kind == "whole numbers" and n > 2 and (np.diff(one.values) == 1).all()
         if counts or (unique and (one.kind == "text" or (IDS.fullmatch(one.name) and one.kind == "whole numbers"))):
-            one.role = "id?" if not any(other.role == "id?" for other in columns[:j]) else "drop"
+            one.role, named = "drop" if named else "id?", True
         elif one.kind == "empty":
             one.role = "drop"
-        elif one.kind in ("text", "dates", "yes or no"):
+        elif one.kind in ("text", "dates") or (one.kind == "yes or no" and not one.truth):
             one.role = "encode"
-    target = max(columns, key=lambda one: _like_target(one, columns, n))
-    if _like_target(target, columns, n) > 0:
+    usual = float(np.median([one.n_missing for one in columns]))
+    target = max(columns, key=lambda one: _like_target(one, usual, n))
+    if _like_target(target, usual, n) > 0:
         target.role = "target?"
+        if target.placeholders and target.values is None:
+            marks = ", ".join(map(repr, target.placeholders))
+            target.remarks.append(f"{marks} among classes; --missing takes such rows for unlabeled ones")
     for one in columns:
         if one.role == "encode":
             words = {"dates": "dates", "yes or no": "yes or no"}.get(one.kind, "text")
             one.remarks.append(f"{words}; make numbers of it, or leave it out")
 
 
-def _like_target(one: Column, columns: list[Column], n: int) -> float:
+def _like_target(one: Column, usual: float, n: int) -> float:
     """How much a column looks like a target: by its name, its few classes, and the empty cells of its own."""
     if one.role in ("id?", "drop") or one.n_different < 2 or one.kind == "dates":
         return 0.0
     few = one.n_different <= min(MOST_CLASSES, max(2, (n - one.n_missing) // 2))
     named = bool(TARGETS.fullmatch(one.name))
-    usual = float(np.median([other.n_missing for other in columns]))
     alone = one.n_missing > 0.2 * n and one.n_missing > 2 * usual
     classes = few and one.kind in ("text", "yes or no")
     return 3.0 * named + 2.0 * classes + 1.0 * (alone and (few or one.values is not None)) - 0.5 * (not few)
@@ -199,17 +209,35 @@ def _of_all(columns: list[Column]) -> tuple[str, list[str]]:
     return "none", remarks
 
 
-def _command(path: str, columns: list[Column], scale: str, sparse: bool, layer: str | None) -> str:
+def _of_form(cells: Cells, columns: list[Column]) -> list[str]:
+    """What may be wrong about how the table lies."""
+    remarks = []
+    if cells.odd_header:
+        remarks.append("the first line looks like a row; if no line names the columns, add --form no-header")
+    first, rest, p = columns[0], columns[1:], len(columns)
+    alike = len(rest) > 1 and all(one.values is not None for one in rest)
+    if first.values is not None and len(first.values) > 2 and alike and "transposed" not in cells.assumed:
+        steps = np.diff(first.values)
+        if abs(steps[0]) > 0 and abs(steps[0]) != 1 and np.ptp(steps) <= PER_ROW * abs(steps[0]):
+            remarks.append(f"{first.name} goes in equal steps, as wavelengths do; if columns are samples, {TURN}")
+    guided = any(one.role == "target?" for one in columns)
+    if first.role == "id?" and first.kind == "text" and alike and not guided and cells.n_rows > max(MANY * p, FEATURES):
+        remarks.append(f"many more rows than columns; if rows are features (genes, say) and columns samples, {TURN}")
+    return remarks
+
+
+def _command(path: str, columns: list[Column], scale: str, how: list[str]) -> str:
     def named(role: str) -> list[str]:
         return [one.name for one in columns if one.role == role]
 
-    words = ["gnomon", "fit", path]
+    if not named("feature"):
+        return ""
     targets, ids, drop = named("target?"), named("id?"), named("drop") + named("encode")
-    marks = list(dict.fromkeys(mark for one in columns if one.role == "feature" for mark in one.placeholders))
-    words += ["--layer", layer] if layer is not None else []
-    words += ["--target", targets[0]] if targets else ["--model", "ppca"]
-    words += ["--id", ids[0]] if ids else []
-    words += ["--drop", *drop] if drop else []
-    words += [word for mark in marks for word in ("--missing", mark)]
-    words += ["--scale", scale] if scale != "none" and not sparse else []
-    return shlex.join([*words, "--out", "results"])
+    marks = dict.fromkeys(mark for one in columns if one.role in ("feature", "target?") for mark in one.placeholders)
+    words = [shlex.join(["gnomon", "fit", path, *how])]
+    words.append(as_option("--target", targets[0]) if targets else "--model ppca")
+    words += [as_option("--id", ids[0])] if ids else []
+    words += [as_option("--drop", *drop)] if drop else []
+    words += [as_option("--missing", *marks)] if marks else []
+    words += [f"--scale {scale}"] if scale != "none" else []
+    return " ".join([*words, "--out results"])

@@ -1,7 +1,7 @@
 """A model of a table in a file: a pipeline from the columns of the table to the predictions, and what it is called."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,10 +11,10 @@ from sklearn.pipeline import Pipeline
 from gnomon._cli.commands import InputError, one_line
 from gnomon.describe import Description, describe
 from gnomon.export import load_metadata, load_model, save_model
-from gnomon.tables import Table, TableError, is_h5ad, read_table, table_parts
+from gnomon.tables import Table, TableError, is_h5ad, marks_for, read_table, table_parts
 
-FACTS = ("targets", "id", "drop", "n_rows", "layer")
-LATER = {"layer"}  # facts that files of earlier versions lack
+FACTS = ("targets", "id", "drop", "n_rows", "layer", "missing")
+LATER = {"layer", "missing"}  # facts that files of earlier versions lack
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class StoredModel:
     drop: list[str]  # columns that were left out; they may be there or not in a new table
     n_rows: int  # that it was fitted to
     layer: str | None = None  # of AnnData that it was fitted to, in place of X; taken from new .h5ad files too
+    missing: list[str] = field(default_factory=list)  # cells that meant an empty one, and do in new tables
 
     @property
     def said(self) -> Description:
@@ -56,25 +57,26 @@ class StoredModel:
             raise InputError(f"{file} names no columns; use a model that gnomon fit wrote.")
         return cls(pipeline, **metadata)
 
-    def read(
-        self, path: str, id: str | None, drop: tuple[str, ...], missing: tuple[str, ...] = (), layer: str | None = None,
-        *, with_targets: bool = False,
-    ) -> Table:  # fmt: skip
+    def read(self, path: str, *, with_targets: bool = False, **asked: Any) -> Table:
         """Read a new table: columns are matched by name; those of the fit that have no use now may be there."""
         likely = self.targets if with_targets else []
-        return self._checked(read_table(path, likely_targets=likely, **self._roles(path, id, drop, missing, layer)))
+        return self._checked(read_table(path, likely_targets=likely, **self._roles(path, **asked)))
 
-    def parts(
-        self, path: str, id: str | None, drop: tuple[str, ...], missing: tuple[str, ...] = (), layer: str | None = None
-    ) -> Iterator[Table]:
+    def parts(self, path: str, **asked: Any) -> Iterator[Table]:
         """The same, some rows at a time where the table may be large."""
         try:
-            yield from map(self._checked, table_parts(path, **self._roles(path, id, drop, missing, layer)))
+            yield from map(self._checked, table_parts(path, **self._roles(path, **asked)))
         except OSError as error:  # of the table, while a result is written
             raise InputError(f"{error.strerror or one_line(error)}.") from error
 
     def _roles(
-        self, path: str, id: str | None, drop: tuple[str, ...], missing: tuple[str, ...], layer: str | None
+        self,
+        path: str,
+        id: str | None = None,
+        drop: Sequence[str] = (),
+        missing: Sequence[str] = (),
+        layer: str | None = None,
+        form: Sequence[str] = (),
     ) -> dict[str, Any]:
         features = self.pipeline["columns"].feature_names_in_.tolist()
         ignore = [*self.targets, *self.drop]
@@ -84,8 +86,9 @@ class StoredModel:
             "drop": drop,
             "ignore": ignore,
             "features": features,
-            "missing": missing,
+            "missing": [*missing, *marks_for(path, self.missing)],
             "layer": self.layer if layer is None and is_h5ad(path) else layer,
+            "form": form,
         }
 
     def _checked(self, table: Table) -> Table:

@@ -1,14 +1,13 @@
 """Targets of a table: what `gnomon.targets` makes of their cells, and its words in those of the command line."""
 
 import re
-import shlex
 from typing import Any
 
 import numpy as np
 
 from gnomon._cli.commands import InputError, one_line
 from gnomon.describe import Target
-from gnomon.tables import Table, TableError, stands_for_nothing
+from gnomon.tables import Table, TableError, as_option, is_no_class, listing, number, numbers_for_nothing
 from gnomon.targets import Targets, read
 
 
@@ -23,21 +22,34 @@ def read_targets(
     if unlabeled is None:
         _ask_of_marks(table)
     if unlabeled:
-        columns = [np.where(cells.astype(str) == unlabeled, None, cells) for cells in columns]
+        columns = [np.where([_is_mark(cell, unlabeled) for cell in cells], None, cells) for cells in columns]
     y = columns[0] if len(columns) == 1 else np.column_stack(columns)
     mark = "auto" if unlabeled is None else None
     return read(y, len(y), target=kind or "auto", unlabeled=mark, several=several)
 
 
+def _is_mark(cell: Any, unlabeled: str) -> bool:
+    return str(cell) == unlabeled or (isinstance(cell, int | float) and cell == number(unlabeled))
+
+
 def _ask_of_marks(table: Table) -> None:
-    """Refuse text that people write where a value is not known, until it is said what it means."""
+    """Refuse what people write where a value is not known, until it is said what it means."""
     for name, cells in table.targets.items():
-        marks = [cell for cell in cells if isinstance(cell, str) and stands_for_nothing(cell)]
-        if marks:
-            mark = shlex.quote(marks[0])
+        given = [cell for cell in cells if cell is not None]
+        marks = {cell: given.count(cell) for cell in given if isinstance(cell, str) and is_no_class(cell)}
+        if given and all(isinstance(cell, int | float) for cell in given):
+            found = numbers_for_nothing(np.array(given, dtype=float))
+            marks = {f"{mark:g}": n for mark, n in found.items()}
+        if len(marks) > 1:
             raise InputError(
-                f"{table.path}, column {name!r}: {marks[0]!r} in {marks.count(marks[0])} rows; add --unlabeled {mark} "
-                "if they have no label, or --unlabeled '' if it is a class."
+                f"{table.path}, column {name!r}: {listing(marks)} in {sum(marks.values())} rows; add "
+                f"{as_option('--missing', *marks)} if they have no label, or --unlabeled '' if they are classes."
+            )
+        for mark, n in marks.items():
+            known = "a class" if any(isinstance(cell, str) for cell in given) else "a number that was measured"
+            raise InputError(
+                f"{table.path}, column {name!r}: {mark!r} in {n} rows; add {as_option('--unlabeled', mark)} "
+                f"if they have no label, or --unlabeled '' if it is {known}."
             )
 
 

@@ -9,9 +9,19 @@ from gnomon.tables._cells import Cells, read_cells
 from gnomon.tables._h5ad import as_rows, is_h5ad, open_h5ad, write_h5ad
 from gnomon.tables._labels import with_labels
 from gnomon.tables._large import LargeTable, counted, in_memory, is_large, memory, read_large
+from gnomon.tables._marks import is_no_class, numbers_for_nothing, stands_for_nothing
 from gnomon.tables._parquet import has_pyarrow, is_parquet
-from gnomon.tables._read import read_table, table_parts
-from gnomon.tables._table import Table, TableError, close_names, count_missing, drop_hint, listing, stands_for_nothing
+from gnomon.tables._read import marks_for, read_table, table_parts
+from gnomon.tables._table import (
+    Table,
+    TableError,
+    as_option,
+    close_names,
+    count_missing,
+    drop_hint,
+    listing,
+    number,
+)
 from gnomon.tables._write import check_output, write_parts, write_table
 
 __all__ = [
@@ -19,6 +29,7 @@ __all__ = [
     "LargeTable",
     "Table",
     "TableError",
+    "as_option",
     "as_rows",
     "check_output",
     "close_names",
@@ -29,9 +40,13 @@ __all__ = [
     "in_memory",
     "is_h5ad",
     "is_large",
+    "is_no_class",
     "is_parquet",
     "listing",
+    "marks_for",
     "memory",
+    "number",
+    "numbers_for_nothing",
     "open_h5ad",
     "read_cells",
     "read_large",

@@ -1,9 +1,8 @@
 """The cells of a table as they are, for who wants to look before anything is refused."""
 
-import csv
-import gzip
 import importlib
-import zlib
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -12,15 +11,17 @@ from typing import Any
 import narwhals as nw
 
 from gnomon.rows.kind import is_sparse
-from gnomon.tables._excel import open_excel, sheet_rows
-from gnomon.tables._h5ad import beside_of, check_layer, open_h5ad, read_h5ad
+from gnomon.tables._begin import Body, holds_names, unnamed
+from gnomon.tables._excel import opened_sheet
+from gnomon.tables._h5ad import beside_of, open_h5ad, read_h5ad
 from gnomon.tables._mtx import read_mtx
-from gnomon.tables._npz import arrays_of, parts_of, read_npz
+from gnomon.tables._npz import arrays_of, parts_of, read_npy, read_npz
 from gnomon.tables._parquet import SUFFIX, names_of, parquet_files, readable
-from gnomon.tables._read import TEXT, kind_of
-from gnomon.tables._sniff import WESTERN, ending, is_western, sniff, source_of, with_points
+from gnomon.tables._read import TEXT, check_reading, kind_of
+from gnomon.tables._sniff import WESTERN, ending, is_western, sniff, source_of
 from gnomon.tables._table import MISSING, Table, TableError, Wanted
-from gnomon.tables._text import Row, check_lengths, text_rows, unnamed
+from gnomon.tables._text import TABS, opened_rows
+from gnomon.tables._written import PERCENT
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Cells:
     whole: bool  # whether the table has no more rows than these
     assumed: str = ""  # how the file was read, where its name does not say so
     sparse: bool = False
+    odd_header: bool = False  # whether the names of columns look like a row of numbers
 
     @property
     def n_rows(self) -> int:
@@ -39,23 +41,23 @@ class Cells:
         return len(next(iter(self.columns.values()), []))
 
 
-def read_cells(path: str | Path, most: int, layer: str | None = None) -> Cells:
-    """The cells of at most so many rows of a table of any kind that `read_table` takes; of AnnData those of a layer."""
+def read_cells(path: str | Path, most: int, layer: str | None = None, form: Sequence[str] = ()) -> Cells:
+    """The cells of at most so many rows of a table of any kind that `read_table` takes.
+
+    Of AnnData those of a layer, of Excel of a sheet; `form` is how text is written, where it does not tell.
+    """
     path, kind = str(path), kind_of(path)
-    check_layer(path, kind, layer)
+    check_reading(path, kind, Wanted(layer=layer, form=form))
     if kind in TEXT:
-        return _text(path, most)
+        return _text(path, most, form)
     if kind == ".xlsx":
-        book = open_excel(path)
-        try:
-            found = _of_rows(path, sheet_rows(book.worksheets[0]), most)
-        finally:
-            book.close()
-        return found
+        with opened_sheet(path, layer) as (rows, said):
+            found = _of_body(Body(path, rows, form=form), most)
+        return replace(found, assumed=", ".join(filter(None, [said, found.assumed])))
     if kind == ".npz":
         return _npz(path, most)
-    if kind == ".mtx":
-        return _matrix(read_mtx(path, Wanted()), most)
+    if kind in (".mtx", ".npy"):
+        return _matrix((read_mtx if kind == ".mtx" else read_npy)(path, Wanted()), most)
     if kind == ".h5ad":
         beside = {name: cells[:most] for name, cells in beside_of(open_h5ad(path)).items()}
         found = _matrix(read_h5ad(path, Wanted(layer=layer)), most)
@@ -63,8 +65,8 @@ def read_cells(path: str | Path, most: int, layer: str | None = None) -> Cells:
     return _frame(path, kind, most)
 
 
-def _text(path: str, most: int) -> Cells:
-    source, usual = source_of(path), "\t" if ending(path) == ".tsv" else ","
+def _text(path: str, most: int, asked: Sequence[str]) -> Cells:
+    source, usual = source_of(path), "\t" if ending(path) in TABS else ","
     form = sniff(source, usual)
     with source.open() as file:
         head = file.read(1 << 20)
@@ -74,36 +76,38 @@ def _text(path: str, most: int) -> Cells:
         if error.end < len(head) - 4 and is_western(head):
             form = replace(form, encoding=WESTERN)
     try:
-        with source.text(form.encoding) as file:
-            rows = text_rows(source.path, csv.reader(file, delimiter=form.separator, strict=True))
-            if form.decimal_comma:
-                rows = (row._replace(cells=with_points(row.cells)) for row in rows)
-            found = _of_rows(source.path, rows, most)
+        with opened_rows(source, form) as rows:
+            found = _of_body(Body(source.path, rows, form.separator, asked), most)
     except UnicodeDecodeError:
         raise TableError(f"{source.path} is not text that can be read; save the table as UTF-8 text.") from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise TableError(f"{source.path} cannot be unpacked ({error}).") from None
-    return replace(found, assumed=form.said(usual))
+    return replace(found, assumed=", ".join([*form.said(usual), *filter(None, [found.assumed])]))
 
 
-def _of_rows(path: str, rows: Any, most: int) -> Cells:
-    header = next(rows, Row(1, [])).cells
-    names = [name.strip() or unnamed(j) for j, name in enumerate(header)]
-    twice = [name for name in names if names.count(name) > 1]
+def _of_body(body: Body, most: int) -> Cells:
+    names = [name or unnamed(j) for j, name in enumerate(body.header)]
+    twice = [name for name, n in Counter(names).items() if n > 1]
     if twice:
-        raise TableError(f"{path}: several columns are called {twice[0]!r}; rename all but one.")
-    chunk = list(islice(rows, most + 1))
+        raise TableError(f"{body.path}: several columns are called {twice[0]!r}; rename all but one.")
+    chunk = list(islice(body, most + 1))
     if not names or not chunk:
-        raise TableError(f"{path}: a header and no rows.")
-    check_lengths(path, chunk, len(names), 0)
-    columns = zip(*(row.cells for row in chunk[:most]), strict=True)
-    given = {name: [_given(cell) for cell in column] for name, column in zip(names, columns, strict=True)}
-    return Cells(path, given, len(chunk) <= most)
+        raise TableError(f"{body.path}: a header and no rows.")
+    columns = {
+        name: [_given(cell, body, j) for cell in cells]
+        for j, (name, cells) in enumerate(
+            zip(names, zip(*(row.cells for row in chunk[:most]), strict=True), strict=True)
+        )
+    }
+    for j, name in enumerate(body.header):
+        if not name and not any(cell is not None for cell in columns[names[j]]):
+            del columns[names[j]]
+    body.say_kinds([j for j, kind in body.kinds.items() if kind == PERCENT])
+    return Cells(body.path, columns, len(chunk) <= most, ", ".join(body.said), odd_header=not holds_names(body.header))
 
 
-def _given(cell: str) -> str | None:
+def _given(cell: str, body: Body, j: int) -> str | None:
+    """A cell as it is, a number as Python writes it."""
     text = cell.strip()
-    return None if text in MISSING else text
+    return None if text in MISSING else body.written_target(text, j) or text
 
 
 def _frame(path: str, kind: str, most: int) -> Cells:

@@ -1,25 +1,48 @@
-"""The first sheet of an Excel file, through openpyxl, as a table of text."""
+"""A sheet of an Excel file, through openpyxl, as a table of text."""
 
 import importlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
-from gnomon.tables._table import Table, TableError, Wanted
-from gnomon.tables._text import Row, collect
+from gnomon.tables._begin import Body, Row
+from gnomon.tables._table import Table, TableError, Wanted, close_names
+from gnomon.tables._text import collect
 
 NOT_AVAILABLE = "#N/A"  # what a formula gives for a value that is not there
 
 
 def read_excel(path: str, wanted: Wanted) -> Table:
-    """Read the first sheet of a .xlsx file; its first row that is not empty is the header."""
+    """Read a sheet of a .xlsx file: that of the name that is wanted, or the first that is not empty."""
+    with opened_sheet(path, wanted.layer) as (rows, said):
+        table = collect(path, Body(path, rows, form=wanted.form), wanted)
+    return replace(table, assumed=", ".join(filter(None, [said, table.assumed])))
+
+
+@contextmanager
+def opened_sheet(path: str, name: str | None) -> Iterator[tuple[Iterator[Row], str]]:
+    """The rows of a sheet, and what is said of which one it is."""
     book = open_excel(path)
-    sheets = book.worksheets
     try:
-        table = collect(path, sheet_rows(sheets[0]), wanted)
+        sheets = {sheet.title: sheet for sheet in book.worksheets}
+        if name is not None and name not in sheets:
+            raise TableError(f"{path}: no sheet {name!r}. {close_names(name, list(sheets), 'sheets')}")
+        rows: Iterator[Row] = iter(())
+        for title in sheets if name is None else [name]:
+            rows = sheet_rows(sheets[title])
+            first = next(rows, None)
+            if first is not None:
+                rows = chain([first], rows)
+                break
+        yield rows, f"from its sheet {title!r}" if len(sheets) > 1 else ""
+    except TableError as error:
+        if name is not None or len(sheets) == 1:
+            raise
+        raise TableError(f"{error} It was read from its sheet {title!r}; --layer names another.") from None
     finally:
         book.close()
-    return table if len(sheets) == 1 else replace(table, assumed=f"from its first sheet, {sheets[0].title!r}")
 
 
 def open_excel(path: str) -> Any:
@@ -41,20 +64,16 @@ def open_excel(path: str) -> Any:
 
 
 def sheet_rows(sheet: Any) -> Iterator[Row]:
-    """The rows that are not empty, as wide as the first."""
+    """The rows that are not empty, all of one width."""
     width = 0
     for line, values in enumerate(sheet.iter_rows(values_only=True), start=1):
         cells = [_text(value) for value in values]
-        while cells and not cells[-1] and len(cells) > width:
-            cells.pop()
-        if any(cells):
-            width = width or len(cells)
+        width = width or len(cells)
+        if any(map(str.strip, cells)):
             yield Row(line, cells + [""] * (width - len(cells)))
 
 
 def _text(value: Any) -> str:
     if value is None or value == NOT_AVAILABLE:
         return ""
-    if isinstance(value, bool):
-        return str(int(value))
     return value if isinstance(value, str) else repr(value) if isinstance(value, int | float) else str(value)

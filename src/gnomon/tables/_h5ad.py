@@ -45,12 +45,6 @@ def read_h5ad(path: str, wanted: Wanted) -> Table:
     return Table(path, X, features, targets, objects(beside.get(id_name, _cells(data.obs_names))), id_name)
 
 
-def check_layer(path: str | Path, kind: str, layer: str | None) -> None:
-    """Refuse a layer of a file that has none."""
-    if layer is not None and kind != H5AD:
-        raise TableError(f"{path}: --layer names a layer of AnnData; a {kind} file has none, so leave --layer out.")
-
-
 def is_h5ad(path: str | Path) -> bool:
     """Whether a name is that of an AnnData file."""
     return Path(path).suffix.lower() == H5AD

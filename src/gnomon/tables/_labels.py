@@ -1,6 +1,5 @@
 """Labels in a file of their own, for tables that hold none: one a row, or by the name of the row."""
 
-import csv
 import gzip
 import zlib
 from dataclasses import replace
@@ -40,7 +39,7 @@ def _rows(path: str) -> list[list[str]]:
     source = source_of(path)
     try:
         form = sniff(source, "\t" if ending(path) == ".tsv" else ",")
-        with source.text(form.encoding) as file:
+        with source.text(form) as file:
             lines = [line.rstrip("\r\n") for line in file]
     except UnicodeDecodeError:
         raise TableError(f"{source.path} is not text that can be read; save the labels as UTF-8 text.") from None
@@ -48,7 +47,7 @@ def _rows(path: str) -> list[list[str]]:
         raise TableError(f"{source.path} cannot be unpacked ({error}).") from None
     except OSError as error:
         raise TableError(f"{path}: {error.strerror or error}.") from None
-    cells = [row.cells for row in text_rows(path, csv.reader(filter(None, lines), delimiter=form.separator))]
+    cells = [row.cells for row in text_rows(path, form, filter(None, lines))]
     if not cells:
         raise TableError(f"{path} is empty.")
     if len(cells[0]) == 2 and all(len(row) == 2 for row in cells):

@@ -31,7 +31,10 @@ def read_npz(path: str, wanted: Wanted) -> Table:
     if not n or not p:
         raise TableError(f"{path}: X is empty, with shape {X.shape}.")
     columns = [f"x{j}" for j in range(p)]
-    if "feature_names" in arrays and arrays["feature_names"].shape == (p,):
+    if "feature_names" in arrays:
+        if arrays["feature_names"].shape != (p,):
+            shape = arrays["feature_names"].shape
+            raise TableError(f"{path}: feature_names has shape {shape}; a name for each of {p} columns was wanted.")
         columns = [str(name) for name in arrays["feature_names"]]
     beside = {
         name: array for name, array in arrays.items() if name not in own and array.ndim in (1, 2) and len(array) == n
@@ -50,6 +53,29 @@ def read_npz(path: str, wanted: Wanted) -> Table:
     return Table(path, X, features, targets, ids, wanted.id)
 
 
+def read_npy(path: str, wanted: Wanted) -> Table:
+    """Read a .npy file: a matrix alone, whose columns are x0, x1, ..."""
+    if wanted.targets:
+        raise TableError(
+            f"{path}: a .npy file holds no labels, so there is no {wanted.targets[0]!r} for --target; give them in a "
+            "text file, a label a line, with --labels FILE."
+        )
+    try:
+        X = _matrix(path, {"X": np.load(path, allow_pickle=False)})
+    except (OSError, EOFError, ValueError) as error:
+        if isinstance(error, TableError):
+            raise
+        raise TableError(f"{path} is not an array that can be read ({_reason(error)}).") from None
+    if not all(X.shape):
+        raise TableError(f"{path}: X is empty, with shape {X.shape}.")
+    columns = [f"x{j}" for j in range(X.shape[1])]
+    wanted = wanted.settled([])
+    features = choose_features(path, columns, wanted)
+    if wanted.id is not None:
+        raise TableError(f"{path}: {wanted.id!r} is a column of the matrix, which holds no names of rows.")
+    return Table(path, chosen(path, X, columns, features), features, {})
+
+
 def parts_of(arrays: dict[str, np.ndarray]) -> tuple[str, ...]:
     """The arrays of a file that make its matrix."""
     return ("X", *(SAVED_PARTS if "format" in arrays else CSR_PARTS))
@@ -62,12 +88,17 @@ def arrays_of(path: str) -> dict[str, np.ndarray]:
     except MemoryError:
         raise
     except Exception as error:  # of zip, of its decompressors, of the headers of the arrays
-        reason = " ".join(str(error).split())
-        raise TableError(f"{path} is not an npz file of plain arrays ({reason}).") from None
+        raise TableError(f"{path} is not an npz file of plain arrays ({_reason(error)}).") from None
     strange = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
     if strange:
         raise TableError(f"{path} is not an npz file of plain arrays ({strange[0]!r} is no array).")
     return arrays
+
+
+def _reason(error: Exception) -> str:
+    reason = " ".join(str(error).split())
+    objects = "Python objects, which are not unpickled: save text as np.array(values, dtype=str)"
+    return objects if reason.startswith("Object arrays") else reason
 
 
 def _saved(path: str) -> Any:

@@ -1,25 +1,34 @@
 """read_table: look at the file's name, hand it to the reader for its kind."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from gnomon._files import is_stream
+from gnomon.rows.kind import is_sparse
 from gnomon.tables._excel import read_excel
-from gnomon.tables._h5ad import H5AD, check_layer, read_h5ad
+from gnomon.tables._h5ad import H5AD, read_h5ad
 from gnomon.tables._mtx import read_mtx
-from gnomon.tables._npz import read_npz
+from gnomon.tables._npz import read_npy, read_npz
 from gnomon.tables._parquet import SUFFIX, is_parquet, parquet_parts, read_feather, read_parquet
-from gnomon.tables._sniff import STDIN, ending
-from gnomon.tables._table import Table, TableError, Wanted
+from gnomon.tables._sniff import ending
+from gnomon.tables._table import Table, TableError, Wanted, number
 from gnomon.tables._text import read_text
 
-TEXT = (".csv", ".tsv", ".txt")
+TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data", ".asc", ".psv", "")
 PACKED = (*TEXT, ".mtx")  # kinds that may be packed by gzip
+EXCEL = ".xlsx"
+UNPACK = (".zip", ".7z", ".rar", ".bz2", ".xz", ".zst", ".tar")
+OLD_SHEETS = (".xls", ".xlsb", ".xlsm", ".ods", ".numbers")
 READERS = {
     **dict.fromkeys(TEXT, read_text),
     SUFFIX: read_parquet,
     ".feather": read_feather,
-    ".xlsx": read_excel,
+    EXCEL: read_excel,
     ".npz": read_npz,
+    ".npy": read_npy,
     ".mtx": read_mtx,
     H5AD: read_h5ad,
 }
@@ -37,46 +46,82 @@ def read_table(
     features: Sequence[str] | None = None,
     missing: Sequence[str] = (),
     layer: str | None = None,
+    form: Sequence[str] = (),
 ) -> Table:
     """Read one table; columns that are likely, or to be ignored, may be absent, and all others must exist.
 
     Parameters
     ----------
-    path : .csv, .tsv, .txt (also packed: .gz), .parquet, .feather, .xlsx, .npz, .h5ad, .mtx (also packed), a folder of
-        .parquet files alone, or "-", which is text from standard input; an npz file holds X (n, p), the CSR arrays
-        data, indices, indptr and shape, or what scipy's save_npz writes; further arrays of n rows can be named as
-        targets or id, and an array `feature_names` names the columns
+    path : text (.csv, .tsv, .txt and the like, also packed: .gz), .parquet, .feather, .xlsx, .npz, .npy, .h5ad, .mtx
+        (also packed), a folder of .parquet files alone, or a pipe or "-", which are text; an npz file holds X (n, p),
+        the CSR arrays data, indices, indptr and shape, or what scipy's save_npz writes; further arrays of n rows can be
+        named as targets or id, and an array `feature_names` names the columns
     targets, likely_targets : target columns; a 2-D array of an npz file stands for all its columns
     id, likely_id : the column that names the rows; the likely one where `id` is None
     drop, ignore : columns to leave out
     features : the feature columns to return, in this order, with no column left over; None takes all the rest
-    missing : cells of text that mean an empty one, besides the usual ones
-    layer : of a .h5ad file, what has the features in place of X; "X" is X where no layer is called so
+    missing : cells that mean an empty one, besides the usual ones: text, in text and Excel; numbers
+    layer : of a .h5ad file, what has the features in place of X; "X" is X where no layer is called so; of a .xlsx file,
+        the sheet
+    form : of text and Excel how it is written, where it does not tell: "no-header", "transposed" (features are rows),
+        "decimal-comma", "decimal-point"
     """
-    wanted = Wanted(targets, id, likely_id, drop, ignore, features, likely_targets, missing, layer)
+    wanted = Wanted(targets, id, likely_id, drop, ignore, features, likely_targets, missing, layer, form)
     kind = kind_of(path)
-    check_layer(path, kind, layer)
-    if missing and kind not in (*TEXT, ".xlsx"):
-        raise TableError(f"{path}: --missing names cells of text; in a {kind} file an empty cell is empty.")
-    return READERS[kind](str(path), wanted)
+    check_reading(path, kind, wanted)
+    return without(READERS[kind](str(path), wanted), missing)
+
+
+def check_reading(path: str | Path, kind: str, wanted: Wanted) -> None:
+    """Refuse what is asked of a kind of file that has no such thing."""
+    what = f"a {kind} file"
+    if wanted.layer is not None and kind not in (H5AD, EXCEL):
+        raise TableError(f"{path}: --layer names a layer of AnnData or a sheet of Excel; {what} has none.")
+    if kind in (*TEXT, EXCEL):
+        return
+    if wanted.form:
+        raise TableError(f"{path}: --form says how text is written; {what} says so itself, so leave it out.")
+    words = [mark for mark in wanted.missing if number(mark) is None]
+    if words:
+        raise TableError(f"{path}: --missing {words[0]} names a cell of text; in {what} an empty cell is empty.")
+
+
+def without(table: Table, missing: Sequence[str]) -> Table:
+    """The table without the numbers that mean an empty cell."""
+    numbers = [value for mark in missing if (value := number(mark)) is not None]
+    if not numbers:
+        return table
+    if is_sparse(table.X):
+        raise TableError(f"{table.path} is sparse, and what it does not store is zero; no number means an empty cell.")
+    X = np.where(np.isin(table.X, numbers), np.nan, table.X).astype(table.X.dtype, copy=False)
+    targets = {
+        name: np.where([cell in numbers for cell in cells], None, cells) for name, cells in table.targets.items()
+    }
+    return replace(table, X=X, targets=targets)
 
 
 def table_parts(
     path: str | Path, *, id: str | None = None, likely_id: str | None = None, drop: Sequence[str] = (),
     ignore: Sequence[str] = (), features: Sequence[str] | None = None, missing: Sequence[str] = (),
-    layer: str | None = None,
+    layer: str | None = None, form: Sequence[str] = (),
 ) -> Iterator[Table]:  # fmt: skip
     """The same table, of Parquet some rows at a time; of other kinds the whole."""
-    if kind_of(path) == SUFFIX and not missing and layer is None:
-        yield from parquet_parts(str(path), Wanted((), id, likely_id, drop, ignore, features))
+    roles = Wanted((), id, likely_id, drop, ignore, features, (), missing, layer, form)
+    if kind_of(path) == SUFFIX:
+        check_reading(path, SUFFIX, roles)
+        yield from (without(part, missing) for part in parquet_parts(str(path), roles))
     else:
-        roles = Wanted((), id, likely_id, drop, ignore, features, (), missing, layer)
         yield read_table(path, **roles._asdict())
 
 
+def marks_for(path: str | Path, missing: Sequence[str]) -> list[str]:
+    """Those of some marks that a table of its kind may have: text only where cells are text."""
+    return [mark for mark in missing if number(mark) is not None or kind_of(path) in (*TEXT, EXCEL)]
+
+
 def kind_of(path: str | Path) -> str:
-    """The reader of a file, which is there and not empty."""
-    if str(path) == STDIN:
+    """The reader of a file, which is there and not empty; pipes are text."""
+    if is_stream(path):
         return ".csv"
     file = Path(path)
     if file.is_dir():
@@ -87,10 +132,10 @@ def kind_of(path: str | Path) -> str:
         raise TableError(f"{path} does not exist.")
     kind = ending(file)
     if kind not in READERS or (file.suffix.lower() == ".gz" and kind not in PACKED):
-        raise TableError(
-            f"{path}: {file.suffix or 'no extension'} is not a kind of table that can be read; "
-            f"use {', '.join(READERS)}."
-        )
+        last = file.suffix.lower()
+        way = "unpack it first" if last in UNPACK else f"use {', '.join(filter(None, READERS))}"
+        way = "save the sheet as .xlsx or CSV" if last in OLD_SHEETS else way
+        raise TableError(f"{path}: {last} is not a kind of table that can be read; {way}.")
     if file.stat().st_size == 0:
         raise TableError(f"{path} is empty.")
     return kind

@@ -1,4 +1,4 @@
-"""What a text file is: how its bytes are text, what separates cells, and how numbers are written."""
+"""What a text file is: how its bytes are text, and what separates cells."""
 
 import codecs
 import csv
@@ -6,21 +6,23 @@ import gzip
 import io
 import re
 import sys
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from gnomon._files import is_stream
 from gnomon.tables._table import TableError
 
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
+NAMED = re.compile(r'"?sep=(.)"?\r?\n')  # the first line of what Excel is to open
+NUMBER = re.compile(r"\s*[+-]?[\d.,]*\d[\d.,]*([eE][+-]?\d+)?\s*")
 LOOKED_AT = 1 << 18  # bytes by which the separator is told
 ROWS = 200  # of them, at most
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")  # bytes that no text has
 GZIP, STDIN = b"\x1f\x8b", "-"
-WITH_COMMA = re.compile(r"\s*[+-]?(\d+|\d{1,3}(\.\d{3})+)?,\d+([eE][+-]?\d+)?\s*")
-WITH_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
 WESTERN, NO_WESTERN = "cp1252", b"\x81\x8d\x8f\x90\x9d"
 
 
@@ -37,9 +39,12 @@ class Source:
             return _unpacked(io.BytesIO(self.content))
         return open(self.path, "rb") if self.plain else gzip.open(self.path, "rb")
 
-    def text(self, encoding: str) -> Any:
-        """Its text; ends of lines stay what they are."""
-        return io.TextIOWrapper(self.open(), encoding=encoding, newline="")
+    def text(self, form: "Form") -> Any:
+        """Its text below a line that names the separator; ends of lines stay what they are."""
+        file = io.TextIOWrapper(self.open(), encoding=form.encoding, newline="")
+        if form.named:
+            file.readline()
+        return file
 
     @property
     def plain(self) -> bool:
@@ -56,22 +61,25 @@ class Form:
 
     encoding: str = "utf-8-sig"
     separator: str = ","
-    decimal_comma: bool = False
+    named: bool = False  # whether the first line says what the separator is
 
-    def said(self, usual: str) -> str:
+    def rows(self, file: Any) -> Any:
+        """The rows of a text, as lists of cells."""
+        spaces = self.separator == " "
+        return csv.reader(file, delimiter=self.separator, strict=True, skipinitialspace=spaces)
+
+    def said(self, usual: str) -> list[str]:
         """What was assumed, where it is not what the name of the file says; empty where it is."""
         parts = [] if self.encoding == "utf-8-sig" else [f"as {self.encoding} text"]
         if self.separator != usual:
-            parts.append(f"with {SEPARATORS[self.separator]} between cells")
-        if self.decimal_comma:
-            parts.append("with decimal commas")
-        return ", ".join(parts)
+            parts.append(f"with {SEPARATORS.get(self.separator, repr(self.separator))} between cells")
+        return parts
 
 
 def source_of(path: str) -> Source:
-    """The file of that name; "-" is standard input."""
+    """The file of that name, or a pipe; "-" is standard input."""
     if path != STDIN:
-        return Source(path)
+        return Source(path, Path(path).read_bytes() if is_stream(path) else None)
     if sys.stdin is None:
         raise TableError("standard input is closed.")
     return Source("standard input", sys.stdin.buffer.read())
@@ -80,8 +88,8 @@ def source_of(path: str) -> Source:
 def sniff(source: Source, usual: str) -> Form:
     """Tell the form of a text; `usual` separates cells where nothing speaks for another separator.
 
-    The separator is that which cuts all rows that are looked at, the header among them, into one number of cells, more
-    than one. Commas are decimal ones where they are in numbers, separate nothing, and no number has a point.
+    The separator is that which the first line names, or that which cuts most rows that are looked at into one number of
+    cells, more than one, most of which are numbers. Spaces are in text as well, so that they must do it much better.
     """
     with source.open() as file:
         try:
@@ -95,18 +103,12 @@ def sniff(source: Source, usual: str) -> Form:
     text = head.decode(encoding, errors="replace")
     if not whole:
         text = text[: text.rfind("\n") + 1] or text  # the last line may be half there
-    fits = [separator for separator in dict.fromkeys([usual, *SEPARATORS]) if _cuts(text, separator)]
-    separator = fits[0] if fits else usual
-    return Form(encoding, separator, separator != "," and _has_decimal_commas(text, separator))
-
-
-def with_points(cells: list[str]) -> list[str]:
-    """Cells in which numbers with decimal commas are written with points; others as they are."""
-    return [_with_point(cell) if "," in cell and WITH_COMMA.fullmatch(cell) else cell for cell in cells]
-
-
-def _with_point(cell: str) -> str:
-    return cell.replace(".", "").replace(",", ".")
+    named = NAMED.match(text)
+    if named:
+        return Form(encoding, named[1], named=True)
+    fits = {separator: _fit(text, separator) for separator in dict.fromkeys([usual, *SEPARATORS])}
+    best = max(fits, key=lambda separator: fits[separator])
+    return Form(encoding, best if fits[best] > 0.0 else usual)
 
 
 def _unpacked(file: Any) -> Any:
@@ -117,8 +119,12 @@ def _unpacked(file: Any) -> Any:
 
 def _encoding(head: bytes) -> str | None:
     """That of a text; None of what is no text."""
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
+    if len(head) > 3 and 2 * head[1::2].count(0) > len(head[1::2]) and not head[0::2].count(0):
+        return "utf-16-le"  # as Windows writes it, without a mark
     with suppress(UnicodeDecodeError):
         codecs.getincrementaldecoder("utf-8")().decode(head)  # a character may be cut at the end
         return "utf-8-sig"
@@ -130,26 +136,20 @@ def is_western(text: bytes) -> bool:
     return not CONTROL.search(text) and not any(byte in text for byte in NO_WESTERN)
 
 
-def _cut(text: str, separator: str) -> list[list[str]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    return [row for row in islice(reader, ROWS) if row]
-
-
-def _cuts(text: str, separator: str) -> bool:
-    """Whether all rows have one number of cells, more than one."""
+def _fit(text: str, separator: str) -> float:
+    """How well a separator cuts a text: the share of rows of the usual size, and that of numbers in them; else 0."""
     try:
-        sizes = {len(row) for row in _cut(text, separator)}
+        reader = Form(separator=separator).rows(io.StringIO(text, newline=""))
+        rows = [row[:-1] if separator == " " and not row[-1] else row for row in islice(reader, ROWS) if row]
     except csv.Error:
-        return False
-    return len(sizes) == 1 and sizes != {1}
-
-
-def _has_decimal_commas(text: str, separator: str) -> bool:
-    try:
-        cells = [cell for row in _cut(text, separator)[1:] for cell in row]
-    except csv.Error:
-        return False
-    return any(map(WITH_COMMA.fullmatch, cells)) and not any(map(WITH_POINT.fullmatch, cells))
+        return 0.0
+    sizes = Counter(map(len, rows))
+    size = max(sizes, key=lambda size: (sizes[size], size), default=0)
+    if size < 2 or (sizes[size] < 2 and len(rows) > 1):
+        return 0.0
+    cells = [cell for row in rows if len(row) == size for cell in row if cell.strip()]
+    numbers = sum(map(bool, map(NUMBER.fullmatch, cells))) / max(1, len(cells))
+    return max(0.0, sizes[size] / len(rows) + numbers - (1.1 if separator == " " else 0.0))
 
 
 def ending(path: str | Path) -> str:

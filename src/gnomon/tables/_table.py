@@ -1,6 +1,7 @@
 """What every reader returns, which columns the caller wants, and how problems are worded."""
 
 import difflib
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,27 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gnomon.rows.kind import is_sparse
+from gnomon.tables._marks import stands_for_nothing
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
-PLACEHOLDERS = frozenset(
-    {
-        "?",
-        "-",
-        "--",
-        ".",
-        "*",
-        "#n/a",
-        "n.a.",
-        "n/d",
-        "n.d.",
-        "nd",
-        "none",
-        "missing",
-        "unknown",
-        "not available",
-        "tbd",
-    }
-)  # which may mean so; the user is asked
+EMPTY, MARKED = "they mean empty cells", re.compile(r"[+-]?\d[\d.,]*[.,]\d+")
 LARGEST = np.float64(1e150)  # squares of larger numbers, and sums of them, would overflow
 
 
@@ -85,7 +69,8 @@ class Wanted(NamedTuple):
     features: Sequence[str] | None = None
     likely_targets: Sequence[str] = ()
     missing: Sequence[str] = ()  # cells of text that mean an empty one, besides `MISSING`
-    layer: str | None = None  # of AnnData, in place of X
+    layer: str | None = None  # of AnnData, in place of X; or sheet of Excel, in place of the first
+    form: Sequence[str] = ()  # how text is written, where it does not tell; see `_begin`
 
     def settled(self, names: Sequence[str]) -> "Wanted":
         """Take the likely id where there is one and no other was asked for, and the likely targets that there are."""
@@ -140,9 +125,11 @@ def _taken(path: str, names: Sequence[str], wanted: Wanted) -> dict[str, str]:
 
 
 def _suggestion(column: str, names: Sequence[str]) -> str:
-    no_header = all(name.replace(".", "").lstrip("-").isdigit() for name in names)
+    values = [value for value in map(number, names) if value is not None]
     said = close_names(column, names, "columns")
-    return said + (" Is the header line missing?" if no_header and said.startswith("The") else "")
+    if 2 * len(values) >= len(names) and not like_an_axis(values) and said.startswith("The"):
+        said += " Is the header line missing? Then add --form no-header; columns are column1, column2, ..."
+    return said
 
 
 def close_names(name: str, names: Sequence[str], what: str) -> str:
@@ -169,33 +156,56 @@ def _check_unique(path: str, names: Sequence[str]) -> None:
     raise TableError(f"{path}: several columns are called {twice!r} (columns {places}); rename all but one.")
 
 
-def check_features(path: str, bad: Mapping[str, tuple[int, Any]], lines: Sequence[int] | None = None) -> None:
-    """Raise for features with cells that are no usable numbers: `bad` has row and content of the first one of each."""
+def check_features(
+    path: str,
+    bad: Mapping[str, tuple[int, Any]],
+    lines: Sequence[Any] | None = None,
+    odd: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    """Raise for features with cells that are no usable numbers.
+
+    `bad` has row and content of the first one of each, `odd` all cells of text in it that are no numbers.
+    """
     if not bad:
         return
     column, (i, value) = next(iter(bad.items()))
     cell, text = cell_name(path, i, None if lines is None else lines[i], column), str(value).strip()
     shown, found = text if len(text) <= 40 else text[:37] + "...", number(text)
-    if found is None:
-        alike = [name for name, (_, other) in bad.items() if number(str(other)) is None]
-        more, them = (f", and neither are cells of {listing(alike[1:])}", "them") if alike[1:] else ("", "it")
-        mark = f"add --missing {shlex.quote(text)} if it means an empty cell, " if stands_for_nothing(text) else ""
-        raise TableError(
-            f"{cell}: {shown!r} is not a number{more}; {mark}{drop_hint(*alike)}, or name {them} for --target or --id."
-        )
+    if found is None or (odd is not None and odd.get(column)):
+        texts = odd or {name: [str(other)] for name, (_, other) in bad.items() if number(str(other)) is None}
+        others = [name for name in texts if texts[name] and name != column]
+        more = f", and neither are cells of {listing(others)}" if others else ""
+        raise TableError(f"{cell}: {shown!r} is not a number{more}; {_ways_out(texts, in_text=odd is not None)}.")
     if usable(found):
         raise TableError(f"{cell}: {shown!r} is text; store the column as numbers, or {drop_hint(column)}.")
     raise TableError(f"{cell}: {shown} {out_of_range(found)}; correct it, or {drop_hint(column)}.")
 
 
-def stands_for_nothing(text: str) -> bool:
-    """Whether people write so where a value is not known, or below what can be measured."""
-    return text.casefold() in PLACEHOLDERS or text.startswith("<")
+def _ways_out(odd: Mapping[str, Sequence[str]], *, in_text: bool) -> str:
+    """What to do about columns with cells that are no numbers: all that is wrong at once."""
+    marked = {name: cells for name, cells in odd.items() if in_text and cells and all(map(stands_for_nothing, cells))}
+    texts = [name for name, cells in odd.items() if cells and name not in marked]
+    marks = list(dict.fromkeys(cell for cells in marked.values() for cell in cells))
+    left = texts or list(marked)
+    ways = []
+    if marks:
+        ways.append(f"add {as_option('--missing', *marks)} if {'it means an empty cell' if not marks[1:] else EMPTY}")
+    if texts and all(MARKED.fullmatch(cell) for name in texts for cell in odd[name]):
+        ways.append("add --form decimal-comma or decimal-point to say what is before decimals")
+    joint = " and " if marks and texts else ", "
+    return joint.join([*ways, f"{drop_hint(*left)}, or name {'them' if left[1:] else 'it'} for --target or --id"])
+
+
+def as_option(option: str, *values: str) -> str:
+    """An option with values, as the shell takes them; each that begins with a dash beside an option of its own."""
+    plain = [value for value in values if not value.startswith("-")]
+    words = [option, *plain] if plain else []
+    return shlex.join([*words, *(f"{option}={value}" for value in values if value.startswith("-"))])
 
 
 def drop_hint(*columns: str) -> str:
     """How to do without columns."""
-    return f"leave the column{'s' if len(columns) > 1 else ''} out with --drop {shlex.join(columns)}"
+    return f"leave the column{'s' if len(columns) > 1 else ''} out with {as_option('--drop', *columns)}"
 
 
 def number(cell: Any) -> float | None:
@@ -205,6 +215,14 @@ def number(cell: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return None if isinstance(cell, str) and "_" in cell else value
+
+
+def like_an_axis(values: Sequence[float]) -> bool:
+    """Whether numbers are as those of wavelengths: three or more that only rise or only fall, not by chance."""
+    steps = np.diff(values)
+    if len(values) < 3 or min(values) < 0 or not (np.all(steps > 0) or np.all(steps < 0)):
+        return False
+    return len(values) > 7 or all(value == int(value) for value in values) or bool(np.ptp(steps) <= 1e-6 * max(values))
 
 
 def in_range(values: Any) -> Any:

@@ -9,17 +9,19 @@ import importlib
 import mmap
 import re
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from gnomon.tables._begin import Body, Row, unnamed
 from gnomon.tables._parquet import has_pyarrow
-from gnomon.tables._sniff import SEPARATORS, WESTERN, Form, Source, ending, is_western, sniff, source_of, with_points
+from gnomon.tables._sniff import SEPARATORS, WESTERN, Form, Source, ending, is_western, sniff, source_of
 from gnomon.tables._table import (
     MISSING,
     Table,
@@ -29,63 +31,55 @@ from gnomon.tables._table import (
     check_features,
     choose_features,
     in_range,
+    like_an_axis,
     number,
     out_of_range,
-    row_of,
     usable,
 )
 from gnomon.targets.forms import objects
 
+TABS = (".tsv", ".tab")  # endings that say what separates cells
 CHUNK_ROWS = 4096  # rows held as text at once
 LARGE = 1 << 20  # bytes that take as long to read as pyarrow to import
 BLOCK = 1 << 24  # bytes that pyarrow holds as text at once, more than a row
 
 
-class Row(NamedTuple):
-    """The cells of a row and the line on which it starts."""
-
-    line: int
-    cells: list[str]
-
-
 def read_text(path: str, wanted: Wanted) -> Table:
     """Read a table of text with a header line, or standard input ("-"); what it assumes of its form is said."""
-    source, usual = source_of(path), "\t" if ending(path) == ".tsv" else ","
+    source, usual = source_of(path), "\t" if ending(path) in TABS else ","
     form = sniff(source, usual)
-    table = None
-    if (
-        has_pyarrow()
-        and form == Form(separator=form.separator)
-        and not wanted.missing
-        and source.plain
-        and Path(path).stat().st_size >= LARGE
-    ):
-        table = _read_clean(path, wanted, form.separator)
-    if table is None:
-        try:
-            table = _read(source, wanted, form)
-        except UnicodeDecodeError as error:
-            with source.open() as file:
-                if not is_western(file.read()):
-                    raise TableError(_not_text(source, error)) from None
-            form = replace(form, encoding=WESTERN)
-            table = _read(source, wanted, form)
-    return replace(table, assumed=form.said(usual))
+    try:
+        table = _read(source, wanted, form)
+    except UnicodeDecodeError as error:
+        with source.open() as file:
+            if not is_western(file.read()):
+                raise TableError(_not_text(source, error)) from None
+        form = replace(form, encoding=WESTERN)
+        table = _read(source, wanted, form)
+    return replace(table, assumed=", ".join([*form.said(usual), *filter(None, [table.assumed])]))
 
 
 def _read(source: Source, wanted: Wanted, form: Form) -> Table:
-    """Row by row, in any form."""
+    """Row by row in any form, or by pyarrow what is large and plain."""
+    with opened_rows(source, form) as rows:
+        body, table = Body(source.path, rows, form.separator, wanted.form), None
+        plain = body.plain and form == Form(separator=form.separator) and not wanted.missing and source.plain
+        if plain and has_pyarrow() and Path(source.path).stat().st_size >= LARGE:
+            table = _read_clean(source.path, body, wanted, form.separator)
+        return collect(source.path, body, wanted, form.separator) if table is None else table
+
+
+@contextmanager
+def opened_rows(source: Source, form: Form) -> Iterator[Iterator[Row]]:
+    """The rows of a text; of what is packed and was cut that is said in one line."""
     try:
-        with source.text(form.encoding) as file:
-            rows = text_rows(source.path, csv.reader(file, delimiter=form.separator, strict=True))
-            if form.decimal_comma:
-                rows = (row._replace(cells=with_points(row.cells)) for row in rows)
-            return collect(source.path, rows, wanted, form.separator)
+        with source.text(form) as file:
+            yield text_rows(source.path, form, file)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise TableError(f"{source.path} cannot be unpacked ({error}).") from None
 
 
-def _read_clean(path: str, wanted: Wanted, delimiter: str) -> Table | None:
+def _read_clean(path: str, body: Body, wanted: Wanted, delimiter: str) -> Table | None:
     """The table where both readers are sure to see the same in each cell; None leaves what is wrong to the other."""
     arrow = importlib.import_module("pyarrow")
     try:
@@ -94,14 +88,15 @@ def _read_clean(path: str, wanted: Wanted, delimiter: str) -> Table | None:
             returns = text.find(b"\r", 0) >= 0
             if any(text.find(mark, 0) >= 0 for mark in doubts) or (returns and re.search(rb"\r(?!\n)", text)):
                 return None
-            header = next(csv.reader([text.readline().decode("utf-8-sig")], delimiter=delimiter, strict=True), [])
-        names, wanted, features = _columns(path, header, delimiter, wanted)
-        return None if len(names) == 1 else _batches(path, names, wanted, features, delimiter)
+        names, wanted, features = _columns(path, body.header, delimiter, wanted)
+        return None if len(names) == 1 else _batches(path, names, body, wanted, features, delimiter)
     except (TableError, UnicodeDecodeError, csv.Error, OSError, arrow.ArrowException):
         return None
 
 
-def _batches(path: str, names: list[str], wanted: Wanted, features: list[str], delimiter: str) -> Table | None:
+def _batches(
+    path: str, names: list[str], body: Body, wanted: Wanted, features: list[str], delimiter: str
+) -> Table | None:
     arrow, reader = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.csv")
     types = {name: arrow.string() for name in names} | {name: arrow.float64() for name in features}
     kept: dict[str, list[Any]] = {name: [] for name in names if name not in set(features)}
@@ -125,7 +120,9 @@ def _batches(path: str, names: list[str], wanted: Wanted, features: list[str], d
             for name, column in texts.items():
                 kept[name] += map(_given, column)
     n = sum(map(len, blocks))
-    return _table(path, np.concatenate(blocks), features, wanted, kept, list(range(2, n + 2))) if n else None
+    if n and np.isnan(blocks[-1][-1]).all():
+        return None  # the row may be empty, and so left out
+    return _table(np.concatenate(blocks), features, body, wanted, kept, list(range(2, n + 2))) if n else None
 
 
 def _not_text(source: Source, error: UnicodeDecodeError) -> str:
@@ -139,119 +136,133 @@ def _not_text(source: Source, error: UnicodeDecodeError) -> str:
     return f"{source.path} is not text ({error.reason}); save the table as UTF-8 text."
 
 
-def text_rows(path: str, reader: Any) -> Iterator[Row]:
-    """The rows that are not blank."""
+def text_rows(path: str, form: Form, file: Any) -> Iterator[Row]:
+    """The rows that are not blank; a line that names the separator counts as one."""
+    reader = form.rows(file)
     while True:
-        line = reader.line_num + 1
+        line = reader.line_num + 1 + form.named
         try:
             cells = next(reader, None)
         except csv.Error as error:
             raise TableError(f"{path}, line {line}: not a table row ({error}).") from None
         if cells is None:
             return
+        if form.separator == " " and cells and not cells[-1]:
+            cells.pop()  # of spaces at the end of the line
         if cells:
             yield Row(line, cells)
 
 
-def collect(path: str, rows: Iterator[Row], wanted: Wanted, delimiter: str = ",") -> Table:
-    """The table of rows of text, the first of which is the header."""
-    names, wanted, features = _columns(path, next(rows, Row(1, [])).cells, delimiter, wanted)
+def collect(path: str, body: Body, wanted: Wanted, delimiter: str = ",") -> Table:
+    """The table of rows of text."""
+    names, wanted, features = _columns(path, body.header, delimiter, wanted)
     place = {name: j for j, name in enumerate(names)}
     kept: dict[str, list[Any]] = {name: [] for name in (*wanted.targets, wanted.id) if name is not None}
-    blocks, lines = [], []
+    blank = _blank_ones(body, names, wanted)
+    blocks, lines, rows = [], [], iter(body)
     while chunk := list(islice(rows, CHUNK_ROWS)):
-        check_lengths(path, chunk, len(names), len(lines))
         columns = list(zip(*(row.cells for row in chunk)))
         block, bad, n_before = np.empty((len(chunk), len(features))), {}, len(lines)
         lines += [row.line for row in chunk]
+        for j in blank:
+            if any(map(str.strip, columns[j])):
+                raise _nameless(path, j)
         for j, name in enumerate(features):
             cells = columns[place[name]]
-            block[:, j], i = _numbers(cells, wanted.missing)
+            block[:, j], i = _numbers(cells, wanted.missing, body, place[name])
             if i is not None:
                 bad[name] = n_before + i, cells[i]
-        check_features(path, bad, lines)
+        odd = {name: body.odd(columns[place[name]], place[name], wanted.missing) for name in bad}
+        check_features(path, bad, lines, odd)
         blocks.append(block)
         for name, values in kept.items():
             values += [_given(cell, wanted.missing) for cell in columns[place[name]]]
     if not lines:
         raise TableError(f"{path}: a header and no rows.")
-    return _table(path, np.concatenate(blocks), features, wanted, kept, lines)
+    body.say_kinds([place[name] for name in features])
+    return _table(np.concatenate(blocks), features, body, wanted, kept, lines)
 
 
-def _columns(path: str, cells: list[str], delimiter: str, wanted: Wanted) -> tuple[list[str], Wanted, list[str]]:
+def _columns(path: str, header: list[str], delimiter: str, wanted: Wanted) -> tuple[list[str], Wanted, list[str]]:
     """All names, the columns by role, and the features, from the cells of the header."""
-    header = _header(path, cells, delimiter)
+    _check_header(path, header, delimiter)
     names = [name or unnamed(j) for j, name in enumerate(header)]
     wanted = wanted.settled(names)
-    features = choose_features(path, names, wanted)
-    _check_named(path, header, features)
-    return names, wanted, features
+    nameless = [unnamed(j) for j, name in enumerate(header) if not name]
+    asked = {*wanted.targets, wanted.id, *wanted.drop, *(wanted.features or ())}
+    wanted = wanted._replace(ignore=[*wanted.ignore, *(name for name in nameless if name not in asked)])
+    return names, wanted, choose_features(path, names, wanted)
+
+
+def _blank_ones(body: Body, names: list[str], wanted: Wanted) -> list[int]:
+    """Columns without a name that nobody asked for."""
+    return [j for j, name in enumerate(body.header) if not name and names[j] in wanted.ignore]
+
+
+def _nameless(path: str, j: int) -> TableError:
+    name = unnamed(j)
+    return TableError(
+        f"{path}: column {j + 1} has no name in the header; if it numbers the rows, add --id {name} or --drop {name}."
+    )
 
 
 def _table(
-    path: str, X: np.ndarray, features: list[str], wanted: Wanted, kept: dict[str, list[Any]], lines: list[int]
+    X: np.ndarray, features: list[str], body: Body, wanted: Wanted, kept: dict[str, list[Any]], lines: list[Any]
 ) -> Table:
     ids = None if wanted.id is None else objects(kept[wanted.id])
-    targets = {name: objects(target_cells(path, name, kept[name], lines)) for name in wanted.targets}
-    return Table(path, X, features, targets, ids, wanted.id, np.array(lines))
+    places = {name or unnamed(j): j for j, name in enumerate(body.header)}
+    targets = {}
+    for name in wanted.targets:
+        written = partial(body.written_target, j=places[name])
+        targets[name] = objects(target_cells(body.path, name, kept[name], lines, written))
+    return Table(body.path, X, features, targets, ids, wanted.id, np.array(lines), assumed=", ".join(body.said))
 
 
-def unnamed(j: int) -> str:
-    """How a column without a name can be called in --id and --drop."""
-    return f"column{j + 1}"
-
-
-def _header(path: str, names: list[str], delimiter: str) -> list[str]:
-    if not any(name.strip() for name in names):
+def _check_header(path: str, names: list[str], delimiter: str) -> None:
+    """Refuse a first line that holds no names."""
+    if not any(names):
         raise TableError(f"{path}: the first line holds no column names.")
     if len(names) == 1:
         for other, word in SEPARATORS.items():
-            if other in names[0]:
+            if other in names[0] and other != " ":
                 raise TableError(f"{path}: the header is separated by {word}, not by {SEPARATORS[delimiter]}.")
-    return [name.strip() for name in names]
+    values = [number(name) for name in names if name]
+    if None not in values and not like_an_axis(values) and any(value != np.floor(value) for value in values):
+        raise TableError(
+            f"{path}: the first line has numbers and no names of columns; add --form no-header, with which they are "
+            f"{unnamed(0)}, {unnamed(1)}, ..., or put a line of names above it."
+        )
 
 
-def _check_named(path: str, header: list[str], features: list[str]) -> None:
-    for j, name in enumerate(header):
-        if not name and unnamed(j) in features:
-            raise TableError(
-                f"{path}: column {j + 1} has no name in the header; if it numbers the rows, "
-                f"add --id {unnamed(j)} or --drop {unnamed(j)}."
-            )
-
-
-def check_lengths(path: str, chunk: list[Row], n_columns: int, n_before: int) -> None:
-    for i, row in enumerate(chunk, n_before):
-        if len(row.cells) != n_columns:
-            cells = "1 cell" if len(row.cells) == 1 else f"{len(row.cells)} cells"
-            raise TableError(f"{path}, {row_of(i, row.line)}: {cells}, and the header has {n_columns}.")
-
-
-def _numbers(cells: tuple[str, ...], missing: Sequence[str] = ()) -> tuple[np.ndarray, int | None]:
+def _numbers(cells: tuple[str, ...], missing: Sequence[str], body: Body, j: int) -> tuple[np.ndarray, int | None]:
     """A feature column as numbers, NaN where cells are empty, and the place of the first that is no usable number."""
     values = np.empty(len(cells))
     with suppress(ValueError):
         values[:] = [float(cell) for cell in cells]
-        if not missing and usable(values).all() and "_" not in "".join(cells):
+        joined = "" if missing else "".join(cells)
+        if not missing and usable(values).all() and "_" not in joined and (body.decimal != "," or "." not in joined):
             return values, None
     for i, cell in enumerate(cells):
-        value = np.nan if _given(cell, missing) is None else number(cell)
+        value = np.nan if _given(cell, missing) is None else body.number(cell, j)
         if value is None or not usable(value):
             return values, i
         values[i] = value
     return values, None
 
 
-def target_cells(path: str, name: str, cells: list[Any], lines: list[int]) -> list[Any]:
+def target_cells(
+    path: str, name: str, cells: list[Any], lines: list[Any], written: Callable[[str], str | None] = str
+) -> list[Any]:
     """The cells of a target as they are, or as numbers where all of them are: whole ones as integers."""
-    found = [None if cell is None else number(cell) for cell in cells]
+    texts = [None if cell is None else written(cell) for cell in cells]
+    found = [None if text is None else number(text) for text in texts]
     if any(value is None and cell is not None for value, cell in zip(found, cells, strict=True)):
         return cells
     for i, value in enumerate(found):
         if value is not None and not in_range(value):
             raise TableError(f"{cell_name(path, i, lines[i], name)}: {cells[i]} {out_of_range(value)}.")
     try:
-        return [None if cell is None else int(cell) for cell in cells]
+        return [None if text is None else int(text) for text in texts]
     except ValueError:
         return found
 

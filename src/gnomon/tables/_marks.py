@@ -1,0 +1,39 @@
+"""Marks that people write where nothing is known: words, limits of what can be measured, and numbers."""
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+WORDS = (
+    "? ?? - -- --- . .. * #n/a #div/0! #value! #ref! #num! #name? #null! n.a. n.a n/d n.d. n.d nd na n.b. k.a. k.a "
+    "1.#ind 1.#qnan none nil missing unknown undefined undetermined unassigned tbd bdl lod loq"
+)
+PHRASES = ("not available", "not determined", "not detected", "not measured", "below detection limit", "no data")
+PLACEHOLDERS = frozenset((*WORDS.split(), *PHRASES))
+# which may mean that nothing is known; the user is asked
+CENSORED = re.compile(r"[<>\u2264\u2265]=?\s*(\d[\d.,]*|lo[dq])", re.IGNORECASE)  # below or above what can be measured
+LOW, HIGH = (-9.0, -99.0, -999.0, -9999.0), (999.0, 9999.0)
+
+
+def stands_for_nothing(text: str) -> bool:
+    """Whether people write so where a value is not known, or beyond what can be measured."""
+    return text.casefold() in PLACEHOLDERS or CENSORED.fullmatch(text) is not None
+
+
+def is_no_class(text: str) -> bool:
+    """The same among names of classes, where -999 is no number."""
+    return stands_for_nothing(text) or text in {f"{mark:g}" for mark in (*LOW, *HIGH)}
+
+
+def numbers_for_nothing(values: np.ndarray) -> Mapping[float, int]:
+    """Numbers such as -999 that lie far from all others, and how often; large ones that are there once may be true."""
+    found = {}
+    for mark in (*LOW, *HIGH):
+        n = int(np.count_nonzero(values == mark))
+        if n == 0 or (mark in HIGH and n == 1):
+            continue
+        rest = values[(values != mark) & ~np.isnan(values)]
+        if len(rest) > 1 and not rest.min() - np.ptp(rest) <= mark <= rest.max() + np.ptp(rest):
+            found[mark] = n
+    return found

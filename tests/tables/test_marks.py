@@ -1,0 +1,92 @@
+"""Marks for what is not known are named all at once, with words that take them away."""
+
+import shlex
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from gnomon.tables import TableError, as_option, numbers_for_nothing, read_table, stands_for_nothing
+
+MESS = "a,b,c,d\n1,n.d.,x,4\n<0.05,2,y,5\n3,--,z,-999\n"
+
+
+@pytest.fixture(autouse=True)
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(MESS)
+
+
+def test_one_line_names_all_that_is_wrong_and_a_way_out():
+    with pytest.raises(TableError) as caught:
+        read_table("t.csv")
+    assert str(caught.value) == (
+        "t.csv, row 2 (line 3), column 'a': '<0.05' is not a number, and neither are cells of 'b', 'c'; add "
+        "--missing '<0.05' n.d. --missing=-- if they mean empty cells and leave the column out with --drop c, or name "
+        "it for --target or --id."
+    )
+    table = read_table("t.csv", missing=["<0.05", "n.d.", "--", "-999"], drop=["c"])
+    nan = np.nan
+    assert_array_equal(table.X, [[1, nan, 4], [nan, 2, 5], [3, nan, nan]])
+
+
+def test_numbers_mean_nothing_in_tables_of_numbers_too():
+    np.savez("t.npz", X=[[1.0, -999], [2, 3]], y=[-999, 4], feature_names=["a", "b"])
+    table = read_table("t.npz", targets=["y"], missing=["-999.0"])
+    assert_array_equal(table.X, [[1, np.nan], [2, 3]])
+    assert table.targets["y"].tolist() == [None, 4]
+    with pytest.raises(TableError, match=r"--missing n.d. names a cell of text; in a .npz file an empty cell is empty"):
+        read_table("t.npz", missing=["-999", "n.d."])
+
+
+@pytest.mark.parametrize("text", ["?", "N.D.", "--", "#DIV/0!", "<0.05", "< LOD", ">100", "\u22645", "k.A.", "Unknown"])
+def test_marks(text):
+    assert stands_for_nothing(text)
+
+
+@pytest.mark.parametrize("text", ["<=50K", ">50K", "x", "A", "n", "7", "<b>"])
+def test_names_of_classes(text):
+    assert not stands_for_nothing(text)
+
+
+@pytest.mark.parametrize(
+    "values, found",
+    [
+        ([1, 2, 3, -999], {-999.0: 1}),
+        ([1, 2, 3, np.nan, -9, -9], {-9.0: 2}),
+        ([1, 2, 999], {}),
+        ([1, 2, 999, 999], {999.0: 2}),
+        ([-1000, -998, -999], {}),
+        ([0, 900, 999, 999], {}),
+        ([-999, -999], {}),
+    ],
+)
+def test_numbers_that_lie_far_from_all_others(values, found):
+    assert numbers_for_nothing(np.array(values, dtype=float)) == found
+
+
+def test_options_that_the_shell_takes():
+    assert as_option("--drop", "a b", "c") == "--drop 'a b' c"
+    assert shlex.split(as_option("--drop", "--a", "b", "-c=d")) == ["--drop", "b", "--drop=--a", "--drop=-c=d"]
+
+
+def test_arrays_alone_are_a_table():
+    np.save("t.npy", np.arange(6.0).reshape(3, 2))
+    table = read_table("t.npy")
+    assert_array_equal(table.X, [[0, 1], [2, 3], [4, 5]])
+    assert table.feature_names == ["x0", "x1"]
+    for bad, said in (
+        (np.array(["a"]), "2-D numbers"),
+        (np.array([[None]]), "Python objects"),
+        (np.empty((0, 2)), "empty"),
+    ):
+        np.save("bad.npy", bad)
+        with pytest.raises(TableError, match=said):
+            read_table("bad.npy")
+    with pytest.raises(TableError, match=r"a .npy file holds no labels, .* with --labels FILE"):
+        read_table("t.npy", targets=["y"])
+    with pytest.raises(TableError, match="holds no names of rows"):
+        read_table("t.npy", id="x0")
+    np.savez("t.npz", X=np.eye(2), feature_names=["a"])
+    with pytest.raises(TableError, match=r"feature_names has shape \(1,\); a name for each of 2 columns"):
+        read_table("t.npz")

@@ -1,0 +1,168 @@
+"""Tables as people have them, through the commands: what is asked, and that the way out which is named works."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from commands import column, refusal, run
+from gnomon.cli import FORMS, main
+
+OPTIONS = ("--target", "kind", "--id", "name", "--model", "sppca", "--no-compare", "--out", "out")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gnomon._cli.fitting.can_write_report", lambda: False)
+
+
+def rows(n=40):
+    X = np.random.default_rng(0).normal(10.0, 2.0, size=(n, 3)).round(3)
+    return [["name", "a", "b", "c", "kind"], *([f"r{i}", *map(str, x), "xy"[i % 2]] for i, x in enumerate(X))]
+
+
+def write(name, table, separator=","):
+    Path(name).write_text("\n".join(separator.join(row) for row in table) + "\n")
+
+
+def way_out(said):
+    """The options that a refusal names first."""
+    return shlex.split(re.search(r"(--\S+=\S+|--\w+ .*?)( if| and leave|, or|;|$)", said)[1])
+
+
+def test_numbers_that_mean_nothing_are_asked_about_and_known_to_the_model():
+    table = rows()
+    table[3][2] = table[9][2] = table[5][3] = "-999"
+    write("t.csv", table)
+    said = refusal("fit", "t.csv", *OPTIONS)
+    assert said.endswith(
+        "t.csv: -999 in 'b', 'c' lies far from all other numbers; add --missing=-999 if it means an empty cell, or "
+        "keep it with --keep b c.\n"
+    )
+    assert "-999 in 'b', 'c'" in refusal("fit", "t.csv", *OPTIONS, "--dry-run")
+    run("fit", "t.csv", *OPTIONS, *way_out(said))
+    run("predict", "out", "t.csv", "--out", "known.csv")
+    table[3][2] = table[9][2] = table[5][3] = ""
+    write("empty.csv", table)
+    run("predict", "out", "empty.csv", "--out", "empty-answers.csv")
+    assert column("known.csv", "p_x") == column("empty-answers.csv", "p_x")
+    run("fit", "t.csv", *OPTIONS[:-1], "kept", "--keep", "b", "c")
+
+
+def test_marks_of_the_fit_are_known_in_tables_of_numbers():
+    pytest.importorskip("pyarrow")
+    from gnomon.tables import write_table
+
+    table = rows()
+    table[3][2], table[5][3] = "n.d.", "-999"
+    write("t.csv", table)
+    run("fit", "t.csv", *OPTIONS, "--missing", "n.d.", "-999")
+    numbers = np.array([[float(cell) for cell in row[1:4]] for row in rows()[1:]])
+    numbers[4, 2] = -999
+    write_table("t.parquet", dict(zip("abc", numbers.T, strict=True)))
+    numbers[4, 2] = np.nan
+    write_table("empty.parquet", dict(zip("abc", numbers.T, strict=True)))
+    for name in ("t", "empty"):
+        run("predict", "out", f"{name}.parquet", "--out", f"{name}-answers.csv")
+    assert Path("t-answers.csv").read_text() == Path("empty-answers.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    "labels, said",
+    [
+        (
+            "x y -999",
+            "'-999' in 13 rows; add --unlabeled=-999 if they have no label, or --unlabeled '' if it is a class",
+        ),
+        ("1 2 -9", "'-9' in 13 rows; add --unlabeled=-9 if they have no label, or --unlabeled '' if it is a number"),
+        ("1.5 2.25 -99", "'-99' in 13 rows; add --unlabeled=-99"),
+        ("x y k.A.", "'k.A.' in 13 rows; add --unlabeled k.A."),
+        ("x y ? unknown", "'?', 'unknown' in 20 rows; add --missing '?' unknown if they have no label"),
+    ],
+)
+def test_marks_are_no_classes(labels, said):
+    table, labels = rows(), labels.split()
+    for i, row in enumerate(table[1:]):
+        row[4] = labels[i % len(labels)]
+    write("t.csv", table)
+    asked = refusal("fit", "t.csv", *OPTIONS, "--dry-run")
+    assert said in asked
+    found = run("fit", "t.csv", *OPTIONS, "--dry-run", *way_out(asked))
+    assert re.search(r"(27|20) of 40 rows labeled", found)
+
+
+def test_a_table_without_names_of_columns():
+    write("t.csv", rows()[1:])
+    said = refusal("fit", "t.csv", *OPTIONS)
+    assert "Is the header line missing? Then add --form no-header; columns are column1, column2, ..." in said
+    looked = run("look", "t.csv")
+    assert "the first line looks like a row; if no line names the columns, add --form no-header" in looked
+    words = shlex.split(looked.splitlines()[-1])
+    assert words == ["gnomon", "look", "t.csv", "--form", "no-header"]
+    words = shlex.split(run(*words[1:]).splitlines()[-1])
+    assert words[3:8] == ["--form", "no-header", "--target", "column5", "--id"]
+    assert "40 rows, 3 features" in run(*words[1:], "--dry-run")
+
+
+def test_samples_as_columns_with_labels_of_their_own():
+    X = np.random.default_rng(0).normal(size=(30, 25)).round(3)
+    table = [["gene", *(f"s{i}" for i in range(25))], *([f"g{j}", *map(str, x)] for j, x in enumerate(X))]
+    write("genes.csv", table)
+    write("labels.csv", [[f"s{i}", "xy"[i % 2]] for i in range(25)])
+    form = ("--form", "transposed", "--id", "gene")
+    out = ("--model", "sppca", "--no-compare", "--out", "out")
+    found = run("fit", "genes.csv", *form, "--labels", "labels.csv", *out)
+    assert "genes.csv: 25 rows, 30 features" in found
+    assert "was read with columns as rows" in found
+    run("predict", "out", "genes.csv", "--form", "transposed", "--out", "answers.csv")
+    assert column("answers.csv", "gene") == [f"s{i}" for i in range(25)]
+
+
+def test_look_says_that_samples_may_be_columns():
+    write("genes.csv", [["gene", *"abcd"], *([f"g{j}", *map(str, range(j, j + 4))] for j in range(1200))])
+    assert "many more rows than columns; if rows are features" in run("look", "genes.csv")
+    write("nm.csv", [["nm", "a", "b"], *([str(1100 + 2 * j), f"{j * 0.1:.1f}", "0.3"] for j in range(30))])
+    assert "nm goes in equal steps, as wavelengths do; if columns are samples, add --form transposed" in run(
+        "look", "nm.csv"
+    )
+    assert "transposed" not in run("look", "nm.csv", "--form", "transposed").split("\n", 1)[1].split("gnomon")[0]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_known_to_the_reader(form):
+    write("t.csv", rows())
+    result = CliRunner().invoke(main, ["look", "t.csv", "--form", form])
+    assert result.exit_code == 0, result.output
+    assert result.stdout != run("look", "t.csv") or form == "decimal-point"
+
+
+def test_form_of_what_says_so_itself_is_refused():
+    np.savez("t.npz", X=np.eye(3))
+    for words in ("look",), ("fit", "--model", "ppca", "--out", "out"):
+        said = refusal(words[0], "t.npz", *words[1:], "--form", "transposed")
+        assert "t.npz: --form says how text is written; a .npz file says so itself, so leave it out." in said
+
+
+def test_options_of_odd_names_can_be_typed():
+    table = rows()
+    table[0] = ["name", "--a", "-b=1", "c", "kind"]
+    for row in table[1:]:
+        row[1] = row[2] = "text"
+    write("t.csv", table)
+    said = refusal("fit", "t.csv", *OPTIONS)
+    assert "leave the columns out with --drop=--a --drop=-b=1, or name them" in said
+    assert "40 rows, 1 features" in run("fit", "t.csv", *OPTIONS, "--dry-run", "--drop=--a", "--drop=-b=1")
+
+
+def test_a_wide_table_is_looked_at_soon(monkeypatch):
+    import time
+
+    names = [f"g{j}" for j in range(20_000)]
+    write("wide.csv", [["name", *names], *([f"r{i}", *map(str, range(i, i + 20_000))] for i in range(5))])
+    begun = time.process_time()
+    run("look", "wide.csv")
+    assert time.process_time() - begun < 8.0  # 25 s where each column was compared with all others
