@@ -1,7 +1,9 @@
 """--json, --quiet, --dry-run, lines of progress, options from a file, and names of columns for the shell."""
 
+import hashlib
 import json
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -113,10 +115,27 @@ def test_a_dry_run_says_what_the_fit_does_and_writes_nothing(model):
     assert planned["features"] == list("abcd")
 
 
+def test_the_record_has_the_call_the_table_and_the_times():
+    run(*FIT, "--model", "sppca", "--drop", "d", "--out", "out", "--missing", "n.d.", "a b")
+    found = metrics()
+    assert found["call"] == "gnomon " + " ".join(FIT) + " --model sppca --drop d --out out --missing n.d. 'a b'"
+    assert found["table_sha256"] == hashlib.sha256(Path("t.csv").read_bytes()).hexdigest()
+    assert set(found["times"]["seconds"]) == {"reading the table", "fitting"}
+    assert all(0.0 < seconds < 60.0 for seconds in found["times"]["seconds"].values())
+    assert abs(datetime.now(UTC) - datetime.fromisoformat(found["times"]["began"])) < timedelta(minutes=5)
+    assert found["settings"]["missing"] == ["n.d.", "a b"]
+
+
+def test_the_record_of_what_is_read_but_once():
+    content = Path("t.csv").read_bytes()
+    CliRunner().invoke(main, ["fit", "-", *FIT[2:], "--model", "sppca", "--out", "out"], input=content)
+    assert metrics()["table_sha256"] == hashlib.sha256(content).hexdigest()
+
+
 def test_a_dry_run_in_words_and_its_refusals():
     text = run(*FIT, "--out", "out", "--dry-run")
     assert "target kind: 3 classes (text); 18 of 50 rows labeled" in text
-    assert "would fit auto: 2 components at most, scale none, seed 0" in text
+    assert "would fit guided, which many models teach: 2 components at most, scale none, seed 0" in text
     assert text.endswith("Nothing was fitted; a fit would write out.\n")
     assert "no parameter 'depth'" in refusal(*FIT, "--model", "kda", "--set", "depth=1", "--out", "out", "--dry-run")
     assert "'nothing'" in refusal("fit", "t.csv", "--target", "nothing", "--out", "out", "--dry-run")

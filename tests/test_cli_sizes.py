@@ -62,6 +62,13 @@ def test_too_few_labels_to_choose_by_leave_the_default():
 
 
 def test_it_is_planned_compared_and_configured():
+    for model, words in {
+        "auto": "guided, which many models teach: 2 components at most",
+        "search": "the model that the labels choose: 2 components at most",
+        "ifa": "ifa: its own number of components",
+    }.items():
+        said = run(*FIT, "--target", "y", "--model", model, "--dry-run")
+        assert f"would fit {words}, scale none, seed 0" in said, model
     assert "would fit dppca: as many components as are found best," in run(
         *FIT, "--target", "y", "--model", "dppca", "--dry-run"
     )

@@ -184,24 +184,25 @@ def takes(*names):
 def fit(compare, out, safe_csv, force, dry_run, **asked):
     """Fit a projection to TABLE and write it to a folder.
 
-    TABLE is text (.csv, .tsv, .txt, also .gz, or - for standard input), .parquet or a folder of such files, .feather,
-    .xlsx, .npz, .mtx or .h5ad. Separators, decimal commas and the encoding of text are told from the text, and said.
-    DIR gets model.gnomon, projection.csv (and .parquet), metrics.json and report.html. Every column that is neither
-    --target, --id nor --drop is a feature and must be numeric; empty cells are missing values. Many models, on
-    several preparations of the rows, predict the target, and the projection shows what they say in the mean; --model
-    names another.
+    TABLE is text (.csv, .tsv, .txt, also .gz, a pipe, or - for standard input), .parquet or a folder of such files,
+    .feather, .xlsx, .npz, .npy, .mtx or .h5ad. Separators, decimal commas, the encoding of text, and what stands above
+    and below the table are told from the text, and said. DIR gets model.gnomon, projection.csv (and .parquet),
+    metrics.json and report.html. Every column that is neither --target, --id nor --drop is a feature and must be
+    numeric; empty cells are missing values. Many models, on several preparations of the rows, predict the target, and
+    the projection shows what they say in the mean; --model names another.
 
     Parquet that would take more than a quarter of the memory is read from disk, through Dask, as often as the fit
     needs; sppca, cppca or ppca is fitted to it.
 
     \b
-    gnomon fit flowers.csv --target species --out flowers
+    gnomon fit flowers.csv --target species --id flower --out flowers
     gnomon fit corn.csv --target moisture oil --id sample --scale standard --out corn
     gnomon fit genes.parquet --model ppca --components 5 --out genes
     gnomon fit rings.csv --target ring --model kda --set kernel=rbf gamma=0.5 --out rings
     gnomon fit crabs.csv --target sex species --model ifa --out crabs
     gnomon fit patients.csv --target sex age --model cppca --out patients
     gnomon fit matrix.mtx.gz --labels cell_types.csv --out cells
+    gnomon fit expression.csv --form transposed --id gene --labels tumors.csv --out tumors
 
     In Python, gnomon.export.load_model("DIR/model.gnomon") is a pipeline that takes the table as a frame, its columns
     in any order, and predicts what `gnomon predict` does.
@@ -239,6 +240,7 @@ def look(table, layer, form):
     \b
     gnomon look flowers.csv
     gnomon look cells.h5ad --layer counts
+    gnomon look results.xlsx --layer May
     """
     from gnomon._cli.looking import look as look_at
 
@@ -441,7 +443,7 @@ def export(stored, out, force):
     component), predict for numbers, and probabilities and labels of classes.
 
     \b
-    gnomon fit flowers.csv --target species --out flowers
+    gnomon fit flowers.csv --target species --id flower --out flowers
     gnomon export flowers --onnx flowers.onnx
     """
     from gnomon._cli import exporting, outputs
@@ -475,11 +477,16 @@ def export(stored, out, force):
 @takes("seed")
 @click.option("--out", default="gnomon-demo", show_default=True, metavar="DIR", help="New folder for the results.")
 @takes("replace folder")
+@answering
 def demo(data, labels, seed, out, force):
     """Try everything on real data; needs no network.
 
     Most labels are hidden. DIR gets what `gnomon fit` writes, and table.csv, the table that was fitted, to try the
     other commands on.
+
+    \b
+    gnomon demo
+    gnomon demo --data digits --labels 3 --out digits
     """
     from gnomon._cli import fitting, outputs, show
     from gnomon._cli.demo import DRAWS, demo_table
@@ -494,26 +501,32 @@ def demo(data, labels, seed, out, force):
         fitting.compare_with_baselines(run, example.truth, DRAWS)
         step("writing")
         names = fitting.write_results(run, out, {"table.csv": example.columns}, example.truth, force=force)
-    click.echo(f"{example.story}.")
-    click.echo(show.summary([run], run.comparison))
-    click.echo(show.demo_predictions(run, example))
-    click.echo(show.written(run, out, names))
+    said = [f"{example.story}.", show.summary([run], run.comparison), show.demo_predictions(run, example)]
+    text = "\n".join([*said, show.written(run, out, names)])
+    return Answer(text, fitting.metrics(run) | {"out": out, "files": names})
 
 
 @main.command()
+@answering
 def doctor():
     """Say what is installed and what is amiss.
 
     For reports of problems; the exit code is 1 where something is too old or missing.
+
+    \b
+    gnomon doctor
+    gnomon doctor --json > doctor.json
     """
     from gnomon._cli.doctor import examined
 
     lines, amiss = examined()
     width = max(len(what) for what, _ in lines)
-    click.echo("\n".join(f"{what:{width}}  {how}" for what, how in lines))
-    if amiss:
-        click.echo("\n" + "\n".join(f"amiss: {one}" for one in amiss))
-        raise SystemExit(1)
+    text = [
+        *(f"{what:{width}}  {how}" for what, how in lines),
+        *([""] if amiss else []),
+        *(f"amiss: {one}" for one in amiss),
+    ]
+    return Answer("\n".join(text), {"found": dict(lines), "amiss": amiss}, code=1 if amiss else 0)
 
 
 @main.command()

@@ -7,11 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import click
 
-from gnomon._cli.commands import InputError
+from gnomon._cli.commands import DOING, InputError
 from gnomon._progress import watched
 
 EVERY = 60.0  # seconds between two lines of progress where nobody is watching
@@ -23,6 +24,7 @@ class Answer(NamedTuple):
     text: str
     found: dict[str, Any]
     streamed: bool = False  # the result itself went to standard output, so that words go to stderr
+    code: int = 0  # with which the command ends
 
 
 def answering(command: Callable[..., Answer]) -> Callable[..., None]:
@@ -44,6 +46,8 @@ def answering(command: Callable[..., Answer]) -> Callable[..., None]:
             click.echo(json.dumps({"command": name} | plain(answer.found), indent=1, allow_nan=False))
         elif not quiet:
             click.echo(answer.text, err=answer.streamed)
+        if answer.code:
+            raise SystemExit(answer.code)
 
     return run
 
@@ -72,9 +76,17 @@ class Doing:
     def __init__(self, steps: int) -> None:
         self.steps, self.step, self.what, self.begun = steps, 0, "starting", time.monotonic()
         self.done, self.total, self.since = 0, 0, self.begun
+        self.began, self.changed, self.spent = datetime.now(UTC), self.begun, {}
+
+    def times(self) -> dict[str, Any]:
+        """When it was begun, and the seconds that each step has taken that is done."""
+        seconds = {what: round(spent, 3) for what, spent in self.spent.items() if what != "starting"}
+        return {"began": self.began.isoformat(timespec="seconds"), "seconds": seconds}
 
     def next(self, what: str, advance: int) -> None:
         """Go on with something else."""
+        now, step = time.monotonic(), self.what.partition(":")[0]
+        self.spent[step], self.changed = self.spent.get(step, 0.0) + now - self.changed, now
         self.what, self.step, self.done, self.total = what, self.step + advance, 0, 0
 
     def told(self, done: int, total: int) -> None:
@@ -117,6 +129,8 @@ def working(steps: int) -> Iterator[Callable[..., None]]:
     quiet = context is not None and context.meta.get("gnomon.quiet", False)
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), TimeElapsedColumn())
     seen, doing = console.is_terminal and not quiet, Doing(steps)
+    if context is not None:
+        context.meta[DOING] = doing
     with (
         Progress(*columns, console=console, transient=True, disable=not seen) as progress,
         _lines(doing, silent=quiet or seen),

@@ -1,5 +1,6 @@
 """How commands are parsed and how they fail: one line on stderr, exit code 2."""
 
+import shlex
 import sys
 from typing import Any
 
@@ -7,6 +8,7 @@ import click
 
 AUTO = "auto"  # a model, or a number of components, that is found
 OPEN = (AUTO, "search")  # names that leave the model open
+CALL, DOING = "gnomon.call", "gnomon.doing"  # what a context knows of its command
 
 
 class Components(click.ParamType):
@@ -37,6 +39,11 @@ def one_line(error: BaseException) -> str:
 
 class OneLineErrors(click.Group):
     """A group whose commands fail with one line, in the shell and in tests alike."""
+
+    def parse_args(self, ctx, args):
+        """Keep the words as they were typed."""
+        ctx.meta[CALL] = shlex.join(["gnomon", *args])
+        return super().parse_args(ctx, args)
 
     def main(self, *args, standalone_mode=True, **kwargs):
         """Run; turn every error that is the user's to mend into one line and exit code 2."""

@@ -4,6 +4,7 @@ import importlib.util
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import click
@@ -14,7 +15,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 from gnomon._cli.choosing import fit_model, gap_steps, parameters, traits_of
 from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
-from gnomon._cli.commands import AUTO, OPEN, InputError, one_line
+from gnomon._cli.commands import AUTO, CALL, DOING, OPEN, InputError, one_line
 from gnomon._cli.outputs import said_in_one_line
 from gnomon._cli.reporting import write_page
 from gnomon._cli.sizes import settled
@@ -34,6 +35,7 @@ from gnomon.tables import (
     listing,
     numbers_for_nothing,
     read_table,
+    sha256_of,
     with_labels,
     write_parts,
     write_table,
@@ -86,6 +88,11 @@ class Run:
     comparison: Any = None
     notes: list[str] = field(default_factory=list)
     sample: "Run | None" = None  # the same of some rows in memory, where the table is not
+
+    @cached_property
+    def table_sha256(self) -> str | None:
+        """The sha256 of the table, as sha256sum says it; None of what came with the library."""
+        return self.table.sha256 or sha256_of(self.request.table)
 
 
 def read(request: Request) -> Table:
@@ -347,7 +354,9 @@ def metrics(run: Run) -> dict[str, Any]:
         choice["rows"] = [row | {"seconds": None} for row in choice["rows"]]
     return {
         "command": request.command,
+        **provenance(),
         "table": run.table.path,
+        "table_sha256": run.table_sha256,
         "versions": versions(),
         "settings": settings(run),
         "n_rows": int(run.table.X.shape[0]),
@@ -370,6 +379,12 @@ def metrics(run: Run) -> dict[str, Any]:
     }
 
 
+def provenance() -> dict[str, Any]:
+    """The words of the running command, and the times of its steps."""
+    meta = {} if (context := click.get_current_context(silent=True)) is None else context.meta
+    return {"call": meta.get(CALL), "times": meta[DOING].times() if DOING in meta else None}
+
+
 def _of_targets(found: list[Any], none: Any) -> Any:
     """What is known of the only target, or of each of several; `none` where nothing is."""
     if not any(value is not None for value in found):
@@ -389,8 +404,14 @@ def settings(run: Run) -> dict[str, Any]:
         "seed": request.seed,
         "target": list(run.table.targets),
         "target_kind": None if run.targets is None else run.targets.kind,
+        "target_kind_asked_for": request.target_kind,
+        "unlabeled": request.unlabeled,
+        "labels": request.labels,
         "id": request.id,
         "drop": list(request.drop),
+        "keep": list(request.keep),
+        "missing": list(request.missing),
+        "form": list(request.form),
         "layer": request.layer,
         "set": list(request.parameters),
     }

@@ -6,11 +6,13 @@ from typing import Any
 from gnomon._cli import fitting
 from gnomon._cli.answering import Answer
 from gnomon._cli.choosing import parameters, traits_of
-from gnomon._cli.commands import AUTO, InputError, one_line
+from gnomon._cli.commands import AUTO, OPEN, InputError, one_line
 from gnomon._cli.fitting import Request
 from gnomon._cli.show import target_line
 from gnomon._cli.sizes import default_components
 from gnomon._cli.targets import in_words
+
+WORDS = {AUTO: "guided, which many models teach", "search": "the model that the labels choose"}
 
 
 def plan(request: Request, table: Any, out: str, *, on_disk: bool) -> Answer:
@@ -27,8 +29,9 @@ def plan(request: Request, table: Any, out: str, *, on_disk: bool) -> Answer:
         except (ValueError, TypeError) as error:
             raise InputError(f"{table.path}: {one_line(in_words(table, error))}") from error
     k = request.components
-    if k is None and not on_disk:  # the rank of X is at hand
-        k = default_components(targets if guided else None, table.X, request.model)
+    usual = None if on_disk else default_components(targets if guided else None, table.X, request.model)
+    if k is None or (k == AUTO and (request.model in OPEN or usual is None)):  # as a fit has it
+        k = usual
     notes = [f"{table.path} was read {table.assumed}."] if getattr(table, "assumed", None) else []
     notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)
     found = {
@@ -55,9 +58,10 @@ def _in_words(found: dict[str, Any], of_target: str) -> str:
     from_disk = ", read from disk as often as needed" if found["from_disk"] else ""
     lines = [f"{found['table']}: {found['n_rows']} rows, {found['n_features']} features{from_disk}"]
     lines += [of_target] if of_target else []
-    k = found["components"]
-    size = "its own number of components" if k is None else f"{k} component{'' if k == 1 else 's'} at most"
+    model, k = WORDS.get(found["model"], found["model"]), found["components"]
+    size = "its own number of components" if k is None else f"{k} component{'' if k == 1 else 's'}"
+    size += " at most" if k is not None and found["model"] in OPEN else ""
     size = "as many components as are found best" if k == AUTO else size
-    lines.append(f"would fit {found['model']}: {size}, scale {found['scale']}, seed {found['seed']}")
+    lines.append(f"would fit {model}: {size}, scale {found['scale']}, seed {found['seed']}")
     lines += [f"note: {note}" for note in found["notes"]]
     return "\n".join([*lines, f"Nothing was fitted; a fit would write {found['out']}."])

@@ -11,7 +11,7 @@ from gnomon.tables._labels import with_labels
 from gnomon.tables._large import LargeTable, counted, in_memory, is_large, memory, read_large
 from gnomon.tables._marks import is_no_class, numbers_for_nothing, stands_for_nothing
 from gnomon.tables._parquet import has_pyarrow, is_parquet
-from gnomon.tables._read import marks_for, read_table, table_parts
+from gnomon.tables._read import marks_for, read_table, sha256_of, table_parts
 from gnomon.tables._table import (
     Table,
     TableError,
@@ -51,6 +51,7 @@ __all__ = [
     "read_cells",
     "read_large",
     "read_table",
+    "sha256_of",
     "stands_for_nothing",
     "table_parts",
     "with_labels",

@@ -9,7 +9,7 @@ from gnomon.tables._marks import stands_for_nothing
 from gnomon.tables._table import MISSING, TableError, like_an_axis, listing, number, row_of
 from gnomon.tables._written import COMMA, PERCENT, POINT, TRUTH, as_written, decimal_mark, kind_of_cells
 
-SAMPLE = 200  # rows by which it is told
+SAMPLE, FEW = 200, 20  # rows by which it is told
 
 
 class Row(NamedTuple):
@@ -165,22 +165,23 @@ def _header(rows: list[Row]) -> list[str]:
 def _units_at(rows: list[Row]) -> int | None:
     """Which row has units: the first, if where the rows below have numbers it has none but text, and nothing else."""
     some = [i for i, row in enumerate(rows) if extent(row.cells)]
-    if len(some) < 3:
+    if len(some) < 3 or any(map(_is_number, rows[some[0]].cells)):
         return None
-    below = [rows[i].cells for i in some[1:]]
+    below = [rows[i].cells for i in some[1:FEW]]
     texts, others = [], []
     for j, cell in enumerate(rows[some[0]].cells):
         given = [cells[j].strip() for cells in below if j < len(cells) and cells[j].strip()]
-        numeric = sum(any(character.isdigit() for character in text) and _is_number(text) for text in given)
+        numeric = sum(map(_is_number, given))
         (texts if given and 2 * numeric > len(given) else others).append(cell.strip())
     empty = all(not text or stands_for_nothing(text) for text in others)
     units = [text for text in texts if text and not stands_for_nothing(text)]
     alone = len(others) > 0 or len(texts) > 1
-    return some[0] if empty and units and alone and not any(map(_is_number, units)) else None
+    return some[0] if empty and units and alone else None
 
 
 def _is_number(text: str) -> bool:
-    return any(as_written(text.rstrip("% "), mark) is not None for mark in (POINT, COMMA))
+    text = text.strip("% ")
+    return text[-1:].isalnum() and any(as_written(text, mark) is not None for mark in (POINT, COMMA))
 
 
 def _turned(path: str, rows: list[Row]) -> Iterator[Row]:

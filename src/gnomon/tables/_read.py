@@ -1,5 +1,6 @@
 """read_table: look at the file's name, hand it to the reader for its kind."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from gnomon.tables._excel import read_excel
 from gnomon.tables._h5ad import H5AD, read_h5ad
 from gnomon.tables._mtx import read_mtx
 from gnomon.tables._npz import read_npy, read_npz
-from gnomon.tables._parquet import SUFFIX, is_parquet, parquet_parts, read_feather, read_parquet
+from gnomon.tables._parquet import SUFFIX, is_parquet, parquet_files, parquet_parts, read_feather, read_parquet
 from gnomon.tables._sniff import ending
 from gnomon.tables._table import Table, TableError, Wanted, number
 from gnomon.tables._text import read_text
@@ -112,6 +113,18 @@ def table_parts(
         yield from (without(part, missing) for part in parquet_parts(str(path), roles))
     else:
         yield read_table(path, **roles._asdict())
+
+
+def sha256_of(path: str) -> str | None:
+    """The sha256 of a file, as sha256sum says it, of a folder that of its files as one; None where there is none."""
+    if not path or is_stream(path) or not Path(path).exists():
+        return None
+    whole = hashlib.sha256()
+    for part in parquet_files(path):
+        with open(part, "rb") as file:
+            while block := file.read(1 << 20):
+                whole.update(block)
+    return whole.hexdigest()
 
 
 def marks_for(path: str | Path, missing: Sequence[str]) -> list[str]:

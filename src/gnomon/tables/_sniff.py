@@ -3,6 +3,7 @@
 import codecs
 import csv
 import gzip
+import hashlib
 import io
 import re
 import sys
@@ -45,6 +46,11 @@ class Source:
         if form.named:
             file.readline()
         return file
+
+    @property
+    def sha256(self) -> str:
+        """Of what can be read but once; else empty."""
+        return "" if self.content is None else hashlib.sha256(self.content).hexdigest()
 
     @property
     def plain(self) -> bool:

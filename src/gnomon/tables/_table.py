@@ -34,6 +34,7 @@ class Table:
     lines: np.ndarray | None = None  # (n,) line of the file on which each row starts, where files have lines
     first: int = 0  # rows before these, where they are part of a larger table
     assumed: str = ""  # how the file was read, where its name does not say so
+    sha256: str = ""  # of what can be read but once
 
     @property
     def n_missing(self) -> int:

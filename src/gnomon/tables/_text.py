@@ -56,7 +56,8 @@ def read_text(path: str, wanted: Wanted) -> Table:
                 raise TableError(_not_text(source, error)) from None
         form = replace(form, encoding=WESTERN)
         table = _read(source, wanted, form)
-    return replace(table, assumed=", ".join([*form.said(usual), *filter(None, [table.assumed])]))
+    said = ", ".join([*form.said(usual), *filter(None, [table.assumed])])
+    return replace(table, assumed=said, sha256=source.sha256)
 
 
 def _read(source: Source, wanted: Wanted, form: Form) -> Table:

@@ -58,6 +58,6 @@ def as_written(cell: str, decimal: str, kind: str = "") -> str | None:
         text = text[:-1].rstrip()
     if (decimal != COMMA or POINT not in text) and number(text) is not None:
         return text
-    if not any(character.isdigit() for character in text) or not GROUPED[decimal].fullmatch(text):
+    if not text[-1:].isalnum() or not GROUPED[decimal].fullmatch(text):
         return None
     return re.sub(rf"[{SPACES}{COMMA if decimal == POINT else POINT}]", "", text).replace(COMMA, POINT)
