@@ -50,6 +50,7 @@ def test_every_command_of_a_model_answers_as_json():
         found = answered(name, "out", "t.csv", "--out", f"{name}.csv")
         assert found == {
             "command": name, "table": "t.csv", "model": "GuidedProjection", "rows": len(X), "out": f"{name}.csv",
+            "assumed": "",
             "unlike": [],
         }  # fmt: skip
     suggested = answered("suggest", "out", "t.csv", "--count", 2)

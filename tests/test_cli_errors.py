@@ -164,7 +164,7 @@ def test_a_target_without_any_value_beside_others(folder):
 
 def test_too_many_components():
     message = refusal(*FIT, "--components", "3")
-    assert message.startswith("t.csv: n_components=3 must be less than the rank of X, which is at most 3")
+    assert message.startswith("t.csv: --components 3 must be less than the rank of X, which is at most 3")
 
 
 def test_the_equal_sign_of_an_empty_marker_is_understood(folder):

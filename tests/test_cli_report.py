@@ -111,7 +111,8 @@ def test_bad_input_is_one_line_and_nothing_is_written():
     assert said("out", "t.csv", "--out", "no/r.html") == "no/r.html: the folder no does not exist; make it first."
     assert said("none", "t.csv", "--out", "r.html") == "none does not exist."
     assert said("out", "emu.csv", "--out", "r.html") == (
-        "emu.csv, row 1 (line 2), column 'kind': emu is none of the model's classes setosa, versicolor, virginica."
+        "emu.csv, row 1 (line 2), column 'kind': emu is none of the model's classes setosa, versicolor, virginica; add "
+        "--unlabeled emu if it means that the row has none."
     )
     assert said("out", "ids.csv", "--out", "r.html") == (
         "ids.csv: the model does not know 'junk': leave out with --drop."

@@ -1,5 +1,6 @@
 """Tables as people have them, through the commands: what is asked, and that the way out which is named works."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -155,7 +156,7 @@ def test_options_of_odd_names_can_be_typed():
     write("t.csv", table)
     said = refusal("fit", "t.csv", *OPTIONS)
     assert "leave the columns out with --drop=--a --drop=-b=1, or name them" in said
-    assert "40 rows, 1 features" in run("fit", "t.csv", *OPTIONS, "--dry-run", "--drop=--a", "--drop=-b=1")
+    assert "40 rows, 1 feature\n" in run("fit", "t.csv", *OPTIONS, "--dry-run", "--drop=--a", "--drop=-b=1")
 
 
 def test_a_wide_table_is_looked_at_soon(monkeypatch):
@@ -166,3 +167,32 @@ def test_a_wide_table_is_looked_at_soon(monkeypatch):
     begun = time.process_time()
     run("look", "wide.csv")
     assert time.process_time() - begun < 8.0  # 25 s where each column was compared with all others
+
+
+def test_every_command_of_a_model_says_how_a_table_was_read():
+    write("t.csv", rows())
+    run("fit", "t.csv", *OPTIONS)
+    table = [[cell.replace(".", ",") for cell in row] for row in rows()]
+    write("new.csv", [["Meat of May"], *table], ";")
+    said = "note: new.csv was read with semicolons between cells, from line 2 on, with decimal commas."
+    for command, out in (("predict", "p.csv"), ("transform", "z.csv"), ("impute", "f.csv"), ("report", "r.html")):
+        assert said in run(command, "out", "new.csv", "--out", out), command
+    assert json.loads(run("predict", "out", "new.csv", "--out", "q.csv", "--json"))["assumed"] in said
+
+
+def test_classes_that_differ_by_case_alone_are_noted():
+    table = rows()
+    table[1][4] = "X"
+    write("t.csv", table)
+    said = "note: 'X' and 'x' of 'kind' are two classes; write them alike if they are one."
+    assert said in run("fit", "t.csv", *OPTIONS, "--dry-run")
+    assert said in run("fit", "t.csv", *OPTIONS)
+
+
+def test_a_model_of_complete_rows_names_what_takes_others():
+    table = rows()
+    table[1][1] = ""
+    write("t.csv", table)
+    said = refusal("fit", "t.csv", *OPTIONS[:4], "--model", "dppca", "--out", "out")
+    assert "DPPCA needs every entry: leave --model out, or fill the cells first by gnomon impute" in said
+    run("fit", "t.csv", *OPTIONS[:4], "--no-compare", "--out", "out")

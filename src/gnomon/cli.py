@@ -350,10 +350,10 @@ def _apply(what, *, stored, table, out, safe_csv, force, **roles):
             step("computing")
             outputs.write_in_parts(out, map(done.of, model.parts(table, **roles)), force, safe_csv)
     stream = outputs.is_stream(out)
-    odd = show.unlike(*done.typical)
-    text = f"{done.said} {done.n_rows} rows of {table}; wrote {out}" + (f"\n{odd}" if odd else "")
+    said = [f"{done.said} {done.n_rows} rows of {table}; wrote {out}", *show.how_read(table, done.assumed)]
+    text = "\n".join([*said, *filter(None, [show.unlike(*done.typical)])])
     values, names = done.typical
-    found = {"table": table, "model": model.said.model, "rows": done.n_rows, "out": out}
+    found = {"table": table, "model": model.said.model, "rows": done.n_rows, "assumed": done.assumed, "out": out}
     return Answer(text, found | {"unlike": [names[i] for i in unusual(values)]}, stream)
 
 
@@ -373,7 +373,7 @@ def suggest(stored, table, count, out, unlabeled, safe_csv, force, **roles):
     \b
     gnomon suggest flowers flowers.csv --count 5
     """
-    from gnomon._cli import outputs
+    from gnomon._cli import outputs, show
     from gnomon._cli.columns import suggested_columns
     from gnomon._cli.stored import StoredModel
     from gnomon._cli.targets import read_like
@@ -393,9 +393,9 @@ def suggest(stored, table, count, out, unlabeled, safe_csv, force, **roles):
             outputs.write(out, result, force, safe_csv)
     n_found, n_rows = len(next(iter(result.values()))), data.X.shape[0]
     rows = [dict(zip(result, cells, strict=True)) for cells in zip(*result.values(), strict=True)]
-    found = {"table": table, "model": model.said.model, "rows": n_rows, "out": out, "suggested": rows}
-    text = f"suggested {n_found} of {n_rows} rows of {table}; wrote {out}"
-    return Answer(text, found, out is not None and outputs.is_stream(out))
+    found = {"table": table, "model": model.said.model, "rows": n_rows, "assumed": data.assumed, "out": out}
+    said = [f"suggested {n_found} of {n_rows} rows of {table}; wrote {out}", *show.how_read(table, data.assumed)]
+    return Answer("\n".join(said), found | {"suggested": rows}, out is not None and outputs.is_stream(out))
 
 
 @main.command(cls=ManyValues)
@@ -411,7 +411,7 @@ def report(stored, table, out, unlabeled, force, **roles):
     \b
     gnomon report flowers more.csv --out more.html
     """
-    from gnomon._cli import outputs, reporting
+    from gnomon._cli import outputs, reporting, show
     from gnomon._cli.stored import StoredModel
     from gnomon._cli.targets import read_like
 
@@ -425,8 +425,9 @@ def report(stored, table, out, unlabeled, force, **roles):
         step("writing")
         with outputs.said_in_one_line(out):
             reporting.write_page(out, model, data, figures, y=y, n_fitted=model.n_rows, replace=force)
-    found = {"table": table, "model": model.said.model, "rows": data.X.shape[0], "out": out}
-    return Answer(f"reported on {data.X.shape[0]} rows of {table}; wrote {out}", found, outputs.is_stream(out))
+    found = {"table": table, "model": model.said.model, "rows": data.X.shape[0], "assumed": data.assumed, "out": out}
+    said = [f"reported on {data.X.shape[0]} rows of {table}; wrote {out}", *show.how_read(table, data.assumed)]
+    return Answer("\n".join(said), found, outputs.is_stream(out))
 
 
 @main.command()

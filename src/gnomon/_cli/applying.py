@@ -15,6 +15,7 @@ class Applied:
     def __init__(self, model: StoredModel, what: str) -> None:
         self.model, self.what = model, what
         self.n_rows = self.n_missing = 0
+        self.assumed = ""
         self._typical: list[tuple[np.ndarray, Any]] = []
 
     def of(self, table: Table) -> dict[str, Any]:
@@ -22,6 +23,7 @@ class Applied:
         parts = (make(self.model, table) for make in columns.OF_NEW_ROWS[self.what])
         result = columns.joined(columns.row_column(table), *parts)
         self.n_rows += table.X.shape[0]
+        self.assumed = table.assumed
         self.n_missing += table.n_missing
         if "typicality" in result:
             self._typical.append((result["typicality"], next(iter(result.values()))))

@@ -20,7 +20,7 @@ from gnomon._cli.outputs import said_in_one_line
 from gnomon._cli.reporting import write_page
 from gnomon._cli.sizes import settled
 from gnomon._cli.stored import StoredModel, check_cells
-from gnomon._cli.targets import check_guides, in_words, read_targets, with_names
+from gnomon._cli.targets import check_guides, classes_alike, in_words, read_targets, with_names
 from gnomon._files import RECORD, new_file, new_folder, sealed
 from gnomon.describe import Description
 from gnomon.export.report import versions
@@ -147,7 +147,7 @@ def fit(request: Request, table: Table) -> Run:
     stored = StoredModel(pipeline, names, *facts)
     notes = [f"{table.path} was read {table.assumed}."] if table.assumed else []
     notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)
-    notes += [note for note in (of_size, fitted.note) if note]
+    notes += [note for note in (of_size, fitted.note) if note] + classes_alike(table, targets)
     notes += size_notes(request, stored.said)
     if request.scale == "none" and not fitted.steps[-1][1].traits.own_scale:
         notes += scale_notes(table, guides, StandardScaler(with_mean=False).fit(table.X).var_)

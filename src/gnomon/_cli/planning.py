@@ -8,9 +8,9 @@ from gnomon._cli.answering import Answer
 from gnomon._cli.choosing import parameters, traits_of
 from gnomon._cli.commands import AUTO, OPEN, InputError, one_line
 from gnomon._cli.fitting import Request
-from gnomon._cli.show import target_line
+from gnomon._cli.show import number_of, target_line
 from gnomon._cli.sizes import default_components
-from gnomon._cli.targets import in_words
+from gnomon._cli.targets import classes_alike, in_words
 
 WORDS = {AUTO: "guided, which many models teach", "search": "the model that the labels choose"}
 
@@ -34,6 +34,7 @@ def plan(request: Request, table: Any, out: str, *, on_disk: bool) -> Answer:
         k = usual
     notes = [f"{table.path} was read {table.assumed}."] if getattr(table, "assumed", None) else []
     notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)
+    notes += classes_alike(table, targets)
     found = {
         "table": table.path,
         "n_rows": int(table.X.shape[0]),
@@ -56,10 +57,11 @@ def plan(request: Request, table: Any, out: str, *, on_disk: bool) -> Answer:
 
 def _in_words(found: dict[str, Any], of_target: str) -> str:
     from_disk = ", read from disk as often as needed" if found["from_disk"] else ""
-    lines = [f"{found['table']}: {found['n_rows']} rows, {found['n_features']} features{from_disk}"]
+    size = f"{number_of(found['n_rows'], 'row')}, {number_of(found['n_features'], 'feature')}"
+    lines = [f"{found['table']}: {size}{from_disk}"]
     lines += [of_target] if of_target else []
     model, k = WORDS.get(found["model"], found["model"]), found["components"]
-    size = "its own number of components" if k is None else f"{k} component{'' if k == 1 else 's'}"
+    size = "its own number of components" if k is None else number_of(k, "component")
     size += " at most" if k is not None and found["model"] in OPEN else ""
     size = "as many components as are found best" if k == AUTO else size
     lines.append(f"would fit {model}: {size}, scale {found['scale']}, seed {found['seed']}")

@@ -23,7 +23,7 @@ def summary(runs: list[Run], comparison: Comparison | None) -> str:
     table = runs[0].table
     n, p = table.X.shape
     empty = f"; {table.n_missing} of {n * p} feature cells empty" if table.n_missing else ""
-    lines = [f"{table.path}: {n} rows, {p} features{empty}"]
+    lines = [f"{table.path}: {number_of(n, 'row')}, {number_of(p, 'feature')}{empty}"]
     if runs[0].targets is not None:
         lines.append(target_line(runs[0].targets, list(table.targets)))
     for run in runs:
@@ -71,6 +71,16 @@ def _model_line(run: Run) -> str:
         notes.append(f"{fit.log_likelihood:.2f} nats")
     notes += fit.remarks
     return f"{start}; {', '.join(notes)}" if notes else start
+
+
+def how_read(path: str, assumed: str) -> list[str]:
+    """A note of what was assumed of a table, if anything was."""
+    return [f"note: {path} was read {assumed}."] if assumed else []
+
+
+def number_of(n: int, what: str) -> str:
+    """So many of something."""
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def unlike(typicality: np.ndarray, ids: np.ndarray) -> str:

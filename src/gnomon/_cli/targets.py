@@ -10,6 +10,8 @@ from gnomon.describe import Target
 from gnomon.tables import Table, TableError, as_option, is_no_class, listing, number, numbers_for_nothing
 from gnomon.targets import Targets, read
 
+IN_HOLES = "leave --model out, or fill the cells first by gnomon impute and a model of --model ppca"
+
 
 def read_targets(
     table: Table, *, kind: str | None = None, unlabeled: str | None = None, several: str = "real"
@@ -75,7 +77,10 @@ def _column_like(table: Table, name: str, target: Target, unlabeled: str | None)
         elif _written(cell) in classes:
             values[i] = classes[_written(cell)]
         elif _written(cell) != "-1":
-            raise TableError(f"{table.where(i, name)}: {cell} is none of the model's classes {', '.join(classes)}.")
+            raise TableError(
+                f"{table.where(i, name)}: {cell} is none of the model's classes {', '.join(classes)}; add "
+                f"{as_option('--unlabeled', str(cell))} if it means that the row has none."
+            )
     return values.astype(float) if classes is None else values
 
 
@@ -92,8 +97,21 @@ def check_guides(table: Table, targets: Targets) -> None:
     for name, column in zip(table.targets, targets.columns, strict=True):
         known = column.given(column.values)[column.labeled]
         if len(set(known.tolist())) < 2:
-            what = f"only the value {known[0]} in {len(known)} labeled rows" if len(known) else "no value at all"
+            rows = "1 labeled row" if len(known) == 1 else f"{len(known)} labeled rows"
+            what = f"only the value {known[0]} in {rows}" if len(known) else "no value at all"
             raise InputError(f"{table.path}, column {name!r}: {what}, which guides nothing; label more rows.")
+
+
+def classes_alike(table: Table, targets: Targets | None) -> list[str]:
+    """What to say where classes differ by the case of their letters alone."""
+    notes = []
+    for name, column in zip(table.targets, () if targets is None else targets.columns):
+        seen: dict[str, str] = {}
+        for label in () if column.classes is None else map(str, column.classes.tolist()):
+            first = seen.setdefault(label.casefold(), label)
+            if first != label:
+                notes.append(f"{first!r} and {label!r} of {name!r} are two classes; write them alike if they are one.")
+    return notes
 
 
 def with_names(table: Table, text: str) -> str:
@@ -110,5 +128,7 @@ def in_words(table: Table, message: BaseException) -> str:
         text = re.sub(r"\by (?=(holds|is|has|mixes) )", f"column {names[0]!r} ", text)
     text = re.sub(r"\bin row (\d+)", lambda found: f"in {table.row(int(found[1]))}", text)
     text = re.sub(r"\btarget='(\w+)'", r"--target-kind \1", text)
+    text = re.sub(r"fill missing ones in first, .* gnomon impute", IN_HOLES, text)
+    text = re.sub(r"\bn_components=(?=\d)", "--components ", text)
     text = text.replace("raise max_iter or take a larger tol", "raise --set max_iter=N or loosen --set tol=X")
     return text.replace("unlabeled=None", "--unlabeled=").replace("unlabeled=-1", "--unlabeled=-1")
