@@ -283,8 +283,17 @@ def test_columns_and_files_are_completed():
     assert completed("fit", "t.csv", "--target", "") == [("plain", name) for name in (*"abcd", "kind")]
     assert completed("fit", "none.csv", "--target", "") == []
     assert completed("fit", "--target", "") == []
-    for words in (("look",), ("fit",), ("predict", "out")):
+    files = [("look",), ("fit",), ("predict", "out"), ("fit", "t.csv", "--labels"), ("predict", "m", "t.csv", "--out")]
+    for words in files:
         assert completed(*words, "t")[0][0] == "file"
+
+
+def test_every_value_of_an_option_that_takes_several_is_completed():
+    assert completed("fit", "t.csv", "--drop", "a", "k") == [("plain", "kind")]
+    assert completed("fit", "t.csv", "--target", "a", "--drop", "b", "c", "k") == [("plain", "kind")]
+    assert completed("fit", "t.csv", "--form", "transposed", "decimal-c") == [("plain", "decimal-comma")]
+    assert completed("fit", "t.csv", "--drop", "a", "--targ")[0] == ("plain", "--target")
+    assert completed("fit", "t.csv", "--id", "a", "k") == []
 
 
 def test_look_at_a_layer():

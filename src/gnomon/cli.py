@@ -55,6 +55,7 @@ OPTIONS = {
     "target": column("--target", multiple=True, metavar="COL...", help="Target columns; empty: unlabeled."),
     "labels": click.option(
         "--labels",
+        type=click.Path(),
         metavar="FILE",
         help="Text with the target of a TABLE that has none: a label a line, or id and label.",
     ),
@@ -134,14 +135,24 @@ OPTIONS = {
     ),
     "seed": click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."),
     "jobs": click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes."),
-    "folder": click.option("--out", required=True, metavar="DIR", help="New folder for the results."),
-    "replace folder": click.option("--force", is_flag=True, help="Replace DIR if gnomon wrote it."),
-    "file": click.option("--out", required=True, metavar="FILE", help="Result: .csv, .tsv or .parquet; - prints CSV."),
-    "annotated file": click.option(
-        "--out", required=True, metavar="FILE", help="Result: .csv, .tsv, .parquet or .h5ad (AnnData); - prints CSV."
+    "folder": click.option(
+        "--out", type=click.Path(), required=True, metavar="DIR", help="New folder for the results."
     ),
-    "maybe a file": click.option("--out", metavar="FILE", help="Write the scores there, too: .csv, .tsv or .parquet."),
-    "page": click.option("--out", required=True, metavar="FILE", help="The report: .html."),
+    "replace folder": click.option("--force", is_flag=True, help="Replace DIR if gnomon wrote it."),
+    "file": click.option(
+        "--out", type=click.Path(), required=True, metavar="FILE", help="Result: .csv, .tsv or .parquet; - prints CSV."
+    ),
+    "annotated file": click.option(
+        "--out",
+        type=click.Path(),
+        required=True,
+        metavar="FILE",
+        help="Result: .csv, .tsv, .parquet or .h5ad (AnnData); - prints CSV.",
+    ),
+    "maybe a file": click.option(
+        "--out", type=click.Path(), metavar="FILE", help="Write the scores there, too: .csv, .tsv or .parquet."
+    ),
+    "page": click.option("--out", type=click.Path(), required=True, metavar="FILE", help="The report: .html."),
     "safe csv": click.option(
         "--safe-csv", is_flag=True, help="Set an apostrophe before text that a spreadsheet would run (= + - @)."
     ),
@@ -360,7 +371,9 @@ def _apply(what, *, stored, table, out, safe_csv, force, **roles):
 @main.command(cls=ManyValues)
 @takes("model file", "table")
 @click.option("--count", type=click.IntRange(1, 500), default=10, show_default=True, metavar="N", help="How many rows.")
-@click.option("--out", metavar="FILE", help="Result: .csv, .tsv or .parquet. Default: CSV is printed.")
+@click.option(
+    "--out", type=click.Path(), metavar="FILE", help="Result: .csv, .tsv or .parquet. Default: CSV is printed."
+)
 @takes(*NEW_ROLES, "unlabeled", "safe csv", "replace file")
 @answering
 def suggest(stored, table, count, out, unlabeled, safe_csv, force, **roles):
@@ -432,7 +445,7 @@ def report(stored, table, out, unlabeled, force, **roles):
 
 @main.command()
 @takes("model file")
-@click.option("--onnx", "out", required=True, metavar="FILE", help="The graph: .onnx.")
+@click.option("--onnx", "out", type=click.Path(), required=True, metavar="FILE", help="The graph: .onnx.")
 @takes("replace file")
 @answering
 def export(stored, out, force):
@@ -476,7 +489,14 @@ def export(stored, out, force):
     help="Labeled rows of each class; all other labels are hidden.",
 )
 @takes("seed")
-@click.option("--out", default="gnomon-demo", show_default=True, metavar="DIR", help="New folder for the results.")
+@click.option(
+    "--out",
+    type=click.Path(),
+    default="gnomon-demo",
+    show_default=True,
+    metavar="DIR",
+    help="New folder for the results.",
+)
 @takes("replace folder")
 @answering
 def demo(data, labels, seed, out, force):
@@ -532,12 +552,17 @@ def doctor():
 
 @main.command()
 @click.argument("name", required=False)
-@click.option("--keep", metavar="FILE", help="Go on from FILE, which gets each finding as it comes.")
+@click.option("--keep", type=click.Path(), metavar="FILE", help="Go on from FILE, which gets each finding as it comes.")
 @click.option("--draws", type=click.IntRange(1), metavar="N", help="Draws of each cell, instead of the paper's.")
 @click.option("--only", multiple=True, metavar="NAME", help="A task, a method or K=5 of the table; may be repeated.")
 @click.option("--quick", is_flag=True, help="Two draws of what is soon done.")
 @click.option("--jobs", type=int, metavar="N", help="Processes; -1 for one a core.")
-@click.option("--page", metavar="FILE", help="Write the table as Markdown, JSON and SVG, with what differs and why.")
+@click.option(
+    "--page",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the table as Markdown, JSON and SVG, with what differs and why.",
+)
 def reproduce(name, keep, **options):
     """Run an experiment by its name, or list them all.
 

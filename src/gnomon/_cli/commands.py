@@ -8,7 +8,7 @@ import click
 
 AUTO = "auto"  # a model, or a number of components, that is found
 OPEN = (AUTO, "search")  # names that leave the model open
-CALL, DOING = "gnomon.call", "gnomon.doing"  # what a context knows of its command
+CALL, DOING, WORDS = "gnomon.call", "gnomon.doing", "gnomon.words"  # what a context knows of its command
 
 
 class Components(click.ParamType):
@@ -79,11 +79,23 @@ class ManyValues(click.Command):
         """Write `--target a b` as `--target a --target b`, then parse."""
         if ctx.resilient_parsing and args and args[-1].startswith("--"):
             args = args[:-1]  # the shell asks for its value: without it the words before are understood
+        ctx.meta[WORDS] = list(args)
         return super().parse_args(ctx, self._expanded(args))
 
-    def _expanded(self, args):
+    def shell_complete(self, ctx, incomplete):
+        """A further value of an option that takes several, or what any command completes."""
+        named = [word for word in ctx.meta.get(WORDS, []) if word.startswith("--")]
+        option = self._options().get(named[-1]) if named else None
+        if option is not None and option.multiple and not incomplete.startswith("-"):
+            return option.shell_complete(ctx, incomplete)
+        return super().shell_complete(ctx, incomplete)
+
+    def _options(self):
         names = ((name, param) for param in self.params for name in (*param.opts, *param.secondary_opts))
-        options = {name: param for name, param in names if isinstance(param, click.Option)}
+        return {name: param for name, param in names if isinstance(param, click.Option)}
+
+    def _expanded(self, args):
+        options = self._options()
         missing = sum(param.required for param in self.params if isinstance(param, click.Argument))
         expanded, repeated, waiting = [], None, False
         for word in args:
