@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
+from math import isfinite
 from typing import NamedTuple
 
 from gnomon.tables._marks import stands_for_nothing
@@ -28,7 +29,7 @@ class Body:
     """
 
     def __init__(self, path: str, rows: Iterator[Row], separator: str = ",", form: Sequence[str] = ()) -> None:
-        self.path, self.said = path, []
+        self.path, self.said, self.kinds = path, [], {}
         first = list(islice(rows, SAMPLE))
         at = 0 if "no-header" in form else _header_at(first)
         at_top = bool(first) and first[0].line == 1
@@ -45,15 +46,15 @@ class Body:
         else:
             self.header = _header(first)
             first = first[1:]
-            if not holds_names(self.header) and None not in map(number, filter(None, self.header)):
-                self.said.append("with the numbers of its first line as names of columns")
-        self.plain = not self.said and self.decimal == POINT and all(self.header) and at_top
         units = None if "transposed" in form else _units_at(first)
         if units is not None:
             self.said.append(f"without line {first[units].line}, which has units")
             del first[units]
         some = [row.cells for row in first if extent(row.cells)]
         columns = [[cells[j] for cells in some if j < len(cells)] for j in range(self.width)]
+        self.odd_header = "no-header" not in form and self._looks_like_a_row(columns)
+        self.said += ["with a first line that looks like a row as names"] if self.odd_header else []
+        self.plain = not self.said and self.decimal == POINT and all(self.header) and at_top
         self.kinds = {j: kind for j, cells in enumerate(columns) if (kind := kind_of_cells(cells))}
         self.said += ["with decimal commas"] if self.decimal == COMMA else []
         self._rows = chain(first, rows)
@@ -98,6 +99,18 @@ class Body:
             names = [self.header[j] for j in features if self.kinds.get(j) == kind]
             self.said += [f"{how} {listing(names, 4)}"] if names else []
 
+    def _looks_like_a_row(self, columns: list[list[str]]) -> bool:
+        """Whether half of the names or more are numbers, not as wavelengths, and such as those below them."""
+        values = {j: value for j, name in enumerate(self.header) if (value := self.number(name, j)) is not None}
+        if 2 * len(values) < len(list(filter(None, self.header))) or not values or like_an_axis(list(values.values())):
+            return False
+        for j, value in values.items():
+            below = [found for cell in columns[j] if (found := self.number(cell, j)) is not None and isfinite(found)]
+            spread = max(below, default=0.0) - min(below, default=0.0)
+            if not below or not min(below) - spread <= value <= max(below) + spread:
+                return False
+        return True
+
     def _fitted(self, row: Row, i: int) -> Row:
         """The row with as many cells as the header; what is beyond must be empty."""
         cells = row.cells
@@ -135,9 +148,15 @@ def _header_at(rows: list[Row]) -> int:
         if len(used) == width:
             break
     enough = max(2, len(used) - 1)
-    fits = (i for i, row in enumerate(rows) if sum(map(bool, map(str.strip, row.cells))) >= enough)
-    at = next(fits, 0)
-    return at if at == 0 or holds_names(rows[at].cells) else next((i for i in fits if holds_names(rows[i].cells)), 0)
+    fits = [i for i, row in enumerate(rows) if sum(map(bool, map(str.strip, row.cells))) >= enough]
+    if not fits or fits[0] == 0:
+        return 0
+    return next((i for i in fits[:-1] if holds_names(rows[i].cells) and not _is_axis(rows[i + 1].cells)), 0)
+
+
+def _is_axis(cells: Sequence[str]) -> bool:
+    """Whether the numbers of a row go as those of wavelengths do, as no two rows in a table should."""
+    return like_an_axis([value for value in map(number, cells) if value is not None])
 
 
 def _usual_width(rows: list[Row]) -> int:
@@ -153,8 +172,10 @@ def holds_names(cells: Sequence[str]) -> bool:
 
 
 def _header(rows: list[Row]) -> list[str]:
-    """Names of columns, "" where there is none: as many as most rows have cells, if none is cut."""
-    header = [cell.strip() for cell in rows[0].cells] if rows else []
+    """Names of columns on one line, "" where there is none: as many as most rows have cells, if none is cut."""
+    if not rows:
+        return []
+    header = [" ".join(cell.split()) if "\n" in cell or "\r" in cell else cell.strip() for cell in rows[0].cells]
     below = [row.cells for row in rows[1:] if extent(row.cells)]
     if below and all(len(cells) == len(header) + 1 for cells in below) and any(cells[-1].strip() for cells in below):
         return ["", *header]  # of R, which gives names of rows no name
@@ -173,15 +194,19 @@ def _units_at(rows: list[Row]) -> int | None:
         given = [cells[j].strip() for cells in below if j < len(cells) and cells[j].strip()]
         numeric = sum(map(_is_number, given))
         (texts if given and 2 * numeric > len(given) else others).append(cell.strip())
-    empty = all(not text or stands_for_nothing(text) for text in others)
-    units = [text for text in texts if text and not stands_for_nothing(text)]
+    empty = all(map(_is_nothing, others))
+    units = [text for text in texts if not _is_nothing(text)]
     alone = len(others) > 0 or len(texts) > 1
     return some[0] if empty and units and alone else None
 
 
+def _is_nothing(text: str) -> bool:
+    return text in MISSING or stands_for_nothing(text)
+
+
 def _is_number(text: str) -> bool:
     text = text.strip("% ")
-    return text[-1:].isalnum() and any(as_written(text, mark) is not None for mark in (POINT, COMMA))
+    return number(text) is not None or any(as_written(text, mark) is not None for mark in (POINT, COMMA))
 
 
 def _turned(path: str, rows: list[Row]) -> Iterator[Row]:

@@ -11,7 +11,7 @@ from typing import Any
 import narwhals as nw
 
 from gnomon.rows.kind import is_sparse
-from gnomon.tables._begin import Body, holds_names, unnamed
+from gnomon.tables._begin import Body, unnamed
 from gnomon.tables._excel import opened_sheet
 from gnomon.tables._h5ad import beside_of, open_h5ad, read_h5ad
 from gnomon.tables._mtx import read_mtx
@@ -101,7 +101,7 @@ def _of_body(body: Body, most: int) -> Cells:
         if not name and not any(cell is not None for cell in columns[names[j]]):
             del columns[names[j]]
     body.say_kinds([j for j, kind in body.kinds.items() if kind == PERCENT])
-    return Cells(body.path, columns, len(chunk) <= most, ", ".join(body.said), odd_header=not holds_names(body.header))
+    return Cells(body.path, columns, len(chunk) <= most, ", ".join(body.said), odd_header=body.odd_header)
 
 
 def _given(cell: str, body: Body, j: int) -> str | None:

@@ -220,8 +220,10 @@ def number(cell: Any) -> float | None:
 
 def like_an_axis(values: Sequence[float]) -> bool:
     """Whether numbers are as those of wavelengths: three or more that only rise or only fall, not by chance."""
+    if len(values) < 3 or not np.isfinite(values).all() or min(values) < 0:
+        return False
     steps = np.diff(values)
-    if len(values) < 3 or min(values) < 0 or not (np.all(steps > 0) or np.all(steps < 0)):
+    if not (np.all(steps > 0) or np.all(steps < 0)):
         return False
     return len(values) > 7 or all(value == int(value) for value in values) or bool(np.ptp(steps) <= 1e-6 * max(values))
 

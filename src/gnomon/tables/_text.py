@@ -31,7 +31,6 @@ from gnomon.tables._table import (
     check_features,
     choose_features,
     in_range,
-    like_an_axis,
     number,
     out_of_range,
     usable,
@@ -89,7 +88,7 @@ def _read_clean(path: str, body: Body, wanted: Wanted, delimiter: str) -> Table 
             returns = text.find(b"\r", 0) >= 0
             if any(text.find(mark, 0) >= 0 for mark in doubts) or (returns and re.search(rb"\r(?!\n)", text)):
                 return None
-        names, wanted, features = _columns(path, body.header, delimiter, wanted)
+        names, wanted, features = _columns(body, delimiter, wanted)
         return None if len(names) == 1 else _batches(path, names, body, wanted, features, delimiter)
     except (TableError, UnicodeDecodeError, csv.Error, OSError, arrow.ArrowException):
         return None
@@ -100,7 +99,8 @@ def _batches(
 ) -> Table | None:
     arrow, reader = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.csv")
     types = {name: arrow.string() for name in names} | {name: arrow.float64() for name in features}
-    kept: dict[str, list[Any]] = {name: [] for name in names if name not in set(features)}
+    numbers = set(features)
+    kept: dict[str, list[Any]] = {name: [] for name in names if name not in numbers}
     blocks = []
     with reader.open_csv(
         path,
@@ -156,7 +156,7 @@ def text_rows(path: str, form: Form, file: Any) -> Iterator[Row]:
 
 def collect(path: str, body: Body, wanted: Wanted, delimiter: str = ",") -> Table:
     """The table of rows of text."""
-    names, wanted, features = _columns(path, body.header, delimiter, wanted)
+    names, wanted, features = _columns(body, delimiter, wanted)
     place = {name: j for j, name in enumerate(names)}
     kept: dict[str, list[Any]] = {name: [] for name in (*wanted.targets, wanted.id) if name is not None}
     blank = _blank_ones(body, names, wanted)
@@ -184,14 +184,18 @@ def collect(path: str, body: Body, wanted: Wanted, delimiter: str = ",") -> Tabl
     return _table(np.concatenate(blocks), features, body, wanted, kept, lines)
 
 
-def _columns(path: str, header: list[str], delimiter: str, wanted: Wanted) -> tuple[list[str], Wanted, list[str]]:
+def _columns(body: Body, delimiter: str, wanted: Wanted) -> tuple[list[str], Wanted, list[str]]:
     """All names, the columns by role, and the features, from the cells of the header."""
-    _check_header(path, header, delimiter)
+    _check_header(body, delimiter)
+    path, header = body.path, body.header
     names = [name or unnamed(j) for j, name in enumerate(header)]
     wanted = wanted.settled(names)
     nameless = [unnamed(j) for j, name in enumerate(header) if not name]
     asked = {*wanted.targets, wanted.id, *wanted.drop, *(wanted.features or ())}
-    wanted = wanted._replace(ignore=[*wanted.ignore, *(name for name in nameless if name not in asked)])
+    left = [name for name in nameless if name not in asked]
+    if left and all(name in (*asked, *wanted.ignore, *left) for name in names):
+        raise _nameless(path, names.index(left[0]))
+    wanted = wanted._replace(ignore=[*wanted.ignore, *left])
     return names, wanted, choose_features(path, names, wanted)
 
 
@@ -219,16 +223,16 @@ def _table(
     return Table(body.path, X, features, targets, ids, wanted.id, np.array(lines), assumed=", ".join(body.said))
 
 
-def _check_header(path: str, names: list[str], delimiter: str) -> None:
+def _check_header(body: Body, delimiter: str) -> None:
     """Refuse a first line that holds no names."""
+    path, names = body.path, body.header
     if not any(names):
         raise TableError(f"{path}: the first line holds no column names.")
     if len(names) == 1:
         for other, word in SEPARATORS.items():
             if other in names[0] and other != " ":
                 raise TableError(f"{path}: the header is separated by {word}, not by {SEPARATORS[delimiter]}.")
-    values = [number(name) for name in names if name]
-    if None not in values and not like_an_axis(values) and any(value != np.floor(value) for value in values):
+    if body.odd_header and None not in map(number, filter(None, names)):
         raise TableError(
             f"{path}: the first line has numbers and no names of columns; add --form no-header, with which they are "
             f"{unnamed(0)}, {unnamed(1)}, ..., or put a line of names above it."
@@ -237,12 +241,14 @@ def _check_header(path: str, names: list[str], delimiter: str) -> None:
 
 def _numbers(cells: tuple[str, ...], missing: Sequence[str], body: Body, j: int) -> tuple[np.ndarray, int | None]:
     """A feature column as numbers, NaN where cells are empty, and the place of the first that is no usable number."""
-    values = np.empty(len(cells))
-    with suppress(ValueError):
-        values[:] = [float(cell) for cell in cells]
-        joined = "" if missing else "".join(cells)
-        if not missing and usable(values).all() and "_" not in joined and (body.decimal != "," or "." not in joined):
-            return values, None
+    values, joined = np.empty(len(cells)), "".join(cells)
+    if not missing and "_" not in joined and not (body.decimal == "," and "." in joined):
+        with suppress(ValueError):
+            values[:] = (
+                [float(cell.replace(",", ".")) for cell in cells] if body.decimal == "," else list(map(float, cells))
+            )
+            if usable(values).all():
+                return values, None
     for i, cell in enumerate(cells):
         value = np.nan if _given(cell, missing) is None else body.number(cell, j)
         if value is None or not usable(value):
