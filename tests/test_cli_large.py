@@ -169,8 +169,8 @@ REFUSED = {
     "a huge number": (lambda: columns() | {"x2": [0.5] * 400 + [1e200] * 200}, (), "row 401, column 'x2': 1e+200"),
     "a column": (columns, ("--drop", "x9"), "no column 'x9' for --drop"),
     "to keep": (columns, ("--keep", "x9"), "--keep names 'x9', which is not a feature"),
-    "components": (columns, ("--components", "8", "--model", "sppca"), "n_components=8"),
-    "one class": (lambda: columns() | {"kind": ["up"] + [None] * (N - 1)}, (), "only the value up in 1 labeled rows"),
+    "components": (columns, ("--components", "8", "--model", "sppca"), "--components 8 must be less"),
+    "one class": (lambda: columns() | {"kind": ["up"] + [None] * (N - 1)}, (), "only the value up in 1 labeled row,"),
     "a scheduler": (columns, ("--scheduler", "tcp://127.0.0.1:1"), "no scheduler answers there"),
 }
 

@@ -201,3 +201,27 @@ def test_a_model_of_complete_rows_names_what_takes_others():
     said = refusal("fit", "t.csv", *OPTIONS[:4], "--model", "dppca", "--out", "out")
     assert "DPPCA needs every entry: leave --model out, or fill the cells first by gnomon impute" in said
     run("fit", "t.csv", *OPTIONS[:4], "--no-compare", "--out", "out")
+
+
+def test_what_meant_no_label_is_known_to_the_model():
+    table = rows()
+    for row in table[1::3]:
+        row[4] = "unknown"
+    write("t.csv", table)
+    run("fit", "t.csv", *OPTIONS[:4], "--unlabeled", "unknown", "--no-compare", "--out", "out")
+    found = json.loads(run("suggest", "out", "t.csv", "--count", "3", "--json"))["suggested"]
+    assert {row["name"] for row in found} <= {row[0] for row in table[1::3]}
+    run("report", "out", "t.csv", "--out", "r.html")
+    table[1][4] = "z"
+    write("t.csv", table)
+    said = refusal("suggest", "out", "t.csv")
+    assert "z is none of the model's classes x, y; add --unlabeled z if it means that the row has none." in said
+
+
+def test_the_target_is_told_by_its_name_and_its_doubts():
+    names = ["name", "a", "batch", "kind"]
+    write("t.csv", [names, *([f"r{i}", str(i % 7), "AB"[i % 2], "xy"[i % 2]] for i in range(12))])
+    assert "--target kind" in run("look", "t.csv")
+    names[3] = "sort"
+    write("t.csv", [names, *([f"r{i}", str(i % 7), "AB"[i % 2], ["x", "y", "?"][i % 3]] for i in range(12))])
+    assert "--target sort" in run("look", "t.csv")

@@ -198,8 +198,8 @@ def fit(compare, out, safe_csv, force, dry_run, **asked):
     TABLE is text (.csv, .tsv, .txt, also .gz, a pipe, or - for standard input), .parquet or a folder of such files,
     .feather, .xlsx, .npz, .npy, .mtx or .h5ad. Separators, decimal commas, the encoding of text, and what stands above
     and below the table are told from the text, and said. DIR gets model.gnomon, projection.csv (and .parquet),
-    metrics.json and report.html. Every column that is neither --target, --id nor --drop is a feature and must be
-    numeric; empty cells are missing values. Many models, on several preparations of the rows, predict the target, and
+    metrics.json and report.html. Every column is a feature and must be numeric, but for those of --target, --id and
+    --drop; empty cells are missing values. Many models, on several preparations of the rows, predict the target, and
     the projection shows what they say in the mean; --model names another.
 
     Parquet that would take more than a quarter of the memory is read from disk, through Dask, as often as the fit
@@ -398,7 +398,7 @@ def suggest(stored, table, count, out, unlabeled, safe_csv, force, **roles):
         step("reading")
         model = StoredModel.load(stored)
         data = model.read(table, **roles, with_targets=True)
-        y = read_like(data, dict(zip(model.targets, model.said.targets, strict=True)), unlabeled)
+        y = read_like(data, model.known_targets, model.unlabeled if unlabeled is None else unlabeled)
         step("computing")
         result = suggested_columns(model, data, model.said.labeled(y, data.X.shape[0]), count)
         step("writing")
@@ -433,7 +433,7 @@ def report(stored, table, out, unlabeled, force, **roles):
         step("reading")
         model = StoredModel.load(stored)
         data = model.read(table, **roles, with_targets=True)
-        y = read_like(data, dict(zip(model.targets, model.said.targets, strict=True)), unlabeled)
+        y = read_like(data, model.known_targets, model.unlabeled if unlabeled is None else unlabeled)
         figures = reporting.figures_beside(stored)
         step("writing")
         with outputs.said_in_one_line(out):

@@ -96,3 +96,9 @@ def test_fit_and_predict_with_labels_beside(tmp_path, monkeypatch):
     assert not (tmp_path / "other").exists()
     several = refusal("fit", "x.npz", "--labels", "y.txt", "--target", "a", "b", "--out", "other")
     assert "has one target" in several
+
+
+def test_a_label_may_be_words_and_a_number(tmp_path):
+    (tmp_path / "labels.txt").write_text("type 1\ntype 2\ntype 1\n")
+    table = Table("t.npz", np.eye(3), ["a", "b", "c"], {})
+    assert with_labels(table, str(tmp_path / "labels.txt")).targets["label"].tolist() == ["type 1", "type 2", "type 1"]

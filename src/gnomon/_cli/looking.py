@@ -19,7 +19,11 @@ DOMINANT = 100.0  # times the median variance from which the largest decides the
 PER_ROW = 1e-3  # relative spread up to which rows have one sum: shares are rounded
 MANY, FEATURES = 5, 1000  # times as many rows as columns, and rows, from which rows may be the features
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
-TARGETS = re.compile(r"(class|label|target|y|species|group|diagnosis|type|category|cluster|outcome|response)", re.I)
+TARGETS = re.compile(
+    r"(class|label|target|y|species|group|diagnosis|(cell[ _.]?)?types?|category|cluster|outcome|response|kind|variety|"
+    r"cultivar|phenotype|tumou?r)",
+    re.I,
+)
 IDS = re.compile(r"(.*[ _.-])?(id|name|sample|row|index|barcode|key|nr|no)|column1", re.I)
 TURN = "add --form transposed"
 YES_NO = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"})
@@ -180,7 +184,14 @@ def _like_target(one: Column, usual: float, n: int) -> float:
     named = bool(TARGETS.fullmatch(one.name))
     alone = one.n_missing > 0.2 * n and one.n_missing > 2 * usual
     classes = few and one.kind in ("text", "yes or no")
-    return 3.0 * named + 2.0 * classes + 1.0 * (alone and (few or one.values is not None)) - 0.5 * (not few)
+    doubted = classes and bool(one.placeholders)
+    return (
+        3.0 * named
+        + 2.0 * classes
+        + 1.0 * doubted
+        + 1.0 * (alone and (few or one.values is not None))
+        - 0.5 * (not few)
+    )
 
 
 def _of_all(columns: list[Column]) -> tuple[str, list[str]]:

@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from gnomon._cli.commands import InputError, one_line
-from gnomon.describe import Description, describe
+from gnomon.describe import Description, Target, describe
 from gnomon.export import load_metadata, load_model, save_model
 from gnomon.tables import Table, TableError, is_h5ad, marks_for, read_table, table_parts
 
-FACTS = ("targets", "id", "drop", "n_rows", "layer", "missing")
-LATER = {"layer", "missing"}  # facts that files of earlier versions lack
+FACTS = ("targets", "id", "drop", "n_rows", "layer", "missing", "unlabeled")
+LATER = {"layer", "missing", "unlabeled"}  # facts that files of earlier versions lack
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,17 @@ class StoredModel:
     n_rows: int  # that it was fitted to
     layer: str | None = None  # of AnnData that it was fitted to, in place of X; taken from new .h5ad files too
     missing: list[str] = field(default_factory=list)  # cells that meant an empty one, and do in new tables
+    unlabeled: str | None = None  # target cell that meant no label
 
     @property
     def said(self) -> Description:
         """What the model says of itself, of tables."""
         return describe(self.pipeline)
+
+    @property
+    def known_targets(self) -> dict[str, Target]:
+        """What it says of its targets, by their columns."""
+        return dict(zip(self.targets, self.said.targets, strict=True))
 
     def save(self, path: Path) -> None:
         """Write everything to one model file."""

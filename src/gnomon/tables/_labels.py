@@ -39,6 +39,7 @@ def _rows(path: str) -> list[list[str]]:
     source = source_of(path)
     try:
         form = sniff(source, "\t" if ending(path) == ".tsv" else ",")
+        form = replace(form, separator=",") if form.separator == " " else form  # spaces are in names of classes
         with source.text(form) as file:
             lines = [line.rstrip("\r\n") for line in file]
     except UnicodeDecodeError:
