@@ -275,6 +275,7 @@ def test_ppca_ignores_the_targets_and_shows_them():
     run("fit", flowers(), "--model", "ppca", "--target", "species", "--drop", "flower", "--out", "out")
     assert_array_equal(load_model("out/model.gnomon")[-1].components_, PPCA(2).fit(IRIS.data).components_)
     assert list(columns_of("out/projection.csv")) == ["row", "z1", "z2", "z1_std", "z2_std", "species", "labeled"]
+    assert run("transform", "out", "flowers.csv", "--out", "z.csv").startswith("projected 150 rows")
 
 
 @pytest.mark.parametrize(
@@ -386,7 +387,9 @@ def test_predict_gives_classes_and_probabilities(fitted):
     assert text == "predicted 150 rows of flowers.csv; wrote a.tsv\n"
     answers = columns_of("a.tsv")
     model = SPPCA(2).fit(IRIS.data, PARTIAL)
-    assert list(answers) == ["flower", "predicted", "p_setosa", "p_versicolor", "p_virginica"]
+    shares = ["p_setosa", "p_versicolor", "p_virginica"]
+    assert list(answers) == ["flower", "predicted", *shares, "t2_of_limit", "spe_of_limit"]
+    assert_allclose(numbers(answers["spe_of_limit"]), model.spe(IRIS.data) / model.control_limits().spe, rtol=1e-8)
     assert answers["predicted"] == model.predict(IRIS.data).tolist()
     assert_array_equal(numbers(answers["p_virginica"]), model.predict_proba(IRIS.data)[:, 2])
 

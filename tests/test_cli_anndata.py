@@ -9,6 +9,7 @@ import pytest
 from scipy import io, sparse
 
 from commands import column, metrics, refusal, run
+from gnomon.anndata import guide
 from gnomon.tables import read_table, write_table
 
 anndata = pytest.importorskip("anndata")
@@ -65,6 +66,18 @@ def test_transform_annotates_with_what_it_writes_otherwise():
     for name in "typicality", "t2_of_limit", "spe_of_limit":
         np.testing.assert_allclose(data.obs[f"gnomon_{name}"], np.array(column("positions.csv", name), dtype=float))
     assert "gnomon_kind" not in data.obs
+
+
+def test_predictions_of_a_model_without_typicality_have_its_limits_and_those_of_another_go():
+    fitted(model="sppca")
+    run("predict", "out", "t.h5ad", "--out", "answers.csv")
+    run("predict", "out", "t.h5ad", "--out", "a.h5ad")
+    data = anndata.read_h5ad("a.h5ad")
+    for name in "t2_of_limit", "spe_of_limit":
+        np.testing.assert_allclose(data.obs[f"gnomon_{name}"], np.array(column("answers.csv", name), dtype=float))
+    guide(data, "kind")
+    assert "gnomon_typicality" in data.obs
+    assert "gnomon_t2_of_limit" not in data.obs
 
 
 def test_any_table_can_be_annotated_and_rows_that_are_unlike_are_said():

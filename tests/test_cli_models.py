@@ -69,6 +69,22 @@ def test_classes_are_predicted_and_holes_of_new_tables_filled(name):
     assert column("new-p.csv", "predicted")[4:] == column("p.csv", "predicted")[4:]
 
 
+@pytest.mark.parametrize("name", ["kda", "dppca"])
+def test_a_model_without_a_plane_is_watched_by_the_one_that_fills_gaps(name):
+    fit(name, "--scale", "standard")
+    odd = IRIS.data.copy()
+    odd[0, 2] *= 10
+    write_table("odd.csv", {name: odd[:, j] for j, name in enumerate(NAMES)})
+    run("predict", "out", "odd.csv", "--out", "p.csv")
+    plane = load_model("out/model.gnomon")["gaps"].model_
+    rows, limits = odd / IRIS.data.std(axis=0), plane.control_limits(0.05)
+    for name, values in (("t2", plane.hotelling_t2(rows) / limits.t2), ("spe", plane.spe(rows) / limits.spe)):
+        found = np.array(column("p.csv", f"{name}_of_limit"), dtype=float)
+        assert_allclose(found, values, rtol=1e-6, atol=1e-9)
+        assert (found < 1.0).mean() > 0.9
+    assert found[0] > 10
+
+
 COUNTS = np.rint(20 * IRIS.data[:, 2])  # 43 different even numbers
 
 

@@ -15,7 +15,7 @@ from gnomon.targets.forms import objects
 __all__ = ["guide"]
 
 BASIS, DEVIATIONS = "X_gnomon", "X_gnomon_std"  # in obsm
-SCORES = ("probability", "typicality")  # columns of obs, each behind "gnomon_"
+SCORES = ("probability", "typicality", "t2_of_limit", "spe_of_limit")  # columns of obs, each behind "gnomon_"
 INSTALL = "pip install 'gnomon[anndata]'"
 
 
@@ -25,7 +25,8 @@ def guide(adata, target, n_components=2, *, model=None, layer=None, unlabeled="a
     Parameters
     ----------
     adata : anndata.AnnData
-        Cells by genes, in memory; X or the layer may be sparse.
+        Cells by genes; X or the layer may be sparse. An X that is backed by a file is read into memory, and what is set
+        stands in memory until you write it.
     target : str
         Column of `obs` with classes or numbers. Empty cells (None, NaN) have no label.
     n_components : int, default=2
@@ -59,8 +60,7 @@ def guide(adata, target, n_components=2, *, model=None, layer=None, unlabeled="a
     ImportError
         When anndata is not installed.
     ValueError
-        When `obs` has no such column, there is no such layer, the AnnData is backed by a file, or the model cannot be
-        fitted to it.
+        When `obs` has no such column, there is no such layer, or the model cannot be fitted to it.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def guide(adata, target, n_components=2, *, model=None, layer=None, unlabeled="a
         mark = None if unlabeled is None else "auto"
         model = gnomon.GuidedProjection(n_components, unlabeled=mark)
     said = describe(clone(model).fit(X, y))
-    result = adata.copy() if copy else adata
+    result = adata if not copy else adata.to_memory() if adata.isbacked else adata.copy()
     annotate(result, said, X, [target])
     if layer is not None:
         result.uns["gnomon"]["layer"] = layer
@@ -130,14 +130,14 @@ def import_anndata() -> Any:
 def _check_kind(adata: Any) -> None:
     if not isinstance(adata, import_anndata().AnnData):
         raise TypeError(f"adata is a {type(adata).__name__}; an anndata.AnnData is wanted.")
-    if adata.isbacked:
-        raise ValueError("adata is backed by a file; read it into memory with adata.to_memory().")
 
 
 def _matrix(adata: Any, layer: str | None) -> Any:
     if layer is not None and layer not in adata.layers:
         raise ValueError(f"adata has no layer {layer!r}. {close_names(layer, list(adata.layers), 'layers')}")
     X, what = (adata.X, "X") if layer is None else (adata.layers[layer], f"layer {layer!r}")
+    if adata.isbacked and X is not None:
+        X = X.to_memory() if hasattr(X, "to_memory") else X[()]
     if X is None:
         raise ValueError(f"adata has no X; name a layer. {close_names('X', list(adata.layers), 'layers')}")
     if X.dtype.kind not in "fiub":

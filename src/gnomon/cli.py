@@ -314,8 +314,9 @@ def predict(**asked):
 
     FILE gets the row's id or number and the prediction: a class with the probability of each class, or
     numbers with their standard deviations; and how typical the row is of those of the fit (models that
-    `gnomon fit` writes without --model): below 0.01 it is unlike them. A FILE that ends in .h5ad is TABLE as AnnData,
-    with the predictions in obs and the projection in obsm["X_gnomon"].
+    `gnomon fit` writes without --model): below 0.01 it is unlike them. Of models by name it has Hotelling's T2 and the
+    squared prediction error (SPE) in parts of their 95 % limits: above 1 a row is beyond. A FILE that ends in .h5ad is
+    TABLE as AnnData, with the predictions in obs and the projection in obsm["X_gnomon"].
 
     \b
     gnomon predict flowers more.csv --out answers.csv

@@ -16,6 +16,7 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine
 from threadpoolctl import threadpool_info
 
 import gnomon
+from gnomon.export import load_model, save_model
 
 CLOSE = 1e-6
 
@@ -229,6 +230,15 @@ def test_skops_writes_types_of_gnomon_alone_and_gives_the_model_back(case):
     assert type(case.model).__name__ in {name.rpartition(".")[2] for name in unknown}
     assert all(name.startswith("gnomon.") for name in unknown)
     want, got = answers(plain(case), case.X), answers(io.loads(written, trusted=unknown), case.X)
+    assert want.keys() == got.keys()
+    for name, table in want.items():
+        assert_array_equal(got[name], table, err_msg=name)
+
+
+@every
+def test_a_model_file_gives_the_model_back(case, tmp_path):
+    save_model(plain(case), tmp_path / "m.gnomon")
+    want, got = answers(plain(case), case.X), answers(load_model(tmp_path / "m.gnomon"), case.X)
     assert want.keys() == got.keys()
     for name, table in want.items():
         assert_array_equal(got[name], table, err_msg=name)

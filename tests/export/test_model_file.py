@@ -164,6 +164,11 @@ def test_metadata_is_kept_beside_the_model(path):
     assert load_metadata(path) is None
 
 
+def test_the_folder_of_a_model_stands_for_its_file(saved):
+    assert_same(vars(load_model(saved.parent)), vars(load_model(saved)))
+    assert load_metadata(str(saved.parent)) is None
+
+
 def test_another_process_reads_the_file(saved):
     code = (
         "import sys; from gnomon.export import load_model; from gnomon.datasets import load_iris; "

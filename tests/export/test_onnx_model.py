@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
@@ -158,6 +159,45 @@ def test_a_graph_says_what_the_model_says(name):
     model, X = fitted(name)
     X = X.astype(np.float32).astype(np.float64)
     assert_alike(answers(model, X), said(model, X))
+
+
+UNITS = {
+    "far from zero": (1.0, 1e4),
+    "small": (1e-6, 0.0),
+    "small and far from zero": (1e-6, 1e-3),
+    "large and far from zero": (1e6, 1e8),
+    "all different": (10.0 ** np.linspace(-6, 6, 13), 0.0),
+}
+IN_ANY_UNIT = {
+    "ppca": (PPCA(3), None),
+    "sppca": (SPPCA(2), few(CULTIVARS)),
+    "sppca numbers": (
+        SPPCA(2),
+        np.where(few(WINE.target) < 0, np.nan, WINE.data[:, 0])[:, None] * [1.0, 1e-5] + [0.0, 3e3],
+    ),
+    "cppca": (CPPCA(2), few(CULTIVARS)),
+    "cppca counts": (CPPCA(2, families="poisson"), np.round(WINE.data[:, 3] / 5)),
+    "dppca": (DPPCA(2), few(CULTIVARS)),
+    "sepca": (SEPCA(2), few(CULTIVARS)),
+    "sdrglm": (SDRGLM(2), few(CULTIVARS)),
+    "ifa": (IFA(n_init=1), few(CULTIVARS)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("name", IN_ANY_UNIT)
+def test_columns_in_any_unit(name, unit, scale):
+    model, y = IN_ANY_UNIT[name]
+    factor, shift = UNITS[unit]
+    X = ((WINE.data - WINE.data.mean(axis=0)) / WINE.data.std(axis=0) * factor + shift).astype(np.float32)
+    model = (scaled(clone(model)) if scale else clone(model)).fit(X.astype(float), y)
+    found, wanted = answers(model, X), said(model, X.astype(float))
+    assert_alike(found, wanted)
+    for output in set(wanted) - {"labels"}:  # every column by itself, in its own unit
+        table, given = (np.asarray(one, dtype=float).reshape(len(X), -1) for one in (found[output], wanted[output]))
+        assert (np.abs(table - given).max(axis=0) <= ACCURACY * np.abs(given).max(axis=0)).all()
 
 
 @pytest.mark.parametrize(

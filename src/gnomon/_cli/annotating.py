@@ -25,7 +25,7 @@ class Annotated:
             annotate(self.data, model.said, table.X, model.targets, predictions=predict)
         except ValueError as error:
             raise InputError(one_line(error)) from None
-        if not predict:
+        if not predict or "gnomon_typicality" not in self.data.obs:
             for name, values in monitor_columns(model, table).items():
                 self.data.obs[f"gnomon_{name}"] = values
 

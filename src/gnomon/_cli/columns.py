@@ -62,12 +62,17 @@ def typicality_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarra
 
 def monitor_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarray]:
     """Hotelling's T2 and SPE of rows, each in parts of its 95 % limit, where the model has them."""
-    said = stored.said
+    said = stored.watching
     if said.monitor is None:
         return {}
     limits = (limit if limit > 0.0 else 1.0 for limit in said.limits(0.05))
     found = zip(("t2_of_limit", "spe_of_limit"), said.monitor(table.X), limits, strict=True)
     return {name: np.asarray(values / limit) for name, values, limit in found}
+
+
+def unlikeness_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarray]:
+    """How unlike those of the fit rows are, in one way: how typical, or else T2 and SPE."""
+    return typicality_columns(stored, table) or monitor_columns(stored, table)
 
 
 def imputed_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarray]:
@@ -105,6 +110,6 @@ def joined(*parts: dict[str, Any]) -> dict[str, Any]:
 
 OF_NEW_ROWS = {
     "projected": (projection_columns, typicality_columns, monitor_columns),
-    "predicted": (prediction_columns, typicality_columns),
+    "predicted": (prediction_columns, unlikeness_columns),
     "filled": (imputed_columns,),
 }

@@ -143,7 +143,8 @@ def fit(request: Request, table: Table) -> Run:
             raise InputError(f"{table.path}: {in_words(table, error)}") from error
     pipeline = Pipeline([*before.steps, *gaps, *fitted.steps])
     names = list(table.targets) if guided else []
-    facts = (request.id, list(request.drop), table.X.shape[0], request.layer, list(request.missing), request.unlabeled)
+    unused = [*request.drop, *(name for name in table.targets if not guided)]
+    facts = (request.id, unused, table.X.shape[0], request.layer, list(request.missing), request.unlabeled)
     stored = StoredModel(pipeline, names, *facts)
     notes = [f"{table.path} was read {table.assumed}."] if table.assumed else []
     notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)

@@ -127,7 +127,8 @@ def fit(request: Request, table: LargeTable, tell: Callable[[str], None]) -> Run
             raise InputError(f"{table.path}: {in_words(table, error)}") from error
     stored = StoredModel(
         Pipeline([*before.steps, *fitted.steps]), list(table.targets) if guided else [], request.id,
-        list(request.drop), table.X.shape[0], unlabeled=request.unlabeled,
+        [*request.drop, *(name for name in table.targets if not guided)], table.X.shape[0],
+        unlabeled=request.unlabeled,
     )  # fmt: skip
     some = Run(request, in_memory(table, rows, found.sample), None, stored, sample, None if y is None else y[rows])
     run = Run(request, table, targets, stored, X, y, sample=some)

@@ -44,6 +44,15 @@ class StoredModel:
         """What it says of its targets, by their columns."""
         return dict(zip(self.targets, self.said.targets, strict=True))
 
+    @property
+    def watching(self) -> Description:
+        """What knows how far rows are from those of the fit: the model, or else the one that fills gaps before it."""
+        gaps = self.pipeline.named_steps.get("gaps")
+        if self.said.monitor is not None or gaps is None or gaps.model_ is None:
+            return self.said
+        before = self.pipeline.steps[: list(self.pipeline.named_steps).index("gaps")]
+        return describe(Pipeline([*before, ("model", gaps.model_)]))
+
     def save(self, path: Path) -> None:
         """Write everything to one model file."""
         save_model(self.pipeline, path, metadata={name: getattr(self, name) for name in FACTS})

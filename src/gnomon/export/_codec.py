@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 from sklearn.utils import get_tags
@@ -26,6 +27,7 @@ FITTED = re.compile(r"[A-Za-z]\w*_|_[A-Za-z]\w*")
 ROUTING = "_metadata_request"  # an object of scikit-learn; what a loaded model is asked for does not need it
 CSR = ("data", "indices", "indptr")
 SCALERS = (MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler, TfidfTransformer)
+INSIDE = (LogisticRegression,)  # of `DomainStack`
 
 
 class UnknownClass(Exception):
@@ -35,7 +37,9 @@ class UnknownClass(Exception):
 def model_classes() -> dict[str, type]:
     """The classes that a file may hold, by name: those of gnomon, and what may stand before a model."""
     public = [getattr(gnomon, name) for name in gnomon.__all__]
-    return {cls.__name__: cls for cls in (*public, Columns, GapFiller, Pipeline, *SCALERS) if isinstance(cls, type)}
+    return {
+        cls.__name__: cls for cls in (*public, Columns, GapFiller, Pipeline, *SCALERS, *INSIDE) if isinstance(cls, type)
+    }
 
 
 def encode_model(estimator: Any, arrays: list[np.ndarray], name: str) -> dict[str, Any]:
@@ -44,7 +48,7 @@ def encode_model(estimator: Any, arrays: list[np.ndarray], name: str) -> dict[st
     if model_classes().get(kind) is not type(estimator):
         raise TypeError(
             f"{name} is a {type(estimator).__module__}.{kind}; save_model takes the classes of gnomon and pipelines of "
-            f"them: {', '.join(model_classes())}. Of a search save `best_estimator_`."
+            f"them: {', '.join(model_classes())}. Of a search save `best_estimator_`; skops.io.dump writes other steps."
         )
     params = {"steps": estimator.steps} if kind == "Pipeline" else estimator.get_params(deep=False)
     held = {} if kind == "Pipeline" else vars(estimator)

@@ -25,6 +25,7 @@ __all__ = ["load_metadata", "load_model", "save_model"]
 FORMAT = "gnomon-model"
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
+IN_FOLDER = "model.gnomon"  # in what `gnomon fit` writes
 DIGEST_LENGTH = 64
 
 
@@ -81,7 +82,7 @@ def load_model(path: Any) -> Any:
     Parameters
     ----------
     path : path
-        The file.
+        The file, or the folder that ``gnomon fit`` wrote.
 
     Returns
     -------
@@ -114,7 +115,7 @@ def load_metadata(path: Any) -> Any:
     Parameters
     ----------
     path : path
-        The file.
+        The file, or the folder that ``gnomon fit`` wrote.
 
     Returns
     -------
@@ -153,7 +154,8 @@ def member_name(i: int) -> str:
 
 def _opened(path: Any) -> tuple[dict[str, Any], list[np.ndarray]]:
     """The manifest and the arrays of a file, once every digest agrees."""
-    content = Path(path).read_bytes()
+    file = Path(path)
+    content = (file / IN_FOLDER if file.is_dir() else file).read_bytes()
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}

@@ -31,7 +31,7 @@ class ScreeDisplay(Display):
         Falling, noise included; the first `n_components` are those of the model.
     n_components : int
         Size K of the model.
-    noise_variance : float or None
+    noise_variance : float or None, default=None
         Of one direction that holds nothing else.
     of : {"rows", "classes", "predictions"}, default="rows"
         Whose variances: of the rows in squared units of X, of these in units of the variance within a class, or of
