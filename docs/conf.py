@@ -19,6 +19,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "docstrings",
     "mathml",
+    "public_links",
     "reference_pages",
     "section_pages",
 ]
@@ -32,7 +33,13 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_sidebars = {page: [] for page in ("index", "get_started", "which_model", "command_line")}  # they have no section
 html_context = {"default_mode": "auto"}
-html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+html_theme_options = {
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "navbar_persistent": ["search-button"],
+    "header_links_before_dropdown": 7,
+}
+toc_object_entries_show_parents = "hide"
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
@@ -48,5 +55,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "capture_repr": (),
     "write_computation_times": False,
+    "within_subsection_order": "gallery_order.in_order",
 }

@@ -3,7 +3,8 @@
 import re
 
 ROLE = re.compile(r":(?:ref|term|doc):`([^`<]*?)(?:\s*<[^`>]*>)?`")
-CODE = re.compile(r"(`+[^`]*`+)")
+CODE = re.compile(r"((?<!:)`+[^`]*`+)")  # but for the text of a role
+NAME = re.compile(r"`[\w.]+`")
 MARK = re.compile(r"(?<=\w)_(?!\w)|(?<!\\)\|")
 
 
@@ -13,8 +14,19 @@ def unlink(app, what, name, obj, options, lines):
 
 
 def as_written(line):
-    """Escape what is no markup in prose: the underscore that ends an attribute, the bars of a norm."""
-    return "".join(part if part.startswith("`") else MARK.sub(r"\\\g<0>", part) for part in CODE.split(line))
+    """Escape what is no markup in prose: the underscore that ends an attribute, the bars of a norm.
+
+    A public name in backticks leads to its page, whichever package the docstring is of.
+    """
+    return "".join(named(part) if part.startswith("`") else MARK.sub(r"\\\g<0>", part) for part in CODE.split(line))
+
+
+def named(code):
+    """A link where code is a public name; as it is otherwise."""
+    from public_links import target
+
+    full = target(code[1:-1]) if NAME.fullmatch(code) else None
+    return code if full is None else f":py:obj:`{code[1:-1]} <{full}>`"
 
 
 def escape(app, what, name, obj, options, lines):

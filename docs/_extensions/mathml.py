@@ -1,12 +1,27 @@
 """Formulas as MathML, which browsers draw by themselves: a page needs no script and sends no request for them."""
 
+import re
+
 from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
+
+THIN = '<mspace width="0.17em" />'
+FUNCTION = r"<mi>(?:log|exp|tanh|sinh)</mi>"
+SPACED = (  # what the converter takes for letters, or gives spaces that are not due
+    (re.compile("<mi>&#x0007E;</mi>"), "<mo>&#x0223C;</mo>"),
+    (re.compile("<mi>&#x000B1;</mi>"), "<mo>&#x000B1;</mo>"),
+    (re.compile('<mo stretchy="false">&#x0007C;</mo>'), '<mo stretchy="false" lspace="0" rspace="0">&#x0007C;</mo>'),
+    (re.compile(rf'({FUNCTION})(?!<mo stretchy="false"[^>]*>&#x00028;)(?=<m)'), rf"\1{THIN}"),
+    (re.compile(rf"(</(?:mi|mn|mrow|msub|msup|msubsup)>)(?={FUNCTION})"), rf"\1{THIN}"),
+)
 
 
 def mathml(formula, display="inline"):
     """Return a LaTeX formula as MathML; the converter does not know the name of one function."""
-    return convert(formula.replace(r"\arg", r"\mathrm{arg}"), display=display)
+    found = convert(formula.replace(r"\arg", r"\mathrm{arg}"), display=display)
+    for pattern, text in SPACED:
+        found = pattern.sub(text, found)
+    return found
 
 
 def inline(writer, node):

@@ -4,6 +4,8 @@ import importlib
 import inspect
 from pathlib import Path
 
+from docstrings import as_written
+
 PACKAGES = {
     "gnomon": "Models",
     "gnomon.selection": "Choosing, comparing, testing",
@@ -19,6 +21,13 @@ def heading(text, line="="):
     return f"{text}\n{line * len(text)}\n\n"
 
 
+def row(package, name):
+    """Return the row of a table with a name and the first sentence of what it says of itself."""
+    lines = (inspect.getdoc(getattr(importlib.import_module(package), name)) or "").split("\n\n")[0]
+    said = as_written(" ".join(lines.split())) if name != "__version__" else "The version, as text."
+    return f"   * - :py:obj:`{name} <{package}.{name}>`\n     - {said}\n"
+
+
 def page(package, name):
     """Return the page of one public name."""
     thing = getattr(importlib.import_module(package), name)
@@ -30,9 +39,10 @@ def pages():
     """Return the texts of the reference by file name."""
     texts, index = {}, heading("Reference")
     for package, title in PACKAGES.items():
-        names = sorted(importlib.import_module(package).__all__, key=str.lower)
+        names = sorted(importlib.import_module(package).__all__, key=lambda name: (name[0] == "_", name.lower()))
         texts.update({f"{package}.{name}.rst": page(package, name) for name in names})
-        index += heading(f"{title}: {package}", "-") + ".. toctree::\n   :maxdepth: 1\n\n"
+        index += heading(f"{title}: {package}", "-") + ".. list-table::\n   :widths: 28 72\n\n"
+        index += "".join(row(package, name) for name in names) + "\n.. toctree::\n   :hidden:\n\n"
         index += "".join(f"   {name} <{package}.{name}>\n" for name in names) + "\n"
     return {"index.rst": index, **texts}
 

@@ -3,17 +3,21 @@
 import re
 from pathlib import Path
 
-LINK = re.compile(r"\]\(([\w-]+)\.md[)#]")
+LINK = re.compile(r"\[([^\]]*)\]\(([\w-]+)\.md[)#]")
 
 
 def with_pages(text):
-    """Return a README with a hidden list of the pages beside it, in the order of its links."""
-    names = "\n".join(dict.fromkeys(LINK.findall(text)))
+    """Return a README with a hidden list of the pages beside it, in the order of its links and by their words."""
+    words: dict[str, str] = {}
+    for label, page in LINK.findall(text):
+        words.setdefault(page, label)
+    names = "\n".join(f"{label} <{page}>" for page, label in words.items())
     return f"{text}\n\n:::{{toctree}}\n:hidden:\n\n{names}\n:::\n"
 
 
 def add_pages(app, docname, source):
-    """Do so for the READMEs of folders."""
+    """Do so for the READMEs of folders; and end blocks of code where the code ends, not an empty line later."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
     if Path(docname).name == "README":
         source[0] = with_pages(source[0])
 

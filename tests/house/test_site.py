@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 from docstrings import as_written, escape, settle
+from gallery_order import ORDER, in_order
+from mathml import mathml
+from public_links import target
 from reference_pages import PACKAGES, pages
-from section_pages import with_pages
+from section_pages import add_pages, with_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTSIDE = re.compile(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"(?:https?:)?//[^\"]*\"")
@@ -33,12 +36,15 @@ def test_every_public_name_has_a_page_and_stands_in_the_index():
     texts = pages()
     assert {f"{name}.rst" for name in public_names()} | {"index.rst"} == set(texts)
     for name in public_names():
-        assert f"<{name}>" in texts["index.rst"]
+        assert f":py:obj:`{name.rpartition('.')[2]} <{name}>`" in texts["index.rst"]
+    assert "     - Supervised probabilistic PCA: one latent space" in texts["index.rst"]
     assert {name.rpartition(".")[0] for name in public_names()} == set(PACKAGES)
 
 
 def test_prose_of_docstrings_is_escaped_and_code_is_not():
     assert as_written("mean_ of |x|, ``mean_`` and `a|b`") == r"mean\_ of \|x\|, ``mean_`` and `a|b`"
+    assert as_written("`GuidedSearch`, `mean_`") == ":py:obj:`GuidedSearch <gnomon.selection.GuidedSearch>`, `mean_`"
+    assert as_written(":py:obj:`SPPCA <gnomon.SPPCA>`") == ":py:obj:`SPPCA <gnomon.SPPCA>`"
     lines = ["n_labeled_", ">>> model.mean_", "mean_", "", "mean_"]
     escape(None, "class", "name", None, None, lines)
     assert lines == [r"n_labeled\_", ">>> model.mean_", "mean_", "", r"mean\_"]
@@ -50,13 +56,49 @@ def test_signatures_have_a_word_for_what_is_left_as_it_is():
     assert settle(None, "module", "name", None, None, None, None) is None
 
 
+@pytest.mark.parametrize(
+    "code, full",
+    [
+        ("SPPCA", "gnomon.SPPCA"),
+        ("SPPCA(5).fit(X, y)", "gnomon.SPPCA"),
+        ("compare", "gnomon.selection.compare"),
+        ("gnomon.export.to_onnx", "gnomon.export.to_onnx"),
+        ("GuidedProjection.pupil()", "gnomon.GuidedProjection.pupil"),
+        ("GuidedProjection.nothing", None),
+        ("gnomon.selection", None),
+        ("transform", None),
+        ("SPPCA or PPCA", None),
+    ],
+)
+def test_code_in_pages_leads_to_the_reference(code, full):
+    assert target(code) == full
+
+
+def test_every_example_has_a_place_in_the_gallery():
+    files = [file.name for file in (ROOT / "examples").glob("plot_*.py")]
+    assert sorted(map(in_order, files)) == list(range(len(ORDER)))
+
+
+def test_formulas_have_signs_and_spaces():
+    assert "<mo>&#x0223C;</mo>" in mathml(r"z \sim N")
+    assert '<mi>d</mi><mspace width="0.17em" /><mi>log</mi><mspace width="0.17em" /><mn>2</mn>' in mathml(r"d \log 2")
+    assert "<mi>log</mi><mo" in mathml(r"\log (x)")
+    assert mathml("|x|").count('lspace="0"') == 2
+
+
+def test_blocks_of_code_end_where_the_code_ends():
+    source = ["```python\n>>> 1\n1\n\n```\n"]
+    add_pages(None, "page", source)
+    assert source == ["```python\n>>> 1\n1\n```\n"]
+
+
 def test_a_section_lists_the_pages_that_its_readme_links_to():
     text = with_pages("[b](b.md#x) [a](a.md) [b](b.md) [out](../c.md) [code](d.py)")
-    assert text.endswith(":::{toctree}\n:hidden:\n\nb\na\n:::\n")
+    assert text.endswith(":::{toctree}\n:hidden:\n\nb <b>\na <a>\n:::\n")
     for folder in ("guides", "theory", "results"):
         readme = ROOT / "docs" / folder / "README.md"
-        listed = with_pages(readme.read_text(encoding="utf-8")).split(":hidden:")[1].split()
-        assert {file.stem for file in readme.parent.glob("*.md")} == {*listed, "README"} - {":::"}
+        listed = re.findall(r"<([\w-]+)>", with_pages(readme.read_text(encoding="utf-8")).split(":hidden:")[1])
+        assert {file.stem for file in readme.parent.glob("*.md")} == {*listed, "README"}
 
 
 @pytest.mark.slow
