@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import ranksums
 
-from gnomon.experiments._cells import Cell, Printed, Table, as_text, draws_of, rows_of
+from gnomon.experiments._cells import Cell, Printed, Table, as_text, draws_of, pair, rows_of
 from gnomon.experiments._page import page
 
 DRAWS = {
@@ -81,3 +81,8 @@ def test_the_page_says_what_differs_and_why():
 def test_draws_come_one_after_the_other():
     cells = draws_of([("a", "x", None), ("b", "x", 5)], lambda task, *_: {"a": 3, "b": 1}[task])
     assert cells == [Cell("a", "x", None, 0), Cell("b", "x", 5, 0), Cell("a", "x", None, 1), Cell("a", "x", None, 2)]
+
+
+def test_counts_have_no_decimals():
+    assert [pair(165.0, None), pair(165.0, np.nan), pair(165.0, 0.0)] == ["165", "165", "165.0000 ± 0.0000"]
+    assert [pair(1.0, None), pair(97.7778, None)] == ["1.0000", "97.7778"]

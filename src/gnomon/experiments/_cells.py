@@ -8,6 +8,7 @@ from scipy.stats import ranksums
 
 BEST = 0.01  # level at which the best method of a row of the table is better than each other one
 APART = 2.0  # standard errors from which two numbers differ
+LEAST_COUNT = 2.0  # whole numbers from which one is a count, not a share
 
 
 class Cell(NamedTuple):
@@ -132,8 +133,10 @@ def _line(row, wide, long, scored):
 
 
 def pair(mean, sd):
-    """A mean and its deviation."""
-    return f"{mean:.4f}" + ("" if sd is None or np.isnan(sd) else f" ± {sd:.4f}")
+    """A mean and its deviation; what is counted has none, and no decimals."""
+    if sd is not None and not np.isnan(sd):
+        return f"{mean:.4f} ± {sd:.4f}"
+    return f"{mean:.0f}" if mean >= LEAST_COUNT and float(mean).is_integer() else f"{mean:.4f}"
 
 
 def draws_of(cells: Iterable[tuple], n_draws: Callable) -> list[Cell]:

@@ -8,16 +8,20 @@ def page(about, table, rows, command, versions, n_left=0, picture=None):
     told = [row for row in rows if row.z is not None]
     near = sum(abs(row.z) <= APART for row in told)
     made = ", ".join(f"{name} {version}" for name, version in versions.items())
-    lines = [f"# {about}", "", f"{table.paper}.", "", f"Made by `{command}` with {made}.", ""]
+    lines = [f"# {about.rstrip('.')}", "", f"{table.paper}.", "", f"Made by `{command}` with {made}.", ""]
     if n_left:
-        lines += [f"{n_left} cells were not finished; the draws of the others are told.", ""]
+        lines += [f"{n_left} cells were not finished; the numbers are of the others.", ""]
     if told:
         lines += [f"Within {APART:g} standard errors of what is printed: {near} of {len(told)} numbers.", ""]
     if picture is not None:
         shown = "Ours against printed, a dot for each cell, with one standard deviation over draws of each"
         lines += [f"![{shown}.]({picture})", "", f"{shown}; on the line they are the same.", ""]
-    lines += [f"A star marks the method that is better than each other one of its row (rank sums, p < {0.01:g}).", ""]
-    lines += ["| task | method | K | score | printed | ours | draws | difference, standard errors | |"]
+    if any(row.best for row in rows):
+        lines += [
+            f"A star marks the method that is better than each other one of its row (rank sums, p < {0.01:g}).",
+            "",
+        ]
+    lines += ["| task | method | K | score | printed | ours | draws | difference, standard errors | remark |"]
     lines += ["|---|---|---|---|---|---|---|---|---|"]
     return "\n".join([*lines, *(_line(row, table) for row in rows), ""])
 
