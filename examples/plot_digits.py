@@ -23,4 +23,5 @@ model = GuidedProjection(n_components=9).fit(X, y)
 figure, ax = plt.subplots(figsize=(7, 5), layout="constrained")
 ProjectionDisplay.from_estimator(model, X, y, ax=ax)
 hidden = y == -1
-ax.set_title(f"{(model.predict(X)[hidden] == truth[hidden]).mean():.0%} of the unlabeled digits are told right")
+accuracy = (model.predict(X)[hidden] == truth[hidden]).mean()
+ax.set_title(f"{accuracy:.0%} of the unlabeled digits are predicted correctly")

@@ -22,5 +22,5 @@ y = make_partial(tissue, n_per_class=3, random_state=0)
 model = GuidedProjection(n_components=2).fit(X, y)
 
 hidden = np.array([label is None for label in y])
-print("right of the other 81:", (model.predict(X) == tissue)[hidden].mean())
+print("accuracy, the other 81:", (model.predict(X) == tissue)[hidden].mean())
 BiplotDisplay.from_estimator(model, X, y, feature_names=genes, n_top=6)

@@ -22,4 +22,5 @@ model = GuidedProjection(n_components=2).fit(X, y)
 figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
 ProjectionDisplay.from_estimator(model, X, y, ax=ax)
 hidden = y == -1
-ax.set_title(f"{(model.predict(X)[hidden] == truth[hidden]).mean():.0%} of the unlabeled texts are told right")
+accuracy = (model.predict(X)[hidden] == truth[hidden]).mean()
+ax.set_title(f"{accuracy:.0%} of the unlabeled texts are predicted correctly")

@@ -4,6 +4,7 @@ import ast
 import doctest
 import re
 import shlex
+import tomllib
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -111,6 +112,13 @@ def run_blocks(page, blocks):
         namespace.update(test.globs)
 
 
+def test_the_readme_shows_what_its_program_prints(capsys):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (shown,) = (block[2] for block in FENCE.finditer(text) if block[1] == "text")
+    run_blocks(ROOT / "README.md", python_blocks(ROOT / "README.md"))
+    assert capsys.readouterr().out == shown
+
+
 @pages
 def test_python_blocks_run(page, tmp_path, monkeypatch):
     """Those that need no file from elsewhere."""
@@ -168,6 +176,13 @@ def test_paths_exist(page):
 @pages
 def test_formulas_parse(page):
     assert list(problems_of_formulas(prose(page))) == []
+
+
+def test_the_extras_are_those_that_can_be_installed():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    table = (ROOT / "docs/faq.md").read_text(encoding="utf-8").split("| extra | for |\n|---|---|\n")[1]
+    told = [name for line in table.splitlines() for name in NAME.findall(line.split("|")[1])]
+    assert sorted(told) == sorted(project["optional-dependencies"])
 
 
 def test_the_checks_find_something():

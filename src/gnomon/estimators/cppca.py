@@ -83,8 +83,8 @@ class CPPCA(NumberPredictor, JointDensity, LinearGaussian):
     means : {"ml", "fixed"}, default="ml"
         Estimate the means of x and of real outputs with all else, or hold them at those of the observed entries.
     target : {"auto", "classes", "real", "counts"} or list of these, default="auto"
-        What y means where `families` is None: "auto" follows the rules of `gnomon.targets.read`, and the others
-        override them; a list has one entry per column of y.
+        What y means where `families` is None: "auto" takes text, booleans and few different whole numbers for
+        classes, other numbers for numbers; the others override that; a list has one entry per column of y.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`.
     uncertainty : {"full", "plug-in"}, default="full"

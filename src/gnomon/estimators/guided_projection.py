@@ -69,8 +69,12 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
     ----------
     n_components : int, default=2
         Size K of the projection.
-    target, unlabeled : {"auto", "classes", "real"}, "auto" or None or a label, default=("auto", "auto")
-        How to read y, and what marks an unlabeled row, as in `SPPCA`; a sequence for several columns.
+    target : {"auto", "classes", "real"} or list of these, default="auto"
+        What y means: "auto" takes text, booleans and few different whole numbers for classes, other numbers for
+        numbers; the others override that; a list has one entry per column of y.
+    unlabeled : "auto", None or a label, default="auto"
+        What marks an unlabeled row besides None, NaN and pd.NA: "auto" takes -1 in a column of numbers read as classes;
+        None takes nothing, so that -1 is a class; any other value is itself the mark.
 
     Attributes
     ----------

@@ -54,7 +54,7 @@ class SDRGLM(CodedClasses, Imputer, Invertible, Transformer):
     max_iter : int, default=2000
         Most sweeps.
     target : {"auto", "classes", "real", "counts"} or list of these, default="auto"
-        What y means: "auto" follows `families`, else the rules of `gnomon.targets.read`, and the others override them.
+        What y means: "auto" follows `families`, else what the values are, as in `SPPCA`; the others override that.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabeled row besides None, NaN and pd.NA, as in `SPPCA`.
     uncertainty : {"full", "plug-in"}, default="full"

@@ -70,7 +70,8 @@ class SPPCA(Mergeable, GaussianTargets, JointDensity, GaussianFit):
         Acceleration of `solver="em"`, over parameter-expanded EM; None is the plain algorithm of the paper. A proposal
         is kept only if the likelihood does not fall.
     target : {"auto", "classes", "real"}, default="auto"
-        What y means: "auto" follows the rules of `gnomon.targets.read`, the others override them.
+        What y means: "auto" takes text, booleans and few different whole numbers for classes, other numbers for
+        numbers, and a table of numbers for numbers; the others override that.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabeled row besides None, NaN and pd.NA: "auto" takes -1 in a column of numbers read as classes;
         None takes nothing, so that -1 is a class; any other value is itself the mark.
