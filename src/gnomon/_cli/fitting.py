@@ -28,6 +28,7 @@ from gnomon.export.steps import named_columns
 from gnomon.rows.kind import is_sparse
 from gnomon.selection import Comparison, compare
 from gnomon.tables import (
+    LargeTable,
     Table,
     as_option,
     drop_hint,
@@ -142,10 +143,7 @@ def fit(request: Request, table: Table) -> Run:
         except (ValueError, TypeError) as error:
             raise InputError(f"{table.path}: {in_words(table, error)}") from error
     pipeline = Pipeline([*before.steps, *gaps, *fitted.steps])
-    names = list(table.targets) if guided else []
-    unused = [*request.drop, *(name for name in table.targets if not guided)]
-    facts = (request.id, unused, table.X.shape[0], request.layer, list(request.missing), request.unlabeled)
-    stored = StoredModel(pipeline, names, *facts)
+    stored = stored_of(request, table, pipeline, guided)
     notes = [f"{table.path} was read {table.assumed}."] if table.assumed else []
     notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)
     notes += [note for note in (of_size, fitted.note) if note] + classes_alike(table, targets)
@@ -153,6 +151,14 @@ def fit(request: Request, table: Table) -> Run:
     if request.scale == "none" and not fitted.steps[-1][1].traits.own_scale:
         notes += scale_notes(table, guides, StandardScaler(with_mean=False).fit(table.X).var_)
     return Run(request, table, targets, stored, X, y, fitted.choice, notes=notes)
+
+
+def stored_of(request: Request, table: Table | LargeTable, pipeline: Pipeline, guided: bool) -> StoredModel:
+    """A fitted pipeline with what is to be known of its table."""
+    targets = list(table.targets) if guided else []
+    unused = [*request.drop, *(name for name in table.targets if not guided)]
+    facts = (request.id, unused, table.X.shape[0], request.layer, list(request.missing), request.unlabeled)
+    return StoredModel(pipeline, targets, *facts)
 
 
 def targets_of(request: Request, table: Table, guided: bool) -> Targets | None:

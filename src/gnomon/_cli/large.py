@@ -21,10 +21,11 @@ from gnomon._cli.fitting import (
     refuse_counting,
     scale_notes,
     size_notes,
+    stored_of,
     targets_of,
 )
 from gnomon._cli.sizes import default_components
-from gnomon._cli.stored import StoredModel, check_cells
+from gnomon._cli.stored import check_cells
 from gnomon._cli.targets import in_words
 from gnomon.export.steps import named_columns
 from gnomon.rows.dask import library
@@ -125,11 +126,7 @@ def fit(request: Request, table: LargeTable, tell: Callable[[str], None]) -> Run
             raise  # which names the table
         except (ValueError, TypeError, MemoryError) as error:
             raise InputError(f"{table.path}: {in_words(table, error)}") from error
-    stored = StoredModel(
-        Pipeline([*before.steps, *fitted.steps]), list(table.targets) if guided else [], request.id,
-        [*request.drop, *(name for name in table.targets if not guided)], table.X.shape[0],
-        unlabeled=request.unlabeled,
-    )  # fmt: skip
+    stored = stored_of(request, table, Pipeline([*before.steps, *fitted.steps]), guided)
     some = Run(request, in_memory(table, rows, found.sample), None, stored, sample, None if y is None else y[rows])
     run = Run(request, table, targets, stored, X, y, sample=some)
     run.notes += dict.fromkeys(in_words(table, warning.message) for warning in caught)
