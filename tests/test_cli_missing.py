@@ -177,7 +177,7 @@ def test_comparison_and_report_say_what_was_filled():
     page = Path("out/report.html").read_text(encoding="utf-8")
     assert said in page
     assert f"{HOLES.sum()} entries of the table are missing." in page
-    assert "per unit of a component, in standard deviations of the column." in page
+    assert "per unit of a component in the mean, in standard deviations of the column" in page
     assert json.loads(Path("out/metrics.json").read_text())["comparison"]["n_filled"] == HOLES.sum()
 
 
