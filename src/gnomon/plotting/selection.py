@@ -41,7 +41,7 @@ class SelectionDisplay(Display):
     >>> seen = np.where(np.arange(150) % 15 == 0, y, -1)
     >>> search = GuidedSearch(preprocessing=["rows"], n_splits=1, n_permutations=0).fit(X, seen)
     >>> SelectionDisplay.from_search(search).names[0]
-    'DPPCA on rows'
+    'DPPCA (shrinkage=0.01, weight=1) on rows'
     """
 
     names: list
