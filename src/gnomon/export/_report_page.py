@@ -65,7 +65,8 @@ footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--line)
 @media print { @page { size: A4; margin: 12mm; } :root { font-size: 8pt; color-scheme: light; }
   body { font-size: 1rem; line-height: 1.3; }
   main { max-width: none; padding: 0; columns: 2; column-gap: 7mm; } h1 { font-size: 1.5rem; }
-  h1, .lead, main > p, .answer, .verdict, section:has(.scatter, .panel + .panel, th:nth-child(5)) { column-span: all; }
+  h1, main > p, .answer { column-span: all; }
+  section:has(.scatter, .panel + .panel, th:nth-child(5)) { column-span: all; }
   h2 { break-after: avoid; margin: 0 0 .3rem; font-size: 1.15rem; } section { padding-top: .7rem; }
   p, figcaption { max-width: none; margin: .2rem 0; } .wide { overflow: visible; background: none; }
   table { margin: .3rem 0; width: 100%; } th, td { padding: .05rem .5rem .05rem 0; overflow-wrap: anywhere; }
