@@ -52,7 +52,7 @@ class Body:
             del first[units]
         some = [row.cells for row in first if extent(row.cells)]
         columns = [[cells[j] for cells in some if j < len(cells)] for j in range(self.width)]
-        self.odd_header = "no-header" not in form and self._looks_like_a_row(columns)
+        self.odd_header = "no-header" not in form and self._looks_like_a_row(some, columns)
         self.said += ["with a first line that looks like a row as names"] if self.odd_header else []
         self.plain = not self.said and self.decimal == POINT and all(self.header) and at_top
         self.kinds = {j: kind for j, cells in enumerate(columns) if (kind := kind_of_cells(cells))}
@@ -99,10 +99,12 @@ class Body:
             names = [self.header[j] for j in features if self.kinds.get(j) == kind]
             self.said += [f"{how} {listing(names, 4)}"] if names else []
 
-    def _looks_like_a_row(self, columns: list[list[str]]) -> bool:
-        """Whether half of the names or more are numbers, not as wavelengths, and such as those below them."""
+    def _looks_like_a_row(self, rows: list[list[str]], columns: list[list[str]]) -> bool:
+        """Whether half of the names or more are numbers such as those below them, and go no other way than those."""
         values = {j: value for j, name in enumerate(self.header) if (value := self.number(name, j)) is not None}
-        if 2 * len(values) < len(list(filter(None, self.header))) or not values or like_an_axis(list(values.values())):
+        if 2 * len(values) < len(list(filter(None, self.header))) or not values:
+            return False
+        if like_an_axis(list(values.values())) and not (rows and _is_axis(rows[0])):
             return False
         for j, value in values.items():
             below = [found for cell in columns[j] if (found := self.number(cell, j)) is not None and isfinite(found)]
