@@ -1,7 +1,9 @@
 """gnomon report: the page of a stored model and a table, without fitting again."""
 
+import hashlib
 import json
 import re
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +50,21 @@ def test_of_the_table_of_the_fit_it_is_the_report_of_the_fit(monkeypatch):
     assert parts(page()) == parts(page("out/report.html"))
     assert "<h2>Comparison</h2>" in page()
     assert "Shown here: 50 rows, 18 of them with a label." in page()
+
+
+def test_the_command_its_table_and_times_are_told():
+    run(*FIT, "kda", "--no-compare", "--out", "out")
+    run("report", "out", "t.csv", "--out", "r.html")
+    cells = dict(re.findall("<tr><td>(.*?)</td><td>(.*?)</td></tr>", page()))
+    figures = json.loads(Path("out/metrics.json").read_text(encoding="utf-8"))
+    assert unescape(cells["command"]) == figures["call"]
+    assert cells["sha256 of the table"] == hashlib.sha256(Path("t.csv").read_bytes()).hexdigest()
+    assert cells["begun"] == figures["times"]["began"]
+    assert float(cells["seconds of reading the table"]) >= 0.0
+    older = {name: figures[name] for name in figures if name not in ("call", "table_sha256", "times")}
+    Path("out/metrics.json").write_text(json.dumps(older), encoding="utf-8")
+    run("report", "out", "t.csv", "--out", "s.html")
+    assert "sha256 of the table" not in page("s.html")
 
 
 def test_nothing_is_fitted(monkeypatch):

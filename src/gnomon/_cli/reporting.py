@@ -12,8 +12,9 @@ from gnomon.selection import Comparison, SearchResults
 from gnomon.selection.partial import results_of
 from gnomon.tables import Table
 
+ORIGIN = ("call", "table_sha256", "times")
 UNITS = {
-    "preprocessing": "the units of the preprocessing",
+    "preprocessing": "the units that the preprocessing gave the columns",
     "standard": "standard deviations of the column",
     "unit": "parts of the row's length",
 }
@@ -28,6 +29,7 @@ def figures_beside(stored: str) -> dict[str, Any]:
         figures = json.loads(file.read_text(encoding="utf-8"))
         return {
             "settings": dict(figures["settings"]),
+            **{name: figures.get(name) for name in ORIGIN},  # absent beside models of older releases
             "choice": results_of(SearchResults, figures["choice"]),
             "comparison": results_of(Comparison, figures["comparison"]),
         }
@@ -48,8 +50,16 @@ def write_page(path: str | Path, stored: StoredModel, table: Table, figures: dic
             feature_units=next((UNITS[name] for name in UNITS if name in stored.pipeline.named_steps), None),
             target_names=stored.targets or None,
             title=Path(table.path).name,
-            **{name: figures.get(name) for name in ("settings", "choice", "comparison")},
+            settings=_origin(figures) | (figures.get("settings") or {}),
+            **{name: figures.get(name) for name in ("choice", "comparison")},
             **more,
         )
     except ImportError as error:
         raise InputError(one_line(error)) from error
+
+
+def _origin(figures: dict[str, Any]) -> dict[str, Any]:
+    """The command that made a model, its table and its times, as lines of a report."""
+    call, sha256, times = (figures.get(name) for name in ORIGIN)
+    steps = {f"seconds of {step}": f"{seconds:.3g}" for step, seconds in (times or {}).get("seconds", {}).items()}
+    return {"command": call, "sha256 of the table": sha256, "begun": (times or {}).get("began")} | steps
