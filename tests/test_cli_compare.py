@@ -51,7 +51,9 @@ def test_it_is_what_fit_prints():
 
     def table(text):  # without the seconds, which may be "< 0.001"
         return [
-            line.rstrip().rsplit("  ", 1)[0].rstrip() for line in text.splitlines() if re.search(r"\(\d\.\d\d-", line)
+            line.rstrip().rsplit("  ", 1)[0].rstrip()
+            for line in text.splitlines()
+            if re.search(r"\(\d\.\d\d to ", line)
         ]
 
     assert len(table(compared)) >= 5
