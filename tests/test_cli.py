@@ -52,7 +52,7 @@ def quick(request, monkeypatch):
 
 
 def run(*arguments):
-    """Run a command that succeeds and return what it prints; without a terminal stderr has progress alone, after a minute.
+    """Run a command that succeeds and return what it prints; without a terminal stderr has progress alone.
 
     A fit takes SPPCA unless another model is named; the choice among models has tests of its own.
     """
