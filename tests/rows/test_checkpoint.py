@@ -86,6 +86,8 @@ def test_a_fit_that_was_stopped_goes_on(name, stop, tmp_path):
     make, rows, targets = FITS[name]
     path, X = tmp_path / "fit", rows()
     whole = make(None).fit(X, targets)
+    stop.count = 0
+    make(path).fit(X, targets)
     n, chunks = stop.count, 3 if "Dask" in name else 1
     for at in sorted({n // 3, n // 2, n - chunks}):
         stop.count, stop.at = 0, max(at, 2 * chunks)

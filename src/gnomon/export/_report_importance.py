@@ -62,7 +62,8 @@ def importance(said, X):
             values = np.asarray(one.values, dtype=float)[:, None]
             parts.append(values / (values.std() or 1.0))
         else:
-            parts.append(np.asarray(one.proba, dtype=float))
+            certain = target.codes(one.values)[:, None] == np.arange(len(target.classes))  # a class is all that it says
+            parts.append(np.asarray(certain if one.proba is None else one.proba, dtype=float))
     P = np.hstack(parts)
     squares = correlations(own_columns(X, said), P) ** 2 @ P.var(axis=0)
     size = float(squares.mean())
