@@ -67,6 +67,16 @@ def test_the_command_its_table_and_times_are_told():
     assert "sha256 of the table" not in page("s.html")
 
 
+def test_refits_give_bounds_on_what_columns_go_with():
+    run(*FIT, "sppca", "--no-compare", "--out", "out")
+    run("report", "out", "t.csv", "--refits", 12, "--out", "r.html")
+    assert "fits to labels drawn anew" in page()
+    table("bare.csv", {})
+    said = refusal("report", "out", "bare.csv", "--refits", 12, "--out", "s.html")
+    assert said == "gnomon: bare.csv: --refits fits to labels that are drawn anew, and no row has one.\n"
+    assert not Path("s.html").exists()
+
+
 def test_nothing_is_fitted(monkeypatch):
     run(*FIT, "kda", "--no-compare", "--out", "out")
     monkeypatch.setattr(KDA, "fit", None)

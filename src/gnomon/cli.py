@@ -414,16 +414,21 @@ def suggest(stored, table, count, out, unlabeled, safe_csv, force, **roles):
 
 @main.command(cls=ManyValues)
 @takes("model file", "table", "page", *NEW_ROLES, "unlabeled", "replace file")
+@click.option(
+    "--refits", type=click.IntRange(0), default=0, metavar="N",
+    help="Fits to labels drawn anew, for bounds on which columns go with the predictions; 20 are enough.",
+)  # fmt: skip
 @answering
-def report(stored, table, out, unlabeled, force, **roles):
+def report(stored, table, out, unlabeled, force, refits, **roles):
     """Write an HTML report of a stored model and TABLE.
 
-    Nothing is fitted again. Columns are matched by name, in any order. Target columns are read where TABLE has them:
-    their rows are drawn as labeled ones, and all others are predicted. Of a folder that `gnomon fit` wrote, the report
-    repeats how the model was chosen and how it compares.
+    Nothing is fitted again without --refits. Columns are matched by name, in any order. Target columns are read where
+    TABLE has them: their rows are drawn as labeled ones, and all others are predicted. Of a folder that `gnomon fit`
+    wrote, the report repeats how the model was chosen and how it compares.
 
     \b
     gnomon report flowers more.csv --out more.html
+    gnomon report flowers flowers.csv --refits 20 --out columns.html
     """
     from gnomon._cli import outputs, reporting, show
     from gnomon._cli.stored import StoredModel
@@ -438,7 +443,8 @@ def report(stored, table, out, unlabeled, force, **roles):
         figures = reporting.figures_beside(stored)
         step("writing")
         with outputs.said_in_one_line(out):
-            reporting.write_page(out, model, data, figures, y=y, n_fitted=model.n_rows, replace=force)
+            shown = {"y": y, "n_fitted": model.n_rows, "n_refits": refits}
+            reporting.write_page(out, model, data, figures, **shown, replace=force)
     found = {"table": table, "model": model.said.model, "rows": data.X.shape[0], "assumed": data.assumed, "out": out}
     said = [f"reported on {data.X.shape[0]} rows of {table}; wrote {out}", *show.how_read(table, data.assumed)]
     return Answer("\n".join(said), found, outputs.is_stream(out))

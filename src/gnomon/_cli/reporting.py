@@ -41,10 +41,12 @@ def figures_beside(stored: str) -> dict[str, Any]:
 
 def write_page(path: str | Path, stored: StoredModel, table: Table, figures: dict[str, Any], **more: Any) -> None:
     """Write the report of a model and the rows of a table; `more` are further parameters of `write_report`."""
+    if more.get("n_refits") and not stored.said.labeled(more["y"], table.X.shape[0]).any():
+        raise InputError(f"{table.path}: --refits fits to labels that are drawn anew, and no row has one.")
     try:
         write_report(
             path,
-            estimator=stored.said,
+            estimator=stored.pipeline,
             X=table.X,
             row_ids=row_column(table).popitem()[1],
             feature_units=next((UNITS[name] for name in UNITS if name in stored.pipeline.named_steps), None),
