@@ -7,6 +7,11 @@ from io import BytesIO
 import numpy as np
 import pytest
 from matplotlib.image import imread
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import scale
+
+from gnomon import SPPCA
+from gnomon.export import write_report
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 in_browser = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")]
@@ -14,6 +19,22 @@ in_browser = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="no C
 PLACES = "() => { const s = document.querySelector('.scatter').scatter; return [...s.xs.keys()].map(i => s.place(i)) }"
 CHOSEN = "() => [...document.querySelector('.scatter').scatter.chosen].sort((a, b) => a - b)"
 CANVAS = "document.querySelector('.scatter-frame canvas').toDataURL()"
+
+
+def bottles(*, holes=False):
+    """Return rows of wine, of which fifteen have a class and, with `holes`, some miss an entry; and a model of them."""
+    X, y = load_wine(return_X_y=True)
+    X = scale(X)
+    X[::5, 2] = np.nan if holes else X[::5, 2]
+    seen = np.where(np.arange(178) % 12 == 0, np.array(["a", "b", "c"], dtype=object)[y], None)
+    return X, seen, SPPCA(3).fit(X, seen)
+
+
+def report_of(wine, name, folder):
+    """Write the report of `bottles`, which are called by a name and a number."""
+    X, seen, model = wine
+    ids = [f"{name}{i}" for i in range(178)]
+    return write_report(folder / "report.html", estimator=model, X=X, y=seen, row_ids=ids, target_names="wine")
 
 
 def opened(browser, path, **look):

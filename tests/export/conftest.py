@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages import BROWSER
+from pages import BROWSER, opened
 
 
 @pytest.fixture(scope="module")
@@ -13,3 +13,14 @@ def browser():
         browser = play.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def page(browser, report):
+    """The report that a module makes, open at its picture; nothing is said in the console, and nothing asked for."""
+    page, messages, requests = opened(browser, report)
+    page.evaluate("document.querySelector('.scatter').scrollIntoView()")
+    yield page
+    assert messages == []
+    assert [url for url in requests if not url.startswith("data:")] == [report.as_uri()]
+    page.context.close()

@@ -7,15 +7,12 @@ import pytest
 from click.testing import CliRunner
 from matplotlib.path import Path as Outline
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_wine
-from sklearn.preprocessing import scale
 
-from gnomon import SPPCA
 from gnomon.cli import main
 from gnomon.export import write_report
 from gnomon.export._report_page import PRINTED
 from gnomon.export._report_scatter import shown_rows
-from pages import CHOSEN, PLACES, canvas, corner, draw, heard, in_browser, opened
+from pages import CHOSEN, PLACES, bottles, canvas, corner, draw, heard, in_browser, opened, report_of
 
 pytestmark = in_browser
 CLASS_COLORS = [(0, 114, 178), (213, 94, 0), (0, 158, 115)]
@@ -23,28 +20,12 @@ CLASS_COLORS = [(0, 114, 178), (213, 94, 0), (0, 158, 115)]
 
 @pytest.fixture(scope="module")
 def wine():
-    X, y = load_wine(return_X_y=True)
-    X = scale(X)
-    seen = np.where(np.arange(178) % 12 == 0, np.array(["a", "b", "c"], dtype=object)[y], None)
-    return X, seen, SPPCA(3).fit(X, seen)
+    return bottles()
 
 
 @pytest.fixture(scope="module")
 def report(wine, tmp_path_factory):
-    X, seen, model = wine
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    ids = [f"w{i}" for i in range(178)]
-    return write_report(path, estimator=model, X=X, y=seen, row_ids=ids, target_names="wine")
-
-
-@pytest.fixture
-def page(browser, report):
-    page, messages, requests = opened(browser, report)
-    page.evaluate("document.querySelector('.scatter').scrollIntoView()")
-    yield page
-    assert messages == []
-    assert [url for url in requests if not url.startswith("data:")] == [report.as_uri()]
-    page.context.close()
+    return report_of(wine, "w", tmp_path_factory.mktemp("report"))
 
 
 def test_the_rows_are_on_the_canvas_in_the_colors_of_their_classes(page):

@@ -10,7 +10,7 @@ from sklearn.preprocessing import scale
 
 from gnomon import CPPCA, KDA, SPPCA
 from gnomon.export import write_report
-from pages import PLACES, canvas, draw, in_browser, opened, pixels, pixels_of, until
+from pages import PLACES, bottles, canvas, draw, in_browser, opened, pixels, pixels_of, report_of, until
 
 pytestmark = in_browser
 
@@ -21,28 +21,12 @@ DARK = np.array([20, 24, 29])
 
 @pytest.fixture(scope="module")
 def wine():
-    X, y = load_wine(return_X_y=True)
-    X = scale(X)
-    X[::5, 2] = np.nan
-    seen = np.where(np.arange(178) % 12 == 0, np.array(["a", "b", "c"], dtype=object)[y], None)
-    return X, seen, SPPCA(3).fit(X, seen)
+    return bottles(holes=True)
 
 
 @pytest.fixture(scope="module")
 def report(wine, tmp_path_factory):
-    X, seen, model = wine
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    ids = [f"bottle_from_the_cellar_{i}" for i in range(178)]
-    return write_report(path, estimator=model, X=X, y=seen, row_ids=ids, target_names="wine")
-
-
-@pytest.fixture
-def page(browser, report):
-    page, messages, _ = opened(browser, report)
-    page.evaluate("document.querySelector('.scatter').scrollIntoView()")
-    yield page
-    assert messages == []
-    page.context.close()
+    return report_of(wine, "bottle_from_the_cellar_", tmp_path_factory.mktemp("report"))
 
 
 def lines(page, row):

@@ -41,7 +41,7 @@ def test_texts_that_are_there_are_not_covered():
     ax = Figure().subplots()
     ax.plot([0.0, 1.0], [0.0, 1.0])
     ax.annotate("a class", (0.5, 0.5), ha="center", va="center", bbox={})
-    look = {"xytext": (0, 0), "textcoords": "offset pixels", "ha": "center", "va": "center", "bbox": {}}
+    look = {"xytext": (0, 0), "textcoords": "offset points", "ha": "center", "va": "center", "bbox": {}}
     texts = [ax.annotate(name, (0.5, 0.5), arrowprops={"arrowstyle": "-"}, **look) for name in ("one", "two")]
     spread(ax, texts, np.array([[0.0, 0.0]]), np.ones(1))
     ax.figure.draw_without_rendering()

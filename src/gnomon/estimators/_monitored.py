@@ -123,18 +123,19 @@ class MonitoredByLoadings(Monitored):
         if rows.elsewhere or (rows.weights is not None and np.ptp(rows.weights) > 0.0) or n < FEWEST:
             return
         some = rows if n <= MOST_KEPT else rows.take(np.linspace(0, n - 1, MOST_KEPT).astype(int))
-        t2, spe = (np.asarray(one, dtype=np.float64) for one in self._in_units(some))
+        t2, spe = (np.asarray(one, dtype=np.float64) for one in self._in_units(self._monitor(), some))
         self._of_rows = tuple(np.sort(one) for one in left_out(t2, spe, self._n_equal))
 
-    def _in_units(self, rows):
+    def _in_units(self, monitor, rows):
         """T2, and SPE in units of the monitor."""
         mean, components = (np.asarray(one, dtype=np.float64) for one in (self.mean_, self.components_))
         if not rows.masked:
-            return statistics(self._monitor(), rows, mean)
+            return statistics(monitor, rows, mean)
         share = np.maximum(rows.in_units(mean, 1.0).rows.gather("seen"), 1.0) / rows.shape[1]
         Z = np.asarray(self._condition(rows, with_cov=False)[0], dtype=np.float64)
-        return statistics(self._monitor(), filled(rows, mean, Z, components).anew(masked=False), mean, share)
+        return statistics(monitor, filled(rows, mean, Z, components).anew(masked=False), mean, share)
 
     def _monitored(self, rows):
-        t2, spe = self._in_units(rows)
-        return rows.like(t2), rows.like(spe * self._monitor().unit ** 2)
+        monitor = self._monitor()
+        t2, spe = self._in_units(monitor, rows)
+        return rows.like(t2), rows.like(spe * monitor.unit**2)

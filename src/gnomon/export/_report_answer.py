@@ -19,14 +19,11 @@ def answer(said, X, y, y_true, row_ids, names, comparison, wanted):
     if comparison:
         items.append(_helped(comparison))
     if len(wanted):
-        first = html.listed([html.Row.named(row, row_ids) for row in wanted[:N_NAMED]])
-        items.append(["Label next, to teach it most: ", *first, "."])
+        items.append(["Label next, to teach it most: ", *html.listed(wanted[:N_NAMED], row_ids), "."])
     if said.typicality is not None:
         odd = unusual(said.typicality(X))
-        first = html.listed([html.Row.named(row, row_ids) for row in odd[:N_NAMED]])
         few = f"{html.count(len(odd), 'row')} of {n:,} {'is' if len(odd) == 1 else 'are'} unlike the rest: "
-        more = "." if len(odd) <= N_NAMED else " and others."
-        items.append([few, *first, more] if len(odd) else "No row is unlike the rest.")
+        items.append([few, *html.listed(odd, row_ids, N_NAMED), "."] if len(odd) else "No row is unlike the rest.")
     return f'<ul class="answer">{"".join(html.tag("li", item) for item in items)}</ul>' if items else ""
 
 

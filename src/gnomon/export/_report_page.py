@@ -165,12 +165,12 @@ def _inside(text):
     return escape(str(text))
 
 
-def listed(rows, beside=None):
-    """Return rows with commas between them, as `tag` takes them, each with what stands beside it."""
+def listed(rows, row_ids, most=None, beside=None):
+    """Return the names of rows, as many as `most`, as `tag` takes them, each with what stands beside it in brackets."""
     parts = []
-    for i, row in enumerate(rows):
-        parts += [", "] * (i > 0) + [row] + ([] if beside is None else [f" ({beside[i]})"])
-    return parts
+    for i, row in enumerate(rows[:most]):
+        parts += [", "] * (i > 0) + [Row.named(row, row_ids)] + ([] if beside is None else [f" ({beside[i]})"])
+    return parts + [" and others"] * (most is not None and len(rows) > most)
 
 
 PRINTED = 12  # lines of a table that are put on paper, see the style

@@ -111,16 +111,14 @@ def _untypical(said, X, row_ids):
         return ""
     found = said.typicality(X)
     odd = unusual(found)
-    first = odd[:N_SUGGESTIONS]
     text = "No row lies so far from the others that fewer than one in a hundred would."
     if len(odd):
         lie = "lies" if len(odd) == 1 else "lie"
         text = [
             f"{html.count(len(odd), 'row')} of {len(found):,} {lie} so far from the others that fewer than one in a "
             "hundred would: ",
-            *html.listed([html.Row.named(row, row_ids) for row in first], [_share(found[row]) for row in first]),
-            ", and others. " if len(odd) > len(first) else ". ",
-            "In brackets is the share of rows expected as far (their typicality). What is predicted for these rows "
+            *html.listed(odd, row_ids, N_SUGGESTIONS, [_share(found[row]) for row in odd[:N_SUGGESTIONS]]),
+            ". In brackets is the share of rows expected as far (their typicality). What is predicted for these rows "
             "should not be trusted.",
         ]
     return html.tag("p", text)
@@ -132,7 +130,7 @@ def _limits(said, X, row_ids):
         return ""
     display = OutlierDisplay.from_estimator(said, X, row_ids=row_ids, ax=html.axes(5.6, 4.2))
     odd, n = display.beyond, len(display.t2)
-    names = html.listed([html.Row(int(i), display.names[i]) for i in odd[:N_SUGGESTIONS]])
+    names = html.listed(odd, row_ids, N_SUGGESTIONS)
     parts = [
         "T2 is how far a row is from the middle within the plane that follows the columns best, SPE how far it is from "
         "that plane, each divided by the limit that one row in twenty like those of the fit passes. The limit of 99 % "
@@ -140,7 +138,7 @@ def _limits(said, X, row_ids):
         f"({100 * len(odd) / n:.1f} %) {'is' if len(odd) == 1 else 'are'} beyond that of T2 or of SPE",
         *([": "] if names else []),
         *names,
-        " and others." if len(odd) > N_SUGGESTIONS else ".",
+        ".",
     ]
     if len(odd) > 3 + 2 * BOTH * n:
         parts.append(
@@ -166,7 +164,7 @@ def suggestions(said, rows, row_ids):
     """Return the rows that are best labeled next, and why; nothing where there are none."""
     if not len(rows):
         return ""
-    names = html.listed([html.Row.named(row, row_ids) for row in rows])
+    names = html.listed(rows, row_ids)
     why = "rows as far as can be from every labeled one"
     if any(target.kind == "classes" for target in said.targets):
         why = "rows in doubt, with many rows around them that no labeled row is near"

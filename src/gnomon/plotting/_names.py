@@ -32,7 +32,7 @@ def name_classes(ax, points, values, labeled, names):
         look = {"boxstyle": "round,pad=0.25", "fc": (1, 1, 1, 0.82), "ec": color, "lw": 1.3}
         leader = {"arrowstyle": "-", "color": color, "lw": 0.8, "shrinkA": 0, "shrinkB": 0}
         text = ax.annotate(
-            name, np.median(points[rows], axis=0), xytext=(0, 0), textcoords="offset pixels", ha="center", va="center",
+            name, np.median(points[rows], axis=0), xytext=(0, 0), textcoords="offset points", ha="center", va="center",
             fontsize="small", color="#16202a", zorder=6, bbox=look, arrowprops=leader,
         )  # fmt: skip
         texts.append(text)
@@ -43,7 +43,7 @@ def name_classes(ax, points, values, labeled, names):
 
 
 def spread(ax, texts, points, weights, away=None):
-    """Move texts, annotations in offset pixels, from one another, other texts and weighted points (n, 2).
+    """Move texts, annotations in offset points, from one another, other texts and weighted points (n, 2).
 
     `away` (m, 2) are directions to which each stands beside its place rather than on it.
     """
@@ -60,7 +60,7 @@ def spread(ax, texts, points, weights, away=None):
     found = uncovered(wanted, all_sizes, seen, weights[some], ax.bbox.extents, kept)
     found = apart(np.vstack([kept, found]), all_sizes, len(kept))[len(kept) :]
     for text, shift, moved in zip(texts, found - middles, np.abs(found - wanted) > 0.5 * sizes, strict=True):
-        text.set_position(tuple(shift))
+        text.set_position(tuple(shift * 72.0 / ax.figure.dpi))  # as far apart whatever the resolution of a file
         text.arrow_patch.set_visible(bool(moved.any()))
 
 

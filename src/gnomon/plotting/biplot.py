@@ -134,7 +134,7 @@ class BiplotDisplay(Display):
     def _name(self, column, end):
         name = self.feature_names[column]
         return self.ax_.annotate(
-            name if len(name) <= 28 else f"{name[:27]}…", end, xytext=(0, 0), textcoords="offset pixels", ha="center",
+            name if len(name) <= 28 else f"{name[:27]}…", end, xytext=(0, 0), textcoords="offset points", ha="center",
             va="center", fontsize="small", color="black", zorder=5,
             bbox={"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0.5},
             arrowprops={"arrowstyle": "-", "color": NEGATIVE, "lw": 0.6, "shrinkA": 0, "shrinkB": 0},

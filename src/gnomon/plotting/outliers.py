@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 from gnomon.describe import describe
-from gnomon.plotting._names import apart
+from gnomon.plotting._names import spread
 from gnomon.plotting._style import NEGATIVE, NEUTRAL, POSITIVE, Display, literal
 
 ALPHAS = (0.05, 0.01)
 MOST_NAMED, MANY = 10, 2000  # rows with names, and those from which points are one image
-BESIDE = 6.0  # pixels between a row and its name
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -113,24 +112,14 @@ class OutlierDisplay(Display):
         self.ax_.set_ylim(bottom=0.0)
         above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "ncols": 4, "borderaxespad": 0.0}
         self.ax_.legend(fontsize="x-small", frameon=False, columnspacing=1.2, handletextpad=0.4, **above)
-        self._name(odd[:MOST_NAMED])
-
-    def _name(self, rows):
-        """Write names beside rows, apart from one another."""
         look = {"xytext": (0, 0), "textcoords": "offset points", "ha": "center", "va": "center", "fontsize": "x-small"}
-        texts = [self.ax_.annotate(self.names[i], (self.t2[i], self.spe[i]), **look) for i in rows]
+        look["bbox"] = {"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0.5}
+        look["arrowprops"] = {"arrowstyle": "-", "color": NEUTRAL, "lw": 0.6, "shrinkA": 0, "shrinkB": 0}
+        points = np.column_stack([self.t2, self.spe])
+        texts = [self.ax_.annotate(self.names[i], points[i], **look) for i in odd[:MOST_NAMED]]
         literal(texts)
-        if not texts:
-            return
-        self.figure_.draw_without_rendering()  # until then nothing has its place
-        boxes = [text.get_window_extent() for text in texts]
-        sizes = np.array([[box.width, box.height] for box in boxes])
-        places = self.ax_.transData.transform([text.xy for text in texts])
-        low, high = self.ax_.bbox.extents[:2] + sizes / 2.0, self.ax_.bbox.extents[2:] - sizes / 2.0
-        right = places + [1.0, 0.0] * (sizes / 2.0 + BESIDE)
-        beside = np.where(right[:, :1] > high[:, :1], places - [1.0, 0.0] * (sizes / 2.0 + BESIDE), right)
-        for text, shift in zip(texts, apart(np.clip(beside, low, high), sizes) - places, strict=True):
-            text.set_position(tuple(shift * 72.0 / self.figure_.dpi))
+        if texts:
+            spread(self.ax_, texts, points, np.ones(len(points)), np.tile([1.0, 0.0], (len(texts), 1)))
 
 
 def unlike(said, X):

@@ -119,7 +119,8 @@ def compare(
     first = next(iter(estimators.values()))
     problem = Problem(y, X.shape[0], y_true, **_reading(last_step(first), target, unlabeled))
     splits = problem.splits(n_draws if problem.has_truth else n_splits, rng)
-    models = {name: _model(estimator, problem) for name, estimator in estimators.items()}
+    tells = None if problem.has_truth else next(iter(estimators))
+    models = {name: _model(estimator, problem, name == tells) for name, estimator in estimators.items()}
     parts, fits = _fitted(models, problem, X, splits, n_jobs)
     k = n_components or max((part[-1] for found in parts.values() for part in found if part[-1]), default=2)
     rows = _behind_steps(first, filled)
@@ -194,13 +195,17 @@ class Predictor:
         return [None if one is None else one.std if one.proba is None else one.proba.max(axis=1) for one in found]
 
 
-def _model(estimator, problem):
-    """The fit of a model to all rows and the visible targets of a split: how it projects and predicts, or None."""
+def _model(estimator, problem, tells=False):
+    """The fit of a model to all rows and the visible targets of a split: how it projects and predicts, or None.
+
+    One that `tells` says how sure it is of its predictions.
+    """
 
     def fit(X, visible):
         model = prepared(estimator, n_permutations=0, **problem.settings())
         fit_partial(model, X, problem.targets.given(visible), np.isfinite(visible).all(axis=1))
-        return model.transform if projects(model) else None, Predictor(model) if predicts(model) else None
+        predict = None if not predicts(model) else Predictor(model) if tells else model.predict
+        return model.transform if projects(model) else None, predict
 
     return fit
 
@@ -296,7 +301,7 @@ def _outcome(parts, problem, splits, shares, turned=None):
 
     tasks = range(len(problem.tasks))
     means = [[losses(found, t) for t in tasks] for found in (projected, predicted)]
-    return Outcome(dims[-1], *means, max(seconds), turned=turned, told=None if problem.has_truth else told)
+    return Outcome(dims[-1], *means, max(seconds), turned=turned, told=told)
 
 
 def _losses(fit, problem, X, visible, scored):

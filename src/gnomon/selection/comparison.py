@@ -80,7 +80,7 @@ class Outcome(NamedTuple):
     note: str = ""
     turned: float | None = None  # degrees between its projection and that of PCA
     got: str = ""  # what it chose for itself
-    told: Any = None  # of a model in each split and for each task the rows held out, what it predicts, its doubts
+    told: Any = ()  # in each split and for each task, of one that tells, the rows held out, its predictions, its doubts
 
 
 @dataclass(frozen=True, repr=False)
@@ -235,7 +235,7 @@ def summarize(outcomes, models, problem, *, n_tried, n_filled=0, shares=None):
 def _held_out(method, told, problem):
     """What a model told of rows held out, target by target; None where there were none or it predicts nothing."""
     found = []
-    for t, task in enumerate(problem.tasks if told else []):
+    for t, task in enumerate(problem.tasks):
         parts = [part[t] for part in told if part[t]]
         if not parts:
             continue
