@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.linear.monitor import Limits, learn, left_out, limits, limits_by_rows, statistics
+from ..models.linear.monitor import Limits, learn, limits, limits_by_rows, rows_left_out, scores, statistics
 from ..rows.by_chunk import by_chunk
 from ..rows.masked import filled
 from ._estimator import check_real
@@ -123,19 +123,20 @@ class MonitoredByLoadings(Monitored):
         if rows.elsewhere or (rows.weights is not None and np.ptp(rows.weights) > 0.0) or n < FEWEST:
             return
         some = rows if n <= MOST_KEPT else rows.take(np.linspace(0, n - 1, MOST_KEPT).astype(int))
-        t2, spe = (np.asarray(one, dtype=np.float64) for one in self._in_units(self._monitor(), some))
-        self._of_rows = tuple(np.sort(one) for one in left_out(t2, spe, self._n_equal))
+        monitor = self._monitor()
+        T, spe = (np.asarray(one, dtype=np.float64) for one in self._in_units(scores, monitor, some))
+        self._of_rows = tuple(np.sort(one) for one in rows_left_out(monitor, T, spe))
 
-    def _in_units(self, monitor, rows):
-        """T2, and SPE in units of the monitor."""
+    def _in_units(self, ask, monitor, rows):
+        """The answer of `ask` about complete rows: those without gaps as they are."""
         mean, components = (np.asarray(one, dtype=np.float64) for one in (self.mean_, self.components_))
         if not rows.masked:
-            return statistics(monitor, rows, mean)
+            return ask(monitor, rows, mean)
         share = np.maximum(rows.in_units(mean, 1.0).rows.gather("seen"), 1.0) / rows.shape[1]
         Z = np.asarray(self._condition(rows, with_cov=False)[0], dtype=np.float64)
-        return statistics(monitor, filled(rows, mean, Z, components).anew(masked=False), mean, share)
+        return ask(monitor, filled(rows, mean, Z, components).anew(masked=False), mean, share)
 
     def _monitored(self, rows):
         monitor = self._monitor()
-        t2, spe = self._in_units(monitor, rows)
+        t2, spe = self._in_units(statistics, monitor, rows)
         return rows.like(t2), rows.like(spe * monitor.unit**2)

@@ -5,7 +5,16 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from gnomon.models.linear.monitor import Monitor, learn, left_out, limits, limits_by_rows, statistics
+from gnomon.models.linear.monitor import (
+    Monitor,
+    learn,
+    left_out,
+    limits,
+    limits_by_rows,
+    rows_left_out,
+    scores,
+    statistics,
+)
 from gnomon.rows import read
 from oracles import monitor as oracle
 
@@ -89,6 +98,19 @@ def test_rows_are_as_if_left_out(rng):
         spe.append(((X[i] - np.r_[1.0, Z[i]] @ B) ** 2).sum())
     found = left_out(*oracle.monitor(X, 2, X), 25)
     assert_allclose(found, (t2, spe), rtol=1e-8)
+
+
+@pytest.mark.parametrize("k", [2, 12])
+def test_rows_are_as_in_refits_without_them(rng, k):
+    """Two directions stand out of thirty, so that ten of twelve axes are noise, which a row turns towards itself."""
+    X = rng.normal(size=(120, 2)) @ rng.normal(size=(2, 30)) * 3.0 + rng.normal(size=(120, 30))
+    W, noise, left = loadings_of(X, k)
+    found = learn(W, noise, 120, left)
+    T, spe = scores(found, read(X), X.mean(axis=0))
+    refits = [oracle.monitor(np.delete(X, i, axis=0), k, X[[i]])[1][0] / found.unit**2 for i in range(120)]
+    off = [abs(np.mean(one) / np.mean(refits) - 1.0) for one in (rows_left_out(found, T, spe)[1], spe)]
+    assert off[0] < 0.05
+    assert off[0] < 0.4 * off[1]
 
 
 def test_limits_by_rows_are_those_of_the_rows():

@@ -13,6 +13,7 @@ from ..._types import Array
 from ...numerics.tails import n_tail, of_sorted
 from ...rows.contract import Rows
 
+LEAST_EXPLAINED = 1e-12  # of a variance
 LEAST_LEFT = 0.05  # of a row without which the others are judged
 SMALLEST_POWER = 1e-3  # of Jackson and Mudholkar's transform; below it Box's chi-squared is taken
 
@@ -25,6 +26,7 @@ class Monitor(NamedTuple):
     n: float  # rows of the fit that weigh the same
     left: Array  # (3,) sums of the first three powers of the eigenvalues that the plane leaves
     unit: float = 1.0  # of the columns in which all this is
+    noise: float = 0.0  # part of the variances that the plane has by noise
 
 
 class Limits(NamedTuple):
@@ -49,7 +51,7 @@ def learn(W_x: Array, noise_var: float, n: float, beyond: Array | None = None) -
     total, rest = (p - k) * noise, p - k - len(known)
     other = max(total - float(known.sum()), 0.0) / max(rest, 1)
     left = np.array([(known**i).sum() + rest * other**i for i in (1, 2, 3)])
-    return Monitor(axes, (explained + noise) * unbiased, n, left * unbiased ** np.arange(1, 4), unit)
+    return Monitor(axes, (explained + noise) * unbiased, n, left * unbiased ** np.arange(1, 4), unit, noise * unbiased)
 
 
 def statistics(monitor: Monitor, rows: Rows, mean: Array, observed: Array | None = None) -> tuple[Array, Array]:
@@ -57,19 +59,36 @@ def statistics(monitor: Monitor, rows: Rows, mean: Array, observed: Array | None
 
     Rows are in units of the monitor's, and so is SPE, squared.
     """
+    T, spe = scores(monitor, rows, mean, observed)
+    return (T**2 / monitor.variances).sum(axis=1), spe
+
+
+def scores(monitor: Monitor, rows: Rows, mean: Array, observed: Array | None = None) -> tuple[Array, Array]:
+    """Scores (n, k) along the axes of the plane, and SPE (n,), of the same."""
     here = rows.in_units(mean, monitor.unit)
     T = here.times(monitor.axes)
     spe = np.maximum(here.lengths() - np.einsum("ij,ij->i", T, T), 0.0)
-    return (T**2 / monitor.variances).sum(axis=1), spe if observed is None else spe / observed
+    return T, spe if observed is None else spe / observed
 
 
-def left_out(t2: Array, spe: Array, n: float) -> tuple[Array, Array]:
-    """About what T2 and SPE (m,) of rows of a fit to n would be, had each been left out.
+def rows_left_out(monitor: Monitor, T: Array, spe: Array) -> tuple[Array, Array]:
+    """About what T2 and SPE (m,) of rows with scores T (m, k) would be, had each been left out of the fit.
+
+    A row turns the axes towards itself, the more the less an axis stands out from the noise: by the first order of this
+    its leverage is that of scores whose variances have no noise.
+    """
+    explained = np.maximum(monitor.variances - monitor.noise, LEAST_EXPLAINED * monitor.variances)
+    t2, pull = ((T**2 / variances).sum(axis=1) for variances in (monitor.variances, explained))
+    return left_out(t2, spe, monitor.n, pull)
+
+
+def left_out(t2: Array, spe: Array, n: float, pull: Array | None = None) -> tuple[Array, Array]:
+    """The same from T2 and `pull`, that distance by which SPE is less for having been in the fit; None where axes stay.
 
     T2 by the covariance of the scores without the row, SPE by the regression of the columns on the scores without it.
     """
     left = np.maximum(1.0 - n * t2 / (n - 1.0) ** 2, LEAST_LEFT)
-    leverage = np.minimum(1.0 / n + t2 / (n - 1.0), 1.0 - LEAST_LEFT)
+    leverage = np.minimum(1.0 / n + (t2 if pull is None else pull) / (n - 1.0), 1.0 - LEAST_LEFT)
     return t2 * n**2 * (n - 2.0) / (n - 1.0) ** 3 / left, spe / (1.0 - leverage) ** 2
 
 
