@@ -66,8 +66,8 @@ def statistics(monitor: Monitor, rows: Rows, mean: Array, observed: Array | None
 def scores(monitor: Monitor, rows: Rows, mean: Array, observed: Array | None = None) -> tuple[Array, Array]:
     """Scores (n, k) along the axes of the plane, and SPE (n,), of the same."""
     here = rows.in_units(mean, monitor.unit)
-    T = here.times(monitor.axes)
-    spe = np.maximum(here.lengths() - np.einsum("ij,ij->i", T, T), 0.0)
+    T, lengths = here.products_and_lengths(monitor.axes)
+    spe = np.maximum(lengths - np.einsum("ij,ij->i", T, T), 0.0)
     return T, spe if observed is None else spe / observed
 
 
