@@ -24,14 +24,14 @@ class Sums:
         self.y, self.xy, self.yy = np.zeros(q), np.zeros((p, q)), np.zeros((q, q))
 
     def add_rows(self, rows: Array, w: Array | None) -> None:
-        """Add to the sums over x."""
+        """Add to the sums over x: the large product first, for which another thread need not wait."""
+        scaled = rows if w is None else rows * np.sqrt(w).astype(rows.dtype)[:, None]
+        self.xx += scaled.T @ scaled
         size = len(rows) if rows.dtype == np.float64 else SUMMED
         for start in range(0, len(rows), size):
             some = slice(start, start + size)
             ones = np.ones(len(rows[some])) if w is None else w[some]
             self.x += ones.astype(rows.dtype) @ rows[some]
-        scaled = rows if w is None else rows * np.sqrt(w).astype(rows.dtype)[:, None]
-        self.xx += scaled.T @ scaled
 
     def add_outputs(self, rows: Array, w: Array | None, Y: Array) -> None:
         """Add to the sums with y."""

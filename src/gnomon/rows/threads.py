@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -80,8 +80,13 @@ def in_shares(task: Callable[[slice], T], n: int, work: float) -> list[T]:
 
 def _in_shares(task: Callable[[slice], T], n: int, size: int) -> list[T]:
     ends = pairwise(np.linspace(0, n, size + 1).astype(int))
-    shares = [slice(*some) for some in ends]
-    return list(_pool(size, os.getpid()).map(task, shares)) if size > 1 else [task(shares[0])]
+    own, *others = (slice(*some) for some in ends)
+    waiting = [_pool(size, os.getpid()).submit(task, share) for share in others]
+    try:
+        found = [task(own)]  # on the thread that asks: its core need not be left and taken again
+    finally:
+        wait(waiting)
+    return found + [share.result() for share in waiting]
 
 
 def tall_product(X: Array, V: Array) -> Array:
