@@ -47,10 +47,11 @@ def test_pictures_are_written_as_they_are_made(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_seconds_are_drawn_for_both_solvers():
+def test_seconds_are_drawn_for_each_solver():
     (ax,) = figures.draw_seconds("iris", shares=(20, 50), n_gem=1).axes
-    gem, default = ax.lines
+    gem, natural, default = ax.lines
     assert [gem.get_label(), default.get_label()] == ["GEM, 1 starts", "default solver"]
+    assert natural.get_label() == "GEM by the natural gradient, 1 starts"
     assert ax.get_yscale() == "log"
     assert list(gem.get_xdata()) == [20, 50]
 

@@ -110,6 +110,8 @@ def test_profile_reaches_the_likelihood_of_gem_in_a_fraction_of_its_time(name, t
     found = table.compare_solvers(name)
     assert found["profile"]["log_likelihood"] >= found["gem"]["log_likelihood"] - 1e-6
     assert found["profile"]["seconds"] * times <= found["gem"]["seconds"]
+    assert found["profile"]["log_likelihood"] >= found["gem-natural"]["log_likelihood"] - 1e-6
+    assert found["profile"]["seconds"] * 10 <= found["gem-natural"]["seconds"] <= 0.5 * found["gem"]["seconds"]
 
 
 @pytest.mark.realdata

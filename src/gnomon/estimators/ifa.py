@@ -52,10 +52,11 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
     pca_components : int or None, default=None
         Principal components that X is reduced to first. None keeps every direction, which needs more rows than columns.
         With `noise="isotropic"` nothing is left out: it is the number of latents.
-    solver : {"profile", "gem"}, default="profile"
+    solver : {"profile", "gem", "gem-natural"}, default="profile"
         "profile" leaves the Gaussian latents out of the search, makes a few closed-form sweeps and then ascends by
         quasi-Newton steps. "gem" is the paper's alternation of EM and gradient steps: the same maxima, many times
-        slower.
+        slower. "gem-natural" takes its steps along the natural gradient, which no change of coordinates moves: fewer
+        steps where columns are correlated.
     init : {"both", "labels", "random"}, default="both"
         Starts: discriminant directions of the labeled rows, random directions, or the one and then the others.
     n_init : int, default=5
@@ -256,10 +257,12 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         super()._check_parameters()
         if not isinstance(self.tied, (bool, np.bool_)):
             raise TypeError(f"tied={self.tied!r} must be True or False.")
-        if self.noise == "isotropic" and (self.tied or self.solver == "gem"):
+        if self.noise == "isotropic" and (self.tied or self.solver in noiseless.GEM):
             raise ValueError("noise='isotropic' has its own solver and no tied latents: leave solver and tied alone.")
-        if self.tied and self.solver == "gem":
-            raise ValueError("solver='gem' has one class variable for each latent; tied=True needs solver='profile'.")
+        if self.tied and self.solver in noiseless.GEM:
+            raise ValueError(
+                f"solver={self.solver!r} has one class variable for each latent; tied=True needs solver='profile'."
+            )
 
     def _store(self, result):
         fitted, params, stats = result.value, result.value.params, result.stats

@@ -81,10 +81,11 @@ def draw_rates(name, *, shares=table.SHARES, n_draws=table.N_DRAWS):
 
 
 def draw_seconds(name, *, shares=table.SHARES, n_gem=table.GEM_STARTS):
-    """Picture of CPU seconds of both solvers by share of labeled rows, on a log scale."""
+    """Picture of CPU seconds of the solvers by share of labeled rows, on a log scale."""
     found = [table.compare_solvers(name, share, n_gem=n_gem) for share in shares]
     figure, ax = pyplot().subplots(figsize=(5, 3.5), layout="constrained")
-    for solver, words in (("gem", f"GEM, {n_gem} starts"), ("profile", "default solver")):
+    gem, natural = (f"GEM{kind}, {n_gem} starts" for kind in ("", " by the natural gradient"))
+    for solver, words in (("gem", gem), ("gem-natural", natural), ("profile", "default solver")):
         ax.semilogy(shares, [one[solver]["seconds"] for one in found], marker="o", label=words)
     ax.set(xlabel="labeled rows, %", ylabel="CPU seconds", title=name)
     ax.legend()

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
+from gnomon import IFA
 from gnomon.models.ifa import gem
 from gnomon.models.ifa.likelihood import Rows
 from gnomon.models.ifa.starts import random_start
@@ -96,3 +97,28 @@ def test_each_part_raises_the_likelihood_and_normalizing_keeps_it(problem):
         variance = np.exp(point.log_weights) * (point.variances + point.means**2)
         mean = (np.exp(point.log_weights) * point.means).sum(axis=1)
         assert_allclose(variance.sum(axis=1) - mean**2, 1.0)
+
+
+def test_natural_steps_are_the_same_in_all_coordinates(problem, rng):
+    rows, point, _ = problem
+    C = rng.normal(size=(4, 4))
+    state = gem.State(point.W @ rows.U, *gem.evaluate(point, point.W @ rows.U, rows.log_pl))
+    in_rows = point._replace(W=np.linalg.solve(C.T, point.W.T).T)  # W x with x = C u
+    moved = gem.gradient_part(point, state, rows, None)
+    value = gem.evaluate(in_rows, state.Z, rows.log_pl)[1]
+    found = gem.gradient_part(in_rows, state._replace(value=value), Rows(C @ rows.U, rows.log_pl), None)
+    assert_allclose(found.W @ C, moved.W, atol=1e-10)
+    scores = np.vstack([
+        (state.post.resp * state.post.deviation / point.variances[:, :, None]).sum(axis=1),
+        (state.Z[2:] - point.rest_means[:, None]) / point.rest_variances[:, None],
+    ])  # fmt: skip
+    want = (np.eye(4) - scores @ state.Z.T / 80) @ point.W  # (I - E[g(z) z']) W
+    assert_allclose((moved.W - point.W) / moved.step, want, atol=1e-9)
+
+
+def test_natural_steps_are_fewer_where_columns_are_correlated(rng):
+    columns = rng.laplace(size=(300, 4)) @ (np.eye(4) + 3.0)
+    how = {"init": "random", "n_init": 1, "max_iter": 2000, "random_state": 0}
+    plain, natural = (IFA([2] * 4, solver=solver, **how).fit(columns) for solver in ("gem", "gem-natural"))
+    assert natural.converged_
+    assert 4 * natural.n_iter_ < plain.n_iter_

@@ -49,7 +49,7 @@ def mixtures_of(fitted):
 # -- oracle ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", ["profile", "gem"])
+@pytest.mark.parametrize("solver", ["profile", "gem", "gem-natural"])
 def test_log_likelihood_is_that_of_the_definition(rng, solver):
     X, _, known, _ = planted(rng, n=80)
     result = fit(X, labels_of(known, (2, 3)), solver=solver, n_init=2)
@@ -88,7 +88,9 @@ def test_mixing_and_unmixing_are_inverse(rng):
 # -- at every step -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver, tied", [("profile", False), ("gem", False), ("profile", True)])
+@pytest.mark.parametrize(
+    "solver, tied", [("profile", False), ("gem", False), ("gem-natural", False), ("profile", True)]
+)
 def test_likelihood_never_falls(rng, solver, tied):
     X, _, known, _ = planted(rng, gap=2.0)
     labels = labels_of(known[:, 1:], (3, 3), tied=True) if tied else labels_of(known, (2, 3))
@@ -100,11 +102,12 @@ def test_likelihood_never_falls(rng, solver, tied):
 # -- two routes --------------------------------------------------------------------------------------------------------
 
 
-def test_gem_reaches_the_maximum_of_the_profile(rng):
+@pytest.mark.parametrize("solver", ["gem", "gem-natural"])
+def test_gem_reaches_the_maximum_of_the_profile(rng, solver):
     X, _, known, _ = planted(rng, gap=4.0)
     labels = labels_of(known, (2, 3))
     profile = fit(X, labels, init="labels")
-    gem = fit(X, labels, init="labels", solver="gem", tol=1e-8, max_iter=5000)
+    gem = fit(X, labels, init="labels", solver=solver, tol=1e-8, max_iter=5000)
     assert_allclose(gem.stats["log_likelihood"], profile.stats["log_likelihood"], rtol=0, atol=1e-3)
     assert_allclose(gem.value.unmixing[:2], profile.value.unmixing[:2], atol=5e-3)
 

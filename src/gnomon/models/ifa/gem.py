@@ -3,6 +3,7 @@
 Kept beside the profile solver as the paper has it, with two corrections: z = W x in (5), where the inverse is printed,
 and scores (10) from responsibilities at the updated mixtures. Gradient steps depend on the coordinates, and the paper's
 are those of centered rows x = C u: a step along the gradient there is G C'C in whitened ones, in which it is computed.
+A step along the natural gradient, G W'W, is the same in all (section 2.2.2).
 """
 
 from typing import NamedTuple
@@ -82,11 +83,11 @@ def gradient(params: Square, Z: Array, post: Posterior, U: Array) -> Array:
     return np.asarray(np.linalg.inv(params.W).T - np.vstack([mixtures, rest]) @ U.T / U.shape[1])
 
 
-def gradient_part(params: Square, state: State, rows: Rows, metric: Array) -> Square:
-    """Move W along the gradient G times the metric by a step that raises the likelihood enough."""
+def gradient_part(params: Square, state: State, rows: Rows, metric: Array | None) -> Square:
+    """Move W along the gradient G times the metric, W'W if None, by a step that raises the likelihood enough."""
     post, value = evaluate(params, state.Z, rows.log_pl)
     G = gradient(params, state.Z, post, rows.U)
-    D = G @ metric
+    D = G @ (params.W.T @ params.W if metric is None else metric)
     DU, slope, step = D @ rows.U, float(np.sum(G * D)), 2.0 * params.step
     for _ in range(MAX_HALVINGS):
         moved = params._replace(W=params.W + step * D, step=step)
@@ -110,10 +111,12 @@ def normalize(params: Square) -> Square:
     return params._replace(W=W, means=params.means / size, variances=variances)
 
 
-def maximize_gem(start: Params, rows: Rows, unwhiten: Array, tol: float, max_iter: int) -> Result[Params]:
+def maximize_gem(
+    start: Params, rows: Rows, unwhiten: Array, tol: float, max_iter: int, natural: bool = False
+) -> Result[Params]:
     """Maximize from a start until a step gains at most `tol` / 100 nats per row; arguments as in `profile.maximize`.
 
-    Gradient steps are those in coordinates x = unwhiten u.
+    Gradient steps are those in coordinates x = unwhiten u, or along the `natural` gradient.
 
     Returns
     -------
@@ -122,7 +125,7 @@ def maximize_gem(start: Params, rows: Rows, unwhiten: Array, tol: float, max_ite
     """
     present = rows.present
     S, d = start.V.shape
-    metric = unwhiten.T @ unwhiten / np.mean(unwhiten**2)
+    metric = None if natural else unwhiten.T @ unwhiten / np.mean(unwhiten**2)
     rest = complement(start.V, unwhiten)
     ones = np.ones(d - S)
     first = Square(np.vstack([start.V, rest]), *start[1:], 0.0 * ones, ones, 0.5, -np.inf)

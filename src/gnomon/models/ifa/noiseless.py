@@ -16,7 +16,8 @@ from .profile import maximize_all
 from .starts import draw_starts
 from .whitening import Whitened, log_volume, whiten_rows
 
-SOLVERS = ("profile", "gem")
+GEM = ("gem", "gem-natural")  # steps along the gradient, or the natural one
+SOLVERS = ("profile", *GEM)
 FARTHEST = 1e150  # latents whose squares over the least variance are numbers still
 SMALL = 1 << 20  # entries of X up to which one thread is faster than several that wait for one another
 
@@ -69,10 +70,9 @@ def _fit(table: TableRows, labels: Labels, options: Options, generator: np.rando
     rows = Rows(white.U, labels.log_pl, n_latents if labels.tied else 0)
     with one_thread():
         starts = draw_starts(rows, options.init, options.n_init, generator)
-        if options.solver == "gem":
-            results = [
-                maximize_gem(start, rows, white.unwhiten, options.tol, options.max_iter) for start in starts.params
-            ]
+        if options.solver in GEM:
+            how = white.unwhiten, options.tol, options.max_iter, options.solver == "gem-natural"
+            results = [maximize_gem(start, rows, *how) for start in starts.params]
         else:
             results = maximize_all(
                 starts.params, rows, tol=options.tol, max_iter=options.max_iter, n_sweeps=starts.n_sweeps
