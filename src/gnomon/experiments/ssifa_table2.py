@@ -243,7 +243,7 @@ def _remark(task, method, k):
 def compare_solvers(name, share=10, *, n_gem=GEM_STARTS, random_state=0):
     """Return CPU seconds and log-likelihood of "profile" (its defaults) and both kinds of GEM, 20 random starts each.
 
-    Of one draw. "gem" is the paper's algorithm in the coordinates of the rows; with crabs most starts end at `max_iter`.
+    Of one draw. "gem" is the algorithm of the paper in coordinates of the rows; on crabs most starts end at `max_iter`.
     """
     X, Y, classes = load(name)
     labeled = make_partial(classes, share=share / 100, random_state=[random_state, share]) >= 0
