@@ -56,7 +56,9 @@ class SiteFit(NamedTuple):
         return self.curvature if isinstance(self.curvature, np.ndarray) else self.curvature.by_row()
 
     def part(self, rows: slice) -> Array:
-        """Curvature (m, h, h) of some of the rows, where there are no groups."""
+        """Curvature (m, h, h) of some of the rows."""
+        if self.of_row is not None:
+            return self.distinct[self.of_row[rows]]
         found = self.curvature[rows] if isinstance(self.curvature, np.ndarray) else self.curvature.part(rows).by_row()
         return np.asarray(found)
 

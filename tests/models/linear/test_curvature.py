@@ -20,10 +20,9 @@ def dense(C, M):
     return sum(np.kron(c, m) for c, m in zip(C, M, strict=True))
 
 
-@pytest.fixture
-def problem():
-    rng = np.random.default_rng(0)
-    h, m, n = 6, 4, 30
+@pytest.fixture(params=[(6, 4), (2, 5), (1, 3)])  # more pairs of outputs than predictors and 1, or fewer
+def problem(request):
+    rng, (h, m), n = np.random.default_rng(0), request.param, 30
     z1 = np.column_stack([rng.standard_normal((n, m - 1)), np.ones(n)])
     return {
         "C": positive(rng, n, h),
@@ -50,7 +49,7 @@ def test_steps_solve_the_dense_equations_however_many_they_are(problem, kind, he
     H = dense(fit.by_row, moments) + np.kron(-p["second"], cov)
     H += np.diag(np.column_stack([np.tile(p["penalty"][:, None], m - 1), np.zeros(h)]).ravel())
     fixed = np.zeros(h, dtype=bool)
-    fixed[2] = held
+    fixed[-1] = held
     free = np.ones((h, m), dtype=bool)
     free[fixed, -1] = False
     wanted = np.zeros((h, m))

@@ -83,6 +83,9 @@ def curvature_of_rows(
     if len(total) * m > most:
         z1z1 = (z1 * weights[:, None]).T @ z1
         return Curvature(total, z1z1, (OfRows(fit, z1, weights),))
+    if _few_pairs(len(total), m):
+        parts = [_by_pairs(fit.part(rows), z1[rows], weights[rows]) for rows in chunks(n, 1, IN_CACHE)]
+        return reduce(Curvature.plus, parts)
     if fit.of_row is not None:
         outer = sums_by_group(_outer(z1, weights).reshape(n, m * m), fit.of_row, len(fit.distinct)).reshape(-1, m, m)
         return Curvature(kronecker_sum(fit.distinct, outer), outer.sum(axis=0))
@@ -91,6 +94,22 @@ def curvature_of_rows(
         outer = _outer(z1[rows], weights[rows])
         parts.append(Curvature(kronecker_sum(fit.part(rows), outer), outer.sum(axis=0)))
     return reduce(Curvature.plus, parts)
+
+
+def _few_pairs(h: int, m: int) -> bool:
+    """Whether a product for each pair of outputs is less than moments row by row."""
+    return h * (h + 1) // 2 < m
+
+
+def _by_pairs(C: Array, z1: Array, weights: Array) -> Curvature:
+    """Of rows with curvatures C (n, h, h), pair of outputs by pair."""
+    h, m = C.shape[1], z1.shape[1]
+    a, b = np.triu_indices(h)
+    scaled = z1.T * weights
+    products = (C[:, a, b].T[:, None] * scaled) @ z1  # (pairs, m, m)
+    H = np.empty((h, m, h, m))
+    H[a, :, b] = H[b, :, a] = products
+    return Curvature(H.reshape(h * m, h * m), scaled @ z1)
 
 
 def _outer(z1: Array, weights: Array) -> Array:
