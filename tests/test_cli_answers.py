@@ -52,6 +52,7 @@ def test_every_command_of_a_model_answers_as_json():
             "command": name, "table": "t.csv", "model": "GuidedProjection", "rows": len(X), "out": f"{name}.csv",
             "assumed": "",
             "unlike": [],
+            "unseen": {},
         }  # fmt: skip
     suggested = answered("suggest", "out", "t.csv", "--count", 2)
     run("suggest", "out", "t.csv", "--count", 2, "--out", "s.csv")
@@ -249,7 +250,7 @@ def test_what_is_said_beside_the_file_wins():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("targets = 'kind'", "fit has no option 'targets'; it has compare, components,"),
+        ("targets = 'kind'", "fit has no option 'targets'; it has categorical, compare, components,"),
         ("table = 't.csv'", "fit has no option 'table'"),
         ("config = 'd.toml'", "fit has no option 'config'"),
         ("compare = 'no'", "compare is 'no'; true or false is wanted"),

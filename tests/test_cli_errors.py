@@ -87,10 +87,10 @@ def test_wrong_arguments(arguments, words):
         ("flower,a,b,a,kind\n1,2,3,4,x\n", "t.csv: several columns are called 'a' (columns 2, 4); rename all but one."),
         (GOOD + "f31,1,2\n", "t.csv, row 31 (line 32): 3 cells, and the header has 5."),
         (GOOD.replace("f3,3,", "f3,x,").replace(",0.5,", ",low,"), "t.csv, row 4 (line 5), column 'a': 'x' is not a "
-         "number, and neither are cells of 'c'; leave the columns out with --drop a c, or name them for --target or "
-         "--id."),
+         "number, and neither are cells of 'c'; leave the columns out with --drop a c, take them for answers "
+         "with --categorical a c, or name them for --target or --id."),
         (GOOD + "f31,1,two,3,x\n", "t.csv, row 31 (line 32), column 'b': 'two' is not a number; leave the column out "
-         "with --drop b, or name it for --target or --id."),
+         "with --drop b, take it for answers with --categorical b, or name it for --target or --id."),
         (re.sub(r"(?m)^(f\d+,.),.,", r"\1,,", GOOD), "t.csv, column 'b': no row has a value; leave the column out "
          "with --drop b."),
         (re.sub(r"(?m)^f(\d+),.", r"f\1,\1", GOOD), "t.csv, column 'a' counts the rows (0, 1, ...): name it with "
@@ -270,7 +270,7 @@ def fitted(folder):
         (lambda text: re.sub(r"(?m)$", ",9", text.strip()).replace("kind,9", "kind,more"), "new.csv: the model does "
          "not know 'more': leave out with --drop."),
         (lambda text: text.replace("f3,3,", "f3,three,"), "new.csv, row 4 (line 5), column 'a': 'three' is not a "
-         "number; leave the column out with --drop a, or name it for --target or --id."),
+         "number; the model takes numbers there: correct or empty such cells."),
         (lambda text: "", "new.csv is empty."),
     ],
 )  # fmt: skip

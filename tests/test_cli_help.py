@@ -42,6 +42,8 @@ def files(tmp_path, monkeypatch):
     write_table("rings.csv", features | {"ring": SPECIES[::2]})
     write_table("crabs.csv", features | {"sex": np.resize(["m", "f"], len(X)), "species": SPECIES[::2]})
     write_table("patients.csv", features | {"sex": np.resize(["m", "f"], len(X)), "age": X[:, 2] * 10.5})
+    answers = {"region": np.resize(["north", "south", "east"], len(X)), "smokes": np.resize(["yes", "no"], len(X))}
+    write_table("survey.csv", features | answers | {"income": X[:, 0] * 1000.0})
     genes = rng.poisson(3.0, size=(30, 40))
     mmwrite("matrix.mtx", sparse.csr_matrix(genes))
     Path("matrix.mtx.gz").write_bytes(gzip.compress(Path("matrix.mtx").read_bytes()))

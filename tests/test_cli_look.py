@@ -74,7 +74,9 @@ def test_the_command_that_it_prints_runs(mess, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = shlex.split(look(mess).splitlines()[-1])
     assert words[:3] == ["gnomon", "fit", str(mess)]
-    assert words[3:11] == ["--target", "label", "--id", "sample", "--drop", "date", "batch", "passed"]
+    assert words[3:12] == [
+        "--target", "label", "--id", "sample", "--categorical", "batch", "passed", "--drop", "date"
+    ]  # fmt: skip
     result = CliRunner().invoke(main, [*words[1:], "--model", "sppca", "--components", "1"])
     assert result.exit_code == 0, result.output
 

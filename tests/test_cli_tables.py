@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from commands import column, refusal, run
-from gnomon.cli import FORMS, main
+from gnomon._cli.options import FORMS
+from gnomon.cli import main
 from gnomon.tables import read_table
 
 OPTIONS = ("--target", "kind", "--id", "name", "--model", "sppca", "--no-compare", "--out", "out")
@@ -157,7 +158,7 @@ def test_options_of_odd_names_can_be_typed():
         row[1] = row[2] = "text"
     write("t.csv", table)
     said = refusal("fit", "t.csv", *OPTIONS)
-    assert "leave the columns out with --drop=--a --drop=-b=1, or name them" in said
+    assert "leave the columns out with --drop=--a --drop=-b=1, take them for answers with --categorical=--a" in said
     assert "40 rows, 1 feature\n" in run("fit", "t.csv", *OPTIONS, "--dry-run", "--drop=--a", "--drop=-b=1")
 
 

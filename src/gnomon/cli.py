@@ -6,29 +6,9 @@ import click
 
 import gnomon
 from gnomon._cli.answering import Answer, answering, wants_json, working
-from gnomon._cli.commands import OPEN, Components, InputError, ManyValues, OneLineErrors
-from gnomon._cli.configuring import columns_of, configured
-
-TARGET_KINDS = ("classes", "real", "counts")
-FORMS = ("no-header", "transposed", "decimal-comma", "decimal-point")
-
-
-class ModelName(click.Choice):
-    """The name of a model, or what leaves it open; the names are asked of the models when they are wanted."""
-
-    def __init__(self):
-        super().__init__(OPEN)
-
-    @property
-    def choices(self):
-        """The names."""
-        from gnomon._cli.choosing import known_models
-
-        return (*OPEN, *known_models())
-
-    @choices.setter
-    def choices(self, value):
-        pass
+from gnomon._cli.commands import OPEN, InputError, ManyValues, OneLineErrors
+from gnomon._cli.configuring import configured
+from gnomon._cli.options import NEW_ROLES, NEW_TABLE, READING, ROLES, takes
 
 
 @click.group(cls=OneLineErrors, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -46,133 +26,6 @@ def main(ctx):
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-column = partial(click.option, shell_complete=columns_of)
-OPTIONS = {
-    "model file": click.argument("stored", metavar="MODEL", type=click.Path()),
-    "table": click.argument("table", type=click.Path()),
-    "target": column("--target", multiple=True, metavar="COL...", help="Target columns; empty: unlabeled."),
-    "labels": click.option(
-        "--labels",
-        type=click.Path(),
-        metavar="FILE",
-        help="Text with the target of a TABLE that has none: a label a line, or id and label.",
-    ),
-    "id": column("--id", metavar="COL", help="Column that names the rows; of a stored model, that of the fit."),
-    "drop": column("--drop", multiple=True, metavar="COL...", help="Columns to leave out."),
-    "keep": column(
-        "--keep", multiple=True, metavar="COL...", help="Keep these columns although they look like row numbers."
-    ),
-    "components": click.option(
-        "--components",
-        type=Components(),
-        metavar="K|auto",
-        help="Dimensions of the projection. Default: classes - 1, or the number of targets; at least 2, at most 10; "
-        "with ifa every direction of the table. auto: of a model named by --model the number, up to 20, at which fits "
-        "to halves of the labels agree best, or for ppca of the least bic.",
-    ),
-    "model": click.option(
-        "--model",
-        type=ModelName(),
-        default="auto",
-        show_default=True,
-        help="auto is guided, where many models teach one. search chooses one model by the labels at hand. Several "
-        "targets: guided and cppca take classes and numbers, dppca and ifa classes, the others numbers. sepca and kda "
-        "take one target of classes; ppca ignores it.",
-    ),
-    "models": click.option(
-        "--model",
-        "models",
-        type=ModelName(),
-        multiple=True,
-        default=["auto"],
-        show_default=True,
-        metavar="NAME...",
-        help="Models to compare, named as for gnomon fit; auto and search stand for what that would fit.",
-    ),
-    "set": click.option(
-        "--set",
-        "parameters",
-        multiple=True,
-        metavar="NAME=VALUE...",
-        help="Parameters of the model named by --model, as in Python: --set kernel=rbf gamma=0.5.",
-    ),
-    "target kind": click.option(
-        "--target-kind",
-        type=click.Choice(TARGET_KINDS),
-        help="How to read the target. Default: text, and up to 20 different whole numbers, are classes.",
-    ),
-    "unlabeled": click.option(
-        "--unlabeled", metavar="CELL", help="A target cell that means unlabeled, besides the empty one."
-    ),
-    "layer": click.option(
-        "--layer",
-        metavar="NAME",
-        help="Layer of a .h5ad TABLE to read in place of X; sheet of a .xlsx TABLE in place of the first.",
-    ),
-    "form": click.option(
-        "--form",
-        multiple=True,
-        type=click.Choice(FORMS),
-        metavar="HOW...",
-        help="How text is written where it does not tell: no-header (columns are column1, column2, ...), transposed (a "
-        "column is a sample), decimal-comma, decimal-point.",
-    ),
-    "missing": click.option(
-        "--missing",
-        multiple=True,
-        metavar="CELL...",
-        help="Cells that mean an empty one: --missing n.d. '?'; with a dash first: --missing=-999. A model knows "
-        "those of the fit.",
-    ),
-    "scale": click.option(
-        "--scale",
-        type=click.Choice(["none", "standard", "unit"]),
-        default="none",
-        show_default=True,
-        help="standard: scale columns to unit variance; unit: scale rows to unit length.",
-    ),
-    "seed": click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."),
-    "jobs": click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes."),
-    "folder": click.option(
-        "--out", type=click.Path(), required=True, metavar="DIR", help="New folder for the results."
-    ),
-    "replace folder": click.option("--force", is_flag=True, help="Replace DIR if gnomon wrote it."),
-    "file": click.option(
-        "--out", type=click.Path(), required=True, metavar="FILE", help="Result: .csv, .tsv or .parquet; - prints CSV."
-    ),
-    "annotated file": click.option(
-        "--out",
-        type=click.Path(),
-        required=True,
-        metavar="FILE",
-        help="Result: .csv, .tsv, .parquet or .h5ad (AnnData); - prints CSV.",
-    ),
-    "maybe a file": click.option(
-        "--out", type=click.Path(), metavar="FILE", help="Write the scores there, too: .csv, .tsv or .parquet."
-    ),
-    "page": click.option("--out", type=click.Path(), required=True, metavar="FILE", help="The report: .html."),
-    "safe csv": click.option(
-        "--safe-csv", is_flag=True, help="Set an apostrophe before text that a spreadsheet would run (= + - @)."
-    ),
-    "replace file": click.option("--force", is_flag=True, help="Replace FILE if it exists."),
-}
-ROLES = ("table", "target", "labels", "id", "drop", "keep")
-READING = ("target kind", "unlabeled", "missing", "layer", "form", "scale", "seed", "jobs")
-NEW_ROLES = ("id", "drop", "missing", "layer", "form")
-NEW_TABLE = (*NEW_ROLES, "safe csv", "replace file")
-
-
-def takes(*names):
-    """Give a command the arguments and options of these names, in this order."""
-
-    def add(command):
-        for name in reversed(names):
-            command = OPTIONS[name](command)
-        return command
-
-    return add
 
 
 @main.command(cls=ManyValues)
@@ -198,9 +51,9 @@ def fit(compare, out, safe_csv, force, dry_run, **asked):
     TABLE is text (.csv, .tsv, .txt, also .gz, a pipe, or - for standard input), .parquet or a folder of such files,
     .feather, .xlsx, .npz, .npy, .mtx or .h5ad. Separators, decimal commas, the encoding of text, and what stands above
     and below the table are told from the text, and said. DIR gets model.gnomon, projection.csv (and .parquet),
-    metrics.json and report.html. Every column is a feature and must be numeric, but for those of --target, --id and
-    --drop; empty cells are missing values. Many models, on several preparations of the rows, predict the target, and
-    the projection shows what they say in the mean; --model names another.
+    metrics.json and report.html. Every column is a feature and must be numeric, but for those of --target, --id, --drop
+    and --categorical; empty cells are missing values. Many models, on several preparations of the rows, predict the
+    target, and the projection shows what they say in the mean; --model names another.
 
     Parquet that would take more than a quarter of the memory is read from disk, through Dask, as often as the fit
     needs; sppca, cppca or ppca is fitted to it.
@@ -209,6 +62,7 @@ def fit(compare, out, safe_csv, force, dry_run, **asked):
     gnomon fit flowers.csv --target species --id flower --out flowers
     gnomon fit corn.csv --target moisture oil --id sample --scale standard --out corn
     gnomon fit genes.parquet --model ppca --components 5 --out genes
+    gnomon fit survey.csv --target income --categorical region smokes --out survey
     gnomon fit rings.csv --target ring --model kda --set kernel=rbf gamma=0.5 --out rings
     gnomon fit crabs.csv --target sex species --model ifa --out crabs
     gnomon fit patients.csv --target sex age --model cppca --out patients
@@ -363,10 +217,11 @@ def _apply(what, *, stored, table, out, safe_csv, force, **roles):
             outputs.write_in_parts(out, map(done.of, model.parts(table, **roles)), force, safe_csv)
     stream = outputs.is_stream(out)
     said = [f"{done.said} {done.n_rows} rows of {table}; wrote {out}", *show.how_read(table, done.assumed)]
+    said += show.unseen(done.unseen)
     text = "\n".join([*said, *filter(None, [show.unlike(*done.typical)])])
     values, names = done.typical
     found = {"table": table, "model": model.said.model, "rows": done.n_rows, "assumed": done.assumed, "out": out}
-    return Answer(text, found | {"unlike": [names[i] for i in unusual(values)]}, stream)
+    return Answer(text, found | {"unlike": [names[i] for i in unusual(values)], "unseen": done.unseen}, stream)
 
 
 @main.command(cls=ManyValues)
@@ -407,8 +262,16 @@ def suggest(stored, table, count, out, unlabeled, safe_csv, force, **roles):
             outputs.write(out, result, force, safe_csv)
     n_found, n_rows = len(next(iter(result.values()))), data.X.shape[0]
     rows = [dict(zip(result, cells, strict=True)) for cells in zip(*result.values(), strict=True)]
-    found = {"table": table, "model": model.said.model, "rows": n_rows, "assumed": data.assumed, "out": out}
+    found = {
+        "table": table,
+        "model": model.said.model,
+        "rows": n_rows,
+        "assumed": data.assumed,
+        "out": out,
+        "unseen": data.unseen,
+    }
     said = [f"suggested {n_found} of {n_rows} rows of {table}; wrote {out}", *show.how_read(table, data.assumed)]
+    said += show.unseen(data.unseen)
     return Answer("\n".join(said), found | {"suggested": rows}, out is not None and outputs.is_stream(out))
 
 
@@ -445,8 +308,16 @@ def report(stored, table, out, unlabeled, force, refits, **roles):
         with outputs.said_in_one_line(out):
             shown = {"y": y, "n_fitted": model.n_rows, "n_refits": refits}
             reporting.write_page(out, model, data, figures, **shown, replace=force)
-    found = {"table": table, "model": model.said.model, "rows": data.X.shape[0], "assumed": data.assumed, "out": out}
+    found = {
+        "table": table,
+        "model": model.said.model,
+        "rows": data.X.shape[0],
+        "assumed": data.assumed,
+        "out": out,
+        "unseen": data.unseen,
+    }
     said = [f"reported on {data.X.shape[0]} rows of {table}; wrote {out}", *show.how_read(table, data.assumed)]
+    said += show.unseen(data.unseen)
     return Answer("\n".join(said), found, outputs.is_stream(out))
 
 

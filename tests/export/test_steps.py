@@ -39,6 +39,33 @@ def test_permuted_columns_are_put_right_and_wrong_ones_refused(native):
         model.predict(FRAME.to_numpy()[:, 1:])
 
 
+@pytest.mark.parametrize("native", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_answers_become_columns_and_new_ones_count_as_empty(native, tmp_path):
+    rows = {"q": ["no", "yes", None, "no"], "a": [1.0, 2.0, 4.0, 3.0], "code": [1, 2, 10, 1], "y": list("xyxy")}
+    model = Pipeline([("columns", Columns(["y"], ["q", "code"])), ("model", PPCA(1))]).fit(native(rows))
+    columns, nan = model["columns"], np.nan
+    names = ["a", "q=no", "q=yes", "code=1", "code=2", "code=10"]
+    assert columns.get_feature_names_out().tolist() == names
+    want = [[1, 1, 0, 1, 0, 0], [2, 0, 1, 0, 1, 0], [4, nan, nan, 0, 0, 1], [3, 1, 0, 1, 0, 0]]
+    assert_array_equal(columns.transform(native(rows)), want)
+    save_model(model, tmp_path / "m.gnomon")
+    loaded = load_model(tmp_path / "m.gnomon")
+    assert_array_equal(loaded.transform(np.array(want)), model.transform(native(rows)))
+    new = native(rows | {"q": ["maybe", "yes", None, "no"]})
+    with pytest.warns(UserWarning, match="X: 'maybe' in 'q' is no answer of the fit, and counts as empty"):
+        assert_array_equal(loaded["columns"].transform(new), [[1, nan, nan, 1, 0, 0], *want[1:]])
+    with pytest.raises(ValueError, match="the model needs 'q', which X lacks"):
+        loaded.transform(native({name: rows[name] for name in ("a", "code")}))
+    with pytest.raises(ValueError, match="X has no column 'z' of those in categorical"):
+        Columns(categorical=["z"]).fit(native(rows))
+
+
+def test_a_step_of_an_earlier_version_has_no_answers():
+    step = Columns().fit(FRAME)
+    del step.answers_
+    assert_array_equal(step.transform(FRAME), FRAME.to_numpy())
+
+
 def test_two_columns_of_one_name_are_refused():
     with pytest.raises(ValueError, match="X has several columns named 'a'"):
         Columns().fit(pd.DataFrame(np.ones((3, 2)), columns=["a", "a"]))

@@ -22,8 +22,8 @@ def test_one_line_names_all_that_is_wrong_and_a_way_out():
         read_table("t.csv")
     assert str(caught.value) == (
         "t.csv, row 2 (line 3), column 'a': '<0.05' is not a number, and neither are cells of 'b', 'c'; add "
-        "--missing '<0.05' n.d. --missing=-- if they mean empty cells and leave the column out with --drop c, or name "
-        "it for --target or --id."
+        "--missing '<0.05' n.d. --missing=-- if they mean empty cells and leave the column out with --drop c, take it "
+        "for answers with --categorical c, or name it for --target or --id."
     )
     table = read_table("t.csv", missing=["<0.05", "n.d.", "--", "-999"], drop=["c"])
     nan = np.nan

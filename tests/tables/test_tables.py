@@ -183,11 +183,11 @@ def test_missing_files_folders_and_kinds(write, tmp_path):
         ("a,b\n1,2\n3\n", "t.csv, row 2 (line 3): 1 cell, and the header has 2."),
         ("a,b\n1,2\n\n3,4,5\n", "t.csv, row 2 (line 4): 3 cells, and the header has 2."),
         ("a,b\n1,2\n3,x y\n", "t.csv, row 2 (line 3), column 'b': 'x y' is not a number; leave the column out with "
-         "--drop b, or name it for --target or --id."),
+         "--drop b, take it for answers with --categorical b, or name it for --target or --id."),
         ("a,my col\n1,1_0\n", "t.csv, row 1 (line 2), column 'my col': '1_0' is not a number; leave the column out "
-         "with --drop 'my col', or name it for --target or --id."),
+         "with --drop 'my col', take it for answers with --categorical 'my col', or name it for --target or --id."),
         ("a,b\n1,\n,x\n", "t.csv, row 2 (line 3), column 'b': 'x' is not a number; leave the column out with --drop b, "
-         "or name it for --target or --id."),
+         "take it for answers with --categorical b, or name it for --target or --id."),
         ("a,b\n,inf\n1,\n", "t.csv, row 1 (line 2), column 'b': inf is not a finite number; correct it, or leave the "
          "column out with --drop b."),
         ("a,b\n1,-inf\n", "t.csv, row 1 (line 2), column 'b': -inf is not a finite number; correct it, or leave the "
@@ -215,7 +215,7 @@ def test_columns_of_text_are_named_together(write, suffix):
     assert "row 1" in said
     assert said.endswith(
         "column 'b': 'x' is not a number, and neither are cells of 'd d', 'e'; leave the columns out with --drop b "
-        "'d d' e, or name them for --target or --id."
+        "'d d' e, take them for answers with --categorical b 'd d' e, or name them for --target or --id."
     )
 
 

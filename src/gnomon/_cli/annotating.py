@@ -20,6 +20,7 @@ class Annotated:
         if predict:
             check_predicts(model.said)
         self.said, self.n_rows, self.assumed = what, table.X.shape[0], table.assumed
+        self.unseen = table.unseen
         self.data = open_h5ad(table.path) if is_h5ad(table.path) else _of(table)
         try:
             annotate(self.data, model.said, table.X, model.targets, predictions=predict)

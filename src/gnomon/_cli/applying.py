@@ -16,6 +16,7 @@ class Applied:
         self.model, self.what = model, what
         self.n_rows = self.n_missing = 0
         self.assumed = ""
+        self.unseen: dict[str, list[str]] = {}  # answers that the fit did not have, by column
         self._typical: list[tuple[np.ndarray, Any]] = []
 
     def of(self, table: Table) -> dict[str, Any]:
@@ -25,6 +26,8 @@ class Applied:
         self.n_rows += table.X.shape[0]
         self.assumed = table.assumed
         self.n_missing += table.n_missing
+        for name, answers in table.unseen.items():
+            self.unseen[name] = list(dict.fromkeys([*self.unseen.get(name, []), *answers]))
         if "typicality" in result:
             self._typical.append((result["typicality"], next(iter(result.values()))))
         return result

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
+from gnomon._cli.categorical import answer_columns
 from gnomon._cli.choosing import fit_model, gap_steps, parameters, traits_of
 from gnomon._cli.columns import joined, prediction_columns, projection_columns, row_column
 from gnomon._cli.commands import AUTO, CALL, DOING, OPEN, InputError, one_line
@@ -30,9 +31,11 @@ from gnomon.selection import Comparison, compare
 from gnomon.tables import (
     LargeTable,
     Table,
+    answers_of,
     as_option,
     drop_hint,
     has_pyarrow,
+    is_no_class,
     listing,
     numbers_for_nothing,
     read_table,
@@ -59,6 +62,7 @@ class Request:
     id: str | None = None
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()  # columns of answers
     components: int | str | None = None  # or "auto"
     model: str = "sppca"
     parameters: tuple[str, ...] = ()
@@ -104,7 +108,10 @@ def read(request: Request) -> Table:
         raise click.UsageError("--target is missing; without labels, use --model ppca.")
     targets = () if request.labels else request.target
     roles = {"targets": targets, "id": request.id, "drop": request.drop, "missing": request.missing}
-    table = read_table(request.table, **roles, layer=request.layer, form=request.form)
+    how = {"layer": request.layer, "form": request.form}
+    others = (*request.target, request.id, *request.drop)
+    answers = answer_columns(request.table, request.categorical, others, **how)
+    table = read_table(request.table, **roles, **how, categorical=answers)
     return with_labels(table, request.labels, next(iter(request.target), None)) if request.labels else table
 
 
@@ -121,7 +128,7 @@ def fit(request: Request, table: Table) -> Run:
     guided = bool(table.targets) and traits_of(request.model).guided
     check_features(table, request.keep)
     ignored = [*table.targets, *request.drop, *([] if request.id is None else [request.id])]
-    first = named_columns(table.feature_names, ignored)
+    first = columns_step(table, ignored)
     before = Pipeline([("columns", first), *scale_steps(table, request.scale)])
     X = before.transform(table.X)
     more = parameters(request.model, request.parameters)
@@ -151,6 +158,13 @@ def fit(request: Request, table: Table) -> Run:
     if request.scale == "none" and not fitted.steps[-1][1].traits.own_scale:
         notes += scale_notes(table, guides, StandardScaler(with_mean=False).fit(table.X).var_)
     return Run(request, table, targets, stored, X, y, fitted.choice, notes=notes)
+
+
+def columns_step(table: Table, ignored: list[str]) -> BaseEstimator:
+    """The step that takes the columns of a table by name, of answers too."""
+    answers = {name: answers_of(cells) for name, cells in table.beside.items()}
+    names = table.feature_names
+    return named_columns(names[: len(names) - sum(map(len, answers.values()))], ignored, answers)
 
 
 def stored_of(request: Request, table: Table | LargeTable, pipeline: Pipeline, guided: bool) -> StoredModel:
@@ -187,6 +201,7 @@ def check_features(table: Table, keep: tuple[str, ...]) -> None:
     _check_columns(table)
     _check_row_numbers(table, keep)
     _check_marks(table, keep)
+    _check_answers(table, keep)
 
 
 def _check_columns(table: Table) -> None:
@@ -225,9 +240,22 @@ def _check_marks(table: Table, keep: tuple[str, ...]) -> None:
         )
 
 
+def _check_answers(table: Table, keep: tuple[str, ...]) -> None:
+    """Ask of answers such as "unknown", which may be none."""
+    found = {name: [a for a in answers_of(cells) if is_no_class(a)] for name, cells in table.beside.items()}
+    found = {name: marks for name, marks in found.items() if marks and name not in keep}
+    if found:
+        marks = list(dict.fromkeys(mark for some in found.values() for mark in some))
+        each = "it is no answer, or keep it" if len(marks) == 1 else "they are no answers, or keep them"
+        raise InputError(
+            f"{table.path}: {listing(marks)} among the answers in {listing(found)}; add "
+            f"{as_option('--missing', *marks)} if {each} with {as_option('--keep', *found)}."
+        )
+
+
 def check_kept(table: Table, keep: tuple[str, ...]) -> None:
     """Refuse to keep what is not there."""
-    unknown = sorted(set(keep) - set(table.feature_names))
+    unknown = sorted(set(keep) - {*table.feature_names, *table.beside})
     if unknown:
         raise InputError(f"{table.path}: --keep names {unknown[0]!r}, which is not a feature of the table.")
 
@@ -417,6 +445,7 @@ def settings(run: Run) -> dict[str, Any]:
         "id": request.id,
         "drop": list(request.drop),
         "keep": list(request.keep),
+        "categorical": list(run.table.beside),
         "missing": list(request.missing),
         "form": list(request.form),
         "layer": request.layer,

@@ -64,6 +64,8 @@ def read(request: Request) -> LargeTable:
     check_reading(request.table, ".parquet", Wanted(layer=request.layer, missing=request.missing, form=request.form))
     if request.missing:
         raise InputError(f"{request.table}: --missing is for tables in memory; of Parquet on disk empty the cells.")
+    if request.categorical:
+        raise InputError(f"{request.table}: --categorical is for tables in memory; of Parquet on disk leave it out.")
     if request.components == AUTO:
         raise InputError(
             f"{request.table} is read from disk, and --components {AUTO} fits many times; give a number of components."

@@ -44,6 +44,11 @@ class Column:
     values: Any = None  # of numbers (n,), NaN where missing
     truth: bool = False  # true and false, which are read as 1 and 0
 
+    @property
+    def is_answers(self) -> bool:
+        """Whether it is text that can be read as answers."""
+        return self.kind in ("text", "yes or no") and not self.truth
+
 
 @dataclass
 class Look:
@@ -171,9 +176,11 @@ def _tell_roles(columns: list[Column], n: int) -> None:
             marks = ", ".join(map(repr, target.placeholders))
             target.remarks.append(f"{marks} among classes; --missing takes such rows for unlabeled ones")
     for one in columns:
-        if one.role == "encode":
-            words = {"dates": "dates", "yes or no": "yes or no"}.get(one.kind, "text")
-            one.remarks.append(f"{words}; make numbers of it, or leave it out")
+        if one.role == "encode" and one.is_answers:
+            kind = "text" if one.kind == "text" else "yes or no"
+            one.remarks.append(f"{kind}; --categorical makes a column of 0 and 1 of each answer")
+        elif one.role == "encode":
+            one.remarks.append("dates; make numbers of it, or leave it out")
 
 
 def _like_target(one: Column, usual: float, n: int) -> float:
@@ -241,13 +248,17 @@ def _command(path: str, columns: list[Column], scale: str, how: list[str]) -> st
     def named(role: str) -> list[str]:
         return [one.name for one in columns if one.role == role]
 
-    if not named("feature"):
+    answers = [one.name for one in columns if one.role == "encode" and one.is_answers]
+    if not named("feature") and not answers:
         return ""
-    targets, ids, drop = named("target?"), named("id?"), named("drop") + named("encode")
-    marks = dict.fromkeys(mark for one in columns if one.role in ("feature", "target?") for mark in one.placeholders)
+    targets, ids = named("target?"), named("id?")
+    drop = named("drop") + [name for name in named("encode") if name not in answers]
+    used = [one for one in columns if one.role in ("feature", "target?") or one.name in answers]
+    marks = dict.fromkeys(mark for one in used for mark in one.placeholders)
     words = [shlex.join(["gnomon", "fit", path, *how])]
     words.append(as_option("--target", targets[0]) if targets else "--model ppca")
     words += [as_option("--id", ids[0])] if ids else []
+    words += [as_option("--categorical", *answers)] if answers else []
     words += [as_option("--drop", *drop)] if drop else []
     words += [as_option("--missing", *marks)] if marks else []
     words += [f"--scale {scale}"] if scale != "none" else []

@@ -11,6 +11,7 @@ from gnomon._cli.fitting import Run
 from gnomon.describe import UNUSUAL, unusual
 from gnomon.selection import Comparison
 from gnomon.selection._table import text_table
+from gnomon.tables import said_of_unseen
 from gnomon.targets import Targets
 
 WIDTH = 100
@@ -76,6 +77,11 @@ def _model_line(run: Run) -> str:
 def how_read(path: str, assumed: str) -> list[str]:
     """A note of what was assumed of a table, if anything was."""
     return [f"note: {path} was read {assumed}."] if assumed else []
+
+
+def unseen(answers: dict[str, list[str]]) -> list[str]:
+    """A note for each column with answers that the fit did not have."""
+    return [f"note: {said_of_unseen(name, some)}." for name, some in answers.items()]
 
 
 def number_of(n: int, what: str) -> str:

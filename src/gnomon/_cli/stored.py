@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from gnomon._cli.commands import InputError, one_line
 from gnomon.describe import Description, Target, describe
 from gnomon.export import load_metadata, load_model, save_model
+from gnomon.export.steps import known_answers
 from gnomon.tables import Table, TableError, is_h5ad, marks_for, read_table, table_parts
 
 FACTS = ("targets", "id", "drop", "n_rows", "layer", "missing", "unlabeled")
@@ -93,17 +94,20 @@ class StoredModel:
         layer: str | None = None,
         form: Sequence[str] = (),
     ) -> dict[str, Any]:
+        answers = known_answers(self.pipeline["columns"])
         features = self.pipeline["columns"].feature_names_in_.tolist()
         ignore = [*self.targets, *self.drop]
+        known = self.missing if answers else marks_for(path, self.missing)
         return {
             "id": id,
             "likely_id": self.id,
             "drop": drop,
             "ignore": ignore,
-            "features": features,
-            "missing": [*missing, *marks_for(path, self.missing)],
+            "features": features[: len(features) - sum(map(len, answers.values()))],
+            "missing": [*missing, *known],
             "layer": self.layer if layer is None and is_h5ad(path) else layer,
             "form": form,
+            "categorical": answers,
         }
 
     def _checked(self, table: Table) -> Table:

@@ -1,5 +1,6 @@
 """What stands before a model of a table: its columns by name, and its gaps filled."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from gnomon import PPCA
 from gnomon.rows.frames import as_frame
 from gnomon.rows.kind import is_sparse
 from gnomon.rows.spare import spare_rank
-from gnomon.tables import count_missing, listing
+from gnomon.tables import answers_of, count_missing, indicators, listing, names_of_answers, said_of_unseen
 
 OPTIONS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 
@@ -85,13 +86,18 @@ class Columns(Step):
     ----------
     ignored : sequence of str, default=()
         Columns that a frame may have and that are left out: targets, names of rows.
+    categorical : sequence of str, default=()
+        Columns of answers. Each answer becomes a feature, behind all others: 1 in rows that gave it, 0 in rows that
+        gave another, NaN in rows that gave none. An answer that the fit did not have counts as none, with a warning.
 
     Attributes
     ----------
     feature_names_in_ : ndarray of shape (n_features,)
-        The columns, in order; only where X was a frame.
+        The features, in order, that of an answer as "column=answer"; only where X was a frame.
     n_features_in_ : int
-        How many they are.
+        How many they are; an array has a column for each.
+    answers_ : dict of str to list of str
+        The answers in each column of them.
 
     See Also
     --------
@@ -107,19 +113,37 @@ class Columns(Step):
     >>> model = make_pipeline(Columns(), PPCA(1)).fit(X)
     >>> bool((model.transform(X[["c", "a", "b"]]) == model.transform(X)).all())
     True
+    >>> answers = pd.DataFrame({"age": [31, 25, 40], "smokes": ["no", "yes", None]})
+    >>> columns = Columns(categorical=["smokes"]).fit(answers)
+    >>> columns.get_feature_names_out().tolist()
+    ['age', 'smokes=no', 'smokes=yes']
+    >>> columns.transform(answers)
+    array([[31.,  1.,  0.],
+           [25.,  0.,  1.],
+           [40., nan, nan]])
     """
 
-    def __init__(self, ignored: Any = ()) -> None:
+    def __init__(self, ignored: Any = (), categorical: Any = ()) -> None:
         self.ignored = ignored
+        self.categorical = categorical
 
     def _fit(self, X):
         self.__dict__.pop("feature_names_in_", None)
         frame = as_frame(X)
         if frame is None:
             _matrix(self, X, reset=True)
-        else:
-            names = [name for name in frame.columns if name not in self.ignored]
-            vars(self).update(vars(named_columns(names, self.ignored)))
+            self.answers_ = {}
+            return
+        lacking = [name for name in self.categorical if name not in frame.columns]
+        if lacking:
+            raise ValueError(f"X has no column {lacking[0]!r} of those in categorical.")
+        names = [name for name in frame.columns if name not in (*self.ignored, *self.categorical)]
+        self._name(names, {name: answers_of(_cells(frame[name])) for name in self.categorical})
+
+    def _name(self, names, answers):
+        new = [one for name, some in answers.items() for one in names_of_answers(name, some)]
+        self.feature_names_in_ = np.array([*names, *new], dtype=object)
+        self.n_features_in_, self.answers_ = len(self.feature_names_in_), answers
 
     def _transform(self, X):
         frame = as_frame(X)
@@ -133,21 +157,34 @@ class Columns(Step):
         return X
 
     def _by_name(self, frame):
-        names = self.feature_names_in_.tolist()
+        known = known_answers(self)
+        n_answers = sum(map(len, known.values()))
+        plain = self.feature_names_in_.tolist()[: self.n_features_in_ - n_answers]
+        names = [*plain, *known]
         missing = [name for name in names if name not in frame.columns]
         extra = [name for name in frame.columns if name not in (*names, *self.ignored)]
         parts = [f"the model needs {listing(missing)}, which X lacks"] if missing else []
         parts += [f"the model does not know {listing(extra)}: leave out"] if extra else []
         if parts:
             raise ValueError(f"X: {'; '.join(parts)}.")
-        return check_array(frame.select(names).to_numpy(), **OPTIONS)
+        blocks = [check_array(frame.select(plain).to_numpy(), **OPTIONS)] if plain else []
+        for name, answers in known.items():
+            block, unseen = indicators(_cells(frame[name]), answers)
+            blocks.append(block.astype(blocks[0].dtype) if blocks else block)
+            if unseen:
+                warnings.warn(f"X: {said_of_unseen(name, unseen)}.", UserWarning, stacklevel=5)
+        return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
 
 
-def named_columns(names, ignored):
-    """The step as fitted to a frame with columns of these names."""
-    step = Columns(ignored)
-    step.feature_names_in_, step.n_features_in_ = np.array(names, dtype=object), len(names)
+def named_columns(names, ignored, answers=None):
+    """The step as fitted to a frame with columns of numbers and of answers of these names."""
+    step = Columns(ignored, list(answers or ()))
+    step._name(names, answers or {})
     return step
+
+
+def _cells(column):
+    return [None if gone else cell for gone, cell in zip(column.is_null().to_list(), column.to_list(), strict=True)]
 
 
 class GapFiller(Step):
@@ -207,6 +244,11 @@ class GapFiller(Step):
         if self.model_ is None:
             return np.where(np.isnan(X), self.mean_.astype(X.dtype), X)
         return self.model_.impute(X)
+
+
+def known_answers(step):
+    """The answers in each column of them of a fitted `Columns`; none in that of a file of an earlier version."""
+    return vars(step).get("answers_", {})
 
 
 def _matrix(step, X, reset):

@@ -5,6 +5,7 @@ it can, the column and the row. Text is read with the standard library alone, so
 whatever else is installed; Parquet and Feather go through pyarrow, Excel through openpyxl.
 """
 
+from gnomon.tables._answers import answer_of, answers_of, indicators, names_of_answers, said_of_unseen
 from gnomon.tables._cells import Cells, read_cells
 from gnomon.tables._h5ad import as_rows, is_h5ad, open_h5ad, write_h5ad
 from gnomon.tables._labels import with_labels
@@ -29,6 +30,8 @@ __all__ = [
     "LargeTable",
     "Table",
     "TableError",
+    "answer_of",
+    "answers_of",
     "as_option",
     "as_rows",
     "check_output",
@@ -38,6 +41,7 @@ __all__ = [
     "drop_hint",
     "has_pyarrow",
     "in_memory",
+    "indicators",
     "is_h5ad",
     "is_large",
     "is_no_class",
@@ -45,12 +49,14 @@ __all__ = [
     "listing",
     "marks_for",
     "memory",
+    "names_of_answers",
     "number",
     "numbers_for_nothing",
     "open_h5ad",
     "read_cells",
     "read_large",
     "read_table",
+    "said_of_unseen",
     "sha256_of",
     "stands_for_nothing",
     "table_parts",

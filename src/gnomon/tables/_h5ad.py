@@ -29,20 +29,23 @@ def read_h5ad(path: str, wanted: Wanted) -> Table:
     both = sorted(set(columns) & set(beside))
     beside = {name: cells for name, cells in beside.items() if name not in both}
     wanted = wanted.settled(list(beside))
-    asked = [name for name in (*wanted.targets, wanted.id) if name in both]
+    asked = [name for name in (*wanted.targets, *wanted.categorical, wanted.id) if name in both]
     if asked:
         raise TableError(f"{path}: {asked[0]!r} is a column of obs and of X as well; rename it in one of them.")
-    unused = [name for name in beside if name not in (*wanted.targets, wanted.id, *wanted.drop)]
+    unused = [name for name in beside if name not in (*wanted.targets, wanted.id, *wanted.drop, *wanted.categorical)]
     wanted = wanted._replace(ignore=[*wanted.ignore, *unused])
     features = choose_features(path, [*columns, *beside], wanted)
-    odd = next((name for name in wanted.targets if name not in beside), None)
-    if odd is not None or (wanted.id is not None and wanted.id not in beside):
-        option = "--id" if odd is None else "--target"
-        raise TableError(f"{path}: {odd or wanted.id!r} is a column of X; {option} takes a column of obs.")
+    roles = [(name, "--target") for name in wanted.targets] + [(name, "--categorical") for name in wanted.categorical]
+    roles += [] if wanted.id is None else [(wanted.id, "--id")]
+    for name, option in roles:
+        if name not in beside:
+            raise TableError(f"{path}: {name!r} is a column of X; {option} takes a column of obs.")
     X = chosen(path, X, columns, features)
     id_name = wanted.id or ROW
     targets = {name: objects(beside[name]) for name in wanted.targets}
-    return Table(path, X, features, targets, objects(beside.get(id_name, _cells(data.obs_names))), id_name)
+    ids = objects(beside.get(id_name, _cells(data.obs_names)))
+    answers = {name: objects(beside[name]) for name in wanted.categorical}
+    return Table(path, X, features, targets, ids, id_name, beside=answers)
 
 
 def is_h5ad(path: str | Path) -> bool:

@@ -40,7 +40,7 @@ def read_npz(path: str, wanted: Wanted) -> Table:
         name: array for name, array in arrays.items() if name not in own and array.ndim in (1, 2) and len(array) == n
     }
     wanted = wanted.settled(list(beside))
-    unused = [name for name in beside if name not in (*wanted.targets, wanted.id, *wanted.drop)]
+    unused = [name for name in beside if name not in (*wanted.targets, wanted.id, *wanted.drop, *wanted.categorical)]
     wanted = wanted._replace(ignore=[*wanted.ignore, *unused])
     features = choose_features(path, [*columns, *beside], wanted)
     targets: dict[str, np.ndarray] = {}
@@ -49,8 +49,12 @@ def read_npz(path: str, wanted: Wanted) -> Table:
     if wanted.id is not None and (wanted.id not in beside or beside[wanted.id].ndim != 1):
         raise TableError(f"{path}: {wanted.id!r} must be a 1-D array with one entry per row to be the --id.")
     ids = None if wanted.id is None else objects(beside[wanted.id].tolist())
+    odd = next((name for name in wanted.categorical if name not in beside or beside[name].ndim != 1), None)
+    if odd is not None:
+        raise TableError(f"{path}: {odd!r} must be a 1-D array with one entry per row to be --categorical.")
+    answers = {name: _given(beside[name]) for name in wanted.categorical}
     X = chosen(path, X, columns, features)
-    return Table(path, X, features, targets, ids, wanted.id)
+    return Table(path, X, features, targets, ids, wanted.id, beside=answers)
 
 
 def read_npy(path: str, wanted: Wanted) -> Table:

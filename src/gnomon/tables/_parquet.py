@@ -94,12 +94,14 @@ def _as_table(path: str, native: Any, wanted: Wanted, first: int = 0) -> Table:
         raise TableError(f"{path}: columns and no rows.")
     targets = {name: given_cells(frame[name]) for name in wanted.targets}
     ids = None if wanted.id is None else objects(frame[wanted.id].to_list())
-    return Table(path, features_of(path, frame, features, first), features, targets, ids, wanted.id, first=first)
+    beside = {name: given_cells(frame[name]) for name in wanted.categorical}
+    X = features_of(path, frame, features, first, of_model=wanted.features is not None)
+    return Table(path, X, features, targets, ids, wanted.id, first=first, beside=beside)
 
 
-def features_of(path: str, frame: Any, names: list[str], start: int) -> np.ndarray:
+def features_of(path: str, frame: Any, names: list[str], start: int, *, of_model: bool = False) -> np.ndarray:
     """The features of a frame whose first row has number `start`; what is no number is refused."""
-    single = all(frame[name].dtype == nw.Float32 for name in names)
+    single = bool(names) and all(frame[name].dtype == nw.Float32 for name in names)
     X, first = np.empty((len(frame), len(names)), dtype=np.float32 if single else np.float64), {}
     for j, name in enumerate(names):
         column = frame[name]
@@ -113,7 +115,8 @@ def features_of(path: str, frame: Any, names: list[str], start: int) -> np.ndarr
         bad = np.flatnonzero(~usable(X[:, j]))
         if bad.size:
             first[name] = int(bad[0]), float(X[bad[0], j])
-    check_features(path, {name: (start + i, value) for name, (i, value) in first.items()})
+    bad = {name: (start + i, value) for name, (i, value) in first.items()}
+    check_features(path, bad, of_model=of_model)
     return X
 
 

@@ -1,7 +1,7 @@
 """read_table: look at the file's name, hand it to the reader for its kind."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from gnomon._files import is_stream
 from gnomon.rows.kind import is_sparse
+from gnomon.tables._answers import answer_of, with_answers
 from gnomon.tables._excel import read_excel
 from gnomon.tables._h5ad import H5AD, read_h5ad
 from gnomon.tables._mtx import read_mtx
@@ -22,6 +23,7 @@ TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data", ".asc", ".psv", "")
 PACKED = (*TEXT, ".mtx")  # kinds that may be packed by gzip
 EXCEL = ".xlsx"
 UNPACK = (".zip", ".7z", ".rar", ".bz2", ".xz", ".zst", ".tar")
+NUMBERS = (".npy", ".mtx")  # kinds that hold a matrix
 OLD_SHEETS = (".xls", ".xlsb", ".xlsm", ".ods", ".numbers")
 READERS = {
     **dict.fromkeys(TEXT, read_text),
@@ -48,6 +50,7 @@ def read_table(
     missing: Sequence[str] = (),
     layer: str | None = None,
     form: Sequence[str] = (),
+    categorical: Sequence[str] | Mapping[str, Sequence[str]] = (),
 ) -> Table:
     """Read one table; columns that are likely, or to be ignored, may be absent, and all others must exist.
 
@@ -66,11 +69,14 @@ def read_table(
         the sheet
     form : of text and Excel how it is written, where it does not tell: "no-header", "transposed" (features are rows),
         "decimal-comma", "decimal-point"
+    categorical : columns of answers, each of which becomes a feature "column=answer" of 0 and 1, NaN where the cell is
+        empty; a mapping has the answers that are wanted for each column, others count as empty
     """
-    wanted = Wanted(targets, id, likely_id, drop, ignore, features, likely_targets, missing, layer, form)
+    asked = tuple(categorical)
+    wanted = Wanted(targets, id, likely_id, drop, ignore, features, likely_targets, missing, layer, form, asked)
     kind = kind_of(path)
     check_reading(path, kind, wanted)
-    return without(READERS[kind](str(path), wanted), missing)
+    return with_answers(without(READERS[kind](str(path), wanted), missing), categorical)
 
 
 def check_reading(path: str | Path, kind: str, wanted: Wanted) -> None:
@@ -82,14 +88,23 @@ def check_reading(path: str | Path, kind: str, wanted: Wanted) -> None:
         return
     if wanted.form:
         raise TableError(f"{path}: --form says how text is written; {what} says so itself, so leave it out.")
+    if wanted.categorical and kind in NUMBERS:
+        raise TableError(f"{path}: {what} has numbers alone, and none of the columns that --categorical names.")
     words = [mark for mark in wanted.missing if number(mark) is None]
-    if words:
+    if words and not wanted.categorical:
         raise TableError(f"{path}: --missing {words[0]} names a cell of text; in {what} an empty cell is empty.")
 
 
 def without(table: Table, missing: Sequence[str]) -> Table:
     """The table without the numbers that mean an empty cell."""
     numbers = [value for mark in missing if (value := number(mark)) is not None]
+    if table.beside:
+        marks = {answer_of(mark) for mark in missing}
+        beside = {
+            name: np.where([answer_of(cell) in marks for cell in cells], None, cells)
+            for name, cells in table.beside.items()
+        }
+        table = replace(table, beside=beside)
     if not numbers:
         return table
     if is_sparse(table.X):
@@ -104,15 +119,15 @@ def without(table: Table, missing: Sequence[str]) -> Table:
 def table_parts(
     path: str | Path, *, id: str | None = None, likely_id: str | None = None, drop: Sequence[str] = (),
     ignore: Sequence[str] = (), features: Sequence[str] | None = None, missing: Sequence[str] = (),
-    layer: str | None = None, form: Sequence[str] = (),
+    layer: str | None = None, form: Sequence[str] = (), categorical: Sequence[str] | Mapping[str, Sequence[str]] = (),
 ) -> Iterator[Table]:  # fmt: skip
     """The same table, of Parquet some rows at a time; of other kinds the whole."""
-    roles = Wanted((), id, likely_id, drop, ignore, features, (), missing, layer, form)
+    roles = Wanted((), id, likely_id, drop, ignore, features, (), missing, layer, form, tuple(categorical))
     if kind_of(path) == SUFFIX:
         check_reading(path, SUFFIX, roles)
-        yield from (without(part, missing) for part in parquet_parts(str(path), roles))
+        yield from (with_answers(without(part, missing), categorical) for part in parquet_parts(str(path), roles))
     else:
-        yield read_table(path, **roles._asdict())
+        yield read_table(path, **(roles._asdict() | {"categorical": categorical}))
 
 
 def sha256_of(path: str) -> str | None:

@@ -4,7 +4,7 @@ import difflib
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from gnomon.tables._marks import stands_for_nothing
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
 EMPTY, MARKED = "they mean empty cells", re.compile(r"[+-]?\d[\d.,]*[.,]\d+")
+FEW = 8  # names that are repeated in a message
 LARGEST = np.float64(1e150)  # squares of larger numbers, and sums of them, would overflow
 
 
@@ -35,6 +36,10 @@ class Table:
     first: int = 0  # rows before these, where they are part of a larger table
     assumed: str = ""  # how the file was read, where its name does not say so
     sha256: str = ""  # of what can be read but once
+    beside: dict[str, np.ndarray] = field(
+        default_factory=dict
+    )  # (n,) cells of further columns, None where one is empty
+    unseen: dict[str, list[str]] = field(default_factory=dict)  # answers by column that are none of the known ones
 
     @property
     def n_missing(self) -> int:
@@ -72,6 +77,7 @@ class Wanted(NamedTuple):
     missing: Sequence[str] = ()  # cells of text that mean an empty one, besides `MISSING`
     layer: str | None = None  # of AnnData, in place of X; or sheet of Excel, in place of the first
     form: Sequence[str] = ()  # how text is written, where it does not tell; see `_begin`
+    categorical: Sequence[str] = ()  # columns of answers, whose cells are kept beside the features
 
     def settled(self, names: Sequence[str]) -> "Wanted":
         """Take the likely id where there is one and no other was asked for, and the likely targets that there are."""
@@ -96,7 +102,7 @@ def choose_features(path: str, names: Sequence[str], wanted: Wanted) -> list[str
     taken = _taken(path, names, wanted)
     rest = [column for column in names if column not in taken and column not in wanted.ignore]
     if wanted.features is None:
-        if not rest:
+        if not rest and not wanted.categorical:
             raise TableError(f"{path}: no feature columns are left beside {listing(taken)}.")
         return rest
     known, present = set(wanted.features), set(names)
@@ -112,6 +118,7 @@ def choose_features(path: str, names: Sequence[str], wanted: Wanted) -> list[str
 def _taken(path: str, names: Sequence[str], wanted: Wanted) -> dict[str, str]:
     """Columns with a role of their own, each with the option that gave it."""
     asked = [(column, "--target") for column in wanted.targets]
+    asked += [(column, "--categorical") for column in wanted.categorical]
     asked += [(wanted.id, "--id")] if wanted.id is not None else []
     asked += [(column, "--drop") for column in wanted.drop]
     taken: dict[str, str] = {}
@@ -162,10 +169,13 @@ def check_features(
     bad: Mapping[str, tuple[int, Any]],
     lines: Sequence[Any] | None = None,
     odd: Mapping[str, Sequence[str]] | None = None,
+    *,
+    of_model: bool = False,
 ) -> None:
     """Raise for features with cells that are no usable numbers.
 
-    `bad` has row and content of the first one of each, `odd` all cells of text in it that are no numbers.
+    `bad` has row and content of the first one of each, `odd` all cells of text in it that are no numbers. A model needs
+    those of its features, which can be neither left out nor be anything else.
     """
     if not bad:
         return
@@ -176,13 +186,14 @@ def check_features(
         texts = odd or {name: [str(other)] for name, (_, other) in bad.items() if number(str(other)) is None}
         others = [name for name in texts if texts[name] and name != column]
         more = f", and neither are cells of {listing(others)}" if others else ""
-        raise TableError(f"{cell}: {shown!r} is not a number{more}; {_ways_out(texts, in_text=odd is not None)}.")
+        way = _ways_out(texts, in_text=odd is not None, of_model=of_model)
+        raise TableError(f"{cell}: {shown!r} is not a number{more}; {way}.")
     if usable(found):
         raise TableError(f"{cell}: {shown!r} is text; store the column as numbers, or {drop_hint(column)}.")
     raise TableError(f"{cell}: {shown} {out_of_range(found)}; correct it, or {drop_hint(column)}.")
 
 
-def _ways_out(odd: Mapping[str, Sequence[str]], *, in_text: bool) -> str:
+def _ways_out(odd: Mapping[str, Sequence[str]], *, in_text: bool, of_model: bool) -> str:
     """What to do about columns with cells that are no numbers: all that is wrong at once."""
     marked = {name: cells for name, cells in odd.items() if in_text and cells and all(map(stands_for_nothing, cells))}
     texts = [name for name, cells in odd.items() if cells and name not in marked]
@@ -194,7 +205,16 @@ def _ways_out(odd: Mapping[str, Sequence[str]], *, in_text: bool) -> str:
     if texts and all(MARKED.fullmatch(cell) for name in texts for cell in odd[name]):
         ways.append("add --form decimal-comma or decimal-point to say what is before decimals")
     joint = " and " if marks and texts else ", "
-    return joint.join([*ways, f"{drop_hint(*left)}, or name {'them' if left[1:] else 'it'} for --target or --id"])
+    if of_model:
+        return joint.join([*ways, "the model takes numbers there: correct or empty such cells"])
+    answers = f", take {'them' if texts[1:] else 'it'} for answers with {_option_of_answers(texts)}" if texts else ""
+    return joint.join(
+        [*ways, f"{drop_hint(*left)}{answers}, or name {'them' if left[1:] else 'it'} for --target or --id"]
+    )
+
+
+def _option_of_answers(columns: Sequence[str]) -> str:
+    return as_option("--categorical", *(columns if len(columns) <= FEW else ["all"]))
 
 
 def as_option(option: str, *values: str) -> str:

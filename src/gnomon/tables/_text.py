@@ -158,7 +158,8 @@ def collect(path: str, body: Body, wanted: Wanted, delimiter: str = ",") -> Tabl
     """The table of rows of text."""
     names, wanted, features = _columns(body, delimiter, wanted)
     place = {name: j for j, name in enumerate(names)}
-    kept: dict[str, list[Any]] = {name: [] for name in (*wanted.targets, wanted.id) if name is not None}
+    roles = (*wanted.targets, wanted.id, *wanted.categorical)
+    kept: dict[str, list[Any]] = {name: [] for name in roles if name is not None}
     blank = _blank_ones(body, names, wanted)
     blocks, lines, rows = [], [], iter(body)
     while chunk := list(islice(rows, CHUNK_ROWS)):
@@ -174,7 +175,7 @@ def collect(path: str, body: Body, wanted: Wanted, delimiter: str = ",") -> Tabl
             if i is not None:
                 bad[name] = n_before + i, cells[i]
         odd = {name: body.odd(columns[place[name]], place[name], wanted.missing) for name in bad}
-        check_features(path, bad, lines, odd)
+        check_features(path, bad, lines, odd, of_model=wanted.features is not None)
         blocks.append(block)
         for name, values in kept.items():
             values += [_given(cell, wanted.missing) for cell in columns[place[name]]]
@@ -191,7 +192,7 @@ def _columns(body: Body, delimiter: str, wanted: Wanted) -> tuple[list[str], Wan
     names = [name or unnamed(j) for j, name in enumerate(header)]
     wanted = wanted.settled(names)
     nameless = [unnamed(j) for j, name in enumerate(header) if not name]
-    asked = {*wanted.targets, wanted.id, *wanted.drop, *(wanted.features or ())}
+    asked = {*wanted.targets, wanted.id, *wanted.drop, *wanted.categorical, *(wanted.features or ())}
     left = [name for name in nameless if name not in asked]
     if left and all(name in (*asked, *wanted.ignore, *left) for name in names):
         raise _nameless(path, names.index(left[0]))
@@ -220,7 +221,10 @@ def _table(
     for name in wanted.targets:
         written = partial(body.written_target, j=places[name])
         targets[name] = objects(target_cells(body.path, name, kept[name], lines, written))
-    return Table(body.path, X, features, targets, ids, wanted.id, np.array(lines), assumed=", ".join(body.said))
+    beside = {name: objects(kept[name]) for name in wanted.categorical}
+    return Table(
+        body.path, X, features, targets, ids, wanted.id, np.array(lines), assumed=", ".join(body.said), beside=beside
+    )
 
 
 def _check_header(body: Body, delimiter: str) -> None:

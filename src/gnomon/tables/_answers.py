@@ -1,0 +1,94 @@
+"""Columns of answers as numbers: a column of 0 and 1 for each answer."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gnomon.rows.kind import is_sparse
+from gnomon.tables._table import MISSING, Table, TableError, as_option, drop_hint, listing, number
+
+TRUTHS = ("true", "false")
+
+
+def answer_of(cell: Any) -> str | None:
+    """The answer in a cell as text, whatever it was read by: 1, 1.0, "1" and "01" are one; None where it is empty."""
+    if cell is None or cell != cell:
+        return None
+    text = str(cell).strip()
+    if text.casefold() in TRUTHS:
+        return text.casefold()
+    value = number(text)
+    if value is None or not np.isfinite(value):
+        return None if text in MISSING else text
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def answers_of(cells: Iterable[Any]) -> list[str]:
+    """The different answers in cells: numbers by size, then text by the alphabet."""
+    found = {answer for cell in cells if (answer := answer_of(cell)) is not None}
+    return sorted(found, key=lambda answer: (np.inf if (value := number(answer)) is None else value, answer))
+
+
+def names_of_answers(column: str, answers: Iterable[str]) -> list[str]:
+    """What the columns of the answers of a column are called."""
+    return [f"{column}={answer}" for answer in answers]
+
+
+def indicators(cells: Sequence[Any], answers: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+    """1 in the column of the answer, 0 in those of all others: (n, c) for c answers; and answers that are none of them.
+
+    A row without one of these answers is NaN in all columns.
+    """
+    place = {answer: j for j, answer in enumerate(answers)}
+    known = np.array([place.get(answer_of(cell), -1) for cell in cells], dtype=np.intp)
+    X = np.zeros((len(known), len(place)))
+    X[known < 0] = np.nan
+    given = np.flatnonzero(known >= 0)
+    X[given, known[given]] = 1.0
+    return X, answers_of(cells[i] for i in np.flatnonzero(known < 0))
+
+
+def said_of_unseen(column: str, unseen: Sequence[str]) -> str:
+    """What becomes of answers that the fit did not have."""
+    are, count = ("is", "counts") if len(unseen) == 1 else ("are", "count")
+    return f"{listing(unseen, 4)} in {column!r} {are} no answer of the fit, and {count} as empty"
+
+
+def with_answers(table: Table, columns: Sequence[str] | Mapping[str, Sequence[str]]) -> Table:
+    """The table with the columns of answers, which lie beside its features, as features behind the others.
+
+    The answers are those in the cells; of a mapping those that it has for each column.
+    """
+    if not columns:
+        return table
+    if is_sparse(table.X):
+        raise TableError(f"{table.path} is sparse; {as_option('--categorical', *columns)} is for tables that are not.")
+    names, blocks, unseen = list(table.feature_names), [table.X], {}
+    for column in columns:
+        cells = table.beside[column]
+        answers = columns[column] if isinstance(columns, Mapping) else _worth_it(table, column)
+        block, other = indicators(cells, answers)
+        names += names_of_answers(column, answers)
+        blocks.append(block.astype(table.X.dtype))
+        unseen |= {column: other} if other else {}
+    twice = next((name for name in names[table.X.shape[1] :] if names.count(name) > 1), None)
+    if twice is not None:
+        raise TableError(f"{table.path}: --categorical makes a second column {twice!r}; rename one of them.")
+    return replace(table, X=np.hstack(blocks), feature_names=names, unseen=unseen)
+
+
+def _worth_it(table: Table, column: str) -> list[str]:
+    """The answers in a column, if rows can have one in common."""
+    cells = table.beside[column]
+    answers = answers_of(cells)
+    n = sum(answer_of(cell) is not None for cell in cells)
+    if not answers:
+        raise TableError(f"{table.path}, column {column!r}: no row has a value; {drop_hint(column)}.")
+    if len(answers) == n > 2:
+        raise TableError(
+            f"{table.path}, column {column!r}: no two rows have the same of its {n} answers, so --categorical learns "
+            f"nothing from it; {drop_hint(column)}, or name it with {as_option('--id', column)}."
+        )
+    return answers
