@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 
 from gnomon.selection._table import text_table
-from gnomon.tables import Cells, as_option, is_no_class, number, numbers_for_nothing, read_cells, stands_for_nothing
+from gnomon.tables import (
+    Cells,
+    as_option,
+    is_no_class,
+    listing,
+    number,
+    numbers_for_nothing,
+    read_cells,
+    stands_for_nothing,
+)
+from gnomon.tables._summary import LEAVE_OUT, TAKE, candidates, summaries
 
 MOST_ROWS = 20_000  # that are looked at
 MOST_SHOWN = 40  # columns that are listed one by one
@@ -42,12 +52,14 @@ class Column:
     remarks: list[str] = field(default_factory=list)
     placeholders: list[str] = field(default_factory=list)
     values: Any = None  # of numbers (n,), NaN where missing
+    cells: list[Any] = field(default_factory=list)  # of anything else
     truth: bool = False  # true and false, which are read as 1 and 0
 
     @property
     def is_answers(self) -> bool:
         """Whether it is text that can be read as answers."""
-        return self.kind in ("text", "yes or no") and not self.truth
+        unique = self.n_different == len(self.cells) - self.n_missing > 2
+        return self.kind in ("text", "yes or no") and not self.truth and not unique
 
 
 @dataclass
@@ -96,8 +108,10 @@ def look(path: str, layer: str | None = None, form: Sequence[str] = ()) -> Look:
     cells = read_cells(path, MOST_ROWS, layer, form)
     columns = [_column(name, values) for name, values in cells.columns.items()]
     _tell_roles(columns, cells.n_rows)
+    said = _of_summaries(columns, form)
     scale, remarks = _of_all(columns)
-    remarks += _of_form(cells, columns)
+    remarks += [*said, *_of_form(cells, columns)]
+    form = [*form, LEAVE_OUT] if said else form
     how = [*([] if layer is None else ["--layer", layer]), *(["--form", *form] if form else [])]
     command = _command(path, columns, "none" if cells.sparse else scale, how)
     if cells.odd_header:
@@ -130,6 +144,7 @@ def _column(name: str, cells: list[Any]) -> Column:
         found.kind, found.truth = "yes or no", {text.casefold() for text in rest} == {"true", "false"}
     else:
         found.kind, found.placeholders = "text", [text for text in counts if is_no_class(text)]
+    found.cells = cells
     return found
 
 
@@ -177,10 +192,9 @@ def _tell_roles(columns: list[Column], n: int) -> None:
             target.remarks.append(f"{marks} among classes; --missing takes such rows for unlabeled ones")
     for one in columns:
         if one.role == "encode" and one.is_answers:
-            kind = "text" if one.kind == "text" else "yes or no"
-            one.remarks.append(f"{kind}; --categorical makes a column of 0 and 1 of each answer")
+            one.remarks.append(f"{one.kind}; --categorical makes a column of 0 and 1 of each answer")
         elif one.role == "encode":
-            one.remarks.append("dates; make numbers of it, or leave it out")
+            one.remarks.append(f"{one.kind}; make numbers of it, or leave it out")
 
 
 def _like_target(one: Column, usual: float, n: int) -> float:
@@ -225,6 +239,21 @@ def _of_all(columns: list[Column]) -> tuple[str, list[str]]:
         )
         return "standard", remarks
     return "none", remarks
+
+
+def _of_summaries(columns: list[Column], form: Sequence[str]) -> list[str]:
+    """Rows that are summaries of others, which are left out of what else is said of numbers."""
+    numbers = [one for one in columns if one.values is not None]
+    named = candidates([one.cells for one in columns if one.values is None])
+    if not named or not numbers or TAKE in form:
+        return []
+    found = summaries(np.column_stack([one.values for one in numbers]), named)
+    for one in numbers:
+        one.values = np.delete(one.values, sorted(found))
+    if not found or LEAVE_OUT in form:
+        return []
+    names = listing([named[i] for i in sorted(found)], 4)
+    return [f"{names}: rows that hold sums, means or the like of others; --form {LEAVE_OUT} leaves them out"]
 
 
 def _of_form(cells: Cells, columns: list[Column]) -> list[str]:

@@ -8,7 +8,7 @@ from gnomon._cli.commands import OPEN, Components
 from gnomon._cli.configuring import columns_of
 
 TARGET_KINDS = ("classes", "real", "counts")
-FORMS = ("no-header", "transposed", "decimal-comma", "decimal-point")
+FORMS = ("no-header", "transposed", "decimal-comma", "decimal-point", "no-summary", "all-rows")
 
 
 class ModelName(click.Choice):
@@ -105,7 +105,8 @@ OPTIONS = {
         type=click.Choice(FORMS),
         metavar="HOW...",
         help="How text is written where it does not tell: no-header (columns are column1, column2, ...), transposed (a "
-        "column is a sample), decimal-comma, decimal-point.",
+        "column is a sample), decimal-comma, decimal-point; no-summary leaves out rows such as Total or Mean that hold "
+        "sums or means of others, all-rows takes them for samples.",
     ),
     "missing": click.option(
         "--missing",

@@ -22,6 +22,7 @@ import numpy as np
 from gnomon.tables._begin import Body, Row, unnamed
 from gnomon.tables._parquet import has_pyarrow
 from gnomon.tables._sniff import SEPARATORS, WESTERN, Form, Source, ending, is_western, sniff, source_of
+from gnomon.tables._summary import candidates, without_summaries
 from gnomon.tables._table import (
     MISSING,
     Table,
@@ -123,7 +124,8 @@ def _batches(
     n = sum(map(len, blocks))
     if n and np.isnan(blocks[-1][-1]).all():
         return None  # the row may be empty, and so left out
-    return _table(np.concatenate(blocks), features, body, wanted, kept, list(range(2, n + 2))) if n else None
+    named = candidates(kept.values())
+    return _table(np.concatenate(blocks), features, body, wanted, kept, list(range(2, n + 2)), named) if n else None
 
 
 def _not_text(source: Source, error: UnicodeDecodeError) -> str:
@@ -160,12 +162,13 @@ def collect(path: str, body: Body, wanted: Wanted, delimiter: str = ",") -> Tabl
     place = {name: j for j, name in enumerate(names)}
     roles = (*wanted.targets, wanted.id, *wanted.categorical)
     kept: dict[str, list[Any]] = {name: [] for name in roles if name is not None}
-    blank = _blank_ones(body, names, wanted)
+    blank, others, named = _blank_ones(body, names, wanted), _no_features(names, features), {}
     blocks, lines, rows = [], [], iter(body)
     while chunk := list(islice(rows, CHUNK_ROWS)):
         columns = list(zip(*(row.cells for row in chunk)))
         block, bad, n_before = np.empty((len(chunk), len(features))), {}, len(lines)
         lines += [row.line for row in chunk]
+        named |= candidates((columns[j] for j in others), n_before)
         for j in blank:
             if any(map(str.strip, columns[j])):
                 raise _nameless(path, j)
@@ -182,7 +185,7 @@ def collect(path: str, body: Body, wanted: Wanted, delimiter: str = ",") -> Tabl
     if not lines:
         raise TableError(f"{path}: a header and no rows.")
     body.say_kinds([place[name] for name in features])
-    return _table(np.concatenate(blocks), features, body, wanted, kept, lines)
+    return _table(np.concatenate(blocks), features, body, wanted, kept, lines, named)
 
 
 def _columns(body: Body, delimiter: str, wanted: Wanted) -> tuple[list[str], Wanted, list[str]]:
@@ -205,6 +208,12 @@ def _blank_ones(body: Body, names: list[str], wanted: Wanted) -> list[int]:
     return [j for j, name in enumerate(body.header) if not name and names[j] in wanted.ignore]
 
 
+def _no_features(names: list[str], features: list[str]) -> list[int]:
+    """Columns that are no features."""
+    known = set(features)
+    return [j for j, name in enumerate(names) if name not in known]
+
+
 def _nameless(path: str, j: int) -> TableError:
     name = unnamed(j)
     return TableError(
@@ -213,8 +222,14 @@ def _nameless(path: str, j: int) -> TableError:
 
 
 def _table(
-    X: np.ndarray, features: list[str], body: Body, wanted: Wanted, kept: dict[str, list[Any]], lines: list[Any]
-) -> Table:
+    X: np.ndarray, features: list[str], body: Body, wanted: Wanted, kept: dict[str, list[Any]], lines: list[Any],
+    named: dict[int, str],
+) -> Table:  # fmt: skip
+    samples, said = without_summaries(body.path, X, named, lines, wanted.form, list(kept.values()))
+    if said:
+        body.said.append(said)
+        X, lines = X[samples], [lines[i] for i in samples]
+        kept = {name: [cells[i] for i in samples] for name, cells in kept.items()}
     ids = None if wanted.id is None else objects(kept[wanted.id])
     places = {name or unnamed(j): j for j, name in enumerate(body.header)}
     targets = {}
