@@ -130,7 +130,7 @@ def test_impute_fills_empty_cells_and_keeps_the_others(scale, k, no_report):
         f"filled {HOLES.sum()} empty cells in 178 rows of t.csv; wrote full.csv\n"
     )
     table = columns_of("full.csv")
-    assert list(table) == ["row", *NAMES]
+    assert list(table) == [*NAMES, "kind"]
     filled = numbers(table, *NAMES)
     assert_array_equal(filled[~HOLES], X[~HOLES])
     units = SPREAD if scale == "standard" else 1.0

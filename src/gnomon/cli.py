@@ -185,8 +185,8 @@ def predict(**asked):
 def impute(**asked):
     """Fill the empty cells of TABLE with a stored model.
 
-    FILE gets the row's id or number and the features, in the units of TABLE: cells with a value as they are, empty
-    ones with their expectation given the other features of the row.
+    FILE is TABLE, its columns in their order, but for those of --drop: an empty cell of a feature gets its expectation
+    given the other features of the row, in the units of TABLE, an answer that is most expected. All else is as it was.
 
     \b
     gnomon impute flowers more.csv --out more-filled.csv
@@ -214,7 +214,8 @@ def _apply(what, *, stored, table, out, safe_csv, force, **roles):
         else:
             done = Applied(model, what)
             step("computing")
-            outputs.write_in_parts(out, map(done.of, model.parts(table, **roles)), force, safe_csv)
+            parts = model.parts(table, **roles, whole=what == "filled")
+            outputs.write_in_parts(out, map(done.of, parts), force, safe_csv)
     stream = outputs.is_stream(out)
     said = [f"{done.said} {done.n_rows} rows of {table}; wrote {out}", *show.how_read(table, done.assumed)]
     said += show.unseen(done.unseen)

@@ -8,6 +8,8 @@ from gnomon._cli import columns
 from gnomon._cli.stored import StoredModel
 from gnomon.tables import Table
 
+FILLED = "filled"  # of what can be done, that which gives the table back
+
 
 class Applied:
     """Results by part; what is kept of a part are its typicality and names."""
@@ -21,11 +23,11 @@ class Applied:
 
     def of(self, table: Table) -> dict[str, Any]:
         """The columns of the result."""
-        parts = (make(self.model, table) for make in columns.OF_NEW_ROWS[self.what])
-        result = columns.joined(columns.row_column(table), *parts)
+        parts = [make(self.model, table) for make in columns.OF_NEW_ROWS[self.what]]
+        result = parts[0] if self.what == FILLED else columns.joined(columns.row_column(table), *parts)
         self.n_rows += table.X.shape[0]
         self.assumed = table.assumed
-        self.n_missing += table.n_missing
+        self.n_missing += columns.count_empty(self.model, table) if self.what == FILLED else 0
         for name, answers in table.unseen.items():
             self.unseen[name] = list(dict.fromkeys([*self.unseen.get(name, []), *answers]))
         if "typicality" in result:
@@ -35,7 +37,7 @@ class Applied:
     @property
     def said(self) -> str:
         """What was done."""
-        if self.what != "filled":
+        if self.what != FILLED:
             return self.what
         return f"filled {self.n_missing} empty {'cell' if self.n_missing == 1 else 'cells'} in"
 

@@ -9,7 +9,8 @@ from gnomon._cli.commands import InputError
 from gnomon._cli.stored import StoredModel
 from gnomon.describe import Description
 from gnomon.rows.kind import is_sparse
-from gnomon.tables import Table
+from gnomon.tables import Table, answer_of, count_missing, names_of_answers
+from gnomon.targets.forms import objects
 
 
 def row_column(table: Table) -> dict[str, Any]:
@@ -75,12 +76,29 @@ def unlikeness_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarra
     return typicality_columns(stored, table) or monitor_columns(stored, table)
 
 
-def imputed_columns(stored: StoredModel, table: Table) -> dict[str, np.ndarray]:
-    """The features of a table, empty cells filled."""
+def imputed_columns(stored: StoredModel, table: Table) -> dict[str, Any]:
+    """A table with its empty cells of features filled, and all its other columns as they came.
+
+    An empty answer becomes the one that is expected most.
+    """
     if is_sparse(table.X):
         raise InputError(f"{table.path}: a sparse table has no empty cells to fill; what it does not store is zero.")
     values = np.where(np.isnan(table.X), stored.filled(table), table.X) if table.n_missing else table.X
-    return {name: values[:, j] for j, name in enumerate(table.feature_names)}
+    found = {name: values[:, j] for j, name in enumerate(table.feature_names)}
+    for name, answers in stored.answers.items():
+        shares = np.column_stack([found.pop(one) for one in names_of_answers(name, answers)])
+        likely = objects([answers[j] for j in shares.argmax(axis=1)])
+        cells = table.answers[name]
+        found[name] = np.where([answer_of(cell) is None for cell in cells], likely, cells)
+    found |= table.rest | ({} if table.ids is None else row_column(table))
+    return {name: found[name] for name in dict.fromkeys([*table.order, *found]) if name in found}
+
+
+def count_empty(stored: StoredModel, table: Table) -> int:
+    """How many cells of features are empty, those of answers as the file has them."""
+    n_numbers = len(table.feature_names) - sum(map(len, stored.answers.values()))
+    empty = [answer_of(cell) is None for cells in table.answers.values() for cell in cells]
+    return count_missing(table.X[:, :n_numbers]) + sum(empty)
 
 
 def suggested_columns(stored: StoredModel, table: Table, labeled: np.ndarray, n: int) -> dict[str, Any]:

@@ -162,7 +162,7 @@ def fit(request: Request, table: Table) -> Run:
 
 def columns_step(table: Table, ignored: list[str]) -> BaseEstimator:
     """The step that takes the columns of a table by name, of answers too."""
-    answers = {name: answers_of(cells) for name, cells in table.beside.items()}
+    answers = {name: answers_of(cells) for name, cells in table.answers.items()}
     names = table.feature_names
     return named_columns(names[: len(names) - sum(map(len, answers.values()))], ignored, answers)
 
@@ -242,7 +242,7 @@ def _check_marks(table: Table, keep: tuple[str, ...]) -> None:
 
 def _check_answers(table: Table, keep: tuple[str, ...]) -> None:
     """Ask of answers such as "unknown", which may be none."""
-    found = {name: [a for a in answers_of(cells) if is_no_class(a)] for name, cells in table.beside.items()}
+    found = {name: [a for a in answers_of(cells) if is_no_class(a)] for name, cells in table.answers.items()}
     found = {name: marks for name, marks in found.items() if marks and name not in keep}
     if found:
         marks = list(dict.fromkeys(mark for some in found.values() for mark in some))
@@ -255,7 +255,7 @@ def _check_answers(table: Table, keep: tuple[str, ...]) -> None:
 
 def check_kept(table: Table, keep: tuple[str, ...]) -> None:
     """Refuse to keep what is not there."""
-    unknown = sorted(set(keep) - {*table.feature_names, *table.beside})
+    unknown = sorted(set(keep) - {*table.feature_names, *table.answers})
     if unknown:
         raise InputError(f"{table.path}: --keep names {unknown[0]!r}, which is not a feature of the table.")
 
@@ -445,7 +445,7 @@ def settings(run: Run) -> dict[str, Any]:
         "id": request.id,
         "drop": list(request.drop),
         "keep": list(request.keep),
-        "categorical": list(run.table.beside),
+        "categorical": list(run.table.answers),
         "missing": list(request.missing),
         "form": list(request.form),
         "layer": request.layer,

@@ -41,6 +41,11 @@ class StoredModel:
         return describe(self.pipeline)
 
     @property
+    def answers(self) -> dict[str, list[str]]:
+        """The answers that it knows, by their columns."""
+        return known_answers(self.pipeline["columns"])
+
+    @property
     def known_targets(self) -> dict[str, Target]:
         """What it says of its targets, by their columns."""
         return dict(zip(self.targets, self.said.targets, strict=True))
@@ -93,8 +98,10 @@ class StoredModel:
         missing: Sequence[str] = (),
         layer: str | None = None,
         form: Sequence[str] = (),
+        *,
+        whole: bool = False,
     ) -> dict[str, Any]:
-        answers = known_answers(self.pipeline["columns"])
+        answers = self.answers
         features = self.pipeline["columns"].feature_names_in_.tolist()
         ignore = [*self.targets, *self.drop]
         known = self.missing if answers else marks_for(path, self.missing)
@@ -108,6 +115,7 @@ class StoredModel:
             "layer": self.layer if layer is None and is_h5ad(path) else layer,
             "form": form,
             "categorical": answers,
+            "whole": whole,
         }
 
     def _checked(self, table: Table) -> Table:

@@ -67,7 +67,7 @@ def with_answers(table: Table, columns: Sequence[str] | Mapping[str, Sequence[st
         raise TableError(f"{table.path} is sparse; {as_option('--categorical', *columns)} is for tables that are not.")
     names, blocks, unseen = list(table.feature_names), [table.X], {}
     for column in columns:
-        cells = table.beside[column]
+        cells = table.answers[column]
         answers = columns[column] if isinstance(columns, Mapping) else _worth_it(table, column)
         block, other = indicators(cells, answers)
         names += names_of_answers(column, answers)
@@ -81,7 +81,7 @@ def with_answers(table: Table, columns: Sequence[str] | Mapping[str, Sequence[st
 
 def _worth_it(table: Table, column: str) -> list[str]:
     """The answers in a column, if rows can have one in common."""
-    cells = table.beside[column]
+    cells = table.answers[column]
     answers = answers_of(cells)
     n = sum(answer_of(cell) is not None for cell in cells)
     if not answers:

@@ -12,7 +12,7 @@ from scipy import sparse
 from gnomon._files import new_file
 from gnomon.rows.kind import is_sparse
 from gnomon.tables._npz import chosen, of_numbers
-from gnomon.tables._table import Table, TableError, Wanted, choose_features, close_names, listing
+from gnomon.tables._table import Table, TableError, Wanted, choose_features, close_names, listing, without_role
 from gnomon.targets.forms import objects
 
 H5AD = ".h5ad"
@@ -45,7 +45,9 @@ def read_h5ad(path: str, wanted: Wanted) -> Table:
     targets = {name: objects(beside[name]) for name in wanted.targets}
     ids = objects(beside.get(id_name, _cells(data.obs_names)))
     answers = {name: objects(beside[name]) for name in wanted.categorical}
-    return Table(path, X, features, targets, ids, id_name, beside=answers)
+    rest = {name: objects(beside[name]) for name in without_role(list(beside), columns, wanted) if name != id_name}
+    order = [*beside, *columns]
+    return Table(path, X, features, targets, ids, id_name, answers=answers, rest=rest, order=order)
 
 
 def is_h5ad(path: str | Path) -> bool:

@@ -15,6 +15,7 @@ from gnomon.tables._table import (
     choose_features,
     in_range,
     usable,
+    without_role,
 )
 from gnomon.targets.forms import objects
 
@@ -53,8 +54,10 @@ def read_npz(path: str, wanted: Wanted) -> Table:
     if odd is not None:
         raise TableError(f"{path}: {odd!r} must be a 1-D array with one entry per row to be --categorical.")
     answers = {name: _given(beside[name]) for name in wanted.categorical}
+    order = [name for name in beside if beside[name].ndim == 1] + columns
+    rest = {name: _given(beside[name]) for name in without_role(order, columns, wanted)}
     X = chosen(path, X, columns, features)
-    return Table(path, X, features, targets, ids, wanted.id, beside=answers)
+    return Table(path, X, features, targets, ids, wanted.id, answers=answers, rest=rest, order=order)
 
 
 def read_npy(path: str, wanted: Wanted) -> Table:

@@ -12,7 +12,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from gnomon.tables._table import Table, TableError, Wanted, check_features, choose_features, usable
+from gnomon.tables._table import Table, TableError, Wanted, check_features, choose_features, usable, without_role
 from gnomon.targets.forms import objects
 
 SUFFIX = ".parquet"
@@ -94,9 +94,10 @@ def _as_table(path: str, native: Any, wanted: Wanted, first: int = 0) -> Table:
         raise TableError(f"{path}: columns and no rows.")
     targets = {name: given_cells(frame[name]) for name in wanted.targets}
     ids = None if wanted.id is None else objects(frame[wanted.id].to_list())
-    beside = {name: given_cells(frame[name]) for name in wanted.categorical}
+    answers = {name: given_cells(frame[name]) for name in wanted.categorical}
+    rest = {name: given_cells(frame[name]) for name in without_role(names, features, wanted)}
     X = features_of(path, frame, features, first, of_model=wanted.features is not None)
-    return Table(path, X, features, targets, ids, wanted.id, first=first, beside=beside)
+    return Table(path, X, features, targets, ids, wanted.id, first=first, answers=answers, rest=rest, order=names)
 
 
 def features_of(path: str, frame: Any, names: list[str], start: int, *, of_model: bool = False) -> np.ndarray:

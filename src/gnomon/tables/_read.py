@@ -51,6 +51,7 @@ def read_table(
     layer: str | None = None,
     form: Sequence[str] = (),
     categorical: Sequence[str] | Mapping[str, Sequence[str]] = (),
+    whole: bool = False,
 ) -> Table:
     """Read one table; columns that are likely, or to be ignored, may be absent, and all others must exist.
 
@@ -71,9 +72,10 @@ def read_table(
         "decimal-comma", "decimal-point"
     categorical : columns of answers, each of which becomes a feature "column=answer" of 0 and 1, NaN where the cell is
         empty; a mapping has the answers that are wanted for each column, others count as empty
+    whole : whether cells of columns without a role are kept as they are
     """
     asked = tuple(categorical)
-    wanted = Wanted(targets, id, likely_id, drop, ignore, features, likely_targets, missing, layer, form, asked)
+    wanted = Wanted(targets, id, likely_id, drop, ignore, features, likely_targets, missing, layer, form, asked, whole)
     kind = kind_of(path)
     check_reading(path, kind, wanted)
     return with_answers(without(READERS[kind](str(path), wanted), missing), categorical)
@@ -98,13 +100,13 @@ def check_reading(path: str | Path, kind: str, wanted: Wanted) -> None:
 def without(table: Table, missing: Sequence[str]) -> Table:
     """The table without the numbers that mean an empty cell."""
     numbers = [value for mark in missing if (value := number(mark)) is not None]
-    if table.beside:
+    if table.answers:
         marks = {answer_of(mark) for mark in missing}
-        beside = {
+        answers = {
             name: np.where([answer_of(cell) in marks for cell in cells], None, cells)
-            for name, cells in table.beside.items()
+            for name, cells in table.answers.items()
         }
-        table = replace(table, beside=beside)
+        table = replace(table, answers=answers)
     if not numbers:
         return table
     if is_sparse(table.X):
@@ -120,9 +122,10 @@ def table_parts(
     path: str | Path, *, id: str | None = None, likely_id: str | None = None, drop: Sequence[str] = (),
     ignore: Sequence[str] = (), features: Sequence[str] | None = None, missing: Sequence[str] = (),
     layer: str | None = None, form: Sequence[str] = (), categorical: Sequence[str] | Mapping[str, Sequence[str]] = (),
+    whole: bool = False,
 ) -> Iterator[Table]:  # fmt: skip
     """The same table, of Parquet some rows at a time; of other kinds the whole."""
-    roles = Wanted((), id, likely_id, drop, ignore, features, (), missing, layer, form, tuple(categorical))
+    roles = Wanted((), id, likely_id, drop, ignore, features, (), missing, layer, form, tuple(categorical), whole)
     if kind_of(path) == SUFFIX:
         check_reading(path, SUFFIX, roles)
         yield from (with_answers(without(part, missing), categorical) for part in parquet_parts(str(path), roles))

@@ -36,9 +36,9 @@ class Table:
     first: int = 0  # rows before these, where they are part of a larger table
     assumed: str = ""  # how the file was read, where its name does not say so
     sha256: str = ""  # of what can be read but once
-    beside: dict[str, np.ndarray] = field(
-        default_factory=dict
-    )  # (n,) cells of further columns, None where one is empty
+    answers: dict[str, np.ndarray] = field(default_factory=dict)  # (n,) cells of columns of answers, None if empty
+    rest: dict[str, np.ndarray] = field(default_factory=dict)  # (n,) cells of columns without a role, as they are
+    order: Sequence[str] = ()  # all columns of the file, where the rest is kept
     unseen: dict[str, list[str]] = field(default_factory=dict)  # answers by column that are none of the known ones
 
     @property
@@ -78,6 +78,7 @@ class Wanted(NamedTuple):
     layer: str | None = None  # of AnnData, in place of X; or sheet of Excel, in place of the first
     form: Sequence[str] = ()  # how text is written, where it does not tell; see `_begin`
     categorical: Sequence[str] = ()  # columns of answers, whose cells are kept beside the features
+    whole: bool = False  # whether cells of columns without a role are kept as well
 
     def settled(self, names: Sequence[str]) -> "Wanted":
         """Take the likely id where there is one and no other was asked for, and the likely targets that there are."""
@@ -113,6 +114,12 @@ def choose_features(path: str, names: Sequence[str], wanted: Wanted) -> list[str
     if parts:
         raise TableError(f"{path}: {'; '.join(parts)}.")
     return list(wanted.features)
+
+
+def without_role(names: Sequence[str], features: Sequence[str], wanted: Wanted) -> list[str]:
+    """Columns that are kept as they are, where that is wanted: all but those that have a role, or were left out now."""
+    used = {*features, *wanted.targets, wanted.id, *wanted.drop, *wanted.categorical}
+    return [name for name in names if name not in used] if wanted.whole else []
 
 
 def _taken(path: str, names: Sequence[str], wanted: Wanted) -> dict[str, str]:

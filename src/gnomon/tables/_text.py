@@ -35,6 +35,7 @@ from gnomon.tables._table import (
     number,
     out_of_range,
     usable,
+    without_role,
 )
 from gnomon.targets.forms import objects
 
@@ -102,7 +103,7 @@ def _batches(
     types = {name: arrow.string() for name in names} | {name: arrow.float64() for name in features}
     numbers = set(features)
     kept: dict[str, list[Any]] = {name: [] for name in names if name not in numbers}
-    blocks = []
+    blocks, rest = [], _rest(body, names, features, wanted)
     with reader.open_csv(
         path,
         reader.ReadOptions(use_threads=False, block_size=BLOCK, skip_rows=1, column_names=names),
@@ -120,7 +121,7 @@ def _batches(
             if np.count_nonzero(in_range(blocks[-1])) != n_given or longest > csv.field_size_limit():
                 return None
             for name, column in texts.items():
-                kept[name] += map(_given, column)
+                kept[name] += column if name in rest else _given_cells(column)
     n = sum(map(len, blocks))
     if n and np.isnan(blocks[-1][-1]).all():
         return None  # the row may be empty, and so left out
@@ -160,7 +161,8 @@ def collect(path: str, body: Body, wanted: Wanted, delimiter: str = ",") -> Tabl
     """The table of rows of text."""
     names, wanted, features = _columns(body, delimiter, wanted)
     place = {name: j for j, name in enumerate(names)}
-    roles = (*wanted.targets, wanted.id, *wanted.categorical)
+    rest = _rest(body, names, features, wanted)
+    roles = (*wanted.targets, wanted.id, *wanted.categorical, *rest)
     kept: dict[str, list[Any]] = {name: [] for name in roles if name is not None}
     blank, others, named = _blank_ones(body, names, wanted), _no_features(names, features), {}
     blocks, lines, rows = [], [], iter(body)
@@ -181,7 +183,7 @@ def collect(path: str, body: Body, wanted: Wanted, delimiter: str = ",") -> Tabl
         check_features(path, bad, lines, odd, of_model=wanted.features is not None)
         blocks.append(block)
         for name, values in kept.items():
-            values += [_given(cell, wanted.missing) for cell in columns[place[name]]]
+            values += columns[place[name]] if name in rest else _given_cells(columns[place[name]], wanted.missing)
     if not lines:
         raise TableError(f"{path}: a header and no rows.")
     body.say_kinds([place[name] for name in features])
@@ -206,6 +208,12 @@ def _columns(body: Body, delimiter: str, wanted: Wanted) -> tuple[list[str], Wan
 def _blank_ones(body: Body, names: list[str], wanted: Wanted) -> list[int]:
     """Columns without a name that nobody asked for."""
     return [j for j, name in enumerate(body.header) if not name and names[j] in wanted.ignore]
+
+
+def _rest(body: Body, names: list[str], features: list[str], wanted: Wanted) -> list[str]:
+    """Columns that are kept as they are."""
+    blank = {names[j] for j in _blank_ones(body, names, wanted)}
+    return [name for name in without_role(names, features, wanted) if name not in blank]
 
 
 def _no_features(names: list[str], features: list[str]) -> list[int]:
@@ -236,10 +244,14 @@ def _table(
     for name in wanted.targets:
         written = partial(body.written_target, j=places[name])
         targets[name] = objects(target_cells(body.path, name, kept[name], lines, written))
-    beside = {name: objects(kept[name]) for name in wanted.categorical}
+    names = list(places)
+    rest = _rest(body, names, features, wanted)
     return Table(
-        body.path, X, features, targets, ids, wanted.id, np.array(lines), assumed=", ".join(body.said), beside=beside
-    )
+        body.path, X, features, targets, ids, wanted.id, np.array(lines), assumed=", ".join(body.said),
+        answers={name: objects(kept[name]) for name in wanted.categorical},
+        rest={name: objects(kept[name]) for name in rest},
+        order=names,
+    )  # fmt: skip
 
 
 def _check_header(body: Body, delimiter: str) -> None:
@@ -291,6 +303,10 @@ def target_cells(
         return [None if text is None else int(text) for text in texts]
     except ValueError:
         return found
+
+
+def _given_cells(cells: Sequence[str], missing: Sequence[str] = ()) -> list[str | None]:
+    return [_given(cell, missing) for cell in cells]
 
 
 def _given(cell: str, missing: Sequence[str] = ()) -> str | None:
