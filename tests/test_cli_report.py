@@ -77,6 +77,28 @@ def test_refits_give_bounds_on_what_columns_go_with():
     assert not Path("s.html").exists()
 
 
+def test_loadings_are_images_where_the_shape_is_given(monkeypatch):
+    run(*FIT, "sppca", "--no-compare", "--out", "out")
+    run("report", "out", "t.csv", "--out", "bars.html")
+    run("report", "out", "t.csv", "--shape", "2x2", "--out", "r.html")
+    assert page("bars.html").count('<div class="bars">') > page().count('<div class="bars">') == 0
+    monkeypatch.setattr("gnomon._cli.fitting.can_write_report", lambda: True)
+    run(*FIT, "sppca", "--no-compare", "--shape", "2x2", "--out", "images")
+    run("report", "images", "t.csv", "--out", "again.html")
+    assert page("images/report.html").count('<div class="bars">') == page("again.html").count('<div class="bars">') == 0
+    assert "<tr><td>shape</td><td>2x2</td></tr>" in page("again.html")
+
+
+@pytest.mark.parametrize("command", [(*FIT, "sppca"), (*FIT, "sppca", "--dry-run"), ("report", "out", "t.csv")])
+def test_a_shape_that_rows_do_not_have_is_refused(command):
+    run(*FIT, "sppca", "--no-compare", "--out", "out")
+    said = refusal(*command, "--shape", "3x2", "--out", "s.html")
+    assert said == "gnomon: t.csv: --shape 3x2 is of images of 6 pixels, and rows have 4 features.\n"
+    assert not Path("s.html").exists()
+    assert "'4' is no height and width; 32x24 is wanted" in refusal(*command, "--shape", "4", "--out", "s.html")
+    assert "'0x4' is no height and width" in refusal(*command, "--shape", "0x4", "--out", "s.html")
+
+
 def test_nothing_is_fitted(monkeypatch):
     run(*FIT, "kda", "--no-compare", "--out", "out")
     monkeypatch.setattr(KDA, "fit", None)

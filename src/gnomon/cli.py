@@ -29,7 +29,7 @@ def main(ctx):
 
 
 @main.command(cls=ManyValues)
-@takes(*ROLES, "components", "model", "set", *READING)
+@takes(*ROLES, "components", "model", "set", *READING, "shape")
 @click.option("--compare/--no-compare", default=True, help="Compare with PCA, LDA and PLS on held-out labels.")
 @click.option("--dask", is_flag=True, help="Read a Parquet table from disk as often as the fit needs, not into memory.")
 @click.option("--scheduler", metavar="ADDRESS", help="The same by the workers of a Dask scheduler: tcp://host:port.")
@@ -72,7 +72,7 @@ def fit(compare, out, safe_csv, force, dry_run, **asked):
     In Python, gnomon.export.load_model("DIR/model.gnomon") is a pipeline that takes the table as a frame, its columns
     in any order, and predicts what `gnomon predict` does.
     """
-    from gnomon._cli import fitting, large, outputs, planning, show
+    from gnomon._cli import fitting, large, outputs, planning, reporting, show
 
     outputs.check_folder(out, force, asked["table"])
     request = fitting.Request("fit", **asked)
@@ -80,6 +80,7 @@ def fit(compare, out, safe_csv, force, dry_run, **asked):
         step("reading the table")
         on_disk = large.on_disk(request)
         data = large.read(request) if on_disk else fitting.read(request)
+        reporting.check_shape(data, request.shape)
         if dry_run:
             return planning.plan(large.resolved(request) if on_disk else request, data, out, on_disk=on_disk)
         step("choosing and fitting" if request.model in OPEN else "fitting")
@@ -277,18 +278,18 @@ def suggest(stored, table, count, out, unlabeled, safe_csv, force, **roles):
 
 
 @main.command(cls=ManyValues)
-@takes("model file", "table", "page", *NEW_ROLES, "unlabeled", "replace file")
+@takes("model file", "table", "page", *NEW_ROLES, "unlabeled", "shape", "replace file")
 @click.option(
     "--refits", type=click.IntRange(0), default=0, metavar="N",
     help="Fits to labels drawn anew, for bounds on which columns go with the predictions; 20 are enough.",
 )  # fmt: skip
 @answering
-def report(stored, table, out, unlabeled, force, refits, **roles):
+def report(stored, table, out, unlabeled, shape, force, refits, **roles):
     """Write an HTML report of a stored model and TABLE.
 
     Nothing is fitted again without --refits. Columns are matched by name, in any order. Target columns are read where
     TABLE has them: their rows are drawn as labeled ones, and all others are predicted. Of a folder that `gnomon fit`
-    wrote, the report repeats how the model was chosen and how it compares.
+    wrote, the report repeats how the model was chosen and how it compares, and knows the --shape of the fit.
 
     \b
     gnomon report flowers more.csv --out more.html
@@ -305,9 +306,11 @@ def report(stored, table, out, unlabeled, force, refits, **roles):
         data = model.read(table, **roles, with_targets=True)
         y = read_like(data, model.known_targets, model.unlabeled if unlabeled is None else unlabeled)
         figures = reporting.figures_beside(stored)
+        shape = shape or reporting.shape_in(figures)
+        reporting.check_shape(data, shape)
         step("writing")
         with outputs.said_in_one_line(out):
-            shown = {"y": y, "n_fitted": model.n_rows, "n_refits": refits}
+            shown = {"y": y, "n_fitted": model.n_rows, "n_refits": refits, "shape": shape}
             reporting.write_page(out, model, data, figures, **shown, replace=force)
     found = {
         "table": table,

@@ -1,5 +1,6 @@
 """How commands are parsed and how they fail: one line on stderr, exit code 2."""
 
+import re
 import shlex
 import sys
 from typing import Any
@@ -24,6 +25,19 @@ class Components(click.ParamType):
             return int(click.IntRange(min=1).convert(value, param, ctx))
         except click.BadParameter:
             self.fail(f"{value!r} is neither a whole number from 1 on nor {AUTO}.", param, ctx)
+
+
+class Shape(click.ParamType):
+    """Height and width of an image, such as 32x24."""
+
+    name = "HEIGHTxWIDTH"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """The two numbers."""
+        found = re.fullmatch(r"([1-9]\d{0,5})x([1-9]\d{0,5})", str(value), re.ASCII)
+        if found is None:
+            self.fail(f"{value!r} is no height and width; 32x24 is wanted of images of 32 lines.", param, ctx)
+        return int(found[1]), int(found[2])
 
 
 class InputError(click.ClickException):

@@ -27,6 +27,7 @@ SOURCES = {  # loader, name of the target, scale, story
     "digits": (datasets.load_digits, "digit", "none", "images of handwritten digits, 8 x 8 pixels"),
     "breast_cancer": (datasets.load_breast_cancer, "diagnosis", "standard", CANCER),
 }
+SHAPES = {"digits": (8, 8)}
 
 
 def demo_table(name: str, n_per_class: int, seed: int) -> Example:
@@ -46,7 +47,7 @@ def demo_table(name: str, n_per_class: int, seed: int) -> Example:
     table = Table(f"{name} (bundled with scikit-learn)", bunch.data, features, {target: given}, rows, "row")
     columns = {"row": rows} | {feature: bunch.data[:, j] for j, feature in enumerate(features)}
     return Example(
-        Request("demo", model="auto", scale=scale, seed=seed, id="row"),
+        Request("demo", model="auto", scale=scale, seed=seed, id="row", shape=SHAPES.get(name)),
         table,
         truth,
         columns | {target: given},

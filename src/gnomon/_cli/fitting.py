@@ -77,6 +77,7 @@ class Request:
     labels: str | None = None  # file that has the target, which the table lacks
     dask: bool = False  # read rows from disk whenever they are wanted
     scheduler: str | None = None  # of Dask, by its address
+    shape: tuple[int, int] | None = None  # height and width of images, for the report
 
 
 @dataclass
@@ -352,9 +353,8 @@ def write_results(
             write_table(folder / name, columns)
         if can_write_report():
             n_fitted = None if shown is run else run.stored.n_rows
-            write_page(
-                folder / "report.html", run.stored, shown.table, figures, y=shown.y, y_true=y_true, n_fitted=n_fitted
-            )
+            more_of_it = {"y": shown.y, "y_true": y_true, "n_fitted": n_fitted, "shape": run.request.shape}
+            write_page(folder / "report.html", run.stored, shown.table, figures, **more_of_it)
         record = sealed(figures, folder)  # of the files there are, before that of the record is begun
         with new_file(folder / RECORD) as file:
             file.write(record.encode())
@@ -450,4 +450,5 @@ def settings(run: Run) -> dict[str, Any]:
         "form": list(request.form),
         "layer": request.layer,
         "set": list(request.parameters),
+        "shape": None if request.shape is None else "x".join(map(str, request.shape)),
     }

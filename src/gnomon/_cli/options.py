@@ -4,7 +4,7 @@ from functools import partial
 
 import click
 
-from gnomon._cli.commands import OPEN, Components
+from gnomon._cli.commands import OPEN, Components, Shape
 from gnomon._cli.configuring import columns_of
 
 TARGET_KINDS = ("classes", "real", "counts")
@@ -124,6 +124,12 @@ OPTIONS = {
     ),
     "seed": click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."),
     "jobs": click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes."),
+    "shape": click.option(
+        "--shape",
+        type=Shape(),
+        metavar="HEIGHTxWIDTH",
+        help="Rows are images of this size, line by line (32x24: 32 lines): the report draws loadings as images.",
+    ),
     "folder": click.option(
         "--out", type=click.Path(), required=True, metavar="DIR", help="New folder for the results."
     ),

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gnomon._cli.columns import row_column
-from gnomon._cli.commands import InputError, one_line
+from gnomon._cli.commands import InputError, Shape, one_line
 from gnomon._cli.stored import StoredModel
 from gnomon.export import write_report
 from gnomon.selection import Comparison, SearchResults
@@ -37,6 +37,22 @@ def figures_beside(stored: str) -> dict[str, Any]:
         raise InputError(
             f"{file} is not what gnomon fit wrote ({one_line(error)}); name model.gnomon itself."
         ) from None
+
+
+def shape_in(figures: dict[str, Any]) -> tuple[int, int] | None:
+    """The height and width of images, by the settings of the fit."""
+    found = (figures.get("settings") or {}).get("shape")
+    return None if found is None else Shape().convert(found, None, None)
+
+
+def check_shape(table: Table, shape: tuple[int, int] | None) -> None:
+    """Refuse a height and width that rows do not have."""
+    if shape is None or shape[0] * shape[1] == len(table.feature_names):
+        return
+    raise InputError(
+        f"{table.path}: --shape {shape[0]}x{shape[1]} is of images of {shape[0] * shape[1]} pixels, and rows have "
+        f"{len(table.feature_names)} features."
+    )
 
 
 def write_page(path: str | Path, stored: StoredModel, table: Table, figures: dict[str, Any], **more: Any) -> None:
