@@ -152,6 +152,12 @@ def with_text(table):
     return table | {"x3": [None if np.isnan(v) else str(v) for v in table["x3"][:-1]] + ["n.d."]}
 
 
+def with_marks(table):
+    x2, x5 = table["x2"].copy(), table["x5"].copy()
+    x2[[9, 500]], x5[599] = -999, -9999
+    return table | {"x2": x2, "x5": x5}
+
+
 REFUSED = {
     "one model": (columns, ("--model", "kda"), "--model kda wants all rows in memory; use"),
     "a scale": (columns, ("--scale", "unit"), "the cell is empty, and --scale unit divides a row by its length"),
@@ -165,7 +171,19 @@ REFUSED = {
         (),
         "column 'x2': no row has a value; leave the column out with --drop x2",
     ),
+    "marks": (
+        lambda: with_marks(columns()),
+        (),
+        "-999 and -9999 in 'x2', 'x5' lie far from all other numbers; add --missing=-999 --missing=-9999 if they mean "
+        "empty cells, or keep them with --keep x2 x5.",
+    ),
+    "a mark": (columns, ("--missing", "n.d."), "--missing n.d. names a cell of text"),
     "text": (lambda: with_text(columns()), (), "column 'x3': '"),
+    "words": (
+        lambda: columns() | {"x3": ["low"] * N},
+        (),
+        "'low' is not a number; leave the column out with --drop x3",
+    ),
     "a huge number": (lambda: columns() | {"x2": [0.5] * 400 + [1e200] * 200}, (), "row 401, column 'x2': 1e+200"),
     "a column": (columns, ("--drop", "x9"), "no column 'x9' for --drop"),
     "to keep": (columns, ("--keep", "x9"), "--keep names 'x9', which is not a feature"),
@@ -239,3 +257,18 @@ def test_a_stopped_command_goes_on():
     run(*goes_on)
     assert held > 20_000
     assert not Path("reads").exists()
+
+
+def test_marks_are_emptied_on_disk_as_in_memory():
+    table = with_marks(columns())
+    table["kind"] = np.where(np.equal(table["kind"], None), np.nan, np.resize([1.5, 2.5, 4.0], N))
+    table["kind"][np.flatnonzero(~np.isnan(table["kind"]))[:5]] = -999
+    save(table)
+    more = ("--missing=-999", "--missing=-9999", "--model", "sppca")
+    (disk, cells, figures), (memory, same, wanted) = both(*more)
+    for one, other in zip(disk, memory, strict=True):
+        assert_allclose(one, other, rtol=1e-5, atol=1e-7)
+    assert cells["labeled"] == same["labeled"]
+    assert (figures["n_missing"], figures["n_labeled"]) == (wanted["n_missing"], wanted["n_labeled"])
+    run(*FIT, "--dask", *more[2:], "--keep", "x2", "x5", "--unlabeled=-999")
+    assert metrics()["n_missing"] == figures["n_missing"] - 3

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from gnomon.tables import TableError, as_option, numbers_for_nothing, read_table, stands_for_nothing
+from gnomon.tables._marks import SeenNumbers
 
 MESS = "a,b,c,d\n1,n.d.,x,4\n<0.05,2,y,5\n3,--,z,-999\n"
 
@@ -90,3 +91,22 @@ def test_arrays_alone_are_a_table():
     np.savez("t.npz", X=np.eye(2), feature_names=["a"])
     with pytest.raises(TableError, match=r"feature_names has shape \(1,\); a name for each of 2 columns"):
         read_table("t.npz")
+
+
+@pytest.mark.parametrize("parts", [1, 3, 7])
+def test_numbers_that_come_in_parts_are_told_as_those_of_the_whole(parts):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(70, 9)).round(3)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[[3, 60], 0], X[5, 1], X[6, 1], X[8, 2], X[[9, 50], 2] = -999, -9, -99, 999, 9999
+    X[:, 3] *= 500.0
+    X[[4, 5], 3], X[:, 4], X[:, 5], X[7, 5] = 999, -999, 2.0, -9
+    X[:, 6], X[:, 7] = np.nan, np.resize([-999, 999], 70)
+    seen = SeenNumbers(9)
+    for rows in np.array_split(X, parts):
+        seen.add(rows)
+    whole = {j: numbers_for_nothing(X[:, j]) for j in range(9)}
+    assert {j: list(marks) for j, marks in seen.for_nothing().items()} == {
+        j: list(marks) for j, marks in whole.items() if marks
+    }
+    assert sorted(seen.for_nothing()) == [0, 1, 2, 5, 7]

@@ -2,7 +2,7 @@
 
 import importlib.util
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -230,8 +230,13 @@ def _check_marks(table: Table, keep: tuple[str, ...]) -> None:
     if is_sparse(table.X):
         return
     some = np.flatnonzero(np.isin(table.X, [*LOW, *HIGH]).any(axis=0))
-    found = {table.feature_names[j]: numbers_for_nothing(table.X[:, j]) for j in some}
-    found = {name: marks for name, marks in found.items() if marks and name not in keep}
+    refuse_marks(table, {int(j): numbers_for_nothing(table.X[:, j]) for j in some}, keep)
+
+
+def refuse_marks(table: Table, marked: Mapping[int, Mapping[float, int]], keep: tuple[str, ...]) -> None:
+    """Refuse columns, by number, with numbers that lie far from all others, unless they are kept."""
+    found = {table.feature_names[j]: marks for j, marks in marked.items() if marks}
+    found = {name: marks for name, marks in found.items() if name not in keep}
     if found:
         marks = list(dict.fromkeys(f"{mark:g}" for marks in found.values() for mark in marks))
         each = "it means an empty cell, or keep it" if len(marks) == 1 else "they mean empty cells, or keep them"

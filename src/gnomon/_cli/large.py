@@ -19,6 +19,7 @@ from gnomon._cli.fitting import (
     Run,
     check_kept,
     refuse_counting,
+    refuse_marks,
     scale_notes,
     size_notes,
     stored_of,
@@ -30,6 +31,7 @@ from gnomon._cli.targets import in_words
 from gnomon.export.steps import named_columns
 from gnomon.rows.dask import library
 from gnomon.tables import LargeTable, TableError, counted, drop_hint, in_memory, is_large, is_parquet, read_large
+from gnomon.tables._marks import SeenNumbers
 from gnomon.tables._read import check_reading
 from gnomon.tables._table import Wanted
 from gnomon.targets import Targets
@@ -62,8 +64,6 @@ def read(request: Request) -> LargeTable:
     if request.labels:
         raise InputError(f"{request.table}: --labels is for tables in memory; of Parquet on disk name a --target.")
     check_reading(request.table, ".parquet", Wanted(layer=request.layer, missing=request.missing, form=request.form))
-    if request.missing:
-        raise InputError(f"{request.table}: --missing is for tables in memory; of Parquet on disk empty the cells.")
     if request.categorical:
         raise InputError(f"{request.table}: --categorical is for tables in memory; of Parquet on disk leave it out.")
     if request.components == AUTO:
@@ -78,7 +78,7 @@ def read(request: Request) -> LargeTable:
         raise InputError(
             f"{request.table} is read from disk through Dask, which is not installed: pip install 'gnomon[dask]'."
         ) from None
-    return read_large(request.table, Wanted(request.target, request.id, drop=request.drop))
+    return read_large(request.table, Wanted(request.target, request.id, drop=request.drop, missing=request.missing))
 
 
 def _model(request: Request) -> str:
@@ -166,21 +166,24 @@ def _look(request: Request, table: LargeTable, rows: np.ndarray) -> Look:
     """One read of all rows: every cell is a number or empty, every column has one, and none counts the rows."""
     scaler, holes, kept = StandardScaler(with_mean=False), 0, []
     counting, last, start = np.arange(len(table.feature_names)), None, None
+    seen = SeenNumbers(len(counting))
     for part in table.parts():
         X, stop = part.X, part.first + len(part.X)
         if request.scale == "unit":
             check_cells(part)
         holes += int(np.isnan(X).sum())
         scaler.partial_fit(X)
+        seen.add(X)
         kept.append(X[rows[np.searchsorted(rows, part.first) : np.searchsorted(rows, stop)] - part.first])
         joined = X[:, counting] if last is None else np.vstack([last[counting], X[:, counting]])
         counting = counting[(np.diff(joined, axis=0) == 1.0).all(axis=0)]
         start, last = X[0] if start is None else start, X[-1]
     for j in counting:
         refuse_counting(table, table.feature_names[j], request.keep, start[j], start[j] + 1.0)
-    seen = np.broadcast_to(scaler.n_samples_seen_, len(table.feature_names))
-    if not seen.all():
-        name = table.feature_names[int(np.argmin(seen))]
+    refuse_marks(table, seen.for_nothing(), request.keep)
+    given = np.broadcast_to(scaler.n_samples_seen_, len(table.feature_names))
+    if not given.all():
+        name = table.feature_names[int(np.argmin(given))]
         raise InputError(f"{table.path}, column {name!r}: no row has a value; {drop_hint(name)}.")
     return Look(holes, scaler, np.concatenate(kept))
 

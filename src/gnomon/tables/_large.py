@@ -12,6 +12,7 @@ import numpy as np
 
 from gnomon.rows.dask import later, library
 from gnomon.tables._parquet import features_of, given_cells, names_of, parquet_files, parquet_parts, readable
+from gnomon.tables._read import emptied, known_targets, numbers_in, without
 from gnomon.tables._table import Table, TableError, Wanted, choose_features
 
 SHARE = 0.25  # of the memory of the machine, from which a table stays on disk
@@ -37,7 +38,7 @@ class LargeTable(Table):
         """Its rows, some at a time, without targets."""
         ignore = [*self.wanted.ignore, *self.wanted.targets]
         roles = self.wanted._replace(targets=(), ignore=ignore, features=self.feature_names)
-        return parquet_parts(self.path, roles)
+        return (without(part, self.wanted.missing) for part in parquet_parts(self.path, roles))
 
 
 def memory() -> int:
@@ -68,10 +69,12 @@ def read_large(path: str, wanted: Wanted) -> LargeTable:
         raise TableError(f"{path}: columns and no rows.")
     types = {str(one.schema_arrow.field(name).type) for one in opened for name in features}
     dtype = np.dtype(np.float32 if types == {"float"} else np.float64)
-    X = _rows(path, files, sizes, features, dtype)
+    X, numbers = _rows(path, files, sizes, features, dtype), numbers_in(wanted.missing)
     roles = [*wanted.targets, *([] if wanted.id is None else [wanted.id])]
     cells = {name: _cells(path, files, name) for name in roles}
     targets = {name: cells[name] for name in wanted.targets}
+    if numbers:
+        X, targets = X.map_blocks(emptied, numbers, dtype=dtype), known_targets(targets, numbers)
     ids = None if wanted.id is None else cells[wanted.id]
     return LargeTable(path, X, features, targets, ids, wanted.id, wanted=wanted)
 

@@ -26,6 +26,30 @@ def is_no_class(text: str) -> bool:
     return stands_for_nothing(text) or text in {f"{mark:g}" for mark in (*LOW, *HIGH)}
 
 
+class SeenNumbers:
+    """What is to be known of the columns of a table that comes in parts, to ask the same of them."""
+
+    def __init__(self, p: int) -> None:
+        self.low, self.high = np.full(p, np.inf), np.full(p, -np.inf)  # of all numbers that are no such mark
+        self.counts = np.zeros((len(LOW + HIGH), p), dtype=int)
+
+    def add(self, X: np.ndarray) -> None:
+        """Look at some rows."""
+        self.counts += [np.count_nonzero(mark == X, axis=0) for mark in LOW + HIGH]
+        rest = np.where(np.isin(X, LOW + HIGH), np.nan, X)
+        self.low = np.fmin(self.low, np.fmin.reduce(rest, axis=0))
+        self.high = np.fmax(self.high, np.fmax.reduce(rest, axis=0))
+
+    def for_nothing(self) -> dict[int, Mapping[float, int]]:
+        """What `numbers_for_nothing` finds in the columns in which it finds something."""
+        found = {}
+        for j in np.flatnonzero(self.counts.any(axis=0)):
+            marks = np.repeat(LOW + HIGH, np.minimum(self.counts[:, j], 2))
+            ends = [self.low[j], self.high[j]] if self.low[j] <= self.high[j] else []
+            found[int(j)] = numbers_for_nothing(np.array([*ends, *marks]))
+        return {j: marks for j, marks in found.items() if marks}
+
+
 def numbers_for_nothing(values: np.ndarray) -> Mapping[float, int]:
     """Numbers such as -999 that lie far from all others, and how often; large ones that are there once may be true."""
     found = {}

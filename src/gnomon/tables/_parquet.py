@@ -96,7 +96,7 @@ def _as_table(path: str, native: Any, wanted: Wanted, first: int = 0) -> Table:
     ids = None if wanted.id is None else objects(frame[wanted.id].to_list())
     answers = {name: given_cells(frame[name]) for name in wanted.categorical}
     rest = {name: given_cells(frame[name]) for name in without_role(names, features, wanted)}
-    X = features_of(path, frame, features, first, of_model=wanted.features is not None)
+    X = features_of(path, frame, features, first, of_model=wanted.of_model)
     return Table(path, X, features, targets, ids, wanted.id, first=first, answers=answers, rest=rest, order=names)
 
 

@@ -74,8 +74,8 @@ def read_table(
         empty; a mapping has the answers that are wanted for each column, others count as empty
     whole : whether cells of columns without a role are kept as they are
     """
-    asked = tuple(categorical)
-    wanted = Wanted(targets, id, likely_id, drop, ignore, features, likely_targets, missing, layer, form, asked, whole)
+    roles = (targets, id, likely_id, drop, ignore, features, likely_targets, missing, layer, form)
+    wanted = Wanted(*roles, tuple(categorical), whole, of_model=features is not None)
     kind = kind_of(path)
     check_reading(path, kind, wanted)
     return with_answers(without(READERS[kind](str(path), wanted), missing), categorical)
@@ -99,7 +99,7 @@ def check_reading(path: str | Path, kind: str, wanted: Wanted) -> None:
 
 def without(table: Table, missing: Sequence[str]) -> Table:
     """The table without the numbers that mean an empty cell."""
-    numbers = [value for mark in missing if (value := number(mark)) is not None]
+    numbers = numbers_in(missing)
     if table.answers:
         marks = {answer_of(mark) for mark in missing}
         answers = {
@@ -111,11 +111,22 @@ def without(table: Table, missing: Sequence[str]) -> Table:
         return table
     if is_sparse(table.X):
         raise TableError(f"{table.path} is sparse, and what it does not store is zero; no number means an empty cell.")
-    X = np.where(np.isin(table.X, numbers), np.nan, table.X).astype(table.X.dtype, copy=False)
-    targets = {
-        name: np.where([cell in numbers for cell in cells], None, cells) for name, cells in table.targets.items()
-    }
-    return replace(table, X=X, targets=targets)
+    return replace(table, X=emptied(table.X, numbers), targets=known_targets(table.targets, numbers))
+
+
+def numbers_in(missing: Sequence[str]) -> list[float]:
+    """The numbers among cells that mean an empty one."""
+    return [value for mark in missing if (value := number(mark)) is not None]
+
+
+def emptied(X: np.ndarray, numbers: Sequence[float]) -> np.ndarray:
+    """A matrix with NaN in place of some numbers."""
+    return np.where(np.isin(X, numbers), np.nan, X).astype(X.dtype, copy=False)
+
+
+def known_targets(targets: Mapping[str, np.ndarray], numbers: Sequence[float]) -> dict[str, np.ndarray]:
+    """Cells of targets with None in place of some numbers."""
+    return {name: np.where([cell in numbers for cell in cells], None, cells) for name, cells in targets.items()}
 
 
 def table_parts(
@@ -126,11 +137,13 @@ def table_parts(
 ) -> Iterator[Table]:  # fmt: skip
     """The same table, of Parquet some rows at a time; of other kinds the whole."""
     roles = Wanted((), id, likely_id, drop, ignore, features, (), missing, layer, form, tuple(categorical), whole)
+    roles = roles._replace(of_model=features is not None)
     if kind_of(path) == SUFFIX:
         check_reading(path, SUFFIX, roles)
         yield from (with_answers(without(part, missing), categorical) for part in parquet_parts(str(path), roles))
     else:
-        yield read_table(path, **(roles._asdict() | {"categorical": categorical}))
+        asked = {name: value for name, value in roles._asdict().items() if name != "of_model"}
+        yield read_table(path, **(asked | {"categorical": categorical}))
 
 
 def sha256_of(path: str) -> str | None:

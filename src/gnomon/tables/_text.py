@@ -180,7 +180,7 @@ def collect(path: str, body: Body, wanted: Wanted, delimiter: str = ",") -> Tabl
             if i is not None:
                 bad[name] = n_before + i, cells[i]
         odd = {name: body.odd(columns[place[name]], place[name], wanted.missing) for name in bad}
-        check_features(path, bad, lines, odd, of_model=wanted.features is not None)
+        check_features(path, bad, lines, odd, of_model=wanted.of_model)
         blocks.append(block)
         for name, values in kept.items():
             values += columns[place[name]] if name in rest else _given_cells(columns[place[name]], wanted.missing)
