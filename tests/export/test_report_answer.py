@@ -1,6 +1,7 @@
 """The first part of a report: what came out, counted again from the model."""
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -33,6 +34,18 @@ def test_how_many_rows_are_predicted_and_how_surely():
     )
     right = 100 * (model.predict(X) == y)[SEEN < 0].mean()
     assert f"{right:.1f} % agree with the hidden truth." in said(model, y_true=y)[0]
+
+
+def test_names_are_shown_as_they_are():
+    model = SPPCA(2).fit(X, SEEN)
+    assert "have a predicted shelf at -20 C, with" in said(model, names=["shelf at -20 C"])[0]
+    comparison = compare(X, SEEN, y_true=y, random_state=0)
+    rows = [row | {"target": "shelf at -20 C"} for row in comparison.rows]
+    verdict = "On shelf at -20 C it is worse, by -2.5 points. More."
+    named = replace(comparison, rows=rows, verdict=verdict)
+    assert said(model, names=["shelf at -20 C"], comparison=named)[1] == (
+        "On shelf at -20 C it is worse, by \u22122.5 points."
+    )
 
 
 def test_numbers_have_the_median_of_their_deviations():

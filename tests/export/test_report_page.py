@@ -10,14 +10,21 @@ def test_hyphens_before_numbers_are_signs_and_zero_has_none():
     assert signed("-0.004") == "\u22120.004"
 
 
-def test_signs_are_set_in_numbers_and_verdicts_alone():
+def test_names_in_a_text_of_numbers_stay_as_they_are():
+    said = "T -20 °C (log -3): worse by -1.5, than x at -20"
+    assert signed(said, ["x", "T -20 °C (log -3)", "T -20 °C"]) == said.replace("by -1", "by \u22121").replace(
+        "at -20", "at \u221220"
+    )
+    assert signed("-0.1, 1", ["1"]) == "\u22120.1, 1"
+
+
+def test_signs_are_set_in_numbers_alone():
     made = table(["row", "-3"], [["7-8", "-1"]], numeric=[1])
     assert '<th class="n">-3</th>' in made
     assert "<td>7-8</td>" in made
     assert '<td class="n">\u22121</td>' in made
-    assert tag("p", "by -1", "verdict") == '<p class="verdict">by \u22121</p>'
-    assert tag("li", "by -1") == "<li>by \u22121</li>"
-    assert tag("p", "by -1") == "<p>by -1</p>"
+    assert tag("li", "T -1") == "<li>T -1</li>"
+    assert tag("p", "by -1", "verdict") == '<p class="verdict">by -1</p>'
 
 
 def test_each_heading_begins_a_section():

@@ -71,10 +71,10 @@ def _rows_without(rows):
 
 def _helped(comparison):
     """The first sentence of the verdict; of several targets, those where labels helped and those where they did not."""
-    targets = list(dict.fromkeys(row["target"] for row in comparison.rows))
+    targets = html.targets_of(comparison)
     words = comparison.labels
     if words is None or len(targets) == 1:
         first, dot, _ = comparison.verdict.partition(". ")
-        return first + dot.strip()
+        return html.signed(first + dot.strip(), targets)
     said = [f"{name}: {word or 'not compared'}" for name, word in zip(targets, words, strict=True)]
     return f"Whether the labels helped, by target: {'; '.join(said)}."

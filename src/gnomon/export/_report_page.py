@@ -138,23 +138,29 @@ class Row(NamedTuple):
 def tag(name, text, kind=""):
     """Return an element around a text, or around a list of texts and rows."""
     mark = f' class="{kind}"' if kind else ""
-    if name != "th" and (name == "li" or kind in SIGNED) and isinstance(text, str):
+    if name != "th" and kind == "n" and isinstance(text, str):
         text = signed(text)
     return f"<{name}{mark}>{_inside(text)}</{name}>"
 
 
-SIGNED = ("n", "verdict")  # kinds of elements whose hyphens before digits are signs, as are those of items
-
-
-def signed(text):
-    """Return a text of numbers with a minus sign for a hyphen before one, and none before zero.
+def signed(text, names=()):
+    """Return a text of numbers with a minus sign for a hyphen before one, and none before zero; names stay as they are.
 
     Examples
     --------
     >>> ascii(signed("1-NN: -0.1 (-0.2 to -0.0)"))
     "'1-NN: \\\\u22120.1 (\\\\u22120.2 to 0.0)'"
     """
+    kept = [re.escape(name) for name in sorted(names, key=len, reverse=True) if re.search(r"-\d", name)]
+    if kept:
+        parts = re.split(f"({'|'.join(kept)})", text)
+        return "".join(part if i % 2 else signed(part) for i, part in enumerate(parts))
     return re.sub(r"(?<!\w)-(?=\d)", "\u2212", re.sub(r"(?<!\w)-(?=0(\.0*)?(?![\d.]))", "", text))
+
+
+def targets_of(comparison):
+    """Return the names of the targets that were compared."""
+    return list(dict.fromkeys(str(row["target"]) for row in comparison.rows))
 
 
 def _inside(text):

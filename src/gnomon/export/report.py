@@ -242,7 +242,7 @@ def _comparison(comparison):
     how = f"{comparison.protocol} {better.get(comparison.metric, both)}{ends}."
     table = html.table(header, body, numeric=numeric)
     said = "".join(html.tag("p", text, "soft") for text in [*comparison.notes, how])
-    verdict = html.tag("p", comparison.verdict, "verdict")
+    verdict = html.tag("p", html.signed(comparison.verdict, html.targets_of(comparison)), "verdict")
     return html.tag("h2", "Comparison") + verdict + table + said + held_out(comparison.held_out)
 
 
@@ -259,7 +259,7 @@ def _choice(choice):
         f"on each other's labels over that of chance; a star marks the one that was chosen.{shown}"
     )
     said = "".join(html.tag("p", text, "soft") for text in [*choice.notes, how])
-    verdict = html.tag("p", choice.verdict, "verdict")
+    verdict = html.tag("p", html.signed(choice.verdict), "verdict")
     return html.tag("h2", "How the model was chosen") + verdict + html.table(header, body, numeric=range(3, 7)) + said
 
 
