@@ -119,7 +119,7 @@ def test_other_kinds_of_files(folder):
     (folder / "d").mkdir()
     options = ["--target", "kind", "--out", "out"]
     assert refusal("fit", "no.csv", *options) == "no.csv does not exist."
-    assert refusal("fit", "d", *options) == "d is a folder; name a table file in it."
+    assert refusal("fit", "d", *options).startswith("d is a folder; name a table file in it, or")
     assert refusal("fit", "t.ods", *options).startswith("t.ods: .ods is not a kind of table that can be read; save")
     assert refusal("fit", "t.xlsx", *options).startswith("t.xlsx is not an Excel file that can be read (")
     assert refusal("fit", "t.parquet", *options).startswith("t.parquet is not a Parquet file that ")

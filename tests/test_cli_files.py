@@ -143,7 +143,7 @@ def test_names_that_are_odd():
     assert refusal(*FIT, "--out", "") == "gnomon: --out is empty; name the result.\n"
     for command in ("predict", "report"):
         assert refusal(command, "out", "data/table.csv", "--out", "") == "gnomon: --out is empty; name the result.\n"
-    assert refusal("predict", "out", "", "--out", "new.csv") == "gnomon: . is a folder; name a table file in it.\n"
+    assert refusal("predict", "out", "", "--out", "new.csv").startswith("gnomon: . is a folder; name a table file")
     name = os.fsdecode(b"\xff")
     os.rename("data/table.csv", f"data/{name}.csv")
     code, said = shell("predict", "out", f"data/{name}.csv", "--out", f"p{name}.parquet")

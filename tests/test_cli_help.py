@@ -48,6 +48,10 @@ def files(tmp_path, monkeypatch):
     mmwrite("matrix.mtx", sparse.csr_matrix(genes))
     Path("matrix.mtx.gz").write_bytes(gzip.compress(Path("matrix.mtx").read_bytes()))
     Path("cell_types.csv").write_text("\n".join("AB"[i % 2] for i in range(30)) + "\n")
+    Path("spectra").mkdir()
+    for i, spectrum in enumerate(X):
+        Path(f"spectra/{i}.txt").write_text("\n".join(f"{1100 + 2 * j} {value}" for j, value in enumerate(spectrum)))
+    write_table("moisture.csv", {"file": [f"{i}.txt" for i in range(len(X))], "moisture": X[:, 0] * 1.5})
     names = [f"s{i}" for i in range(30)]
     write_table("expression.csv", {"gene": [f"g{j}" for j in range(40)]} | dict(zip(names, genes * 1.0, strict=True)))
     write_table("tumors.csv", {"sample": names, "tumor": np.resize(["A", "B"], 30)})

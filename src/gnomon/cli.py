@@ -49,11 +49,12 @@ def fit(compare, out, safe_csv, force, dry_run, **asked):
     """Fit a projection to TABLE and write it to a folder.
 
     TABLE is text (.csv, .tsv, .txt, also .gz, a pipe, or - for standard input), .parquet or a folder of such files,
-    .feather, .xlsx, .npz, .npy, .mtx or .h5ad. Separators, decimal commas, the encoding of text, and what stands above
-    and below the table are told from the text, and said. DIR gets model.gnomon, projection.csv (and .parquet),
-    metrics.json and report.html. Every column is a feature and must be numeric, but for those of --target, --id, --drop
-    and --categorical; empty cells are missing values. Many models, on several preparations of the rows, predict the
-    target, and the projection shows what they say in the mean; --model names another.
+    .feather, .xlsx, .npz, .npy, .mtx, .h5ad, .jdx or a folder of spectra, one a file. Separators, decimal commas, the
+    encoding of text, and what stands above and below the table are told from the text, and said. DIR gets model.gnomon,
+    projection.csv (and .parquet), metrics.json and report.html. Every column is a feature and must be numeric, but for
+    those of --target, --id, --drop and --categorical; empty cells are missing values. Many models, on several
+    preparations of the rows, predict the target, and the projection shows what they say in the mean; --model names
+    another.
 
     Parquet that would take more than a quarter of the memory is read from disk, through Dask, as often as the fit
     needs; sppca, cppca or ppca is fitted to it.
@@ -67,6 +68,7 @@ def fit(compare, out, safe_csv, force, dry_run, **asked):
     gnomon fit crabs.csv --target sex species --model ifa --out crabs
     gnomon fit patients.csv --target sex age --model cppca --out patients
     gnomon fit matrix.mtx.gz --labels cell_types.csv --out cells
+    gnomon fit spectra --labels moisture.csv --out moisture
     gnomon fit expression.csv --form transposed --id gene --labels tumors.csv --out tumors
 
     In Python, gnomon.export.load_model("DIR/model.gnomon") is a pipeline that takes the table as a frame, its columns

@@ -14,11 +14,13 @@ from gnomon.rows.kind import is_sparse
 from gnomon.tables._begin import Body, unnamed
 from gnomon.tables._excel import opened_sheet
 from gnomon.tables._h5ad import beside_of, open_h5ad, read_h5ad
+from gnomon.tables._jcamp import JCAMP
 from gnomon.tables._mtx import read_mtx
 from gnomon.tables._npz import arrays_of, parts_of, read_npy, read_npz
 from gnomon.tables._parquet import SUFFIX, names_of, parquet_files, readable
 from gnomon.tables._read import TEXT, check_reading, kind_of
 from gnomon.tables._sniff import WESTERN, ending, is_western, sniff, source_of
+from gnomon.tables._spectra import FOLDER, read_spectra
 from gnomon.tables._table import MISSING, Table, TableError, Wanted
 from gnomon.tables._text import TABS, opened_rows
 from gnomon.tables._written import PERCENT
@@ -56,6 +58,8 @@ def read_cells(path: str | Path, most: int, layer: str | None = None, form: Sequ
         return replace(found, assumed=", ".join(filter(None, [said, found.assumed])))
     if kind == ".npz":
         return _npz(path, most)
+    if kind in (*JCAMP, FOLDER):
+        return _matrix(read_spectra(path, Wanted()), most)
     if kind in (".mtx", ".npy"):
         return _matrix((read_mtx if kind == ".mtx" else read_npy)(path, Wanted()), most)
     if kind == ".h5ad":

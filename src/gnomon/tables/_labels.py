@@ -3,9 +3,11 @@
 import gzip
 import zlib
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from gnomon.tables._sniff import ending, sniff, source_of
+from gnomon.tables._spectra import FILE
 from gnomon.tables._table import MISSING, Table, TableError, listing
 from gnomon.tables._text import target_cells, text_rows
 from gnomon.targets.forms import objects
@@ -81,9 +83,12 @@ def _of_names(table: Table, path: str, rows: list[list[str]]) -> tuple[str | Non
     if len(known) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise TableError(f"{table.path}: two rows are called {twice!r}, so {path} cannot name them.")
-    header = None if rows[0][0] in known else rows[0][1]
+    first = rows[0][0]
+    header = None if first in known or (table.id_name == FILE and Path(first).stem in known) else rows[0][1]
     given: dict[str, str] = {}
     for name, label in rows[header is not None :]:
+        if name not in known and table.id_name == FILE:
+            name = Path(name).stem  # of a file with its ending
         if name not in known:
             raise TableError(f"{path}: {name!r} is the name of no row of {table.path}.")
         if name in given:

@@ -12,10 +12,12 @@ from gnomon.rows.kind import is_sparse
 from gnomon.tables._answers import answer_of, with_answers
 from gnomon.tables._excel import read_excel
 from gnomon.tables._h5ad import H5AD, read_h5ad
+from gnomon.tables._jcamp import JCAMP
 from gnomon.tables._mtx import read_mtx
 from gnomon.tables._npz import read_npy, read_npz
 from gnomon.tables._parquet import SUFFIX, is_parquet, parquet_files, parquet_parts, read_feather, read_parquet
 from gnomon.tables._sniff import ending
+from gnomon.tables._spectra import COLUMNS, FOLDER, read_spectra, spectra_files
 from gnomon.tables._table import Table, TableError, Wanted, number
 from gnomon.tables._text import read_text
 
@@ -23,7 +25,7 @@ TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data", ".asc", ".psv", "")
 PACKED = (*TEXT, ".mtx")  # kinds that may be packed by gzip
 EXCEL = ".xlsx"
 UNPACK = (".zip", ".7z", ".rar", ".bz2", ".xz", ".zst", ".tar")
-NUMBERS = (".npy", ".mtx")  # kinds that hold a matrix
+NUMBERS = (".npy", ".mtx", *JCAMP, FOLDER)  # kinds that hold a matrix
 OLD_SHEETS = (".xls", ".xlsb", ".xlsm", ".ods", ".numbers")
 READERS = {
     **dict.fromkeys(TEXT, read_text),
@@ -34,6 +36,7 @@ READERS = {
     ".npy": read_npy,
     ".mtx": read_mtx,
     H5AD: read_h5ad,
+    **dict.fromkeys((*JCAMP, FOLDER), read_spectra),
 }
 
 
@@ -58,7 +61,8 @@ def read_table(
     Parameters
     ----------
     path : text (.csv, .tsv, .txt and the like, also packed: .gz), .parquet, .feather, .xlsx, .npz, .npy, .h5ad, .mtx
-        (also packed), a folder of .parquet files alone, or a pipe or "-", which are text; an npz file holds X (n, p),
+        (also packed), .jdx, a folder of .parquet files or of spectra alone, one a file, or a pipe or "-", which are
+        text; an npz file holds X (n, p),
         the CSR arrays data, indices, indptr and shape, or what scipy's save_npz writes; further arrays of n rows can be
         named as targets or id, and an array `feature_names` names the columns
     targets, likely_targets : target columns; a 2-D array of an npz file stands for all its columns
@@ -83,7 +87,7 @@ def read_table(
 
 def check_reading(path: str | Path, kind: str, wanted: Wanted) -> None:
     """Refuse what is asked of a kind of file that has no such thing."""
-    what = f"a {kind} file"
+    what = f"a {kind}" if kind == FOLDER else f"a {kind} file"
     if wanted.layer is not None and kind not in (H5AD, EXCEL):
         raise TableError(f"{path}: --layer names a layer of AnnData or a sheet of Excel; {what} has none.")
     if kind in (*TEXT, EXCEL):
@@ -151,7 +155,7 @@ def sha256_of(path: str) -> str | None:
     if not path or is_stream(path) or not Path(path).exists():
         return None
     whole = hashlib.sha256()
-    for part in parquet_files(path):
+    for part in parquet_files(path) or spectra_files(path):
         with open(part, "rb") as file:
             while block := file.read(1 << 20):
                 whole.update(block)
@@ -171,13 +175,20 @@ def kind_of(path: str | Path) -> str:
     if file.is_dir():
         if is_parquet(file):
             return SUFFIX
-        raise TableError(f"{file} is a folder; name a table file in it.")
+        if spectra_files(file):
+            return FOLDER
+        known = ", ".join((*JCAMP, *COLUMNS))
+        raise TableError(
+            f"{file} is a folder; name a table file in it, or a folder of nothing but .parquet files, or of spectra, "
+            f"one a file: {known}."
+        )
     if not file.is_file():
         raise TableError(f"{path} does not exist.")
     kind = ending(file)
     if kind not in READERS or (file.suffix.lower() == ".gz" and kind not in PACKED):
         last = file.suffix.lower()
-        way = "unpack it first" if last in UNPACK else f"use {', '.join(filter(None, READERS))}"
+        known = ", ".join(kind for kind in READERS if kind.startswith("."))
+        way = "unpack it first" if last in UNPACK else f"use {known}"
         way = "save the sheet as .xlsx or CSV" if last in OLD_SHEETS else way
         raise TableError(f"{path}: {last} is not a kind of table that can be read; {way}.")
     if file.stat().st_size == 0:
