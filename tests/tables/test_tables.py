@@ -161,7 +161,10 @@ def test_missing_files_folders_and_kinds(write, tmp_path):
     assert message_of(read_table, "no.csv") == "no.csv does not exist."
     (tmp_path / "d.csv").mkdir()
     assert message_of(read_table, "d.csv").startswith("d.csv is a folder; name a table file in it, or")
-    kinds = ".csv, .tsv, .txt, .tab, .dat, .data, .asc, .psv, .parquet, .feather, .xlsx, .npz, .npy, .mtx, .h5ad, .jdx, .dx, .jcamp"
+    kinds = (
+        ".csv, .tsv, .txt, .tab, .dat, .data, .asc, .psv, .parquet, .feather, .xlsx, .npz, .npy, .mtx, .h5ad, .jdx, "
+        ".dx, .jcamp"
+    )
     expected = f"t.sav: .sav is not a kind of table that can be read; use {kinds}."
     assert message_of(read_table, write("t.sav", "a,b")) == expected
     assert message_of(read_table, write("t.ods", "a,b")).endswith("; save the sheet as .xlsx or CSV.")
