@@ -115,7 +115,7 @@ def test_the_options_are_those_of_fit():
         help_text = CliRunner().invoke(main, [command, "--help"], terminal_width=400).output
         lines = [line.split(None, 1) for line in help_text.splitlines() if line.startswith("  --")]
         texts[command] = {name: text for name, text in lines if name not in ("--model", "--out", "--force")}
-    for name in ("--compare", "--dask", "--scheduler", "--dry-run", "--config"):
+    for name in ("--compare", "--dask", "--scheduler", "--dry-run", "--config", "--shape"):
         del texts["fit"][name]
     assert texts["compare"] == texts["fit"]
     assert len(texts["fit"]) > 8
