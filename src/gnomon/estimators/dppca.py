@@ -12,6 +12,7 @@ from ..rows.namespace import asarray_like, holding
 from ._density import JointDensity
 from ._estimator import Invertible, above, at_least, check_choice, check_variance, integer, one_of, rules
 from ._mergeable import Mergeable
+from ._noise_of_map import moved, noise_of_map
 from ._posterior import LatentPosterior
 from ._predictions import Predictor
 
@@ -229,6 +230,7 @@ class DPPCA(Mergeable, Predictor, JointDensity, Invertible, LatentPosterior):
             mean=self.uncertainty == "full",
         )
         self._store(found, rows.dtype)
+        self._noise = noise_of_map(rows, self.components_) if self.uncertainty == "full" else None
         self.n_passes_ = float(rows.reads)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
@@ -387,7 +389,10 @@ class DPPCA(Mergeable, Predictor, JointDensity, Invertible, LatentPosterior):
     def _project(self, X, with_cov):
         rows = self._check_rows(X)
         Z = rows.project(self.mean_, self.components_.T.astype(np.float64))
-        return Z, self.posterior(X)[1] if with_cov else None
+        if not with_cov:
+            return Z, None
+        covs = moved(self, rows)
+        return Z, self.posterior(X)[1] if covs is None else rows.like(covs)
 
     def _condition(self, rows, y):
         (one,) = self._models()

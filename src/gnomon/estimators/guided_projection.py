@@ -19,6 +19,7 @@ from ._estimator import at_most, integer, rules
 from ._imputation import Imputer
 from ._linear_pupil import LinearPupil, as_estimator, line_of, linear_pupil
 from ._monitored import Monitored
+from ._noise_of_map import moved, noise_of_map
 from ._number_guide import NumberGuide, read_numbers
 from ._of_predictions import show
 from ._posterior import LatentPosterior
@@ -227,6 +228,8 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
                 units = [column.values[column.labeled].std() for column in targets.columns]
                 self._line = tuple(line_of(preparation, one.slopes, np.hstack(told), units))
                 self.pupil_agreement_ = one.explained
+        linear = self.projection_ not in (ALL, LABELS_ALONE)
+        self._noise = noise_of_map(read(X), self.components_) if linear else None
         self._loadings = slopes(X, Z)
         found = [one.calibrated for one in taught if isinstance(one, Taught)]
         T = union.T if preparations else plain[-1][1].T
@@ -412,8 +415,11 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
 
     def _project(self, X, with_cov):
         rows = self._check_rows(X)
-        cov = self._condition(rows, None)[1] if with_cov else None
-        return self._projected(rows).astype(rows.dtype), cov
+        Z = self._projected(rows).astype(rows.dtype)
+        if not with_cov:
+            return Z, None
+        covs = None if rows.masked else moved(self, read(self._complete(rows)))
+        return Z, self._condition(rows, None)[1] if covs is None else covs
 
     def _condition(self, rows, y):
         if self._noise_free is None:

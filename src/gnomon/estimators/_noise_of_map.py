@@ -1,0 +1,108 @@
+"""How far noise of the entries moves the projections of rows by a linear map that was learnt from them.
+
+A row is s + e, its signal and noise that is independent from column to column. By a map D (p, k) that does not know the
+row, noise moves its projection by D'e. A row of the fit has drawn the map towards itself: D = X'A, in which it has the
+part x a', so that its own noise moves it by about |e|^2 a more.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._types import Array
+from ..models.dppca.reduction import principal_rows
+from ..numerics.linalg import symmetrize
+from ..rows.contract import Rows
+from ._seen import remembered, seen
+
+MOST_SIGNAL = 10  # directions of the signal, as in the PPCA that tells how usual rows are
+ROUNDING = 1e-13  # of the mean variance: less is no noise
+PRIOR = 0.2  # of a column: weight of the mean of all beside what is seen of its own noise
+LONGEST = 1000  # of rows or columns: with more of both, rows of the fit count as new ones
+
+
+class MapNoise(NamedTuple):
+    """What is known of the noise; of rows about the mean, in squared units of X."""
+
+    cov: Array  # (k, k)   of the projection of a new row
+    total: float  # variance of the noise over all columns
+    pull: Array  # (p, k)   times a row of the fit: |e|^2 a
+    known: Array  # prints of the rows of the fit
+
+
+def moved(estimator: Any, rows: Rows) -> Array | None:
+    """Covariances (n, k, k) of what noise has moved the projections of complete rows by, about where they are.
+
+    None where the estimator has kept no `_noise`: its rows came in batches, or it is of a file of an older release.
+    """
+    kept = vars(estimator).get("_noise")
+    if kept is None:
+        return None
+    noise, D = MapNoise(*kept), np.asarray(estimator.components_, dtype=np.float64)
+    covs = np.broadcast_to(noise.cov, (rows.shape[0], *noise.cov.shape)).copy()
+    of_fit = np.flatnonzero(seen(rows, D, np.sqrt(noise.total / D.shape[1]), noise.known))
+    if len(of_fit):
+        more = np.asarray(rows.take(of_fit).project(estimator.mean_, noise.pull), dtype=np.float64)
+        covs[of_fit] += more[:, :, None] * more[:, None, :]
+    return covs
+
+
+def noise_of_map(rows: Rows, components: Array) -> tuple[Any, ...] | None:
+    """A `MapNoise` of complete rows and the transposed map (k, p); None where nothing is left for noise.
+
+    Variances of the noise are those of the columns without the leading principal directions, over the degrees of
+    freedom that these leave.
+    """
+    n, p = rows.shape
+    most = min(MOST_SIGNAL, n - 2, p - 1)
+    if most < 1:
+        return None
+    D, summary = np.asarray(components, dtype=np.float64).T, rows.summarize()
+    leading = principal_rows(rows, most)
+    V, values = leading.expand(np.eye(leading.T.shape[1])), (leading.T**2).sum(axis=0) * leading.standard.scale**2
+    squares = summary.squares * summary.unit**2
+    k = n_signal(np.sort(values)[::-1], float(squares.sum()), n, p)
+    signal = np.argsort(-values)[:k]
+    left = np.maximum(squares - (V[:, signal] ** 2) @ values[signal], 0.0) / (n - 1.0 - k)
+    noise = float(left.sum()) / (p - k)
+    if noise <= ROUNDING * squares.sum() / (n * p):
+        return None
+    free = 1.0 - (V[:, signal] ** 2).sum(axis=1)  # of every column what the signal's directions leave
+    left = (left + PRIOR * noise) / (free + PRIOR)
+    total = float(left.sum())
+    known = remembered(rows, D.T, np.sqrt(total / p))
+    pull = _pull(rows, D, noise, total) if len(known) and min(n, p) <= LONGEST else np.zeros(D.shape)
+    return tuple(MapNoise(symmetrize((D * left[:, None]).T @ D), total, pull, known))
+
+
+def n_signal(values: Array, energy: float, n: int, p: int) -> int:
+    """How many leading eigenvalues noise alone does not reach (Marchenko and Pastur), once the others are noise.
+
+    `values`, falling, are those of n rows about their mean, and `energy` all their squares.
+    """
+    k = len(values)
+    while k:
+        noise = (energy - float(values[:k].sum())) / ((n - 1.0 - k) * (p - k))
+        above = int((values[:k] > noise * (np.sqrt(n) + np.sqrt(p)) ** 2).sum())
+        if above == k:
+            break
+        k = above
+    return k
+
+
+def _pull(rows: Rows, D: Array, noise: float, total: float) -> Array:
+    """The map (p, k) from rows, less their mean, to `total` times their parts a in D.
+
+    Directions in which rows vary less than the noise does count as if they varied as much.
+    """
+    n, p = rows.shape
+    summary = rows.summarize(second=p < n)
+    standard = rows.standard(summary)
+    second = summary.standard_groups()[0].xx if p < n else standard.gram()
+    assert second is not None
+    values, U = np.linalg.eigh(second)
+    inverse = 1.0 / np.maximum(values, n * noise / standard.scale**2)
+    length = total / standard.scale**2
+    if p < n:
+        return (U * (length * inverse)) @ (U.T @ D)
+    return standard.back((U * (length * inverse**2)) @ (U.T @ standard.times(D)))

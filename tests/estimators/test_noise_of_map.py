@@ -1,0 +1,131 @@
+"""How far noise moves the projections of rows by a linear map: brute force, planted truth, and rows of the fit."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import chi2
+
+from gnomon import DPPCA, GuidedProjection
+from gnomon.estimators._noise_of_map import MapNoise, n_signal, noise_of_map
+from gnomon.rows import read
+
+SHAPES = [(2000, 20), (500, 50), (80, 700), (90, 2000), (200, 200), (60, 30), (300, 8)]
+LEAST, MOST_SEEN = 0.92, 0.985  # of rows within regions of 95 %, means over draws
+
+
+def planted(n, p, kind, seed, new=200, k=3):
+    """Rows, those without their noise, and labels of a third; `new` more rows."""
+    rng = np.random.default_rng(seed)
+    W = rng.standard_normal((k, p)) * np.array([6.0, 4.2, 3.0])[:, None] * np.sqrt(max(p / n, 1.0) / p)
+    labeled = np.arange(n + new) % 3 == 0
+    if kind == "classes":
+        classes = rng.integers(0, 3, n + new)
+        Z = 1.5 * rng.standard_normal((3, k))[classes] + rng.standard_normal((n + new, k))
+        y = np.where(labeled, classes, -1)
+    else:
+        Z = rng.standard_normal((n + new, k))
+        y = np.where(labeled, Z[:, 0] + 0.3 * rng.standard_normal(n + new), np.nan)
+    clean = Z @ W
+    X = clean + rng.standard_normal((n + new, p))
+    return (X[:n], clean[:n], y[:n]), (X[n:], clean[n:])
+
+
+def share_within(model, X, clean):
+    """Share of rows whose projection without noise is in the region of 95 % about their projection."""
+    Z, covs = model.transform(X, return_cov=True)
+    away = Z - model.transform(clean)
+    distance = np.einsum("ni,ni->n", away, np.linalg.solve(covs, away[:, :, None])[:, :, 0])
+    return float(np.mean(distance <= chi2.ppf(0.95, Z.shape[1])))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n, p", SHAPES)
+@pytest.mark.parametrize(
+    "model, kind", [(DPPCA(2), "classes"), (GuidedProjection(2, target="real"), "numbers")], ids=["classes", "numbers"]
+)
+def test_regions_hold_planted_positions(model, kind, n, p):
+    within = []
+    for seed in range(4):
+        (X, clean, y), new = planted(n, p, kind, seed)
+        model.fit(X, y)
+        within.append((share_within(model, X, clean), share_within(model, *new)))
+    of_fit, of_new = np.mean(within, axis=0)
+    assert LEAST <= of_new <= MOST_SEEN
+    assert of_fit >= LEAST  # with about as many columns as rows a few rows have drawn most of the map
+
+
+def test_regions_hold_where_columns_are_many_beside_rows():
+    (X, clean, y), new = planted(80, 700, "classes", 0)
+    model = DPPCA(2, n_factors=5, shrinkage=0.5, unlabeled_weight=0.1).fit(X, y)
+    assert share_within(model, *new) >= 0.9
+    assert share_within(model, X, clean) >= 0.9
+    plug_in = model.posterior(X)[1]
+    assert np.trace(model.transform(X, return_cov=True)[1].mean(axis=0)) > 1.3 * np.trace(plug_in.mean(axis=0))
+
+
+def test_noise_is_that_of_the_columns_without_the_signal(rng):
+    n, p = 400, 30
+    psi = rng.uniform(0.7, 1.4, p)
+    X = 5.0 * rng.standard_normal((n, 2)) @ rng.standard_normal((2, p)) + rng.standard_normal((n, p)) * np.sqrt(psi)
+    D = rng.standard_normal((2, p))
+    noise = MapNoise(*noise_of_map(read(X), D))
+    assert_allclose(noise.cov, (D * psi) @ D.T, rtol=0.15)
+    assert_allclose(noise.total, psi.sum(), rtol=0.08)
+
+
+@pytest.mark.parametrize("shape", [(60, 12), (12, 60)])
+def test_pull_is_the_part_of_a_row_in_the_map(rng, shape):
+    X = rng.standard_normal(shape) * np.linspace(5.0, 3.0, shape[1])
+    X[:, :3] *= 20.0
+    centered = X - X.mean(axis=0)
+    A = 0.01 * centered @ rng.standard_normal((shape[1], 2)) if shape[1] < shape[0] else rng.standard_normal((12, 2))
+    D = centered.T @ A
+    noise = MapNoise(*noise_of_map(read(X), D.T))
+    n, (values, U) = len(X), np.linalg.eigh(centered.T @ centered)
+    kept = values > 1e-9 * values.max()
+    level = noise_level(noise, X, D)
+    inverse = np.where(kept, 1.0 / np.maximum(values, n * level), 0.0)
+    wanted = noise.total * centered @ (U * inverse) @ U.T @ D
+    assert_allclose(centered @ noise.pull, wanted, rtol=1e-6, atol=1e-9 * np.abs(wanted).max())
+
+
+def noise_level(noise, X, D):
+    """The mean variance of the noise, from how much is taken for signal."""
+    centered = X - X.mean(axis=0)
+    values = np.linalg.eigvalsh(centered @ centered.T)[::-1][: min(10, len(X) - 2, X.shape[1] - 1)]
+    n, p = X.shape
+    k = n_signal(values, float((centered**2).sum()), n, p)
+    return ((centered**2).sum() - values[:k].sum()) / ((n - 1.0 - k) * (p - k))
+
+
+def test_signal_is_what_noise_alone_does_not_reach(rng):
+    n, p = 300, 40
+    noise = rng.standard_normal((n, p))
+    for k in (0, 1, 4):
+        X = noise + 4.0 * rng.standard_normal((n, k)) @ rng.standard_normal((k, p))
+        X -= X.mean(axis=0)
+        values = np.linalg.eigvalsh(X.T @ X)[::-1][:10]
+        assert n_signal(values, float((X**2).sum()), n, p) == k
+
+
+def test_rows_of_the_fit_are_told_from_new_ones():
+    (X, _, y), (new, _) = planted(60, 300, "classes", 1)
+    model = DPPCA(2, n_factors=2, shrinkage=0.5, unlabeled_weight=1.0).fit(X, y)
+    covs = model.transform(np.vstack([new[:5], X[:5]]), return_cov=True)[1]
+    assert_allclose(covs[:5], np.broadcast_to(covs[0], (5, 2, 2)))
+    assert (np.linalg.eigvalsh(covs[5:] - covs[0]).max(axis=1) > 0.0).all()
+
+
+def test_units_of_x_change_nothing(rng):
+    (X, _, y), _ = planted(60, 30, "classes", 2)
+    how = {"n_factors": 2, "shrinkage": 0.5, "unlabeled_weight": 1.0}
+    plain = DPPCA(2, **how).fit(X, y).transform(X, return_cov=True)[1]
+    for unit in (1e-90, 1e90):
+        assert_allclose(DPPCA(2, **how).fit(X * unit, y).transform(X * unit, return_cov=True)[1], plain, rtol=1e-6)
+
+
+def test_nothing_is_left_for_noise():
+    X = np.arange(12.0)[:, None]
+    assert noise_of_map(read(X), np.ones((1, 1))) is None
+    line = np.outer(np.arange(12.0), np.ones(3))
+    assert noise_of_map(read(line), np.ones((1, 3))) is None
