@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from gnomon.models.sdr_glm import reader
@@ -70,3 +71,9 @@ def test_columns_without_values_and_constant_tables_are_refused(rng):
         reader.units(read(X, masked=None), "gaussian")
     with pytest.raises(ValueError, match="X is constant"):
         reader.units(read(np.ones((8, 3))), "gaussian")
+
+
+def test_sparse_rows_are_read_in_the_units_of_a_fit_to_dense_ones(rng):
+    X, _, found = fitted(rng)
+    assert np.abs(found.shift).min() > 1.0
+    assert_allclose(reader.posterior(found, read(sp.csr_array(X)))[0], reader.posterior(found, read(X))[0], atol=1e-10)

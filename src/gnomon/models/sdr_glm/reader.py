@@ -74,8 +74,9 @@ def posterior(reader: Reader, rows: Rows) -> tuple[Array, None]:
     values, weight = _table(rows, reader.x_family, reader.shift, reader.scale)
     if reader.x_family == "multinomial":
         weight = np.asarray(values.sum(axis=1)).reshape(-1, 1)
-    view = View(FAMILIES[reader.x_family], values, weight, 1.0, reader.x.b)
-    U, left = project(view, reader.x, reader.ridge)
+    x = reader.x._replace(b=reader.x.b + reader.shift / reader.scale) if rows.sparse else reader.x
+    view = View(FAMILIES[reader.x_family], values, weight, 1.0, x.b)
+    U, left = project(view, x, reader.ridge)
     if left > NEAR:
         warn(f"the projection of some rows is off by {left:.1e} of its size: rescale X.")
     return U, None
@@ -107,7 +108,10 @@ def units(rows: Rows, family: str) -> tuple[Array, float]:
 
 
 def _table(rows: Rows, family: str, shift: Array, scale: float) -> tuple[Any, Array | None]:
-    """Rows in these units, zero where not observed, and 1 where they are observed, else 0; None: all are."""
+    """Rows in these units, zero where not observed, and 1 where they are observed, else 0; None: all are.
+
+    Sparse rows are not moved: the intercepts of who reads them are.
+    """
     X = rows.gather()
     if rows.sparse:
         return X.astype(np.float64) * (1.0 / scale), None
