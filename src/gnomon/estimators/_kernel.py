@@ -18,6 +18,7 @@ NAMES = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian")
 EXACT = 2000  # rows up to which "auto" uses the whole kernel matrix
 LANDMARKS = 300  # how many it uses beyond
 WIDE = 2000  # features up to which a linear kernel works with the columns of X
+FAR = 1e3  # deviations from zero beyond which kernel values would lose the digits of what tells rows apart
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -92,13 +93,15 @@ class KernelTransformer(Transformer):
 
     def _reference_gram(self, X, rows):
         """Make `rows` of X the references; return their kernel matrix, checked, and the rounding error of entries."""
-        self.references_, self.gamma_, self.X_fit_, self._by_rows = rows, None, None, False
+        self.references_, self.gamma_, self.X_fit_, self._by_rows, self._origin = rows, None, None, False, None
         if self._precomputed:
             K = gram.checked_gram(X, "X")
             among = K if len(rows) == len(K) else K[np.ix_(rows, rows)]
             return among, gram.entry_error(X) * float(np.abs(K).max())
         self.gamma_ = self._default_gamma(X) if self.gamma is None else float(self.gamma)
         self.X_fit_ = X[rows]
+        if self.kernel in ("linear", "rbf"):  # centered, their values are the same about any origin
+            self._origin = far_mean(self.X_fit_)
         if callable(self.kernel):
             self._by_rows = not takes_tables(self.kernel, X, self.kernel_params or {})
         return gram.checked_gram(self._cross(self.X_fit_), "the kernel matrix"), 0.0
@@ -120,7 +123,14 @@ class KernelTransformer(Transformer):
             return X[:, self.references_].astype(np.float64)
         return self._values(X, self.X_fit_)
 
+    def _about_origin(self, X):
+        origin = vars(self).get("_origin")
+        if origin is None:
+            return X
+        return (X.toarray() if is_sparse(X) else X) - origin
+
     def _values(self, X, references):
+        X, references = self._about_origin(X), self._about_origin(references)
         if callable(self.kernel):
             params = self.kernel_params or {}
         else:
@@ -147,7 +157,7 @@ class KernelCoordinates(KernelTransformer):
             space, T, _ = self._feature_map(X, np.arange(n), self.landmarks_, weights)
             self._basis, self._shift = space.basis, space.shift
             if self._linear:  # sums of kernel values with the references are one product with X
-                self._basis = np.asarray(self.X_fit_.T.astype(np.float64) @ self._basis)
+                self._basis = np.asarray(self._about_origin(self.X_fit_).T.astype(np.float64) @ self._basis)
                 self._shift = read(X, weights).summarize().mean
         w = np.ones(n) if weights is None else weights
         size = np.sqrt((w @ T**2).sum() / w.sum())
@@ -170,10 +180,19 @@ class KernelCoordinates(KernelTransformer):
 
     def _by_columns(self, X, weights):
         """Principal components: the linear kernel without a kernel matrix."""
-        self.references_, self.gamma_, self.X_fit_ = None, None, None
+        self.references_, self.gamma_, self.X_fit_, self._origin = None, None, None, None
         summary = read(X, weights).summarize(second=True)
         self._shift, self._basis = summary.mean, gram.spectrum(symmetrize(summary.groups[0].xx))[1]
         return np.asarray(project(X.astype(np.float64), self._shift, self._basis))
+
+
+def far_mean(X):
+    """Mean (p,) of dense rows that lie far from zero, beside how they vary; else None."""
+    if is_sparse(X):
+        return None
+    summary = read(X).summarize()
+    deviation = np.sqrt(summary.squares.sum() / summary.counts.sum()) * summary.unit
+    return summary.mean if np.abs(summary.mean).max() > FAR * deviation else None
 
 
 def takes_tables(kernel, X, params):
