@@ -157,3 +157,20 @@ def test_rough_moments_of_extreme_numbers_are_those_of_double_precision(rng, siz
     X = (rng.normal(size=(70_000, 16)) * size).astype(np.float32)
     found = read(X).summarize(second=True, rough=True)
     assert_allclose(found.squares * found.unit**2, ((X - X.astype(float).mean(axis=0)) ** 2).sum(axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_rows_that_are_all_the_same_have_no_squares_whatever_their_weights(form):
+    X = np.full((20, 3), [0.1, 2.5, 1 / 3])
+    w = np.linspace(0.1, 1.1, 20)
+    found = read(form(X), w).summarize(np.zeros((20, 0)), second=True)
+    assert not found.squares.any()
+    assert not found.groups[0].xx.any()
+    X[0, 0] += 1e-15
+    assert read(form(X), w).summarize().squares[0] > 1e-33
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array])
+def test_weights_add_no_rounding_to_stored_columns_far_from_zero(rng, form):
+    X, w = rng.normal(size=(40, 3)) + [1e9, 0.0, 1e6], rng.random(40)
+    assert_allclose(read(form(X), w).summarize().squares, read(X, w).summarize().squares, rtol=1e-9)

@@ -1,6 +1,6 @@
 """First and second moments of rows that merge exactly: of blocks, of batches, of machines."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from .kind import is_sparse
 from .namespace import Place, host_double
 
 LARGEST = 1e153  # squares of larger numbers, and sums of them, overflow
+NO_DIGIT = 1e-6 * np.finfo(np.float64).eps  # of the means: what rounding leaves of rows that are all the same
 CHUNK = 1 << 18  # stored entries handled at once where each needs its row and column
 
 
@@ -75,10 +76,14 @@ class Summary:
         return Summary(self.weight + other.weight, counts, mean, mean_low, squares, largest, unit, groups)
 
     def checked(self) -> "Summary":
-        """The summary itself; raises `NotFinite` where a sum is not."""
+        """The summary, without squares where all rows are the same; raises `NotFinite` where a sum is not finite."""
         if not (np.isfinite(self.mean).all() and self.largest <= LARGEST):
             raise NotFinite
-        return self
+        rounding = float(self.counts @ (NO_DIGIT * self.mean / self.unit) ** 2)
+        if self.squares.sum() > rounding:
+            return self
+        none = np.zeros_like(self.mean)
+        return replace(self, squares=none, groups=tuple(group.about(none, 0.0) for group in self.groups))
 
     @property
     def scale(self) -> float:
@@ -180,7 +185,7 @@ def _groups(block: Block, task: Summarize, here: DenseEntries | SparseEntries) -
 def _sparse_squares(X: Any, w: Array, mean: Array, unit: float) -> tuple[Array, Array]:
     """Weighted mean of what is left of x / unit after `mean` is taken away, and squares: no large sums cancel."""
     p = X.shape[1]
-    seen, sums, squares = np.zeros(p), np.zeros(p), np.zeros(p)
+    seen, sums, squares, stored_in = np.zeros(p), np.zeros(p), np.zeros(p), np.zeros(p)
     indptr, by_rows, alike = X.indptr, X.format == "csr", bool((w == 1.0).all())
     cuts = np.searchsorted(indptr, np.arange(0, indptr[-1], CHUNK), side="left")
     edges = np.unique(np.concatenate([[0], cuts, [len(indptr) - 1]]))
@@ -194,8 +199,9 @@ def _sparse_squares(X: Any, w: Array, mean: Array, unit: float) -> tuple[Array, 
         stored = None if alike else w[row]
         once = left if stored is None else stored * left
         seen += np.bincount(column, weights=stored, minlength=p)
+        stored_in += 0.0 if alike else np.bincount(column, minlength=p)
         sums += np.bincount(column, weights=once, minlength=p)
         squares += np.bincount(column, weights=once * left, minlength=p)
-    unseen = np.maximum(w.sum() - seen, 0.0)
+    unseen = np.where(stored_in == len(w), 0.0, np.maximum(w.sum() - seen, 0.0))  # but for rounding of the weights
     total = w.sum() or 1.0
     return (sums - unseen * mean) / total, squares + unseen * mean**2

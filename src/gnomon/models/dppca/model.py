@@ -18,9 +18,8 @@ from .choice import Choice, Open, Setting, Trials, candidates, choose, held, nea
 from .directions import directions, separations
 from .members import members, with_more_shrinkage
 from .mixture import Params, Within
-from .reduction import LIMITS, Limits, Reduced, reduce_rows
+from .reduction import CONSTANT, LIMITS, Limits, Reduced, reduce_rows
 
-CONSTANT = "X is constant: all rows are equal; there is nothing to fit."
 ABOVE = 1e-12  # relative: factors whose variance exceeds the noise by less are noise
 
 

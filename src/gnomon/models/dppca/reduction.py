@@ -26,6 +26,7 @@ class Limits(NamedTuple):
 
 
 LIMITS = Limits()
+CONSTANT = "X is constant: all rows are equal; there is nothing to fit."
 RANK = 1e-10  # of the largest eigenvalue: smaller ones are no direction of few rows
 SAME = 1e-9  # of the largest: numbers of rows or columns that differ by less are the same
 TINY = 1e-300
@@ -78,12 +79,12 @@ def reduce_rows(rows: Rows, extra: Array, limits: Limits = LIMITS) -> Reduced | 
     """
     n, p = rows.shape
     if n <= p and n <= limits.exact_side:
-        standard = rows.standard(rows.summarize())
+        standard = _varying(rows.standard(rows.summarize()))
         found = standard.coordinates()
         return Reduced(found.T, np.zeros(n), p, found.expand, True, standard)
     summary = rows.summarize(extra, second=p <= limits.exact_side)
     (sums,) = summary.standard_groups()
-    standard = rows.standard(summary)
+    standard = _varying(rows.standard(summary))
     if sums.xx is not None:
         values, B = top_eigh(sums.xx, p)
         rank = rank_of(values, 1e-13 * p)
@@ -99,6 +100,12 @@ def reduce_rows(rows: Rows, extra: Array, limits: Limits = LIMITS) -> Reduced | 
     return Reduced(projected.gather(), projected.gather("outside"), p, B.__matmul__, False, standard)
 
 
+def _varying(standard: StandardRows) -> StandardRows:
+    if not standard.energy:
+        raise ValueError(CONSTANT)
+    return standard
+
+
 def principal_rows(rows: Rows, most: int, limits: Limits = LIMITS) -> Reduced:
     """Rows in their leading principal directions by falling variance, at most so many."""
     n, p = rows.shape
@@ -107,7 +114,7 @@ def principal_rows(rows: Rows, most: int, limits: Limits = LIMITS) -> Reduced:
     standard = rows.standard(summary)
     if few:
         values, U = top_eigh(standard.gram(), most)
-        kept = values > RANK * max(float(values.max(initial=0.0)), TINY)
+        kept = (values > RANK * max(float(values.max(initial=0.0)), TINY)) & (standard.energy > 0.0)
         B = standard.back(U[:, kept] / np.sqrt(values[kept]))
     elif p <= limits.exact_side:
         second = summary.standard_groups()[0].xx

@@ -17,8 +17,8 @@ from ...rows.merge import Moments
 from .anneal import FLOOR, Options, Problem, Setting, ascend, class_probabilities, fit_coordinates
 from .choice import Choice, near_rows
 from .expected import Here, Known, Odds, Point
-from .model import CONSTANT, Fit, Target, in_units, projected, size
-from .reduction import Reduced, at_hand, reduce_rows
+from .model import Fit, Target, in_units, projected, size
+from .reduction import CONSTANT, Reduced, at_hand, reduce_rows
 
 UNLABELED, LABELED, AT_HAND = 0, 1, 2  # keys of the moments
 NO_ROWS = np.zeros(0, dtype=np.intp)

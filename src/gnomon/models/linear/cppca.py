@@ -14,7 +14,7 @@ from ...numerics.linear_gaussian import FromX, Params, given_x
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 from ...rows.threads import one_thread
-from ...solvers.rank import check_rank
+from ...solvers.rank import check_rank, check_rank_of_rows
 from .basis import CAPACITY, WHOLE, Basis, HeldProducts, Products, Space, SweptProducts, beyond, moments_pay
 from .class_likelihood import Labeled, LabelParams, applies, log_evidence, refine_classes
 from .conditioning import Model
@@ -130,7 +130,10 @@ def _fit_over_rows(
     layout, (labeled, Y, weights, inference) = rules.layout, guide
     every, codes = np.full((rows.shape[0], Y.shape[1]), np.nan), np.zeros((rows.shape[0], layout.size))
     every[labeled], codes[labeled] = Y, centered_codes(layout, Y, weights)
-    standard = rows.standard(rows.summarize()).with_columns(y=every)
+    standard = rows.standard(rows.summarize())
+    if not rows.masked:
+        check_rank_of_rows(standard, options.k, generator)
+    standard = standard.with_columns(y=every)
     base, noise = base_predictors(layout, Y, weights), np.ones(len(layout.kinds))
     em = RowsEM(standard, rules, evidence_of(layout, inference))
     candidates = starts(standard, codes, base, noise, options.k, rules, generator)
