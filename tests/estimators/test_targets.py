@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from estimators.support import assert_same_fit, load
-from gnomon import SPPCA
+from gnomon import SPPCA, KernelSPPCA
 
 X, Y_INT = load("iris", 0.6)
 WORDS = np.array(["ant", "bee", "cow"], dtype=object)
@@ -233,3 +233,13 @@ def test_new_targets_must_be_like_those_of_fit():
     half[4, 1] = np.nan
     with pytest.raises(ValueError, match="misses some outputs of row 4"):
         table.score_samples(X, half)
+
+
+@pytest.mark.parametrize("estimator", [SPPCA, KernelSPPCA])
+@pytest.mark.parametrize("target, column", [("classes", 0), (["real", "classes"], 1)])
+def test_columns_of_classes_are_refused_where_tables_are_numbers(estimator, target, column):
+    model = estimator(2, target=target)
+    Y = np.column_stack([Y_INT, Y_INT % 2])
+    for fit in (model.fit, *([model.partial_fit] if estimator is SPPCA else [])):
+        with pytest.raises(ValueError, match=f"asks for classes in column {column} of y; .* or fit CPPCA"):
+            fit(X, Y)

@@ -55,6 +55,7 @@ class Guided:
     def _checked(self, targets):
         """The targets, which can guide, once they are recorded."""
         name = type(self).__name__
+        self._check_table(targets)
         if targets.kind == "none" and self._required:
             raise ValueError(f"y marks every row as unlabeled; {name} needs a labeled row of each class, or fit PPCA.")
         for column in targets.columns:
@@ -78,6 +79,16 @@ class Guided:
             )
         self._record_y(targets)
         return targets
+
+    def _check_table(self, targets):
+        """Raise where a column of several is of classes, for a model that takes tables of numbers."""
+        for column in targets.columns:
+            if column.classes is not None and self.traits.several == "real" and len(targets.columns) > 1:
+                name = type(self).__name__
+                raise ValueError(
+                    f"target={self.target!r} asks for classes in {column.name}; y has {len(targets.columns)} columns, "
+                    f"which are numbers to {name}: give one column, or fit CPPCA, which takes columns of classes."
+                )
 
     def _asked_target(self):
         """What other parameters say of `target`, or None."""

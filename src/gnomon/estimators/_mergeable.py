@@ -106,6 +106,7 @@ class Mergeable:
                 y, n_samples, target=self.target, unlabeled=self.unlabeled, kinds=self._kinds,
                 several=self.traits.several, model=type(self).__name__,
             )  # fmt: skip
+            self._check_table(targets)
             names = tuple(column.name for column in targets.columns)
             labels = targets.columns[0].classes if targets.kind == "classes" else None
             return Form(targets.kind, targets.vector, names, labels), targets.table
