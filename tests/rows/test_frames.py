@@ -105,3 +105,14 @@ def test_frames_that_are_not_computed_yet_are_refused():
     with pytest.raises(TypeError, match=r"X is a LazyFrame, .* pass what its collect\(\) gives"):
         PPCA(1).fit(lazy)
     PPCA(1).fit(lazy.collect())
+
+
+def test_missing_entries_in_columns_of_arrow():
+    pytest.importorskip("pyarrow")
+    values = pd.DataFrame({"a": [1.0, NAN, 3.0], "b": [0.5, 1.5, 2.5]})
+    assert_array_equal(as_table(values.astype("double[pyarrow]")), values)
+    single = as_table(values.astype("float[pyarrow]"))
+    assert_array_equal(single, values)
+    assert single.dtype == np.float32
+    kinds = pd.DataFrame({"a": pd.array([1, None], "int64[pyarrow]"), "b": pd.array([None, True], "bool[pyarrow]")})
+    assert_array_equal(as_table(kinds), [[1, NAN], [NAN, 1]])

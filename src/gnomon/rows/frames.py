@@ -31,7 +31,10 @@ def as_table(X: Any) -> Any:
     types = set(frame.schema.values())
     dtype = np.float32 if types == {nw.Float32()} else np.float64
     if all(kind.is_numeric() or kind == nw.Boolean() for kind in types):
-        return np.asarray(frame.to_numpy(), dtype=dtype)
+        found = frame.to_numpy()
+        if found.dtype == object:  # as pandas gives columns of Arrow with missing entries
+            return X.to_numpy(dtype=dtype, na_value=np.nan)
+        return np.asarray(found, dtype=dtype)
     return np.array([_numbers(frame[name]) for name in frame.columns]).T
 
 
