@@ -202,3 +202,10 @@ def test_rows_too_near_for_a_gamma_are_refused():
     X, y = load("iris")
     with pytest.raises(ValueError, match=r"mean squared distance of rows of X, 0\.0e\+00, is too small a number"):
         ColoredMVU(1).fit(X * 1e-200, y)
+
+
+@pytest.mark.usefixtures("solver")
+def test_a_kernel_that_tells_no_rows_apart_is_refused():
+    X, y = load("iris")
+    with pytest.raises(ValueError, match="all 150 rows of X are the same to the kernel"):
+        ColoredMVU(1, gamma=1.0).fit(X * 1e-150, y)

@@ -267,6 +267,7 @@ Y40 = np.arange(40) % 2
         (np.column_stack([Y40] * 4), {}, "4 latent variables need"),
         (np.column_stack([Y40] * 2), {"n_components_per_latent": [2, 2, 2]}, "is for 3 latents; y has 2"),
         (np.column_stack([Y40] * 2), {"tied": True}, "tied=True has one class variable"),
+        (None, {"tied": True, "n_components_per_latent": [2, 3]}, r"\[2, 3\] has 2 numbers; tied=True has one class"),
         (Y40, {"solver": "gem", "tied": True}, "needs solver='profile'"),
         (Y40, {"solver": "newton"}, "solver='newton'"),
         (Y40, {"pca_components": 4}, "rank of X, 3"),

@@ -130,3 +130,8 @@ def test_rows_of_zeros_have_no_dimension():
         assert T.shape == (5, 0)
         assert feature_map.basis.shape[1] == 0
     assert gram.spectrum(np.zeros((0, 0)))[0].shape == (0,)
+
+
+def test_values_whose_sums_are_too_large_are_refused():
+    with pytest.raises(ValueError, match="sums of kernel values are too large"):
+        gram.spectrum(np.diag([1e308, np.inf]))

@@ -188,6 +188,11 @@ class ColoredMVU(Guided, KernelTransformer):
     def _fit_map(self, X, Z):
         feature_map, T, _ = self._feature_map(X, np.arange(X.shape[0]))
         unit = float((T**2).sum()) / len(T)
+        if unit == 0.0:
+            raise ValueError(
+                f"all {len(T)} rows of X are the same to the kernel, and cannot be mapped to the embedding: rescale X, "
+                "or choose another kernel or gamma."
+            )
         ridge = None if isinstance(self.projection_ridge, str) else self.projection_ridge * unit
         fitted = model.ridge_map(T, Z, ridge, grid=model.RIDGES)
         self.projection_ridge_ = fitted.ridge / unit

@@ -257,6 +257,11 @@ class IFA(Predictor, JointDensity, Invertible, Transformer):
         super()._check_parameters()
         if not isinstance(self.tied, (bool, np.bool_)):
             raise TypeError(f"tied={self.tied!r} must be True or False.")
+        if self.tied and np.size(self.n_components_per_latent) > 1:
+            raise ValueError(
+                f"n_components_per_latent={self.n_components_per_latent!r} has {np.size(self.n_components_per_latent)} "
+                "numbers; tied=True has one class variable: give one number, or None."
+            )
         if self.noise == "isotropic" and (self.tied or self.solver in noiseless.GEM):
             raise ValueError("noise='isotropic' has its own solver and no tied latents: leave solver and tied alone.")
         if self.tied and self.solver in noiseless.GEM:

@@ -72,6 +72,8 @@ def spectrum(K: Array, error: float = 0.0) -> tuple[Array, Array]:
     n = len(K)
     if n == 0:
         return np.zeros(0), np.zeros((0, 0))
+    if not np.isfinite(K).all():
+        raise ValueError("sums of kernel values are too large for a float: rescale X, or the kernel matrix.")
     values, vectors = eigh(K)
     top = max(float(values[-1]), 0.0)
     if values[0] < -max(ROUNDING * top, n * error):

@@ -76,3 +76,13 @@ def test_without_two_labels_of_a_class_there_is_nothing_to_compare_by(rng):
     assert table == []
     assert best[:3] == (usual_factors(len(X)), 1e-3, 1.0)
     assert [usual_factors(n) for n in (10, 199, 200, 300, 10_000)] == [20, 20, 20, 30, 40]
+
+
+def test_classes_of_the_same_rows_are_still_two(rng):
+    X = rng.normal(size=(30, 4))
+    X[1] = X[0]
+    index = np.zeros(30, dtype=int)
+    index[:2] = 1, 2
+    for halves in content_splits(reduced(X, index), index, 4):
+        for half in halves:
+            assert_array_equal(np.unique(half[half >= 0]), [0, 1, 2])

@@ -103,3 +103,13 @@ def test_many_rows_are_handled_some_at_a_time(fitted, rng):
     logs = log_joint(params, found, mean, cov)
     assert_allclose(logs[-3:], log_joint(params, found, mean[-3:], cov), rtol=1e-12)
     assert_allclose(logs[:2], log_joint(params, found, mean[:2], cov), rtol=1e-12)
+
+
+@pytest.mark.parametrize("loading, told", [([1e-160] * 3, 0), ([1.0, 1e-160, 1.0], 1)])
+def test_axes_that_rows_tell_nothing_of_are_left_out(fitted, loading, told):
+    params, Z, index = fitted
+    blind = params._replace(W_x=params.W_x * loading)
+    found = learn(blind, Z * loading, index, np.ones(12), 3)
+    assert found.axes.shape == (3, told)
+    logs = log_joint(blind, found, Z * loading, lg.given_x(blind).cov)
+    assert np.isfinite(logs).all()

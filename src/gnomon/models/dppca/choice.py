@@ -206,7 +206,8 @@ def content_order(rows: Reduced, index: IntArray) -> tuple[IntArray, IntArray]:
     sums = one_hot.T @ T
     means = sums / np.maximum(counts, 1.0)[:, None]
     all_mean = T.mean(axis=0)
-    of_class = ranks(counts, np.einsum("ij,ij->i", means, means), means @ all_mean)
+    alike = np.arange(len(counts), dtype=np.float64)  # classes of the same rows are still two
+    of_class = ranks(counts, np.einsum("ij,ij->i", means, means), means @ all_mean, alike)
     squares = np.einsum("ij,ij->i", T, T) + rows.outside[known]
     of_row = ranks(squares, np.einsum("ij,ij->i", T, means[classes]), T @ all_mean)
     order = np.lexsort((of_row, of_class[classes]))

@@ -12,12 +12,18 @@ from ...likelihoods.class_densities import ClassDensities, log_square, student
 from ...numerics import linear_gaussian as lg
 
 SMALL = 1e-9  # of the largest: a loading of codes that is none
+UNTOLD = 1e-15  # of the variance of a latent variable: x tells nothing of it, but for rounding
 
 
 def learn(params: lg.Params, Z: Array, index: IntArray, weights: Array, n_classes: int) -> ClassDensities:
     """Of posterior means Z (n, k) of labeled rows, their classes (n,) and weights (n,)."""
     axes = _axes(params.W_y)
-    return densities.learn(axes, _total(params, axes), Z, index, weights, n_classes)
+    total = _total(params, axes)
+    told, turn = np.linalg.eigh(total)
+    if (told <= UNTOLD).any():
+        axes = axes @ turn[:, told > UNTOLD]
+        total = _total(params, axes)
+    return densities.learn(axes, total, Z, index, weights, n_classes)
 
 
 def log_joint(params: lg.Params, classes: ClassDensities, mean: Array, cov: Array) -> Array:
