@@ -392,3 +392,10 @@ def test_columns_lost_beside_others_leave_a_density(nearly):
         for form in (table, sp.csr_array(table)):
             model = GuidedProjection().fit(form, np.where(np.arange(40) % 2, X[:, 0] > 0, -1))
             assert np.isfinite(model.score_samples(form)).all()
+
+
+def test_a_row_alone_has_the_probabilities_it_has_among_others_where_each_is_a_class():
+    rows = np.random.default_rng(0).normal(size=(25, 6))
+    model = GuidedProjection().fit(rows, np.arange(25))
+    alone = np.vstack([model.predict_proba(rows[i : i + 1]) for i in range(25)])
+    assert_allclose(alone, model.predict_proba(rows), atol=1e-5)

@@ -24,6 +24,7 @@ FACTORS, MORE_FACTORS, RICH = 20, 40, 4  # of pupils; more where every class has
 UNION_STEPS, ROWS_STEPS = 3, 20
 SURENESS = (0.063, 0.21, -0.951)  # log of the exponent: base, by log-odds of agreement, by one over labels of a class
 UNLIKE, UNLIKE_SHARE = (-1.0, 3.0), 6.0  # range of the distance of a row, in quartiles, and what it is divided by
+LEAST_APART = 1e-6  # of a log-density: rows that differ by less, as where each is a class of its own, are as like
 TRUST = 4  # power of kappa that weighs a pupil
 
 
@@ -201,7 +202,8 @@ def calibrate(proba, densities, probas, weights, index):
 def calibrated(proba, densities, calibration):
     """The same probabilities, less sure of rows that are unlike the others."""
     middle, upper, exponent = calibration
-    unlike = np.clip((-densities - middle) / (upper - middle + 1e-9), *UNLIKE) / UNLIKE_SHARE
+    apart = max(upper - middle, LEAST_APART * max(abs(middle), 1.0)) + 1e-9
+    unlike = np.clip((-densities - middle) / apart, *UNLIKE) / UNLIKE_SHARE
     return normalized(np.log(np.maximum(proba, 1e-12)) * (exponent / (1.0 + unlike))[:, None])[0]
 
 
