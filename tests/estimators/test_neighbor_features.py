@@ -193,3 +193,12 @@ def test_the_approximate_search_comes_near_the_exact_one():
     exact = NeighborFeatures(algorithm="exact", n_components=8).fit_transform(X)
     span = np.linalg.qr(exact)[0]
     assert np.linalg.norm(F - span @ (span.T @ F)) < 0.2 * np.linalg.norm(F)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_signs_do_not_follow_the_order_of_rows_where_largest_entries_are_alike(form):
+    X = np.array([[1.0, 4.0, 2.0], [2.0, 0.0, 1.0]])  # two points have one feature, of a value and of its opposite
+    one, other = (NeighborFeatures().fit(form(rows)).transform(form(X)) for rows in (X, X[::-1]))
+    assert_allclose(one, other)
+    columns = [2, 0, 1]
+    assert_allclose(NeighborFeatures().fit_transform(form(X[:, columns])), one)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from .._types import Array
+from .._types import Array, IntArray
 from .._warn import warn
 from ..graphs.graph import graph_parts, neighbor_graph, scaled_graph, weighted_rows
 from ..graphs.neighbors import Neighbors, distinct_rows, nearest, unit_rows
@@ -71,7 +71,7 @@ def fit(rows: Rows, options: Options) -> Fitted:
     if options.metric != "cosine":
         origin = None if rows.sparse else X.mean(axis=0, dtype=np.float64)
         unit = float(np.abs(X.data if rows.sparse else X - origin).max(initial=0.0)) or 1.0
-    X = _prepared(X, origin, unit, options.metric)
+    given, X = X, _prepared(X, origin, unit, options.metric)
     first, place = distinct_rows(X)
     if len(first) < 2:
         raise ValueError(
@@ -80,7 +80,7 @@ def fit(rows: Rows, options: Options) -> Fitted:
     points, k = X[first], min(options.n_neighbors, max(1, len(first) // 2))
     algorithm = _choose(options.algorithm, len(first))
     found = (nearest if algorithm == "exact" else _approximate)(points, points, k + 1)
-    graph = graph_features(neighbor_graph(found), options.n_components, options.damping)
+    graph = graph_features(neighbor_graph(found), options.n_components, options.damping, _by_content(given[first]))
     features = extend(found, graph.features, graph.eigenvalues)[place]
     mean = features.mean(axis=0)
     new = Map(origin, unit, points, graph.features, graph.eigenvalues, mean, k, options.metric)
@@ -135,7 +135,15 @@ def _approximate(_: Any, points: Any, k: int) -> Neighbors:
     return Neighbors(indices, squared, np.ones(squared.shape))
 
 
-def graph_features(W: Any, n_components: int, damping: float) -> GraphFeatures:
+def _by_content(points: Any) -> IntArray:
+    """Points in an order of their own, that neither the order of rows nor that of columns moves."""
+    points = points.astype(np.float64) / (float(abs(points).max()) or 1.0)
+    squared = points.multiply(points) if is_sparse(points) else points**2
+    sums = [np.asarray(table.sum(axis=1)).ravel() for table in (squared, points)]
+    return np.lexsort([np.round(one / (np.abs(one).max() or 1.0), 9) for one in sums])
+
+
+def graph_features(W: Any, n_components: int, damping: float, order: IntArray | None = None) -> GraphFeatures:
     """Leading eigenvectors of a neighbor graph, scaled by 1 / (1 + damping - eigenvalue).
 
     Their mean under the degrees is zero, and before the scaling their mean square under the degrees is one. The
@@ -148,6 +156,7 @@ def graph_features(W: Any, n_components: int, damping: float) -> GraphFeatures:
     W : (m, m)          symmetric weights, zero diagonal, no empty row
     n_components : int  most columns wanted
     damping : float     above 0
+    order : (m,)        points, of which the first with the largest entry is positive; None: as they are
 
     Laws (each is a test): D^-1 W f = f * eigenvalue for every column f; a permutation of the points permutes the rows.
     """
@@ -164,7 +173,8 @@ def graph_features(W: Any, n_components: int, damping: float) -> GraphFeatures:
     values, vectors = values[kept], vectors[:, kept]
     features = vectors / root[:, None] * np.sqrt(degrees.sum())
     top = np.abs(features) >= (1 - 1e-9) * np.abs(features).max(axis=0)
-    features *= np.sign(features[top.argmax(axis=0), np.arange(len(values))])
+    order = np.arange(len(features)) if order is None else order
+    features *= np.sign(features[order[top[order].argmax(axis=0)], np.arange(len(values))])
     return GraphFeatures(features / (1.0 + damping - values), values, parts)
 
 
