@@ -1,4 +1,4 @@
-"""Kernels of rows far from zero: what tells rows apart keeps its digits, wherever the origin is."""
+"""Kernels of rows far from zero keep the digits of what tells them apart, wherever the origin is; long indices."""
 
 import numpy as np
 import pytest
@@ -46,3 +46,13 @@ def test_rows_that_are_all_the_same_are_refused(name, value, weights):
     more = {} if weights is None else {"sample_weight": weights}
     with pytest.raises(ValueError, match=r"of X are( all)? the same to the kernel|has rank 0"):
         MODELS[name].fit(np.full((30, 6), value), Y, **more)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "cosine"])
+def test_long_indices_of_sparse_rows_are_taken(kernel):
+    X = sp.csr_array(np.where(np.abs(NARROW) < 1.0, 0.0, NARROW))
+    long = X.copy()
+    long.indices, long.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    model = KDA(kernel=kernel)
+    assert_allclose(model.fit(long, Y).transform(long), model.fit(X, Y).transform(X), atol=1e-12)
+    assert long.indices.dtype == np.int64

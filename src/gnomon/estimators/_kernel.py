@@ -240,6 +240,8 @@ def kernel_values(A, B, kernel, *, params, by_rows):
     else:
         if kernel == "cosine":  # scikit-learn takes rows shorter than 2e-15 for zeros
             A, B = (table * (1.0 / (float(abs(table).max()) or 1.0)) for table in (A, B))
+        if kernel == "laplacian":  # scikit-learn has it for short indices only
+            A, B = (_with_short_indices(table) if is_sparse(table) else table for table in (A, B))
         with np.errstate(over="ignore", invalid="ignore"):
             values = pairwise_kernels(A, B, metric=kernel, filter_params=True, **params)
     bad = np.argwhere(~np.isfinite(values))
@@ -250,3 +252,9 @@ def kernel_values(A, B, kernel, *, params, by_rows):
             "parameters."
         )
     return values
+
+
+def _with_short_indices(table):
+    out = table.copy()
+    out.indices, out.indptr = out.indices.astype(np.int32), out.indptr.astype(np.int32)
+    return out
