@@ -134,4 +134,6 @@ def test_rows_of_zeros_have_no_dimension():
 
 def test_values_whose_sums_are_too_large_are_refused():
     with pytest.raises(ValueError, match="sums of kernel values are too large"):
-        gram.spectrum(np.diag([1e308, np.inf]))
+        gram.exact_map(np.full((3, 3), 1e308) + np.diag([1e307, 0.0, 1e306]))
+    with pytest.raises(ValueError, match="sums of kernel values are too large"):
+        gram.exact_map(np.full((3, 3), 1e306), weights=np.full(3, 1e3))

@@ -93,12 +93,14 @@ def exact_map(K: Array, error: float = 0.0, weights: Array | None = None) -> tup
     The coordinates are principal components: T' diag(weights) T is diagonal, falling. The basis sums to zero over the
     rows, so the shift alone does what eq. 28 does. `weights` (n,) are positive: how often each row counts.
     """
-    centered, columns = center_gram(K, weights)
     rows: Array = np.ones(1)
     error = _at_least_rounding(error, K)
+    with np.errstate(over="ignore", invalid="ignore"):  # `spectrum` refuses what is not finite
+        centered, columns = center_gram(K, weights)
+        if weights is not None:
+            rows = np.sqrt(weights)[:, None]
+            centered *= rows * rows.T
     if weights is not None:
-        rows = np.sqrt(weights)[:, None]
-        centered *= rows * rows.T
         error *= float(weights.mean())  # bounds the error of an eigenvalue by error times the sum of the weights
     values, vectors = spectrum(centered, error)
     root = np.sqrt(values)
