@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose
 from gnomon import SPPCA
 from gnomon.models.linear import in_basis
 from gnomon.models.linear.curved import Curved
-from gnomon.models.linear.in_basis import FLOORS, START_LOG_RATIOS, gaussian_starts, leading, likely_ratios
-from gnomon.models.linear.ratio import JointMoments, profiles
+from gnomon.models.linear.in_basis import START_LOG_RATIOS, gaussian_starts, leading
+from gnomon.models.linear.ratio import JointMoments
 from gnomon.solvers import quasi_newton
 from numerics import build
 
@@ -25,36 +25,6 @@ def problem(rng, n=2000, labeled=1500, r=5, q=2):
     return build.em(X, Y), joint
 
 
-def climbed(em, joint):
-    starts = gaussian_starts(joint, 2, em.rules, likely_ratios(joint, 2))
-    return max(float(em.maximize(start, 1e-6, 500, "alternating").path[-1]) for start in starts)
-
-
-def test_many_rows_start_from_the_first_and_from_every_peak(rng):
-    _, joint = problem(rng, labeled=2000)
-    values = profiles(joint, 2, START_LOG_RATIOS, FLOORS)
-    best = int(np.argmax(values))
-    assert 0 < best < len(values) - 1
-    ratios = likely_ratios(joint, 2)
-    assert ratios[0] == START_LOG_RATIOS[0]
-    assert START_LOG_RATIOS[best] in ratios
-    assert len(ratios) < len(START_LOG_RATIOS)
-
-
-def test_few_rows_start_from_every_second_one(rng, monkeypatch):
-    _, joint = problem(rng)
-    few = len(likely_ratios(joint, 2))
-    monkeypatch.setattr(in_basis, "FEW_ROWS", 2000)
-    assert few < len(likely_ratios(joint, 2)) == (len(START_LOG_RATIOS) + 1) // 2
-
-
-def test_the_climb_from_fewer_starts_ends_as_high(rng, monkeypatch):
-    em, joint = problem(rng, labeled=100)
-    from_peaks = climbed(em, joint)
-    monkeypatch.setattr(in_basis, "FEW_ROWS", 2000)
-    assert from_peaks == pytest.approx(climbed(em, joint), abs=1e-4)
-
-
 @pytest.mark.parametrize("n_guided", [1, 2])
 def test_a_start_is_within_the_rules(rng, n_guided):
     em, joint = problem(rng)
@@ -63,20 +33,36 @@ def test_a_start_is_within_the_rules(rng, n_guided):
         assert start.y_noise_var.max() <= 1.0
 
 
+def every_start_to_its_end(monkeypatch):
+    """From here on fits climb from nine ratios, none of them left before its residual is small."""
+    monkeypatch.setattr(quasi_newton, "HOPE", np.inf)
+    monkeypatch.setattr(Curved, "distinct", lambda self, place, share=0.0: np.arange(len(place.value)))
+    monkeypatch.setattr(in_basis, "START_LOG_RATIOS", np.log(10.0) * np.arange(4.0, -5.0, -1.0))
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("n", "k", "labeled", "rank"), [(200, 5, 20, 5), (200, 5, 20, 0), (1200, 6, 24, 6)])
 def test_no_start_that_was_left_would_have_ended_higher(seed, n, k, labeled, rank, monkeypatch):
-    """Beside all nine ratios, none of them left before its residual is small."""
     rng = np.random.default_rng(seed)
     Z, X = rng.standard_t(3, (n, 6)), rng.standard_normal((n, 20))
     X += Z[:, :rank] @ rng.standard_normal((rank, 20))
     Y = Z[:, :3] @ rng.standard_normal((3, 3)) + 0.5 * rng.standard_normal((n, 3))
     Y[labeled:] = np.nan
     found = SPPCA(k).fit(X, Y)
-    monkeypatch.setattr(quasi_newton, "HOPE", np.inf)
-    monkeypatch.setattr(Curved, "distinct", lambda self, place, share=0.0: np.arange(len(place.value)))
-    monkeypatch.setattr(in_basis, "likely_ratios", lambda *_: START_LOG_RATIOS)
+    every_start_to_its_end(monkeypatch)
     assert SPPCA(k).fit(X, Y).log_likelihood_ == pytest.approx(found.log_likelihood_, abs=1e-5)
+
+
+@pytest.mark.parametrize(("output_noise", "seed"), [("ml", 29), ("ml", 57), ("per_output", 27), ("per_output", 73)])
+def test_labels_of_large_weight_end_as_high_as_from_any_start(output_noise, seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    Z, X = 3 * rng.standard_normal((4, 3))[rng.integers(4, size=200)], rng.standard_normal((200, 10))
+    X, Y = X + Z @ rng.standard_normal((3, 10)), Z @ rng.standard_normal((3, 3)) + rng.standard_normal((200, 3))
+    Y[rng.random(Y.shape) < 0.3] = np.nan
+    model = SPPCA(4, output_noise=output_noise, label_weight=100)
+    found = model.fit(X, Y).log_likelihood_
+    every_start_to_its_end(monkeypatch)
+    assert model.fit(X, Y).log_likelihood_ == pytest.approx(found, abs=1e-3)
 
 
 def test_starts_in_leading_directions_are_near_those_in_all(rng):

@@ -19,15 +19,13 @@ from .ratio import (
     JointMoments,
     Optimum,
     params_at,
-    profiles,
     refine_ratio,
     search_ratio,
 )
 from .sites_em import X_FLOOR, Y_FLOOR, Rules, SitesEM, Sums, moved
 
 FLOORS = Limits(X_FLOOR, Y_FLOOR)
-START_LOG_RATIOS = np.log(10.0) * np.arange(4.0, -5.0, -1.0)  # y to x noise of the starts: labels ignored to decisive
-FEW_ROWS = 1000  # up to so many, every second start is started from, and not the most likely ones only
+START_LOG_RATIOS = np.log(10.0) * np.arange(4.0, -5.0, -2.0)  # y to x noise of the starts: labels ignored to decisive
 WIDE = 100  # a basis of more directions is searched on the coarser grid once a first search is done
 SMALLEST_SHARE = 0.05
 NEAR, FEW_STEPS = 0.1, 20  # residual, and steps, up to which EM makes the start of a climb
@@ -196,16 +194,6 @@ def leading(joint: JointMoments, view: View, k: int) -> tuple[JointMoments, Arra
     return joint._replace(xx=xx, xy=C.T @ joint.xy, outside=outside), C
 
 
-def likely_ratios(joint: JointMoments, k: int) -> Array:
-    """Ratios to start from: every second one of a grid; of many rows, the first and the peaks of the likelihood."""
-    if joint.weight <= FEW_ROWS:
-        return np.asarray(START_LOG_RATIOS[::2])
-    values = np.array([-np.inf, *profiles(joint, k, START_LOG_RATIOS, FLOORS), -np.inf])
-    peaks = (values[1:-1] >= values[:-2]) & (values[1:-1] >= values[2:])
-    peaks[0] = True
-    return np.asarray(START_LOG_RATIOS[peaks])
-
-
 class GaussianInBasis(ModelInBasis):
     """Real outputs alone: in closed form, by `search`, or else by EM; the path has one entry a basis."""
 
@@ -262,7 +250,7 @@ class GaussianInBasis(ModelInBasis):
     def _starts(self) -> list[Params]:
         """They turn with the basis and use no random numbers: no order of rows nor a seed decides between optima."""
         joint, C = leading(self.data.coded.joint(self.data.basis), self.data.basis.view(), self.k)
-        starts = gaussian_starts(joint, self.k, self.rules, likely_ratios(joint, self.k))
+        starts = gaussian_starts(joint, self.k, self.rules, START_LOG_RATIOS)
         starts = [at._replace(W_x=C @ at.W_x, m_x=np.zeros(len(C))) for at in starts]
         if self.rules.noise == "fixed":
             starts = [start._replace(y_noise_var=self.noise) for start in starts]
