@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_t
 from sklearn.base import clone
 
-from gnomon import CPPCA, DPPCA, SDRGLM, SEPCA, SPPCA, KernelSPPCA
+from gnomon import CPPCA, DPPCA, SDRGLM, SEPCA, SPPCA, GuidedProjection, KernelSPPCA
 from gnomon.experiments import breadth
 from gnomon.experiments._draw import draw_labeled
 from gnomon.experiments.class_probabilities import logistic
@@ -224,3 +224,23 @@ def test_one_class_is_certain(model):
     with pytest.warns(UserWarning, match="single class"):
         model.fit(X, np.where(seen == 0, 0, -1))
     np.testing.assert_allclose(model.predict_proba(X), 1.0)
+
+
+def test_average_and_teach_names_a_rare_class_as_often_as_it_comes_and_gives_it_too_much():
+    """15 % of planted rows are of the second class, 40 labels on random rows; means over five draws."""
+    named, said, there = [], [], []
+    for seed in range(5):
+        rng = np.random.default_rng(100 + seed)
+        Z = rng.standard_normal((1300, 3))
+        X, along = Z @ rng.standard_normal((3, 20)), Z[:, 0] + 0.6 * rng.standard_normal(1300)
+        X, y = X + rng.standard_normal((1300, 20)), (along > np.quantile(along, 0.85)).astype(int)
+        few = np.full(300, -1)
+        some = rng.permutation(300)[:40]
+        few[some] = y[some]
+        proba = GuidedProjection().fit(X[:300], few).predict_proba(X[300:])
+        named.append(proba.argmax(axis=1).mean())
+        said.append(proba[:, 1].mean())
+        there.append(y[300:].mean())
+    assert np.mean(there) == pytest.approx(0.15, abs=0.01)
+    assert np.mean(named) == pytest.approx(0.15, abs=0.03)
+    assert np.mean(said) == pytest.approx(0.25, abs=0.03)

@@ -82,8 +82,8 @@ def test_rows_that_are_too_near_are_not_typical_either():
         assert tail._replace(own=own).typicality(np.zeros(1), np.ones(1), alike[:1])[0] == 1.0
 
 
-@pytest.mark.parametrize("n", [40, 2500])
-def test_rows_held_out_are_those_of_folds_in_order_of_distance(rng, n):
+@pytest.mark.parametrize(("n", "folds"), [(12, 12), (40, 20), (500, 8), (1500, 5), (2500, 0)])
+def test_rows_held_out_are_those_of_folds_in_order_of_distance(rng, n, folds):
     X = rng.normal(size=(n, 5)) * [5.0, 3.0, 1.0, 1.0, 1.0]
 
     def fit(A):
@@ -92,7 +92,7 @@ def test_rows_held_out_are_those_of_folds_in_order_of_distance(rng, n):
     whole, entries = fit(X), np.full(n, 5.0)
     tail = reference_of(fit, X, entries, whole)
     order = np.argsort(distances(whole, X, entries))
-    parts = [order[i::5] for i in range(5)] if n == 40 else [order[np.linspace(0, n - 1, 500).astype(int)]]
+    parts = [order[i::folds] for i in range(folds)] or [order[np.linspace(0, n - 1, 500).astype(int)]]
     by_hand = [distances(fit(np.delete(X, some, axis=0)), X[some], entries[some]) for some in parts]
     assert_allclose(tail.distances, np.sort(np.concatenate(by_hand)), rtol=1e-8)
     turned = reference_of(fit, X[::-1], entries, whole)
@@ -100,6 +100,20 @@ def test_rows_held_out_are_those_of_folds_in_order_of_distance(rng, n):
     n_tail = max(5, len(tail.distances) // 10)
     assert_allclose(tail.start, tail.distances[-n_tail - 1])
     assert_allclose(tail.spread, np.log(tail.distances[-n_tail:] / tail.start).mean())
+
+
+def test_new_rows_are_as_typical_as_said_where_columns_outnumber_rows():
+    """With five parts .003, .009, .033 and .19 of new rows are below these limits."""
+    shares = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((560, 3)) @ rng.standard_normal((3, 150)) + 0.7 * rng.standard_normal((560, 150))
+        fitted, new = X[:60], X[60:]
+        whole = PPCA(10).fit(fitted)
+        tail = reference_of(PPCA(10).fit, fitted, counts(fitted), whole)
+        found = tail.typicality(distances(whole, new, counts(new)), np.ones(500), log_lengths(new, counts(new)))
+        shares.append([(found < limit).mean() for limit in (0.01, 0.05, 0.2, 0.5)])
+    assert_allclose(np.mean(shares, axis=0), (0.009, 0.031, 0.097, 0.364), rtol=0.25)
 
 
 def test_entries_that_are_there_are_counted():

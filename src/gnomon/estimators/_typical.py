@@ -17,6 +17,7 @@ from ..rows.by_chunk import by_chunk
 from ..rows.kind import is_sparse
 
 FOLDS, MOST_IN_FOLDS = 5, 2000  # rows up to which every one is held out once; of more, some are
+MOST_FOLDS, ROWS_OF_FITS = 20, 4000  # more parts of few rows, whose distances are larger the fewer are left to the fit
 HELD_OUT = 500
 FEWEST = 10
 LEAST_POWER = 0.01  # of probabilities of rows that nothing in the fit is like: hardly more than equal, in their order
@@ -107,7 +108,8 @@ def reference_of(fit: Any, X: Any, n_observed: Array, whole: Any) -> Reference |
     own = distances(whole, X, n_observed)
     order = np.argsort(own, kind="stable")
     if n <= MOST_IN_FOLDS:
-        held = [order[i::FOLDS] for i in range(FOLDS)]
+        folds = min(max(FOLDS, min(MOST_FOLDS, ROWS_OF_FITS // n)), n)
+        held = [order[i::folds] for i in range(folds)]
     else:
         held = [order[np.linspace(0, n - 1, HELD_OUT).astype(int)]]
     found = []
@@ -145,11 +147,11 @@ class Typical:
         """How typical rows are of those of the fit, a number between 0 and 1 like a p-value.
 
         It is the share of the rows of the fit that were at least as far from a model of the others: rows were held out
-        in five parts (of more than 2,000, 500 once). Far is minus the log-density of `score_samples`, of rows with
-        missing entries for each entry that is there. Where fewer than a tenth were as far, the share follows a Pareto
-        tail through that tenth. A row much nearer to the middle than any of the fit, which lacks the noise of the
-        others, is as unlike them: 20 times the share of the rows as near is taken, where it is less; and so is a row
-        much longer or shorter (by its mean square) than any of the fit. So of rows like those of the fit one in a
+        in five to twenty parts (of more than 2,000, 500 once). Far is minus the log-density of `score_samples`, of rows
+        with missing entries for each entry that is there. Where fewer than a tenth were as far, the share follows a
+        Pareto tail through that tenth. A row much nearer to the middle than any of the fit, which lacks the noise of
+        the others, is as unlike them: 20 times the share of the rows as near is taken, where it is less; and so is a
+        row much longer or shorter (by its mean square) than any of the fit. So of rows like those of the fit one in a
         hundred is below 0.01.
 
         Parameters
