@@ -7,6 +7,7 @@ from scipy.stats import chi2
 
 from gnomon import DPPCA, GuidedProjection
 from gnomon.estimators._noise_of_map import MapNoise, n_signal, noise_of_map
+from gnomon.experiments.breadth_numbers import load
 from gnomon.rows import read
 
 SHAPES = [(2000, 20), (500, 50), (80, 700), (90, 2000), (200, 200), (60, 30), (300, 8)]
@@ -74,28 +75,29 @@ def test_noise_is_that_of_the_columns_without_the_signal(rng):
 
 
 @pytest.mark.parametrize("shape", [(60, 12), (12, 60)])
-def test_pull_is_the_part_of_a_row_in_the_map(rng, shape):
-    X = rng.standard_normal(shape) * np.linspace(5.0, 3.0, shape[1])
+def test_a_row_has_drawn_its_part_of_each_direction(rng, shape):
+    X = rng.standard_normal(shape)
     X[:, :3] *= 20.0
     centered = X - X.mean(axis=0)
-    A = 0.01 * centered @ rng.standard_normal((shape[1], 2)) if shape[1] < shape[0] else rng.standard_normal((12, 2))
-    D = centered.T @ A
+    D = centered.T @ rng.standard_normal((shape[0], 2))
     noise = MapNoise(*noise_of_map(read(X), D.T))
-    n, (values, U) = len(X), np.linalg.eigh(centered.T @ centered)
-    kept = values > 1e-9 * values.max()
-    level = noise_level(noise, X, D)
-    inverse = np.where(kept, 1.0 / np.maximum(values, n * level), 0.0)
-    wanted = noise.total * centered @ (U * inverse) @ U.T @ D
-    assert_allclose(centered @ noise.pull, wanted, rtol=1e-6, atol=1e-9 * np.abs(wanted).max())
+    _, lengths, directions = np.linalg.svd(centered, full_matrices=False)
+    kept = lengths > 1e-9 * lengths[0]
+    V, squares = directions[kept].T, lengths[kept] ** 2
+    # D = X'A with A = U / length, of which a row's own part is |e|^2 u / length, and the whole score at most
+    drawn = V @ (np.minimum(noise.total / squares, 1.0)[:, None] * (V.T @ D))
+    assert_allclose(centered @ noise.pull, centered @ drawn, rtol=1e-6, atol=1e-6)
 
 
-def noise_level(noise, X, D):
-    """The mean variance of the noise, from how much is taken for signal."""
+def test_along_no_direction_is_more_noise_than_rows_vary(rng):
+    n, p = 40, 200  # noise that is nearly alike in columns beside each other, as of spectra
+    smooth = np.exp(-0.5 * (np.subtract.outer(np.arange(p), np.arange(p)) / 8.0) ** 2)
+    X = rng.standard_normal((n, p)) @ smooth + 1e-3 * rng.standard_normal((n, p))
     centered = X - X.mean(axis=0)
-    values = np.linalg.eigvalsh(centered @ centered.T)[::-1][: min(10, len(X) - 2, X.shape[1] - 1)]
-    n, p = X.shape
-    k = n_signal(values, float((centered**2).sum()), n, p)
-    return ((centered**2).sum() - values[:k].sum()) / ((n - 1.0 - k) * (p - k))
+    _, lengths, directions = np.linalg.svd(centered, full_matrices=False)
+    flat = directions[-10:-1]  # directions in which rows hardly vary
+    cov = MapNoise(*noise_of_map(read(X), flat)).cov
+    assert (np.diagonal(cov) <= lengths[-10:-1] ** 2 / (np.sqrt(p) - np.sqrt(n)) ** 2 * 1.3).all()
 
 
 def test_signal_is_what_noise_alone_does_not_reach(rng):
@@ -129,3 +131,22 @@ def test_nothing_is_left_for_noise():
     assert noise_of_map(read(X), np.ones((1, 1))) is None
     line = np.outer(np.arange(12.0), np.ones(3))
     assert noise_of_map(read(line), np.ones((1, 3))) is None
+
+
+@pytest.mark.slow
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    "name, target", [("corn m5", 0), ("corn m5", 1), ("gasoline", 0), ("nirsoil", 0), ("nir_glc", 0)]
+)
+def test_noise_of_spectra_is_about_what_the_measured_number_leaves(name, target):
+    X, Y, _ = load(name)
+    known = ~np.isnan(Y[:, target])
+    X, y = X[known], Y[known, target]
+    order = np.random.default_rng(0).permutation(len(y))
+    new, fit = np.split(order, [len(y) // 5])
+    seen = np.where(np.arange(len(fit)) < 50, y[fit], np.nan)
+    model = GuidedProjection(2, target="real").fit(X[fit], seen)
+    Z, covs = model.transform(X[new], return_cov=True)
+    line = np.polyfit(y[new], Z[:, 0], 1)
+    left, stated = (Z[:, 0] - np.polyval(line, y[new])).std(), np.sqrt(covs[0, 0, 0])
+    assert 0.15 * left < stated < 2.0 * left

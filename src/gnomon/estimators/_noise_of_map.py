@@ -5,6 +5,7 @@ row, noise moves its projection by D'e. A row of the fit has drawn the map towar
 part x a', so that its own noise moves it by about |e|^2 a more.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..rows.contract import Rows
 from ._seen import remembered, seen
 
 MOST_SIGNAL = 10  # directions of the signal, as in the PPCA that tells how usual rows are
+TINY = 1e-13  # of the largest: nothing but rounding
 ROUNDING = 1e-13  # of the mean variance: less is no noise
 PRIOR = 0.2  # of a column: weight of the mean of all beside what is seen of its own noise
 LONGEST = 1000  # of rows or columns: with more of both, rows of the fit count as new ones
@@ -51,7 +53,8 @@ def noise_of_map(rows: Rows, components: Array) -> tuple[Any, ...] | None:
     """A `MapNoise` of complete rows and the transposed map (k, p); None where nothing is left for noise.
 
     Variances of the noise are those of the columns without the leading principal directions, over the degrees of
-    freedom that these leave.
+    freedom that these leave. Along no direction is there more noise than the rows vary, nor has a row drawn more of
+    the map than there is of it: spectra vary less in most directions than noise alike in all would.
     """
     n, p = rows.shape
     most = min(MOST_SIGNAL, n - 2, p - 1)
@@ -70,9 +73,13 @@ def noise_of_map(rows: Rows, components: Array) -> tuple[Any, ...] | None:
     free = 1.0 - (V[:, signal] ** 2).sum(axis=1)  # of every column what the signal's directions leave
     left = (left + PRIOR * noise) / (free + PRIOR)
     total = float(left.sum())
-    known = remembered(rows, D.T, np.sqrt(total / p))
-    pull = _pull(rows, D, noise, total) if len(known) and min(n, p) <= LONGEST else np.zeros(D.shape)
-    return tuple(MapNoise(symmetrize((D * left[:, None]).T @ D), total, pull, known))
+    known, moving, pull = remembered(rows, D.T, np.sqrt(total / p)), D, np.zeros(D.shape)
+    if min(n, p) <= LONGEST:
+        seen_along, along = _principal(rows, D)
+        least = noise * max((np.sqrt(n) - np.sqrt(p)) ** 2, TINY * n)  # that of noise alone alike in all directions
+        moving = along(np.sqrt(np.minimum(seen_along / least, 1.0)))
+        pull = along(np.minimum(total / np.maximum(seen_along, TINY * total), 1.0))
+    return tuple(MapNoise(symmetrize((moving * left[:, None]).T @ moving), total, pull, known))
 
 
 def n_signal(values: Array, energy: float, n: int, p: int) -> int:
@@ -90,19 +97,19 @@ def n_signal(values: Array, energy: float, n: int, p: int) -> int:
     return k
 
 
-def _pull(rows: Rows, D: Array, noise: float, total: float) -> Array:
-    """The map (p, k) from rows, less their mean, to `total` times their parts a in D.
-
-    Directions in which rows vary less than the noise does count as if they varied as much.
-    """
+def _principal(rows: Rows, D: Array) -> tuple[Array, Callable[[Array], Array]]:
+    """Squares of the rows along their principal directions, and the map, its part in each of them times a share."""
     n, p = rows.shape
     summary = rows.summarize(second=p < n)
     standard = rows.standard(summary)
     second = summary.standard_groups()[0].xx if p < n else standard.gram()
     assert second is not None
     values, U = np.linalg.eigh(second)
-    inverse = 1.0 / np.maximum(values, n * noise / standard.scale**2)
-    length = total / standard.scale**2
+    values = np.maximum(values, 0.0)
     if p < n:
-        return (U * (length * inverse)) @ (U.T @ D)
-    return standard.back((U * (length * inverse**2)) @ (U.T @ standard.times(D)))
+        return values * standard.scale**2, lambda shares: (U * shares) @ (U.T @ D)
+    of_rows, inverse = (
+        U.T @ standard.times(D),
+        np.where(values > TINY * values[-1], 1.0 / np.maximum(values, TINY), 0.0),
+    )
+    return values * standard.scale**2, lambda shares: standard.back((U * (shares * inverse)) @ of_rows)
