@@ -60,9 +60,16 @@ def noise_of_map(rows: Rows, components: Array) -> tuple[Any, ...] | None:
     most = min(MOST_SIGNAL, n - 2, p - 1)
     if most < 1:
         return None
+    if min(n, p) > LONGEST and rows.elsewhere:
+        return None
     D, summary = np.asarray(components, dtype=np.float64).T, rows.summarize()
-    leading = principal_rows(rows, most)
-    V, values = leading.expand(np.eye(leading.T.shape[1])), (leading.T**2).sum(axis=0) * leading.standard.scale**2
+    if min(n, p) <= LONGEST:
+        found = _principal(rows, D)
+        values, V = found.squares[-most:], found.axes(most)
+    else:
+        found, leading = None, principal_rows(rows, most)
+        values = (leading.T**2).sum(axis=0) * leading.standard.scale**2
+        V = leading.expand(np.eye(len(values)))
     squares = summary.squares * summary.unit**2
     k = n_signal(np.sort(values)[::-1], float(squares.sum()), n, p)
     signal = np.argsort(-values)[:k]
@@ -74,11 +81,10 @@ def noise_of_map(rows: Rows, components: Array) -> tuple[Any, ...] | None:
     left = (left + PRIOR * noise) / (free + PRIOR)
     total = float(left.sum())
     known, moving, pull = remembered(rows, D.T, np.sqrt(total / p)), D, np.zeros(D.shape)
-    if min(n, p) <= LONGEST:
-        seen_along, along = _principal(rows, D)
+    if found is not None:
         least = noise * max((np.sqrt(n) - np.sqrt(p)) ** 2, TINY * n)  # that of noise alone alike in all directions
-        moving = along(np.sqrt(np.minimum(seen_along / least, 1.0)))
-        pull = along(np.minimum(total / np.maximum(seen_along, TINY * total), 1.0))
+        moving = found.times(np.sqrt(np.minimum(found.squares / least, 1.0)))
+        pull = found.times(np.minimum(total / np.maximum(found.squares, TINY * total), 1.0))
     return tuple(MapNoise(symmetrize((moving * left[:, None]).T @ moving), total, pull, known))
 
 
@@ -97,8 +103,15 @@ def n_signal(values: Array, energy: float, n: int, p: int) -> int:
     return k
 
 
-def _principal(rows: Rows, D: Array) -> tuple[Array, Callable[[Array], Array]]:
-    """Squares of the rows along their principal directions, and the map, its part in each of them times a share."""
+class Principal(NamedTuple):
+    """Rows, and a map, along the principal directions of the rows."""
+
+    squares: Array  # (r,)   of the rows along each, rising
+    axes: Callable[[int], Array]  # the last ones (p, m)
+    times: Callable[[Array], Array]  # the map with its part in each direction times a share
+
+
+def _principal(rows: Rows, D: Array) -> Principal:
     n, p = rows.shape
     summary = rows.summarize(second=p < n)
     standard = rows.standard(summary)
@@ -106,10 +119,13 @@ def _principal(rows: Rows, D: Array) -> tuple[Array, Callable[[Array], Array]]:
     assert second is not None
     values, U = np.linalg.eigh(second)
     values = np.maximum(values, 0.0)
+    squares = values * standard.scale**2
     if p < n:
-        return values * standard.scale**2, lambda shares: (U * shares) @ (U.T @ D)
-    of_rows, inverse = (
-        U.T @ standard.times(D),
-        np.where(values > TINY * values[-1], 1.0 / np.maximum(values, TINY), 0.0),
+        return Principal(squares, lambda m: U[:, -m:], lambda shares: (U * shares) @ (U.T @ D))
+    inverse = np.where(values > TINY * values[-1], 1.0 / np.maximum(values, TINY), 0.0)
+    of_rows = U.T @ standard.times(D)
+    return Principal(
+        squares,
+        lambda m: standard.back((U * np.sqrt(inverse))[:, -m:]),
+        lambda shares: standard.back((U * (shares * inverse)) @ of_rows),
     )
-    return values * standard.scale**2, lambda shares: standard.back((U * (shares * inverse)) @ of_rows)

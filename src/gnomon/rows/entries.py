@@ -100,9 +100,7 @@ class DenseEntries:
 
     def lengths(self) -> Array:
         """Sum of squares of every row (m,)."""
-        if self.late is None:
-            return self.place.host(self.place.squares(self.scaled()))
-        return self.place.host(self.place.squares(self.C - self.late)) / self.scale**2  # of no extreme scale
+        return self.place.host(self.place.squares(self.scaled()))
 
     def of_rows(self, rows: IntArray) -> "DenseEntries":
         """Those of some of the rows."""
