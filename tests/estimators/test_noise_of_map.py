@@ -55,6 +55,45 @@ def test_regions_hold_planted_positions(model, kind, n, p):
     assert of_fit >= LEAST  # with about as many columns as rows a few rows have drawn most of the map
 
 
+def of_noise(rng, n, p, kind):
+    """Noise of variance one, but for `columns`."""
+    E = rng.standard_t(4, (n, p)) / np.sqrt(2.0) if kind == "tails" else rng.standard_normal((n, p))
+    if kind == "alike":  # each column shares .6 of it with the one before
+        for j in range(1, p):
+            E[:, j] = 0.6 * E[:, j - 1] + 0.8 * E[:, j]
+    return E * np.sqrt(rng.uniform(0.3, 2.0, p)) if kind == "columns" else E
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind, least", [("tails", 0.9), ("columns", 0.9), ("alike", 0.7)])
+@pytest.mark.parametrize("n, p", [(1000, 30), (150, 40), (60, 400)])
+def test_regions_of_noise_that_is_not_normal_or_not_alike(kind, least, n, p):
+    shares = []
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        W = rng.standard_normal((5, p)) * np.linspace(6.0, 2.0, 5)[:, None] * np.sqrt(max(p / n, 1.0) / p)
+        Z = rng.standard_t(4, (n + 200, 5))
+        clean, number = Z @ W, Z[:, 0] + np.sin(Z[:, 1])
+        classes = np.digitize(number, [-2.0, 0.0, 1.0])
+        X, seen = clean + of_noise(rng, n + 200, p, kind), np.arange(n) % 4 == 0
+        for model, y, unknown in (
+            (DPPCA(2), classes, -1), (GuidedProjection(2, target="real"), number, np.nan)
+        ):  # fmt: skip
+            model.fit(X[:n], np.where(seen, y[:n], unknown))
+            shares.append((share_within(model, X[:n], clean[:n]), share_within(model, X[n:], clean[n:])))
+    assert np.mean(shares, axis=0).min() >= least
+
+
+@pytest.mark.slow
+def test_the_posterior_alone_is_far_too_sure_where_columns_are_many():
+    (X, clean, y), _ = planted(90, 2000, "classes", 0)
+    model = DPPCA(2).fit(X, y)
+    mean, cov = model.posterior(X)
+    away = mean - model.transform(clean)
+    distance = np.einsum("ni,ni->n", away, np.linalg.solve(cov, away[:, :, None])[:, :, 0])
+    assert np.mean(distance <= chi2.ppf(0.95, 2)) < 0.15
+
+
 def test_regions_hold_where_columns_are_many_beside_rows():
     (X, clean, y), new = planted(80, 700, "classes", 0)
     model = DPPCA(2, n_factors=5, shrinkage=0.5, unlabeled_weight=0.1).fit(X, y)

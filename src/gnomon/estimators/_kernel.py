@@ -255,6 +255,5 @@ def kernel_values(A, B, kernel, *, params, by_rows):
 
 
 def _with_short_indices(table):
-    out = table.copy()
-    out.indices, out.indptr = out.indices.astype(np.int32), out.indptr.astype(np.int32)
-    return out
+    parts = table.data, table.indices.astype(np.int32, copy=False), table.indptr.astype(np.int32, copy=False)
+    return type(table)(parts, shape=table.shape)

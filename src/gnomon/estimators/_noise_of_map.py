@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._types import Array
-from ..models.dppca.reduction import principal_rows
+from ..models.dppca import principal_rows
 from ..numerics.linalg import symmetrize
 from ..rows.contract import Rows
+from ..rows.standard import StandardRows
 from ._seen import remembered, seen
 
 MOST_SIGNAL = 10  # directions of the signal, as in the PPCA that tells how usual rows are
@@ -58,26 +59,25 @@ def noise_of_map(rows: Rows, components: Array) -> tuple[Any, ...] | None:
     """
     n, p = rows.shape
     most = min(MOST_SIGNAL, n - 2, p - 1)
-    if most < 1:
+    if most < 1 or (min(n, p) > LONGEST and rows.elsewhere):
         return None
-    if min(n, p) > LONGEST and rows.elsewhere:
-        return None
-    D, summary = np.asarray(components, dtype=np.float64).T, rows.summarize()
+    D = np.asarray(components, dtype=np.float64).T
     if min(n, p) <= LONGEST:
         found = _principal(rows, D)
-        values, V = found.squares[-most:], found.axes(most)
+        values, V, summary = found.squares[-most:], found.axes(most), found.standard.summary
     else:
         found, leading = None, principal_rows(rows, most)
         values = (leading.T**2).sum(axis=0) * leading.standard.scale**2
-        V = leading.expand(np.eye(len(values)))
-    squares = summary.squares * summary.unit**2
-    k = n_signal(np.sort(values)[::-1], float(squares.sum()), n, p)
-    signal = np.argsort(-values)[:k]
-    left = np.maximum(squares - (V[:, signal] ** 2) @ values[signal], 0.0) / (n - 1.0 - k)
+        V, summary = leading.expand(np.eye(len(values))), leading.standard.summary
+    falling = np.argsort(-values)
+    values, V, squares = values[falling], V[:, falling], summary.squares * summary.unit**2
+    k = n_signal(values, float(squares.sum()), n, p)
+    signal = V[:, :k] ** 2
+    left = np.maximum(squares - signal @ values[:k], 0.0) / (n - 1.0 - k)
     noise = float(left.sum()) / (p - k)
     if noise <= ROUNDING * squares.sum() / (n * p):
         return None
-    free = 1.0 - (V[:, signal] ** 2).sum(axis=1)  # of every column what the signal's directions leave
+    free = 1.0 - signal.sum(axis=1)  # of every column what the signal's directions leave
     left = (left + PRIOR * noise) / (free + PRIOR)
     total = float(left.sum())
     known, moving, pull = remembered(rows, D.T, np.sqrt(total / p)), D, np.zeros(D.shape)
@@ -106,6 +106,7 @@ def n_signal(values: Array, energy: float, n: int, p: int) -> int:
 class Principal(NamedTuple):
     """Rows, and a map, along the principal directions of the rows."""
 
+    standard: StandardRows
     squares: Array  # (r,)   of the rows along each, rising
     axes: Callable[[int], Array]  # the last ones (p, m)
     times: Callable[[Array], Array]  # the map with its part in each direction times a share
@@ -121,10 +122,11 @@ def _principal(rows: Rows, D: Array) -> Principal:
     values = np.maximum(values, 0.0)
     squares = values * standard.scale**2
     if p < n:
-        return Principal(squares, lambda m: U[:, -m:], lambda shares: (U * shares) @ (U.T @ D))
+        return Principal(standard, squares, lambda m: U[:, -m:], lambda shares: (U * shares) @ (U.T @ D))
     inverse = np.where(values > TINY * values[-1], 1.0 / np.maximum(values, TINY), 0.0)
     of_rows = U.T @ standard.times(D)
     return Principal(
+        standard,
         squares,
         lambda m: standard.back((U * np.sqrt(inverse))[:, -m:]),
         lambda shares: standard.back((U * (shares * inverse)) @ of_rows),

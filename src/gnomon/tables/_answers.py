@@ -1,5 +1,6 @@
 """Columns of answers as numbers: a column of 0 and 1 for each answer."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -73,7 +74,8 @@ def with_answers(table: Table, columns: Sequence[str] | Mapping[str, Sequence[st
         names += names_of_answers(column, answers)
         blocks.append(block.astype(table.X.dtype))
         unseen |= {column: other} if other else {}
-    twice = next((name for name in names[table.X.shape[1] :] if names.count(name) > 1), None)
+    counts = Counter(names)
+    twice = next((name for name in names[table.X.shape[1] :] if counts[name] > 1), None)
     if twice is not None:
         raise TableError(f"{table.path}: --categorical makes a second column {twice!r}; rename one of them.")
     return replace(table, X=np.hstack(blocks), feature_names=names, unseen=unseen)

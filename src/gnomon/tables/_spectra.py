@@ -1,5 +1,6 @@
 """A table of one spectrum a file: a folder of files of two columns or of JCAMP-DX, or a JCAMP-DX file by itself."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,7 @@ def read_spectra(path: str, wanted: Wanted) -> Table:
     found = [(file, one, name) for file in files for one, name in _named(file)]
     _check_alike([(str(file), one) for file, one, _ in found])
     names, axis = [name for *_, name in found], found[0][1].axis
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
         raise TableError(f"{path}: two spectra are called {twice!r}; rename a file.")
     X = np.array([one.values if _same(one.axis, axis) else one.values[::-1] for _, one, _ in found])
