@@ -13,6 +13,7 @@ from .threads import sparse_product
 
 OFFSET_LIMIT = 30.0  # largest squared mean, in variances, that may be taken from products: one digit and a half
 SINGLE_LIMIT = 1.0  # the same where products are in single precision
+SAFE = 1e-10  # scales down to this, and up to one over it, leave squares in the range of single precision
 CODE_BITS = {True: 48, False: 20}  # bits of a mask that one float64, or one float32, holds exactly
 
 
@@ -100,7 +101,10 @@ class DenseEntries:
 
     def lengths(self) -> Array:
         """Sum of squares of every row (m,)."""
-        return self.place.host(self.place.squares(self.scaled()))
+        C = self.C if self.late is None else self.C - self.late
+        if not SAFE <= self.scale <= 1.0 / SAFE:
+            return self.place.host(self.place.squares(C / self.scale))
+        return np.asarray(self.place.host(self.place.squares(C)) / self.scale**2)
 
     def of_rows(self, rows: IntArray) -> "DenseEntries":
         """Those of some of the rows."""
