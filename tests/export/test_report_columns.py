@@ -11,6 +11,7 @@ from sklearn.preprocessing import scale
 from gnomon import DPPCA, KDA, PPCA, SPPCA, GuidedProjection
 from gnomon.describe import describe
 from gnomon.export import _report_columns as columns
+from gnomon.export import _report_nearest as nearest
 from gnomon.export._report_columns import N_TOP, top_columns
 from gnomon.plotting import ContributionDisplay
 
@@ -122,10 +123,27 @@ def test_columns_of_a_frame_are_found_by_name(wine):
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_of_many_columns_a_projection_that_is_not_linear_is_told_by_the_nearest_linear_map(rng, sparse):
+    y = np.arange(240) % 2
+    X = rng.poisson(np.where(np.arange(90) < 6, 1.0 + 5.0 * y[:, None], 1.0)) * rng.integers(1, 4, (240, 1))
+    X = X.astype(float)
+    model = GuidedProjection(1).fit(sp.csr_array(X) if sparse else X, np.where(np.arange(240) < 20, y, -1))
+    assert model.projection_ == "all preparations"
+    table = sp.csr_array(X) if sparse else X
+    found = top_columns(describe(model), table, None, np.asarray(model.transform(table)), np.arange(240))
+    assert found["nearly"]
+    most, columns = found["of"][0]["most"], np.reshape(found["of"][0]["columns"], (240, -1))
+    names = np.array(found["names"])[columns[y == 1]]
+    assert most == N_TOP
+    assert np.isin(names, [f"x{j}" for j in range(6)]).mean() > 0.9
+
+
 def test_nothing_is_told_where_it_would_be_too_much_or_is_unknown(wine, monkeypatch):
     X, y = wine
     model, kernel = PPCA(2).fit(X), KDA(kernel="rbf").fit(X, y)
     monkeypatch.setattr(columns, "MOST_ASKED", 178 * 13 * 13 - 1)
+    monkeypatch.setattr(nearest, "NEAR", 1.0)
     assert told(kernel, X) is None
     assert told(kernel, X, drawn=np.arange(177)) is not None
     assert told(model, X) is not None

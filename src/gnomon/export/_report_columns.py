@@ -4,13 +4,14 @@ import warnings
 
 import numpy as np
 
+from gnomon.export._report_nearest import nearest_linear
 from gnomon.plotting._columns import column_means, names_of, own_columns, table_of
 from gnomon.plotting._contributions import FEW, STEPS, along
 from gnomon.rows.kind import is_sparse
 
 N_TOP = 3  # columns of a row, for each component
 MOST_TOLD = 240_000  # columns of all rows: 10,000 rows in eight components, at 10 bytes each
-MOST_ASKED = 1 << 20  # of 16, numbers in the rows that a model is asked where its projection is not linear
+MOST_ASKED = 1 << 16  # of 16, numbers in the rows that a model is asked where its projection is not linear
 WIDEST = 8192  # columns of dense rows, of which as many rows as columns are asked
 MOST_WORK = 1 << 26  # contributions of dense rows, all of which are looked at
 BLOCK = 1 << 20  # numbers that are worked on at once
@@ -21,8 +22,9 @@ def top_columns(said, X, feature_names, Z, drawn):
     """Return what scatter.js is given of columns; None where it is unknown or too much.
 
     A column adds what the row gains by it on the way from the means of the columns, of sparse rows from zeros, as
-    `ContributionDisplay` has it. This is measured, by asking the model. `Z` (n, k) are the rows in the components that
-    are shown, `drawn` those in the picture.
+    `ContributionDisplay` has it. This is measured, by asking the model; where that would take long, it is what the
+    nearest linear map has it gain, and "nearly" is true. `Z` (n, k) are the rows in the components that are
+    shown, `drawn` those in the picture.
     """
     k = Z.shape[1]
     if N_TOP * k * len(drawn) > MOST_TOLD or said.parameters.get("kernel") == "precomputed":  # its columns are rows
@@ -31,20 +33,24 @@ def top_columns(said, X, feature_names, Z, drawn):
     table, names = table_of(X), names_of(X, said, feature_names)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")  # they are in its order
-        largest = _teller(said, table, Z, len(drawn))
-        if largest is None:
+        largest, told = _teller(said, table, Z, len(drawn)), np.ones(k, dtype=bool)
+        nearly = largest is None
+        if nearly:
+            largest, told = _near(table, Z)
+        if not told.any():
             return None
         parts = [largest(table[some]) for some in _blocks(drawn, table.shape[1])]
     columns, values = (np.concatenate(part) for part in zip(*parts, strict=True))  # (n, m, k) each
     used, codes = np.unique(columns, return_inverse=True)
     codes = codes.reshape(values.shape)
-    return {"names": [names[j] for j in used], "of": [_record(codes[..., c], values[..., c]) for c in range(k)]}
+    of = [_record(codes[..., c], values[..., c]) if told[c] else None for c in range(k)]
+    return {"names": [names[j] for j in used], "of": of, "nearly": nearly}
 
 
 def _teller(said, table, Z, n):
     """Return the function from rows to their largest columns and what these add; None where the model tells none."""
     p, k = table.shape[1], Z.shape[1]
-    middle = np.zeros(p) if is_sparse(table) else column_means(table)
+    middle = _middle(table)
 
     def ask(rows):
         return np.asarray(said.project(rows).mean, dtype=float)[:, :k]
@@ -70,6 +76,18 @@ def _teller(said, table, Z, n):
     ):
         return lambda rows: _largest(_on_the_way(ask, rows, middle))
     return None
+
+
+def _near(table, Z):
+    """The same by the linear map that is nearest to the projection, and the components (k,) that it comes near."""
+    parts, slopes, near = nearest_linear(table, Z, _middle(table))
+    if is_sparse(table):
+        return lambda rows: _of_words(parts(rows), slopes), near
+    return lambda rows: _largest(parts(rows)[:, :, None] * slopes), near
+
+
+def _middle(table):
+    return np.zeros(table.shape[1]) if is_sparse(table) else column_means(table)
 
 
 def _halfway(rows, middle):

@@ -18,8 +18,9 @@
  *              covariance of so many components the lower triangle, line by line, and of each row which of them it has;
  *              null for all the first
  *   absent   a sentence on what there is not of the regions, or ""
- *   top      what adds most to a place, or null: {names, of}, names of columns of the table, and of each of the first
+ *   top      what adds most to a place, or null: {names, of, nearly}, names of columns of the table, of each of the first
  *              so many of `columns` {most, columns: n * most numbers of names, row after row, added: what each adds}
+ *              or null, and whether that is what a nearly linear projection would add
  *   x, y, color  numbers of the columns that are shown first; null for color is none
  *   label    what the picture is, in a few words, for those who cannot see it
  *

@@ -55,12 +55,12 @@ class Words extends Regions {
   reasons(row) {
     const { top, columns } = this.data;
     if (!top) return [];
-    return [this.shown.x, this.shown.y].filter((j) => j < top.of.length).map((j) => {
+    return [this.shown.x, this.shown.y].filter((j) => top.of[j]).map((j) => {
       const { most, columns: names, added } = top.of[j], said = [];
       for (let i = row * most; i < (row + 1) * most; i++) {
         if (added[i]) said.push(`${top.names[names[i]]} ${added[i] > 0 ? "+" : ""}${text(added[i])}`);
       }
-      return `most of ${columns[j].name}: ${said.join(", ") || "nothing"}`;
+      return `${top.nearly ? "nearly " : ""}most of ${columns[j].name}: ${said.join(", ") || "nothing"}`;
     });
   }
 }
