@@ -60,7 +60,7 @@ class Words extends Regions {
       for (let i = row * most; i < (row + 1) * most; i++) {
         if (added[i]) said.push(`${top.names[names[i]]} ${added[i] > 0 ? "+" : ""}${text(added[i])}`);
       }
-      return `${top.nearly ? "nearly " : ""}most of ${columns[j].name}: ${said.join(", ") || "nothing"}`;
+      return `most of ${columns[j].name}${top.nearly ? ", approximately" : ""}: ${said.join(", ") || "nothing"}`;
     });
   }
 }
