@@ -19,6 +19,7 @@ from contract.test_estimators import INAPPLICABLE
 from estimators.support import entries_missing, load
 from gnomon import SPPCA, KernelSPPCA
 from gnomon.datasets import fetch_orl
+from gnomon.estimators import _kernel
 from gnomon.export import load_model, save_model
 from oracles import closed_forms, dual, gaussian
 
@@ -471,3 +472,25 @@ def test_rbf_faces_beat_linear_ones_in_twenty_dimensions():
             nearest = seen[pairwise_distances(Z[hidden], Z[seen]).argmin(axis=1)]
             found.append((data.target[nearest] != data.target[hidden]).mean())
     assert np.mean(errors["rbf"]) < np.mean(errors["linear"]) < 0.33
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_coordinates_by_elimination_lead_to_the_same_model(rng, monkeypatch, share, weighted):
+    Z = rng.standard_normal((150, 3))
+    X = Z @ rng.standard_normal((3, 12)) + 0.7 * rng.standard_normal((150, 12))
+    y = np.where(rng.random(150) < share, np.sin(Z[:, 0]) + Z[:, 1], np.nan)
+    weights = rng.uniform(0.5, 2.0, 150) if weighted else None
+
+    def fitted(many):
+        monkeypatch.setattr(_kernel, "MANY", many)
+        return KernelSPPCA(2, kernel="rbf", gamma=0.05, tol=1e-9).fit(X, y, sample_weight=weights)
+
+    exact, quick = fitted(151), fitted(150)
+    assert quick.converged_
+    assert quick.rank_ == exact.rank_ == 149
+    assert_allclose(quick.log_likelihood_, exact.log_likelihood_, atol=1e-6)
+    assert_allclose(quick.transform(X), exact.transform(X), atol=1e-5)
+    assert_allclose(quick.predict(X), exact.predict(X), atol=1e-5)
+    for found, wanted in zip(quick.posterior(X), exact.posterior(X), strict=True):
+        assert_allclose(found, wanted, rtol=0.02, atol=0.02 * np.abs(wanted).max())

@@ -137,3 +137,28 @@ def test_values_whose_sums_are_too_large_are_refused():
         gram.exact_map(np.full((3, 3), 1e308) + np.diag([1e307, 0.0, 1e306]))
     with pytest.raises(ValueError, match="sums of kernel values are too large"):
         gram.exact_map(np.full((3, 3), 1e306), weights=np.full(3, 1e3))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_elimination_gives_the_same_inner_products(rng, weighted):
+    X, new = rng.standard_normal((80, 4)), rng.standard_normal((7, 4))
+    K, cross = (np.exp(-0.3 * ((A[:, None] - X) ** 2).sum(axis=2)) for A in (X, new))
+    weights = rng.uniform(0.5, 3.0, 80) if weighted else None
+    exact, T = gram.exact_map(K, weights=weights)
+    quick, L = gram.eliminated_map(K, weights=weights)
+    assert L.shape == T.shape == (80, 79)
+    assert (exact.principal, quick.principal) == (True, False)
+    assert_allclose(L @ L.T, T @ T.T, atol=1e-10)
+    assert_allclose(quick.coordinates(K), L, atol=1e-9)
+    assert_allclose(quick.coordinates(cross) @ L.T, exact.coordinates(cross) @ T.T, atol=1e-9)
+
+
+@pytest.mark.parametrize("gamma", [3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 1.0])
+def test_elimination_is_done_only_where_the_rank_is_plain(rng, gamma):
+    X = rng.standard_normal((60, 3))
+    K = np.exp(-gamma * ((X[:, None] - X) ** 2).sum(axis=2))
+    quick, rank = gram.eliminated_map(K), gram.exact_map(K)[1].shape[1]
+    assert quick is None or rank == 59
+    assert (quick is not None) == (gamma == 1.0) or gamma == 0.1  # which lies between
+    assert gram.eliminated_map(X @ X.T) is None
+    assert gram.eliminated_map(np.full((60, 60), np.inf)) is None

@@ -17,6 +17,7 @@ from ._estimator import Transformer, check_choice
 NAMES = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian")
 EXACT = 2000  # rows up to which "auto" uses the whole kernel matrix
 LANDMARKS = 300  # how many it uses beyond
+MANY = 1000  # rows from which coordinates by elimination save time worth having
 WIDE = 2000  # features up to which a linear kernel works with the columns of X
 FAR = 1e3  # deviations from zero beyond which kernel values would lose the digits of what tells rows apart
 
@@ -63,13 +64,16 @@ class KernelTransformer(Transformer):
 
     # -- feature space -------------------------------------------------------------------------------------------
 
-    def _feature_map(self, X, rows, landmarks=None, weights=None):
+    def _feature_map(self, X, rows, landmarks=None, weights=None, principal=True):
         """Map from kernel values to coordinates of feature space, and the coordinates of `rows`, which it rests on.
 
-        With `landmarks`, numbers of rows, everything happens in their span; then kernel values come third.
+        With `landmarks`, numbers of rows, everything happens in their span; then kernel values come third. Coordinates
+        that need not be `principal` are not where that saves time.
         """
         if landmarks is None:
-            return *gram.exact_map(*self._reference_gram(X, rows), weights), None
+            K, error = self._reference_gram(X, rows)
+            quick = None if principal or len(K) < MANY else gram.eliminated_map(K, error, weights)
+            return *(quick or gram.exact_map(K, error, weights)), None
         among, error = self._reference_gram(X, landmarks)
         cross = self._cross(X if len(rows) == X.shape[0] else X[rows])
         return *gram.nystrom_map(cross, among, error, weights), (cross, among, error)

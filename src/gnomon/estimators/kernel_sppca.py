@@ -199,7 +199,7 @@ class KernelSPPCA(Weighted, GaussianTargets, PlacedPosterior, KernelTransformer)
             feature_map, T, outside, coded.table, coded.one_target(targets.kind), weights, generator
         )
         self._store(result, feature_map)
-        self._remember(X, T, weights)
+        self._remember(X, T, weights, result.stats.get("beyond"))
         self._store_targets(result, X.dtype, coded)
         self._learn_from_labels(rows, targets, weights, self.effective_dimension_)
         self._record(result._replace(stats={**result.stats, "n_passes": 1.0}))
@@ -218,7 +218,8 @@ class KernelSPPCA(Weighted, GaussianTargets, PlacedPosterior, KernelTransformer)
         """
         n = X.shape[0]
         self.landmarks_ = self._drawn_landmarks(X, np.arange(n), f"n_samples={n}", rng)
-        feature_map, T, values = self._feature_map(X, np.arange(n), self.landmarks_, weights)
+        principal = not isinstance(self.effective_dimension, str)  # all eigenvalues say whether a number will do
+        feature_map, T, values = self._feature_map(X, np.arange(n), self.landmarks_, weights, principal)
         if values is None:
             return feature_map, T, None
         cross, among, error = values
@@ -245,7 +246,7 @@ class KernelSPPCA(Weighted, GaussianTargets, PlacedPosterior, KernelTransformer)
         options = self._options_of(model.Options, n_components=k, effective_dimension=float(d), one_target=together)
         self.n_components_, self.effective_dimension_ = k, float(d)
         orient = (lambda W: self.X_fit_.T @ (feature_map.basis @ W)) if self._linear else None  # components_ of SPPCA
-        return model.fit(T, Y, options, generator, orient, weights, beyond)
+        return model.fit(T, Y, options, generator, orient, weights, beyond, principal=feature_map.principal)
 
     def _store(self, result, feature_map):
         p = result.value.params
@@ -260,11 +261,14 @@ class KernelSPPCA(Weighted, GaussianTargets, PlacedPosterior, KernelTransformer)
         root = self._loadings_root
         return lg.Params(root, np.zeros(len(root)), self.noise_variance_, *self._target_params())
 
-    def _remember(self, X, T, weights):
-        """What tells how well the parameters are known, and which rows the directions were drawn towards."""
+    def _remember(self, X, T, weights, beyond):
+        """What tells how well the parameters are known, and which rows the directions were drawn towards.
+
+        `beyond` are eigenvalues of the covariance behind the largest ones, None where coordinates T are principal.
+        """
         w, k = np.ones(len(T)) if weights is None else weights, self.dual_coef_.shape[1]
-        values = w @ T**2 / w.sum()  # eigenvalues of the covariance
-        self._beyond = values[k:][values[k:] > self.noise_variance_]
+        beyond = (w @ T**2 / w.sum())[k:] if beyond is None else beyond
+        self._beyond = beyond[beyond > self.noise_variance_]
         self._n_equal = n_equal(len(T), weights)
         self._n_landmarks = n_equal(len(self.references_), w[self.references_])
         rows = self._known_by(X[self.references_])

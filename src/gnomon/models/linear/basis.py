@@ -6,7 +6,7 @@ held. G = X'X B is kept, so that the gradient of the likelihood in the full spac
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -156,7 +156,7 @@ class HeldProducts:
     """The same with X'X and the kept rows X (m, d) in memory; in principal coordinates X'X is its diagonal (d,)."""
 
     def __init__(
-        self, space: Space, xx: Array, xy: Array, X: Array, weights: Array,
+        self, space: Space, xx: Any, xy: Array, X: Array, weights: Array,
         features: Callable[[Array], Array] = lambda C: C,
     ) -> None:  # fmt: skip
         self.space, self.xy, self.features, self.moments = space, xy, features, True
@@ -165,14 +165,14 @@ class HeldProducts:
 
     @classmethod
     def of_coordinates(
-        cls, space: Space, T: Array, xx: Array, weights: Array, Y: Array, kept: IntArray,
+        cls, space: Space, T: Array, xx: Any, weights: Array, Y: Array, kept: IntArray,
         features: Callable[[Array], Array] = lambda C: C,
     ) -> "HeldProducts":  # fmt: skip
         """Rows given by coordinates T (n, d), `xx` T' diag(weights) T or its diagonal, with targets Y (n, q).
 
         Any inner product serves: T = U sqrt(values) of a kernel matrix makes the linear model one of its feature space.
         """
-        return cls(space, xx, (T * weights[:, None]).T @ Y, T[kept], weights[kept], features)
+        return cls(space, xx, T.T @ (Y * weights[:, None]), T[kept], weights[kept], features)
 
     def leading(self, block: Array) -> Array:
         if self._xx.ndim == 1:
@@ -186,7 +186,7 @@ class HeldProducts:
         return self._weighted.T @ U
 
 
-def _powers(xx: Array, block: Array) -> Array:
+def _powers(xx: Any, block: Array) -> Array:
     for _ in range(POWER_STEPS - 1):
         block = np.linalg.qr(xx @ block)[0]
     return orthonormal_columns(xx @ block)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator
 
 from ..._types import Array, IntArray, Result
 from ...likelihoods.layout import Layout
@@ -16,6 +17,7 @@ from ...numerics.linalg import inverse_logdet, symmetrize, top_eigh
 from ...numerics.linear_gaussian import LOG_2PI, Limits, Params
 from ...solvers.em import run_em
 from .basis import CAPACITY, Space
+from .basis import beyond as eigenvalues_beyond
 from .in_basis import FLOORS, grow_gaussian
 from .patterns import Outputs, by_coordinates, group_outputs
 from .sites_em import Rules
@@ -153,13 +155,14 @@ def choose_solver(*, complete: bool, supervised: bool, plain: bool) -> str:
 
 def fit(
     T: Array, Y: Array, options: Options, generator: np.random.Generator,
-    orient: Callable[[Array], Array] | None = None, weights: Array | None = None, beyond: float = 0.0,
+    orient: Callable[[Array], Array] | None = None, weights: Array | None = None, beyond: float = 0.0, *,
+    principal: bool = True,
 ) -> Result[Fitted]:  # fmt: skip
     """Fit the model to centered coordinates T (n, r) and outputs Y (n, q), NaN where not observed.
 
     Parameters
     ----------
-    T : (n, r)          T' diag(weights) T is diagonal, falling
+    T : (n, r)          T' diag(weights) T is diagonal, falling; with effective_dimension no less than r any, if told so
     weights : (n,) or None
         How many rows each row stands for, above zero.
     orient : callable or None
@@ -167,15 +170,18 @@ def fit(
         training rows along them.
     beyond : float
         Weighted sum of squared lengths of the rows outside the coordinates, which count as noise.
+    principal : bool
+        Whether the coordinates are principal components, with that diagonal.
 
     Returns
     -------
-    Result(Fitted, status, objective path in nats, stats) with stats as in the primal form
+    Result(Fitted, status, objective path in nats, stats) with stats as in the primal form; "beyond", eigenvalues of the
+    covariance behind the largest ones, where coordinates do not tell them
     """
     n, r = T.shape
     w = np.ones(n) if weights is None else weights
-    values = w @ T**2
-    _check_sizes(values, n, options, beyond)
+    values = w @ T**2 if principal else None
+    _check_sizes(r, values, n, options, beyond)
     Y, y_mean, y_scale = standard_outputs(Y, w, together=options.one_target)
     outputs = group_outputs(Y, w, options.n_components + options.n_private)
     complete = outputs.complete
@@ -185,7 +191,7 @@ def fit(
         solver = choose_solver(complete=complete, supervised=Y.shape[1] > 0, plain=plain)
     _check_solver(solver, options, complete and plain, weights)
     entries = float(w.sum()) * options.effective_dimension
-    scale = float(np.sqrt((values.sum() + beyond) / entries))
+    scale = float(np.sqrt((w @ np.einsum("ij,ij->i", T, T) + beyond) / entries))
     q = Y.shape[1]
     rules = Rules(Layout(("gaussian",) * q, (0,) * q), 0.0, options.n_components, noise="shared")
     options = options._replace(solver=solver)
@@ -193,7 +199,9 @@ def fit(
         noise_unit = float(np.sqrt((y_scale**2).mean())) if len(y_scale) else 1.0
         result = _fit_by_algorithm_3(T / scale, outputs, options, (scale, noise_unit), generator)
     else:
-        result = _fit_in_coordinates(T / scale, outputs, options, rules, beyond / scale**2, generator)
+        result = _fit_in_coordinates(T / scale, principal, outputs, options, rules, beyond / scale**2, generator)
+        if not principal:
+            result = result._replace(stats={**result.stats, "beyond": result.stats["beyond"] * scale**2})
     params, result = result.value, result._replace(stats={**result.stats, "solver": solver})
     R = rotation_of(params, rules.n_guided, T @ params.W_x if orient is None else orient(params.W_x))
     units = Units(np.zeros(r), scale, entries, y_mean, y_scale, w @ outputs.observed)
@@ -212,8 +220,8 @@ def _check_solver(solver: str, options: Options, simple: bool, weights: Array | 
         )
 
 
-def _check_sizes(values: Array, n: int, options: Options, beyond: float) -> None:
-    r, k, d = len(values), options.n_components + options.n_private, options.effective_dimension
+def _check_sizes(r: int, values: Array | None, n: int, options: Options, beyond: float) -> None:
+    k, d = options.n_components + options.n_private, options.effective_dimension
     what = f"n_components={options.n_components}"
     if options.n_private:
         what += f" plus n_private={options.n_private}"
@@ -222,6 +230,8 @@ def _check_sizes(values: Array, n: int, options: Options, beyond: float) -> None
             f"{what} must be less than the rank of the centered kernel matrix, {r} (n_samples={n}): with as "
             f"many latent dimensions as the data have, no noise is left to estimate. Ask for at most {max(r - 1, 0)}."
         )
+    if values is None:
+        return
     least = k + (float(values[k:].sum()) + beyond) / float(values[k - 1])
     if d < r and d <= least:
         raise ValueError(
@@ -231,15 +241,32 @@ def _check_sizes(values: Array, n: int, options: Options, beyond: float) -> None
 
 
 def _fit_in_coordinates(
-    T: Array, outputs: Outputs, options: Options, rules: Rules, beyond: float, generator: np.random.Generator
-) -> Result[Params]:
-    k = options.n_components + options.n_private
-    weight, d = float(outputs.weights.sum()), options.effective_dimension
-    space = Space(weight, float((outputs.weights @ T**2).sum()) + beyond, d, beyond)
-    data = by_coordinates(T, outputs.weights @ T**2, outputs, space, max(CAPACITY, 6 * k))
+    T: Array, principal: bool, outputs: Outputs, options: Options, rules: Rules, beyond: float,
+    generator: np.random.Generator,
+) -> Result[Params]:  # fmt: skip
+    k, w = options.n_components + options.n_private, outputs.weights
+    space = Space(float(w.sum()), float(w @ np.einsum("ij,ij->i", T, T)) + beyond, options.effective_dimension, beyond)
+    xx = w @ T**2 if principal else _second_moments(T, w)
+    data = by_coordinates(T, xx, outputs, space, max(CAPACITY, 6 * k))
     data.basis.start(k, generator)
     noise = np.ones(outputs.Y.shape[1])
-    return grow_gaussian(data, k, rules, noise, options.tol, options.max_iter, options.solver)
+    found = grow_gaussian(data, k, rules, noise, options.tol, options.max_iter, options.solver)
+    if principal:
+        return found
+    return found._replace(stats=found.stats | {"beyond": eigenvalues_beyond(data.basis.view(), k)})
+
+
+def _second_moments(T: Array, w: Array) -> LinearOperator:
+    """T' diag(w) T (r, r) as products of T (n, r), which are few."""
+
+    def times(V: Array) -> Array:
+        return np.asarray(T.T @ (w[:, None] * (T @ V)))
+
+    def times_vector(v: Array) -> Array:
+        return times(v.reshape(-1, 1))
+
+    r = T.shape[1]
+    return LinearOperator((r, r), matvec=times_vector, matmat=times, dtype=np.float64)
 
 
 def _fit_by_algorithm_3(

@@ -187,15 +187,15 @@ def _as_moments(rows: Rows, o: Outputs, capacity: int) -> bool:
 
 
 def by_coordinates(
-    T: Array, xx: Array, outputs: Outputs, space: Space, capacity: int,
+    T: Array, xx: Any, outputs: Outputs, space: Space, capacity: int,
     features: Callable[[Array], Array] = lambda C: C,
 ) -> ByPattern:  # fmt: skip
     """A basis over rows given by coordinates T (n, d), with their second moments or, of principal ones, squares."""
-    o, w = outputs, outputs.weights
-    products = HeldProducts.of_coordinates(space, T, xx, w, o.Y, o.others, features)
-    T, Y, w = T[o.majority], o.Y[o.majority], w[o.majority]
-    wT, wY = w[:, None] * T, w[:, None] * Y
-    majority = Group(float(w.sum()), wT.sum(axis=0), wY.sum(axis=0), wT.T @ Y, wY.T @ Y, None)
+    o, w = outputs, np.zeros(len(outputs.weights))
+    products = HeldProducts.of_coordinates(space, T, xx, o.weights, o.Y, o.others, features)
+    w[o.majority] = o.weights[o.majority]  # no copy of T
+    wY = w[:, None] * o.Y
+    majority = Group(float(w.sum()), w @ T, wY.sum(axis=0), T.T @ wY, wY.T @ o.Y, None)
     return ByPattern(products, capacity, outputs, _kept_rows(outputs), majority)
 
 
