@@ -38,14 +38,16 @@ def checked_gram(gram: Any, name: str) -> Array:
         raise ValueError(
             f"{name} has shape {K.shape}; the kernel matrix of the training rows is square, (n_samples, n_samples)."
         )
-    gap = np.abs(K - K.T)
+    gap = K - K.T
+    np.abs(gap, out=gap)
     if gap.max(initial=0.0) > ROUNDING * np.abs(K).max():
         i, j = np.unravel_index(int(gap.argmax()), K.shape)
         raise ValueError(
             f"{name} is not symmetric: entry ({i}, {j}) is {K[i, j]:.6g}, entry ({j}, {i}) is {K[j, i]:.6g}. "
             "Give a symmetric kernel matrix, for example (K + K.T) / 2."
         )
-    return symmetrize(K.astype(np.float64))
+    del gap
+    return symmetrize(K.astype(np.float64, copy=False))
 
 
 def entry_error(K: Any) -> float:
@@ -59,7 +61,10 @@ def center_gram(K: Array, weights: Array | None = None) -> tuple[Array, Array]:
     Means are weighted by `weights` (n,), if any. Source: Yu et al. 2006, eq. 27.
     """
     columns = weighted_mean(K, weights)
-    return K - columns - columns[:, None] + float(weighted_mean(columns, weights)), columns
+    centered = K - columns
+    centered -= columns[:, None]
+    centered += float(weighted_mean(columns, weights))
+    return centered, columns
 
 
 def weighted_mean(K: Array, weights: Array | None) -> Array:
@@ -100,7 +105,7 @@ def exact_map(K: Array, error: float = 0.0, weights: Array | None = None) -> tup
     centered, columns, rows, error = _centered(K, error, weights)
     values, vectors = spectrum(centered, error)
     root = np.sqrt(values)
-    return FeatureMap(columns, _summing_to_zero(rows * vectors / root, rows, weights)), vectors * root / rows
+    return FeatureMap(columns, _summing_to_zero(rows * vectors / root, rows)), vectors * root / rows
 
 
 def eliminated_map(K: Array, error: float = 0.0, weights: Array | None = None) -> tuple[FeatureMap, Array] | None:
@@ -113,18 +118,24 @@ def eliminated_map(K: Array, error: float = 0.0, weights: Array | None = None) -
     if not np.isfinite(centered).all():
         return None
     least = max(NULL * n * _largest(centered, n), n * error)
-    factor, order, rank, _ = dpstrf(centered, tol=least, lower=1, overwrite_a=True)
+    factor, order, rank, _ = dpstrf(centered.T, tol=least, lower=1, overwrite_a=True)
     if rank < n - 1:
         return None
-    L = np.tril(factor[:, :-1])
-    inverse = np.tril(dtrtri(factor[:-1, :-1], lower=1)[0])
+    del centered
+    for j in range(1, n):
+        factor[:j, j] = 0.0
+    inverse = dtrtri(factor[:-1, :-1], lower=1, overwrite_c=True)[0]
     of_inverse = LinearOperator((n - 1, n - 1), matvec=lambda v: inverse @ (v @ inverse), dtype=np.float64)
     if _largest(of_inverse, n - 1) * least >= PLAIN:  # by its inverse: that of K is no less, but for zero
         return None
-    T, basis = np.empty_like(L), np.zeros_like(L)
-    T[order - 1] = L
+    T = np.empty((n, n - 1))
+    T[order - 1] = factor[:, :-1]
+    del factor
+    basis = np.zeros_like(T)
     basis[order[:-1] - 1] = inverse.T
-    return FeatureMap(columns, _summing_to_zero(rows * basis, rows, weights), principal=False), T / rows
+    T /= rows
+    basis *= rows
+    return FeatureMap(columns, _summing_to_zero(basis, rows), principal=False), T
 
 
 def _largest(A: Any, n: int) -> float:
@@ -147,10 +158,10 @@ def _centered(K: Array, error: float, weights: Array | None) -> tuple[Array, Arr
     return centered, columns, rows, error
 
 
-def _summing_to_zero(basis: Array, rows: Array, weights: Array | None) -> Array:
+def _summing_to_zero(basis: Array, rows: Array) -> Array:
     """A basis (n, r) without what it has of the null vector of the centered matrix, rows^2: (n, 1) or (1,)."""
-    w = rows**2
-    basis -= w * weighted_mean(basis / w, weights)
+    weights = rows**2
+    basis -= weights * (basis.sum(axis=0) / (weights.sum() if len(rows) > 1 else len(basis)))
     return basis
 
 

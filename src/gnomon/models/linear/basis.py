@@ -166,13 +166,13 @@ class HeldProducts:
     @classmethod
     def of_coordinates(
         cls, space: Space, T: Array, xx: Any, weights: Array, Y: Array, kept: IntArray,
-        features: Callable[[Array], Array] = lambda C: C,
+        features: Callable[[Array], Array] = lambda C: C, scale: float = 1.0,
     ) -> "HeldProducts":  # fmt: skip
-        """Rows given by coordinates T (n, d), `xx` T' diag(weights) T or its diagonal, with targets Y (n, q).
+        """Rows T / scale (n, d), `xx` their weighted second moments or the diagonal of these, with targets Y (n, q).
 
         Any inner product serves: T = U sqrt(values) of a kernel matrix makes the linear model one of its feature space.
         """
-        return cls(space, xx, T.T @ (Y * weights[:, None]), T[kept], weights[kept], features)
+        return cls(space, xx, T.T @ (Y * weights[:, None]) / scale, T[kept] / scale, weights[kept], features)
 
     def leading(self, block: Array) -> Array:
         if self._xx.ndim == 1:

@@ -6,7 +6,7 @@ M, which a kernel leaves open. `fit` solves that; `e_step` and `m_step` are the 
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
@@ -176,7 +176,7 @@ def fit(
     Returns
     -------
     Result(Fitted, status, objective path in nats, stats) with stats as in the primal form; "beyond", eigenvalues of the
-    covariance behind the largest ones, where coordinates do not tell them
+    covariance behind the largest ones, or None where the coordinates tell them
     """
     n, r = T.shape
     w = np.ones(n) if weights is None else weights
@@ -199,9 +199,10 @@ def fit(
         noise_unit = float(np.sqrt((y_scale**2).mean())) if len(y_scale) else 1.0
         result = _fit_by_algorithm_3(T / scale, outputs, options, (scale, noise_unit), generator)
     else:
-        result = _fit_in_coordinates(T / scale, principal, outputs, options, rules, beyond / scale**2, generator)
-        if not principal:
-            result = result._replace(stats={**result.stats, "beyond": result.stats["beyond"] * scale**2})
+        xx = (_second_moments(T, w) if values is None else values) * (1.0 / scale**2)
+        result = _fit_in_coordinates((T, xx, scale), outputs, options, rules, beyond / scale**2, generator)
+        known = None if principal else result.stats["beyond"] * scale**2
+        result = result._replace(stats={**result.stats, "beyond": known})
     params, result = result.value, result._replace(stats={**result.stats, "solver": solver})
     R = rotation_of(params, rules.n_guided, T @ params.W_x if orient is None else orient(params.W_x))
     units = Units(np.zeros(r), scale, entries, y_mean, y_scale, w @ outputs.observed)
@@ -241,18 +242,17 @@ def _check_sizes(r: int, values: Array | None, n: int, options: Options, beyond:
 
 
 def _fit_in_coordinates(
-    T: Array, principal: bool, outputs: Outputs, options: Options, rules: Rules, beyond: float,
+    scaled: tuple[Array, Any, float], outputs: Outputs, options: Options, rules: Rules, beyond: float,
     generator: np.random.Generator,
 ) -> Result[Params]:  # fmt: skip
-    k, w = options.n_components + options.n_private, outputs.weights
-    space = Space(float(w.sum()), float(w @ np.einsum("ij,ij->i", T, T)) + beyond, options.effective_dimension, beyond)
-    xx = w @ T**2 if principal else _second_moments(T, w)
-    data = by_coordinates(T, xx, outputs, space, max(CAPACITY, 6 * k))
+    """Fit to coordinates T, whose second moments are there in units of a scale; no second array as large."""
+    (T, xx, scale), k, w = scaled, options.n_components + options.n_private, outputs.weights
+    energy = float(w @ np.einsum("ij,ij->i", T, T)) / scale**2
+    space = Space(float(w.sum()), energy + beyond, options.effective_dimension, beyond)
+    data = by_coordinates(T, xx, outputs, space, max(CAPACITY, 6 * k), scale=scale)
     data.basis.start(k, generator)
     noise = np.ones(outputs.Y.shape[1])
     found = grow_gaussian(data, k, rules, noise, options.tol, options.max_iter, options.solver)
-    if principal:
-        return found
     return found._replace(stats=found.stats | {"beyond": eigenvalues_beyond(data.basis.view(), k)})
 
 

@@ -188,14 +188,14 @@ def _as_moments(rows: Rows, o: Outputs, capacity: int) -> bool:
 
 def by_coordinates(
     T: Array, xx: Any, outputs: Outputs, space: Space, capacity: int,
-    features: Callable[[Array], Array] = lambda C: C,
+    features: Callable[[Array], Array] = lambda C: C, scale: float = 1.0,
 ) -> ByPattern:  # fmt: skip
-    """A basis over rows given by coordinates T (n, d), with their second moments or, of principal ones, squares."""
+    """A basis over rows of coordinates T / scale (n, d), with their second moments or, of principal ones, squares."""
     o, w = outputs, np.zeros(len(outputs.weights))
-    products = HeldProducts.of_coordinates(space, T, xx, o.weights, o.Y, o.others, features)
+    products = HeldProducts.of_coordinates(space, T, xx, o.weights, o.Y, o.others, features, scale)
     w[o.majority] = o.weights[o.majority]  # no copy of T
     wY = w[:, None] * o.Y
-    majority = Group(float(w.sum()), w @ T, wY.sum(axis=0), T.T @ wY, wY.T @ o.Y, None)
+    majority = Group(float(w.sum()), w @ T / scale, wY.sum(axis=0), T.T @ wY / scale, wY.T @ o.Y, None)
     return ByPattern(products, capacity, outputs, _kept_rows(outputs), majority)
 
 
