@@ -85,7 +85,8 @@ def test_all_numbers_of_the_paper_have_cells_and_large_sets_few_of_other_methods
             wanted = (None,) if method in table.WHOLE else table.DIMS
             assert task == "14_tumors" or all((task, method, k) in known for k in wanted)
     counts = Counter(cell[:3] for cell in cells)
-    assert counts["yale", "DPPCA", 5] == counts["tdt2", "PCA", 5] == 50
+    assert counts["yale", "S2PPCA", 5] == counts["tdt2", "PCA", 5] == 50
+    assert counts["yale", "DPPCA", 5] == table.OWN_DRAWS
     assert counts["tdt2", "DPPCA", 5] == table.FEW_DRAWS
     assert max(cell.seed for cell in table.cells(quick=True)) == 1
     assert table.printed("yale", "PCA", 20, "") == (0.5437, 0.0414, 50)
