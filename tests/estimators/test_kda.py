@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from estimators.support import load
 from gnomon import KDA
 from gnomon.datasets import fetch_orl, make_partial
+from gnomon.estimators import _kernel
 from gnomon.export import load_model, save_model
 from oracles import kda as oracle
 
@@ -345,3 +346,17 @@ def test_many_labels_are_taken_at_their_word():
     X, y, _ = few_labels(0, n=1200)
     assert KDA().fit(X, y).calibration_ is None
     assert KDA().fit(X[:900], y[:900]).calibration_["n_held_out"] == 900
+
+
+def test_coordinates_by_elimination_lead_to_the_same_projection(rng, monkeypatch):
+    y = rng.integers(0, 3, 120)
+    X = rng.standard_normal((120, 6)) + 2.0 * np.eye(6)[y]
+    exact = KDA(kernel="rbf", gamma=0.2).fit(X, y)
+    monkeypatch.setattr(_kernel, "MANY", 120)
+    quick = KDA(kernel="rbf", gamma=0.2).fit(X, y)
+    new = rng.standard_normal((9, 6))
+    assert quick.rank_ == exact.rank_ == 119
+    for table in (X, new):
+        assert_allclose(quick.transform(table), exact.transform(table), atol=1e-8)
+        assert_allclose(quick.predict_proba(table), exact.predict_proba(table), atol=1e-8)
+    assert not np.array_equal(quick.dual_coef_, exact.dual_coef_)  # the other way was taken

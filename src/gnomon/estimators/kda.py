@@ -147,7 +147,7 @@ class KDA(Predictor, KernelTransformer):
         labeled = np.flatnonzero(targets.labeled)
         X, most_rows = rows.gather(), f"{len(labeled)}, the labeled rows"
         landmarks = self._drawn_landmarks(X, labeled, most_rows, check_random_state(self.random_state))
-        feature_map, T, _ = self._feature_map(X, labeled, landmarks)
+        feature_map, T, _ = self._feature_map(X, labeled, landmarks, principal=False)
         self.rank_ = T.shape[1]
         if self.rank_ == 0:
             raise ValueError(
