@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .._types import Array, IntArray
-from ..likelihoods.calibration import Calibration, Voice, calibrate
+from ..likelihoods.calibration import Calibration, Voice, as_often, calibrate
 from ..rows.contract import Rows
 from ..targets.halves import deal
 
@@ -38,4 +38,5 @@ def calibration_by_halves(
         named.append(found.argmax(axis=1))
         held = np.flatnonzero(~half)
         odds[held] = np.log(np.maximum(found[held], LEAST))
-    return calibrate([Voice(odds, np.zeros(len(some)), [(named[0], named[1])])], known)
+    voices = [Voice(odds, np.zeros(len(some)), [(named[0], named[1])])]
+    return as_often(calibrate(voices, known), voices, np.bincount(known[: len(labeled)], minlength=odds.shape[1]))

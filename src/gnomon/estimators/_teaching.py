@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from ..likelihoods.calibration import MOST_FACTOR, beyond_chance, by_named
 from ..models import dppca
 from ..numerics.normalize import normalized
 from ._preparations import MOST
@@ -23,6 +24,7 @@ LEAST_KAPPA = 0.02
 FACTORS, MORE_FACTORS, RICH = 20, 40, 4  # of pupils; more where every class has so many labels
 UNION_STEPS, ROWS_STEPS = 3, 20
 SURENESS = (0.063, 0.21, -0.951)  # log of the exponent: base, by log-odds of agreement, by one over labels of a class
+BY_SHARE = 0.5  # power of the share of a class, over that of equal ones, in the exponent of rows that name it
 UNLIKE, UNLIKE_SHARE = (-1.0, 3.0), 6.0  # range of the distance of a row, in quartiles, and what it is divided by
 LEAST_APART = 1e-6  # of a log-density: rows that differ by less, as where each is a class of its own, are as like
 TRUST = 4  # power of kappa that weighs a pupil
@@ -181,30 +183,35 @@ class Calibration(NamedTuple):
 
     middle: float  # median of minus the log-density of rows, under the pupil of the rows
     upper: float  # its third quartile
-    exponent: float  # of all rows
+    exponent: Any  # (c,) of rows, by the class they name
 
 
 def calibrate(proba, densities, probas, weights, index):
     """From the mean (n, c) and log-densities (n,) of the rows, and what every teacher says of them (m, n, c).
 
-    Where teachers agree, and where there are many labels, the mean is surer of what it says.
+    Where teachers agree, and where there are many labels, the mean is surer of what it says; and of a frequent class
+    than of a rare one, as far as chance cannot have made the numbers of their labels so unequal.
     """
     some = judged(index)
     n_classes, named = proba.shape[1], proba[some].argmax(axis=1)
     share = float(weights @ (probas[:, some].argmax(axis=2) == named).mean(axis=1))
     above_chance = np.clip((share - 1.0 / n_classes) / (1.0 - 1.0 / n_classes), 0.01, 0.99)
-    n_labels = max(float(np.median(np.bincount(index[index >= 0], minlength=n_classes))), 1.0)
+    counts = np.bincount(index[index >= 0], minlength=n_classes)
+    n_labels = max(float(np.median(counts)), 1.0)
     base, slope, of_few = SURENESS
     exponent = np.exp(base + slope * np.log(above_chance / (1.0 - above_chance)) + of_few / n_labels)
-    return Calibration(*np.quantile(-densities[some], (0.5, 0.75)).tolist(), float(exponent))
+    excess = 1.0 + beyond_chance(counts) * (n_classes * counts / counts.sum() - 1.0)
+    by_class = np.clip(excess**BY_SHARE, 1.0 / MOST_FACTOR, MOST_FACTOR)
+    return Calibration(*np.quantile(-densities[some], (0.5, 0.75)).tolist(), exponent * by_class)
 
 
 def calibrated(proba, densities, calibration):
-    """The same probabilities, less sure of rows that are unlike the others."""
+    """The same probabilities, less sure of rows that are unlike the others, and of rare classes."""
     middle, upper, exponent = calibration
     apart = max(upper - middle, LEAST_APART * max(abs(middle), 1.0)) + 1e-9
     unlike = np.clip((-densities - middle) / apart, *UNLIKE) / UNLIKE_SHARE
-    return normalized(np.log(np.maximum(proba, 1e-12)) * (exponent / (1.0 + unlike))[:, None])[0]
+    logs = np.log(np.maximum(proba, 1e-12))
+    return normalized(logs * by_named(exponent, logs) / (1.0 + unlike)[:, None])[0]
 
 
 def nearest_labels(Z, index):

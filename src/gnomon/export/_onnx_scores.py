@@ -93,7 +93,9 @@ def add_ifa(graph: Graph, rows: str, model: Any) -> None:
         odds = graph.add("Div", graph.add("Log", graph.add("Max", proba, LEAST)), float(found["temperatures"][0]))
         mean = graph.add("Mul", softmax(graph, odds), float(found["weights"][0]))
         logs = graph.add("Log", graph.add("Max", mean, SMALL))
-        proba = softmax(graph, graph.add("Mul", logs, float(found["exponent"])))
+        powers = np.broadcast_to(found["exponent"], len(weights))
+        power = graph.add("Gather", powers, graph.add("ArgMax", logs, axis=1, keepdims=1))
+        proba = softmax(graph, graph.add("Mul", logs, power))
     give_classes(graph, proba, model.classes_)
 
 

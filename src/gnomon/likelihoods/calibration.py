@@ -4,6 +4,10 @@ The odds of a model that was fitted to few labels are far too sure of themselves
 How sure they may be is told by how often models that know other labels, or were fitted otherwise, name the same class,
 and by how often labels held out are named rightly. The odds are divided by a temperature, of a row the higher the
 farther it is from all classes, that brings the mean probability of the named class to that.
+
+One temperature draws probabilities to equal ones, and where classes are unequal those of a rare one are then too large.
+`as_often` makes rows that name a frequent class surer and those that name a rare one less sure. The class that is named
+stays.
 """
 
 from collections.abc import Sequence
@@ -24,6 +28,9 @@ STEPS = np.linspace(-2.5, 2.5, 51)  # of the logarithm of the exponent
 LEAST, SMALL = 1e-6, 1e-12  # probability that a held-out label is given at least, and any class by the mean
 ROUNDING = 1e-9  # of odds: rows on their class are all as near
 TINY = 1e-300
+MOST_FACTOR = 2.0  # by which the power of rows of one class is larger or smaller
+ROUNDS, STEP, BACK = 40, 0.7, 0.5  # in which these factors are found, and what is made good in one
+LEAST_DOUBT = 0.05  # mean doubt of the class that is named, below which it is not brought back faster
 
 
 class Voice(NamedTuple):
@@ -40,7 +47,7 @@ class Calibration(NamedTuple):
     temperatures: Array  # (m,)
     distances: Array  # (m,) median squared distance of a row
     weights: Array  # (m,) of the models in the mean
-    exponent: float  # of the mean
+    exponent: float | Array  # of the mean, or (c,) by the class that it names
     confidence: Array  # (m,) mean probability of the class that a model names
     n_held_out: int  # labels that were held out; where none could be, confidence rests on a prior
 
@@ -91,7 +98,58 @@ def averaged(odds: Sequence[Array], distances: Sequence[Array], calibration: Cal
     out = np.zeros_like(odds[0])
     for one, away, t, middle, weight in zip(odds, distances, *calibration[:3], strict=True):
         out += weight * normalized(softened(one, away, float(middle)) / t)[0]
-    return normalized(np.log(np.maximum(out, SMALL)) * calibration.exponent)[0]
+    logs = np.log(np.maximum(out, SMALL))
+    return normalized(logs * by_named(calibration.exponent, logs))[0]
+
+
+def by_named(powers: float | Array, logs: Array) -> Array:
+    """Of powers by class (c,), or one for all, those (n, 1) of the classes that log-probabilities (n, c) name."""
+    return np.broadcast_to(powers, logs.shape[1])[logs.argmax(axis=1), None]
+
+
+def beyond_chance(counts: IntArray) -> float:
+    """How much of the unequal numbers (c,) of labels is not chance, from 0 to 1; classes without one are left out.
+
+    Random rows of equal classes have a chi-square of c - 1 in the mean, so that one minus c - 1 over theirs is left.
+    """
+    some = counts[counts > 0]
+    chi_square = float(((some - some.mean()) ** 2).sum() / some.mean())
+    return max(1.0 - (len(some) - 1.0) / chi_square, 0.0) if chi_square > 0.0 else 0.0
+
+
+def as_often(calibration: Calibration, voices: Sequence[Voice], counts: IntArray) -> Calibration:
+    """The same with an exponent for each class, so that classes are as probable in the mean as the models find them.
+
+    The more so the less chance can have made the numbers of their labels (c,) so unequal: where these are equal on
+    purpose nothing says that what a few labels make of the shares is right.
+    """
+    judged, weight = ~np.isnan(voices[0].odds[:, 0]), beyond_chance(counts)
+    if not judged.any() or weight == 0.0:
+        return calibration
+    odds = [voice.odds[judged] for voice in voices]
+    said = averaged(odds, [voice.distances[judged] for voice in voices], calibration)
+    own = np.average([normalized(one)[0].mean(axis=0) for one in odds], axis=0, weights=calibration.weights)
+    shares = weight * own + (1.0 - weight) * said.mean(axis=0)
+    return calibration._replace(exponent=calibration.exponent * factors(np.log(np.maximum(said, SMALL)), shares))
+
+
+def factors(logs: Array, shares: Array) -> Array:
+    """What (c,) log-probabilities (n, c) of rows are multiplied by, by the class they name, so that these are its shares.
+
+    A row names the class that it named, and the mean probability of the class that is named stays. No factor is above
+    two or below a half, and that of a class that no row names is one.
+    """
+    n, c = logs.shape
+    named, found = logs.argmax(axis=1), normalized(logs)[0]
+    wanted = np.log((n * shares + 1.0 / c) / (n + 1.0))
+    sure, are_named = float(found.max(axis=1).mean()), np.bincount(named, minlength=c) > 0
+    doubt, most, out = max(1.0 - sure, LEAST_DOUBT), np.log(MOST_FACTOR), np.zeros(c)
+    for _ in range(ROUNDS):
+        out += STEP * (wanted - np.log(np.maximum(found.mean(axis=0), TINY)))
+        out -= BACK * (float(found.max(axis=1).mean()) - sure) / doubt
+        out = np.where(are_named, np.clip(out, -most, most), 0.0)
+        found = normalized(logs * np.exp(out)[named, None])[0]
+    return np.asarray(np.exp(out))
 
 
 def _middle(distances: Array, odds: Array) -> float:

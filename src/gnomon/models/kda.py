@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._types import Array, IntArray
-from ..likelihoods.calibration import Calibration, Voice, averaged, calibrate
+from ..likelihoods.calibration import Calibration, Voice, as_often, averaged, calibrate
 from ..numerics.linalg import sign_of_columns, symmetrize
 from ..numerics.normalize import normalized
 from ..rows import read
@@ -108,4 +108,5 @@ def calibrated(T: Array, index: IntArray, n_classes: int, shrinkage: float, dime
         origin = T[kept].mean(axis=0)
         found = fit(read(T[kept] - origin), index[kept], n_classes, shrinkage, dimension)
         odds[out], distances[out] = told(found, (T[out] - origin) @ found.directions)
-    return calibrate([Voice(odds, distances, [])], index)
+    voices = [Voice(odds, distances, [])]
+    return as_often(calibrate(voices, index), voices, np.bincount(index))
