@@ -28,11 +28,13 @@ def test_labels_are_drawn_as_they_come_with_two_of_either_class(seed):
     assert len(set(counts)) > 3
 
 
-def test_digits_have_a_table_of_balanced_errors(monkeypatch):
+def test_digits_have_a_table_of_errors_and_of_how_sure_probabilities_are(monkeypatch):
     X, y = load_digits(return_X_y=True)
     monkeypatch.setattr(module, "load", lambda name: (X[:500], (y[:500] == 8).astype(int)))
     records = list(module.reproduce(("digits",), n_draws=1))
     ours = {r["score"]: r["mean"] for r in records if r["method"] == "GuidedProjection"}
     assert ours["error"] < ours["balanced error"] < 0.25
+    assert 0.0 < ours["ECE"] < 0.2
+    assert 0.0 < ours["log-loss"] < 0.4
     text = module.format_table(records)
     assert "GuidedProjection beside logistic: won 1 : lost 0" in text

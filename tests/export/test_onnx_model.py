@@ -94,6 +94,9 @@ MODELS = {
     "ifa": of_wine(IFA(random_state=0, n_init=1)),
     "ifa alone": of_wine(scaled(IFA(uncertainty="plug-in", n_init=1))),
     "ifa tied": of_wine(scaled(IFA(tied=True, n_init=1))),
+    "ifa rare": of_wine(
+        scaled(IFA(tied=True, n_init=1)), np.where(np.arange(178) % 9 < 3 * (CULTIVARS > 0), -1, CULTIVARS)
+    ),
     "ifa no labels": lambda: (IFA([2, 2], pca_components=4, n_init=1).fit(WINE.data), WINE.data),
     "scl": lambda: (SCL(2, n_pivots=5).fit(COUNTED, domain=WINE.target > 0), COUNTED),
     "scl augmented": lambda: (SCL(2, n_pivots=5, augment=True).fit(COUNTED, domain=WINE.target > 0), COUNTED),

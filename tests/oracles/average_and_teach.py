@@ -42,17 +42,21 @@ def prior(proba, index):
 
 
 def calibrated(mean, log_density, named, weights, index, unlabeled):
-    """The mean (n, c) to powers of rows: by agreement of what teachers `named` (m, n), by labels, and by density."""
+    """The mean (n, c) to powers of rows: by agreement of those who `named` (m, n), by labels, class and density."""
     n_classes = mean.shape[1]
     middle, upper = np.quantile(-log_density[unlabeled], [0.5, 0.75])
     agree = [np.mean(one[unlabeled] == mean[unlabeled].argmax(axis=1)) for one in named]
     share = np.clip((np.dot(weights, agree) - 1 / n_classes) / (1 - 1 / n_classes), 0.01, 0.99)
-    labels = np.median([np.sum(index == c) for c in range(n_classes)])
-    power = np.exp(0.063 + 0.21 * np.log(share / (1 - share)) - 0.951 / labels)
+    counts = np.array([np.sum(index == c) for c in range(n_classes)])
+    power = np.exp(0.063 + 0.21 * np.log(share / (1 - share)) - 0.951 / np.median(counts))
+    equal = counts.sum() / n_classes
+    chi_square = np.sum((counts - equal) ** 2 / equal)
+    surely = max(1 - (n_classes - 1) / chi_square, 0) if chi_square > 0 else 0
     out = np.empty_like(mean)
     for i, row in enumerate(mean):
         unlike = min(max((-log_density[i] - middle) / (upper - middle), -1.0), 3.0)
-        out[i] = row ** (power / (1.0 + unlike / 6.0))
+        times = min(max(np.sqrt(1 + surely * (counts[row.argmax()] / equal - 1)), 0.5), 2.0)
+        out[i] = row ** (power * times / (1.0 + unlike / 6.0))
         out[i] /= out[i].sum()
     return out
 

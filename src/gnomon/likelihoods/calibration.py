@@ -118,7 +118,7 @@ def beyond_chance(counts: IntArray) -> float:
 
 
 def as_often(calibration: Calibration, voices: Sequence[Voice], counts: IntArray) -> Calibration:
-    """The same with an exponent for each class, so that classes are as probable in the mean as the models find them.
+    """The same with an exponent for each class, so that the mean of what is said is nearer to what the models find.
 
     The more so the less chance can have made the numbers of their labels (c,) so unequal: where these are equal on
     purpose nothing says that what a few labels make of the shares is right.
@@ -134,7 +134,7 @@ def as_often(calibration: Calibration, voices: Sequence[Voice], counts: IntArray
 
 
 def factors(logs: Array, shares: Array) -> Array:
-    """What (c,) log-probabilities (n, c) of rows are multiplied by, by the class they name, so that these are its shares.
+    """What log-probabilities (n, c) of rows are multiplied by, by the class they name, to have these mean shares (c,).
 
     A row names the class that it named, and the mean probability of the class that is named stays. No factor is above
     two or below a half, and that of a class that no row names is one.
