@@ -95,7 +95,7 @@ MODELS = {
     "ifa alone": of_wine(scaled(IFA(uncertainty="plug-in", n_init=1))),
     "ifa tied": of_wine(scaled(IFA(tied=True, n_init=1))),
     "ifa rare": of_wine(
-        scaled(IFA(tied=True, n_init=1)), np.where(np.arange(178) % 9 < 3 * (CULTIVARS > 0), -1, CULTIVARS)
+        scaled(IFA(tied=True, n_init=1)), np.where(np.arange(178) % 9 < 8 * (WINE.target > 0), -1, WINE.target)
     ),
     "ifa no labels": lambda: (IFA([2, 2], pca_components=4, n_init=1).fit(WINE.data), WINE.data),
     "scl": lambda: (SCL(2, n_pivots=5).fit(COUNTED, domain=WINE.target > 0), COUNTED),

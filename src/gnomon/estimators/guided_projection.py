@@ -156,9 +156,10 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
     they are, and of targets only one of classes is conditioned on.
 
     Probabilities are then made as sure as they are right on other data of the same number of labels: raised to a power
-    that grows with the agreement of the teachers and with the labels, less so for rows of low density and for those that
-    name a class that labels say is rare. With two or three labels per class their mean may still be off by 0.1. Of a row whose `typicality` is below 0.01 they are
-    brought towards equal ones, the more so the less typical it is; the class that is named stays.
+    that grows with the agreement of the teachers and with the labels, less so for rows of low density and for rows that
+    name a class which is rare among the labels by more than chance. With two or three labels per class their mean may
+    still be off by 0.1. Of a row whose `typicality` is below 0.01 they are brought towards equal ones, the more so the
+    less typical it is; the class that is named stays.
 
     Examples
     --------

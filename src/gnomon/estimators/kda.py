@@ -74,9 +74,9 @@ class KDA(Predictor, KernelTransformer):
     calibration_ : dict or None
         Unless probabilities are those of the model itself, what the odds are divided by: one of "temperatures", which
         grows with the squared distance of a row from all classes over the median one, in "distances"; the "exponent" of
-        the result, one for each class where labels say that classes are unequal, of rows that name it; the mean
-        "confidence" that it is brought to, and "n_held_out", the labels that told how often the model is right. Where no class has two labels nothing is known of that, and probabilities are those of the model
-        itself.
+        the result, or one for each class, of rows that name it, where labels are more unequal than chance makes them;
+        the mean "confidence" that it is brought to, and "n_held_out", the labels that told how often the model is
+        right. Where no class has two labels nothing is known of that, and probabilities are those of the model itself.
     target_kind_, classes_ : {"classes"}, ndarray of shape (n_classes,)
         What y was read as, and its sorted labels.
     references_, X_fit_, rank_, gamma_
