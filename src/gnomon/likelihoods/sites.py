@@ -30,6 +30,9 @@ class Factored(Protocol):
     def times(self, A: Array) -> Array:
         """Those of the rows times A (n, h)."""
 
+    def near_at(self, change: Array) -> Near:
+        """As in `SiteFit`."""
+
 
 class SiteFit(NamedTuple):
     """Log-evidence of the outputs of every row (a bound or an approximation where stated), slope and curvature.
@@ -54,6 +57,20 @@ class SiteFit(NamedTuple):
     def distinct(self) -> Array:
         """Curvature (g, h, h) of the groups, each row one where there are none."""
         return self.curvature if isinstance(self.curvature, np.ndarray) else self.curvature.by_row()
+
+    def near_at(self, change: Array) -> Near:
+        """From which a call may start whose means differ by `change` (n, h)."""
+        if self.near is None or isinstance(self.curvature, np.ndarray):
+            return self.near
+        return self.curvature.near_at(change)
+
+    def some(self, rows: slice) -> "SiteFit":
+        """Of some of the rows, its curvature alone."""
+        if self.of_row is not None:
+            return self._replace(of_row=self.of_row[rows])
+        return self._replace(
+            curvature=self.curvature[rows] if isinstance(self.curvature, np.ndarray) else self.curvature.part(rows)
+        )
 
     def part(self, rows: slice) -> Array:
         """Curvature (m, h, h) of some of the rows."""

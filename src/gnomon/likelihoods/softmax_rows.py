@@ -64,9 +64,17 @@ class Curvatures(NamedTuple):
 
     def times(self, A: Array) -> Array:
         """Those of the rows times A (n, h)."""
+        return np.asarray(self._in_logits(A) @ self.H)
+
+    def near_at(self, change: Array) -> tuple[Array]:
+        """Weights where means differ by `change` (n, h), to first order; as they were where one would be below zero."""
+        moved = self.weights + self._in_logits(change)
+        return (np.where(moved.min(axis=1, keepdims=True) >= 0.0, moved, self.weights),)
+
+    def _in_logits(self, A: Array) -> Array:
         first = self._times_D(A @ self.H.T)
         first -= self._times_D(_times(self.P, first @ self.G) @ self.G.T)
-        return np.asarray(first @ self.H)
+        return first
 
     def _times_D(self, logits: Array) -> Array:
         out = self.weights * logits

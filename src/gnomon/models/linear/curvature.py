@@ -35,6 +35,12 @@ class Curvature(NamedTuple):
         """Of the rows of both."""
         return Curvature(self.H + other.H, self.z1z1 + other.z1z1, self.terms + other.terms)
 
+    def times(self, step: Array) -> Array:
+        """Its product with a step (h, m)."""
+        if self.terms:
+            return np.asarray(sum(term(step) for term in self.terms))
+        return np.asarray((self.H @ step.ravel()).reshape(step.shape))
+
     def with_covariance(self, second: Array, cov: Array, weight: float) -> "Curvature":
         """With the curvature in V that outputs feel through the covariance of their predictors.
 
@@ -149,7 +155,7 @@ def newton_step(curvature: Curvature, gradient: Array, penalty: Array, held: Boo
 
     def product(step: Array) -> Array:
         step = step.reshape(h, m)
-        return np.asarray((free * (added * step + sum(term(step) for term in terms))).ravel())
+        return np.asarray((free * (added * step + curvature.times(step))).ravel())
 
     size = (h * m, h * m)
     A, M = LinearOperator(size, product, dtype=float), LinearOperator(size, nearly, dtype=float)

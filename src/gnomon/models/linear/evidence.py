@@ -18,6 +18,8 @@ from .curvature import Curvature, curvature_of_groups, curvature_of_rows
 from .ratio import JointMoments
 
 IN_CACHE = 32  # patterns whose moments are handled at once
+import os
+ENOUGH = int(os.environ.get("ENOUGH", "4000"))
 SAME = 1e-13  # of predictors whose rows need not be asked again
 
 
@@ -27,8 +29,7 @@ class Evidence(NamedTuple):
     log_z: float
     gap: float  # of the sites
     slope: Array  # (h,)
-    slope_z: Array  # (h, k)   slope times E[z | x]'
-    x_shift: Array  # (r, k)   x times what the outputs add to E[z]'
+    slope_x: Array  # (h, r)   slope times x'
     slopes: Array  # (h, h)   slope times slope'
     curvature: Array  # (h, h)
     noise: Array  # (3, q)   see `noise_sums`
@@ -115,15 +116,15 @@ class LabeledRows:
         if near is not None and near.of(given, accuracy):
             fit, total = near.fit, near.curvature
         else:
-            fit = self.sites(self.Y, *given, None if near is None else near.fit.near, accuracy)
+            start = None if near is None else near.fit.near_at(given[0] - near.given[0])
+            fit = self.sites(self.Y, *given, start, accuracy)
             total = fit.total_curvature(w)
         weighted, shift = fit.slope * w[:, None], fit.slope @ VS
         found = Evidence(
             float(w @ fit.log_z),
             0.0 if fit.gap is None else float(w @ fit.gap),
             weighted.sum(axis=0),
-            weighted.T @ latent,
-            self.T.T @ (shift * w[:, None]),
+            weighted.T @ self.T,
             weighted.T @ fit.slope,
             total,
             noise_sums(self.noisy, self.Y, w, fit),
@@ -131,9 +132,48 @@ class LabeledRows:
         return found, Rows(fit, latent, shift, total, given, accuracy)
 
     def newton(self, x: FromX, held: Rows, n_guided: int) -> Curvature:
-        """Curvature of the log-evidence, the covariance of z held."""
-        z1 = np.column_stack([held.latent[:, :n_guided], np.ones(len(held.latent))])
-        return curvature_of_rows(held.fit, z1, self.weights, held.curvature)
+        """Curvature of the log-evidence, the covariance of z held; of many rows, some stand for those between."""
+        some = slice(None, None, max(1, len(held.latent) // ENOUGH))
+        w, latent = self.weights[some], held.latent[some, :n_guided]
+        z1 = np.column_stack([latent, np.ones(len(latent))])
+        return curvature_of_rows(held.fit.some(some), z1, w * (self.weight / w.sum()), held.curvature)
+
+
+class Expansion:
+    """The evidence to second order about some parameters, by moments of the rows, with the interface of their sums.
+
+    Means of predictors are B t + b. Along what z was expected to be, the curvature in B is that of the rows; across it,
+    as if all rows had one. In the covariance of predictors the evidence is linear.
+    """
+
+    def __init__(self, at: Params, x: FromX, found: Evidence, curvature: Curvature, xx: Array, n_guided: int) -> None:
+        """Of sums `found` at the parameters; xx (r, r) is the mean of t t'."""
+        self.found, self.curvature, self.xx = found, curvature, xx
+        self.weight = float(curvature.z1z1[-1, -1])
+        self.B, self.b, self.cov = at.W_y @ x.gain, at.m_y, at.W_y @ x.cov @ at.W_y.T
+        self.second = found.slopes - found.curvature
+        self.gain = x.gain[:n_guided]
+        back = xx @ self.gain.T
+        self.back = back @ np.linalg.inv(self.gain @ back)
+
+    def sums(self, params: Params, x: FromX, near: Any, accuracy: float) -> tuple[Evidence, Any]:
+        """As in `LabeledRows`; nothing is held."""
+        found, V = self.found, params.W_y
+        change, b = V @ x.gain - self.B, params.m_y - self.b
+        along = change @ self.back
+        step, across = np.column_stack([along, b]), change - along @ self.gain
+        bend, far = self.curvature.times(step), found.curvature @ across @ self.xx
+        linear = np.vdot(found.slope_x, change) + found.slope @ b
+        cov = V @ x.cov @ V.T - self.cov
+        log_z = linear + 0.5 * (np.vdot(self.second, cov) - np.vdot(bend, step) - np.vdot(far, across))
+        slope_x = found.slope_x - bend[:, :-1] @ self.back.T - far
+        return found._replace(
+            log_z=found.log_z + float(log_z), gap=0.0, slope=found.slope - bend[:, -1], slope_x=slope_x
+        ), None
+
+    def newton(self, x: FromX, held: Any, n_guided: int) -> Curvature:
+        """Curvature in (V, b), as if z were still expected where it was."""
+        return self.curvature
 
 
 class LabeledPatterns:
@@ -178,8 +218,7 @@ class LabeledPatterns:
             -0.5 * logs,
             0.0,
             np.tensordot(precision, wm, axes=([0, 2], [0, 1])),
-            slope_x @ x.gain.T,
-            slope_x.T @ VS,
+            slope_x,
             slopes,
             np.tensordot(w, precision, axes=1),
             np.array([slopes.diagonal() - w @ own, w @ own**2, w @ self.observed]),

@@ -11,7 +11,7 @@ from ...solvers.quasi_newton import ascend, pick
 from .basis import SPARE_DIRECTIONS, Basis, View
 from .curvature import Curvature
 from .curved import ALIKE, Curved
-from .evidence import LabeledPatterns, LabeledRows
+from .evidence import Expansion, LabeledPatterns, LabeledRows
 from .grow import Data, ModelInBasis, State, grow
 from .ratio import (
     GRID_SIZE,
@@ -29,6 +29,7 @@ START_LOG_RATIOS = np.log(10.0) * np.arange(4.0, -5.0, -2.0)  # y to x noise of 
 WIDE = 100  # a basis of more directions is searched on the coarser grid once a first search is done
 SMALLEST_SHARE = 0.05
 NEAR, FEW_STEPS = 0.1, 20  # residual, and steps, up to which EM makes the start of a climb
+SHARPER = 0.1  # residual of a climb of an expanded evidence, as a share of the one before
 FIRST_EM_STEPS = 2  # of all starts that are climbed from side by side: from far away quasi-Newton steps are poor
 CLOSE = 1e-3  # residual at which the best of them is chosen; in a basis that will grow it is `NEAR`
 FIRST_STEPS = 2  # of a climb in a basis that will grow, whose own optimum is soon left
@@ -40,7 +41,7 @@ class BasisEM(SitesEM):
 
     shares = tuple(0.25 ** np.arange(6))
 
-    def __init__(self, view: View, labels: LabeledRows | LabeledPatterns, rules: Rules) -> None:
+    def __init__(self, view: View, labels: LabeledRows | LabeledPatterns | Expansion, rules: Rules) -> None:
         super().__init__(rules, labels.weight, view.energy, view.weight * view.n_features)
         self.view, self.labels = view, labels
 
@@ -50,17 +51,18 @@ class BasisEM(SitesEM):
         found, held = self.labels.sums(params, x, None if near is None else near.held[1], accuracy)
         VS, second = V @ x.cov, found.slopes - found.curvature
         xx_gain = view.xx @ x.gain.T
-        cross = VS.T @ found.slope_z
+        slope_z = found.slope_x @ x.gain.T
+        cross = VS.T @ slope_z
         zz = view.weight * x.cov + x.gain @ xx_gain + cross + cross.T + VS.T @ second @ VS
         total = np.zeros((k + 1, k + 1))
         total[:k, :k], total[k, k] = symmetrize(zz), view.weight
-        xz1 = np.column_stack([xx_gain + found.x_shift, np.zeros(len(xx_gain))])
-        gradient = np.column_stack([found.slope_z + second @ VS, found.slope])
+        xz1 = np.column_stack([xx_gain + found.slope_x.T @ VS, np.zeros(len(xx_gain))])
+        gradient = np.column_stack([slope_z + second @ VS, found.slope])
         objective = x_log_likelihood(params, x, view) + found.log_z
         objective, gradient = self._penalized(params, objective, gradient)
         gap = found.gap / self.label_weight
         return Sums(
-            objective, xz1, total[None], total, gradient, found.noise, gap, (x, held, second, found.curvature), accuracy
+            objective, xz1, total[None], total, gradient, found.noise, gap, (x, held, second, found), accuracy
         )
 
     def newton(self, sums: Sums, params: Params) -> Curvature:
@@ -99,12 +101,24 @@ class BasisEM(SitesEM):
         return rules.prior_precision == 0.0 and rules.n_guided == params.W_x.shape[1]
 
     def m_step(self, sums: Sums, params: Params) -> Params:
-        """As in `SitesEM`, with a longer step of W_x."""
+        """As in `SitesEM`, with a longer step of W_x; or a climb of what rows with classes say to second order."""
         of_x = self.of_x(sums, params)
+        if isinstance(self.labels, LabeledRows) and not self.rules.layout.noisy.any():
+            residual = self.residual(sums, params, of_x.params)
+            if residual <= NEAR:
+                return self._expanded(sums, params).maximize(params, SHARPER * residual, FEW_STEPS, "alternating").value[0]
         if self.plain(params):
             W_x = params.W_x + self._lengthened(of_x.params.W_x - params.W_x, params)
             of_x = of_x._replace(params=of_x.params._replace(W_x=W_x))
         return moved(of_x, params, self.steps(sums, params), 1.0)
+
+    def _expanded(self, sums: Sums, params: Params) -> "BasisEM":
+        """The same with the evidence of rows expanded about the parameters."""
+        assert isinstance(self.labels, LabeledRows)
+        (x, held, _, found), n_guided = sums.held, self.rules.n_guided
+        curvature = self.labels.newton(x, held, n_guided)
+        xx = self.view.xx / self.view.weight
+        return BasisEM(self.view, Expansion(params, x, found, curvature, xx, n_guided), self.rules)
 
     def _lengthened(self, step: Array, params: Params) -> Array:
         """A step of EM on W_x, made as long as it had to be were there no labels.

@@ -173,9 +173,10 @@ class Stack:
             found, held = rare.sums(params, x, None, 0.0)
             H, z1z1, _ = rare.newton(x, held, V.shape[2])
             second = found.slopes - found.curvature
-            x_shift = self.axes.T @ found.x_shift
+            slope_x = found.slope_x @ self.axes
+            x_shift = slope_x.T @ (V[i] * cov[i])
             parts.append(
-                (found.log_z, found.slope_z, found.slope, x_shift, second, found.curvature, found.noise, H, z1z1)
+                (found.log_z, slope_x @ gain[i], found.slope, x_shift, second, found.curvature, found.noise, H, z1z1)
             )
         more: list[Array] = [np.stack(part) for part in zip(*parts, strict=True)]
         sums: list[Array] = [own + other for own, other in zip(said[:7], more[:7], strict=True)]
