@@ -14,12 +14,13 @@ from ...numerics.linear_gaussian import LOG_2PI, FromX, Params
 from ...rows.contract import add
 from ...rows.products import rows_with_some
 from .basis import Basis
-from .curvature import Curvature, curvature_of_groups, curvature_of_rows
+from .curvature import MOST_SUMMED, Curvature, curvature_of_groups, curvature_of_rows
 from .ratio import JointMoments
 
 IN_CACHE = 32  # patterns whose moments are handled at once
 import os
 ENOUGH = int(os.environ.get("ENOUGH", "4000"))
+TRUST = float(os.environ.get("TRUST", "4.0"))
 SAME = 1e-13  # of predictors whose rows need not be asked again
 
 
@@ -100,13 +101,18 @@ class LabeledRows:
     """
 
     def __init__(self, T: Array, weights: Array, Y: Array, layout: Layout, sites: Sites) -> None:
-        self.T, self.weights, self.Y, self.sites = T, weights, Y, sites
+        self.T, self.weights, self.Y, self.layout, self.sites = T, weights, Y, layout, sites
         self.noisy = noisy_predictors(layout)
 
     @property
     def weight(self) -> float:
         """Of the rows that have outputs."""
         return float(self.weights.sum())
+
+    def some(self, rows: slice) -> "LabeledRows":
+        """Some of the rows, which stand for all."""
+        w = self.weights[rows]
+        return LabeledRows(self.T[rows], w * (self.weight / w.sum()), self.Y[rows], self.layout, self.sites)
 
     def sums(self, params: Params, x: FromX, near: Rows | None, accuracy: float) -> tuple[Evidence, Rows]:
         """The sums, iterating from `near`, the `held` of other parameters."""
@@ -136,7 +142,7 @@ class LabeledRows:
         some = slice(None, None, max(1, len(held.latent) // ENOUGH))
         w, latent = self.weights[some], held.latent[some, :n_guided]
         z1 = np.column_stack([latent, np.ones(len(latent))])
-        return curvature_of_rows(held.fit.some(some), z1, w * (self.weight / w.sum()), held.curvature)
+        return curvature_of_rows(held.fit.some(some), z1, w * (self.weight / w.sum()), held.curvature, MOST_SUMMED)
 
 
 class Expansion:
@@ -165,7 +171,8 @@ class Expansion:
         bend, far = self.curvature.times(step), found.curvature @ across @ self.xx
         linear = np.vdot(found.slope_x, change) + found.slope @ b
         cov = V @ x.cov @ V.T - self.cov
-        log_z = linear + 0.5 * (np.vdot(self.second, cov) - np.vdot(bend, step) - np.vdot(far, across))
+        far_off = np.vdot(change @ self.xx, change) + b @ b > TRUST**2
+        log_z = -np.inf if far_off else linear + 0.5 * (np.vdot(self.second, cov) - np.vdot(bend, step) - np.vdot(far, across))
         slope_x = found.slope_x - bend[:, :-1] @ self.back.T - far
         return found._replace(
             log_z=found.log_z + float(log_z), gap=0.0, slope=found.slope - bend[:, -1], slope_x=slope_x
