@@ -17,7 +17,7 @@ from .layout import Layout
 from .quadrature import chunks
 from .sites import ACCURACY, MAX_ITER, Near, SiteFit, ascend
 
-IN_CACHE = 1 << 10  # rows whose matrices are handled at once
+IN_CACHE = 512
 NOTHING = 1e-14  # of the largest variance
 
 
@@ -73,7 +73,7 @@ class Curvatures(NamedTuple):
 
     def _in_logits(self, A: Array) -> Array:
         first = self._times_D(A @ self.H.T)
-        first -= self._times_D(_times(self.P, first @ self.G) @ self.G.T)
+        first -= self._times_D(np.matmul(self.P, (first @ self.G)[:, :, None])[:, :, 0] @ self.G.T)
         return first
 
     def _times_D(self, logits: Array) -> Array:
@@ -109,18 +109,13 @@ class SoftmaxRows:
         kept[-1] = True
         G = self.H @ (vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0.0)))  # (C, d)
         weights = None if near is None else near[0][seen]
-        logits, parts = mean[seen] @ self.H.T, []
+        logits, (C, d) = mean[seen] @ self.H.T, G.shape
+        log_z, slope, gaps, ends, P = np.zeros(n), np.zeros((n, h)), np.zeros(n), np.zeros((n, C)), np.zeros((n, d, d))
         for some in chunks(len(seen), 1, IN_CACHE):
-            begun = None if weights is None else weights[some]
-            parts.append(self._solve(logits[some], one_of_c[some], G, begun, accuracy))
-        point = _Point(*(np.concatenate(columns) for columns in zip(*(found for found, _ in parts), strict=True)))
-        gap = np.concatenate([part for _, part in parts])
-        ends = np.zeros((n, len(self.H)))
-        ends[seen] = point.weights
-        log_z, slope, ends, gaps = np.zeros(n), np.zeros((n, h)), np.zeros((n, len(self.H))), np.zeros(n)
-        P = np.zeros((n, G.shape[1], G.shape[1]))
-        log_z[seen], slope[seen], gaps[seen] = point.value, (one_of_c - point.weights) @ self.H, gap
-        ends[seen], P[seen] = point.weights, point.P
+            begun, at = None if weights is None else weights[some], seen[some]
+            point, gaps[at] = self._solve(logits[some], one_of_c[some], G, begun, accuracy)
+            log_z[at], slope[at] = point.value, (one_of_c[some] - point.weights) @ self.H
+            ends[at], P[at] = point.weights, point.P
         return SiteFit(log_z, slope, Curvatures(ends, P, self.H, G), (ends,), gaps)
 
     def _solve(
@@ -132,51 +127,55 @@ class SoftmaxRows:
         products = (G[:, :, None] * G[:, None, :]).reshape(len(G), -1)
 
         def at(old: _Point, rows: IntArray, step: Array) -> _Point:
-            return _at(old, logits[rows], one_of_c[rows], G, products, step[:, None])
+            return _at(old, logits[rows], one_of_c[rows], G, products, step)
 
         start = _at(_Point(u, weights.copy(), weights.copy(), *[np.empty(0)] * 5), logits, one_of_c, G, products, None)
         return ascend(start, at, accuracy, self.max_iter)
 
 
 def _at(old: _Point, logits: Array, one_of_c: Array, G: Array, products: Array, step: Array | None) -> _Point:
-    """The point to which a step leads (`old` itself with None)."""
-    d = G.shape[1]
-    u, shares, tilt = old.u, old.shares, old.tilt
+    """The point to which a step leads (`old` itself with None). In memory rows are the last axis, which is the fastest."""
+    d, n = G.shape[1], len(logits)
+    u, shares, tilt = old.u.T, old.shares.T, old.tilt.T
     if step is not None:
-        move = _times(old.P, old.slope)
+        move = _times(old.P.transpose(1, 2, 0), old.slope.T)
         expected = tilt + _tilt_step(old, move, G)
-        inside = expected.min(axis=1, keepdims=True) >= 0.0  # shares of less than nothing have no covariance
+        inside = expected.min(axis=0) >= 0.0  # shares of less than nothing have no covariance
         u = u + step * move
-        shares = shares + step * (np.where(inside, expected, old.weights) - shares)
+        shares = shares + step * (np.where(inside, expected, old.weights.T) - shares)
         tilt = tilt + step * (expected - tilt)
-    center = shares @ G
-    M = (shares @ products).reshape(-1, d, d) - center[:, :, None] * center[:, None, :] + np.eye(d)
-    P, log_det = batch_inverse(M)
-    logs = logits + u @ G.T
-    own = np.einsum("nc,nc->n", one_of_c, logs)
-    middle = tilt @ G
+    center = G.T @ shares
+    M = (products.T @ shares).reshape(d, d, n)
+    M -= center[:, None] * center
+    M[np.arange(d), np.arange(d)] += 1.0
+    by_row, log_det = batch_inverse(M.transpose(2, 0, 1))
+    P = by_row.transpose(1, 2, 0)
+    logs = logits.T + G @ u
+    own = (one_of_c.T * logs).sum(axis=0)
+    middle = G.T @ tilt
     moved = _times(P, middle)
-    logs += 0.5 * (P.reshape(len(P), d * d) @ products.T) - moved @ G.T
-    weights, log_sum = normalized(logs)
-    far = np.einsum("naa->n", P) + np.einsum("na,na->n", u, u) - d + log_det
-    value = own - log_sum - 0.5 * (np.einsum("na,na->n", middle, moved) + far)
-    slope = (one_of_c - weights) @ G - u
-    move = np.hstack([slope, weights - shares, weights - tilt])
-    return _Point(u, shares, tilt, P, weights, slope, value, move)
+    logs += 0.5 * (products @ P.reshape(d * d, n)) - G @ moved
+    weights, log_sum = normalized(logs, axis=0)
+    far = np.einsum("aan->n", P) + (u**2).sum(axis=0) - d + log_det
+    value = own - log_sum - 0.5 * ((middle * moved).sum(axis=0) + far)
+    slope = G.T @ (one_of_c.T - weights) - u
+    move = np.concatenate([slope, weights - shares, weights - tilt])
+    return _Point(u.T, shares.T, tilt.T, by_row, weights.T, slope.T, value, move.T)
 
 
 def _tilt_step(point: _Point, move: Array, G: Array) -> Array:
     """Near (I + D_w G P G')^-1 (w + D_w G du - t): the bound is convex in t, and its weights w turn against t.
 
-    They turn with the `move` du of u. By Woodbury's identity with (P^-1 + G'D_w G)^-1 = (2 P^-1 - I)^-1, near
+    They turn with the `move` du (d, n) of u. By Woodbury's identity with (P^-1 + G'D_w G)^-1 = (2 P^-1 - I)^-1, near
     (P + P^2) / 2.
     """
-    w, along = point.weights, move @ G.T
-    left = w - point.tilt + w * (along - (w * along).sum(axis=1, keepdims=True))
-    first = _times(point.P, left @ G)
-    back = 0.5 * (first + _times(point.P, first)) @ G.T
-    return np.asarray(left - w * (back - (w * back).sum(axis=1, keepdims=True)))
+    w, P, along = point.weights.T, point.P.transpose(1, 2, 0), G @ move
+    left = w - point.tilt.T + w * (along - (w * along).sum(axis=0))
+    first = _times(P, G.T @ left)
+    back = 0.5 * (G @ (first + _times(P, first)))
+    return np.asarray(left - w * (back - (w * back).sum(axis=0)))
 
 
 def _times(matrices: Array, vectors: Array) -> Array:
-    return np.asarray(np.matmul(matrices, vectors[:, :, None])[:, :, 0])
+    """Products (d, n) of matrices (d, d, n) and vectors (d, n)."""
+    return np.asarray(np.einsum("abn,bn->an", matrices, vectors))

@@ -40,6 +40,8 @@ class BatchInverse(NamedTuple):
 def batch_inverse(S: Array) -> BatchInverse:
     """Invert positive definite matrices (m, k, k), with log-determinants by Cholesky; many little ones in step."""
     if len(S) >= MANY and S.shape[1] <= LITTLE:
+        if len(S) <= AT_ONCE:
+            return _eliminated(S)
         parts = [_eliminated(S[start : start + AT_ONCE]) for start in range(0, len(S), AT_ONCE)]
         return BatchInverse(*(np.concatenate(part) for part in zip(*parts, strict=True)))
     factors = np.linalg.cholesky(S)

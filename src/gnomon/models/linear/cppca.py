@@ -272,8 +272,8 @@ class OutputsInBasis(ModelInBasis):
 
     @property
     def _many(self) -> bool:
-        data = self.data
-        return isinstance(data, ByRow) and data.some == EVERY and len(self.guide.Y) >= 2.5 * SEVERAL_LABELED
+        data, n = self.data, len(self.guide.Y)
+        return isinstance(data, ByRow) and data.some == EVERY and n >= 2.5 * SEVERAL_LABELED and n * self.rules.layout.size >= 1<<15
 
     def _of_several(self, max_iter: int) -> Params:
         """A fit to some of many labeled rows; the basis has grown for them."""

@@ -29,8 +29,10 @@ START_LOG_RATIOS = np.log(10.0) * np.arange(4.0, -5.0, -2.0)  # y to x noise of 
 WIDE = 100  # a basis of more directions is searched on the coarser grid once a first search is done
 SMALLEST_SHARE = 0.05
 NEAR, FEW_STEPS = 0.1, 20  # residual, and steps, up to which EM makes the start of a climb
-import os
-SHARPER = float(os.environ.get("SHARPER","0.03"))  # residual of a climb of an expanded evidence, as a share of the one before
+# Rows times predictors, and rows for each label parameter, from which the evidence of rows is expanded; up to which
+# residual; and that of a climb of the expansion, as a share of it
+MANY_PREDICTORS, ROWS_FOR_EACH = 1 << 14, 10
+NEAR_ENOUGH, SHARPER = 0.05, 0.03
 FIRST_EM_STEPS = 2  # of all starts that are climbed from side by side: from far away quasi-Newton steps are poor
 CLOSE = 1e-3  # residual at which the best of them is chosen; in a basis that will grow it is `NEAR`
 FIRST_STEPS = 2  # of a climb in a basis that will grow, whose own optimum is soon left
@@ -104,9 +106,9 @@ class BasisEM(SitesEM):
     def m_step(self, sums: Sums, params: Params) -> Params:
         """As in `SitesEM`, with a longer step of W_x; or a climb of what rows with classes say to second order."""
         of_x = self.of_x(sums, params)
-        if isinstance(self.labels, LabeledRows) and self.label_weight > 1e-300 and not self.rules.layout.noisy.any():
+        if self.expands:
             residual = self.residual(sums, params, of_x.params)
-            if residual <= NEAR:
+            if residual <= NEAR_ENOUGH:
                 climb = self._expanded(sums, params).maximize(params, SHARPER * residual, FEW_STEPS, "alternating")
                 if len(climb.path) > 1:
                     return climb.value[0]
@@ -114,6 +116,15 @@ class BasisEM(SitesEM):
             W_x = params.W_x + self._lengthened(of_x.params.W_x - params.W_x, params)
             of_x = of_x._replace(params=of_x.params._replace(W_x=W_x))
         return moved(of_x, params, self.steps(sums, params), 1.0)
+
+    @property
+    def expands(self) -> bool:
+        """Whether a climb of what the rows say to second order costs less than the steps that it saves."""
+        rows, h = self.labels, self.rules.layout.size
+        if not isinstance(rows, LabeledRows) or self.rules.layout.noisy.any():
+            return False
+        n = len(rows.Y)
+        return n * h >= MANY_PREDICTORS and n >= ROWS_FOR_EACH * h * (self.rules.n_guided + 1)
 
     def _expanded(self, sums: Sums, params: Params) -> "BasisEM":
         """The same with the evidence of rows expanded about the parameters."""
