@@ -17,7 +17,7 @@ from .layout import Layout
 from .quadrature import chunks
 from .sites import ACCURACY, MAX_ITER, Near, SiteFit, ascend
 
-IN_CACHE = 512
+IN_CACHE = 1 << 15  # numbers of the matrices that are handled at once
 NOTHING = 1e-14  # of the largest variance
 
 
@@ -53,7 +53,7 @@ class Curvatures(NamedTuple):
 
     def total(self, weights: Array) -> Array:
         """Their sum (h, h) by weight."""
-        parts = [self.part(rows)._total(weights[rows]) for rows in chunks(len(weights), 1, IN_CACHE)]
+        parts = [self.part(rows)._total(weights[rows]) for rows in chunks(len(weights), self.P.shape[1] ** 2, IN_CACHE)]
         return np.asarray(np.add.reduce(parts))
 
     def _total(self, weights: Array) -> Array:
@@ -111,7 +111,7 @@ class SoftmaxRows:
         weights = None if near is None else near[0][seen]
         logits, (C, d) = mean[seen] @ self.H.T, G.shape
         log_z, slope, gaps, ends, P = np.zeros(n), np.zeros((n, h)), np.zeros(n), np.zeros((n, C)), np.zeros((n, d, d))
-        for some in chunks(len(seen), 1, IN_CACHE):
+        for some in chunks(len(seen), d * d, IN_CACHE):
             begun, at = None if weights is None else weights[some], seen[some]
             point, gaps[at] = self._solve(logits[some], one_of_c[some], G, begun, accuracy)
             log_z[at], slope[at] = point.value, (one_of_c[some] - point.weights) @ self.H

@@ -9,8 +9,9 @@ from scipy.linalg.lapack import dposv, dpotrf, dpotri, dpotrs
 from .._types import Array
 from ..rows.threads import tall_product
 
-LITTLE, MANY, AT_ONCE = 12, 128, 512  # size of matrices, and their number, from which elimination in step is faster
+LITTLE, MANY = 12, 128  # size of matrices, and their number, from which elimination in step is faster
 SEVERAL = 60  # the same of inverses alone
+AT_ONCE = 1 << 15  # numbers of matrices that stay in cache
 SMALL = 64  # rows of a matrix up to which all eigenvalues take no longer than some
 
 
@@ -40,10 +41,8 @@ class BatchInverse(NamedTuple):
 def batch_inverse(S: Array) -> BatchInverse:
     """Invert positive definite matrices (m, k, k), with log-determinants by Cholesky; many little ones in step."""
     if len(S) >= MANY and S.shape[1] <= LITTLE:
-        if len(S) <= AT_ONCE:
-            return _eliminated(S)
-        parts = [_eliminated(S[start : start + AT_ONCE]) for start in range(0, len(S), AT_ONCE)]
-        return BatchInverse(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        parts = _in_step(S)
+        return parts[0] if len(parts) == 1 else BatchInverse(*map(np.concatenate, zip(*parts, strict=True)))
     factors = np.linalg.cholesky(S)
     log_det = 2.0 * np.log(np.einsum("maa->ma", factors)).sum(axis=1)
     return BatchInverse(np.asarray(np.linalg.inv(S)), np.asarray(log_det))
@@ -53,10 +52,15 @@ def inverses(S: Array) -> Array:
     """Inverses of positive definite matrices (m, k, k), of many little ones by the same steps as `batch_inverse`."""
     if len(S) >= SEVERAL and S.shape[1] <= LITTLE:
         try:
-            return np.concatenate([_eliminated(S[i : i + AT_ONCE]).inverse for i in range(0, len(S), AT_ONCE)])
+            return np.concatenate([part.inverse for part in _in_step(S)])
         except np.linalg.LinAlgError:  # rounding has made one indefinite: with pivoting
             pass
     return np.asarray(np.linalg.inv(S))
+
+
+def _in_step(S: Array) -> list[BatchInverse]:
+    size = max(1, AT_ONCE // S.shape[1] ** 2)
+    return [_eliminated(S[start : start + size]) for start in range(0, len(S), size)]
 
 
 def _eliminated(S: Array) -> BatchInverse:

@@ -14,13 +14,12 @@ from ...numerics.linear_gaussian import LOG_2PI, FromX, Params
 from ...rows.contract import add
 from ...rows.products import rows_with_some
 from .basis import Basis
-from .curvature import MOST_SUMMED, Curvature, curvature_of_groups, curvature_of_rows
+from .curvature import MOST_UNKNOWNS, Curvature, curvature_of_groups, curvature_of_rows
 from .ratio import JointMoments
 
 IN_CACHE = 32  # patterns whose moments are handled at once
-import os
-ENOUGH = int(os.environ.get("ENOUGH", "4000"))
-TRUST = float(os.environ.get("TRUST", "4.0"))
+FEWEST, MOST_PRODUCTS = 4000, 1 << 25  # rows whose curvature stands for that of all, or products of their predictors
+TRUST = 4.0  # root mean square by which predictors may differ from where their evidence was expanded
 SAME = 1e-13  # of predictors whose rows need not be asked again
 
 
@@ -137,12 +136,13 @@ class LabeledRows:
         )
         return found, Rows(fit, latent, shift, total, given, accuracy)
 
-    def newton(self, x: FromX, held: Rows, n_guided: int) -> Curvature:
+    def newton(self, x: FromX, held: Rows, n_guided: int, most: int = MOST_UNKNOWNS) -> Curvature:
         """Curvature of the log-evidence, the covariance of z held; of many rows, some stand for those between."""
-        some = slice(None, None, max(1, len(held.latent) // ENOUGH))
+        enough = max(FEWEST, MOST_PRODUCTS // (len(held.curvature) * (n_guided + 1)) ** 2)
+        some = slice(None, None, max(1, len(held.latent) // enough))
         w, latent = self.weights[some], held.latent[some, :n_guided]
         z1 = np.column_stack([latent, np.ones(len(latent))])
-        return curvature_of_rows(held.fit.some(some), z1, w * (self.weight / w.sum()), held.curvature, MOST_SUMMED)
+        return curvature_of_rows(held.fit.some(some), z1, w * (self.weight / w.sum()), held.curvature, most)
 
 
 class Expansion:

@@ -9,7 +9,7 @@ from ...numerics.linear_gaussian import LOG_2PI, FromX, Limits, Params, given_x
 from ...rows.threads import one_thread
 from ...solvers.quasi_newton import ascend, pick
 from .basis import SPARE_DIRECTIONS, Basis, View
-from .curvature import Curvature
+from .curvature import MOST_SUMMED, Curvature
 from .curved import ALIKE, Curved
 from .evidence import Expansion, LabeledPatterns, LabeledRows
 from .grow import Data, ModelInBasis, State, grow
@@ -130,7 +130,7 @@ class BasisEM(SitesEM):
         """The same with the evidence of rows expanded about the parameters."""
         assert isinstance(self.labels, LabeledRows)
         (x, held, _, found), n_guided = sums.held, self.rules.n_guided
-        curvature = self.labels.newton(x, held, n_guided)
+        curvature = self.labels.newton(x, held, n_guided, MOST_SUMMED)
         xx = self.view.xx / self.view.weight
         return BasisEM(self.view, Expansion(params, x, found, curvature, xx, n_guided), self.rules)
 
