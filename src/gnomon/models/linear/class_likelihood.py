@@ -14,12 +14,14 @@ from ...likelihoods.categorical import covariances, logit_contrasts
 from ...likelihoods.class_evidence import ClassRows, class_evidence, class_rows, log_class_evidence
 from ...likelihoods.inference import sites_of
 from ...likelihoods.layout import Layout
+from ...numerics.linalg import kronecker_sum
 from ...numerics.normalize import normalized
-from .curvature import MOST_UNKNOWNS, curvature_of_groups
+from .curvature import MOST_SUMMED
 
 POINTS, FEWEST, MOST = 1 << 17, 32, 256  # rows times points, and points for each row, while V and b move
 FINAL_POINTS = 512  # of the log-likelihood that is reported
 MAX_ITER = 200
+ENOUGH = 4000  # rows whose curvature stands for that of all
 
 
 class LabelParams(NamedTuple):
@@ -129,16 +131,16 @@ def _maximize(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guide
 
 def _units(blocks: list[ClassRows], V: Array, b: Array, ridge: float, n_guided: int) -> Array:
     """Steps in which the loss has a curvature of about one, a square matrix: by that of the rows at their means."""
-    H = logit_contrasts(len(b) + 1)
+    H, size = logit_contrasts(len(b) + 1), len(b) * (n_guided + 1)
+    if size > MOST_SUMMED:
+        return np.eye(size)
     latent = np.concatenate([rows.latent.reshape(-1, V.shape[1]) for rows in blocks])
     weights = np.concatenate([rows.weights.ravel() for rows in blocks])
+    total, some = float(weights.sum()), slice(None, None, max(1, len(latent) // ENOUGH))
+    latent, weights = latent[some], weights[some] / weights[some].sum()
     z1 = np.column_stack([latent[:, :n_guided], np.ones(len(latent))])
-    if len(b) * z1.shape[1] > MOST_UNKNOWNS:
-        return np.eye(len(b) * z1.shape[1])
     shares, _ = normalized((latent @ V.T + b) @ H.T)
-    total = float(weights.sum())
-    moments = z1[:, :, None] * z1[:, None, :] * (weights / total)[:, None, None]
-    matrix = curvature_of_groups(covariances(shares, H, H), moments).H
+    matrix = kronecker_sum(covariances(shares, H, H), z1[:, :, None] * z1[:, None, :] * weights[:, None, None])
     penalized = np.tile(np.append(np.full(n_guided, ridge / total), 0.0), len(b))
     matrix.flat[:: len(matrix) + 1] += penalized + 1e-9 * float(np.trace(matrix))
     return np.asarray(np.linalg.inv(np.linalg.cholesky(matrix)).T)

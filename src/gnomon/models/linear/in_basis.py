@@ -103,12 +103,12 @@ class BasisEM(SitesEM):
         rules = self.rules
         return rules.prior_precision == 0.0 and rules.n_guided == params.W_x.shape[1]
 
-    def m_step(self, sums: Sums, params: Params) -> Params:
+    def m_step(self, sums: Sums, params: Params, tol: float = 0.0) -> Params:
         """As in `SitesEM`, with a longer step of W_x; or a climb of what rows with classes say to second order."""
         of_x = self.of_x(sums, params)
         if self.expands:
             residual = self.residual(sums, params, of_x.params)
-            if residual <= NEAR_ENOUGH:
+            if tol < max(residual, sums.accuracy) and residual <= NEAR_ENOUGH:
                 climb = self._expanded(sums, params).maximize(params, SHARPER * residual, FEW_STEPS, "alternating")
                 if len(climb.path) > 1:
                     return climb.value[0]

@@ -174,10 +174,10 @@ class SitesEM:
         cov = symmetrize(sums.total[:k, :k] / weight - mean[:, None] * mean)
         return OfX(found, mean, expansion(cov, params.W_y, self.penalty / weight))
 
-    def m_step(self, sums: Sums, params: Params) -> Params:
+    def m_step(self, sums: Sums, params: Params, tol: float = 0.0) -> Params:
         """Maximize the expected log-likelihood over W_x, its noise and the law of z; Newton steps of all else with it.
 
-        Without the Newton steps, EM's own argument says that the objective does not fall; see `safeguard`.
+        Where the residual is at most `tol` no step is to be taken, and less may be done. Without the Newton steps, EM's own argument says that the objective does not fall; see `safeguard`.
         """
         return moved(self.of_x(sums, params), params, self.steps(sums, params), 1.0)
 
@@ -234,7 +234,7 @@ class SitesEM:
         schedule = Schedule(0.0 if self.rules.layout.gaussian else coarsest, tol)  # no sites to iterate
         return run_em(
             lambda params, last: self.e_step(params, near if last is None else last, schedule.accuracy),
-            self.m_step,
+            lambda sums, params: self.m_step(sums, params, tol),
             start,
             log_likelihood=lambda sums: sums.objective,
             residual=lambda sums, params, after: schedule.follow(self.residual(sums, params, after), sums.accuracy),
