@@ -21,7 +21,7 @@ class Factored(Protocol):
     def by_row(self) -> Array:
         """All of them (n, h, h)."""
 
-    def part(self, rows: slice) -> "Factored":
+    def part(self, rows: IntArray | slice) -> "Factored":
         """Those of some rows."""
 
     def total(self, weights: Array) -> Array:
@@ -64,20 +64,20 @@ class SiteFit(NamedTuple):
             return self.near
         return self.curvature.near_at(change)
 
-    def some(self, rows: slice) -> "SiteFit":
-        """Of some of the rows, its curvature alone."""
-        if self.of_row is not None:
-            return self._replace(of_row=self.of_row[rows])
-        return self._replace(
-            curvature=self.curvature[rows] if isinstance(self.curvature, np.ndarray) else self.curvature.part(rows)
-        )
+    def some(self, rows: IntArray | slice) -> "SiteFit":
+        """Of some of the rows."""
+        of_row, curvature = self.of_row, self.curvature
+        if of_row is not None:
+            of_row = of_row[rows]
+        else:
+            curvature = curvature[rows] if isinstance(curvature, np.ndarray) else curvature.part(rows)
+        near = None if self.near is None else tuple(part[rows] for part in self.near)
+        gap = None if self.gap is None else self.gap[rows]
+        return SiteFit(self.log_z[rows], self.slope[rows], curvature, near, gap, of_row)
 
     def part(self, rows: slice) -> Array:
         """Curvature (m, h, h) of some of the rows."""
-        if self.of_row is not None:
-            return self.distinct[self.of_row[rows]]
-        found = self.curvature[rows] if isinstance(self.curvature, np.ndarray) else self.curvature.part(rows).by_row()
-        return np.asarray(found)
+        return self.some(rows).by_row
 
     def total_curvature(self, weights: Array) -> Array:
         """Sum (h, h) over rows."""

@@ -47,7 +47,7 @@ class Curvatures(NamedTuple):
         across, own = covariances(self.weights, self.H, self.G), covariances(self.weights, self.H, self.H)
         return np.asarray(own - np.matmul(np.matmul(across, self.P), np.swapaxes(across, 1, 2)))
 
-    def part(self, rows: slice) -> "Curvatures":
+    def part(self, rows: IntArray | slice) -> "Curvatures":
         """Those of some rows."""
         return self._replace(weights=self.weights[rows], P=self.P[rows])
 
@@ -134,7 +134,7 @@ class SoftmaxRows:
 
 
 def _at(old: _Point, logits: Array, one_of_c: Array, G: Array, products: Array, step: Array | None) -> _Point:
-    """The point to which a step leads (`old` itself with None). In memory rows are the last axis, which is the fastest."""
+    """The point to which a step leads (`old` itself with None). In memory rows are the last axis, which is fastest."""
     d, n = G.shape[1], len(logits)
     u, shares, tilt = old.u.T, old.shares.T, old.tilt.T
     if step is not None:

@@ -31,9 +31,7 @@ SMALL = 1 << 22  # coordinates of labeled rows up to which one thread is faster 
 WHOLE_MOMENTS = 400  # dimensions all of which make the first basis, where products are those of small matrices, and
 FEW_COORDINATES = 1 << 18  # the labeled rows have no more coordinates than that
 MANY_LABELED, FEW_LABELED = 1600, 400  # of many labeled rows, a few are enough to choose a start by
-import os
-SEVERAL_LABELED = int(os.environ.get("NSUB", "2000"))
-EVERY = slice(None)
+SEVERAL_LABELED, MANY_PREDICTORS = 2000, 1 << 15  # so many are fitted first where rows times predictors are many
 START_STEPS, TRIAL_ITERATIONS = 5, 1
 
 
@@ -201,22 +199,22 @@ def base_predictors(layout: Layout, Y: Array, weights: Array) -> Array:
 class ByRow:
     """Outputs of any kind beside a growing basis, row by row."""
 
-    def __init__(self, basis: Basis, labeled: Labels, coded: Coded, some: slice = EVERY) -> None:
+    def __init__(self, basis: Basis, labeled: Labels, coded: Coded, some: IntArray | None = None) -> None:
         self.basis, self.coded, self._of, self.some = basis, coded, labeled, some
 
-    def few(self, some: slice) -> "ByRow":
-        """The same basis, with some of the rows for all."""
+    def few(self, some: IntArray) -> "ByRow":
+        """The same basis; some of the rows stand for all."""
         return ByRow(self.basis, self._of, self.coded, some)
 
     def labels(self) -> LabeledRows:
         """The rows in the basis as it is."""
         rows = self._of(self.basis.T)
-        return rows if self.some == EVERY else rows.some(self.some)
+        return rows if self.some is None else rows.some(self.some)
 
     def cross(self, params: Params, x: FromX, held: Any) -> Array:
         """X'Z (d, k), the sum of x E[z]' in the full space."""
         shift = held.shift
-        if self.some != EVERY:
+        if self.some is not None:
             rows = self._of(self.basis.T)
             shift = np.zeros((len(rows.Y), shift.shape[1]))
             shift[self.some] = held.shift * (rows.weight / rows.weights[self.some].sum())
@@ -246,48 +244,47 @@ class OutputsInBasis(ModelInBasis):
     def __init__(self, data: Data, guide: Guide, rules: Rules, options: Options) -> None:
         super().__init__(data, options.k, rules)
         self.guide, self.options = guide, options
-        self.given = guide, rules, options
 
     @property
     def share(self) -> float:
         return 1.0 if self.data.basis.whole else 0.5
 
     def maximize(self, start: State | None, tol: float, *, final: bool, max_iter: int) -> Result[State]:
-        if start is None and self._many:
-            start = self._of_several(max_iter), None
+        several = self._of_several(max_iter) if start is None else None
         em = BasisEM(self.data.basis.view(), self.data.labels(), self.rules)
         path: list[Array] = []
         n_iter = 0
         if start is None:
-            begun = self._begin(em)
+            begun = self._begin(em, several)
             start, n_iter = begun.value, begun.stats["n_iter"]
             path.append(begun.path)
             tol = self.options.tol if self.data.basis.whole else tol
         left = max(max_iter - n_iter, 1)
         params, near = start
-        found = em.maximize(params, tol, left, self.options.acceleration, near, COARSEST if near is None else near.accuracy)
-        path.append(found.path if near is None else found.path[1:])
+        found = em.maximize(params, tol, left, self.options.acceleration, near, near.accuracy)
+        path.append(found.path[1:])
         stats = {"residual": found.stats["residual"], "n_iter": n_iter + found.stats["n_iter"]}
         return Result(found.value, found.status, np.concatenate(path), stats)
 
-    @property
-    def _many(self) -> bool:
+    def _of_several(self, max_iter: int) -> Params | None:
+        """A fit to some of many labeled rows, in a basis that grows for them; none where these are not as many."""
         data, n = self.data, len(self.guide.Y)
-        return isinstance(data, ByRow) and data.some == EVERY and n >= 2.5 * SEVERAL_LABELED and n * self.rules.layout.size >= 1<<15
+        if not isinstance(data, ByRow) or data.some is not None:
+            return None
+        if n < 2 * SEVERAL_LABELED or n * self.rules.layout.size < MANY_PREDICTORS:
+            return None
+        few = data.few(data.labels().chosen(SEVERAL_LABELED))
+        model = OutputsInBasis(few, self.guide, self.rules, self.options)
+        return grow(model, tol=START_ACCURACY, max_expansions=max_iter, max_iter=max_iter).value[0]
 
-    def _of_several(self, max_iter: int) -> Params:
-        """A fit to some of many labeled rows; the basis has grown for them."""
-        assert isinstance(self.data, ByRow)
-        few = OutputsInBasis(self.data.few(slice(None, None, len(self.guide.Y) // SEVERAL_LABELED)), *self.given)
-        return grow(few, tol=START_ACCURACY, max_expansions=max_iter, max_iter=max_iter).value[0]
-
-    def _begin(self, em: BasisEM) -> Result[tuple[Params, Sums]]:
-        """An iteration from the best start; among many labeled rows, a few choose it."""
+    def _begin(self, em: BasisEM, start: Params | None) -> Result[tuple[Params, Sums]]:
+        """An iteration from a start, or the best one; among many labeled rows, a few choose it."""
         rows = em.labels
-        if not isinstance(rows, LabeledRows) or len(rows.Y) < MANY_LABELED:
-            return self._first(em)
-        few = rows.some(slice(None, None, len(rows.Y) // FEW_LABELED))
-        start = self._first(BasisEM(em.view, few, self.rules)).value[0]
+        if start is None:
+            if not isinstance(rows, LabeledRows) or len(rows.Y) < MANY_LABELED:
+                return self._first(em)
+            few = rows.some(rows.chosen(FEW_LABELED))
+            start = self._first(BasisEM(em.view, few, self.rules)).value[0]
         return em.maximize(start, START_ACCURACY, TRIAL_ITERATIONS, self.options.acceleration)
 
     def _first(self, em: BasisEM) -> Result[tuple[Params, Sums]]:

@@ -1,16 +1,18 @@
 """What outputs say of their predictors, summed over rows in a basis: row by row, or by pattern of real outputs."""
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._types import Array, BoolArray
+from ..._types import Array, BoolArray, IntArray
 from ...likelihoods.exact import precisions
 from ...likelihoods.layout import Layout
 from ...likelihoods.quadrature import chunks
 from ...likelihoods.sites import SiteFit, Sites
 from ...numerics.linalg import symmetrize
 from ...numerics.linear_gaussian import LOG_2PI, FromX, Params
+from ...numerics.scramble import random_uniforms
 from ...rows.contract import add
 from ...rows.products import rows_with_some
 from .basis import Basis
@@ -19,7 +21,6 @@ from .ratio import JointMoments
 
 IN_CACHE = 32  # patterns whose moments are handled at once
 FEWEST, MOST_PRODUCTS = 4000, 1 << 25  # rows whose curvature stands for that of all, or products of their predictors
-TRUST = 4.0  # root mean square by which predictors may differ from where their evidence was expanded
 SAME = 1e-13  # of predictors whose rows need not be asked again
 
 
@@ -108,10 +109,23 @@ class LabeledRows:
         """Of the rows that have outputs."""
         return float(self.weights.sum())
 
-    def some(self, rows: slice) -> "LabeledRows":
+    def chosen(self, n_rows: int) -> IntArray:
+        """Some rows, whatever the order of all."""
+        return np.sort(self._scrambled[:n_rows])
+
+    @cached_property
+    def _scrambled(self) -> IntArray:
+        lengths = np.einsum("nr,nr->n", self.T, self.T)
+        every = random_uniforms(lengths / max(float(lengths.mean()), 1e-300), np.random.default_rng(0))
+        return np.argsort(np.where(self.weights > 0.0, every, np.inf), kind="stable")
+
+    def some(self, rows: IntArray) -> "LabeledRows":
         """Some of the rows, which stand for all."""
+        return LabeledRows(self.T[rows], self._for_all(rows), self.Y[rows], self.layout, self.sites)
+
+    def _for_all(self, rows: IntArray) -> Array:
         w = self.weights[rows]
-        return LabeledRows(self.T[rows], w * (self.weight / w.sum()), self.Y[rows], self.layout, self.sites)
+        return np.asarray(w * (self.weight / w.sum()))
 
     def sums(self, params: Params, x: FromX, near: Rows | None, accuracy: float) -> tuple[Evidence, Rows]:
         """The sums, iterating from `near`, the `held` of other parameters."""
@@ -137,50 +151,14 @@ class LabeledRows:
         return found, Rows(fit, latent, shift, total, given, accuracy)
 
     def newton(self, x: FromX, held: Rows, n_guided: int, most: int = MOST_UNKNOWNS) -> Curvature:
-        """Curvature of the log-evidence, the covariance of z held; of many rows, some stand for those between."""
-        enough = max(FEWEST, MOST_PRODUCTS // (len(held.curvature) * (n_guided + 1)) ** 2)
-        some = slice(None, None, max(1, len(held.latent) // enough))
-        w, latent = self.weights[some], held.latent[some, :n_guided]
-        z1 = np.column_stack([latent, np.ones(len(latent))])
-        return curvature_of_rows(held.fit.some(some), z1, w * (self.weight / w.sum()), held.curvature, most)
-
-
-class Expansion:
-    """The evidence to second order about some parameters, by moments of the rows, with the interface of their sums.
-
-    Means of predictors are B t + b. Along what z was expected to be, the curvature in B is that of the rows; across it,
-    as if all rows had one. In the covariance of predictors the evidence is linear.
-    """
-
-    def __init__(self, at: Params, x: FromX, found: Evidence, curvature: Curvature, xx: Array, n_guided: int) -> None:
-        """Of sums `found` at the parameters; xx (r, r) is the mean of t t'."""
-        self.found, self.curvature, self.xx = found, curvature, xx
-        self.weight = float(curvature.z1z1[-1, -1])
-        self.B, self.b, self.cov = at.W_y @ x.gain, at.m_y, at.W_y @ x.cov @ at.W_y.T
-        self.second = found.slopes - found.curvature
-        self.gain = x.gain[:n_guided]
-        back = xx @ self.gain.T
-        self.back = back @ np.linalg.inv(self.gain @ back)
-
-    def sums(self, params: Params, x: FromX, near: Any, accuracy: float) -> tuple[Evidence, Any]:
-        """As in `LabeledRows`; nothing is held."""
-        found, V = self.found, params.W_y
-        change, b = V @ x.gain - self.B, params.m_y - self.b
-        along = change @ self.back
-        step, across = np.column_stack([along, b]), change - along @ self.gain
-        bend, far = self.curvature.times(step), found.curvature @ across @ self.xx
-        linear = np.vdot(found.slope_x, change) + found.slope @ b
-        cov = V @ x.cov @ V.T - self.cov
-        far_off = np.vdot(change @ self.xx, change) + b @ b > TRUST**2
-        log_z = -np.inf if far_off else linear + 0.5 * (np.vdot(self.second, cov) - np.vdot(bend, step) - np.vdot(far, across))
-        slope_x = found.slope_x - bend[:, :-1] @ self.back.T - far
-        return found._replace(
-            log_z=found.log_z + float(log_z), gap=0.0, slope=found.slope - bend[:, -1], slope_x=slope_x
-        ), None
-
-    def newton(self, x: FromX, held: Any, n_guided: int) -> Curvature:
-        """Curvature in (V, b), as if z were still expected where it was."""
-        return self.curvature
+        """Curvature of the log-evidence, the covariance of z held; of many rows, some stand for all."""
+        fit, w = held.fit, self.weights
+        z1 = np.column_stack([held.latent[:, :n_guided], np.ones(len(held.latent))])
+        enough = max(FEWEST, MOST_PRODUCTS // (len(held.curvature) * z1.shape[1]) ** 2)
+        if len(z1) > enough:
+            rows = self.chosen(enough)
+            fit, z1, w = fit.some(rows), z1[rows], self._for_all(rows)
+        return curvature_of_rows(fit, z1, w, held.curvature, most)
 
 
 class LabeledPatterns:

@@ -11,7 +11,8 @@ from ...solvers.quasi_newton import ascend, pick
 from .basis import SPARE_DIRECTIONS, Basis, View
 from .curvature import MOST_SUMMED, Curvature
 from .curved import ALIKE, Curved
-from .evidence import Expansion, LabeledPatterns, LabeledRows
+from .evidence import LabeledPatterns, LabeledRows
+from .expansion import Expansion
 from .grow import Data, ModelInBasis, State, grow
 from .ratio import (
     GRID_SIZE,
@@ -64,9 +65,7 @@ class BasisEM(SitesEM):
         objective = x_log_likelihood(params, x, view) + found.log_z
         objective, gradient = self._penalized(params, objective, gradient)
         gap = found.gap / self.label_weight
-        return Sums(
-            objective, xz1, total[None], total, gradient, found.noise, gap, (x, held, second, found), accuracy
-        )
+        return Sums(objective, xz1, total[None], total, gradient, found.noise, gap, (x, held, second, found), accuracy)
 
     def newton(self, sums: Sums, params: Params) -> Curvature:
         x, held, second, _ = sums.held
@@ -121,7 +120,7 @@ class BasisEM(SitesEM):
     def expands(self) -> bool:
         """Whether a climb of what the rows say to second order costs less than the steps that it saves."""
         rows, h = self.labels, self.rules.layout.size
-        if not isinstance(rows, LabeledRows) or self.rules.layout.noisy.any():
+        if not isinstance(rows, LabeledRows) or self.rules.layout.noisy.any() or self.label_weight <= 1e-300:
             return False
         n = len(rows.Y)
         return n * h >= MANY_PREDICTORS and n >= ROWS_FOR_EACH * h * (self.rules.n_guided + 1)

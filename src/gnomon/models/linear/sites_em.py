@@ -177,7 +177,8 @@ class SitesEM:
     def m_step(self, sums: Sums, params: Params, tol: float = 0.0) -> Params:
         """Maximize the expected log-likelihood over W_x, its noise and the law of z; Newton steps of all else with it.
 
-        Where the residual is at most `tol` no step is to be taken, and less may be done. Without the Newton steps, EM's own argument says that the objective does not fall; see `safeguard`.
+        Where the residual is at most `tol` no step will be taken, so that little need be done. Without the Newton
+        steps, EM's own argument says that the objective does not fall; see `safeguard`.
         """
         return moved(self.of_x(sums, params), params, self.steps(sums, params), 1.0)
 
