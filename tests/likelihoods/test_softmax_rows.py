@@ -56,3 +56,24 @@ def test_a_looser_accuracy_is_off_by_its_square_and_below(rng):
         assert (bound <= exact + 1e-12).all()
         assert (exact - bound).max() < 10.0 * accuracy**2
     assert (exact - SoftmaxRows(layout)(Y, mean, cov, np.ones(1), None, 0.1).log_z).max() > 1e-12  # it did stop earlier
+
+
+def test_where_means_move_the_next_start_is_most_of_the_way(rng):
+    mean, cov, Y, layout = problem(rng, 5, 3, 1.0)
+    sites, change = SoftmaxRows(layout), rng.normal(size=mean.shape)
+    fit = sites(Y, mean, cov, np.ones(1), None, 1e-10)
+    wanted = sites(Y, mean + 0.05 * change, cov, np.ones(1), None, 1e-10).near[0]
+    left = np.linalg.norm(fit.near_at(0.05 * change)[0] - wanted)
+    assert left < 0.15 * np.linalg.norm(fit.near[0] - wanted)
+    far = fit.near_at(100.0 * change)[0]
+    assert (far >= 0.0).all()
+    assert (far == fit.near[0]).all(axis=1).any()
+
+
+def test_some_rows_are_those_rows(rng):
+    mean, cov, Y, layout = problem(rng, 5, 3, 1.0)
+    fit, rows = SoftmaxRows(layout)(Y, mean, cov, np.ones(1)), np.array([1, 4, 20])
+    some = fit.some(rows)
+    assert_allclose(some.by_row, fit.by_row[rows])
+    assert_allclose(some.slope, fit.slope[rows])
+    assert_allclose(some.near[0], fit.near[0][rows])

@@ -1,13 +1,22 @@
 """How the fit of CPPCA begins, and what it holds."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from gnomon import CPPCA
+from gnomon.likelihoods.layout import Layout
+from gnomon.likelihoods.softmax_rows import SoftmaxRows
 from gnomon.models.linear import cppca as model_file
 from gnomon.models.linear.basis import Basis
+from gnomon.models.linear.cppca import ByRow
+from gnomon.models.linear.evidence import Coded, LabeledRows
+from gnomon.models.linear.in_basis import BasisEM
+from gnomon.numerics.linear_gaussian import Params, given_x
 from oracles import cppca as oracle
+from rows.copied import copied_rows
 
 
 def test_many_labeled_rows_start_from_a_few_and_end_at_the_same_maximum(rng, monkeypatch):
@@ -26,9 +35,49 @@ def test_many_labeled_rows_start_from_a_few_and_end_at_the_same_maximum(rng, mon
     assert (np.diff(few.objective_path_) >= -1e-10 * abs(few.objective_)).all()
     monkeypatch.setattr(model_file, "MANY_LABELED", 10**9)
     every = CPPCA(2, tol=1e-8).fit(X, y)
-    assert sizes == [450, 1800]
+    assert sizes == [400, 1800]
     assert_allclose(few.objective_, every.objective_, rtol=1e-10)
     assert_allclose(few.y_loadings_, every.y_loadings_, atol=1e-4)
+
+
+def test_many_predictors_begin_with_a_fit_to_some_rows_and_end_at_the_same_maximum(rng, monkeypatch):
+    X, Z = oracle.draw(rng, 900, 120, 0.5)
+    y = (Z @ rng.normal(size=(2, 3)) * 2 + rng.gumbel(size=(900, 3))).argmax(axis=1)
+    every = CPPCA(2, tol=1e-8, solver="subspace").fit(X, y)
+    monkeypatch.setattr(model_file, "SEVERAL_LABELED", 300)
+    monkeypatch.setattr(model_file, "MANY_PREDICTORS", 1800)
+    sizes, step = [], BasisEM.e_step
+
+    def counted(em, *rest):
+        sizes.append(len(em.labels.Y))
+        return step(em, *rest)
+
+    monkeypatch.setattr(BasisEM, "e_step", counted)
+    some = CPPCA(2, tol=1e-8, solver="subspace").fit(X, y)
+    assert sizes == sorted(sizes)
+    assert set(sizes) == {300, 900}
+    assert some.converged_
+    assert (np.diff(some.objective_path_) >= -1e-10 * abs(some.objective_)).all()
+    assert_allclose(some.objective_, every.objective_, rtol=1e-10)
+    assert_allclose(some.y_loadings_, every.y_loadings_, atol=1e-4)
+
+
+def test_some_rows_stand_for_all_outside_the_basis(rng):
+    """Where all rows are alike, what some say is what all do."""
+    X, Y = (
+        np.repeat(rng.normal(size=(10, 6)), 4, axis=0),
+        np.repeat(rng.integers(0, 3, (10, 1)), 4, axis=0).astype(float),
+    )
+    layout, at = Layout(("categorical",), (3,)), np.arange(0, 40, 4)
+    products = model_file.products_of(copied_rows(X), np.arange(40), np.zeros((40, 0)), held=True)[0]
+    labels = partial(LabeledRows, weights=np.ones(40), Y=Y, layout=layout, sites=SoftmaxRows(layout))
+    every = ByRow(Basis(products, 3), labels, Coded.of(np.zeros((40, 0)), np.zeros((40, 0), dtype=bool), np.ones(40)))
+    every.basis.expand(np.eye(6)[:, :3])
+    p = Params(rng.normal(size=(3, 2)), np.zeros(3), 0.5, rng.normal(size=(2, 2)), np.zeros(2), np.ones(1))
+    x, crosses = given_x(p), []
+    for data in (every, every.few(at)):
+        crosses.append(data.cross(p, x, data.labels().sums(p, x, None, 1e-9)[1]))
+    assert_allclose(crosses[1], crosses[0], atol=1e-9)
 
 
 @pytest.mark.parametrize("solver", ["moments", "subspace"])

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from gnomon.likelihoods.exact import GaussianSites
 from gnomon.likelihoods.layout import Layout
 from gnomon.likelihoods.softmax_rows import SoftmaxRows
+from gnomon.models.linear import evidence as file
 from gnomon.models.linear.evidence import Coded, LabeledPatterns, LabeledRows
 from gnomon.numerics.linear_gaussian import Params, given_x
 from gnomon.numerics.moments import output_sets
@@ -131,7 +132,7 @@ def test_rows_are_asked_again_where_their_predictors_changed_or_more_accuracy_is
     wider = LabeledRows(np.column_stack([T, rng.normal(size=n)]), rows.weights, Y, layout, rows.sites)
     again, same = wider.sums(grown, given_x(grown), held, 1e-3)
     assert same.fit is held.fit
-    assert_allclose(again.x_shift[:3], found.x_shift, rtol=1e-12)
+    assert_allclose(again.slope_x[:, :3], found.slope_x, rtol=1e-12)
     assert_allclose(again.curvature, found.curvature, rtol=1e-12)
     sharper, other = rows.sums(p, given_x(p), held, 1e-9)
     assert other.fit is not held.fit
@@ -143,3 +144,33 @@ def test_rows_are_asked_again_where_their_predictors_changed_or_more_accuracy_is
             rows.sums(moved, given_x(moved), None, 1e-9)[0].slopes,
             rtol=1e-6,
         )
+
+
+def test_rows_that_stand_for_all_do_not_depend_on_their_order(rng):
+    layout, n = Layout(("categorical",), (3,)), 200
+    Y, T, w = rng.integers(0, 3, (n, 1)).astype(float), rng.normal(size=(n, 2)), rng.uniform(0.5, 2.0, n)
+    w[::3] = 0.0
+    rows = LabeledRows(T, w, Y, layout, SoftmaxRows(layout))
+    at, order = rows.chosen(50), rng.permutation(n)
+    few = rows.some(at)
+    assert len(np.unique(at)) == 50
+    assert w[at].all()
+    assert_allclose(few.weight, w.sum())
+    assert_allclose(few.weights / w[at], few.weight / w[at].sum())
+    other = LabeledRows(T[order], w[order], Y[order], layout, rows.sites)
+    assert set(order[other.chosen(50)]) == set(at)
+
+
+def test_the_curvature_of_many_rows_is_near_that_of_those_that_stand_for_them(rng, monkeypatch):
+    layout, n = Layout(("categorical",), (3,)), 4000
+    Y, T = rng.integers(0, 3, (n, 1)).astype(float), rng.normal(size=(n, 2))
+    p = Params(rng.normal(size=(2, 2)), np.zeros(2), 0.5, rng.normal(size=(2, 2)), np.zeros(2), np.ones(1))
+    rows = LabeledRows(T, np.ones(n), Y, layout, SoftmaxRows(layout))
+    x = given_x(p)
+    held = rows.sums(p, x, None, 1e-6)[1]
+    every = rows.newton(x, held, 2).H
+    monkeypatch.setattr(file, "FEWEST", 2000)
+    monkeypatch.setattr(file, "MOST_PRODUCTS", 0)
+    some = rows.newton(x, held, 2).H
+    assert not np.array_equal(some, every)
+    assert np.abs(some - every).max() < 0.1 * np.abs(every).max()
