@@ -40,6 +40,26 @@ def test_it_finds_what_the_general_solver_finds(rng, n_classes, rank, scale):
     assert not fit.slope[::7].any()
 
 
+@pytest.mark.parametrize("n_classes, rank, scale", [((3, 4), 3, 1.0), ((2, 5, 3), 7, 2.0), ((20, 20), 4, 0.5)])
+def test_of_several_outputs_it_finds_the_same(rng, n_classes, rank, scale):
+    layout, n, h = Layout(("categorical",) * len(n_classes), n_classes), 40, sum(n_classes) - len(n_classes)
+    B = rng.normal(size=(h, rank)) * np.sqrt(scale / rank)
+    Y = np.column_stack([rng.integers(0, c, n) for c in n_classes]).astype(float)
+    Y[rng.random(Y.shape) < 0.3] = np.nan
+    mean, cov, noise = rng.normal(size=(n, h)), B @ B.T, np.ones(len(n_classes))
+    found = sites_of(layout, "variational")
+    assert isinstance(found, SoftmaxRows)
+    general = GaussianRows(layout, variational=True)(Y, mean, cov, noise)
+    near = found(Y, mean + 0.5, 2.0 * cov, noise).near
+    for fit in (found(Y, mean, cov, noise), found(Y, mean, cov, noise, near)):
+        assert_allclose(fit.log_z, general.log_z, atol=1e-11)
+        assert_allclose(fit.slope, general.slope, atol=1e-7)
+        assert_allclose(fit.by_row, general.curvature, atol=1e-7)
+        vectors, weights = rng.normal(size=fit.slope.shape), rng.random(n)
+        assert_allclose(fit.curvature_times(vectors), np.einsum("nab,nb->na", fit.by_row, vectors), atol=1e-12)
+        assert_allclose(fit.total_curvature(weights), np.tensordot(weights, fit.by_row, axes=1), atol=1e-12)
+
+
 def test_wide_predictors_end_no_lower_than_the_general_solver(rng):
     mean, cov, Y, layout = problem(rng, 5, 4, 200.0)
     ways = SoftmaxRows(layout), GaussianRows(layout, variational=True)

@@ -41,7 +41,7 @@ def sites_of(layout: Layout, inference: str) -> Sites:
         return OneOutput(layout)
     if inference == "ep":
         return ExpectationPropagation(layout)
-    if inference == "variational" and layout.kinds == ("categorical",):
+    if inference == "variational" and set(layout.kinds) == {"categorical"}:
         return SoftmaxRows(layout)
     return GaussianRows(layout, variational=inference == "variational")
 

@@ -1,12 +1,14 @@
-"""The best Gaussian posterior of rows with one class label each, in coordinates of the latent space.
+"""The best Gaussian posterior of rows whose outputs are classes, in coordinates of the latent space.
 
 A row brings logits l = H a with a ~ N(mean, cov) from its features, all rows with one covariance H cov H' = G G', and a
-class. The bound is that of `softmax_terms`; all that a row holds of its label is a few weights of classes.
+class of each output, or of some. The bound is that of `softmax_terms`; all that a row holds of its labels is a few
+weights of classes. Those of all outputs stand side by side, zero where an output is missing.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from .._types import Array, IntArray
 from ..numerics.linalg import batch_inverse, symmetrize
@@ -22,7 +24,7 @@ NOTHING = 1e-14  # of the largest variance
 
 
 class _Point(NamedTuple):
-    """Posterior N(u, P) of the d coordinates of each row, P = (I + G' D_s G)^-1 with D_s = diag(s) - s s'."""
+    """Posterior N(u, P) of the d coordinates of each row, P = (I + G' D_s G)^-1 with D_s = diag(s) - s s' by output."""
 
     u: Array  # (n, d)
     shares: Array  # (n, C)   s, weights of classes
@@ -35,16 +37,17 @@ class _Point(NamedTuple):
 
 
 class Curvatures(NamedTuple):
-    """H'(D - D G P G'D)H of rows, D = diag(w) - w w'; with weights of zero it is zero."""
+    """H'(D - D G P G'D)H of rows, D = diag(w) - w w' by output; with weights of zero it is zero."""
 
     weights: Array  # (n, C)
     P: Array  # (n, d, d)
     H: Array  # (C, h)
     G: Array  # (C, d)
+    outputs: tuple[slice, ...]  # classes of each
 
     def by_row(self) -> Array:
         """All of them (n, h, h)."""
-        across, own = covariances(self.weights, self.H, self.G), covariances(self.weights, self.H, self.H)
+        across, own = self._covariances(self.G), self._covariances(self.H)
         return np.asarray(own - np.matmul(np.matmul(across, self.P), np.swapaxes(across, 1, 2)))
 
     def part(self, rows: IntArray | slice) -> "Curvatures":
@@ -57,8 +60,10 @@ class Curvatures(NamedTuple):
         return np.asarray(np.add.reduce(parts))
 
     def _total(self, weights: Array) -> Array:
-        across, mean = covariances(self.weights, self.H, self.G), self.weights @ self.H
-        own = (self.H.T * (weights @ self.weights)) @ self.H - (mean.T * weights) @ mean
+        across, own = self._covariances(self.G), (self.H.T * (weights @ self.weights)) @ self.H
+        for at in self.outputs:
+            mean = self.weights[:, at] @ self.H[at]
+            own -= (mean.T * weights) @ mean
         solved = np.matmul(across, self.P) * weights[:, None, None]
         return np.asarray(own - np.tensordot(solved, across, axes=([0, 2], [0, 2])))
 
@@ -72,18 +77,19 @@ class Curvatures(NamedTuple):
         return (np.where(moved.min(axis=1, keepdims=True) >= 0.0, moved, self.weights),)
 
     def _in_logits(self, A: Array) -> Array:
-        first = self._times_D(A @ self.H.T)
-        first -= self._times_D(np.matmul(self.P, (first @ self.G)[:, :, None])[:, :, 0] @ self.G.T)
-        return first
+        w = self.weights.T
+        first = _times_D(w, self.H @ A.T, self.outputs)
+        solved = np.matmul(self.P, (first.T @ self.G)[:, :, None])[:, :, 0]
+        first -= _times_D(w, self.G @ solved.T, self.outputs)
+        return first.T
 
-    def _times_D(self, logits: Array) -> Array:
-        out = self.weights * logits
-        out -= self.weights * out.sum(axis=1, keepdims=True)
-        return np.asarray(out)
+    def _covariances(self, B: Array) -> Array:
+        """H'D B of rows (n, h, b)."""
+        return np.asarray(sum(covariances(self.weights[:, at], self.H[at], B[at]) for at in self.outputs))
 
 
 class SoftmaxRows:
-    """Variational posteriors for one output of C classes; what `GaussianRows` finds, at the cost of d x d matrices.
+    """Variational posteriors for outputs of C classes in all; what `GaussianRows` finds, at the cost of d x d matrices.
 
     d is the rank of the predictors' covariance, at most the number of latent dimensions. A step moves u by Newton's
     method, and s and t to the weights of the bound that are expected there; a row whose bound would fall takes a
@@ -91,7 +97,9 @@ class SoftmaxRows:
     """
 
     def __init__(self, layout: Layout, max_iter: int = MAX_ITER) -> None:
-        self.H = layout.families[0].contrasts
+        ends = np.cumsum(layout.n_classes).tolist()
+        self.outputs = tuple(slice(end - size, end) for end, size in zip(ends, layout.n_classes, strict=True))
+        self.H = block_diag(*(family.contrasts for family in layout.families))
         self.max_iter = max_iter
         self.by_row = GaussianRows(layout, variational=True, max_iter=max_iter)
 
@@ -102,8 +110,10 @@ class SoftmaxRows:
         if cov.ndim == 3:
             return self.by_row(Y, mean, cov, noise, near, accuracy)
         n, h = mean.shape
-        seen = np.flatnonzero(~np.isnan(Y[:, 0]))
-        one_of_c = np.eye(len(self.H))[Y[seen, 0].astype(np.intp)]
+        seen = np.flatnonzero(~np.isnan(Y).all(axis=1))
+        one_of_c = np.hstack(
+            [np.arange(at.stop - at.start) == y[:, None] for at, y in zip(self.outputs, Y[seen].T, strict=True)]
+        ).astype(float)
         values, vectors = np.linalg.eigh(symmetrize(cov))
         kept = values > NOTHING * max(float(values[-1]), 0.0)
         kept[-1] = True
@@ -116,64 +126,101 @@ class SoftmaxRows:
             point, gaps[at] = self._solve(logits[some], one_of_c[some], G, begun, accuracy)
             log_z[at], slope[at] = point.value, (one_of_c[some] - point.weights) @ self.H
             ends[at], P[at] = point.weights, point.P
-        return SiteFit(log_z, slope, Curvatures(ends, P, self.H, G), (ends,), gaps)
+        return SiteFit(log_z, slope, Curvatures(ends, P, self.H, G, self.outputs), (ends,), gaps)
 
     def _solve(
         self, logits: Array, one_of_c: Array, G: Array, weights: Array | None, accuracy: float
     ) -> tuple[_Point, Array]:
         u = np.zeros((len(logits), G.shape[1])) if weights is None else (one_of_c - weights) @ G
         if weights is None:
-            weights = np.full(logits.shape, 1.0 / logits.shape[1])
+            weights = np.hstack(
+                [
+                    np.full(one_of_c[:, at].shape, 1.0 / (at.stop - at.start))
+                    * one_of_c[:, at].any(axis=1, keepdims=True)
+                    for at in self.outputs
+                ]
+            )
         products = (G[:, :, None] * G[:, None, :]).reshape(len(G), -1)
 
         def at(old: _Point, rows: IntArray, step: Array) -> _Point:
-            return _at(old, logits[rows], one_of_c[rows], G, products, step)
+            return _at(old, logits[rows], one_of_c[rows], G, products, self.outputs, step)
 
-        start = _at(_Point(u, weights.copy(), weights.copy(), *[np.empty(0)] * 5), logits, one_of_c, G, products, None)
+        start = _at(
+            _Point(u, weights.copy(), weights.copy(), *[np.empty(0)] * 5),
+            logits,
+            one_of_c,
+            G,
+            products,
+            self.outputs,
+            None,
+        )
         return ascend(start, at, accuracy, self.max_iter)
 
 
-def _at(old: _Point, logits: Array, one_of_c: Array, G: Array, products: Array, step: Array | None) -> _Point:
+def _at(
+    old: _Point,
+    logits: Array,
+    one_of_c: Array,
+    G: Array,
+    products: Array,
+    outputs: tuple[slice, ...],
+    step: Array | None,
+) -> _Point:
     """The point to which a step leads (`old` itself with None). In memory rows are the last axis, which is fastest."""
     d, n = G.shape[1], len(logits)
     u, shares, tilt = old.u.T, old.shares.T, old.tilt.T
     if step is not None:
         move = _times(old.P.transpose(1, 2, 0), old.slope.T)
-        expected = tilt + _tilt_step(old, move, G)
+        expected = tilt + _tilt_step(old, move, G, outputs)
         inside = expected.min(axis=0) >= 0.0  # shares of less than nothing have no covariance
         u = u + step * move
         shares = shares + step * (np.where(inside, expected, old.weights.T) - shares)
         tilt = tilt + step * (expected - tilt)
-    center = G.T @ shares
     M = (products.T @ shares).reshape(d, d, n)
-    M -= center[:, None] * center
+    for at in outputs:
+        center = G[at].T @ shares[at]
+        M -= center[:, None] * center
     M[np.arange(d), np.arange(d)] += 1.0
     by_row, log_det = batch_inverse(M.transpose(2, 0, 1))
     P = by_row.transpose(1, 2, 0)
     logs = logits.T + G @ u
-    own = (one_of_c.T * logs).sum(axis=0)
-    middle = G.T @ tilt
-    moved = _times(P, middle)
-    logs += 0.5 * (products @ P.reshape(d * d, n)) - G @ moved
-    weights, log_sum = normalized(logs, axis=0)
     far = np.einsum("aan->n", P) + (u**2).sum(axis=0) - d + log_det
-    value = own - log_sum - 0.5 * ((middle * moved).sum(axis=0) + far)
+    value = (one_of_c.T * logs).sum(axis=0) - 0.5 * far
+    logs += 0.5 * (products @ P.reshape(d * d, n))
+    weights = np.empty(logs.shape)
+    for at in outputs:
+        middle = G[at].T @ tilt[at]
+        moved = _times(P, middle)
+        shift, log_sum = normalized(logs[at] - G[at] @ moved, axis=0)
+        observed = one_of_c.T[at].sum(axis=0)
+        weights[at] = observed * shift
+        value -= observed * log_sum + 0.5 * (middle * moved).sum(axis=0)
     slope = G.T @ (one_of_c.T - weights) - u
     move = np.concatenate([slope, weights - shares, weights - tilt])
     return _Point(u.T, shares.T, tilt.T, by_row, weights.T, slope.T, value, move.T)
 
 
-def _tilt_step(point: _Point, move: Array, G: Array) -> Array:
-    """Near (I + D_w G P G')^-1 (w + D_w G du - t): the bound is convex in t, and its weights w turn against t.
+def _tilt_step(point: _Point, move: Array, G: Array, outputs: tuple[slice, ...]) -> Array:
+    """Near (I + D G P G')^-1 (w + D G du - t) of each output: the bound is convex in t, and weights w turn against t.
 
-    They turn with the `move` du (d, n) of u. By Woodbury's identity with (P^-1 + G'D_w G)^-1 = (2 P^-1 - I)^-1, near
-    (P + P^2) / 2.
+    They turn with the `move` du (d, n) of u. By Woodbury's identity with (P^-1 + G'D G)^-1, of one output
+    (2 P^-1 - I)^-1, near (P + P^2) / 2.
     """
-    w, P, along = point.weights.T, point.P.transpose(1, 2, 0), G @ move
-    left = w - point.tilt.T + w * (along - (w * along).sum(axis=0))
-    first = _times(P, G.T @ left)
-    back = 0.5 * (G @ (first + _times(P, first)))
-    return np.asarray(left - w * (back - (w * back).sum(axis=0)))
+    w, P = point.weights.T, point.P.transpose(1, 2, 0)
+    left = w - point.tilt.T + _times_D(w, G @ move, outputs)
+    back = np.empty(left.shape)
+    for at in outputs:
+        first = _times(P, G[at].T @ left[at])
+        back[at] = 0.5 * (G[at] @ (first + _times(P, first)))
+    return np.asarray(left - _times_D(w, back, outputs))
+
+
+def _times_D(w: Array, logits: Array, outputs: tuple[slice, ...]) -> Array:
+    """D times logits (C, n), by output."""
+    out = w * logits
+    for at in outputs:
+        out[at] -= w[at] * out[at].sum(axis=0)
+    return np.asarray(out)
 
 
 def _times(matrices: Array, vectors: Array) -> Array:
