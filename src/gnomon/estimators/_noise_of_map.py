@@ -31,6 +31,8 @@ class MapNoise(NamedTuple):
     total: float  # variance of the noise over all columns
     pull: Array  # (p, k)   times a row of the fit: |e|^2 a
     known: Array  # prints of the rows of the fit
+    variances: Array | None = None  # (p,)   of the noise of each column; kept for rows with gaps
+    moving: Array | None = None  # (p, k)   the map, less along directions in which rows vary less than noise
 
 
 def moved(estimator: Any, rows: Rows) -> Array | None:
@@ -43,15 +45,66 @@ def moved(estimator: Any, rows: Rows) -> Array | None:
         return None
     noise, D = MapNoise(*kept), np.asarray(estimator.components_, dtype=np.float64)
     covs = np.broadcast_to(noise.cov, (rows.shape[0], *noise.cov.shape)).copy()
-    of_fit = np.flatnonzero(seen(rows, D, np.sqrt(noise.total / D.shape[1]), noise.known))
+    of_fit = np.flatnonzero(of_the_fit(noise, rows, D))
     if len(of_fit):
-        more = np.asarray(rows.take(of_fit).project(estimator.mean_, noise.pull), dtype=np.float64)
-        covs[of_fit] += more[:, :, None] * more[:, None, :]
+        add_squares(covs, of_fit, rows.take(of_fit).project(estimator.mean_, noise.pull))
     return covs
 
 
-def noise_of_map(rows: Rows, components: Array) -> tuple[Any, ...] | None:
-    """A `MapNoise` of complete rows and the transposed map (k, p); None where nothing is left for noise.
+def of_the_fit(noise: MapNoise, rows: Rows, components: Array) -> Array:
+    """Mask (n,) of the rows that have drawn the map."""
+    return seen(rows, components, np.sqrt(noise.total / components.shape[1]), noise.known)
+
+
+def add_squares(covs: Array, at: Array, away: Any) -> None:
+    """Add to some covariances the squares of what rows may be away besides (m, k)."""
+    away = np.asarray(away, dtype=np.float64)
+    covs[at] += away[:, :, None] * away[:, None, :]
+
+
+def noise_of_map(rows: Rows, components: Array, *, gaps: bool = False) -> tuple[Any, ...] | None:
+    """A `MapNoise` of complete rows and the transposed map (k, p); None where nothing is left for noise."""
+    noise = noise_of_rows(rows)
+    return None if noise is None else tuple(map_noise(noise, rows, components, gaps=gaps))
+
+
+def map_noise(noise: "Noise", rows: Rows, components: Array, *, gaps: bool = False) -> MapNoise:
+    """What noise does to the projections of rows by a map; with `gaps`, to those of rows that miss entries as well."""
+    D, units = np.asarray(components, dtype=np.float64).T, noise.units
+    variances = noise.variances * units[:, 0] ** 2
+    total = float(variances.sum())
+    known, moving, pull = remembered(rows, D.T, np.sqrt(total / len(D))), D, np.zeros(D.shape)
+    if noise.found is not None:
+        moving = noise.found.times(D * units, noise.shares) / units
+        pull = noise.found.times(D * units, drawn(noise.found.squares, noise.total)) / units
+    cov = symmetrize((moving * variances[:, None]).T @ moving)
+    return MapNoise(cov, total, pull, known, *((variances, moving) if gaps else ()))
+
+
+def drawn(squares: Array, total: float) -> Array:
+    """Of the score of a row along principal directions, the share that its own noise has drawn them by."""
+    return np.asarray(np.minimum(total / np.maximum(squares, TINY * total), 1.0))
+
+
+class Noise(NamedTuple):
+    """Noise of the entries of rows, in units of columns where these are given."""
+
+    variances: Array  # (p,)
+    total: float
+    found: "Principal | None"  # None of rows that are large on both sides
+    shares: Array | None  # (r,)   of its deviation that there can be along each principal direction
+    units: Array  # (p, 1)   of the columns
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        """Noise of n rows (n, p)."""
+        E = (rng.standard_normal((n, len(self.variances))) * np.sqrt(self.variances)).T
+        return ((E if self.found is None else E - self.found.times(E, 1.0 - self.shares)) * self.units).T
+
+
+def noise_of_rows(rows: Rows, observed: Array | None = None, units: Array | None = None) -> Noise | None:
+    """Noise of complete rows, of which a share `observed` (p,) of each column is not filled in.
+
+    Rows come in `units` (p,) of their columns, by which their noise is given back.
 
     Variances of the noise are those of the columns without the leading principal directions, over the degrees of
     freedom that these leave. Along no direction is there more noise than the rows vary, nor has a row drawn more of
@@ -61,9 +114,8 @@ def noise_of_map(rows: Rows, components: Array) -> tuple[Any, ...] | None:
     most = min(MOST_SIGNAL, n - 2, p - 1)
     if most < 1 or (min(n, p) > LONGEST and rows.elsewhere):
         return None
-    D = np.asarray(components, dtype=np.float64).T
     if min(n, p) <= LONGEST:
-        found = _principal(rows, D)
+        found = _principal(rows)
         values, V, summary = found.squares[-most:], found.axes(most), found.standard.summary
     else:
         found, leading = None, principal_rows(rows, most)
@@ -74,18 +126,18 @@ def noise_of_map(rows: Rows, components: Array) -> tuple[Any, ...] | None:
     k = n_signal(values, float(squares.sum()), n, p)
     signal = V[:, :k] ** 2
     left = np.maximum(squares - signal @ values[:k], 0.0) / (n - 1.0 - k)
+    if observed is not None:
+        left /= np.maximum(observed, 1.0 / n)  # what fills gaps has no noise
     noise = float(left.sum()) / (p - k)
     if noise <= ROUNDING * squares.sum() / (n * p):
         return None
     free = 1.0 - signal.sum(axis=1)  # of every column what the signal's directions leave
-    left = (left + PRIOR * noise) / (free + PRIOR)
-    total = float(left.sum())
-    known, moving, pull = remembered(rows, D.T, np.sqrt(total / p)), D, np.zeros(D.shape)
-    if found is not None:
-        least = noise * max((np.sqrt(n) - np.sqrt(p)) ** 2, TINY * n)  # that of noise alone alike in all directions
-        moving = found.times(np.sqrt(np.minimum(found.squares / least, 1.0)))
-        pull = found.times(np.minimum(total / np.maximum(found.squares, TINY * total), 1.0))
-    return tuple(MapNoise(symmetrize((moving * left[:, None]).T @ moving), total, pull, known))
+    left = np.minimum((left + PRIOR * noise) / (free + PRIOR), squares / (n - 1.0))
+    units = np.ones((p, 1)) if units is None else units[:, None]
+    if found is None:
+        return Noise(left, float(left.sum()), None, None, units)
+    least = noise * max((np.sqrt(n) - np.sqrt(p)) ** 2, TINY * n)  # that of noise alone alike in all directions
+    return Noise(left, float(left.sum()), found, np.sqrt(np.minimum(found.squares / least, 1.0)), units)
 
 
 def n_signal(values: Array, energy: float, n: int, p: int) -> int:
@@ -104,15 +156,15 @@ def n_signal(values: Array, energy: float, n: int, p: int) -> int:
 
 
 class Principal(NamedTuple):
-    """Rows, and a map, along the principal directions of the rows."""
+    """Rows, and what else has their columns, along the principal directions of the rows."""
 
     standard: StandardRows
     squares: Array  # (r,)   of the rows along each, rising
     axes: Callable[[int], Array]  # the last ones (p, m)
-    times: Callable[[Array], Array]  # the map with its part in each direction times a share
+    times: Callable[[Array, Array], Array]  # a map (p, k) with its part in each direction times a share
 
 
-def _principal(rows: Rows, D: Array) -> Principal:
+def _principal(rows: Rows) -> Principal:
     n, p = rows.shape
     summary = rows.summarize(second=p < n)
     standard = rows.standard(summary)
@@ -122,12 +174,11 @@ def _principal(rows: Rows, D: Array) -> Principal:
     values = np.maximum(values, 0.0)
     squares = values * standard.scale**2
     if p < n:
-        return Principal(standard, squares, lambda m: U[:, -m:], lambda shares: (U * shares) @ (U.T @ D))
+        return Principal(standard, squares, lambda m: U[:, -m:], lambda D, shares: (U * shares) @ (U.T @ D))
     inverse = np.where(values > TINY * values[-1], 1.0 / np.maximum(values, TINY), 0.0)
-    of_rows = U.T @ standard.times(D)
     return Principal(
         standard,
         squares,
         lambda m: standard.back((U * np.sqrt(inverse))[:, -m:]),
-        lambda shares: standard.back((U * (shares * inverse)) @ of_rows),
+        lambda D, shares: standard.back((U * (shares * inverse)) @ (U.T @ standard.times(D))),
     )

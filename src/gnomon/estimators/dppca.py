@@ -13,8 +13,8 @@ from ._density import JointDensity
 from ._estimator import Invertible, above, at_least, check_choice, check_variance, integer, one_of, rules
 from ._mergeable import Mergeable
 from ._noise_of_map import moved, noise_of_map
-from ._posterior import LatentPosterior
 from ._predictions import Predictor
+from ._projection_posterior import ProjectionPosterior
 
 
 def _has_one_target(estimator):
@@ -30,7 +30,7 @@ one_target = available_if(_has_one_target)
 
 
 @dataclass(eq=False, repr=False)
-class DPPCA(Mergeable, Predictor, JointDensity, Invertible, LatentPosterior):
+class DPPCA(Mergeable, Predictor, JointDensity, Invertible, ProjectionPosterior):
     """Discriminant probabilistic PCA: classes with means of their own that share a few within-class factors.
 
     A row comes from class c with probability pi_c, and then x = m_c + V z + e with z ~ N(0, I) of size P and
@@ -386,19 +386,17 @@ class DPPCA(Mergeable, Predictor, JointDensity, Invertible, LatentPosterior):
         parts = zip(self._models(), self._listed(self._others), self._listed(self.calibration_), strict=True)
         return [_probabilities(*one, rows) for one in parts]
 
-    def _project(self, X, with_cov):
-        rows = self._check_rows(X)
-        Z = rows.project(self.mean_, self.components_.T.astype(np.float64))
-        if not with_cov:
-            return Z, None
-        covs = moved(self, rows)
-        return Z, self.posterior(X)[1] if covs is None else rows.like(covs)
+    def _projected(self, rows):
+        return rows.project(self.mean_, self.components_.T.astype(np.float64))
+
+    def _moved(self, rows):
+        return moved(self, rows)
 
     def _condition(self, rows, y):
         (one,) = self._models()
         return model.posterior(one, rows, self.components_.astype(np.float64), self._index(y, rows.shape[0]))
 
-    posterior = one_target(LatentPosterior.posterior)
+    posterior = one_target(ProjectionPosterior.posterior)
     inverse_transform = one_target(Invertible.inverse_transform)
     score_samples = one_target(JointDensity.score_samples)
     sample = one_target(JointDensity.sample)

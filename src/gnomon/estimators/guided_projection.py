@@ -19,10 +19,11 @@ from ._estimator import at_most, integer, rules
 from ._imputation import Imputer
 from ._linear_pupil import LinearPupil, as_estimator, line_of, linear_pupil
 from ._monitored import Monitored
-from ._noise_of_map import moved, noise_of_map
+from ._noise_of_gaps import moved_by_gaps
+from ._noise_of_map import MapNoise, map_noise, moved, noise_of_rows, of_the_fit
+from ._noise_of_preparations import PreparedNoise, moved_prepared, noise_of_preparations
 from ._number_guide import NumberGuide, read_numbers
 from ._of_predictions import show
-from ._posterior import LatentPosterior
 from ._predictions import DeviationPredictor
 from ._preparations import (
     PER_PREPARATION,
@@ -34,6 +35,8 @@ from ._preparations import (
     in_columns,
     with_rows,
 )
+from ._projection_posterior import ProjectionPosterior
+from ._seen import by_content
 from ._teaching import judged, nearest_labels
 from ._typical import Typical, counts, flattened, reference_of
 from ._wanted import Pool, of_new_rows, pool_of, wanted
@@ -58,7 +61,7 @@ class InPreparations(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPosterior):
+class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, ProjectionPosterior):
     """A projection and predictions from few labels, on data of any kind: many models teach, none is chosen.
 
     With two or three labels per class, or a dozen numbers, nothing tells which preparation of the rows and which model
@@ -229,8 +232,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
                 units = [column.values[column.labeled].std() for column in targets.columns]
                 self._line = tuple(line_of(preparation, one.slopes, np.hstack(told), units))
                 self.pupil_agreement_ = one.explained
-        linear = self.projection_ not in (ALL, LABELS_ALONE)
-        self._noise = noise_of_map(read(X), self.components_) if linear else None
+        self._remember_noise(read(X), rows, union, preparations)
         self._loadings = slopes(X, Z)
         found = [one.calibrated for one in taught if isinstance(one, Taught)]
         T = union.T if preparations else plain[-1][1].T
@@ -370,11 +372,16 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
 
     def _in_preparations(self, rows):
         X = self._complete(rows)
-        each = [bring(Preparation(*preparation), X) for preparation in self._preparations]
+        each, union = self._in_all(X)
         numbers = self._seen_by_readouts(
             [bring(Preparation(*preparation), X) for preparation in self._number_preparations]
         )
-        return InPreparations(each, Union(*self._union).bring(each) if each else None, numbers)
+        return InPreparations(each, union, numbers)
+
+    def _in_all(self, X):
+        """Complete rows in the preparations for classes, and in their union."""
+        each = [bring(Preparation(*preparation), X) for preparation in self._preparations]
+        return each, Union(*self._union).bring(each) if each else None
 
     def _predicted(self, rows):
         return self._less_sure(rows, self._told(self._in_preparations(rows), NumberGuide.predict))
@@ -404,23 +411,60 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
         ]
 
     def _projected(self, rows):
-        if self.projection_ == ALL:
-            return self._in_preparations(rows).union.T @ self._directions[PROJECTIONS.index(ALL)]
-        X = self._complete(rows)
-        if self.projection_ == LABELS_ALONE:
-            return (
-                bring(Preparation(*self._preparations[self._lda_preparation]), X).T
-                @ self._directions[PROJECTIONS.index(LABELS_ALONE)]
-            )
-        return read(X).project(self.mean_, self.components_.T)
+        if self.projection_ in (ALL, LABELS_ALONE):
+            return self._coordinates(self._complete(rows)) @ self._directions[PROJECTIONS.index(self.projection_)]
+        return read(self._complete(rows)).project(self.mean_, self.components_.T)
 
-    def _project(self, X, with_cov):
-        rows = self._check_rows(X)
-        Z = self._projected(rows).astype(rows.dtype)
-        if not with_cov:
-            return Z, None
-        covs = None if rows.masked else moved(self, read(self._complete(rows)))
-        return Z, self._condition(rows, None)[1] if covs is None else covs
+    def _coordinates(self, X):
+        """Complete rows in the coordinates of which the projection is a linear map, where these are not columns."""
+        if self.projection_ == ALL:
+            return self._in_all(X)[1].T
+        return bring(Preparation(*self._preparations[self._lda_preparation]), X).T
+
+    # -- where a row may lie -----------------------------------------------------------------------------------------
+
+    def _remember_noise(self, complete, rows, union, preparations):
+        """What noise of the entries does to the projection, which rows of the fit have drawn to them."""
+        observed = 1.0 - np.isnan(rows.gather()).mean(axis=0) if rows.masked else None
+        noise = _noise_in_units(complete.gather(), observed)
+        self._noise = self._noise_prepared = None
+        if noise is None:
+            return
+        known = map_noise(noise, complete, self.components_, gaps=self._gaussian is not None)
+        self._noise = tuple(known)
+        if self.projection_ in (ALL, LABELS_ALONE):
+            T = (union if self.projection_ == ALL else preparations[self._lda_preparation][1]).T
+            D = self._directions[PROJECTIONS.index(self.projection_)]
+            order = by_content(complete, self.components_, np.sqrt(known.total / rows.shape[1]))
+            self._noise_prepared = tuple(
+                noise_of_preparations(noise, complete.gather(), order, self._coordinates, T, D)
+            )
+
+    def _moved(self, rows):
+        """Covariances (n, k, k) of what noise and gaps have moved the projections by, about where they are."""
+        kept, linear = vars(self).get("_noise"), self.projection_ not in (ALL, LABELS_ALONE)
+        prepared = vars(self).get("_noise_prepared")
+        if kept is None or (prepared is None and not linear):
+            return None
+        noise, components = MapNoise(*kept), np.asarray(self.components_, dtype=np.float64)
+        complete = read(self._complete(rows))
+        covs = moved(self, complete)
+        if not linear:
+            at = np.flatnonzero(of_the_fit(noise, complete, components))
+            T = self._coordinates(complete.take(at).gather()) if len(at) else None
+            covs = moved_prepared(PreparedNoise(*prepared), rows.shape[0], at, T)
+        if rows.masked:
+            missing = np.isnan(rows.gather())
+            at = np.flatnonzero(missing.any(axis=1))
+            if noise.variances is None:
+                return None
+            more = moved_by_gaps(noise, components, self._gaussian, missing[at])
+            if linear:
+                covs[at] += more - noise.cov
+            else:  # as much wider as the linear projection of its rows would be
+                k = len(components)
+                covs[at] *= (np.einsum("ij,nji->n", np.linalg.pinv(noise.cov), more) / k)[:, None, None]
+        return covs
 
     def _condition(self, rows, y):
         if self._noise_free is None:
@@ -496,6 +540,15 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, LatentPo
         if self._tail is not None:
             parts["typicality"] = self.typicality
         return super()._said() | parts
+
+
+def _noise_in_units(X, observed):
+    """Noise of complete rows, of dense ones in units of the deviations of their columns."""
+    if is_sparse(X):
+        return noise_of_rows(read(X), observed)
+    std = X.std(axis=0)
+    units = np.where(std > 1e-12 * std.max(), std, std.max())
+    return noise_of_rows(read((X - X.mean(axis=0)) / units), observed, units)
 
 
 def _gaussian(X):

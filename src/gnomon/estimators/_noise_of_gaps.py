@@ -1,0 +1,33 @@
+"""How far a projection may be from that of the row without noise, where entries are missing and PPCA has filled them.
+
+Entries o are observed, m are not. With loadings W, noise variance s2 and M = W_o'W_o + s2 I, what fills m is
+W_m M^-1 W_o' x_o, so that noise moves the projection by (D_o + W_o K)'e_o with K = M^-1 W_m'D_m, and what the observed
+entries do not tell of the scores by s2 K'z, z ~ N(0, I).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .._types import Array, BoolArray
+from ._noise_of_map import MapNoise
+
+
+def moved_by_gaps(noise: MapNoise, components: Array, ppca: Any, missing: BoolArray) -> Array:
+    """Covariances (n, k, k) of new rows that miss entries (n, p), where `ppca` fills them."""
+    W, D = np.asarray(ppca.components_, dtype=np.float64).T, np.asarray(components, dtype=np.float64).T
+    q, k, s2 = W.shape[1], D.shape[1], float(ppca.noise_variance_)
+    patterns, place = np.unique(missing, axis=0, return_inverse=True)
+    gaps, filled = patterns.astype(float), 1.0 - patterns
+    M = _summed(filled, W, W) + s2 * np.eye(q)
+    K = np.linalg.solve(M, _summed(gaps, W, D))
+    both = np.hstack([noise.moving, W])
+    share = np.concatenate([np.broadcast_to(np.eye(k), (len(K), k, k)), K], axis=1)
+    turned = share.transpose(0, 2, 1)
+    moves = turned @ _summed(filled, both * noise.variances[:, None], both) @ share
+    return np.asarray((moves + s2**2 * (K.transpose(0, 2, 1) @ K))[place.ravel()])
+
+
+def _summed(masks: Array, A: Array, B: Array) -> Array:
+    """Sums over the columns in each mask (n, p) of a_j b_j'."""
+    return (masks @ (A[:, :, None] * B[:, None, :]).reshape(len(A), -1)).reshape(-1, A.shape[1], B.shape[1])
