@@ -97,7 +97,7 @@ def test_posterior_is_that_of_the_row_without_noise(rng):
     model = DPPCA(2, **FIXED).fit(X, labels)
     dense, D = oracle.of(model), model.components_.T
     y = np.where(np.arange(len(X)) < 4, index, -1)
-    mean, cov = model.posterior(X[:8], y[:8])
+    mean, cov = model.posterior(X[:8], y[:8], "plug-in")
     resp = oracle.responsibilities(dense, X[:8], y[:8])
     for i in range(8):
         expected = oracle.noise_free_moments(dense, D, model.mean_, X[i], resp[i])

@@ -324,15 +324,15 @@ def test_posterior_of_classes_is_that_of_the_model_behind_the_projection(monkeyp
     sigma = noise * np.eye(len(Q)) + (Q * (variances - noise)) @ Q.T
     assert model.projection_ == guided_projection.ALL
     T, proba = model._in_preparations(read(X)).union.T, model.predict_proba(X)
-    mean, cov = model.posterior(X)
-    Z, same = model.transform(X, return_cov=True)
+    mean, cov = model.posterior(X, uncertainty="plug-in")
+    Z, same = model.transform(X, return_cov=True, uncertainty="plug-in")
     assert_array_equal(same, cov)
     assert_allclose(Z, T @ D, rtol=1e-8)
     for i in (0, 61, 100, 177):
         by_hand = conditioned(D, means, sigma, noise, T[i], proba[i])
         assert_allclose(mean[i], by_hand[0], rtol=1e-7)
         assert_allclose(cov[i], by_hand[1], rtol=1e-6, atol=1e-10)
-    told, less = model.posterior(X, y)
+    told, less = model.posterior(X, y, "plug-in")
     assert_allclose(told[5], conditioned(D, means, sigma, noise, T[5], np.eye(3)[y[5]])[0], rtol=1e-7)
     assert np.trace(less, axis1=1, axis2=2).mean() < np.trace(cov, axis1=1, axis2=2).mean()
 
@@ -347,7 +347,7 @@ def test_posterior_of_numbers_is_that_of_ppca(gaps):
     model, ppca = GuidedProjection(2).fit(X, y), PPCA(10).fit(X)
     C, W = model.components_, ppca.components_.T
     sigma = W @ W.T + ppca.noise_variance_ * np.eye(14)
-    mean, cov = model.posterior(X)
+    mean, cov = model.posterior(X, uncertainty="plug-in")
     for i in (0, 7):
         seen = ~np.isnan(X[i])
         gain = (W @ W.T)[:, seen] @ np.linalg.inv(sigma[np.ix_(seen, seen)])

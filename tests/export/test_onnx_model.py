@@ -132,10 +132,9 @@ def answers(model, X):
 def said(model, X):
     """The same by the model itself."""
     last, rows = (model[-1], model[:-1].transform(X)) if hasattr(model, "steps") else (model, X)
-    plain = {} if isinstance(last, DPPCA) else {"uncertainty": "plug-in"}
     found = {"transform": model.transform(X)}
     if hasattr(last, "posterior"):
-        variances = np.diagonal(last.posterior(rows, **plain)[1], axis1=-2, axis2=-1)
+        variances = np.diagonal(last.posterior(rows, uncertainty="plug-in")[1], axis1=-2, axis2=-1)
         found["variance"] = np.broadcast_to(variances, found["transform"].shape)
     return found | predictions(model, X, getattr(last, "target_kind_", "none"))
 

@@ -13,12 +13,15 @@ import numpy as np
 from .._types import Array
 from ..models.dppca import principal_rows
 from ..numerics.linalg import symmetrize
+from ..rows import read
 from ..rows.contract import Rows
 from ..rows.standard import StandardRows
 from ._seen import remembered, seen
 
 MOST_SIGNAL = 10  # directions of the signal, as in the PPCA that tells how usual rows are
 TINY = 1e-13  # of the largest: nothing but rounding
+LEVEL = 1e-12  # of the largest deviation: less is none
+UNEVEN = 10.0  # deviations of columns, beside each other
 ROUNDING = 1e-13  # of the mean variance: less is no noise
 PRIOR = 0.2  # of a column: weight of the mean of all beside what is seen of its own noise
 LONGEST = 1000  # of rows or columns: with more of both, rows of the fit count as new ones
@@ -64,8 +67,22 @@ def add_squares(covs: Array, at: Array, away: Any) -> None:
 
 def noise_of_map(rows: Rows, components: Array, *, gaps: bool = False) -> tuple[Any, ...] | None:
     """A `MapNoise` of complete rows and the transposed map (k, p); None where nothing is left for noise."""
-    noise = noise_of_rows(rows)
+    noise = noise_in_units(rows)
     return None if noise is None else tuple(map_noise(noise, rows, components, gaps=gaps))
+
+
+def noise_in_units(rows: Rows, observed: Array | None = None) -> "Noise | None":
+    """Noise of rows; where columns are of very different scales, in units of their deviations."""
+    X = None if rows.elsewhere else rows.gather()
+    if not isinstance(X, np.ndarray):
+        return noise_of_rows(rows, observed)
+    mean, std = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+    varies = std > LEVEL * std.max()
+    low, high = np.quantile(std[varies], (0.05, 0.95)) if varies.any() else (0.0, 0.0)
+    if high <= UNEVEN * low:
+        return noise_of_rows(rows, observed)
+    units = np.where(varies, std, std.max())
+    return noise_of_rows(read((X - mean) / units), observed, units)
 
 
 def map_noise(noise: "Noise", rows: Rows, components: Array, *, gaps: bool = False) -> MapNoise:
@@ -75,7 +92,7 @@ def map_noise(noise: "Noise", rows: Rows, components: Array, *, gaps: bool = Fal
     total = float(variances.sum())
     known, moving, pull = remembered(rows, D.T, np.sqrt(total / len(D))), D, np.zeros(D.shape)
     if noise.found is not None:
-        moving = noise.found.times(D * units, noise.shares) / units
+        moving = noise.less(D * units) / units
         pull = noise.found.times(D * units, drawn(noise.found.squares, noise.total)) / units
     cov = symmetrize((moving * variances[:, None]).T @ moving)
     return MapNoise(cov, total, pull, known, *((variances, moving) if gaps else ()))
@@ -95,10 +112,14 @@ class Noise(NamedTuple):
     shares: Array | None  # (r,)   of its deviation that there can be along each principal direction
     units: Array  # (p, 1)   of the columns
 
+    def less(self, D: Array) -> Array:
+        """A map (p, k), less along the principal directions that have less noise."""
+        return D if self.found is None else D - self.found.times(D, 1.0 - self.shares)
+
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         """Noise of n rows (n, p)."""
-        E = (rng.standard_normal((n, len(self.variances))) * np.sqrt(self.variances)).T
-        return ((E if self.found is None else E - self.found.times(E, 1.0 - self.shares)) * self.units).T
+        E = rng.standard_normal((n, len(self.variances))) * np.sqrt(self.variances)
+        return np.asarray((self.less(E.T) * self.units).T)
 
 
 def noise_of_rows(rows: Rows, observed: Array | None = None, units: Array | None = None) -> Noise | None:

@@ -20,7 +20,7 @@ from ._imputation import Imputer
 from ._linear_pupil import LinearPupil, as_estimator, line_of, linear_pupil
 from ._monitored import Monitored
 from ._noise_of_gaps import moved_by_gaps
-from ._noise_of_map import MapNoise, map_noise, moved, noise_of_rows, of_the_fit
+from ._noise_of_map import MapNoise, map_noise, moved, noise_in_units, of_the_fit
 from ._noise_of_preparations import PreparedNoise, moved_prepared, noise_of_preparations
 from ._number_guide import NumberGuide, read_numbers
 from ._of_predictions import show
@@ -426,7 +426,7 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
     def _remember_noise(self, complete, rows, union, preparations):
         """What noise of the entries does to the projection, which rows of the fit have drawn to them."""
         observed = 1.0 - np.isnan(rows.gather()).mean(axis=0) if rows.masked else None
-        noise = _noise_in_units(complete.gather(), observed)
+        noise = noise_in_units(complete, observed)
         self._noise = self._noise_prepared = None
         if noise is None:
             return
@@ -540,15 +540,6 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
         if self._tail is not None:
             parts["typicality"] = self.typicality
         return super()._said() | parts
-
-
-def _noise_in_units(X, observed):
-    """Noise of complete rows, of dense ones in units of the deviations of their columns."""
-    if is_sparse(X):
-        return noise_of_rows(read(X), observed)
-    std = X.std(axis=0)
-    units = np.where(std > 1e-12 * std.max(), std, std.max())
-    return noise_of_rows(read((X - X.mean(axis=0)) / units), observed, units)
 
 
 def _gaussian(X):

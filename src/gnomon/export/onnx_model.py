@@ -23,8 +23,7 @@ def to_onnx(model: Any) -> Any:
     there where the model has it:
 
     - "transform", the projection;
-    - "variance", that of each component: the diagonal of the covariance of ``posterior(X, uncertainty="plug-in")``, of
-      DPPCA that of ``posterior(X)``;
+    - "variance", that of each component: the diagonal of the covariance of ``posterior(X, uncertainty="plug-in")``;
     - "predict", numbers;
     - "probabilities" and "labels" of classes, labels as text or int64 (booleans and floats as they are).
 
