@@ -28,6 +28,17 @@ def moved_by_gaps(noise: MapNoise, components: Array, ppca: Any, missing: BoolAr
     return np.asarray((moves + s2**2 * (K.transpose(0, 2, 1) @ K))[place.ravel()])
 
 
+def widened(covs: Array, complete: Array, with_gaps: Array, *, linear: bool) -> Array:
+    """Covariances (n, k, k) of rows, once their gaps count: those of a linear map were `complete` (k, k).
+
+    Of a map that is not linear they are as much wider as those of the linear one of the same rows are in the mean.
+    """
+    if linear:
+        return np.asarray(covs + with_gaps - complete)
+    times = np.einsum("ij,nji->n", np.linalg.pinv(complete), with_gaps) / len(complete)
+    return np.asarray(covs * times[:, None, None])
+
+
 def _summed(masks: Array, A: Array, B: Array) -> Array:
     """Sums over the columns in each mask (n, p) of a_j b_j'."""
     return (masks @ (A[:, :, None] * B[:, None, :]).reshape(len(A), -1)).reshape(-1, A.shape[1], B.shape[1])

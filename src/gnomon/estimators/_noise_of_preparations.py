@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import chdtri
 
 from .._types import Array
 from ..numerics.linalg import symmetrize
@@ -17,6 +18,7 @@ from ..rows.products import in_form
 from ._noise_of_map import Noise, _principal, add_squares, drawn, noise_of_rows
 
 DRAWS = 400  # rows that get noise: a variance is then known to 7 %
+LEVEL = 0.95  # at which regions by chi-squared are about exact
 ENTRIES = 4_000_000  # of them at most, but for
 FEWEST = 100
 
@@ -28,12 +30,11 @@ class PreparedNoise(NamedTuple):
     pull: Array  # (r, k)   times the coordinates of a row of the fit
 
 
-def noise_of_preparations(
-    noise: Noise, X: Any, order: Array, brought: Callable[[Any], Array], T: Array, D: Array
-) -> PreparedNoise:
-    """From rows X of the fit, in an `order` that follows from what they hold, and their coordinates T, D (r, k)."""
+def noise_of_preparations(noise: Noise, X: Any, brought: Callable[[Any], Array], T: Array, D: Array) -> PreparedNoise:
+    """From rows X of the fit, how rows are brought to coordinates, theirs T (n, r), and the map D (r, k)."""
     n = int(np.clip(ENTRIES // X.shape[1], FEWEST, DRAWS))
-    rng, some = np.random.default_rng(0), X[np.resize(order, n)]
+    order = np.argsort(T @ D[:, 0], kind="stable")  # whatever that of the rows is
+    rng, some = np.random.default_rng(0), X[order[np.arange(n) * len(T) // n]]
     dense = some.toarray() if is_sparse(some) else some
     noisy = in_form(dense + noise.draw(n, rng), sparse=is_sparse(X))
     away = brought(noisy) - brought(some)
@@ -42,7 +43,10 @@ def noise_of_preparations(
     total = max(float((away**2).sum()) / n, 0.0 if own is None else own.total)
     found = _principal(read(T))
     pull = found.times(D, drawn(found.squares, total))
-    return PreparedNoise(symmetrize(moves.T @ moves) / n, pull)
+    cov = symmetrize(moves.T @ moves) / n
+    squares = np.einsum("ni,ij,nj->n", moves, np.linalg.pinv(cov), moves, optimize=True)
+    wider = np.quantile(squares, LEVEL) / chdtri(D.shape[1], 1.0 - LEVEL)  # rows are moved unequally far
+    return PreparedNoise(max(float(wider), 1.0) * cov, pull)
 
 
 def moved_prepared(noise: PreparedNoise, n: int, of_fit: Array, T: Array | None) -> Array:

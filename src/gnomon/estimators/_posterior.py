@@ -48,9 +48,7 @@ class LatentPosterior(Transformer):
         Z : ndarray of shape (n_samples, n_components)
             Projections.
         cov : ndarray of shape (n_components, n_components) or (n_samples, n_components, n_components)
-            Their covariance; only with `return_cov=True`. Where the projection is a linear map of complete rows, as in
-            `DPPCA`, that of what noise of the entries has moved each by, for regions by chi-squared about it; a row of
-            the fit has drawn the map towards itself and is moved farther. Else that of `posterior`.
+            Their covariance, that of `posterior`; only with `return_cov=True`.
         """
         mean, cov = self._project(X, return_cov)
         return (mean, cov) if return_cov else mean

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._types import Array, BoolArray, IntArray
+from .._types import Array, BoolArray
 from ..rows.contract import Rows
 from ..rows.prints import Numbers, prints
 
@@ -27,12 +27,7 @@ def some_of(rows: Rows, loadings: Array, unit: float, most: int) -> Rows:
     """All rows, or as many as `most`, which follow from what rows hold and not from their order."""
     if rows.shape[0] <= most:
         return rows
-    return rows.take(np.sort(by_content(rows, loadings, unit)[:most]))
-
-
-def by_content(rows: Rows, loadings: Array, unit: float) -> IntArray:
-    """Numbers of rows in an order that follows from what they hold."""
-    return np.argsort(_prints(rows, loadings, unit), kind="stable")
+    return rows.take(np.sort(np.argsort(_prints(rows, loadings, unit), kind="stable")[:most]))
 
 
 def _prints(rows: Rows, loadings: Array, unit: float) -> Numbers:

@@ -160,10 +160,12 @@ class DPPCA(Mergeable, Predictor, JointDensity, Invertible, ProjectionPosterior)
     out are right. With one label per class none can be: a prior takes its place, which `calibration_` and the report
     say. Densities, posteriors and samples are those of the model itself.
 
-    `posterior`, and the covariance of `transform`, are of D'(m_c + V z - mean_), the projection of a row without its
-    noise. The class is averaged over by its posterior probability, so that the covariance holds the doubt about it; a
-    class given in y is taken as known. `inverse_transform` gives the row nearest to `mean_`, in the within-class
-    metric, among those that project to Z.
+    `posterior`, and the covariance of `transform`, are of D'(s - mean_), the projection of a row x = s + e without its
+    noise e. Neither the map nor the classes are taken for known: the mean is the projection, the covariance that of
+    what noise has moved it by. With ``uncertainty="plug-in"``, or in a model of batches, they are of
+    D'(m_c + V z - mean_) under the model itself: the class is averaged over by its posterior probability, so that the
+    covariance holds the doubt about it, and a class given in y is taken as known. `inverse_transform` gives the row
+    nearest to `mean_`, in the within-class metric, among those that project to Z.
 
     In a table of labels every column divides the rows in its own way and has a model of its own, in which rows without
     that label count as unlabeled; X is reduced to coordinates once. The projection separates the classes of all

@@ -19,7 +19,7 @@ from ._estimator import at_most, integer, rules
 from ._imputation import Imputer
 from ._linear_pupil import LinearPupil, as_estimator, line_of, linear_pupil
 from ._monitored import Monitored
-from ._noise_of_gaps import moved_by_gaps
+from ._noise_of_gaps import moved_by_gaps, widened
 from ._noise_of_map import MapNoise, map_noise, moved, noise_in_units, of_the_fit
 from ._noise_of_preparations import PreparedNoise, moved_prepared, noise_of_preparations
 from ._number_guide import NumberGuide, read_numbers
@@ -36,7 +36,6 @@ from ._preparations import (
     with_rows,
 )
 from ._projection_posterior import ProjectionPosterior
-from ._seen import by_content
 from ._teaching import judged, nearest_labels
 from ._typical import Typical, counts, flattened, reference_of
 from ._wanted import Pool, of_new_rows, pool_of, wanted
@@ -153,10 +152,11 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
     Missing entries of X are filled first, with their mean given the others under `PPCA` of ten components. Its density
     of rows is that of `score_samples`, whatever the targets, and what `typicality`, `hotelling_t2` and `spe` go by.
 
-    `posterior`, and the covariance of `transform`, are of the projection of a row without its noise, as in `DPPCA`: for
-    one target of classes under the model whose projection it is, with the classes averaged over by `predict_proba`, so
-    that the covariance holds the doubt about the class; else under `PPCA` of ten components. Parameters are taken as
-    they are, and of targets only one of classes is conditioned on.
+    `posterior`, and the covariance of `transform`, are of the projection of a row without its noise, as in `DPPCA`: by
+    what noise of the entries does to it, also through preparations that are not linear, and by what missing entries
+    leave open. With ``uncertainty="plug-in"`` they are those of the model itself, far too sure where rows are few: for
+    one target of classes of that whose projection it is, with the classes averaged over by `predict_proba`, so that the
+    covariance holds the doubt about the class; else of `PPCA` of ten components.
 
     Probabilities are then made as sure as they are right on other data of the same number of labels: raised to a power
     that grows with the agreement of the teachers and with the labels, less so for rows of low density and for rows that
@@ -411,9 +411,12 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
         ]
 
     def _projected(self, rows):
+        X = self._complete(rows)
         if self.projection_ in (ALL, LABELS_ALONE):
-            return self._coordinates(self._complete(rows)) @ self._directions[PROJECTIONS.index(self.projection_)]
-        return read(self._complete(rows)).project(self.mean_, self.components_.T)
+            Z = self._coordinates(X) @ self._directions[PROJECTIONS.index(self.projection_)]
+        else:
+            Z = read(X).project(self.mean_, self.components_.T)
+        return Z.astype(rows.dtype)
 
     def _coordinates(self, X):
         """Complete rows in the coordinates of which the projection is a linear map, where these are not columns."""
@@ -430,40 +433,30 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
         self._noise = self._noise_prepared = None
         if noise is None:
             return
-        known = map_noise(noise, complete, self.components_, gaps=self._gaussian is not None)
-        self._noise = tuple(known)
+        self._noise = tuple(map_noise(noise, complete, self.components_, gaps=self._gaussian is not None))
         if self.projection_ in (ALL, LABELS_ALONE):
             T = (union if self.projection_ == ALL else preparations[self._lda_preparation][1]).T
             D = self._directions[PROJECTIONS.index(self.projection_)]
-            order = by_content(complete, self.components_, np.sqrt(known.total / rows.shape[1]))
-            self._noise_prepared = tuple(
-                noise_of_preparations(noise, complete.gather(), order, self._coordinates, T, D)
-            )
+            self._noise_prepared = tuple(noise_of_preparations(noise, complete.gather(), self._coordinates, T, D))
 
     def _moved(self, rows):
         """Covariances (n, k, k) of what noise and gaps have moved the projections by, about where they are."""
-        kept, linear = vars(self).get("_noise"), self.projection_ not in (ALL, LABELS_ALONE)
-        prepared = vars(self).get("_noise_prepared")
-        if kept is None or (prepared is None and not linear):
+        kept, prepared = (vars(self).get(name) for name in ("_noise", "_noise_prepared"))
+        linear = self.projection_ not in (ALL, LABELS_ALONE)
+        missing = np.isnan(rows.gather()) if rows.masked else np.zeros((0, 0), dtype=bool)
+        if kept is None or (prepared is None and not linear) or (missing.any() and MapNoise(*kept).variances is None):
             return None
-        noise, components = MapNoise(*kept), np.asarray(self.components_, dtype=np.float64)
-        complete = read(self._complete(rows))
-        covs = moved(self, complete)
-        if not linear:
-            at = np.flatnonzero(of_the_fit(noise, complete, components))
+        complete, noise = read(self._complete(rows)), MapNoise(*kept)
+        if linear:
+            covs = moved(self, complete)
+        else:
+            at = np.flatnonzero(of_the_fit(noise, complete, np.asarray(self.components_, dtype=np.float64)))
             T = self._coordinates(complete.take(at).gather()) if len(at) else None
             covs = moved_prepared(PreparedNoise(*prepared), rows.shape[0], at, T)
-        if rows.masked:
-            missing = np.isnan(rows.gather())
-            at = np.flatnonzero(missing.any(axis=1))
-            if noise.variances is None:
-                return None
-            more = moved_by_gaps(noise, components, self._gaussian, missing[at])
-            if linear:
-                covs[at] += more - noise.cov
-            else:  # as much wider as the linear projection of its rows would be
-                k = len(components)
-                covs[at] *= (np.einsum("ij,nji->n", np.linalg.pinv(noise.cov), more) / k)[:, None, None]
+        at = np.flatnonzero(missing.any(axis=1))
+        if len(at):
+            wider = moved_by_gaps(noise, self.components_, self._gaussian, missing[at])
+            covs[at] = widened(covs[at], noise.cov, wider, linear=linear)
         return covs
 
     def _condition(self, rows, y):
