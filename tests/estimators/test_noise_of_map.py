@@ -103,6 +103,14 @@ def test_regions_hold_where_columns_are_many_beside_rows():
     assert np.trace(model.transform(X, return_cov=True)[1].mean(axis=0)) > 1.3 * np.trace(plug_in.mean(axis=0))
 
 
+def test_regions_hold_where_columns_are_of_very_different_scales():
+    (X, clean, y), (new, new_clean) = planted(300, 30, "classes", 0)
+    scale = np.exp(2.0 * np.random.default_rng(0).standard_normal(30))
+    model = DPPCA(2, n_factors=5, shrinkage=0.0, unlabeled_weight=1.0).fit(X * scale, y)
+    assert 0.9 <= share_within(model, new * scale, new_clean * scale) <= 0.985
+    assert share_within(model, X * scale, clean * scale) >= 0.9
+
+
 def test_noise_is_that_of_the_columns_without_the_signal(rng):
     n, p = 400, 30
     psi = rng.uniform(0.7, 1.4, p)

@@ -42,7 +42,7 @@ def test_regions_hold_planted_positions(kind, n, p):
         (X, clean, y), new = planted(n, p, kind, seed)
         model = GuidedProjection(2).fit(X, y)
         found.append((share_within(model, X, clean), share_within(model, *new)))
-    assert np.mean(found, axis=0).min() >= 0.88
+    assert np.mean(found, axis=0).min() >= 0.85
 
 
 def test_regions_of_all_preparations_hold_planted_positions():
