@@ -80,14 +80,14 @@ def test_a_row_of_the_fit_is_moved_farther(linear):
 def test_rows_moved_unequally_far_are_held_as_well(linear):
     X, noise, B, D = linear
 
-    X[:, 0], B[0] = np.where(np.arange(200) % 2, 1e3, -1e3), 0.0
+    X[:, 0], B[0] = np.where(np.arange(200) % 4, -1e3, 1e3), 0.0
 
     def brought(rows):
-        return rows @ B * np.exp(1.5 * np.sign(rows[:, :1]))  # one half of the rows is moved 20 times as far
+        return rows @ B * np.exp(1.5 * np.sign(rows[:, :1]))  # a quarter is moved 20 times as far
 
     cov = noise_of_preparations(noise, X, brought, X @ B, D).cov
     far = np.exp(3.0) * ((B @ D).T * noise.variances) @ B @ D
-    assert np.trace(cov) > 0.65 * np.trace(far)  # the mean is half of it
+    assert np.trace(cov) > 0.4 * np.trace(far)  # the mean is a quarter of it
 
 
 def test_the_order_of_rows_and_units_of_x_change_nothing():

@@ -14,7 +14,9 @@ from .._types import Array
 from ..models.dppca import principal_rows
 from ..numerics.linalg import symmetrize
 from ..rows import read
+from ..rows.checkpoint import RecordedRows
 from ..rows.contract import Rows
+from ..rows.local import LocalRows
 from ..rows.standard import StandardRows
 from ._seen import remembered, seen
 
@@ -73,7 +75,8 @@ def noise_of_map(rows: Rows, components: Array, *, gaps: bool = False) -> tuple[
 
 def noise_in_units(rows: Rows, observed: Array | None = None) -> "Noise | None":
     """Noise of rows; where columns are of very different scales, in units of their deviations."""
-    X = None if rows.elsewhere else rows.gather()
+    own = rows.rows if isinstance(rows, RecordedRows) else rows
+    X = own.gather() if isinstance(own, LocalRows) else None
     if not isinstance(X, np.ndarray):
         return noise_of_rows(rows, observed)
     mean, std = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
