@@ -76,7 +76,7 @@ def noise_of_map(rows: Rows, components: Array, *, gaps: bool = False) -> tuple[
 def noise_in_units(rows: Rows, observed: Array | None = None) -> "Noise | None":
     """Noise of rows; where columns are of very different scales, in units of their deviations."""
     own = rows.rows if isinstance(rows, RecordedRows) else rows
-    X = own.gather() if isinstance(own, LocalRows) else None
+    X = own.gather() if type(own) is LocalRows else None
     if not isinstance(X, np.ndarray):
         return noise_of_rows(rows, observed)
     mean, std = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
