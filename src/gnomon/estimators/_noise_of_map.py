@@ -23,6 +23,7 @@ from ._seen import remembered, seen
 MOST_SIGNAL = 10  # directions of the signal, as in the PPCA that tells how usual rows are
 TINY = 1e-13  # of the largest: nothing but rounding
 LEVEL = 1e-12  # of the largest deviation: less is none
+ALIKE = 0.9  # mean correlation of columns that are next to each other, as of spectra
 UNEVEN = 10.0  # deviations of columns, beside each other
 ROUNDING = 1e-13  # of the mean variance: less is no noise
 PRIOR = 0.2  # of a column: weight of the mean of all beside what is seen of its own noise
@@ -85,7 +86,10 @@ def noise_in_units(rows: Rows, observed: Array | None = None) -> "Noise | None":
     if high <= UNEVEN * low:
         return noise_of_rows(rows, observed)
     units = np.where(varies, std, std.max())
-    return noise_of_rows(read((X - mean) / units), observed, units)
+    Z = (X - mean) / units
+    if np.einsum("ij,ij->", Z[:, 1:], Z[:, :-1]) >= ALIKE * len(Z) * (Z.shape[1] - 1):
+        return noise_of_rows(rows, observed)  # channels of a spectrum share their units
+    return noise_of_rows(read(Z), observed, units)
 
 
 def map_noise(noise: "Noise", rows: Rows, components: Array, *, gaps: bool = False) -> MapNoise:
