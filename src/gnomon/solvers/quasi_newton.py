@@ -31,18 +31,20 @@ class Place(NamedTuple):
     held: Any  # arrays with s as their first axis, in named tuples
 
 
-def ascend(landscape: Any, place: Place, tol: float, max_iter: int, close: float = 0.0) -> Result[Place]:
+def ascend(
+    landscape: Any, place: Place, tol: float, max_iter: int, close: float = 0.0, patience: int = PATIENCE
+) -> Result[Place]:
     """Climb until the residual is at most `tol`; the path holds the best value at the start and after every step.
 
     A landscape has `at(vector, near place)`, the place there or at the nearest point within bounds; `metric(place)`,
     from slopes to steps, near the inverse of minus the Hessian and positive definite; `longest(place, step)`, the share
     of a step that is trusted; and, for several starts, `distinct(place)`, those to go on with.
 
-    Several starts are climbed side by side until all residuals are at most `close`, or no step is found, or their
-    patience is at an end; then the best alone, `max_iter` steps at most.
+    Several starts are climbed side by side until all residuals are at most `close`, or no step is found, or for
+    `patience` steps; then the best alone, `max_iter` steps at most.
     """
     climb, path = _Climb(landscape, place), [float(place.value.max())]
-    for _ in range(PATIENCE):
+    for _ in range(patience):
         if len(climb.place.value) > 1:
             climb.go_on_with(landscape.distinct(climb.place))
         if len(climb.place.value) == 1 or ((climb.place.residual <= close) | climb.stuck).all():

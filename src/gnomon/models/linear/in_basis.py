@@ -7,7 +7,7 @@ from ...likelihoods.sites import ACCURACY
 from ...numerics.linalg import orthonormal_columns, symmetrize
 from ...numerics.linear_gaussian import LOG_2PI, FromX, Limits, Params, given_x
 from ...rows.threads import one_thread
-from ...solvers.quasi_newton import ascend, pick
+from ...solvers.quasi_newton import PATIENCE, ascend, pick
 from .basis import SPARE_DIRECTIONS, Basis, View
 from .curvature import MOST_SUMMED, Curvature
 from .curved import ALIKE, Curved
@@ -36,7 +36,8 @@ MANY_PREDICTORS, ROWS_FOR_EACH = 1 << 14, 10
 NEAR_ENOUGH, SHARPER = 0.05, 0.03
 FIRST_EM_STEPS = 2  # of all starts that are climbed from side by side: from far away quasi-Newton steps are poor
 CLOSE = 1e-3  # residual at which the best of them is chosen; in a basis that will grow it is `NEAR`
-FIRST_STEPS = 2  # of a climb in a basis that will grow, whose own optimum is soon left
+FIRST_STEPS = 2  # of a climb in a basis that will grow, whose own optimum is soon left; and side by side before it
+FIRST_PATIENCE = 6
 SAME = 1e-3  # relative difference up to which two starts are one
 
 
@@ -81,7 +82,9 @@ class BasisEM(SitesEM):
             return self.maximize(start, tol, max_iter, "alternating")
         return self.best_climb([start], tol, max_iter)
 
-    def best_climb(self, starts: list[Params], tol: float, max_iter: int, close: float = 0.0) -> Result[State]:
+    def best_climb(
+        self, starts: list[Params], tol: float, max_iter: int, close: float = 0.0, patience: int = PATIENCE
+    ) -> Result[State]:
         """The best of the climbs from some starts to a plain model of real outputs; see `ascend`."""
         assert isinstance(self.labels, LabeledPatterns)  # what real outputs alone come as
         landscape = Curved(self.view, self.labels, self.rules, starts[0])
@@ -90,7 +93,7 @@ class BasisEM(SitesEM):
             place = pick(place, landscape.distinct(place, SAME))
             for _ in range(FIRST_EM_STEPS):
                 place = landscape.em_step(place)
-        found = ascend(landscape, place, tol, max_iter, close)
+        found = ascend(landscape, place, tol, max_iter, close, patience)
         params = landscape.params(found.value)
         if found.status is Status.STALLED:
             more = self.maximize(params, tol, max_iter, "alternating")
@@ -264,7 +267,8 @@ class GaussianInBasis(ModelInBasis):
         max_iter = self.max_iter if whole else FIRST_STEPS
         if em.curved(starts[0]):
             tol = self.share * self.tol if whole else tol
-            return em.best_climb(starts, tol, max_iter, CLOSE if whole else NEAR)
+            close, patience = (CLOSE, PATIENCE) if whole else (NEAR, FIRST_PATIENCE)
+            return em.best_climb(starts, tol, max_iter, close, patience)
         starts = [at for i, at in enumerate(starts) if not any(alike(at, other, SAME) for other in starts[:i])]
         begun = [em.maximize(at, max(tol, NEAR), FEW_STEPS, "alternating") for at in starts]
         found: list[Result[State]] = []
