@@ -24,14 +24,15 @@ def precisions(cov: Array, noise: Array, observed: BoolArray) -> tuple[Array, Ar
         precision, log_det = inverse_logdet(symmetrize(cov) + np.diag(noise))
         return precision[None], np.array([log_det])
     both = observed[:, :, None] & observed[:, None, :]
-    total = np.where(both, cov, 0.0)
-    total += np.where(observed, noise, 1.0)[..., None] * np.eye(noise.shape[-1])  # what is not observed stands apart
+    total = both * cov
+    entries = total.reshape(*total.shape[:-2], total.shape[-1] ** 2)
+    entries[..., :: total.shape[-1] + 1] += np.where(observed, noise, 1.0)  # what is not observed stands apart
     flat = total.reshape(math.prod(total.shape[:-2]), *total.shape[-2:])
     try:
         inverse, logs = batch_inverse(flat)
     except np.linalg.LinAlgError:  # rounding has made one indefinite: with pivoting
         inverse, logs = np.asarray(np.linalg.inv(flat), dtype=float), np.asarray(np.linalg.slogdet(flat)[1])
-    return np.where(both, inverse.reshape(total.shape), 0.0), logs.reshape(total.shape[:-2])
+    return both * inverse.reshape(total.shape), logs.reshape(total.shape[:-2])
 
 
 class GaussianSites:

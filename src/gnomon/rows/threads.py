@@ -67,13 +67,13 @@ def _centered(product: Array, u: Any, v: Array, scale: float) -> Array:
     return product
 
 
-def in_shares(task: Callable[[slice], T], n: int, work: float) -> list[T]:
+def in_shares(task: Callable[[slice], T], n: int, work: float, least: float | None = None) -> list[T]:
     """What a task says of equal shares of n rows, each on a thread with linear algebra of its own.
 
-    Sums of products of few columns are faster so than on the threads of linear algebra. With less than `SHARED_WORK`
-    products of two numbers it is one share.
+    Sums of products of few columns are faster so than on the threads of linear algebra. With fewer products of two
+    numbers than the `least`, `SHARED_WORK` where it is None, it is one share.
     """
-    size = n_threads() if work >= SHARED_WORK else 1
+    size = n_threads() if work >= (SHARED_WORK if least is None else least) else 1
     with one_thread(when=size > 1):
         return _in_shares(task, n, size)
 

@@ -278,8 +278,6 @@ class Labels:
             pairs = (P.swapaxes(1, 2) @ M).reshape(s, q, q, k + 1, k + 1)
             diagonals(pairs)[..., :k] += down[..., None] * cov[:, None, None, :]
             H = pairs.swapaxes(2, 3).reshape(s, q * (k + 1), -1)
-            if found.rare_H.size:
-                H += found.rare_H.reshape(H.shape)
             diagonal = diagonals(H)
             diagonal += 1e-9 * (diagonal.max(axis=1, keepdims=True) + 1e-12 * weight)
             if not curved.free_b.all():
@@ -287,7 +285,7 @@ class Labels:
                 diagonal[:, k :: k + 1] = 1.0
             self.solvers = [PositiveSolver(one) for one in H]
             return
-        z1z1 = moments.sum(axis=1) + found.rare_z1z1
+        z1z1 = moments.sum(axis=1)
         share = diagonals(down).sum(axis=1) / np.maximum(diagonals(found.precision).sum(axis=1), 1e-300)
         diagonals(z1z1)[:, :k] += (share * weight)[:, None] * cov
         self.by_output = np.linalg.inv(found.precision + 1e-9 * weight * np.eye(q))

@@ -24,7 +24,7 @@ from .basis import Basis, HeldProducts, Products, Space, SweptProducts, may_be_h
 from .evidence import Coded, LabeledPatterns, LabeledRows
 
 MOST_MOMENTS = 1 << 24  # numbers that second moments of patterns take together; rows of rarer ones are kept one by one
-
+FEWEST, FEWEST_EACH = 20, 1.5  # rows of a pattern, and rows for each dimension, that cost less than their moments
 HELD_ROWS = 8  # rows for each column, up to which products with them cost less than their moments
 
 
@@ -53,7 +53,7 @@ class Outputs(NamedTuple):
 def group_outputs(Y: Array, weights: Array, k: int) -> Outputs:
     """Group rows by the outputs they observe (NaN in Y means not observed); rows of weight zero observe nothing.
 
-    Second moments of a pattern in a basis for `k` latent dimensions serve where it has at least as many rows.
+    Second moments of a pattern in a basis for `k` latent dimensions serve where they cost less than its rows.
     """
     observed = ~np.isnan(Y)
     observed[weights == 0] = False
@@ -69,7 +69,7 @@ def group_outputs(Y: Array, weights: Array, k: int) -> Outputs:
     counts = np.array([len(inside) for inside in in_order])
     by_size = np.lexsort(([inside[:1].sum() for inside in in_order], -counts))  # then by the first row
     most = MOST_MOMENTS // (6 * k + Y.shape[1]) ** 2
-    n_kept = max(1, min(most, int((counts >= k).sum())))
+    n_kept = max(1, min(most, int((counts >= FEWEST + FEWEST_EACH * k).sum())))
     rows = [in_order[g] for g in by_size[:n_kept]]
     outputs = [np.flatnonzero(observed[r[0]]) for r in rows]
     frequent = tuple((o, r) for o, r in zip(outputs[1:], rows[1:], strict=True))

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..._types import Array
 from ...likelihoods.exact import precisions
-from ...numerics.linear_gaussian import LOG_2PI, FromX, Params
+from ...numerics.linear_gaussian import LOG_2PI
 from .basis import View
 from .evidence import LabeledPatterns
+from .scattered import ScatteredRows
 
 
 class Models(NamedTuple):
@@ -42,10 +43,8 @@ class Found(NamedTuple):
     second: Array  # (s, q, q)   slopes less curvatures in the predictors
     precision: Array  # (s, q, q)   curvatures
     noise_sums: Array  # (s, 3, q)
-    precisions: Array  # (s, g, q, q)   of each pattern
+    precisions: Array  # (s, g + h, q, q)   of each pattern, those of rows kept one by one last
     of_z: Array  # (s, g, r + q + 1, k)   of x, the outputs and 1 with what x says of z, the first two about their means
-    rare_H: Array  # (s, ...)   curvature of (V, b), of rows kept one by one
-    rare_z1z1: Array  # (s, k + 1, k + 1)
 
 
 class _Said(NamedTuple):
@@ -60,8 +59,6 @@ class _Said(NamedTuple):
     noise_sums: Array
     precisions: Array
     of_z: Array
-    rare_H: Array
-    rare_z1z1: Array
 
 
 def dots(A: Array, B: Array) -> Array:
@@ -87,7 +84,12 @@ class Stack:
         self.size = (g, q, len(Q))
         # as one product with what x says of z
         self.joint = np.concatenate([tt, self.yt, self.t[:, None, :]], axis=1).reshape(g * (len(Q) + q + 1), len(Q))
-        self.counts = self.weights @ self.observed
+        self.rare = None if labels.rare is None else ScatteredRows(labels.rare, Q)
+        self.set_weights = self.weights
+        if self.rare is not None:
+            self.observed = np.concatenate([self.observed, self.rare.observed])
+            self.set_weights = np.concatenate([self.weights, self.rare.set_weights])
+        self.counts = self.set_weights @ self.observed
         self.constant = LOG_2PI * float(self.counts.sum())
 
     def __call__(self, at: Models) -> Found:
@@ -115,17 +117,18 @@ class Stack:
         energy = view.energy - dots(W, 2.0 * xz - fitted)
         return Found(
             objective + said.log_z, R, explained, W, V, xz, zz, xz - fitted, energy, said.slope_z + DV, said.slope_b,
-            said.second, said.precision, said.noise_sums, said.precisions, said.of_z, said.rare_H, said.rare_z1z1,
+            said.second, said.precision, said.noise_sums, said.precisions, said.of_z,
         )  # fmt: skip
 
     def _outputs(self, at: Models, gain: Array, cov: Array, V: Array) -> _Said:
         """Slopes are the precision times what x leaves of the outputs."""
         (g, q, r), s, w = self.size, len(V), self.weights
         VC, back = V * cov[:, None, :], V.swapaxes(1, 2)
-        P, log_det = precisions((VC @ back)[:, None], at.y_noise[:, None], self.observed)
+        every, log_det = precisions((VC @ back)[:, None], at.y_noise[:, None], self.observed)
+        P, observed = every[:, :g], self.observed[:g]
         of_z = (self.joint @ gain).reshape(s, g, r + q + 1, gain.shape[2])
-        near = self.observed * (self.y - at.b[:, None])
-        wm = w[:, None] * (near - self.observed * (of_z[:, :, -1] @ back))
+        near = observed * (self.y - at.b[:, None])
+        wm = w[:, None] * (near - observed * (of_z[:, :, -1] @ back))
         # left of the outputs, times themselves, x and 1
         left = np.empty((s, g, q, q + r + 1))
         of_y, of_x = left[..., :q], left[..., q:-1]
@@ -137,47 +140,35 @@ class Stack:
         left[..., -1] = wm
         # the precisions side by side, so that one product sums over patterns
         slopes = P.swapaxes(1, 2).reshape(s, q, g * q) @ left.reshape(s, g * q, q + r + 1)
+        products = dots(P, own)
+        if self.rare is not None:
+            more = self.rare.sums(gain, V, at.b, every[:, g:])
+            products += more.products
+            slopes += np.concatenate([more.slopes, more.slope_x, more.slope[:, :, None]], axis=2)
         slope_x = slopes[..., q:-1]
-        precision = (w @ P.reshape(s, g, q * q)).reshape(s, q, q)
+        precision = (self.set_weights @ every.reshape(s, -1, q * q)).reshape(s, q, q)
         second = slopes[..., :q] - precision
         sums = np.empty((s, 3, q))
-        sums[:, 0], sums[:, 1], sums[:, 2] = diagonals(second), w @ diagonals(P) ** 2, self.counts
-        said = _Said(
-            -0.5 * (dots(P, own) + log_det @ w + self.constant),
-            slope_x @ gain, slopes[..., -1], slope_x.swapaxes(1, 2) @ VC, second, precision, sums, P, of_z,
-            np.zeros((s, 0, 0)), np.zeros((s, gain.shape[2] + 1, gain.shape[2] + 1)),
+        sums[:, 0], sums[:, 1], sums[:, 2] = diagonals(second), self.set_weights @ diagonals(every) ** 2, self.counts
+        return _Said(
+            -0.5 * (products + log_det @ self.set_weights + self.constant),
+            slope_x @ gain, slopes[..., -1], slope_x.swapaxes(1, 2) @ VC, second, precision, sums, every, of_z,
         )  # fmt: skip
-        return said if self.labels.rare is None else self._with_rare(said, at, gain, cov, V)
 
     def moments(self, at: Models, found: Found) -> Array:
-        """Those (s, g, k + 1, k + 1) of (z, 1) that go with each pattern in the curvature of (V, b)."""
-        (_, _, r), w, (s, g, _, k) = self.size, self.weights[:, None], found.of_z.shape
+        """Those (s, g + h, k + 1, k + 1) of (z, 1) that go with each pattern in the curvature of (V, b)."""
+        (g, _, r), w, (s, _, _, k) = self.size, self.weights[:, None], found.of_z.shape
         u, z = found.explained + at.noise[:, None], found.of_z[:, :, -1]
         VC = (found.V * (at.noise[:, None] / u)[:, None, :])[:, None]
-        moments = np.empty((s, g, k + 1, k + 1))
-        moments[:, :, :-1, -1] = moments[:, :, -1, :-1] = w * z
-        moments[:, :, -1, -1] = self.weights
+        moments = np.empty((s, found.precisions.shape[1], k + 1, k + 1))
+        own, gain = moments[:, :g], found.W / u[:, None, :]
+        if self.rare is not None:
+            moments[:, g:] = self.rare.moments(gain)
+        own[:, :, :-1, -1] = own[:, :, -1, :-1] = w * z
+        own[:, :, -1, -1] = self.weights
+        zz = gain.swapaxes(1, 2)[:, None] @ found.of_z[:, :, :r]
+        own[:, :, :-1, :-1] = zz + own[:, :, :-1, -1:] * z[:, :, None, :]
         # outputs feel their loadings through the covariance of predictors as well
-        through = VC.swapaxes(2, 3) @ (2.0 * w[..., None] * found.precisions) @ VC
-        zz = (found.W / u[:, None, :]).swapaxes(1, 2)[:, None] @ found.of_z[:, :, :r]
-        moments[:, :, :-1, :-1] = zz + moments[:, :, :-1, -1:] * z[:, :, None, :] + through
+        through = VC.swapaxes(2, 3) @ (2.0 * self.set_weights[:, None, None] * found.precisions) @ VC
+        moments[:, :, :-1, :-1] += through
         return moments
-
-    def _with_rare(self, said: _Said, at: Models, gain: Array, cov: Array, V: Array) -> _Said:
-        """With the rows that are kept one by one, model by model."""
-        assert self.labels.rare is not None
-        rare, parts = self.labels.rare, []
-        for i, noise in enumerate(at.noise):
-            x = FromX(gain[i].T @ self.axes.T, np.diag(cov[i]), 0.0)
-            params = Params(at.W[i], np.zeros(len(self.axes)), float(noise), V[i], at.b[i], at.y_noise[i])
-            found, held = rare.sums(params, x, None, 0.0)
-            H, z1z1, _ = rare.newton(x, held, V.shape[2])
-            second = found.slopes - found.curvature
-            slope_x = found.slope_x @ self.axes
-            x_shift = slope_x.T @ (V[i] * cov[i])
-            parts.append(
-                (found.log_z, slope_x @ gain[i], found.slope, x_shift, second, found.curvature, found.noise, H, z1z1)
-            )
-        more: list[Array] = [np.stack(part) for part in zip(*parts, strict=True)]
-        sums: list[Array] = [own + other for own, other in zip(said[:7], more[:7], strict=True)]
-        return _Said._make([*sums, said.precisions, said.of_z, more[7], more[8]])
