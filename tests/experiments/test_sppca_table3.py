@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.metrics import f1_score
+from sklearn.metrics import f1_score, roc_auc_score
 
 from gnomon.experiments import sppca_table3 as table
 from gnomon.experiments._cells import Cell, rows_of
@@ -84,6 +84,13 @@ def test_the_printed_numbers_are_of_labels_and_not_of_decisions():
     assert table.printed("yeast", "FULL", None, "F1-micro") == (0.5161, 0.0154, 50)
     assert table.printed("yeast", "PCA", 5, "AUC of decisions") is None
     assert table.printed("rcv1", "PLS", 5, "AUC") is None
+
+
+def test_areas_are_those_of_scikit_learn(rng):
+    truth = (rng.random((200, 3)) < [0.5, 0.1, 0.9]).astype(int)
+    decisions = np.round(rng.standard_normal((200, 3)) + truth, 1)  # some are equal
+    found = table.areas_under_curves(truth, decisions)
+    assert_allclose(found, roc_auc_score(truth, decisions, average=None), rtol=1e-12)
 
 
 @pytest.mark.realdata

@@ -20,8 +20,9 @@ public subsets, 27,695 rows and 101 labels, in place of 23,149 and 103: a substi
 from functools import cache, lru_cache
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.metrics import f1_score
 from sklearn.svm import SVC
 
 from gnomon import DPPCA, SPPCA, GuidedProjection, datasets
@@ -190,8 +191,15 @@ DECISIONS = {"LDA": _lda, "logistic": _logistic}
 def _scores(truth, predicted, decisions):
     macro, micro = (f1_score(truth, predicted, average=kind, zero_division=0.0) for kind in ("macro", "micro"))
     both = (truth == 0).any(axis=0) & (truth == 1).any(axis=0)  # without one of them a label has no curve
-    areas = (roc_auc_score(truth[:, both], of[:, both], average="macro") for of in (predicted, decisions))
+    areas = (areas_under_curves(truth[:, both], of[:, both]).mean() for of in (predicted, decisions))
     return dict(zip(SCORES, map(float, (macro, micro, *areas)), strict=True))
+
+
+def areas_under_curves(truth, decisions):
+    """The area (q,) under the curve of each column, from ranks of the rows: that of Mann and Whitney's statistic."""
+    n_positive = truth.sum(axis=0)
+    ranks = np.where(truth == 1, rankdata(decisions, axis=0), 0.0).sum(axis=0)
+    return (ranks - n_positive * (n_positive + 1) / 2) / (n_positive * (len(truth) - n_positive))
 
 
 def printed(task, method, k, score):
