@@ -74,6 +74,9 @@ def test_the_page_says_what_differs_and_why():
     assert "0.3800 ± 0.0400" in lines["theirs"]
     assert "![" not in text
     assert "](it.svg)" in page("", TABLE, rows_of(records(), TABLE), "", {}, picture="it.svg")
+    took = [page("", TABLE, [], "", {}, seconds=seconds) for seconds in (8000.0, 7000.0, 100.0)]
+    for text, said in zip(took, ("2.22 hours", "117 minutes", "100 seconds"), strict=True):
+        assert f"took {said} of one core" in text
     silent = TABLE._replace(remarks=lambda *_: "")
     assert "not explained" in page("", silent, rows_of(records(), silent), "", {})
 

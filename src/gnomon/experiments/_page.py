@@ -3,12 +3,13 @@
 from gnomon.experiments._cells import APART, pair
 
 
-def page(about, table, rows, command, versions, n_left=0, picture=None):
-    """The page in Markdown; `picture` is a file beside it that shows the numbers."""
+def page(about, table, rows, command, versions, n_left=0, picture=None, seconds=None):
+    """The page in Markdown; `picture` is a file beside it that shows the numbers, `seconds` what the cells took."""
     told = [row for row in rows if row.z is not None]
     near = sum(abs(row.z) <= APART for row in told)
     made = ", ".join(f"{name} {version}" for name, version in versions.items())
-    lines = [f"# {about.rstrip('.')}", "", f"{table.paper}.", "", f"Made by `{command}` with {made}.", ""]
+    took = "" if seconds is None else f" Its cells took {_duration(seconds)} of one core."
+    lines = [f"# {about.rstrip('.')}", "", f"{table.paper}.", "", f"Made by `{command}` with {made}.{took}", ""]
     if n_left:
         lines += [f"{n_left} cells were not finished; the numbers are of the others.", ""]
     if told:
@@ -24,6 +25,13 @@ def page(about, table, rows, command, versions, n_left=0, picture=None):
     lines += ["| task | method | K | score | printed | ours | draws | difference, standard errors | remark |"]
     lines += ["|---|---|---|---|---|---|---|---|---|"]
     return "\n".join([*lines, *(_line(row, table) for row in rows), ""])
+
+
+def _duration(seconds):
+    for unit, length in (("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2.0 * length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds:.0f} seconds"
 
 
 def _line(row, table):

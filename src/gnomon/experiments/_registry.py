@@ -96,7 +96,8 @@ def run_table(name, table, file=None, *, draws=None, only=(), quick=False, jobs=
         if len(found) < len(cells):
             print(_partial(f"{len(found)} of {len(cells)} cells are finished", file), flush=True)
         if page is not None:
-            write_page(name, table, rows, page, _command(name, draws, only, quick), len(cells) - len(found))
+            seconds = sum(one["seconds"] for one in found)
+            write_page(name, table, rows, page, _command(name, draws, only, quick), len(cells) - len(found), seconds)
 
     try:
         tell(run_cells(name, cells, file, 1 if jobs is None else jobs, tell))
@@ -132,14 +133,17 @@ def chosen(cells, only):
     return [cell for cell in cells if all(getattr(cell, field) in wanted for field, wanted in some.items() if wanted)]
 
 
-def write_page(name, table, rows, path, command, n_left=0):
-    """Write the page of a table, its numbers beside it as JSON and its picture; `n_left` cells are not finished."""
+def write_page(name, table, rows, path, command, n_left=0, seconds=None):
+    """Write the page of a table, its numbers beside it as JSON and its picture; `n_left` cells are not finished.
+
+    The others took so many seconds.
+    """
     made, drawn, svg = provenance()["versions"], picture(rows), Path(path).with_suffix(".svg")
     if drawn is not None:
         save_picture(drawn, svg)
     with new_file(path) as stream:
         shown = None if drawn is None else svg.name
-        stream.write(page(experiments()[name], table, rows, command, made, n_left, shown).encode())
+        stream.write(page(experiments()[name], table, rows, command, made, n_left, shown, seconds).encode())
     with new_file(Path(path).with_suffix(".json")) as stream:
         head = json.dumps({"table": name, "command": command, "versions": made, "fields": NUMBERS})
         lines = ",\n".join(json.dumps([_number(getattr(row, field)) for field in NUMBERS]) for row in rows)
