@@ -156,11 +156,11 @@ class HeldProducts:
     """The same with X'X and the kept rows X (m, d) in memory; in principal coordinates X'X is its diagonal (d,)."""
 
     def __init__(
-        self, space: Space, xx: Any, xy: Array, X: Array, weights: Array,
+        self, space: Space, xx: Any, xy: Array, X: Array, weights: Array | None = None,
         features: Callable[[Array], Array] = lambda C: C,
     ) -> None:  # fmt: skip
         self.space, self.xy, self.features, self.moments = space, xy, features, True
-        self._xx, self._X, self._weighted = xx, X, X * weights[:, None]
+        self._xx, self._X, self._weighted = xx, X, X if weights is None else X * weights[:, None]
         self.n_kept, self.size = X.shape
 
     @classmethod

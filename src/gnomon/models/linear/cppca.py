@@ -22,6 +22,7 @@ from .evidence import Coded, LabeledRows
 from .grow import START_ACCURACY, Data, ModelInBasis, State, grow
 from .in_basis import BasisEM, gaussian_starts, in_features, x_log_likelihood
 from .over_rows import START_LOG_RATIOS, KeepLabeled, RowsEM, condition_of, mask_factors, maximize, starts
+from .pattern_moments import ByMoments
 from .patterns import ByPattern, group_outputs, read_by_pattern
 from .sites_em import COARSEST, Rules, Sums
 from .units import Fitted, Units, in_data_units, standard_outputs
@@ -221,7 +222,9 @@ class ByRow:
         return self.basis.cross(x.gain, shift)
 
 
-def _data_of(rows: Rows, guide: Guide, layout: Layout, k: int, *, held: bool) -> tuple[ByRow | ByPattern, StandardRows]:
+def _data_of(
+    rows: Rows, guide: Guide, layout: Layout, k: int, *, held: bool
+) -> tuple[ByRow | ByPattern | ByMoments, StandardRows]:
     """Outputs beside an empty basis, whose products read the rows or are `held`; real ones alone by pattern."""
     labeled, Y, w, inference = guide
     n, capacity = rows.shape[0], max(CAPACITY, 6 * k)

@@ -1,27 +1,26 @@
 """Rows grouped by the outputs they observe, and their moments in a growing basis.
 
 Rows that observe the same real outputs are one Gaussian pattern, of which moments are enough. Those of the most
-frequent pattern are what the others leave of all rows; the others are kept, or as few rows with their moments.
+frequent pattern are what the others leave of all rows; the others are kept.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpstrf
 
 from ..._types import Array, BoolArray, IntArray
 from ...likelihoods.exact import GaussianSites
 from ...likelihoods.layout import Layout
 from ...numerics.linear_gaussian import FromX, Params
-from ...numerics.moments import joined, output_sets
+from ...numerics.moments import output_sets
 from ...rows.contract import Rows
 from ...rows.products import rows_with_some
 from ...rows.standard import StandardRows
 from ...rows.summary import Group
-from ...rows.threads import one_thread
-from .basis import Basis, HeldProducts, Products, Space, SweptProducts, may_be_held, over_groups
+from .basis import Basis, HeldProducts, Products, Space, SweptProducts, may_be_held
 from .evidence import Coded, LabeledPatterns, LabeledRows
+from .pattern_moments import ByMoments
 
 MOST_MOMENTS = 1 << 24  # numbers that second moments of patterns take together; rows of rarer ones are kept one by one
 FEWEST, FEWEST_EACH = 20, 1.5  # rows of a pattern, and rows for each dimension, that cost less than their moments
@@ -80,9 +79,8 @@ def group_outputs(Y: Array, weights: Array, k: int) -> Outputs:
 
 
 class KeptRows(NamedTuple):
-    """Rows outside the majority pattern, by pattern, the ungrouped ones last; or fewer rows with their moments."""
+    """Rows outside the majority pattern, by pattern, the ungrouped ones last."""
 
-    one: Array  # (m,)   what stands for the 1 of a row beside x and y
     Y: Array  # (m, q)   zero where not observed
     weights: Array  # (m,)
     patterns: tuple[tuple[IntArray, slice], ...]  # outputs and rows
@@ -100,7 +98,7 @@ class ByPattern:
     def labels(self) -> LabeledPatterns:
         """Real outputs of the rows seen through the basis."""
         basis, kept, o = self.basis, self.kept, self.outputs
-        V = np.hstack([kept.one[:, None], basis.T, kept.Y])
+        V = np.hstack([np.ones((len(kept.Y), 1)), basis.T, kept.Y])
         wV = V * kept.weights[:, None]
         observed = np.zeros((1 + len(kept.patterns), kept.Y.shape[1]), dtype=bool)
         moments = np.zeros((len(observed), V.shape[1], V.shape[1]))
@@ -137,7 +135,7 @@ class ByPattern:
         """X'Z (d, k), the sum of x E[z]' in the full space; `held` is what `LabeledPatterns` left."""
         o, kept, (rare, precision, VS, _) = self.outputs.majority_outputs, self.kept, held
         T = self.basis.T
-        left = kept.Y - kept.one[:, None] * params.m_y - T @ x.gain.T @ params.W_y.T
+        left = kept.Y - params.m_y - T @ x.gain.T @ params.W_y.T
         solved, own = np.zeros(left.shape), list(precision)
         majority = own.pop(0) if len(o) else None
         spans = [at for seen, at in kept.patterns if len(seen)]
@@ -157,7 +155,7 @@ class ByPattern:
 
 def read_by_pattern(
     rows: Rows, outputs: Outputs, capacity: int, *, held: bool, rough: bool = False
-) -> tuple[ByPattern, StandardRows]:
+) -> tuple[ByPattern | ByMoments, StandardRows]:
     """A basis over rows: each product reads them, or all moments are `held`, those of the shorter side.
 
     `rough` is that of `Rows.summarize`.
@@ -177,11 +175,11 @@ def read_by_pattern(
 def _few(o: Outputs, p: int) -> bool:
     """Whether second moments of every pattern in all features are worth their room, beside reading the rows again."""
     G, size = len(o.patterns), 1 + p + o.Y.shape[1]
-    return len(o.ungrouped) == 0 and 2 * G * size <= len(o.Y) and G * size**2 <= MOST_MOMENTS
+    return len(o.ungrouped) == 0 and 4 * G * size <= 3 * len(o.Y) and G * size**2 <= MOST_MOMENTS
 
 
 def _as_moments(rows: Rows, o: Outputs, capacity: int) -> bool:
-    """Whether rows outside the majority are better replaced by fewer with their moments than held."""
+    """Whether moments of the patterns outside the majority are better held than their rows."""
     m, p = len(o.Y) - len(o.majority), rows.shape[1]
     return not may_be_held(rows, m) or m > (HELD_ROWS * p if p > 4 * capacity else p)
 
@@ -203,37 +201,17 @@ def _kept_rows(o: Outputs) -> KeptRows:
     others = o.others
     ends = np.cumsum([0, *(len(rows) for _, rows in o.patterns)])
     spans = tuple((seen, slice(int(a), int(b))) for (seen, _), a, b in zip(o.patterns, ends, ends[1:], strict=False))
-    return KeptRows(np.ones(len(others)), o.Y[others], o.weights[others], spans)
+    return KeptRows(o.Y[others], o.weights[others], spans)
 
 
-def _columns(rows: Rows, o: Outputs, capacity: int, rough: bool) -> tuple[ByPattern, StandardRows]:
+def _columns(rows: Rows, o: Outputs, capacity: int, rough: bool) -> tuple[ByMoments, StandardRows]:
     number = np.zeros(rows.shape[0], dtype=np.intp)
     for g, (_, inside) in enumerate(o.patterns, start=1):
         number[inside] = g
     summary = rows.summarize(o.Y, number, len(o.patterns) + 1, second=True, rough=rough)
-    groups, standard, p = summary.standard_groups(), rows.standard(summary), rows.shape[1]
-    with one_thread():  # what those of SciPy left spinning would slow down what follows
-        few = [_as_rows(group) for group in groups[1:]]
-    held = np.vstack([np.empty((0, 1 + p + o.Y.shape[1])), *few])
-    ends = np.cumsum([0, *(len(found) for found in few)])
-    spans = tuple((seen, slice(int(a), int(b))) for (seen, _), a, b in zip(o.patterns, ends, ends[1:], strict=False))
-    kept = KeptRows(held[:, 0], held[:, 1 + p :], np.ones(len(held)), spans)
-    xx, xy = over_groups(groups)
-    assert xx is not None
-    products = HeldProducts(Space.of(standard), xx, xy, held[:, 1 : 1 + p], kept.weights)
-    return ByPattern(products, capacity, o, kept, groups[0]), standard
-
-
-def _as_rows(group: Group) -> Array:
-    """Rows (m, 1 + p + q) of (1, x, y) with the moments of a group, as many as their rank."""
-    assert group.xx is not None
-    inside = joined(group.xx, group.xy, group.yy)
-    total = np.concatenate([group.x, group.y])[:, None]
-    whole = joined(np.array([[group.weight]]), total.T, inside)  # symmetric: its transpose lies as LAPACK wants it
-    factor, order, rank, _ = dpstrf(whole.T, overwrite_a=True)
-    lower = factor.T[:, :rank]  # by rows
-    for i, row in enumerate(lower):
-        row[i + 1 :] = 0.0
-    out: Array = np.empty_like(lower)
-    out[order - 1] = lower
-    return out.T
+    standard = rows.standard(summary)
+    observed = np.zeros((len(o.patterns) + 1, o.Y.shape[1]), dtype=bool)
+    for g, seen in enumerate((o.majority_outputs, *(seen for seen, _ in o.patterns))):
+        observed[g, seen] = True
+    coded = Coded.of(o.Y, o.observed, o.weights)
+    return ByMoments(Space.of(standard), summary.standard_groups(), observed, coded, capacity), standard
