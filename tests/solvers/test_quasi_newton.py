@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from gnomon._types import Status
-from gnomon.solvers.quasi_newton import PAIRS, Pairs, Place, ascend
+from gnomon.solvers.quasi_newton import CRAWL, PAIRS, Pairs, Place, ascend
 
 
 class Bowl:
@@ -65,6 +65,28 @@ def test_steps_are_no_longer_than_is_trusted():
     found = climb(bowl, [2.0, 0.0])
     assert found.status is Status.CONVERGED
     assert found.stats["n_iter"] >= 8
+
+
+def test_where_a_bound_holds_no_step_is_taken():
+    """Over the inverse of the Hessian a coordinate at its bound would move with the other one."""
+    H = np.array([[1.0, -0.9], [-0.9, 1.0]])
+    bowl = Bowl(lambda v: 0.5 * v @ H @ v - v @ [1.0, -3.0], lambda v: H @ v - [1.0, -3.0], floor=np.array([-9.0, 0.5]))
+    bowl.metric, at, vectors = lambda place: lambda slope: slope @ np.linalg.inv(H), bowl.at, []
+    bowl.at = lambda vector, near=None: vectors.append(vector.copy()) or at(vector)
+    found = climb(bowl, [0.0, 0.5])
+    assert_allclose(found.value.vector[0], [1.45, 0.5])
+    assert {float(vector[0, 1]) for vector in vectors} == {0.5}
+
+
+def test_a_climb_that_crawls_is_left():
+    """Along a quartic the metric is ever further from the curvature: steps are as short as the slope."""
+    bowl = Bowl(lambda v: float((v**4).sum()), lambda v: 4.0 * v**3, metric=1e-4, most=1e-3)
+    for starts in ([[1.0, 0.5]], [[1.0, 0.5], [0.9, -0.5]]):
+        found = climb(bowl, *starts)
+        assert found.status is Status.STALLED
+        assert CRAWL <= found.stats["n_iter"] == len(found.path) - 1 <= CRAWL + 1
+        assert (np.diff(found.path) > 0.0).all()
+    assert climb(bowl, [1.0, 0.5], max_iter=CRAWL - 1).status is Status.MAX_ITER
 
 
 def test_gains_below_rounding_are_judged_by_the_slope():

@@ -16,6 +16,7 @@ FLATTER = 0.9  # where rounding hides the gain, the slope along the step falls t
 FAR = 0.01  # pairs that ask for a step of which no more is trusted are forgotten
 OLDEST = 3  # steps with one metric
 PATIENCE = 50  # steps of several starts side by side
+CRAWL = 30  # steps in which the residual is to be halved: else the metric is far from the curvature
 HOPE = 10.0  # times the gain that is foretold: a start that would still be below the best one is left
 TRIALS = 12  # lengths of one step
 
@@ -41,26 +42,44 @@ def ascend(
     of a step that is trusted; and, for several starts, `distinct(place)`, those to go on with.
 
     Several starts are climbed side by side until all residuals are at most `close`, or no step is found, or for
-    `patience` steps; then the best alone, `max_iter` steps at most.
+    `patience` steps; then the best alone, `max_iter` steps at most. A climb that crawls ends as one that finds no step.
     """
-    climb, path = _Climb(landscape, place), [float(place.value.max())]
+    climb, path, pace = _Climb(landscape, place), [float(place.value.max())], _Pace()
     for _ in range(patience):
         if len(climb.place.value) > 1:
             climb.go_on_with(landscape.distinct(climb.place))
-        if len(climb.place.value) == 1 or ((climb.place.residual <= close) | climb.stuck).all():
+        done = len(climb.place.value) == 1 or ((climb.place.residual <= close) | climb.stuck).all()
+        if done or pace.crawls(climb.place.residual):
             break
         climb.step()
         path.append(float(climb.place.value.max()))
     climb.go_on_with(np.array([np.argmax(climb.place.value)]))
     last = len(path) + max_iter
     while climb.place.residual[0] > tol and not climb.stuck[0] and len(path) < last:
+        if pace.crawls(climb.place.residual):
+            break
         climb.step()
         path.append(float(climb.place.value[0]))
     residual = float(climb.place.residual[0])
-    status = Status.CONVERGED if residual <= tol else Status.STALLED if climb.stuck[0] else Status.MAX_ITER
+    ended = climb.stuck[0] or len(path) < last
+    status = Status.CONVERGED if residual <= tol else Status.STALLED if ended else Status.MAX_ITER
     if climb.stuck[0] and len(path) > 1:
         path.pop()  # no step was found
     return Result(climb.place, status, np.array(path), {"n_iter": len(path) - 1, "residual": residual})
+
+
+class _Pace:
+    """Whether the least residual of all starts is halved often enough."""
+
+    def __init__(self) -> None:
+        self.least, self.since = np.inf, 0
+
+    def crawls(self, residual: Array) -> bool:
+        """With one step more."""
+        self.since += 1
+        if residual.min() <= 0.5 * self.least:
+            self.least, self.since = float(residual.min()), 0
+        return self.since > CRAWL
 
 
 class _Climb:

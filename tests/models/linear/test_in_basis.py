@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from gnomon import SPPCA
 from gnomon.models.linear import in_basis
 from gnomon.models.linear.curved import Curved
-from gnomon.models.linear.in_basis import START_LOG_RATIOS, gaussian_starts, leading
+from gnomon.models.linear.in_basis import START_LOG_RATIOS, BasisEM, gaussian_starts, leading
 from gnomon.models.linear.ratio import JointMoments
 from gnomon.solvers import quasi_newton
 from numerics import build
@@ -81,3 +81,19 @@ def test_starts_in_leading_directions_are_near_those_in_all(rng):
         W = C @ part.W_x
         assert_allclose(W @ W.T, whole.W_x @ whole.W_x.T, atol=0.02 * np.linalg.norm(whole.W_x, 2) ** 2)
         assert_allclose(part.x_noise_var, whole.x_noise_var, rtol=0.02)
+
+
+@pytest.mark.parametrize(("seed", "k", "q"), [(4, 4, 9), (7, 4, 9), (1, 3, 5)])
+def test_outputs_that_share_what_x_does_not_have_are_soon_fitted(seed, k, q, monkeypatch):
+    """There loadings of x are all but zero, and quasi-Newton steps crawl: EM goes on, to where it leads by itself."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.standard_normal((400, 5)), rng.standard_normal((400, 1)) + 0.5 * rng.standard_normal((400, q))
+    Y[rng.random(Y.shape) < 0.1] = np.nan
+    steps, step = [], quasi_newton._Climb.step
+    monkeypatch.setattr(quasi_newton._Climb, "step", lambda self: steps.append(step(self)))
+    found = SPPCA(k, target="real").fit(X, Y)
+    assert found.converged_
+    assert len(steps) <= 200
+    monkeypatch.setattr(BasisEM, "curved", lambda *_: False)
+    by_em = SPPCA(k, target="real").fit(X, Y)
+    assert found.log_likelihood_ >= by_em.log_likelihood_ - 1e-6 * len(X)

@@ -34,6 +34,7 @@ NEAR, FEW_STEPS = 0.1, 20  # residual, and steps, up to which EM makes the start
 # residual; and that of a climb of the expansion, as a share of it
 MANY_PREDICTORS, ROWS_FOR_EACH = 1 << 14, 10
 NEAR_ENOUGH, SHARPER = 0.05, 0.03
+EM_TURN = 50  # steps of EM after quasi-Newton steps that crawl, before these are tried again; then twice as many
 FIRST_EM_STEPS = 2  # of all starts that are climbed from side by side: from far away quasi-Newton steps are poor
 CLOSE = 1e-3  # residual at which the best of them is chosen; in a basis that will grow it is `NEAR`
 FIRST_STEPS = 2  # of a climb in a basis that will grow, whose own optimum is soon left; and side by side before it
@@ -93,12 +94,19 @@ class BasisEM(SitesEM):
             place = pick(place, landscape.distinct(place, SAME))
             for _ in range(FIRST_EM_STEPS):
                 place = landscape.em_step(place)
-        found = ascend(landscape, place, tol, max_iter, close, patience)
+        found, left = ascend(landscape, place, tol, max_iter, close, patience), max_iter
+        path, n_turn = [found.path], EM_TURN
+        while found.status is Status.STALLED:  # each goes on where the other one crawls
+            more = self.maximize(landscape.params(found.value), tol, min(n_turn, left), "alternating")
+            path.append(more.path[1:])
+            left -= len(more.path) - 1
+            if more.status is not Status.MAX_ITER or left <= 0:
+                return more._replace(path=np.concatenate(path))
+            found = ascend(landscape, landscape.at(landscape.vectors([more.value[0]])), tol, left)
+            path.append(found.path[1:])
+            left, n_turn = left - len(found.path) + 1, 2 * n_turn
         params = landscape.params(found.value)
-        if found.status is Status.STALLED:
-            more = self.maximize(params, tol, max_iter, "alternating")
-            return more._replace(path=np.append(found.path, more.path[1:]))
-        return Result((params, self.e_step(params)), found.status, found.path, found.stats)
+        return Result((params, self.e_step(params)), found.status, np.concatenate(path), found.stats)
 
     def plain(self, params: Params) -> bool:
         """Whether all latent dimensions are alike, and nothing lies on the loadings of x."""
