@@ -1,5 +1,6 @@
 """Damaged files of every format: read after all, or one error of one line."""
 
+import gzip
 import zipfile
 
 import numpy as np
@@ -11,7 +12,7 @@ from gnomon.tables import TableError, read_table, write_table
 PER_FILE = 120
 X = np.random.default_rng(0).normal(size=(30, 4))
 KIND = np.where(X[:, 0] > 0, "a", "b")
-FILES = ("t.csv", "t.tsv", "t.parquet", "plain.npz", "packed.npz", "sparse.npz")
+FILES = ("t.csv", "t.tsv", "t.parquet", "plain.npz", "packed.npz", "sparse.npz", "packed.csv.gz")
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +23,7 @@ def originals(tmp_path_factory):
         if name == "t.parquet":
             pytest.importorskip("pyarrow")
         write_table(folder / name, columns)
+    (folder / "packed.csv.gz").write_bytes(gzip.compress((folder / "t.csv").read_bytes()))
     np.savez(folder / "plain.npz", X=X, kind=KIND)
     np.savez_compressed(folder / "packed.npz", X=X, kind=KIND)
     S = sparse.random(30, 6, 0.3, format="csr", random_state=0)

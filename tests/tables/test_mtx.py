@@ -1,6 +1,8 @@
 """Matrix Market files and matrices as scipy saves them: the matrix, its names, and what is refused."""
 
 import gzip
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -123,6 +125,16 @@ def test_a_damaged_matrix_market_file_is_refused_in_one_line(tmp_path, text):
         read_table(tmp_path / "x.mtx")
     assert "\n" not in str(error.value)
     assert "x.mtx" in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["1 1 1.0 ", "1 1 1.0 x", "1 1.2\x11", "1 1 \x001.0\n1 1 1\n"])
+def test_what_follows_the_last_number_ends_no_process(tmp_path, text):
+    """scipy reads past the end of a text whose last line holds more than it should and has no end, or a NUL."""
+    (tmp_path / "x.mtx").write_text(HEAD + "3 4 1\n" + text)
+    read = f"import sys; from gnomon.tables import read_table; print(read_table({str(tmp_path / 'x.mtx')!r}).X.shape)"
+    done = subprocess.run([sys.executable, "-c", read], capture_output=True, text=True)
+    said = done.stderr.strip().splitlines()[-1:]
+    assert done.stdout == "(3, 4)\n" or (done.returncode == 1 and "TableError" in said[0])
 
 
 def test_a_file_cut_short_is_refused(tmp_path):

@@ -49,9 +49,26 @@ def read_mtx(path: str, wanted: Wanted) -> Table:
     return Table(path, X, features, {}, ids, None if ids is None else BARCODE, assumed=assumed)
 
 
+class _Text:
+    """The bytes of a file, unpacked, without NUL and with an end to the last line: else scipy reads past the text."""
+
+    def __init__(self, file: Any) -> None:
+        self.file, self.last = file, b""
+
+    def read(self, size: int = -1) -> bytes:
+        text: bytes = self.file.read(size)
+        if b"\0" in text:
+            raise ValueError("it holds a byte of zeros, which no text has")
+        if not text and self.last not in (b"", b"\n"):
+            text = b"\n"
+        self.last = text[-1:]
+        return text
+
+
 def _matrix(path: str) -> Any:
     try:
-        found = importlib.import_module("scipy.io").mmread(path)
+        with gzip.open(path, "rb") if path.lower().endswith(".gz") else open(path, "rb") as file:
+            found = importlib.import_module("scipy.io").mmread(_Text(file))
     except MemoryError:
         raise
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:

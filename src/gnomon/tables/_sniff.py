@@ -7,6 +7,7 @@ import hashlib
 import io
 import re
 import sys
+import zlib
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
@@ -100,7 +101,7 @@ def sniff(source: Source, usual: str) -> Form:
     with source.open() as file:
         try:
             head = file.read(LOOKED_AT)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise TableError(f"{source.path} cannot be unpacked ({error}).") from None
         whole = len(head) < LOOKED_AT
     encoding = _encoding(head)
