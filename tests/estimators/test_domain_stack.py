@@ -10,10 +10,12 @@ from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.utils import check_random_state
 
 from estimators.test_scl import two_domains
 from gnomon import PPCA, SCL, SPPCA, DomainStack
+from gnomon.numerics.folds import deal_folds
 
 
 @pytest.fixture
@@ -28,16 +30,21 @@ def stacked(X, Z, scale):
     return np.hstack([X, scale * Z * np.sqrt(total / Z.var(axis=0).sum())]) / np.sqrt(total)
 
 
+def logistic(C):
+    """To more digits than at its defaults."""
+    return LogisticRegression(C=C, solver="newton-cholesky", tol=1e-9)
+
+
 def test_it_is_logistic_regression_on_features_and_projections_of_all_rows(words):
     X, y, domain, seen = words
     model = DomainStack(PCA(3), scale=0.5, C=7.0).fit(X, seen)
     F = stacked(X, PCA(3).fit_transform(X), 0.5)
-    plain = LogisticRegression(C=7.0, max_iter=1000).fit(F[domain == 0], y[domain == 0])
-    assert_allclose(model.predict_proba(X), plain.predict_proba(F), rtol=1e-6)
+    plain = logistic(7.0).fit(F[domain == 0], y[domain == 0])
+    assert_allclose(model.predict_proba(X), plain.predict_proba(F), rtol=1e-5)
     assert_array_equal(model.predict(X), plain.predict(F))
     alone = DomainStack(PCA(3), augment=False, C=7.0).fit(X, seen)
-    plain = LogisticRegression(C=7.0, max_iter=1000).fit(F[domain == 0, 30:] * 2, y[domain == 0])
-    assert_allclose(alone.predict_proba(X), plain.predict_proba(F[:, 30:] * 2), rtol=1e-6)
+    plain = logistic(7.0).fit(F[domain == 0, 30:] * 2, y[domain == 0])
+    assert_allclose(alone.predict_proba(X), plain.predict_proba(F[:, 30:] * 2), rtol=1e-5)
     assert is_classifier(model)
 
 
@@ -47,7 +54,7 @@ def test_projections_centered_by_domain(words):
     Z -= np.array([Z[domain == d].mean(axis=0) for d in (0, 1)])[domain]
     model = DomainStack(PCA(3), scale=1.0, C=3.0, center="domains").fit(X, seen)
     F = stacked(X, Z, 1.0)
-    plain = LogisticRegression(C=3.0, max_iter=1000).fit(F[domain == 0], y[domain == 0])
+    plain = logistic(3.0).fit(F[domain == 0], y[domain == 0])
     assert_allclose(model.predict_proba(X, domain=domain == 0), plain.predict_proba(F), rtol=1e-6)
     assert_allclose(model.predict_proba(X[100:]), plain.predict_proba(F[100:]), rtol=1e-6)  # the unlabeled domain
     assert not np.allclose(model.predict_proba(X[:100]), plain.predict_proba(F[:100]))
@@ -60,14 +67,16 @@ def test_choices_are_those_of_the_held_out_log_loss(words):
     grid = {"n_components": [1, 4]}
     model = DomainStack(PCA(), grid=grid, cv=4, random_state=3).fit(X, seen)
     assert len(model.results_) == 2 * 4 * 5
-    folds = list(StratifiedKFold(4, shuffle=True, random_state=3).split(X[:100], y[:100]))
+    generator = np.random.default_rng(check_random_state(3).randint(2**31))
+    dealt = deal_folds(X[:100] - X[:100].mean(axis=0), y[:100], 4, generator)
+    folds = [(np.flatnonzero(dealt != fold), np.flatnonzero(dealt == fold)) for fold in range(4)]
     for result in model.results_[::7]:
         F = stacked(X, PCA(**result["params"]).fit_transform(X), result["scale"])
         losses = []
         for train, test in folds:
-            plain = LogisticRegression(C=result["C"], max_iter=1000).fit(F[train], y[train])
-            losses.append(log_loss(y[test], plain.predict_proba(F[test])))
-        assert_allclose(result["log_loss"], np.mean(losses), rtol=1e-5)
+            plain = logistic(result["C"]).fit(F[train], y[train])
+            losses.append(log_loss(y[test], plain.predict_proba(F[test]), normalize=False))
+        assert_allclose(result["log_loss"], sum(losses) / 100, rtol=1e-5)
     best = min(model.results_, key=lambda result: result["log_loss"])
     assert (model.best_params_, model.scale_, model.C_) == (best["params"], best["scale"], best["C"])
     assert model.projection_.n_components == best["params"]["n_components"]
@@ -94,7 +103,7 @@ def test_held_out_labels_reach_no_projection(words):
     DomainStack(Recorder(), cv=4).fit(X, seen)
     labels = np.array([labels for labels, _ in Recorder.seen])
     assert labels.shape == (5, 200)
-    assert ((labels[:4, :100] == -1).sum(axis=1) == 25).all()  # a quarter is hidden
+    assert (abs((labels[:4, :100] == -1).sum(axis=1) - 25) <= 1).all()  # a quarter is hidden
     assert_array_equal((labels[:4, :100] == -1).sum(axis=0), np.ones(100))  # every row once
     assert_array_equal(labels[-1], seen)
     for _, told in Recorder.seen:  # hidden rows stay in their domain
@@ -108,6 +117,25 @@ def test_sparse_equals_dense(words, form, projection):
     dense = DomainStack(projection, scale=1.0, C=10.0).fit(X, seen)
     sparse = DomainStack(projection, scale=1.0, C=10.0).fit(form(X), seen)
     assert_allclose(sparse.predict_proba(form(X)), dense.predict_proba(X), rtol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_order_of_rows_decides_nothing_where_parameters_are_chosen(dtype):
+    """Nor do the order of columns and names of classes: folds follow from what rows hold."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 90)
+    X = (rng.normal(size=(90, 12)) + rng.normal(size=(3, 12))[truth]).astype(dtype)
+    y, rows, columns, names = (
+        np.where(rng.random(90) < 0.6, truth, -1),
+        rng.permutation(90),
+        rng.permutation(12),
+        [2, 0, 1],
+    )
+    plain = DomainStack().fit(X, y)
+    other = DomainStack().fit(X[rows][:, columns], np.append(names, -1)[y[rows]])
+    assert (other.scale_, other.C_) == (plain.scale_, plain.C_)
+    tolerance = 1e-7 if dtype == np.float64 else 1e-5
+    assert_allclose(other.predict_proba(X[:, columns])[:, names], plain.predict_proba(X), atol=tolerance)
 
 
 def test_units_and_kinds_of_labels_do_not_matter(words):

@@ -218,6 +218,16 @@ def test_penalty_is_chosen_by_labels_that_were_hidden():
 
 
 @pytest.mark.filterwarnings("ignore:y holds the single class:UserWarning")
+def test_the_order_of_rows_does_not_choose_the_penalty():
+    X, truth = load_iris(return_X_y=True)
+    y = np.where(np.random.default_rng(0).random(150) < 0.3, truth, -1)
+    order = np.random.default_rng(11).permutation(150)
+    plain, other = SEPCA(2, penalty="auto").fit(X, y), SEPCA(2, penalty="auto").fit(X[order], y[order])
+    assert_allclose(other.penalty_losses_["log_loss"], plain.penalty_losses_["log_loss"], rtol=1e-4)
+    assert other.penalty_ == plain.penalty_
+    assert_allclose(other.predict_proba(X), plain.predict_proba(X), atol=1e-6)
+
+
 def test_penalty_cannot_be_chosen_without_labels_to_hide(rng):
     X, _ = clusters(rng)
     for y in (None, ["a"] * 80, ["a", "b"] + [None] * 78):

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from gnomon.models.sepca import classifier, model
-from gnomon.models.sepca.classifier import Map, deal_folds, held_out_loss, learn, posterior, predict
+from gnomon.models.sepca.classifier import Map, held_out_loss, learn, posterior, predict
 from gnomon.rows import read
 from models.sepca_problem import problem
 from oracles import sepca as oracle
@@ -54,14 +54,6 @@ def test_whole_weights_are_repeated_rows(rng):
     a, b = learn(weighted, Z, Map(0.3)), learn(twice, Z[owner], Map(0.3))
     assert_allclose(posterior(a, read(rows))[0], posterior(b, read(rows))[0], atol=1e-10)
     assert_allclose(predict(a, read(rows))[1], predict(b, read(rows))[1], atol=1e-5)
-
-
-def test_folds_split_every_class_evenly_and_never_hide_the_only_row_of_one(rng):
-    Y = np.eye(3)[np.r_[np.zeros(7, int), np.ones(5, int), [2]]]
-    folds = deal_folds(Y, 3, rng)
-    assert sorted(np.bincount(folds[:7])) == [2, 2, 3]
-    assert sorted(np.bincount(folds[7:12])) == [1, 2, 2]
-    assert folds[12] == -1
 
 
 def test_the_held_out_loss_is_that_of_models_that_never_saw_the_labels(rng):

@@ -31,7 +31,7 @@ def _named(column, classes, size):
     if not len(classes) or (numbers and classes.min() >= 0 and classes.max() < size):
         return np.arange(size)
     if numbers:
-        free = np.setdiff1d(np.arange(size + len(classes)), classes)
+        free = np.setdiff1d(np.arange(size + len(classes), dtype=classes.dtype), classes)
         return np.concatenate([classes, free[: size - len(classes)]])
     more = [f"component {j}" for j in range(len(classes), size)]
     return np.array([*classes.tolist(), *more, None], dtype=object)[:-1] if more else classes

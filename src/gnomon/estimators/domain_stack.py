@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
+from sklearn.model_selection import ParameterGrid, check_cv
 
 from ..describe import Projection, Traits
+from ..numerics.folds import deal_folds
 from ..rows.by_chunk import by_chunk
 from ..rows.products import side_by_side
 from ._domains import WithDomains, block_scale, match_domains, read_domains
@@ -140,7 +141,7 @@ class DomainStack(WithDomains, GuidedPredictor, Estimator):
         self._choose(X, index, group)
         self.projection_, self._means, self._factor, Z = self._project_all(X, index, group, self.best_params_)
         rows = np.flatnonzero(labeled)
-        self.classifier_ = _classifier(self.C_).fit(self._features(X[rows], Z[rows], self.scale_), index[rows])
+        self.classifier_ = _learned(self.C_, self._features(X[rows], Z[rows], self.scale_), index[rows])
 
     @by_chunk
     def predict(self, X: Any, domain: Any = None) -> Any:
@@ -197,7 +198,7 @@ class DomainStack(WithDomains, GuidedPredictor, Estimator):
             self.best_params_, self.scale_, self.C_ = candidates[0], scales[0], strengths[0]
             return
         labeled = np.flatnonzero(index >= 0)
-        splits = [(labeled[train], labeled[test]) for train, test in self._splits(index[labeled])]
+        splits = [(labeled[train], labeled[test]) for train, test in self._splits(X[labeled], index[labeled])]
         for params in candidates:
             losses = sum(self._held_out_losses(X, index, group, params, scales, strengths, *split) for split in splits)
             for (i, scale), (j, C) in product(enumerate(scales), enumerate(strengths)):
@@ -206,7 +207,7 @@ class DomainStack(WithDomains, GuidedPredictor, Estimator):
         best = min(self.results_, key=lambda result: result["log_loss"])
         self.best_params_, self.scale_, self.C_ = best["params"], best["scale"], best["C"]
 
-    def _splits(self, index):
+    def _splits(self, X, index):
         if not isinstance(self.cv, Integral):
             return check_cv(self.cv).split(np.zeros((len(index), 1)), index)
         fewest = int(np.bincount(index).min())
@@ -215,8 +216,9 @@ class DomainStack(WithDomains, GuidedPredictor, Estimator):
                 f"class {self.classes_[np.bincount(index).argmin()]} has one labeled row, so that none can be held "
                 "out to choose by: give scale and C as numbers, and no grid."
             )
-        folds = StratifiedKFold(min(self.cv, fewest), shuffle=True, random_state=self.random_state)
-        return folds.split(np.zeros((len(index), 1)), index)
+        n_folds, generator = min(self.cv, fewest), np.random.default_rng(self._seed())
+        folds = deal_folds(X - X.mean(axis=0) if isinstance(X, np.ndarray) else X, index, n_folds, generator)
+        return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(n_folds)]
 
     def _held_out_losses(self, X, index, group, params, scales, strengths, train, test):
         """Summed log loss of the rows `test`, whose labels nothing has seen: (n_scales, n_strengths)."""
@@ -229,7 +231,7 @@ class DomainStack(WithDomains, GuidedPredictor, Estimator):
         for i, scale in enumerate(scales):
             seen, held_out = (self._features(X[rows], Z[rows], scale) for rows in (train, test))
             for j, C in enumerate(strengths):
-                proba = _classifier(C).fit(seen, index[train]).predict_proba(held_out)
+                proba = _learned(C, seen, index[train]).predict_proba(held_out)
                 losses[i, j] = log_loss(index[test], proba, normalize=False, labels=np.arange(len(self.classes_)))
         return losses
 
@@ -278,8 +280,9 @@ class DomainStack(WithDomains, GuidedPredictor, Estimator):
         return match_domains(domain, self.domains_, n_samples)
 
 
-def _classifier(C):
-    return LogisticRegression(C=C, max_iter=1000)
+def _learned(C, features, index):
+    """So near the optimum, in double precision, that where the search stops decides nothing."""
+    return LogisticRegression(C=C, solver="newton-cg", tol=1e-8, max_iter=1000).fit(features.astype(float), index)
 
 
 def _dense(Z):

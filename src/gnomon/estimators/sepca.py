@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 
 from ..describe import Traits
 from ..models import sepca as model
+from ..numerics.folds import deal_folds
 from ..rows import read
 from ..rows.threads import one_thread
 from ._estimator import Weighted, above, at_most, integer, one_of, rules
@@ -232,7 +233,8 @@ class SEPCA(Weighted, CodedClasses, KernelCoordinates):
 
     def _compare_penalties(self, data, options, rng):
         """Cross-validated log-loss of each candidate."""
-        folds = model.deal_folds(data.Y, FOLDS, np.random.default_rng(rng.randint(2**31)))
+        generator, classes = np.random.default_rng(rng.randint(2**31)), np.flatnonzero(data.Y)
+        folds = deal_folds(data.rows[data.labeled], classes % max(data.Y.shape[1], 1), FOLDS, generator)
         if data.Y.shape[1] < 2 or folds.max(initial=-1) < 0:
             raise ValueError(
                 f"penalty='auto' needs two classes, one of them with two labeled rows; y has {data.Y.shape[1]} classes "

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
-from gnomon.models.dppca.reduction import Limits, principal_rows, ranks, reduce_rows
+from gnomon.models.dppca.reduction import Limits, principal_rows, reduce_rows
 from gnomon.rows import read
 from rows.copied import copied_rows
 
@@ -61,8 +61,3 @@ def test_a_large_table_is_reduced_alike_in_any_order(rng, form):
     assert_allclose((B @ B.T)[np.ix_(columns, columns)], other @ other.T, atol=1e-9)
     exact = np.linalg.svd(X - X.mean(axis=0))[2][:10]
     assert np.linalg.norm(exact @ B) ** 2 < 9.9  # so it is the start that agrees
-
-
-def test_ranks_go_by_the_next_key_where_one_is_the_same_but_for_rounding():
-    assert_array_equal(ranks(np.array([3.0, 1.0, 1.0 + 1e-13, 2.0]), np.array([0.0, 5.0, 4.0, 0.0])), [3, 1, 0, 2])
-    assert_array_equal(ranks(np.array([1.0, 1.0])), [0, 0])

@@ -49,6 +49,17 @@ def test_columns_without_variance_or_of_their_own_add_no_direction(rng):
     assert_allclose(white.mean + white.U.T @ white.unwhiten.T * white.scale, X, atol=1e-6)
 
 
+@pytest.mark.parametrize("constant", [0.1, 0.3, 1e-9 / 7])
+def test_a_constant_column_among_centered_ones_adds_no_direction(rng, constant):
+    """Squares are summed before the mean is known, so that its variance there is rounding, 1e-8 of it or below zero."""
+    X = rng.normal(size=(60, 4))
+    for factor in (1.0, 1.0 + 1e-13, 3.0, 1.7):
+        rows = np.column_stack([X, np.full(60, constant)]) * factor
+        assert len(whiten_rows(copied_rows(rows), None, rng).U) == 4
+    faint = np.column_stack([X, 0.5 + 1e-9 * rng.normal(size=60)])
+    check_white(whiten_rows(copied_rows(faint), None, rng), faint)
+
+
 @pytest.mark.parametrize("scale", [1e-150, 1e145])
 def test_units_do_not_matter(rng, scale):
     X = table(rng, offset=1.0)

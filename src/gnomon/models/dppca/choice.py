@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray
+from ...numerics.folds import ranks
 from ...targets.halves import Score, can_split, half_splits, is_rich, score_splits
 from . import anneal
 from .away import Away
-from .reduction import Reduced, at_hand, leading, ranks
+from .reduction import Reduced, at_hand, leading
 
 FEWEST_FACTORS, MOST_FACTORS = 20, 40  # of those taken where nothing tells how many there are
 N_FACTORS = (30, 20)  # tried besides the usual number

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Array, IntArray
+from ...numerics.folds import ranks
 from ...numerics.linalg import orthonormal_columns, rank_of, symmetrize, top_eigh
 from ...rows.contract import Rows
 from ...rows.standard import StandardRows
@@ -28,7 +29,6 @@ class Limits(NamedTuple):
 LIMITS = Limits()
 CONSTANT = "X is constant: all rows are equal; there is nothing to fit."
 RANK = 1e-10  # of the largest eigenvalue: smaller ones are no direction of few rows
-SAME = 1e-9  # of the largest: numbers of rows or columns that differ by less are the same
 TINY = 1e-300
 
 
@@ -158,14 +158,3 @@ def _leading_directions(rows: StandardRows, sums: Array, squares: Array, limits:
         vectors = top_eigh(symmetrize(Q.T @ product), min(limits.n_leading, Q.shape[1]))[1]
         leading = orthonormal_columns(product @ vectors)
         return np.hstack([leading, orthonormal_columns(sums, leading)])
-
-
-def ranks(*keys: Array) -> IntArray:
-    """Rank of each entry by the first key; where that is the same but for rounding, by the next, else the same rank."""
-    found = np.zeros(len(keys[0]), dtype=np.intp)
-    for key in keys:
-        order = np.lexsort((key, found))
-        apart = np.diff(key[order]) > SAME * max(float(np.abs(key).max(initial=0.0)), TINY)
-        apart |= np.diff(found[order]) > 0
-        found[order] = np.concatenate([[0], np.cumsum(apart)])
-    return found

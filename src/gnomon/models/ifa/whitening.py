@@ -11,6 +11,7 @@ from ...rows.contract import Rows
 from ...rows.standard import StandardRows
 
 RANK = 1e-12  # of the largest eigenvalue of the correlations: smaller ones are rounding
+DOUBTFUL = 1e-10  # of the square of its mean: a variance below is rounding where sums were not about means
 PRINCIPAL_RANK = 1e-10  # of the largest eigenvalue of the covariance, where principal components are asked for
 NO_DIRECTION = "the rows of X do not vary in any column; there is no direction to project on."
 SIDE = 1500  # up to this many rows or columns the shorter side of the table is decomposed whole
@@ -79,9 +80,18 @@ def _covariance(standard: StandardRows) -> Array:
     return second / standard.weight
 
 
+def _with_faint(standard: StandardRows, covariance: Array) -> Array:
+    """The covariance, columns that vary far less than their mean is large read once more, about their means."""
+    at = np.flatnonzero(np.diag(covariance) <= DOUBTFUL * (standard.mean / standard.scale) ** 2)
+    if len(at):
+        covariance[:, at] = standard.gram_product(np.eye(len(covariance))[:, at]) / standard.weight
+        covariance[at] = covariance[:, at].T
+    return covariance
+
+
 def _of_columns(standard: StandardRows) -> tuple[Array, Array]:
     """Whitening (p, r) and the way back from the correlations of the columns, in standard units."""
-    covariance = _covariance(standard)
+    covariance = _with_faint(standard, _covariance(standard))
     std = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     varies = std > 1e-13 * np.hypot(np.abs(standard.mean) / standard.scale, std)
     safe = np.where(varies, std, 1.0)

@@ -71,16 +71,6 @@ def learn(data: Data, Z: Array, wanted: Map) -> Classifier:
     return Classifier(plan, slopes, found.b - center @ slopes, found.residual)
 
 
-def deal_folds(Y: Array, n_folds: int, generator: np.random.Generator) -> IntArray:
-    """Fold of each labeled row, stratified by class; -1 for the only row of a class, which is never held out."""
-    folds = np.full(len(Y), -1)
-    for column in Y.T:
-        rows = np.flatnonzero(column)
-        if len(rows) > 1:
-            folds[generator.permutation(rows)] = np.arange(len(rows)) % n_folds
-    return folds
-
-
 def held_out_loss(data: Data, folds: IntArray, options: Options, wanted: Map) -> float:
     """Mean of - log P(class) in nats over labeled rows whose label was hidden, fold by fold; their x stays."""
     total = 0.0
