@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 
@@ -21,6 +21,14 @@ def table(rng, n=150, p=4):
     Z = rng.normal(size=(n, p))
     Z[:, :2] += 3.5 * ids
     return Z @ rng.normal(size=(p, p)) + rng.normal(size=p), ids
+
+
+def test_labels_too_large_for_a_signed_number_are_classes(rng):
+    X, truth = rng.normal(size=(60, 3)), rng.integers(0, 3, 60)
+    names = np.array([3, 2**63 + 1, 2**64 - 1], dtype=np.uint64)
+    model = IFA(n_init=1).fit(X + truth[:, None], names[truth])
+    assert_array_equal(model.classes_, names)
+    assert set(model.predict(X)) <= set(names)
 
 
 @pytest.mark.parametrize("label", [0, 1])

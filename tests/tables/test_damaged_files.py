@@ -1,9 +1,11 @@
 """Damaged files of every format: read after all, or one error of one line."""
 
 import gzip
+import importlib
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -74,3 +76,25 @@ def test_a_member_that_is_no_array_is_named(tmp_path):
         archive.writestr("notes.txt", "no array")
     with pytest.raises(TableError, match=r"'notes.txt' is no array"):
         read_table(tmp_path / "t.npz")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_a_small_file_that_asks_for_all_memory_is_damaged(tmp_path, monkeypatch, ending):
+    """A length in the header of a damaged one may be any number."""
+    pytest.importorskip("pyarrow")
+    path = tmp_path / f"t.{ending}"
+    getattr(pd.DataFrame({"a": X[:, 0]}), f"to_{ending}")(path)
+
+    def asks_for_much(*_, **__):
+        raise MemoryError("malloc of size 288230376151711744 failed")
+
+    module = importlib.import_module(f"pyarrow.{ending}")
+    for name in ("read_table", "ParquetFile"):
+        if hasattr(module, name):
+            monkeypatch.setattr(module, name, asks_for_much)
+    with pytest.raises(TableError, match="so small, it asks for all memory"):
+        read_table(path)
+    with open(path, "ab") as file:
+        file.write(bytes(1 << 20))
+    with pytest.raises(MemoryError):
+        read_table(path)

@@ -1,9 +1,10 @@
 """Small dense linear algebra with the conventions every model shares."""
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import LinAlgError, eigh
 from scipy.linalg.lapack import dposv, dpotrf, dpotri, dpotrs
 
 from .._types import Array
@@ -103,18 +104,20 @@ def top_eigh(S: Array, k: int) -> tuple[Array, Array]:
     size = len(S)
     k = min(k, size)
     if k < size and size > SMALL:
-        values, vectors = eigh(S, subset_by_index=[size - k, size - 1])
-    else:
-        values, vectors = np.linalg.eigh(S)
+        with suppress(LinAlgError):  # of LAPACK, at some spectra of almost equal values; the other way has no such gap
+            values, vectors = eigh(S, subset_by_index=[size - k, size - 1])
+            return values[::-1], vectors[:, ::-1]
+    values, vectors = np.linalg.eigh(S)
     return values[: -k - 1 : -1], vectors[:, : -k - 1 : -1]
 
 
 def top_eigenvalues(S: Array, k: int) -> Array:
     """The k largest eigenvalues of a symmetric matrix, falling."""
     size = len(S)
-    if size <= SMALL or k >= size:
-        return np.asarray(np.linalg.eigvalsh(S)[::-1][:k])
-    return np.asarray(eigh(S, eigvals_only=True, subset_by_index=[size - k, size - 1])[::-1])
+    if k < size and size > SMALL:
+        with suppress(LinAlgError):  # as above
+            return np.asarray(eigh(S, eigvals_only=True, subset_by_index=[size - k, size - 1])[::-1])
+    return np.asarray(np.linalg.eigvalsh(S)[::-1][:k])
 
 
 def positive_part(S: Array) -> Array:

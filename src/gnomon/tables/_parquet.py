@@ -15,6 +15,7 @@ import numpy as np
 from gnomon.tables._table import Table, TableError, Wanted, check_features, choose_features, usable, without_role
 from gnomon.targets.forms import objects
 
+SMALL = 1 << 20  # bytes of a file that, undamaged, fill no memory
 SUFFIX = ".parquet"
 PART, FEWEST_ROWS = 1 << 22, 1000  # cells that are read at a time, of so many rows at least
 INSTALL = "needs pyarrow, which is not installed: pip install 'gnomon[io]'"
@@ -77,8 +78,12 @@ def readable(path: str, read: Callable[[Any], Any], kind: str = "Parquet") -> An
         found = read(importlib.import_module("pyarrow.parquet"))
         if hasattr(found, "validate"):
             found.validate(full=True)  # text that is no UTF-8 would show only when a cell is looked at
-    except (ImportError, MemoryError):
+    except ImportError:
         raise
+    except MemoryError:
+        if Path(path).is_dir() or Path(path).stat().st_size > SMALL:
+            raise
+        raise TableError(f"{path} is not a {kind} file that can be read: so small, it asks for all memory.") from None
     except Exception as error:  # pyarrow has many of its own, and decoders theirs
         reason = " ".join(str(error).split())
         raise TableError(f"{path} is not a {kind} file that can be read ({reason}).") from None

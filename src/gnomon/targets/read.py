@@ -254,7 +254,9 @@ def number(known: Any) -> tuple[Any, IntArray]:
         labels = found.tolist()
         if known.dtype.kind == "f" and all(label.is_integer() for label in labels):
             labels = [int(label) for label in labels]  # as a column of integers without empty cells would have them
-        return np.array(labels), index.astype(np.intp)
+        classes = np.array(labels)
+        huge = known.dtype.kind == "u" and classes.dtype.kind == "f"  # NumPy knows no other type for 0 and 2^63
+        return found if huge else classes, index.astype(np.intp)
     labels = sorted(set(known.tolist()))
     position = {label: i for i, label in enumerate(labels)}
     return _label_array(labels), np.array([position[label] for label in known.tolist()], dtype=np.intp)
