@@ -110,6 +110,16 @@ def test_the_first_sheet_of_excel(folder):
         read("t.xlsx")
 
 
+def test_a_book_without_cells_is_refused(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.create_chartsheet("picture")
+    del book["Sheet"]
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(TableError, match=r"t\.xlsx"):
+        read_table(tmp_path / "t.xlsx")
+
+
 def test_feather():
     feather = pytest.importorskip("pyarrow.feather")
     pandas = pytest.importorskip("pandas")

@@ -44,7 +44,8 @@ class ColoredMVU(Guided, KernelTransformer):
         Neighbors of each row whose distances are kept, and those as near as the last; fewer when there are not as many
         rows. The edges of minimum spanning trees are added, because parts of a graph could move apart for ever.
     n_basis : int, default=20
-        Eigenvectors of the graph Laplacian that K is made of. The program has n_basis (n_basis + 1) / 2 unknowns.
+        Eigenvectors of the graph Laplacian that K is made of; fewer where eigenvalues beyond are the same as the last.
+        The program has n_basis (n_basis + 1) / 2 unknowns.
     penalty : float, default=100.0
         Penalty on changes of distances, above 0. The larger, the better they are kept.
     projection_ridge : "auto" or float, default="auto"
@@ -67,7 +68,7 @@ class ColoredMVU(Guided, KernelTransformer):
         Pairs of rows whose distances are kept.
     edge_errors_ : ndarray of shape (n_edges,)
         (squared distance in K - squared distance of rows) / mean squared distance along edges.
-    spectrum_ : ndarray of shape (n_basis,)
+    spectrum_ : ndarray of shape (n_basis,) or less
         Eigenvalues of K, falling, in squared units of X: how many dimensions the embedding needs.
     certificate_ : dict
         "lower": the objective that was reached, without terms that K does not enter; "upper": a bound on it from the
@@ -150,8 +151,9 @@ class ColoredMVU(Guided, KernelTransformer):
         why = f" (n_basis={self.n_basis}, n_samples={X.shape[0]})."
         self.n_components_ = at_most(self.n_components, most, why)
         options = model.Options(
-            min(self.n_neighbors, X.shape[0] - 1), self.n_basis, float(self.penalty), self.tol, self.max_iter
-        )
+            min(self.n_neighbors, X.shape[0] - 1), self.n_basis, float(self.penalty), self.tol, self.max_iter,
+            self.n_components_,
+        )  # fmt: skip
         result = model.fit(rows, L, options)
         self._mean_squared = result.value.mean_squared * result.value.unit**2
         if self.gamma is None and self._mean_squared < TINY:

@@ -38,7 +38,7 @@ def opened_sheet(path: str, name: str | None) -> Iterator[tuple[Iterator[Row], s
                 break
         yield rows, f"from its sheet {title!r}" if len(sheets) > 1 else ""
     except TableError as error:
-        if name is not None or len(sheets) == 1:
+        if name is not None or len(sheets) < 2:
             raise
         raise TableError(f"{error} It was read from its sheet {title!r}; --layer names another.") from None
     finally:

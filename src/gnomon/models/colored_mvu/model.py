@@ -24,6 +24,9 @@ from .sdp import Optimum, minimize_quadratic, triangle
 RIDGES = np.logspace(-10, 2, 49)  # tried for the map to new rows
 
 
+SAME = 1e-9  # of the largest: eigenvalues that differ by less are the same
+
+
 class Options(NamedTuple):
     """How to fit; see `gnomon.ColoredMVU` for the meaning."""
 
@@ -32,6 +35,7 @@ class Options(NamedTuple):
     penalty: float
     tol: float = 1e-8
     max_iter: int = 200
+    n_components: int = 1  # eigenvectors that are kept at least
 
 
 class Fitted(NamedTuple):
@@ -72,9 +76,16 @@ def real_kernel(Y: Array, labeled: BoolArray) -> Array:
     return out
 
 
-def smooth_basis(edges: IntArray, n: int, m: int) -> Array:
-    """The m eigenvectors (n, m) of the Laplacian of a connected graph with the smallest eigenvalues above zero."""
-    _, vectors = eigh(laplacian(edges, n), subset_by_index=[1, m])
+def smooth_basis(edges: IntArray, n: int, m: int, least: int = 1) -> Array:
+    """The m eigenvectors (n, m) of the Laplacian of a connected graph with the smallest eigenvalues above zero.
+
+    Fewer, but `least`, where the last ones have the eigenvalue of others beyond them: which ones would be rounding.
+    """
+    values, vectors = eigh(laplacian(edges, n), subset_by_index=[1, min(m + 1, n - 1)])
+    apart = np.flatnonzero(np.diff(values[: m + 1]) > SAME * values[-1]) + 1  # numbers that cut no tie
+    if len(values) > m and m not in apart:
+        m = int(max(apart[apart >= least], default=m))
+    vectors = vectors[:, :m]
     Q = vectors - vectors.mean(axis=0)
     return np.asarray(Q / np.linalg.norm(Q, axis=0))
 
@@ -123,7 +134,8 @@ def fit(rows: Rows, L: Array, options: Options) -> Result[Fitted]:
     total = float(squared.sum()) / (2.0 * n)  # tr of the centered inner products
     unit = total * float(np.trace(L) - L.mean() * n) / n
     m = min(options.n_basis, n - 1)
-    Q = smooth_basis(edges, n, m)
+    Q = smooth_basis(edges, n, m, options.n_components)
+    m = Q.shape[1]
     shrink = total / n  # the solver works at the size of one
     P, q = quadratic(Q, edges, along / shrink, L, unit / shrink, options.penalty)
     result = minimize_quadratic(P, q, m, tol=options.tol, max_iter=options.max_iter)
