@@ -2,6 +2,8 @@
 
 import gzip
 import io
+import re
+import zipfile
 
 import numpy as np
 import pytest
@@ -110,12 +112,14 @@ def test_the_first_sheet_of_excel(folder):
         read("t.xlsx")
 
 
-def test_a_book_without_cells_is_refused(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    book.create_chartsheet("picture")
-    del book["Sheet"]
-    book.save(tmp_path / "t.xlsx")
+def test_a_book_without_sheets_is_refused(tmp_path):
+    pytest.importorskip("openpyxl").Workbook().save(tmp_path / "whole.xlsx")
+    with zipfile.ZipFile(tmp_path / "whole.xlsx") as whole, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as damaged:
+        for name in whole.namelist():
+            text = whole.read(name)
+            damaged.writestr(
+                name, re.sub(b"<sheets>.*</sheets>", b"<sheets/>", text) if "workbook.xml" in name else text
+            )
     with pytest.raises(TableError, match=r"t\.xlsx"):
         read_table(tmp_path / "t.xlsx")
 
