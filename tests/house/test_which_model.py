@@ -61,7 +61,7 @@ def facts(name):
     found |= {fact for fact, call in calls.items() if works(call)}
     if works(lambda: model.typicality(X)) or works(lambda: model.hotelling_t2(X)):
         found.add("odd rows")
-    return found | ({"ONNX"} if name in MODELS else set())
+    return found | ({"ONNX"} if getattr(gnomon, name) in MODELS else set())
 
 
 NAMES = ("CPPCA", "ColoredMVU", "DPPCA", "GuidedProjection", "IFA", "KDA", "KernelSPPCA", "MixturePPCA")

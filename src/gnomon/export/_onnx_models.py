@@ -15,18 +15,18 @@ from gnomon.export._onnx_scores import add_ifa, add_scl, add_sdr_glm, add_sepca
 
 def check_model(model: Any) -> None:
     """Refuse a model whose class has no graph."""
-    name = type(model).__name__
-    if type(model) is not getattr(gnomon, name, None) or name not in MODELS:
-        why = OTHERS.get(name, "it is not among the models that have one")
+    if type(model) not in MODELS:
+        why = OTHERS.get(type(model), "it is not among the models that have one")
+        known = ", ".join(one.__name__ for one in MODELS)
         raise TypeError(
-            f"{name} has no ONNX graph: {why}; fit one of those that have, {', '.join(MODELS)}, alone or behind "
+            f"{type(model).__name__} has no ONNX graph: {why}; fit one of those that have, {known}, alone or behind "
             "scalers in a pipeline."
         )
 
 
 def add_model(graph: Graph, rows: str, model: Any) -> None:
     """Add a fitted model and its outputs."""
-    MODELS[type(model).__name__](graph, rows, model)
+    MODELS[type(model)](graph, rows, model)
 
 
 def _ppca(graph: Graph, rows: str, model: Any) -> None:
@@ -94,21 +94,21 @@ def _read_out(graph: Graph, Z: str, model: Any) -> str:
     return graph.affine(Z, np.asarray(model.y_loadings_).T, np.asarray(model.y_intercept_))
 
 
-MODELS: dict[str, Callable[[Graph, str, Any], None]] = {
-    "PPCA": _ppca,
-    "SPPCA": _sppca,
-    "CPPCA": _cppca,
-    "DPPCA": add_dppca,
-    "GuidedProjection": _guided,
-    "SEPCA": add_sepca,
-    "SDRGLM": add_sdr_glm,
-    "IFA": add_ifa,
-    "SCL": add_scl,
+MODELS: dict[type, Callable[[Graph, str, Any], None]] = {
+    gnomon.PPCA: _ppca,
+    gnomon.SPPCA: _sppca,
+    gnomon.CPPCA: _cppca,
+    gnomon.DPPCA: add_dppca,
+    gnomon.GuidedProjection: _guided,
+    gnomon.SEPCA: add_sepca,
+    gnomon.SDRGLM: add_sdr_glm,
+    gnomon.IFA: add_ifa,
+    gnomon.SCL: add_scl,
 }
-OTHERS = {
-    "KernelSPPCA": "it compares rows with those of the fit by a kernel",
-    "KDA": "it compares rows with those of the fit by a kernel",
-    "ColoredMVU": "it is placed by a graph of neighbors",
-    "MixturePPCA": "its projection is not linear",
-    "NeighborFeatures": "it compares rows with those of the fit",
+OTHERS: dict[type, str] = {
+    gnomon.KernelSPPCA: "it compares rows with those of the fit by a kernel",
+    gnomon.KDA: "it compares rows with those of the fit by a kernel",
+    gnomon.ColoredMVU: "it is placed by a graph of neighbors",
+    gnomon.MixturePPCA: "its projection is not linear",
+    gnomon.NeighborFeatures: "it compares rows with those of the fit",
 }
