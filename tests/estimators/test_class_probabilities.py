@@ -6,10 +6,12 @@ from scipy.stats import multivariate_t
 from sklearn.base import clone
 
 from gnomon import CPPCA, DPPCA, IFA, KDA, SDRGLM, SEPCA, SPPCA, GuidedProjection, KernelSPPCA
-from gnomon.estimators._teaching import calibrate, calibrated
+from gnomon.estimators._teaching import ENOUGH, calibrate, calibrated, held_out
 from gnomon.experiments import breadth
 from gnomon.experiments._draw import draw_labeled
 from gnomon.experiments.class_probabilities import logistic
+from gnomon.models import dppca
+from gnomon.rows import read
 from gnomon.rows.kind import is_sparse
 from oracles import average_and_teach as oracle
 
@@ -263,6 +265,50 @@ def test_average_and_teach_is_less_sure_of_a_rare_class_as_the_definition_says()
     found = calibrated(mean, densities, calibrate(mean, densities, probas, weights, index))
     np.testing.assert_allclose(found, wanted, atol=1e-7)
     np.testing.assert_array_equal(found.argmax(axis=1), mean.argmax(axis=1))
+
+
+@pytest.mark.parametrize("right", [0.95, 0.4])
+def test_labels_held_out_say_how_sure_average_and_teach_may_be(right):
+    rng, index = np.random.default_rng(0), np.full(200, -1)
+    index[:18] = np.arange(18) % 3
+    probas, weights, densities = rng.dirichlet([3, 1, 1], size=(4, 200)), np.full(4, 0.25), rng.normal(size=200)
+    held, mean = np.full((200, 3), np.nan), probas.mean(axis=0)
+    for i in range(17):  # one is never held out
+        held[i] = np.roll([0.7, 0.2, 0.1], index[i] + (rng.random() > right))
+    plain, moved = (calibrate(mean, densities, probas, weights, index, one).exponent for one in (None, held))
+    wanted = oracle.likely_power(plain[0], held[:17], index[:17], 6)
+    np.testing.assert_allclose(np.log(moved), np.log(wanted), atol=0.026)
+    assert (moved > plain).all() if right > 0.9 else (moved < plain).all()
+
+
+def test_who_tells_a_labeled_row_does_not_know_its_label():
+    rng, asked = np.random.default_rng(0), []
+    index = np.where(np.arange(60) < 15, np.arange(60) % 3, -1)
+    rows = dppca.principal_rows(read(rng.normal(size=(60, 8))), 5)
+
+    def tell(known):
+        asked.append(known)
+        return np.where(known[:, None] >= 0, 0.0, 1.0) * np.full(3, len(asked))
+
+    held = held_out(rows, index, 3, tell)
+    assert len(asked) == 3
+    assert np.isnan(held[15:]).all()
+    assert set(held[:15, 0]) == {1.0, 2.0, 3.0}  # each by one that does not know it
+    for known in asked:
+        assert set(index[(index >= 0) & (known < 0)]) == {0, 1, 2}
+        np.testing.assert_array_equal(known[known >= 0], index[known >= 0])
+    few = np.where(np.arange(60) < 12, index, -1)
+    assert np.isnan(held_out(rows, few, 3, tell)).all()
+    assert len(asked) == 3
+
+
+def test_a_few_hundred_labels_held_out_are_enough():
+    rng, asked = np.random.default_rng(0), []
+    index = np.arange(3 * ENOUGH + 6) % 3
+    rows = dppca.principal_rows(read(rng.normal(size=(len(index), 4))), 3)
+    held = held_out(rows, index, 3, lambda known: asked.append(known) or np.ones((len(known), 3)))
+    assert len(asked) == 1
+    assert ENOUGH <= np.count_nonzero(held[:, 0] == 1.0) < 1.1 * ENOUGH
 
 
 @pytest.mark.parametrize("model", [KDA(), IFA(tied=True, pca_components=10)], ids=["KDA", "IFA"])

@@ -1,7 +1,7 @@
 """Average and teach, step by step from its definitions: confidence, agreement, the prior, and one pupil."""
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 from scipy.special import logsumexp, softmax
 from scipy.stats import multivariate_normal
 
@@ -41,14 +41,14 @@ def prior(proba, index):
     return found / found.sum()
 
 
-def calibrated(mean, log_density, named, weights, index, unlabeled):
+def calibrated(mean, log_density, named, weights, index, unlabeled, power=None):
     """The mean (n, c) to powers of rows: by agreement of those who `named` (m, n), by labels, class and density."""
     n_classes = mean.shape[1]
     middle, upper = np.quantile(-log_density[unlabeled], [0.5, 0.75])
     agree = [np.mean(one[unlabeled] == mean[unlabeled].argmax(axis=1)) for one in named]
     share = np.clip((np.dot(weights, agree) - 1 / n_classes) / (1 - 1 / n_classes), 0.01, 0.99)
     counts = np.array([np.sum(index == c) for c in range(n_classes)])
-    power = np.exp(0.063 + 0.21 * np.log(share / (1 - share)) - 0.951 / np.median(counts))
+    power = power or np.exp(0.063 + 0.21 * np.log(share / (1 - share)) - 0.951 / np.median(counts))
     equal = counts.sum() / n_classes
     chi_square = np.sum((counts - equal) ** 2 / equal)
     surely = max(1 - (n_classes - 1) / chi_square, 0) if chi_square > 0 else 0
@@ -59,6 +59,18 @@ def calibrated(mean, log_density, named, weights, index, unlabeled):
         out[i] = row ** (power * times / (1.0 + unlike / 6.0))
         out[i] /= out[i].sum()
     return out
+
+
+def likely_power(power, held, index, n_labels):
+    """The power (a number) moved to where labels `index` are likely by probabilities (n, c) that do not know them."""
+    counted = min(max((n_labels - 2) / 7, 0), 1)
+
+    def loss(log):
+        odds = power * np.exp(log - 0.1) * np.log(held)
+        told = softmax(odds, axis=1)[np.arange(len(index)), index]
+        return -counted * np.log(np.maximum(told, 1e-3)).sum() + log**2 / (2 * 0.5**2)
+
+    return power * np.exp(minimize_scalar(loss, bounds=(-2.5, 2.5), method="bounded").x)
 
 
 def pupil(X, index, proba, prior, n_factors, shrinkage, n_steps):

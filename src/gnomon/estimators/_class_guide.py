@@ -13,6 +13,7 @@ from ._teaching import (
     Voice,
     calibrate,
     calibrated,
+    held_out,
     log_densities,
     params_of,
     prior_of,
@@ -82,8 +83,21 @@ class Taught(NamedTuple):
     learned: list[Any]  # parameters of two more pupils, that learn from this mean
 
 
-def teach(preparations, union, index, n_classes):
-    """Learn classes `index` (n,), -1 where unlabeled, from rows in every preparation and in their union."""
+class Said(NamedTuple):
+    """What teachers and pupils that know some labels make of the rows."""
+
+    voices: list[tuple[int, str, Any]]
+    probas: Any  # (m, n, c) by teachers
+    weights: Any
+    kappas: Any
+    pupils: tuple[Any, Any]
+    shares: Any  # (3,) weights of the teachers' mean and of the pupils
+    proba: Any  # (n, c) the mean of all
+    prior: Any  # (c,)
+    learn: Any  # from probabilities (n, c) to parameters of two pupils
+
+
+def _average(preparations, union, index, n_classes):
     voices = teachers(preparations, index, n_classes)
     probas = np.array([speak(voice, preparations[i][1]) for i, _, voice in voices])
     weights, kappas = weigh(probas, index)
@@ -102,10 +116,17 @@ def teach(preparations, union, index, n_classes):
     said = [speak(voice, one) for voice, one in zip(pupils, seen, strict=True)]
     shares = np.array([1.0, *(trust(proba, index) for proba in said)])
     mean = np.average([taught, *said], axis=0, weights=shares)
-    densities = log_densities(pupils[1], seen[1])
-    calibration = calibrate(mean, densities, probas, weights, index)
-    guide = ClassGuide(voices, weights, kappas, tuple(pupils), shares, calibration, prior)
-    return Taught(guide, mean, calibrated(mean, densities, calibration), learn(mean))
+    return Said(voices, probas, weights, kappas, tuple(pupils), shares, mean, prior, learn)
+
+
+def teach(preparations, union, index, n_classes):
+    """Learn classes `index` (n,), -1 where unlabeled, from rows in every preparation and in their union."""
+    rows, one = preparations[0][1], _average(preparations, union, index, n_classes)
+    densities = log_densities(one.pupils[1], rows)
+    held = held_out(rows, index, n_classes, lambda some: _average(preparations, union, some, n_classes).proba)
+    calibration = calibrate(one.proba, densities, one.probas, one.weights, index, held)
+    guide = ClassGuide(one.voices, one.weights, one.kappas, one.pupils, one.shares, calibration, one.prior)
+    return Taught(guide, one.proba, calibrated(one.proba, densities, calibration), one.learn(one.proba))
 
 
 def best_by_labels_alone(guide, preparations, name, k):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from ..likelihoods.calibration import MOST_FACTOR, beyond_chance, by_named
+from ..likelihoods.calibration import MOST_FACTOR, beyond_chance, by_named, moved
 from ..models import dppca
 from ..numerics.normalize import normalized
 from ._preparations import MOST
@@ -28,6 +28,12 @@ BY_SHARE = 0.5  # power of the share of a class, over that of equal ones, in the
 UNLIKE, UNLIKE_SHARE = (-1.0, 3.0), 6.0  # range of the distance of a row, in quartiles, and what it is divided by
 LEAST_APART = 1e-6  # of a log-density: rows that differ by less, as where each is a class of its own, are as like
 TRUST = 4  # power of kappa that weighs a pupil
+PUPILS = 2.5  # weight of a pupil beside that of the teachers, times the labels of a class
+N_FOLDS, FEWEST_LABELS = 3, 5  # in which labels are held out, where the median class has so many
+ENOUGH = 500  # labels held out
+FEW_HELD, MANY_HELD = 2.0, 9.0  # labels of the median class at which these begin to count, and count in full
+POWERS = np.linspace(-2.5, 2.5, 101)  # of the exponent, tried: its logarithm
+ALL_LABELS, LEAST_TOLD = 0.1, 1e-3  # log exponent that more labels deserve; probability of a label held out at least
 
 
 class Voice(NamedTuple):
@@ -169,10 +175,17 @@ def pupil(reduced, proba, index, prior, n_factors, n_steps):
 def trust(proba, index):
     """Weight of a pupil beside the teachers' mean: how well its own densities tell the labeled rows.
 
-    It was taught their labels, so that it misses them only where its classes are other than those of the labels.
+    It was taught their labels, so that it misses them only where its classes are other than those of the labels. The
+    more labels there are, the less the teachers need it.
     """
     labeled = np.flatnonzero(index >= 0)
-    return max(agreement(proba[labeled], np.eye(proba.shape[1])[index[labeled]]), 0.0) ** TRUST
+    known = max(agreement(proba[labeled], np.eye(proba.shape[1])[index[labeled]]), 0.0) ** TRUST
+    return known * PUPILS / labels_of_a_class(index, proba.shape[1])
+
+
+def labels_of_a_class(index, n_classes):
+    """Labels of the median class, one at least."""
+    return max(float(np.median(np.bincount(index[index >= 0], minlength=n_classes))), 1.0)
 
 
 # -- how sure the mean may be ----------------------------------------------------------------------------------------
@@ -186,20 +199,40 @@ class Calibration(NamedTuple):
     exponent: Any  # (c,) of rows, by the class they name
 
 
-def calibrate(proba, densities, probas, weights, index):
+def held_out(rows, index, n_classes, tell):
+    """What is said of labeled rows (n, c) by those who do not know their labels; NaN where nobody was asked.
+
+    `tell` gives probabilities (n, c) from labels (n,). Folds follow from the `rows`; a few hundred labels are enough.
+    """
+    out = np.full((len(index), n_classes), np.nan)
+    if labels_of_a_class(index, n_classes) >= FEWEST_LABELS:
+        folds = dppca.content_folds(rows, index, N_FOLDS)
+        for fold in range(N_FOLDS):
+            if np.count_nonzero(~np.isnan(out[:, 0])) < ENOUGH:
+                out[folds == fold] = tell(np.where(folds == fold, -1, index))[folds == fold]
+    return out
+
+
+def calibrate(proba, densities, probas, weights, index, held=None):
     """From the mean (n, c) and log-densities (n,) of the rows, and what every teacher says of them (m, n, c).
 
     Where teachers agree, and where there are many labels, the mean is surer of what it says; and of a frequent class
-    than of a rare one, as far as chance cannot have made the numbers of their labels so unequal.
+    than of a rare one, as far as chance cannot have made the numbers of their labels so unequal. From five labels per
+    class on, how likely labels are by fits without them, `held` (n, c), has a say.
     """
     some = judged(index)
     n_classes, named = proba.shape[1], proba[some].argmax(axis=1)
     share = float(weights @ (probas[:, some].argmax(axis=2) == named).mean(axis=1))
     above_chance = np.clip((share - 1.0 / n_classes) / (1.0 - 1.0 / n_classes), 0.01, 0.99)
     counts = np.bincount(index[index >= 0], minlength=n_classes)
-    n_labels = max(float(np.median(counts)), 1.0)
+    n_labels = labels_of_a_class(index, n_classes)
     base, slope, of_few = SURENESS
     exponent = np.exp(base + slope * np.log(above_chance / (1.0 - above_chance)) + of_few / n_labels)
+    asked = np.flatnonzero(~np.isnan(held[:, 0])) if held is not None else []
+    if len(asked):
+        counted = np.clip((n_labels - FEW_HELD) / (MANY_HELD - FEW_HELD), 0.0, 1.0)
+        told = held[asked] ** np.exp(-ALL_LABELS)
+        exponent = moved(exponent, POWERS, told, index[asked], np.full(len(asked), counted), LEAST_TOLD)
     excess = 1.0 + beyond_chance(counts) * (n_classes * counts / counts.sum() - 1.0)
     by_class = np.clip(excess**BY_SHARE, 1.0 / MOST_FACTOR, MOST_FACTOR)
     return Calibration(*np.quantile(-densities[some], (0.5, 0.75)).tolist(), exponent * by_class)

@@ -192,10 +192,19 @@ def _exponent(mean: Array, index: IntArray, n_labels: float) -> float:
     `mean` (n, c) are their probabilities; the more labels the median class has, `n_labels`, the more they say.
     """
     counted = float(np.clip((n_labels - FEW) / (RICH - FEW), 0.0, 1.0))
-    if counted == 0.0:
-        return SURER
+    return moved(SURER, STEPS, mean, index, np.full(len(index), counted), LEAST)
+
+
+def moved(exponent: float, steps: Array, mean: Array, index: IntArray, weights: Array, least: float) -> float:
+    """The exponent of probabilities (n, c) that is most likely by classes (n,), from what it is beforehand.
+
+    Tried are the steps (s,) of its logarithm, which has a normal prior; rows count by weights (n,), and what their
+    class is given counts as no less than `least`.
+    """
+    if not weights.any():
+        return exponent
     logs, at = np.log(np.maximum(mean, SMALL)), np.arange(len(index))
-    exponents = SURER * np.exp(STEPS)
+    exponents = exponent * np.exp(steps)
     told = [normalized(logs * x)[0][at, index] for x in exponents]
-    losses = -np.log(np.maximum(told, LEAST)).sum(axis=1)
-    return float(exponents[int(np.argmin(counted * losses + STEPS**2 / (2.0 * DEVIATION**2)))])
+    losses = -np.log(np.maximum(told, least)) @ weights
+    return float(exponents[int(np.argmin(losses + steps**2 / (2.0 * DEVIATION**2)))])
