@@ -28,7 +28,6 @@ BY_SHARE = 0.5  # power of the share of a class, over that of equal ones, in the
 UNLIKE, UNLIKE_SHARE = (-1.0, 3.0), 6.0  # range of the distance of a row, in quartiles, and what it is divided by
 LEAST_APART = 1e-6  # of a log-density: rows that differ by less, as where each is a class of its own, are as like
 TRUST = 4  # power of kappa that weighs a pupil
-PUPILS = 2.5  # weight of a pupil beside that of the teachers, times the labels of a class
 N_FOLDS, FEWEST_LABELS = 3, 5  # in which labels are held out, where the median class has so many
 ENOUGH = 500  # labels held out
 FEW_HELD, MANY_HELD = 2.0, 9.0  # labels of the median class at which these begin to count, and count in full
@@ -175,12 +174,10 @@ def pupil(reduced, proba, index, prior, n_factors, n_steps):
 def trust(proba, index):
     """Weight of a pupil beside the teachers' mean: how well its own densities tell the labeled rows.
 
-    It was taught their labels, so that it misses them only where its classes are other than those of the labels. The
-    more labels there are, the less the teachers need it.
+    It was taught their labels, so that it misses them only where its classes are other than those of the labels.
     """
     labeled = np.flatnonzero(index >= 0)
-    known = max(agreement(proba[labeled], np.eye(proba.shape[1])[index[labeled]]), 0.0) ** TRUST
-    return known * PUPILS / labels_of_a_class(index, proba.shape[1])
+    return max(agreement(proba[labeled], np.eye(proba.shape[1])[index[labeled]]), 0.0) ** TRUST
 
 
 def labels_of_a_class(index, n_classes):
@@ -230,9 +227,8 @@ def calibrate(proba, densities, probas, weights, index, held=None):
     exponent = np.exp(base + slope * np.log(above_chance / (1.0 - above_chance)) + of_few / n_labels)
     asked = np.flatnonzero(~np.isnan(held[:, 0])) if held is not None else []
     if len(asked):
-        counted = np.clip((n_labels - FEW_HELD) / (MANY_HELD - FEW_HELD), 0.0, 1.0)
-        told = held[asked] ** np.exp(-ALL_LABELS)
-        exponent = moved(exponent, POWERS, told, index[asked], np.full(len(asked), counted), LEAST_TOLD)
+        counted = float(np.clip((n_labels - FEW_HELD) / (MANY_HELD - FEW_HELD), 0.0, 1.0))
+        exponent = moved(exponent, POWERS, held[asked] ** np.exp(-ALL_LABELS), index[asked], counted, LEAST_TOLD)
     excess = 1.0 + beyond_chance(counts) * (n_classes * counts / counts.sum() - 1.0)
     by_class = np.clip(excess**BY_SHARE, 1.0 / MOST_FACTOR, MOST_FACTOR)
     return Calibration(*np.quantile(-densities[some], (0.5, 0.75)).tolist(), exponent * by_class)

@@ -131,9 +131,9 @@ class GuidedProjection(DeviationPredictor, Imputer, Typical, Monitored, Projecti
     Two DPPCA learn from the mean as if it were their own responsibilities, one on all preparations side by side (3
     steps of EM), one on the rows (20 steps). `predict_proba` is the mean of theirs and the teachers'. A pupil counts in
     it by the fourth power of kappa of the classes that its densities name for the labeled rows with their labels: where
-    clusters of the rows are not the classes, EM leaves the classes for the clusters, and this says so; and the less,
-    the more labels the median class has. The projection is that of one of two more pupils that learn from this mean, or
-    of the ridge LDA of largest weight, which sees the labels alone. `Rows` are brought into this process as a whole.
+    clusters of the rows are not the classes, EM leaves the classes for the clusters, and this says so. The projection
+    is that of one of two more pupils that learn from this mean, or of the ridge LDA of largest weight, which sees the
+    labels alone. `Rows` are brought into this process as a whole.
 
     For numbers preparations are the rows, columns divided by their deviations, and where columns beside each other are
     alike (mean correlation of 0.9), as in spectra, rows in units of their own deviation and first and second

@@ -192,19 +192,19 @@ def _exponent(mean: Array, index: IntArray, n_labels: float) -> float:
     `mean` (n, c) are their probabilities; the more labels the median class has, `n_labels`, the more they say.
     """
     counted = float(np.clip((n_labels - FEW) / (RICH - FEW), 0.0, 1.0))
-    return moved(SURER, STEPS, mean, index, np.full(len(index), counted), LEAST)
+    return moved(SURER, STEPS, mean, index, counted, LEAST)
 
 
-def moved(exponent: float, steps: Array, mean: Array, index: IntArray, weights: Array, least: float) -> float:
+def moved(exponent: float, steps: Array, mean: Array, index: IntArray, counted: float, least: float) -> float:
     """The exponent of probabilities (n, c) that is most likely by classes (n,), from what it is beforehand.
 
-    Tried are the steps (s,) of its logarithm, which has a normal prior; rows count by weights (n,), and what their
+    Tried are the steps (s,) of its logarithm, which has a normal prior. Each row is worth `counted` rows, and what its
     class is given counts as no less than `least`.
     """
-    if not weights.any():
+    if counted == 0.0:
         return exponent
     logs, at = np.log(np.maximum(mean, SMALL)), np.arange(len(index))
     exponents = exponent * np.exp(steps)
     told = [normalized(logs * x)[0][at, index] for x in exponents]
-    losses = -np.log(np.maximum(told, least)) @ weights
+    losses = -counted * np.log(np.maximum(told, least)).sum(axis=1)
     return float(exponents[int(np.argmin(losses + steps**2 / (2.0 * DEVIATION**2)))])
