@@ -221,7 +221,19 @@ def test_files_that_differ_are_named():
     table = columns()
     save(table, "parts/a.parquet")
     save({name: cells for name, cells in table.items() if name != "x4"}, "parts/b.parquet")
-    assert "b.parquet has not the column 'x4', the first file has it" in refusal("fit", "parts", *FIT[2:], "--dask")
+    wanted = "b.parquet lacks the column 'x4', which the first file has"
+    assert wanted in refusal("fit", "parts", *FIT[2:], "--dask")
+    assert wanted in refusal("fit", "parts", *FIT[2:])
+    assert wanted in refusal("look", "parts")
+    save(table | {"more": table["x4"]}, "parts/b.parquet")
+    assert "b.parquet has the column 'more', which the first file lacks" in refusal("fit", "parts", *FIT[2:])
+
+
+def test_the_damaged_file_of_a_folder_is_named():
+    Path("parts").mkdir()
+    save(columns(), "parts/a.parquet")
+    Path("parts/b.parquet").write_bytes(Path("parts/a.parquet").read_bytes()[:500])
+    assert "parts/b.parquet is not a Parquet file" in refusal("fit", "parts", *FIT[2:])
 
 
 def test_row_groups_that_are_too_large_for_the_memory_are_refused(monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from commands import metrics, refusal, run
-from gnomon.tables import TableError, read_table
+from gnomon.tables import TableError, read_table, table_parts
 from gnomon.tables import _sniff as sniff_module
 
 NAMES = ["sample", "water", "fat", "kind"]
@@ -129,6 +129,20 @@ def test_feather():
     pandas = pytest.importorskip("pandas")
     feather.write_feather(pandas.DataFrame(ROWS, columns=NAMES), "t.feather")
     check(read("t.feather"), "")
+
+
+def test_columns_of_one_name_are_refused_in_parquet_and_feather():
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    feather = pytest.importorskip("pyarrow.feather")
+    table = pa.table([[1.5, 2.0, 4.0], [0.5, 2.0, 1.0], ["a", "b", "a"]], names=["water", "water", "kind"])
+    parquet.write_table(table, "t.parquet")
+    feather.write_feather(table, "t.feather")
+    for name in ("t.parquet", "t.feather"):
+        wanted = f"{name}: several columns are called 'water' (columns 1, 2); rename all but one."
+        assert wanted in refusal("fit", name, "--target", "kind", "--out", "out")
+        assert wanted in refusal("look", name)
+        with pytest.raises(TableError, match="several columns are called 'water'"):
+            list(table_parts(name, features=["water"]))
 
 
 def test_integers_stay_integers_and_text_stays_text(folder):

@@ -17,7 +17,7 @@ from gnomon.tables._h5ad import beside_of, open_h5ad, read_h5ad
 from gnomon.tables._jcamp import JCAMP
 from gnomon.tables._mtx import read_mtx
 from gnomon.tables._npz import arrays_of, parts_of, read_npy, read_npz
-from gnomon.tables._parquet import SUFFIX, names_of, parquet_files, readable
+from gnomon.tables._parquet import SUFFIX, check_alike, feather, names_of, parquet_files, readable
 from gnomon.tables._read import TEXT, check_reading, kind_of
 from gnomon.tables._sniff import WESTERN, ending, is_western, sniff, source_of
 from gnomon.tables._spectra import FOLDER, read_spectra
@@ -116,12 +116,13 @@ def _given(cell: str, body: Body, j: int) -> str | None:
 
 def _frame(path: str, kind: str, most: int) -> Cells:
     if kind == SUFFIX:
+        check_alike(path)
         opened = readable(path, lambda parquet: parquet.ParquetFile(parquet_files(path)[0]))
         native = readable(path, lambda _: importlib.import_module("pyarrow").Table.from_batches(
             list(islice(opened.iter_batches(most), 1)), opened.schema_arrow))  # fmt: skip
         whole = len(native) == opened.metadata.num_rows and len(parquet_files(path)) == 1
     else:
-        table = readable(path, lambda _: importlib.import_module("pyarrow.feather").read_table(path), "Feather")
+        table = feather(path)
         native, whole = table.slice(0, most), len(table) <= most
     frame = nw.from_native(native, eager_only=True)
     columns = {name: frame[name].to_list() for name in names_of(frame.columns)}

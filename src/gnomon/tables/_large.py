@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from gnomon.rows.dask import later, library
-from gnomon.tables._parquet import features_of, given_cells, names_of, parquet_files, parquet_parts, readable
+from gnomon.tables._parquet import check_alike, features_of, given_cells, parquet_files, parquet_parts, readable
 from gnomon.tables._read import emptied, known_targets, numbers_in, without
 from gnomon.tables._table import Table, TableError, Wanted, choose_features
 
@@ -50,7 +50,7 @@ def memory() -> int:
 
 def is_large(path: str) -> bool:
     """Whether a Parquet table takes more than a share of the memory."""
-    opened = [_opened(path, file) for file in parquet_files(path)]
+    opened = [_opened(file) for file in parquet_files(path)]
     cells = sum(one.metadata.num_rows * len(one.schema_arrow.names) for one in opened)
     return cells * BYTES > SHARE * memory()
 
@@ -58,10 +58,8 @@ def is_large(path: str) -> bool:
 def read_large(path: str, wanted: Wanted) -> LargeTable:
     """Targets, ids and names of a Parquet table, and its features where they are; no feature is read."""
     files = parquet_files(path)
-    opened = [_opened(path, file) for file in files]
-    names = names_of(opened[0].schema_arrow.names)
-    for file, one in zip(files, opened, strict=True):
-        _check_alike(path, file, names, names_of(one.schema_arrow.names))
+    names = check_alike(path)
+    opened = [_opened(file) for file in files]
     wanted = wanted.settled(names)
     features = choose_features(path, names, wanted)
     sizes = [[one.metadata.row_group(g).num_rows for g in range(one.metadata.num_row_groups)] for one in opened]
@@ -91,15 +89,8 @@ def counted(table: LargeTable, holes: int) -> LargeTable:
     return replace(table, holes=holes)
 
 
-def _opened(path: str, file: Path) -> Any:
-    return readable(path, lambda parquet: parquet.ParquetFile(file))
-
-
-def _check_alike(path: str, file: Path, names: list[str], found: list[str]) -> None:
-    if set(names) != set(found):
-        odd = sorted(set(names) ^ set(found))[0]
-        lacks, has = ("", "not ") if odd in found else ("not ", "")
-        raise TableError(f"{path}: {file.name} has {lacks}the column {odd!r}, the first file has it {has}; all must.")
+def _opened(file: Path) -> Any:
+    return readable(str(file), lambda parquet: parquet.ParquetFile(file))
 
 
 def _rows(path: str, files: list[Path], sizes: list[list[int]], features: list[str], dtype: np.dtype) -> Any:

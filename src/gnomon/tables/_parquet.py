@@ -12,7 +12,16 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from gnomon.tables._table import Table, TableError, Wanted, check_features, choose_features, usable, without_role
+from gnomon.tables._table import (
+    Table,
+    TableError,
+    Wanted,
+    check_features,
+    check_unique,
+    choose_features,
+    usable,
+    without_role,
+)
 from gnomon.targets.forms import objects
 
 SMALL = 1 << 20  # bytes of a file that, undamaged, fill no memory
@@ -28,13 +37,20 @@ def has_pyarrow() -> bool:
 
 def read_parquet(path: str, wanted: Wanted) -> Table:
     """Read a .parquet file, or a folder of such files."""
+    check_alike(path)
     return _as_table(path, readable(path, lambda parquet: parquet.read_table(path)), wanted)
 
 
 def read_feather(path: str, wanted: Wanted) -> Table:
     """Read a .feather file."""
+    return _as_table(path, feather(path), wanted)
+
+
+def feather(path: str) -> Any:
+    """What a .feather file holds, in which no two columns have one name."""
     found = readable(path, lambda _: importlib.import_module("pyarrow.feather").read_table(path), "Feather")
-    return _as_table(path, found, wanted)
+    check_unique(path, found.column_names)
+    return found
 
 
 def parquet_files(path: str) -> list[Path]:
@@ -47,8 +63,25 @@ def names_of(columns: Sequence[str]) -> list[str]:
     return [name for name in columns if not name.startswith("__index_level_")]
 
 
+def check_alike(path: str) -> list[str]:
+    """The columns of a .parquet file; those of the files of a folder must be the same, in any order."""
+    names: list[str] = []
+    for file in parquet_files(path):
+        found = readable(str(file), lambda parquet, file=file: parquet.read_schema(file).names)
+        check_unique(str(file), found)
+        names = names or names_of(found)
+        if odd := sorted(set(names) ^ set(names_of(found))):
+            has, lacks = ("has", "lacks") if odd[0] in found else ("lacks", "has")
+            raise TableError(
+                f"{path}: {file.name} {has} the column {odd[0]!r}, which the first file {lacks}; all files must have "
+                "the same."
+            )
+    return names
+
+
 def parquet_parts(path: str, wanted: Wanted) -> Iterator[Table]:
     """The same, some rows at a time."""
+    check_alike(path)
     first = 0
     for file in parquet_files(path):
         opened = readable(path, lambda parquet, file=file: parquet.ParquetFile(file))

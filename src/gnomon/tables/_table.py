@@ -100,7 +100,7 @@ def row_of(i: int, line: int | None) -> str:
 
 def choose_features(path: str, names: Sequence[str], wanted: Wanted) -> list[str]:
     """Check the columns of the file, and the wanted roles against them; return the feature columns, in order."""
-    _check_unique(path, names)
+    check_unique(path, names)
     taken = _taken(path, names, wanted)
     rest = [column for column in names if column not in taken and column not in wanted.ignore]
     if wanted.features is None:
@@ -163,7 +163,7 @@ def listing(names: Iterable[str], most: int = 8) -> str:
     return shown if len(quoted) <= most else f"{shown}, ... ({len(quoted)} in all)"
 
 
-def _check_unique(path: str, names: Sequence[str]) -> None:
+def check_unique(path: str, names: Sequence[str]) -> None:
     """Refuse two columns of one name."""
     if len(set(names)) == len(names):
         return
