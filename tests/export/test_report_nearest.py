@@ -45,7 +45,13 @@ def test_of_a_component_that_no_linear_map_comes_near_nothing_is_said(rng):
     X = table(rng)
     Z = np.column_stack([X[:, 0], np.cos(40.0 * X[:, 1])])
     assert said(X, Z)[1].tolist() == [True, False]
-    assert not said(X[:15], Z[:15])[1].any()  # too few rows to know
+
+
+def test_of_few_rows_nothing_is_said(rng, recwarn):
+    X = table(rng)
+    for n in (1, 2, 15):
+        assert not said(X[:n], X[:n, :2])[1].any()
+    assert not recwarn.list
 
 
 def test_an_entry_that_is_missing_adds_nothing(rng):

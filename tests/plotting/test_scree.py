@@ -56,6 +56,16 @@ def test_of_numbers_they_are_those_of_the_predictions():
     assert display.variances[2] < 1e-3 * display.variances[0]  # two targets are the same
 
 
+def test_a_variance_of_rounding_alone_takes_no_room():
+    display = ScreeDisplay(variances=np.array([2.0, 0.01, 1e-17]), n_components=2).plot()
+    assert display.ax_.get_yscale() == "log"
+    assert display.ax_.get_ylim()[0] == 0.005
+    whole = ScreeDisplay(variances=np.array([2.0, 0.01, 1e-7]), n_components=2).plot()
+    assert whole.ax_.get_ylim()[0] < 1e-7
+    flat = ScreeDisplay(variances=np.array([2.0, 1.0, 0.0]), n_components=2).plot()
+    assert flat.ax_.get_yscale() == "linear"
+
+
 def test_noise_of_independent_factors_is_drawn_beside_them():
     model = IFA(2, noise="isotropic", pca_components=2, max_iter=5, tol=1.0).fit(WINE.data[:, :5])
     display = ScreeDisplay.from_estimator(model)

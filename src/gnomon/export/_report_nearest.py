@@ -19,6 +19,8 @@ def nearest_linear(table, Z, middle):
     Rows are taken as they are or at unit length, whichever comes nearer to the places Z (n, k) of rows left out. The
     parts of a row are what it has beyond the `middle` (p,), an entry that is missing none.
     """
+    if len(Z) < FEWEST:
+        return _as_they_are, np.zeros((table.shape[1], Z.shape[1])), np.zeros(Z.shape[1], dtype=bool)
     some = np.linspace(0, len(Z) - 1, min(N_ROWS, len(Z))).astype(int)
     rows = _filled(table[some], middle)
     found = [(prepared, *_ridge(prepared(rows), Z[some])) for prepared in (_as_they_are, unit_rows)]
@@ -30,7 +32,7 @@ def nearest_linear(table, Z, middle):
             return prepared(rows).tocsr()
         return np.where(np.isfinite(rows), prepared(_filled(rows, middle)) - origin, 0.0)
 
-    return parts, slopes, (shares >= NEAR) & (len(Z) >= FEWEST)
+    return parts, slopes, shares >= NEAR
 
 
 def _as_they_are(rows):

@@ -13,6 +13,7 @@ LABELS = {
     "classes": "variance, within a class 1",
     "predictions": "variance of the predictions",
 }
+ROUNDING = 1e-12  # of the largest variance
 NOISE = {"rows": "noise of a direction", "classes": "within a class"}
 
 
@@ -89,8 +90,11 @@ class ScreeDisplay(Display):
             self.ax_.bar(at[k:], self.variances[k:], color=NEUTRAL, alpha=0.55, width=0.72, label="behind them")
         if self.noise_variance is not None:
             self.ax_.axhline(self.noise_variance, color=NEGATIVE, lw=1.0, label=NOISE[self.of])
-        if self.variances[0] > 100.0 * self.variances[-1] > 0.0:
+        least = min(one for one in self.variances if one >= ROUNDING * self.variances[0])
+        if self.variances[0] > 100.0 * least > 0.0:
             self.ax_.set_yscale("log")
+            if least > self.variances[-1]:  # of rounding alone, which would take the axis for itself
+                self.ax_.set_ylim(bottom=0.5 * least)
         self.ax_.xaxis.get_major_locator().set_params(integer=True)
         self.ax_.set(xlabel="direction", ylabel=LABELS[self.of])
         self.ax_.legend(fontsize="x-small", frameon=False, loc="upper right")
