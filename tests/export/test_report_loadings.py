@@ -36,7 +36,7 @@ def test_spectra_are_drawn_as_curves(tmp_path):
         found = section(written(tmp_path, PPCA(2).fit(frame), frame), "Loadings")
         assert 'alt="Loadings of 2 components"' in found
         assert 'class="bar"' not in found
-        assert "Columns lie where their names, which are numbers, say" in found
+        assert "Columns lie where the numbers in their names say" in found
     counted = section(written(tmp_path, PPCA(2).fit(X), X, feature_names=[str(j) for j in range(50)]), "Loadings")
     assert 'class="bar"' in counted
     assert "The 15 largest of each component are shown." in counted

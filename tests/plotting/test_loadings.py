@@ -91,7 +91,7 @@ def test_given_axes_are_used(model):
         ({"dims": []}, "below 4"),
         ({"feature_names": ["a"]}, "1 names; the model has 13"),
         ({"kind": "pie"}, "kind='pie' must be one of 'auto', 'bars', 'curve', 'image'"),
-        ({"kind": "curve"}, "names of columns that are different numbers"),
+        ({"kind": "curve"}, "names of columns that are, or hold, different numbers"),
         ({"kind": "image"}, "shape=None must be the height and width of an image of 13 columns"),
         ({"shape": (4, 4)}, "must be the height and width"),
     ],
@@ -131,6 +131,28 @@ def test_columns_that_are_only_counted_stay_bars(first):
     model = PPCA(1).fit(pd.DataFrame(X, columns=[str(j + first) for j in range(12)]))
     assert len(LoadingsDisplay.from_estimator(model).ax_[0].patches) == 12
     assert not LoadingsDisplay.from_estimator(model, kind="curve").ax_[0].patches
+
+
+def drawn(names):
+    """Where the columns of those names lie on a curve; None where they are bars."""
+    model = PPCA(1).fit(np.random.default_rng(0).normal(size=(40, len(names))))
+    panel = LoadingsDisplay.from_estimator(model, feature_names=names).ax_[0]
+    return None if panel.patches else panel.lines[-1].get_xdata().tolist()
+
+
+@pytest.mark.parametrize("name", ["{:g} nm", "X{:g}", "NIR.{:g} nm", "{:g}cm-1", "wave {:.1f}", "A-{:g}"])
+def test_names_that_hold_numbers_of_an_axis_make_a_curve(name):
+    waves = np.delete(np.arange(1100.0, 1500.0, 12.5), [11, 12])  # a band that was left out
+    assert_allclose(drawn([name.format(wave) for wave in waves]), waves, atol=0.06)
+    assert_allclose(drawn([name.format(wave) for wave in waves[::-1]]), waves, atol=0.06)
+
+
+def test_names_that_hold_other_numbers_stay_bars():
+    numbers = [3, 7, 8, 20, 21, 40, 90, 91, 95, 120, 300, 301]
+    for places in (range(12), range(2, 14), numbers, np.random.default_rng(0).permutation(12) * 5 + 100):
+        assert drawn([f"gene{place}" for place in places]) is None
+    assert drawn([f"{place} nm" for place in range(100, 109)]) is None  # few
+    assert drawn([f"{letter}1100" for letter in "abcdefghijkl"]) is None
 
 
 def test_pixels_make_an_image():

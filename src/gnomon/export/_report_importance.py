@@ -149,7 +149,7 @@ def _curve(found, places):
     ax.margins(x=0)
     ax.set(xlabel="column", ylabel="importance", ylim=(0, None))
     plain_axes(ax)
-    caption = "Columns lie where their names, which are numbers, say."
+    caption = "Columns lie where the numbers in their names say."
     return html.figure(ax, "Importance of the columns as a curve", caption)
 
 

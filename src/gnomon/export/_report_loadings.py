@@ -58,7 +58,7 @@ def _picture(display, kind):
     k = len(display.dims)
     if kind == "curve":
         axes = html.axes(7.6, 0.7 + 1.5 * k, n_rows=k)
-        caption = "Columns lie where their names, which are numbers, say; curves away from zero make the component."
+        caption = "Columns lie where the numbers in their names say; curves away from zero make the component."
     else:
         axes = html.axes(7.6, 0.6 + (7.6 / k - 0.9) * min(2.0, display.shape[0] / display.shape[1]), n_columns=k)
         caption = "Blue pixels grow with the component, red ones fade."

@@ -1,5 +1,6 @@
 """The features that make up each component."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,9 @@ from gnomon.plotting._style import NEGATIVE, POSITIVE, Display, literal, plain_a
 
 KINDS = ("auto", "bars", "curve", "image")
 FEWEST_OF_A_CURVE = 10  # columns
+MOST_STEPS = 0.9  # of the numbers in names that are an axis
+LAST_OF_A_COUNT = 10  # at which numbers of columns may begin: V2, V3, ...
+NUMBER = r"\d+(?:\.\d+)?"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -30,9 +34,10 @@ class LoadingsDisplay(Display):
     n_top : int, default=15
         Features shown a component as bars, largest in size first.
     kind : {"auto", "bars", "curve", "image"}, default="auto"
-        Bars with the names of features, words of texts for instance; a curve over the numbers that the names are; an
+        Bars with the names of features, words of texts for instance; a curve over the numbers in their names; an
         image. "auto" draws an image when `shape` is given, a curve when all names of at least 10 columns are different
-        numbers that do not just count the columns, and bars otherwise.
+        numbers that do not just count the columns, or hold such in even steps between the same words, as 1100 nm and
+        X1100 do, and bars otherwise.
     shape : tuple of two int, default=None
         Height and width of the images that rows of X are, line by line.
 
@@ -185,16 +190,23 @@ def picture_of(display):
     """The kind of picture, and where the columns lie on a curve, or None."""
     if display.kind not in KINDS:
         raise ValueError(f"kind={display.kind!r} must be one of {', '.join(map(repr, KINDS))}.")
-    places, p = _numbers(display.feature_names), display.loadings.shape[1]
-    counted = places is not None and any(np.array_equal(np.sort(places), np.arange(p) + first) for first in (0, 1))
-    kind = display.kind
+    names, p = [str(name) for name in display.feature_names], display.loadings.shape[1]
+    places, kind = _numbers(names), display.kind
+    bare = places is not None
+    places = places if bare else _between_words(names)
+    spectrum = places is not None and p >= FEWEST_OF_A_CURVE
+    if spectrum and bare:
+        spectrum = not any(np.array_equal(np.sort(places), np.arange(p) + first) for first in (0, 1))
+    elif spectrum:
+        spectrum = _is_axis(places)
     if kind == "auto":
-        spectrum = places is not None and p >= FEWEST_OF_A_CURVE and not counted
         kind = "image" if display.shape is not None else "curve" if spectrum else "bars"
     if kind == "image" and (display.shape is None or len(display.shape) != 2 or np.prod(display.shape) != p):
         raise ValueError(f"shape={display.shape!r} must be the height and width of an image of {p} columns.")
     if kind == "curve" and places is None:
-        raise ValueError("kind='curve' needs names of columns that are different numbers; give feature_names.")
+        raise ValueError(
+            "kind='curve' needs names of columns that are, or hold, different numbers; give feature_names."
+        )
     return kind, places
 
 
@@ -210,3 +222,22 @@ def _numbers(names):
     except ValueError:
         return None
     return found if np.isfinite(found).all() and len(np.unique(found)) == len(found) else None
+
+
+def _between_words(names):
+    """The different numbers (p,) that names hold between words which all share, as X1100 and 1100 nm do, or None."""
+    for number in re.finditer(NUMBER, names[0]):
+        start, end = map(re.escape, (names[0][: number.start()], names[0][number.end() :]))
+        found = [re.fullmatch(f"{start}({NUMBER}){end}", name) for name in names]
+        if all(found):
+            return _numbers([one[1] for one in found])
+    return None
+
+
+def _is_axis(places):
+    """Whether numbers go one way in steps most of which are alike, as wavelengths do, and do not count columns."""
+    steps = np.diff(places)
+    sizes = np.abs(steps)
+    alike = (sizes >= np.median(sizes) / 2.0) & (sizes <= 2.0 * np.median(sizes))
+    counts = (sizes == 1.0).all() and np.abs(places).min() <= LAST_OF_A_COUNT
+    return bool(len(set(np.sign(steps))) == 1 and alike.mean() >= MOST_STEPS and not counts)
