@@ -122,8 +122,16 @@ def test_samples_as_columns_with_labels_of_their_own():
     found = run("fit", "genes.csv", *form, "--labels", "labels.csv", *out)
     assert "genes.csv: 25 rows, 30 features" in found
     assert "was read with columns as rows" in found
+    assert "Next: gnomon predict out NEW.csv --form transposed --out answers.csv" in found
     run("predict", "out", "genes.csv", "--form", "transposed", "--out", "answers.csv")
     assert column("answers.csv", "gene") == [f"s{i}" for i in range(25)]
+    assert refusal("predict", "out", "genes.csv", "--out", "new.csv") == (
+        "gnomon: genes.csv has none of the columns that the model needs, 'g0', 'g1', 'g2', 'g3', ... (30 in all); "
+        "if its rows are the columns of the model, add --form transposed.\n"
+    )
+    write("other.csv", [["symbol", *table[0][1:]], *table[1:]])
+    said = refusal("predict", "out", "other.csv", "--form", "transposed", "--out", "new.csv")
+    assert "--drop, or say with --id which column names the rows, as 'gene' did in the fit." in said
 
 
 def test_look_says_that_samples_may_be_columns():

@@ -2,6 +2,7 @@
 
 import shlex
 import textwrap
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from gnomon.targets import Targets
 
 WIDTH = 100
 MOST_NAMES = 6
+OF_ONE_KIND = (".parquet", ".feather", ".xlsx", ".npz", ".npy", ".mtx", ".h5ad")  # of tables that others are like
 MOST_CANDIDATES = 8  # shown of a choice
 
 
@@ -48,8 +50,8 @@ def summary(runs: list[Run], comparison: Comparison | None) -> str:
 
 def target_line(targets: Targets, names: list[str]) -> str:
     """What the targets are, and how many rows have one."""
-    kinds = ["numbers" if column.classes is None else f"{len(column.classes)} classes" for column in targets.columns]
-    kind = " and ".join(kinds)
+    kinds = Counter("numbers" if one.classes is None else f"{len(one.classes)} classes" for one in targets.columns)
+    kind = " and ".join(one if n == 1 else f"{n} times {one}" for one, n in kinds.items())
     if targets.kind in ("real", "counts"):
         kind = "real numbers" if len(names) == 1 else f"{len(names)} real targets"
     reason = "; ".join(dict.fromkeys(column.reason for column in targets.columns))
@@ -121,7 +123,10 @@ def written(run: Run, out: str, names: list[str]) -> str:
         lines.append("No projection.parquet: that needs pyarrow (pip install 'gnomon[io]').")
     folder = f"./{out}" if out.startswith("-") else out  # which would be an option
     table = Path(out, "table.csv")
-    new = f"{folder}/table.csv" if table.exists() else "NEW.csv"
+    fitted = Path(run.request.table)
+    kind = fitted.suffix.lower() if fitted.suffix.lower() in OF_ONE_KIND else "" if fitted.is_dir() else ".csv"
+    new = [f"{folder}/table.csv" if table.exists() else f"NEW{kind}"]
+    new += ["--form", "transposed"] if "transposed" in run.request.form else []
     command = "transform" if run.stored.said.predict is None else "predict"
-    lines.append(f"Next: gnomon {command} {shlex.quote(folder)} {shlex.quote(new)} --out answers.csv")
+    lines.append(f"Next: gnomon {command} {shlex.join([folder, *new])} --out answers.csv")
     return "\n".join(lines)

@@ -111,7 +111,10 @@ def choose_features(path: str, names: Sequence[str], wanted: Wanted) -> list[str
     missing = [column for column in wanted.features if column not in present]
     extra = [column for column in rest if column not in known]
     parts = [f"the model needs {listing(missing)}, which the table lacks"] if missing else []
-    parts += [f"the model does not know {listing(extra)}: leave out with --drop"] if extra else []
+    way = "leave out with --drop"
+    if wanted.likely_id is not None and wanted.id is None:
+        way += f", or say with --id which column names the rows, as {wanted.likely_id!r} did in the fit"
+    parts += [f"the model does not know {listing(extra)}: {way}"] if extra else []
     if parts:
         raise TableError(f"{path}: {'; '.join(parts)}.")
     return list(wanted.features)

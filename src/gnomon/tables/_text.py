@@ -32,6 +32,7 @@ from gnomon.tables._table import (
     check_features,
     choose_features,
     in_range,
+    listing,
     number,
     out_of_range,
     usable,
@@ -202,6 +203,9 @@ def _columns(body: Body, delimiter: str, wanted: Wanted) -> tuple[list[str], Wan
     if left and all(name in (*asked, *wanted.ignore, *left) for name in names):
         raise _nameless(path, names.index(left[0]))
     wanted = wanted._replace(ignore=[*wanted.ignore, *left])
+    if wanted.features is not None and "transposed" not in wanted.form and not set(wanted.features) & set(names):
+        hint = "if its rows are the columns of the model, add --form transposed."
+        raise TableError(f"{path} has none of the columns that the model needs, {listing(wanted.features, 4)}; {hint}")
     return names, wanted, choose_features(path, names, wanted)
 
 
