@@ -143,3 +143,37 @@ def test_what_cannot_be_read_is_one_line(tmp_path):
     (tmp_path / "w.npz").write_bytes(b"nothing")
     assert "is not an npz file" in refusal("look", str(tmp_path / "w.npz"))
     assert "does not exist" in refusal("look", str(tmp_path / "x.csv"))
+
+
+def measured(path, more, mark=""):
+    """40 rows of six columns, one of which has a value in ten rows, and further columns."""
+    rng = np.random.default_rng(0)
+    table = {f"{1100 + 10 * j} nm": rng.normal(size=40).round(3).tolist() for j in range(6)}
+    table |= {"water": [f"{x:.3f}" if i % 4 == 0 else mark for i, x in enumerate(rng.normal(size=40))]} | more
+    lines = [",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]
+    path.write_text("\n".join(lines) + "\n")
+    return looked(path)[0]["command"]
+
+
+def test_a_target_of_numbers_is_told_where_marks_stand_for_what_is_unknown(tmp_path):
+    command = measured(tmp_path / "t.csv", {}, "n.b.")
+    assert command.endswith("--target water --missing n.b. --out results")
+
+
+def test_all_numbers_that_few_rows_have_are_targets(tmp_path):
+    fat = [i / 7 if i % 3 == 0 else "" for i in range(40)]
+    some = [i / 7 if i % 3 else "" for i in range(40)]  # most rows have it
+    command = measured(tmp_path / "t.csv", {"fat": fat, "kind": ["ab"[i % 2] if i < 9 else "" for i in range(40)]})
+    assert "--target water fat kind --out results" in command
+    found, columns = looked(tmp_path / "t.csv")
+    assert columns["fat"]["remarks"] == ["known in few rows, as kind is; if it is no target, leave it out with --drop"]
+    assert "--target water --out results" in measured(tmp_path / "t.csv", {"some": some})
+    many = {f"m{j}": fat for j in range(10)} | {f"f{j}": range(40) for j in range(20)}
+    assert "--target water --" in measured(tmp_path / "t.csv", many)
+
+
+def test_long_numbers_are_shown_short(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n0.12345678901234567,a text that is long\n2.5,b\n1e-300,c\n")
+    text = look(tmp_path / "t.csv")
+    assert "0.123457, 2.5, 1e-300" in text
+    assert "a text that i..., b, c" in text

@@ -24,6 +24,8 @@ from gnomon.tables._summary import LEAVE_OUT, TAKE, candidates, summaries
 
 MOST_ROWS = 20_000  # that are looked at
 MOST_SHOWN = 40  # columns that are listed one by one
+LONGEST = 16  # letters of a cell that is shown
+MOST_TARGETS = 10  # columns that are taken for such
 MOST_CLASSES = 20  # different cells of a column that may be classes
 DOMINANT = 100.0  # times the median variance from which the largest decides the projection
 PER_ROW = 1e-3  # relative spread up to which rows have one sum: shares are rounded
@@ -54,6 +56,11 @@ class Column:
     values: Any = None  # of numbers (n,), NaN where missing
     cells: list[Any] = field(default_factory=list)  # of anything else
     truth: bool = False  # true and false, which are read as 1 and 0
+
+    @property
+    def n_unknown(self) -> int:
+        """How many cells are empty, or hold a mark among numbers."""
+        return self.n_missing if self.values is None else int(np.isnan(self.values).sum())
 
     @property
     def is_answers(self) -> bool:
@@ -126,7 +133,7 @@ def _share(n_missing: int, n: int) -> str:
 def _column(name: str, cells: list[Any]) -> Column:
     given = [cell for cell in cells if cell is not None]
     counts = Counter(map(str, given))
-    shown = ", ".join(text if len(text) <= 16 else f"{text[:13]}..." for text, _ in counts.most_common(3))
+    shown = ", ".join(_short(text) for text, _ in counts.most_common(3))
     found = Column(name, "empty", len(cells) - len(given), len(counts), shown)
     if not given:
         return found
@@ -146,6 +153,13 @@ def _column(name: str, cells: list[Any]) -> Column:
         found.kind, found.placeholders = "text", [text for text in counts if is_no_class(text)]
     found.cells = cells
     return found
+
+
+def _short(text: str) -> str:
+    """A cell in few letters."""
+    value = _number(text) if len(text) > LONGEST else None
+    text = text if value is None else f"{value:.6g}"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def _number(text: str) -> float | None:
@@ -183,18 +197,33 @@ def _tell_roles(columns: list[Column], n: int) -> None:
             one.role = "drop"
         elif one.kind in ("text", "dates") or (one.kind == "yes or no" and not one.truth):
             one.role = "encode"
-    usual = float(np.median([one.n_missing for one in columns]))
+    usual = float(np.median([one.n_unknown for one in columns]))
     target = max(columns, key=lambda one: _like_target(one, usual, n))
     if _like_target(target, usual, n) > 0:
         target.role = "target?"
         if target.placeholders and target.values is None:
             marks = ", ".join(map(repr, target.placeholders))
             target.remarks.append(f"{marks} among classes; --missing takes such rows for unlabeled ones")
+        _tell_more_targets(columns, target, usual, n)
     for one in columns:
         if one.role == "encode" and one.is_answers:
             one.remarks.append(f"{one.kind}; --categorical makes a column of 0 and 1 of each answer")
         elif one.role == "encode":
             one.remarks.append(f"{one.kind}; make numbers of it, or leave it out")
+
+
+def _tell_more_targets(columns: list[Column], target: Column, usual: float, n: int) -> None:
+    """Numbers that are known in few rows, as the target is, and all others in most, are targets as well."""
+    more = [one for one in columns if one.role == "feature" and one.values is not None and _alone(one, usual, n)]
+    more = [one for one in more if 2 * min(one.n_unknown, target.n_unknown) > n]
+    for one in more if len(more) < MOST_TARGETS else ():
+        one.role = "target?"
+        one.remarks.append(f"known in few rows, as {target.name} is; if it is no target, leave it out with --drop")
+
+
+def _alone(one: Column, usual: float, n: int) -> bool:
+    """Whether many more cells of a column are unknown than of others."""
+    return one.n_unknown > 0.2 * n and one.n_unknown > 2 * usual
 
 
 def _like_target(one: Column, usual: float, n: int) -> float:
@@ -203,7 +232,7 @@ def _like_target(one: Column, usual: float, n: int) -> float:
         return 0.0
     few = one.n_different <= min(MOST_CLASSES, max(2, (n - one.n_missing) // 2))
     named = bool(TARGETS.fullmatch(one.name))
-    alone = one.n_missing > 0.2 * n and one.n_missing > 2 * usual
+    alone = _alone(one, usual, n)
     classes = few and one.kind in ("text", "yes or no")
     doubted = classes and bool(one.placeholders)
     return (
@@ -285,7 +314,7 @@ def _command(path: str, columns: list[Column], scale: str, how: list[str]) -> st
     used = [one for one in columns if one.role in ("feature", "target?") or one.name in answers]
     marks = dict.fromkeys(mark for one in used for mark in one.placeholders)
     words = [shlex.join(["gnomon", "fit", path, *how])]
-    words.append(as_option("--target", targets[0]) if targets else "--model ppca")
+    words.append(as_option("--target", *targets) if targets else "--model ppca")
     words += [as_option("--id", ids[0])] if ids else []
     words += [as_option("--categorical", *answers)] if answers else []
     words += [as_option("--drop", *drop)] if drop else []
