@@ -226,6 +226,13 @@ def test_a_table_without_targets_is_all_candidates():
     run("fit", "t.csv", *PLAIN)
     table("t.csv", X_IRIS[:5])
     assert sorted(row[0] for row in suggested()[1:]) == ["1", "2", "3", "4", "5"]
+    Path("labels.txt").write_text("setosa\n\n\nvirginica\n\n")
+    assert sorted(row[0] for row in suggested("--labels", "labels.txt")[1:]) == ["2", "3", "5"]
+
+
+def test_a_table_and_its_labels_do_not_both_come_from_a_pipe():
+    said = refusal("fit", "-", "--labels", "-", "--out", "out")
+    assert "--labels and TABLE cannot both be standard input; name a file for one of them." in said
 
 
 @pytest.mark.parametrize(

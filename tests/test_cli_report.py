@@ -125,6 +125,22 @@ def test_other_rows_are_shown_as_such():
     assert "model_asked_for" not in page("bare.html")  # settings are beside the model, not in it
 
 
+def test_labels_may_come_from_a_file_of_their_own():
+    run(*FIT, "sppca", "--no-compare", "--out", "out")
+    run("report", "out", "t.csv", "--out", "whole.html")
+    table("bare.csv", {})
+    Path("labels.txt").write_text("".join(f"{label or ''}\n" for label in PARTIAL))
+    run("report", "out", "bare.csv", "--labels", "labels.txt", "--out", "r.html")
+    assert parts(page()) == parts(page("whole.html")).replace(">t.csv", ">bare.csv")
+    Path("labels.txt").write_text("setosa\n" * 49)
+    said = refusal("report", "out", "bare.csv", "--labels", "labels.txt", "--out", "none.html")
+    assert said == "gnomon: labels.txt: 49 labels for the 50 rows of bare.csv; one a line was wanted.\n"
+    run("fit", "bare.csv", "--model", "ppca", "--out", "plain")
+    said = refusal("report", "plain", "bare.csv", "--labels", "labels.txt", "--out", "none.html")
+    assert said == "gnomon: --labels: the file has one target, and the model none.\n"
+    assert not Path("none.html").exists()
+
+
 def test_targets_of_every_kind_are_read_as_the_model_names_them():
     rng = np.random.default_rng(0)
     code, size = rng.integers(0, 2, 50), X[:, 3] + 0.05

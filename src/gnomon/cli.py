@@ -234,7 +234,7 @@ def _apply(what, *, stored, table, out, safe_csv, force, **roles):
 @click.option(
     "--out", type=click.Path(), metavar="FILE", help="Result: .csv, .tsv or .parquet. Default: CSV is printed."
 )
-@takes(*NEW_ROLES, "unlabeled", "safe csv", "replace file")
+@takes("labels", *NEW_ROLES, "unlabeled", "safe csv", "replace file")
 @answering
 def suggest(stored, table, count, out, unlabeled, safe_csv, force, **roles):
     """Name the rows of TABLE that are best labeled next.
@@ -280,7 +280,7 @@ def suggest(stored, table, count, out, unlabeled, safe_csv, force, **roles):
 
 
 @main.command(cls=ManyValues)
-@takes("model file", "table", "page", *NEW_ROLES, "unlabeled", "shape", "replace file")
+@takes("model file", "table", "page", "labels", *NEW_ROLES, "unlabeled", "shape", "replace file")
 @click.option(
     "--refits", type=click.IntRange(0), default=0, metavar="N",
     help="Fits to labels drawn anew, for bounds on which columns go with the predictions; 20 are enough.",

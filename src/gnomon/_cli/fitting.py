@@ -22,7 +22,7 @@ from gnomon._cli.reporting import write_page
 from gnomon._cli.sizes import settled
 from gnomon._cli.stored import StoredModel, check_cells
 from gnomon._cli.targets import check_guides, classes_alike, in_words, read_targets, with_names
-from gnomon._files import RECORD, new_file, new_folder, sealed
+from gnomon._files import RECORD, is_stream, new_file, new_folder, sealed
 from gnomon.describe import Description
 from gnomon.export.report import versions
 from gnomon.export.steps import named_columns
@@ -105,6 +105,8 @@ def read(request: Request) -> Table:
     """Read the table."""
     if request.labels and len(request.target) > 1:
         raise click.UsageError("--labels: the file has one target, which --target may name; name no other.")
+    if request.labels == request.table and is_stream(request.labels):
+        raise click.UsageError("--labels and TABLE cannot both be standard input; name a file for one of them.")
     if not request.target and not request.labels and traits_of(request.model).guided:
         raise click.UsageError("--target is missing; without labels, use --model ppca.")
     targets = () if request.labels else request.target

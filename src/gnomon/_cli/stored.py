@@ -12,7 +12,7 @@ from gnomon._cli.commands import InputError, one_line
 from gnomon.describe import Description, Target, describe
 from gnomon.export import load_metadata, load_model, save_model
 from gnomon.export.steps import known_answers
-from gnomon.tables import Table, TableError, is_h5ad, marks_for, read_table, table_parts
+from gnomon.tables import Table, TableError, is_h5ad, marks_for, read_table, table_parts, with_labels
 
 FACTS = ("targets", "id", "drop", "n_rows", "layer", "missing", "unlabeled")
 LATER = {"layer", "missing", "unlabeled"}  # facts that files of earlier versions lack
@@ -78,10 +78,16 @@ class StoredModel:
             raise InputError(f"{file} names no columns; use a model that gnomon fit wrote.")
         return cls(pipeline, **metadata)
 
-    def read(self, path: str, *, with_targets: bool = False, **asked: Any) -> Table:
-        """Read a new table: columns are matched by name; those of the fit that have no use now may be there."""
-        likely = self.targets if with_targets else []
-        return self._checked(read_table(path, likely_targets=likely, **self._roles(path, **asked)))
+    def read(self, path: str, *, with_targets: bool = False, labels: str | None = None, **asked: Any) -> Table:
+        """Read a new table: columns are matched by name; those of the fit that have no use now may be there.
+
+        `labels` is a file that has the target in place of the table.
+        """
+        if labels is not None and len(self.targets) != 1:
+            raise InputError(f"--labels: the file has one target, and the model {len(self.targets) or 'none'}.")
+        likely = self.targets if with_targets and labels is None else []
+        table = self._checked(read_table(path, likely_targets=likely, **self._roles(path, **asked)))
+        return table if labels is None else with_labels(table, labels, self.targets[0])
 
     def parts(self, path: str, **asked: Any) -> Iterator[Table]:
         """The same, some rows at a time where the table may be large."""
